@@ -12,15 +12,15 @@ func getMetrics(c *call) error {
 	if given, ok := q.get("period"); ok {
 		period = schema.Period(given)
 	}
-	q.fault(core.CheckPeriod(period))
+	q.addError(core.CheckPeriod(period))
 	if err := q.err(); err != nil {
 		return err
 	}
-	m, err := c.h.core.Metrics(c.ctx(), c.actor(), c.namedID("formId"), period)
+	m, err := c.h.core.Metrics(c.ctx(), c.actor(), c.pathID("formId"), period)
 	if err != nil {
 		return err
 	}
-	return c.object(func(w *jsontree.Writer) {
+	return c.sendObject(func(w *jsontree.Writer) {
 		w.Name("period").String(string(m.Period))
 		w.Name("estimated").Bool(m.Estimated)
 		w.Name("views").Int(m.Views)

@@ -44,7 +44,7 @@ func (c *call) authenticate() error {
 	if key == "" {
 		return apierror.ErrInvalidAPIKey
 	}
-	early, err := c.resolve(key)
+	early, err := c.resolveKey(key)
 	if err != nil {
 		return err
 	}
@@ -52,9 +52,9 @@ func (c *call) authenticate() error {
 		return errors.New("key resolver returned a principal without user ID or key ID")
 	}
 	if early.keyID != c.principal.KeyID {
-		early = c.take(c.principal.KeyID)
+		early = c.takeToken(c.principal.KeyID)
 	}
-	if err := c.spend(early); err != nil {
+	if err := c.applyLimit(early); err != nil {
 		return err
 	}
 	if c.op.scope != "" && !c.principal.Has(c.op.scope) {
@@ -66,16 +66,16 @@ func (c *call) authenticate() error {
 // resolve finds the owner of the key, where possible in one statement with the form that the
 // operation reads. The limit is then asked before the key's id is known for certain. A key that
 // was not seen here before takes two steps.
-func (c *call) resolve(key string) (early token, err error) {
-	together, ok := c.h.keys.(readingResolver)
+func (c *call) resolveKey(key string) (early limitResult, err error) {
+	together, ok := c.h.keys.(formKeyResolver)
 	if ok && c.op.readsForm {
 		if id := together.Remembered(key); id != "" {
-			if early = c.take(id); early.allowed() {
-				owner, form, err := together.FormForKey(c.ctx(), key, c.namedID("formId"), c.op.scope)
+			if early = c.takeToken(id); early.allowed() {
+				owner, form, err := together.FormForKey(c.ctx(), key, c.pathID("formId"), c.op.scope)
 				// The operation reports a value that the storage cannot compare, after the
 				// other checks.
 				if !errors.Is(err, storage.ErrUnimplemented) && !errors.Is(err, storage.ErrInvalidValue) {
-					c.principal, c.form, c.formKnown = Principal(owner), form, err == nil
+					c.principal, c.form, c.formRead = Principal(owner), form, err == nil
 					return early, c.resolveError(err)
 				}
 			}

@@ -11,40 +11,40 @@ import (
 // listBlocks serves both collections of the API description: questions and blocks
 // are the complete ordered top-level collection.
 func listBlocks(c *call) error {
-	return c.blockList(c.h.core.Form(c.ctx(), c.actor(), c.target()))
+	return c.sendBlocks(c.h.core.Form(c.ctx(), c.actor(), c.formTarget()))
 }
 
-func (c *call) blockList(f *storage.Form, err error) error {
+func (c *call) sendBlocks(f *storage.Form, err error) error {
 	if err != nil {
 		return err
 	}
 	c.setETag(f.Revision)
-	return c.object(func(w *jsontree.Writer) {
+	return c.sendObject(func(w *jsontree.Writer) {
 		w.Name("items").Raw(f.Blocks)
 	})
 }
 
 func getBlock(c *call) error {
-	return c.block(c.h.core.Block(c.ctx(), c.actor(), c.target(), c.param("blockId")))
+	return c.sendBlock(c.h.core.Block(c.ctx(), c.actor(), c.formTarget(), c.param("blockId")))
 }
 
-func (c *call) block(block core.Block, err error) error {
+func (c *call) sendBlock(block core.Block, err error) error {
 	if err != nil {
 		return err
 	}
 	c.setETag(block.Revision)
-	return c.body(func(w *jsontree.Writer) { w.Raw(block.JSON) })
+	return c.sendJSON(func(w *jsontree.Writer) { w.Raw(block.JSON) })
 }
 
 func createBlock(c *call, body []byte) error {
-	block, err := c.h.core.CreateBlock(c.ctx(), c.actor(), c.target(), body, c.ifMatch())
-	c.made("/forms/"+c.namedID("formId").String()+"/blocks/", url.PathEscape(block.ID), err)
-	return c.block(block, err)
+	block, err := c.h.core.CreateBlock(c.ctx(), c.actor(), c.formTarget(), body, c.ifMatch())
+	c.setCreated("/forms/"+c.pathID("formId").String()+"/blocks/", url.PathEscape(block.ID), err)
+	return c.sendBlock(block, err)
 }
 
 func replaceBlocks(c *call, body []byte) error {
-	f, err := c.h.core.ReplaceBlocks(c.ctx(), c.actor(), c.target(), body, c.ifMatch())
-	return c.blockList(&f, err)
+	f, err := c.h.core.ReplaceBlocks(c.ctx(), c.actor(), c.formTarget(), body, c.ifMatch())
+	return c.sendBlocks(&f, err)
 }
 
 func updateBlock(c *call) error {
@@ -57,14 +57,14 @@ func updateBlock(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.block(c.h.core.UpdateBlock(c.ctx(), c.actor(), c.target(), id, body, c.ifMatch()))
+	return c.sendBlock(c.h.core.UpdateBlock(c.ctx(), c.actor(), c.formTarget(), id, body, c.ifMatch()))
 }
 
 func deleteBlock(c *call) error {
-	revision, err := c.h.core.DeleteBlock(c.ctx(), c.actor(), c.target(), c.param("blockId"), c.ifMatch())
+	revision, err := c.h.core.DeleteBlock(c.ctx(), c.actor(), c.formTarget(), c.param("blockId"), c.ifMatch())
 	if err != nil {
 		return err
 	}
 	c.setETag(revision)
-	return c.deleted(nil)
+	return c.sendNoContent(nil)
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/formsvc/formsvc/internal/apierror"
 )
 
-// firstRead is the size of the buffer that a body is read into first. It grows with
+// initialBufferSize is the size of the buffer that a body is read into first. It grows with
 // what arrives: a Content-Length is a claim, and a client that sends nothing after it
 // must not hold more memory than this.
-const firstRead = 4 << 10
+const initialBufferSize = 4 << 10
 
 // readBody reads a request body of at most Limits.Body bytes. An empty body is
 // returned as such: the validators say what is missing.
@@ -29,15 +29,15 @@ func (c *call) readBody() ([]byte, error) {
 	}
 	// A length that the client did not send may turn out to be zero, which needs no
 	// Content-Type.
-	if r.ContentLength > 0 && !acceptableMedia(r.Header) {
+	if r.ContentLength > 0 && !isJSON(r.Header) {
 		return nil, apierror.ErrUnsupportedMedia
 	}
 	limit := c.h.core.Limits.Body
 	if r.ContentLength > limit {
 		return nil, apierror.ErrBodyTooLarge
 	}
-	c.bodyBegun = true
-	buffer := bytes.NewBuffer(make([]byte, 0, firstRead))
+	c.bodyReadStarted = true
+	buffer := bytes.NewBuffer(make([]byte, 0, initialBufferSize))
 	n, err := buffer.ReadFrom(io.LimitReader(r.Body, limit+1))
 	switch {
 	case n > limit:
@@ -51,8 +51,8 @@ func (c *call) readBody() ([]byte, error) {
 	default:
 		return nil, apierror.ErrMalformedJSON.With("The request body is incomplete.")
 	}
-	c.bodyDone = true
-	if n > 0 && !acceptableMedia(r.Header) {
+	c.bodyReadDone = true
+	if n > 0 && !isJSON(r.Header) {
 		return nil, apierror.ErrUnsupportedMedia
 	}
 	return buffer.Bytes(), nil
@@ -65,11 +65,11 @@ func hasBody(r *http.Request) bool {
 // The bounds of reading a body that no operation wants. The largest body that is
 // allowed is always within them, so that a refused key gets 401 whatever it sends.
 const (
-	// drainBeyond is how many bytes are read beyond Limits.Body. Clients that exceed
+	// maxDrain is how many bytes are read beyond Limits.Body. Clients that exceed
 	// the limit mostly do so by little; reading 8 MiB takes some milliseconds.
-	drainBeyond = 8 << 20
-	// drainFor is how long a client may take to send them: 1 MiB at 2 Mbit/s.
-	drainFor = 5 * time.Second
+	maxDrain = 8 << 20
+	// drainTimeout is how long a client may take to send them: 1 MiB at 2 Mbit/s.
+	drainTimeout = 5 * time.Second
 )
 
 // drainBody reads the rest of the request's body before an answer is written. Some
@@ -82,18 +82,18 @@ const (
 // 100 Continue has sent nothing, and reading would invite it to.
 func (c *call) drainBody() {
 	r := c.r
-	if c.bodyDone || !hasBody(r) || r.ProtoMajor != 1 {
+	if c.bodyReadDone || !hasBody(r) || r.ProtoMajor != 1 {
 		return // HTTP/2 ends a request without harm to its answer
 	}
-	if !c.bodyBegun && strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
+	if !c.bodyReadStarted && strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
 		return
 	}
-	c.bodyDone = true
-	deadline := time.Now().Add(drainFor)
+	c.bodyReadDone = true
+	deadline := time.Now().Add(drainTimeout)
 	control := http.NewResponseController(c.w)
 	bounded := control.SetReadDeadline(deadline) == nil
-	left := min(c.h.core.Limits.Body, math.MaxInt64-drainBeyond) + drainBeyond
-	_, err := io.Copy(io.Discard, &untilDeadline{r: io.LimitReader(r.Body, left), deadline: deadline})
+	left := min(c.h.core.Limits.Body, math.MaxInt64-maxDrain) + maxDrain
+	_, err := io.Copy(io.Discard, &deadlineReader{r: io.LimitReader(r.Body, left), deadline: deadline})
 	if err == nil {
 		// The end of the limit is not the end of the body.
 		_, err = r.Body.Read(make([]byte, 1))
@@ -106,23 +106,23 @@ func (c *call) drainBody() {
 	}
 }
 
-// untilDeadline stops reading after a time, for connections without a deadline of
+// deadlineReader stops reading after a time, for connections without a deadline of
 // their own: each read may still wait.
-type untilDeadline struct {
+type deadlineReader struct {
 	r        io.Reader
 	deadline time.Time
 }
 
-func (u *untilDeadline) Read(b []byte) (int, error) {
+func (u *deadlineReader) Read(b []byte) (int, error) {
 	if time.Now().After(u.deadline) {
 		return 0, os.ErrDeadlineExceeded
 	}
 	return u.r.Read(b)
 }
 
-// acceptableMedia reports whether the body is JSON as it stands: application/json
+// isJSON reports whether the body is JSON as it stands: application/json
 // or a type that ends in +json, with any parameters, not compressed.
-func acceptableMedia(h http.Header) bool {
+func isJSON(h http.Header) bool {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return false
 	}

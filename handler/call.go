@@ -24,63 +24,63 @@ type call struct {
 	r  *http.Request
 	id string // the request id
 
-	waits context.Context //nolint:containedctx // the request's, whose calls of the storage share their time
+	sharedCtx context.Context //nolint:containedctx // the request's, whose calls of the storage share their time
 
 	op        *operation
 	route     chi.Context // the path parameters
 	principal Principal
 
-	form      *storage.Form // read together with the key; nil when not accessible
-	formKnown bool          // form was asked for and may be relied on
+	form     *storage.Form // read together with the key; nil when not accessible
+	formRead bool          // form was asked for and may be relied on
 
-	below string // what links begin with, see [onlyFor]
+	requestBase string // what links begin with, see [fixedActor]
 
 	buffer *[]byte // see borrow
 
 	created bool // what was asked for is new: the status is 201
 
-	bodyBegun bool // reading the request's body has begun
-	bodyDone  bool // nothing more of it is to be read
+	bodyReadStarted bool // reading the request's body has begun
+	bodyReadDone    bool // nothing more of it is to be read
 
-	wrote bool // the response has begun
+	responseStarted bool // the response has begun
 }
 
-// calls lends calls out, mostly for the memory that the route in them has.
-var calls = sync.Pool{New: func() any { return new(call) }}
+// callPool lends calls out, mostly for the memory that the route in them has.
+var callPool = sync.Pool{New: func() any { return new(call) }}
 
-// noOperation stands for the operation until it is known.
-var noOperation operation
+// unknownOperation stands for the operation until it is known.
+var unknownOperation operation
 
 var noStore = []string{"no-store"}
 
 // newCall begins a call; its caller defers [call.end].
 func newCall(h *api, w http.ResponseWriter, r *http.Request) *call {
-	c := calls.Get().(*call)
-	c.h, c.w, c.r, c.id, c.op = h, w, r, requestid.Of(r), &noOperation
-	c.waits = timeout.WithBudget(r.Context())
+	c := callPool.Get().(*call)
+	c.h, c.w, c.r, c.id, c.op = h, w, r, requestid.Of(r), &unknownOperation
+	c.sharedCtx = timeout.WithBudget(r.Context())
 	w.Header()[requestid.Header] = []string{c.id}
 	w.Header()["Cache-Control"] = noStore // what the description's operation replaces
 	return c
 }
 
 // end answers a panic, and gives c back: nothing may hold it any more.
-func (c *call) end() {
+func (c *call) finish() {
 	if v := recover(); v != nil {
-		c.recovered(v, debug.Stack())
+		c.handlePanic(v, debug.Stack())
 	}
-	if c.buffer != nil && cap(*c.buffer) <= keepBuffer {
-		buffers.Put(c.buffer)
+	if c.buffer != nil && cap(*c.buffer) <= maxPooledBuffer {
+		bufferPool.Put(c.buffer)
 	}
 	c.route.Reset()
 	*c = call{route: c.route}
-	calls.Put(c)
+	callPool.Put(c)
 }
 
-func (c *call) ctx() context.Context { return c.waits }
+func (c *call) ctx() context.Context { return c.sharedCtx }
 
 func (c *call) actor() storage.Actor {
-	if c.h.only != nil {
-		return c.h.only.who
+	if c.h.fixed != nil {
+		return c.h.fixed.actor
 	}
 	return storage.As(c.principal.UserID)
 }
@@ -92,37 +92,37 @@ func (c *call) param(name string) string {
 	return value
 }
 
-// namedID returns a path parameter that is an id. A malformed one is the zero id, which
+// pathID returns a path parameter that is an id. A malformed one is the zero id, which
 // names nothing: the caller learns first what else is wrong.
-func (c *call) namedID(name string) storage.ID {
+func (c *call) pathID(name string) storage.ID {
 	id, _ := storage.ParseID(c.param(name)) // zero with an error
 	return id
 }
 
 // target is the form of the path.
-func (c *call) target() core.Target {
-	if only := c.h.only; only != nil && !only.form.IsZero() && only.form != c.namedID("formId") {
+func (c *call) formTarget() core.Target {
+	if only := c.h.fixed; only != nil && !only.form.IsZero() && only.form != c.pathID("formId") {
 		return core.Target{Read: true} // there is no other form
 	}
-	return core.Target{ID: c.namedID("formId"), Read: c.formKnown, Form: c.form}
+	return core.Target{ID: c.pathID("formId"), Read: c.formRead, Form: c.form}
 }
 
-// buffers holds bodies under construction. A large one is left to the garbage
+// bufferPool holds bodies under construction. A large one is left to the garbage
 // collector, so that one big page does not stay in memory for ever.
-var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
+var bufferPool = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
 
-const keepBuffer = 256 << 10
+const maxPooledBuffer = 256 << 10
 
 // borrow returns the call's buffer, empty. It is given back with the call.
-func (c *call) borrow() []byte {
+func (c *call) borrowBuffer() []byte {
 	if c.buffer == nil {
-		c.buffer = buffers.Get().(*[]byte)
+		c.buffer = bufferPool.Get().(*[]byte)
 	}
 	return (*c.buffer)[:0]
 }
 
 // send sends the content of the call's buffer as a JSON response, with a line break.
-func (c *call) send(b []byte) {
+func (c *call) sendBuffer(b []byte) {
 	b = append(b, '\n')
 	*c.buffer = b // it may have grown
 	status := http.StatusOK
@@ -133,16 +133,16 @@ func (c *call) send(b []byte) {
 }
 
 // body lends a writer to fill and sends its content as a JSON response.
-func (c *call) body(fill func(w *jsontree.Writer)) error {
-	w := jsontree.NewWriter(c.borrow())
+func (c *call) sendJSON(fill func(w *jsontree.Writer)) error {
+	w := jsontree.NewWriter(c.borrowBuffer())
 	fill(w)
-	c.send(w.Bytes())
+	c.sendBuffer(w.Bytes())
 	return nil
 }
 
 // object is body for an object of which fill writes the members.
-func (c *call) object(fill func(w *jsontree.Writer)) error {
-	return c.body(func(w *jsontree.Writer) {
+func (c *call) sendObject(fill func(w *jsontree.Writer)) error {
+	return c.sendJSON(func(w *jsontree.Writer) {
 		w.Object()
 		fill(w)
 		w.EndObject()
@@ -155,7 +155,7 @@ func (c *call) write(status int, body []byte) {
 	h := c.w.Header()
 	h["Content-Type"] = jsonType
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	c.begin(status)
+	c.sendHeader(status)
 	if c.r.Method != http.MethodHead {
 		// A client that is gone is the only fault here, and nobody is left to tell.
 		_, _ = c.w.Write(body)
@@ -163,25 +163,25 @@ func (c *call) write(status int, body []byte) {
 }
 
 // begin sends the status and the headers. Every response begins here.
-func (c *call) begin(status int) {
+func (c *call) sendHeader(status int) {
 	c.drainBody()
-	c.wrote = true
+	c.responseStarted = true
 	c.w.WriteHeader(status)
 }
 
 // deleted ends a call that leaves nothing to show.
-func (c *call) deleted(err error) error {
+func (c *call) sendNoContent(err error) error {
 	if err == nil {
-		c.begin(http.StatusNoContent)
+		c.sendHeader(http.StatusNoContent)
 	}
 	return err
 }
 
 // made says, unless there is an error, that a record is new, and where it is: below the path
 // of its list.
-func (c *call) made(list, id string, err error) {
+func (c *call) setCreated(list, id string, err error) {
 	if err == nil {
 		c.created = true
-		c.w.Header()["Location"] = []string{c.base() + list + id}
+		c.w.Header()["Location"] = []string{c.linkBase() + list + id}
 	}
 }

@@ -78,12 +78,12 @@ func (c *call) log(level slog.Level, message string, what ...slog.Attr) {
 
 // recovered answers a panic with INTERNAL_ERROR. When the response has begun, it ends
 // the connection, so that the cut response does not look whole.
-func (c *call) recovered(v any, stack []byte) {
+func (c *call) handlePanic(v any, stack []byte) {
 	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(v) // by download.Abort, or by a host's code
 	}
 	c.log(slog.LevelError, "panic", slog.Any("panic", v), slog.String("stack", string(stack)))
-	if c.wrote {
+	if c.responseStarted {
 		download.Abort(c.w)
 	}
 	c.fail(apierror.ErrInternal)

@@ -29,13 +29,13 @@ func (c *call) ifMatch() core.Precondition {
 		return core.Precondition{}
 	}
 	p := core.Precondition{Set: true}
-	tags, star := tagsOf(values)
+	tags, star := parseTags(values)
 	if star {
 		p.Any = true
 		return p
 	}
 	for _, tag := range tags {
-		own, ok := uncompressed(tag)
+		own, ok := trimEncoding(tag)
 		if !ok && tag != "" { // a list may have empty elements (RFC 9110, section 5.6.1)
 			return core.Precondition{Set: true}
 		}
@@ -47,23 +47,23 @@ func (c *call) ifMatch() core.Precondition {
 	return p
 }
 
-// sentTag matches an entity tag (RFC 9110, section 8.8.3) as a proxy may have changed it: nginx and
+// receivedTag matches an entity tag (RFC 9110, section 8.8.3) as a proxy may have changed it: nginx and
 // Varnish put W/ in front of it; Apache, Caddy, Jetty and others add the name of the encoding
 // behind a separator, inside the quotes or after them. No token of ours has a separator.
-var sentTag = regexp.MustCompile(`^(?:W/)?("[!#-~]*?)(?:[-+;:._~]{1,2}(?:x-)?(?:gzip|deflate|br|brotli|zstd|compress))?"(?:[-+;:._~]{1,2}(?:x-)?(?:gzip|deflate|br|brotli|zstd|compress))?$`)
+var receivedTag = regexp.MustCompile(`^(?:W/)?("[!#-~]*?)(?:[-+;:._~]{1,2}(?:x-)?(?:gzip|deflate|br|brotli|zstd|compress))?"(?:[-+;:._~]{1,2}(?:x-)?(?:gzip|deflate|br|brotli|zstd|compress))?$`)
 
-// uncompressed returns an entity tag as it was before a proxy changed it, and whether it is one.
-func uncompressed(tag string) (own string, ok bool) {
-	parts := sentTag.FindStringSubmatch(tag)
+// trimEncoding returns an entity tag as it was before a proxy changed it, and whether it is one.
+func trimEncoding(tag string) (own string, ok bool) {
+	parts := receivedTag.FindStringSubmatch(tag)
 	if parts == nil {
 		return "", false
 	}
 	return parts[1] + `"`, true
 }
 
-// tagsOf returns the elements of a list, and whether it is * for any tag. Commas inside quotes
+// parseTags returns the elements of a list, and whether it is * for any tag. Commas inside quotes
 // belong to a tag.
-func tagsOf(values []string) (tags []string, star bool) {
+func parseTags(values []string) (tags []string, star bool) {
 	list, begin, quoted := strings.TrimSpace(strings.Join(values, ",")), 0, false
 	for i := range len(list) {
 		switch {

@@ -37,10 +37,10 @@ var errHTTPVersion = &apierror.Error{
 func (h *api) Exports() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := newCall(h, w, r)
-		defer c.end()
+		defer c.finish()
 		c.op = &exportOperation
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			c.allow("GET, HEAD, OPTIONS")
+			c.sendAllow("GET, HEAD, OPTIONS")
 			return
 		}
 		if err := c.export(); err != nil {
@@ -80,31 +80,31 @@ func (c *call) export() error {
 	if err != nil {
 		return err
 	}
-	file := download.File{Name: id.String() + "." + ending, ContentType: exportTypes[format], WriteStatus: c.begin}
+	file := download.File{Name: id.String() + "." + ending, ContentType: exportTypes[format], WriteStatus: c.sendHeader}
 	if c.r.Method == http.MethodHead {
 		file.WriteHeaders(c.w)
 		return nil
 	}
-	if _, busy := c.h.exports.LoadOrStore(c.principal.KeyID, true); busy {
+	if _, busy := c.h.runningExports.LoadOrStore(c.principal.KeyID, true); busy {
 		c.w.Header()["Retry-After"] = []string{"10"} // nobody knows when the other export ends
 		return apierror.ErrRateLimited.With("The API key already has an export in progress. Wait until it ends.")
 	}
-	defer c.h.exports.Delete(c.principal.KeyID)
+	defer c.h.runningExports.Delete(c.principal.KeyID)
 
-	c.warnHidden()
-	budget := budget{c: c}
+	c.warnHiddenConn()
+	budget := pageBudget{c: c}
 	gone, err := file.Send(c.w, func(w io.Writer) error {
 		return export.Write(c.r.Context(), w, form.Definition, options, func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
-			if err := budget.page(ctx); err != nil {
+			if err := budget.waitForPage(ctx); err != nil {
 				return storage.SubmissionPage{}, err
 			}
-			if err := c.stillAllowed(ctx); err != nil {
+			if err := c.recheckKey(ctx); err != nil {
 				return storage.SubmissionPage{}, err
 			}
 			return c.h.core.Submissions(ctx, c.actor(), id, q)
 		})
 	})
-	if err == nil || !c.wrote {
+	if err == nil || !c.responseStarted {
 		return err
 	}
 	level := slog.LevelError
@@ -116,15 +116,15 @@ func (c *call) export() error {
 	return nil
 }
 
-// warnHidden logs the first export that the server's WriteTimeout ends, because a middleware
+// warnHiddenConn logs the first export that the server's WriteTimeout ends, because a middleware
 // hides the connection.
-func (c *call) warnHidden() {
+func (c *call) warnHiddenConn() {
 	server, _ := c.r.Context().Value(http.ServerContextKey).(*http.Server)
 	if server == nil || server.WriteTimeout <= 0 {
 		return
 	}
 	if err := http.NewResponseController(c.w).SetWriteDeadline(time.Time{}); errors.Is(err, http.ErrNotSupported) {
-		c.h.hidden.Do(func() {
+		c.h.hiddenConnOnce.Do(func() {
 			c.log(slog.LevelWarn, "WriteTimeout of the server limits exports because a middleware's ResponseWriter has no Unwrap method",
 				slog.Any("error", err))
 		})
@@ -135,14 +135,14 @@ func (c *call) warnHidden() {
 func (q *query) exportOptions() (export.Options, error) {
 	o := export.Options{
 		Separator:      q.separator(),
-		ChoiceIDs:      q.oneOf("choices", "labels", "ids"),
-		SplitColumns:   q.oneOf("several", "joined", "spread"),
-		Labels:         q.oneOf("header", "ids", "labels"),
-		BOM:            q.oneOf("bom", "false", "true"),
-		AllowFormulas:  q.oneOf("formulas", "defused", "kept"),
-		CompletionLine: q.oneOf("last_line", "false", "true"),
+		ChoiceIDs:      q.flag("choices", "labels", "ids"),
+		SplitColumns:   q.flag("several", "joined", "spread"),
+		Labels:         q.flag("header", "ids", "labels"),
+		BOM:            q.flag("bom", "false", "true"),
+		AllowFormulas:  q.flag("formulas", "defused", "kept"),
+		CompletionLine: q.flag("last_line", "false", "true"),
 	}
-	o.Since, o.Until = q.bounds()
+	o.Since, o.Until = q.timeRange()
 	return o, q.err()
 }
 
@@ -151,33 +151,33 @@ var separators = map[string]rune{"comma": ',', "semicolon": ';', "tab": '\t'}
 func (q *query) separator() rune {
 	value, given := q.get("separator")
 	if given && separators[value] == 0 {
-		q.reject("separator", schema.CodeNotAllowed, "must be comma, semicolon or tab")
+		q.addViolation("separator", schema.CodeNotAllowed, "must be comma, semicolon or tab")
 	}
 	return cmp.Or(separators[value], ',')
 }
 
-// oneOf reads a parameter that has one of two values, and reports whether it is the
+// flag reads a parameter that has one of two values, and reports whether it is the
 // second one. Absent, it is the first.
-func (q *query) oneOf(name, first, second string) bool {
+func (q *query) flag(name, first, second string) bool {
 	value, given := q.get(name)
 	if given && value != first && value != second {
-		q.reject(name, schema.CodeNotAllowed, "must be "+first+" or "+second)
+		q.addViolation(name, schema.CodeNotAllowed, "must be "+first+" or "+second)
 	}
 	return value == second
 }
 
-// budget counts the pages of an export against the key's limit, and leaves half of the
+// pageBudget counts the pages of an export against the key's limit, and leaves half of the
 // limit for the key's other calls. While only that half is left, it takes one page
 // whenever the key has its full limit again.
-type budget struct {
-	c    *call
-	wait time.Duration // before the next page
-	next bool          // the request itself was counted, and is the first page
+type pageBudget struct {
+	c              *call
+	wait           time.Duration // before the next page
+	firstPageTaken bool          // the request itself was counted, and is the first page
 }
 
-func (b *budget) page(ctx context.Context) error {
-	if !b.next {
-		b.next = true
+func (b *pageBudget) waitForPage(ctx context.Context) error {
+	if !b.firstPageTaken {
+		b.firstPageTaken = true
 		return nil
 	}
 	for {
@@ -188,9 +188,9 @@ func (b *budget) page(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		t := b.c.take(b.c.principal.KeyID)
+		t := b.c.takeToken(b.c.principal.KeyID)
 		b.wait = 0
-		if t.counted && t.result.Remaining < t.result.Limit/2 {
+		if t.known && t.result.Remaining < t.result.Limit/2 {
 			b.wait = t.result.Reset
 		}
 		if t.allowed() {
@@ -200,9 +200,9 @@ func (b *budget) page(ctx context.Context) error {
 	}
 }
 
-// stillAllowed resolves the key again: a key that is revoked, has expired or has lost
+// recheckKey resolves the key again: a key that is revoked, has expired or has lost
 // the scope reads no further page.
-func (c *call) stillAllowed(ctx context.Context) error {
+func (c *call) recheckKey(ctx context.Context) error {
 	p, err := c.h.keys.ResolveKey(ctx, c.h.config.Credential(c.r))
 	if err != nil {
 		return c.resolveError(err)

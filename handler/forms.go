@@ -31,46 +31,46 @@ func listForms(c *call) error {
 
 func createForm(c *call, body []byte) error {
 	f, err := c.h.core.CreateForm(c.ctx(), c.actor(), body)
-	c.made("/forms/", f.ID.String(), err)
-	return c.showForm(&f, err)
+	c.setCreated("/forms/", f.ID.String(), err)
+	return c.sendForm(&f, err)
 }
 
 func getForm(c *call) error {
-	return c.showForm(c.h.core.Form(c.ctx(), c.actor(), c.target()))
+	return c.sendForm(c.h.core.Form(c.ctx(), c.actor(), c.formTarget()))
 }
 
 func updateForm(c *call, body []byte) error {
-	f, err := c.h.core.UpdateForm(c.ctx(), c.actor(), c.target(), body, c.ifMatch())
-	return c.showForm(&f, err)
+	f, err := c.h.core.UpdateForm(c.ctx(), c.actor(), c.formTarget(), body, c.ifMatch())
+	return c.sendForm(&f, err)
 }
 
 func deleteForm(c *call) error {
-	return c.deleted(c.h.core.TrashForm(c.ctx(), c.actor(), c.namedID("formId"), c.ifMatch()))
+	return c.sendNoContent(c.h.core.TrashForm(c.ctx(), c.actor(), c.pathID("formId"), c.ifMatch()))
 }
 
-func (c *call) showForm(f *storage.Form, err error) error {
+func (c *call) sendForm(f *storage.Form, err error) error {
 	if err != nil {
 		return err
 	}
 	c.setETag(f.Revision)
 	view := c.formView()
-	return c.object(func(w *jsontree.Writer) { view.writeForm(w, f) })
+	return c.sendObject(func(w *jsontree.Writer) { view.writeForm(w, f) })
 }
 
 // formView has the values that the JSON of a form needs beside the form.
 type formView struct {
-	base string    // what links begin with
-	now  time.Time // decides is_closed
+	linkBase string    // what links begin with
+	now      time.Time // decides is_closed
 }
 
 func (c *call) formView() formView {
-	return formView{base: c.base(), now: c.h.core.Clock()}
+	return formView{linkBase: c.linkBase(), now: c.h.core.Clock()}
 }
 
 // writeSummary writes the members of a form without its definition.
 func (v formView) writeSummary(w *jsontree.Writer, f *storage.Form) {
 	const submissions = "/submissions"
-	link := v.base + "/forms/" + f.ID.String() + submissions
+	link := v.linkBase + "/forms/" + f.ID.String() + submissions
 	w.Name("id").Hex(f.ID[:])
 	w.Name("public_id").String(f.PublicID)
 	w.Name("workspace_id").Hex(f.WorkspaceID[:])

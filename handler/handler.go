@@ -22,26 +22,26 @@ import (
 // api holds no state of its own between requests.
 type api struct {
 	config httpapi.Config
-	// keys finds out whose key a request carries. If it is a readingResolver, operations on one form
+	// keys finds out whose key a request carries. If it is a formKeyResolver, operations on one form
 	// take key and form in one step.
 	keys  KeyResolver
 	core  *core.Core
 	mount mount
-	// fixedBase is what links begin with when that is the same for all requests.
-	fixedBase string
+	// fixedLinkBase is what links begin with when that is the same for all requests.
+	fixedLinkBase string
 	// limiterKey is what the limiter's keys begin with: the name of the service and a "#",
 	// which no name has, so that no two services have one key.
 	limiterKey string
 	routes     *chi.Mux
 	// limiterHealth is shared with the copies that on makes.
-	limiterHealth *limiterHealth
-	misplaced     *sync.Once            // logs the first request at another path than the base path; shared likewise
-	hidden        *sync.Once            // logs the first export whose connection a middleware hides; shared likewise
-	exports       *sync.Map             // by id, the keys that have an export under way; shared likewise
-	operations    map[string]*operation // by method and pattern
-	contents      map[string]*operation // those of a working copy
+	limiterHealth     *limiterHealth
+	misplacedOnce     *sync.Once            // logs the first request at another path than the base path; shared likewise
+	hiddenConnOnce    *sync.Once            // logs the first export whose connection a middleware hides; shared likewise
+	runningExports    *sync.Map             // by id, the keys that have an export under way; shared likewise
+	operations        map[string]*operation // by method and pattern
+	contentOperations map[string]*operation // those of a working copy
 
-	only *onlyFor // whom the handler serves, without keys; nil: whoever has a key
+	fixed *fixedActor // whom the handler serves, without keys; nil: whoever has a key
 
 	description     []byte
 	descriptionETag string
@@ -64,21 +64,21 @@ func New(config httpapi.Config, keys KeyResolver) (a httpapi.API, on func(*core.
 
 	table := operations()
 	h := &api{
-		config:          config,
-		keys:            keys,
-		core:            config.Core,
-		fixedBase:       config.BaseURL + config.BasePath,
-		limiterKey:      cmp.Or(config.LimiterName, config.BaseURL+config.BasePath) + "#",
-		mount:           newMount(config.BaseURL, config.BasePath, table),
-		routes:          chi.NewMux(),
-		limiterHealth:   new(limiterHealth),
-		misplaced:       new(sync.Once),
-		hidden:          new(sync.Once),
-		exports:         new(sync.Map),
-		operations:      make(map[string]*operation, len(table)),
-		contents:        make(map[string]*operation),
-		description:     description,
-		descriptionETag: `"` + hex.EncodeToString(digest[:12]) + `"`,
+		config:            config,
+		keys:              keys,
+		core:              config.Core,
+		fixedLinkBase:     config.BaseURL + config.BasePath,
+		limiterKey:        cmp.Or(config.LimiterName, config.BaseURL+config.BasePath) + "#",
+		mount:             newMount(config.BaseURL, config.BasePath, table),
+		routes:            chi.NewMux(),
+		limiterHealth:     new(limiterHealth),
+		misplacedOnce:     new(sync.Once),
+		hiddenConnOnce:    new(sync.Once),
+		runningExports:    new(sync.Map),
+		operations:        make(map[string]*operation, len(table)),
+		contentOperations: make(map[string]*operation),
+		description:       description,
+		descriptionETag:   `"` + hex.EncodeToString(digest[:12]) + `"`,
 	}
 	for i := range table {
 		op := &table[i]
@@ -87,14 +87,14 @@ func New(config httpapi.Config, keys KeyResolver) (a httpapi.API, on func(*core.
 		// chi context of a host's router stays as the host's middleware left it.
 		h.routes.MethodFunc(op.method, op.path, http.NotFound)
 		h.operations[op.method+op.path] = op
-		if op.content {
-			h.contents[op.method+op.path] = op
+		if op.formContent {
+			h.contentOperations[op.method+op.path] = op
 		}
 	}
-	return h, func(c *core.Core, keys KeyResolver) httpapi.API { return h.on(c, keys) }, nil
+	return h, func(c *core.Core, keys KeyResolver) httpapi.API { return h.withCore(c, keys) }, nil
 }
 
-func (h *api) on(c *core.Core, keys KeyResolver) *api {
+func (h *api) withCore(c *core.Core, keys KeyResolver) *api {
 	copied := *h
 	copied.core = c
 	if keys != nil {
@@ -107,10 +107,10 @@ func (h *api) on(c *core.Core, keys KeyResolver) *api {
 // statements.
 func (h *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := newCall(h, w, r)
-	defer c.end()
+	defer c.finish()
 	mounted := h.mount.base
 	if h.config.BaseURLFunc != nil {
-		mounted = urlPath(h.base(r))
+		mounted = urlPath(h.linkBase(r))
 	}
 	path := h.mount.path(r, mounted)
 	method := r.Method
@@ -123,27 +123,27 @@ func (h *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	op := h.operations[method+pattern]
 	if op == nil {
-		methods := h.allowed(path)
-		if methods == "" && h.mount.misses(r, path, mounted) {
+		methods := h.allowedMethods(path)
+		if methods == "" && h.mount.isMisplaced(r, path, mounted) {
 			h.logMisplaced(r, mounted)
 		}
 		if methods == "" {
-			c.fail(apierror.ErrNotFound.With("The path does not exist. See GET " + h.base(r) + "/openapi.json for all operations."))
+			c.fail(apierror.ErrNotFound.With("The path does not exist. See GET " + h.linkBase(r) + "/openapi.json for all operations."))
 			return
 		}
-		c.allow(methods)
+		c.sendAllow(methods)
 		return
 	}
-	if h.only != nil {
-		h.only.links(c, path)
-		c.principal.UserID, _ = h.only.who.User()
+	if h.fixed != nil {
+		h.fixed.setRequestBase(c, path)
+		c.principal.UserID, _ = h.fixed.actor.User()
 		c.principal.Scopes = storage.Scopes()
 	}
 	c.op = op
 	// For the host's metrics and traces, which see the request when this returns.
 	r.Pattern = c.op.pattern
 
-	if !c.op.public && h.only == nil {
+	if !c.op.public && h.fixed == nil {
 		if err := c.authenticate(); err != nil {
 			c.fail(err)
 			return
@@ -156,7 +156,7 @@ func (h *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // logMisplaced logs the first request that came at another path than base.
 func (h *api) logMisplaced(r *http.Request, base string) {
-	h.misplaced.Do(func() {
+	h.misplacedOnce.Do(func() {
 		h.config.Logger.LogAttrs(r.Context(), slog.LevelWarn,
 			"request path is outside the service's path: check WithBasePath and WithBaseURL",
 			slog.String("path", r.URL.Path), slog.String("base_path", base))
@@ -164,17 +164,17 @@ func (h *api) logMisplaced(r *http.Request, base string) {
 }
 
 // allow answers OPTIONS, or a method that is not among those.
-func (c *call) allow(methods string) {
+func (c *call) sendAllow(methods string) {
 	c.w.Header()["Allow"] = []string{methods}
 	if c.r.Method == http.MethodOptions {
-		c.begin(http.StatusNoContent)
+		c.sendHeader(http.StatusNoContent)
 	} else {
 		c.fail(apierror.ErrMethodNotAllowed)
 	}
 }
 
 // allowed lists the methods of a path, or "" when no operation has it.
-func (h *api) allowed(path string) string {
+func (h *api) allowedMethods(path string) string {
 	if path == "" {
 		return ""
 	}
@@ -195,16 +195,16 @@ func (h *api) allowed(path string) string {
 }
 
 // base is what links begin with.
-func (c *call) base() string {
-	if c.h.only != nil {
-		return c.below
+func (c *call) linkBase() string {
+	if c.h.fixed != nil {
+		return c.requestBase
 	}
-	return c.h.base(c.r)
+	return c.h.linkBase(c.r)
 }
 
-func (h *api) base(r *http.Request) string {
+func (h *api) linkBase(r *http.Request) string {
 	if h.config.BaseURLFunc != nil {
 		return strings.TrimSuffix(h.config.BaseURLFunc(r), "/") + h.config.BasePath
 	}
-	return h.fixedBase
+	return h.fixedLinkBase
 }

@@ -98,9 +98,9 @@ func TestAcceptableMedia(t *testing.T) {
 		"application/merge-patch+json": true, "application/vnd.acme+json;v=1": true,
 		"text/json": false, "text/plain": false, "": false, "application/json+xml": false, "json": false, "image/svg+json": false,
 	} {
-		expect.Equal(t, acceptableMedia(http.Header{"Content-Type": {media}}), want, "%q", media)
+		expect.Equal(t, isJSON(http.Header{"Content-Type": {media}}), want, "%q", media)
 	}
 	for _, h := range []http.Header{{}, {"Content-Type": {"application/json", "text/html"}}, {"Content-Type": {"application/json"}, "Content-Encoding": {"gzip"}}} {
-		expect.That(t, !acceptableMedia(h), "%v is accepted", h)
+		expect.That(t, !isJSON(h), "%v is accepted", h)
 	}
 }

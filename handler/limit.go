@@ -10,37 +10,37 @@ import (
 	"github.com/formsvc/formsvc/ratelimit"
 )
 
-// token is the limiter's answer to one call of a key. A limiter that failed gives a
-// token without a result, and the call is allowed: the limit protects the service and
+// limitResult is the limiter's answer to one call of a key. A limiter that failed gives a
+// limitResult without a result, and the call is allowed: the limit protects the service and
 // must not take the service down.
-type token struct {
-	keyID   string
-	result  ratelimit.Result
-	counted bool // result is the limiter's
+type limitResult struct {
+	keyID  string
+	result ratelimit.Result
+	known  bool // result is the limiter's
 }
 
-func (t token) allowed() bool { return !t.counted || t.result.Allowed }
+func (t limitResult) allowed() bool { return !t.known || t.result.Allowed }
 
 // take counts the call against a key's limit.
-func (c *call) take(keyID string) token {
+func (c *call) takeToken(keyID string) limitResult {
 	if c.h.config.Limiter == nil {
-		return token{keyID: keyID}
+		return limitResult{keyID: keyID}
 	}
 	result, err := c.h.config.Limiter.Take(c.ctx(), c.h.limiterKey+keyID)
 	if err != nil {
 		if c.ctx().Err() == nil { // else it is the request that ended, not the limiter that failed
-			c.h.limiterHealth.failed(c.ctx(), c.h.config.Logger, err)
+			c.h.limiterHealth.recordFailure(c.ctx(), c.h.config.Logger, err)
 		}
-		return token{keyID: keyID}
+		return limitResult{keyID: keyID}
 	}
-	c.h.limiterHealth.answered(c.ctx(), c.h.config.Logger)
-	return token{keyID: keyID, result: result, counted: true}
+	c.h.limiterHealth.recordSuccess(c.ctx(), c.h.config.Logger)
+	return limitResult{keyID: keyID, result: result, known: true}
 }
 
 // spend writes the limiter's figures into the response's headers and refuses the call
 // when the limit is exceeded.
-func (c *call) spend(t token) error {
-	if !t.counted {
+func (c *call) applyLimit(t limitResult) error {
+	if !t.known {
 		return nil
 	}
 	h := c.w.Header()
@@ -62,19 +62,19 @@ type limiterHealth struct {
 	failedAt atomic.Int64
 }
 
-// recovery is how long a limiter must go without a failure before it counts as
+// recoveryTime is how long a limiter must go without a failure before it counts as
 // recovered. Without it, a store that fails now and then would log two lines each time.
-const recovery = 5 * time.Second
+const recoveryTime = 5 * time.Second
 
-func (l *limiterHealth) failed(ctx context.Context, logger *slog.Logger, err error) {
+func (l *limiterHealth) recordFailure(ctx context.Context, logger *slog.Logger, err error) {
 	if l.failedAt.Swap(time.Now().UnixNano()) == 0 {
 		logger.LogAttrs(ctx, slog.LevelWarn, "rate limiter failed, requests are allowed until it recovers", slog.Any("error", err))
 	}
 }
 
-func (l *limiterHealth) answered(ctx context.Context, logger *slog.Logger) {
+func (l *limiterHealth) recordSuccess(ctx context.Context, logger *slog.Logger) {
 	at := l.failedAt.Load()
-	if at == 0 || time.Since(time.Unix(0, at)) < recovery {
+	if at == 0 || time.Since(time.Unix(0, at)) < recoveryTime {
 		return
 	}
 	if l.failedAt.CompareAndSwap(at, 0) {

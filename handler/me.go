@@ -10,7 +10,7 @@ func getMe(c *call) error {
 	p := c.principal
 	scopes := slices.Clone(p.Scopes)
 	slices.Sort(scopes)
-	return c.object(func(w *jsontree.Writer) {
+	return c.sendObject(func(w *jsontree.Writer) {
 		w.Name("id").Hex(p.UserID[:])
 		w.Name("name").String(p.Name)
 		w.Name("email").String(p.Email)

@@ -78,7 +78,7 @@ func (m mount) path(r *http.Request, base string) string {
 // base path. left is what [mount.path] returned for the request, and no operation has it.
 // What lies below the base path is an ordinary 404, also when the host has taken the base
 // path away.
-func (m mount) misses(r *http.Request, left, base string) bool {
+func (m mount) isMisplaced(r *http.Request, left, base string) bool {
 	if strings.HasPrefix(left, base+"/") || strings.HasPrefix(left, m.basePath+"/") {
 		return false
 	}

@@ -22,8 +22,8 @@ type operation struct {
 	// readsForm: the operation wants the form of its path as it is, so key and form
 	// may be read in one step.
 	readsForm bool
-	// content: the operation is about the content of a form alone, so a working copy has it.
-	content bool
+	// formContent: the operation is about the content of a form alone, so a working copy has it.
+	formContent bool
 }
 
 // operations lists all operations. A test holds it against the description.
@@ -43,35 +43,35 @@ func operations() []operation {
 
 		{id: "listWorkspaces", method: get, path: "/workspaces", scope: storage.ScopeWorkspacesRead, serve: listWorkspaces},
 		{id: "createWorkspace", method: post, path: "/workspaces", scope: storage.ScopeWorkspacesWrite, serve: withBody(createWorkspace)},
-		{id: "getWorkspace", method: get, path: workspace, scope: storage.ScopeWorkspacesRead, serve: named(getWorkspace)},
+		{id: "getWorkspace", method: get, path: workspace, scope: storage.ScopeWorkspacesRead, serve: requirePathIDs(getWorkspace)},
 		{id: "updateWorkspace", method: patch, path: workspace, scope: storage.ScopeWorkspacesWrite, serve: withBody(updateWorkspace)},
-		{id: "deleteWorkspace", method: del, path: workspace, scope: storage.ScopeWorkspacesWrite, serve: named(deleteWorkspace)},
+		{id: "deleteWorkspace", method: del, path: workspace, scope: storage.ScopeWorkspacesWrite, serve: requirePathIDs(deleteWorkspace)},
 
 		{id: "listForms", method: get, path: "/forms", scope: storage.ScopeFormsRead, serve: listForms},
 		{id: "createForm", method: post, path: "/forms", scope: storage.ScopeFormsWrite, serve: withBody(createForm)},
-		{id: "getForm", method: get, path: form, scope: storage.ScopeFormsRead, serve: getForm, readsForm: true, content: true},
-		{id: "updateForm", method: patch, path: form, scope: storage.ScopeFormsWrite, serve: withBody(updateForm), readsForm: true, content: true},
-		{id: "deleteForm", method: del, path: form, scope: storage.ScopeFormsWrite, serve: named(deleteForm)},
+		{id: "getForm", method: get, path: form, scope: storage.ScopeFormsRead, serve: getForm, readsForm: true, formContent: true},
+		{id: "updateForm", method: patch, path: form, scope: storage.ScopeFormsWrite, serve: withBody(updateForm), readsForm: true, formContent: true},
+		{id: "deleteForm", method: del, path: form, scope: storage.ScopeFormsWrite, serve: requirePathIDs(deleteForm)},
 
-		{id: "listQuestions", method: get, path: form + "/questions", scope: storage.ScopeFormsRead, serve: listBlocks, readsForm: true, content: true},
-		{id: "listBlocks", method: get, path: form + "/blocks", scope: storage.ScopeFormsRead, serve: listBlocks, readsForm: true, content: true},
-		{id: "createBlock", method: post, path: form + "/blocks", scope: storage.ScopeFormsWrite, serve: withBody(createBlock), readsForm: true, content: true},
-		{id: "replaceBlocks", method: put, path: form + "/blocks", scope: storage.ScopeFormsWrite, serve: withBody(replaceBlocks), readsForm: true, content: true},
-		{id: "getBlock", method: get, path: block, scope: storage.ScopeFormsRead, serve: getBlock, readsForm: true, content: true},
-		{id: "updateBlock", method: patch, path: block, scope: storage.ScopeFormsWrite, serve: updateBlock, readsForm: true, content: true},
-		{id: "deleteBlock", method: del, path: block, scope: storage.ScopeFormsWrite, serve: deleteBlock, readsForm: true, content: true},
+		{id: "listQuestions", method: get, path: form + "/questions", scope: storage.ScopeFormsRead, serve: listBlocks, readsForm: true, formContent: true},
+		{id: "listBlocks", method: get, path: form + "/blocks", scope: storage.ScopeFormsRead, serve: listBlocks, readsForm: true, formContent: true},
+		{id: "createBlock", method: post, path: form + "/blocks", scope: storage.ScopeFormsWrite, serve: withBody(createBlock), readsForm: true, formContent: true},
+		{id: "replaceBlocks", method: put, path: form + "/blocks", scope: storage.ScopeFormsWrite, serve: withBody(replaceBlocks), readsForm: true, formContent: true},
+		{id: "getBlock", method: get, path: block, scope: storage.ScopeFormsRead, serve: getBlock, readsForm: true, formContent: true},
+		{id: "updateBlock", method: patch, path: block, scope: storage.ScopeFormsWrite, serve: updateBlock, readsForm: true, formContent: true},
+		{id: "deleteBlock", method: del, path: block, scope: storage.ScopeFormsWrite, serve: deleteBlock, readsForm: true, formContent: true},
 
 		{id: "listSubmissions", method: get, path: form + "/submissions", scope: storage.ScopeSubmissionsRead, serve: listSubmissions},
-		{id: "getSubmission", method: get, path: submission, scope: storage.ScopeSubmissionsRead, serve: named(getSubmission)},
-		{id: "deleteSubmission", method: del, path: submission, scope: storage.ScopeSubmissionsWrite, serve: named(deleteSubmission)},
+		{id: "getSubmission", method: get, path: submission, scope: storage.ScopeSubmissionsRead, serve: requirePathIDs(getSubmission)},
+		{id: "deleteSubmission", method: del, path: submission, scope: storage.ScopeSubmissionsWrite, serve: requirePathIDs(deleteSubmission)},
 		{id: "getMetrics", method: get, path: form + "/analytics/metrics", scope: storage.ScopeAnalyticsRead, serve: getMetrics},
 
 		{id: "listWebhooks", method: get, path: "/webhooks", scope: storage.ScopeWebhooksRead, serve: listWebhooks},
 		{id: "createWebhook", method: post, path: "/webhooks", scope: storage.ScopeWebhooksWrite, serve: withBody(createWebhook)},
-		{id: "getWebhook", method: get, path: webhook, scope: storage.ScopeWebhooksRead, serve: named(getWebhook)},
+		{id: "getWebhook", method: get, path: webhook, scope: storage.ScopeWebhooksRead, serve: requirePathIDs(getWebhook)},
 		{id: "updateWebhook", method: patch, path: webhook, scope: storage.ScopeWebhooksWrite, serve: withBody(updateWebhook)},
-		{id: "deleteWebhook", method: del, path: webhook, scope: storage.ScopeWebhooksWrite, serve: named(deleteWebhook)},
-		{id: "listDeliveries", method: get, path: webhook + "/deliveries", scope: storage.ScopeWebhooksRead, serve: named(listDeliveries)},
+		{id: "deleteWebhook", method: del, path: webhook, scope: storage.ScopeWebhooksWrite, serve: requirePathIDs(deleteWebhook)},
+		{id: "listDeliveries", method: get, path: webhook + "/deliveries", scope: storage.ScopeWebhooksRead, serve: requirePathIDs(listDeliveries)},
 	}
 }
 
@@ -86,12 +86,12 @@ func withBody(serve func(c *call, body []byte) error) func(*call) error {
 	}
 }
 
-// named refuses malformed ids in the path: they name nothing, and no storage is asked
+// requirePathIDs refuses malformed ids in the path: they name nothing, and no storage is asked
 // whether it has one like the zero id.
-func named(serve func(*call) error) func(*call) error {
+func requirePathIDs(serve func(*call) error) func(*call) error {
 	return func(c *call) error {
 		for _, name := range c.route.URLParams.Keys {
-			if c.namedID(name).IsZero() {
+			if c.pathID(name).IsZero() {
 				return apierror.ErrNotFound
 			}
 		}

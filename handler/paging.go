@@ -17,7 +17,7 @@ func (q *query) page(list cursor.List) (storage.Page, error) {
 	}
 	after, err := cursor.Decode(list, text)
 	if err != nil {
-		q.reject("cursor", schema.CodeBadFormat, "is not a valid cursor of this list")
+		q.addViolation("cursor", schema.CodeBadFormat, "is not a valid cursor of this list")
 		if len(q.violations) == 1 {
 			e := *apierror.ErrInvalidCursor
 			e.Details = q.violations
@@ -43,7 +43,7 @@ func writePage[T any](c *call, q *query, list cursor.List, read func(storage.Pag
 	if err != nil {
 		return err
 	}
-	return c.object(func(w *jsontree.Writer) {
+	return c.sendObject(func(w *jsontree.Writer) {
 		w.Name("items").Array()
 		for i := range records[:min(len(records), most)] {
 			w.Object()

@@ -38,20 +38,20 @@ func (c *call) query() *query {
 func (q *query) get(name string) (string, bool) {
 	for _, other := range q.values[name] {
 		if other != q.values.Get(name) {
-			q.reject(name, schema.CodeDuplicate, "must not be repeated with different values")
+			q.addViolation(name, schema.CodeDuplicate, "must not be repeated with different values")
 			break
 		}
 	}
 	return q.values.Get(name), q.values.Has(name)
 }
 
-func (q *query) reject(name, code, message string) {
+func (q *query) addViolation(name, code, message string) {
 	q.violations = append(q.violations, schema.Violation{Path: "query:" + name, Code: code, Message: message})
 }
 
 // fault adds the fault of a parameter by a rule that is not about HTTP. nil adds
 // nothing.
-func (q *query) fault(err error) {
+func (q *query) addError(err error) {
 	if broken, ok := errors.AsType[*schema.Error](err); ok {
 		q.violations = append(q.violations, broken.Violations...)
 	}
@@ -79,19 +79,19 @@ func (q *query) limit() int {
 	n, err := strconv.Atoi(s)
 	switch {
 	case err != nil && strings.Trim(strings.TrimPrefix(s, "-"), "0123456789") != "", s == "", s == "-":
-		q.reject("limit", schema.CodeWrongType, "must be an integer")
+		q.addViolation("limit", schema.CodeWrongType, "must be an integer")
 	case err != nil, n < 1, n > maxPageSize:
-		q.reject("limit", schema.CodeOutOfRange, "must be between 1 and 100")
+		q.addViolation("limit", schema.CodeOutOfRange, "must be between 1 and 100")
 	}
 	return n
 }
 
 // bounds reads since and until, both zero when absent. Records have whole seconds: a fraction of
 // since excludes the second that it is in.
-func (q *query) bounds() (since, until time.Time) {
+func (q *query) timeRange() (since, until time.Time) {
 	since, fraction := q.time("since")
 	until, _ = q.time("until")
-	q.fault(core.CheckRange(since, until))
+	q.addError(core.CheckRange(since, until))
 	if fraction {
 		since = since.Add(time.Microsecond)
 	}
@@ -109,7 +109,7 @@ func (q *query) time(name string) (t time.Time, fraction bool) {
 	}
 	t, fraction, ok := jsontree.ParseQueryTime(s)
 	if !ok {
-		q.reject(name, schema.CodeBadFormat, "must be a time such as 2026-11-20T08:33:01Z")
+		q.addViolation(name, schema.CodeBadFormat, "must be a time such as 2026-11-20T08:33:01Z")
 	}
 	return t, fraction
 }
@@ -122,7 +122,7 @@ func (q *query) id(name string) (id storage.ID, given bool) {
 	}
 	id, err := storage.ParseID(s)
 	if err != nil {
-		q.reject(name, schema.CodeBadFormat, "must be 24 hexadecimal digits")
+		q.addViolation(name, schema.CodeBadFormat, "must be 24 hexadecimal digits")
 	}
 	return id, true
 }

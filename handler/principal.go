@@ -44,11 +44,11 @@ type KeyResolver interface {
 	ResolveKey(ctx context.Context, key string) (Principal, error)
 }
 
-// readingResolver is a [KeyResolver] that can read a form in the same step, as the resolver of the
+// formKeyResolver is a [KeyResolver] that can read a form in the same step, as the resolver of the
 // built-in keys does: see [keyring.Keyring]. If FormForKey returns [storage.ErrUnimplemented], the
 // key and the form are read in two steps. The rate limiter is asked by the Remembered id before the
 // key is resolved.
-type readingResolver interface {
+type formKeyResolver interface {
 	FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (keyring.Owner, *storage.Form, error)
 	Remembered(key string) (keyID string)
 }

@@ -12,9 +12,9 @@ import (
 
 // listSubmissions writes each record from the storage's memory into the response's bytes.
 func listSubmissions(c *call) error {
-	form, q := c.namedID("formId"), c.query()
+	form, q := c.pathID("formId"), c.query()
 	params := storage.SubmissionsParams{MaxBytes: core.MaxPageBytes, SummaryOnly: true}
-	params.Since, params.Until = q.bounds()
+	params.Since, params.Until = q.timeRange()
 	list := cursor.List{
 		Name:    "submissions " + form.String(),
 		Owner:   c.principal.UserID,
@@ -28,7 +28,7 @@ func listSubmissions(c *call) error {
 		return apierror.ErrNotFound
 	}
 
-	body := append(c.borrow(), `{"items":[`...)
+	body := append(c.borrowBuffer(), `{"items":[`...)
 	var last storage.Position // of the records written; zero when there are none
 	more, err := c.h.core.Storage.Submissions(c.ctx(), c.actor(), form, params, func(s *storage.Submission) error {
 		if !last.ID.IsZero() {
@@ -43,19 +43,19 @@ func listSubmissions(c *call) error {
 	}
 	body = append(body, `],"page":`...)
 	body = appendPageEnd(body, list, more && !last.ID.IsZero(), last)
-	c.send(append(body, '}'))
+	c.sendBuffer(append(body, '}'))
 	return nil
 }
 
 func getSubmission(c *call) error {
-	s, err := c.h.core.Storage.Submission(c.ctx(), c.actor(), c.namedID("formId"), c.namedID("submissionId"))
+	s, err := c.h.core.Storage.Submission(c.ctx(), c.actor(), c.pathID("formId"), c.pathID("submissionId"))
 	if err != nil {
 		return err
 	}
-	c.send(export.AppendItem(c.borrow(), &s))
+	c.sendBuffer(export.AppendItem(c.borrowBuffer(), &s))
 	return nil
 }
 
 func deleteSubmission(c *call) error {
-	return c.deleted(c.h.core.DeleteSubmission(c.ctx(), c.actor(), c.namedID("formId"), c.namedID("submissionId")))
+	return c.sendNoContent(c.h.core.DeleteSubmission(c.ctx(), c.actor(), c.pathID("formId"), c.pathID("submissionId")))
 }

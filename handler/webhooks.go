@@ -26,11 +26,11 @@ func listWebhooks(c *call) error {
 		return err
 	}
 	if len(found) < page.Limit {
-		return c.items(len(found), func(w *jsontree.Writer, i int) { writeWebhook(w, &found[i]) })
+		return c.sendItems(len(found), func(w *jsontree.Writer, i int) { writeWebhook(w, &found[i]) })
 	}
 
 	c.w.Header()["Content-Type"] = jsonType
-	c.begin(http.StatusOK)
+	c.sendHeader(http.StatusOK)
 	if c.r.Method == http.MethodHead {
 		return nil
 	}
@@ -63,8 +63,8 @@ func listWebhooks(c *call) error {
 }
 
 // items writes a list response that has no pages.
-func (c *call) items(n int, writeItem func(w *jsontree.Writer, i int)) error {
-	return c.object(func(w *jsontree.Writer) {
+func (c *call) sendItems(n int, writeItem func(w *jsontree.Writer, i int)) error {
+	return c.sendObject(func(w *jsontree.Writer) {
 		w.Name("items").Array()
 		for i := range n {
 			w.Object()
@@ -77,27 +77,27 @@ func (c *call) items(n int, writeItem func(w *jsontree.Writer, i int)) error {
 
 func createWebhook(c *call, body []byte) error {
 	hook, err := c.h.core.CreateWebhook(c.ctx(), c.actor(), body)
-	c.made("/webhooks/", hook.ID.String(), err)
-	return c.webhook(hook, err)
+	c.setCreated("/webhooks/", hook.ID.String(), err)
+	return c.sendWebhook(hook, err)
 }
 
 func getWebhook(c *call) error {
-	return c.webhook(c.h.core.Storage.Webhook(c.ctx(), c.actor(), c.namedID("webhookId")))
+	return c.sendWebhook(c.h.core.Storage.Webhook(c.ctx(), c.actor(), c.pathID("webhookId")))
 }
 
 func updateWebhook(c *call, body []byte) error {
-	return c.webhook(c.h.core.UpdateWebhook(c.ctx(), c.actor(), c.namedID("webhookId"), body))
+	return c.sendWebhook(c.h.core.UpdateWebhook(c.ctx(), c.actor(), c.pathID("webhookId"), body))
 }
 
 func deleteWebhook(c *call) error {
-	return c.deleted(c.h.core.Storage.DeleteWebhook(c.ctx(), c.actor(), c.namedID("webhookId")))
+	return c.sendNoContent(c.h.core.Storage.DeleteWebhook(c.ctx(), c.actor(), c.pathID("webhookId")))
 }
 
-func (c *call) webhook(webhook storage.Webhook, err error) error {
+func (c *call) sendWebhook(webhook storage.Webhook, err error) error {
 	if err != nil {
 		return err
 	}
-	return c.object(func(w *jsontree.Writer) { writeWebhook(w, &webhook) })
+	return c.sendObject(func(w *jsontree.Writer) { writeWebhook(w, &webhook) })
 }
 
 // writeWebhook says whether there is a secret, and never more of it.
@@ -112,12 +112,12 @@ func writeWebhook(w *jsontree.Writer, webhook *storage.Webhook) {
 }
 
 func listDeliveries(c *call) error {
-	id := c.namedID("webhookId")
+	id := c.pathID("webhookId")
 	attempts, err := c.h.core.Storage.Deliveries(c.ctx(), c.actor(), id, core.ShownDeliveries)
 	if err != nil {
 		return err
 	}
-	return c.items(len(attempts), func(w *jsontree.Writer, i int) { writeAttempt(w, &attempts[i]) })
+	return c.sendItems(len(attempts), func(w *jsontree.Writer, i int) { writeAttempt(w, &attempts[i]) })
 }
 
 // writeAttempt writes a redacted summary: no body, header, URL, address or secret

@@ -18,27 +18,27 @@ func listWorkspaces(c *call) error {
 
 func createWorkspace(c *call, body []byte) error {
 	w, err := c.h.core.CreateWorkspace(c.ctx(), c.principal.UserID, body)
-	c.made("/workspaces/", w.ID.String(), err)
-	return c.workspace(w, err)
+	c.setCreated("/workspaces/", w.ID.String(), err)
+	return c.sendWorkspace(w, err)
 }
 
 func getWorkspace(c *call) error {
-	return c.workspace(c.h.core.Storage.Workspace(c.ctx(), c.actor(), c.namedID("workspaceId")))
+	return c.sendWorkspace(c.h.core.Storage.Workspace(c.ctx(), c.actor(), c.pathID("workspaceId")))
 }
 
 func updateWorkspace(c *call, body []byte) error {
-	return c.workspace(c.h.core.UpdateWorkspace(c.ctx(), c.actor(), c.namedID("workspaceId"), body))
+	return c.sendWorkspace(c.h.core.UpdateWorkspace(c.ctx(), c.actor(), c.pathID("workspaceId"), body))
 }
 
 func deleteWorkspace(c *call) error {
-	return c.deleted(c.h.core.DeleteWorkspace(c.ctx(), c.actor(), c.namedID("workspaceId")))
+	return c.sendNoContent(c.h.core.DeleteWorkspace(c.ctx(), c.actor(), c.pathID("workspaceId")))
 }
 
-func (c *call) workspace(workspace storage.Workspace, err error) error {
+func (c *call) sendWorkspace(workspace storage.Workspace, err error) error {
 	if err != nil {
 		return err
 	}
-	return c.object(func(w *jsontree.Writer) { writeWorkspace(w, &workspace) })
+	return c.sendObject(func(w *jsontree.Writer) { writeWorkspace(w, &workspace) })
 }
 
 func writeWorkspace(w *jsontree.Writer, workspace *storage.Workspace) {

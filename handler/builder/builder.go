@@ -135,14 +135,14 @@ type Handler struct {
 	words   map[string]map[string]string // by language, then by key
 	assets  assets
 	origins *http.CrossOriginProtection
-	door    *http.ServeMux
+	routes  *http.ServeMux
 
 	limiters limiters
-	slots    slots
+	slots    userSlots
 	// Logs the first request of a page at another path than the base path.
 	misplacedOnce sync.Once
 	// Of all users together, since they take much memory for a few milliseconds.
-	drawing, comparing turns
+	renderSlots, compareSlots semaphore
 }
 
 // New returns the pages of svc. It reports every fault of the configuration at once, and starts
@@ -167,7 +167,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	must(err == nil && (config.PublicURL == "" || public.Host != "" && !strings.HasSuffix(config.PublicURL, "/")), "Config.PublicURL %q is not a URL such as https://forms.example", config.PublicURL)
 	must(config.Accent == "" || isColor(config.Accent), "Config.Accent %q is not a color such as #2255cc", config.Accent)
 	must(config.Background == "" || isColor(config.Background), "Config.Background %q is not a color such as #faf7f2", config.Background)
-	must(!isColor(config.Background) || schemeOf(config.Background) != "", "Config.Background %q is neither light nor dark enough for readable text", config.Background)
+	must(!isColor(config.Background) || schemeName(config.Background) != "", "Config.Background %q is neither light nor dark enough for readable text", config.Background)
 	if config.Theme != nil && svc != nil {
 		writes, err := definition.NewWrites(svc.Limits(), svc.TimeZone())
 		if err == nil {
@@ -199,8 +199,8 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	config.Name = cmp.Or(config.Name, "Forms")
 	config.Logger = cmp.Or(config.Logger, slog.New(slog.DiscardHandler))
 	h := &Handler{service: svc, config: config, words: words, assets: newAssets(words), origins: origins, limiters: limiters,
-		slots: slots{inUse: map[workOf]*slotsOf{}}, drawing: make(turns, maxDrawing), comparing: make(turns, maxComparing)}
-	h.door = h.doors()
+		slots: userSlots{inUse: map[workKey]*slotPool{}}, renderSlots: make(semaphore, maxRenders), compareSlots: make(semaphore, maxComparisons)}
+	h.routes = h.newRoutes()
 	return h, nil
 }
 
@@ -209,18 +209,18 @@ const (
 	assetsPath = "/-/assets/"
 	apiPath    = "/-/v1"
 	copyPath   = "/-/copy/" // {form}, then a path of the API
-	doorPath   = "/-/door"
+	routesPath = "/-/door"
 	canvasPath = "/-/canvas/" // {form}
 )
 
 // ServeHTTP serves one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	asked, _, _ := strings.Cut(cmp.Or(r.RequestURI, h.config.BasePath), "?")
-	below := h.below(r.URL.EscapedPath(), asked)
+	below := h.pathBelowBase(r.URL.EscapedPath(), asked)
 	w.Header().Set(requestid.Header, requestid.Of(r))
-	h.refuseFrames(w, strings.HasPrefix(below, canvasPath))
+	h.setFramePolicy(w, strings.HasPrefix(below, canvasPath))
 	if len(below) > maxPath || below == "" && len(asked) > maxPath || strings.Count(below, "/") > maxDepth {
-		refuse(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
+		writeError(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
 		return
 	}
 	if below == "" {
@@ -239,24 +239,24 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	script := strings.HasPrefix(below, "/-/")
 	if err := h.origins.Check(r); err != nil {
 		h.config.Logger.WarnContext(r.Context(), "rejected request from another origin", "origin", r.Header.Get("Origin"), "host", r.Host)
-		refuse(w, http.StatusForbidden, "FOREIGN_ORIGIN", "Requests from pages of other origins are not allowed.")
+		writeError(w, http.StatusForbidden, "FOREIGN_ORIGIN", "Requests from pages of other origins are not allowed.")
 		return
 	}
 	user, err := h.config.User(r)
 	switch {
 	case (err != nil || user.IsZero()) && script:
-		refuse(w, http.StatusUnauthorized, "SIGNED_OUT", "You are not signed in. Sign in and try again.")
+		writeError(w, http.StatusUnauthorized, "SIGNED_OUT", "You are not signed in. Sign in and try again.")
 		return
 	case err != nil || user.IsZero():
-		h.signIn(w, r)
+		h.serveSignIn(w, r)
 		return
-	case !h.allowed(w, r, h.limiters.requests, user.String()):
+	case !h.allowRequest(w, r, h.limiters.requests, user.String()):
 		return
-	case !script && h.misplaced(r, below):
+	case !script && h.isMisplaced(r, below):
 		http.NotFound(w, r)
 		return
 	case !script:
-		h.page(w, r, user, below)
+		h.servePage(w, r, user, below)
 		return
 	}
 	client := h.service.As(user)
@@ -271,14 +271,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if name, ok := strings.CutPrefix(below, canvasPath); ok {
-		h.canvas(w, r, client, name)
+		h.serveCanvas(w, r, client, name)
 		return
 	}
-	if rest, ok := strings.CutPrefix(below, doorPath); ok && path.Clean(rest) == rest { // the mux leads away from any other
-		serveAt(h.door, w, r.WithContext(context.WithValue(r.Context(), signedInKey{}, signedIn{user, client})), rest)
+	if rest, ok := strings.CutPrefix(below, routesPath); ok && path.Clean(rest) == rest { // the mux leads away from any other
+		serveAt(h.routes, w, r.WithContext(context.WithValue(r.Context(), signedInKey{}, signedIn{user, client})), rest)
 		return
 	}
-	refuse(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
+	writeError(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
 }
 
 // No path of a page or of what its script asks for is longer than maxPath bytes, or has more slashes than
@@ -290,7 +290,7 @@ const (
 
 // below is the path below the base path, with its slash; "" for the base path itself. The host may have taken
 // the base path away, and the slash with it: then asked, the path as it was sent, says whether there was one.
-func (h *Handler) below(at, asked string) string {
+func (h *Handler) pathBelowBase(at, asked string) string {
 	if rest, ok := strings.CutPrefix(at, h.config.BasePath); ok && (rest == "" || rest[0] == '/') {
 		return rest
 	}
@@ -300,14 +300,14 @@ func (h *Handler) below(at, asked string) string {
 	return at
 }
 
-// pages are the paths of the pages, below the base path.
-var pages = regexp.MustCompile(`^/(w/.*|[0-9a-f]{24}(/.*)?)?$`)
+// pagePaths are the paths of the pages, below the base path.
+var pagePaths = regexp.MustCompile(`^/(w/.*|[0-9a-f]{24}(/.*)?)?$`)
 
 // misplaced reports whether a request of a page came at another path than the base path, and has none
 // of a page that the host took the base path from. It logs the first one: the handler is likely mounted
 // at another path than BasePath says, and every page would be empty.
-func (h *Handler) misplaced(r *http.Request, below string) bool {
-	if strings.HasPrefix(r.URL.EscapedPath(), h.config.BasePath+"/") || pages.MatchString(below) {
+func (h *Handler) isMisplaced(r *http.Request, below string) bool {
+	if strings.HasPrefix(r.URL.EscapedPath(), h.config.BasePath+"/") || pagePaths.MatchString(below) {
 		return false
 	}
 	h.misplacedOnce.Do(func() {
@@ -322,7 +322,7 @@ func serveAt(to http.Handler, w http.ResponseWriter, r *http.Request, at string)
 	u := *r.URL
 	plain, err := url.PathUnescape(at)
 	if err != nil {
-		refuse(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
+		writeError(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
 		return
 	}
 	u.Path, u.RawPath = plain, at

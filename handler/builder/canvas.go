@@ -12,13 +12,13 @@ import (
 
 // canvas serves the form in the editor, as the pages draw it: a document with all blocks of the working
 // copy, else of the form, and parts of it that are drawn from what a POST brings.
-func (h *Handler) canvas(w http.ResponseWriter, r *http.Request, client formsvc.Client, name string) {
+func (h *Handler) serveCanvas(w http.ResponseWriter, r *http.Request, client formsvc.Client, name string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost {
 		w.Header().Set("Allow", "GET, HEAD, POST")
-		refuse(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "This path supports only GET and POST.")
+		writeError(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "This path supports only GET and POST.")
 		return
 	}
-	end, ok := h.begin(w, r, client, renders)
+	end, ok := h.acquireSlot(w, r, client, renders)
 	if !ok {
 		return
 	}
@@ -29,17 +29,17 @@ func (h *Handler) canvas(w http.ResponseWriter, r *http.Request, client formsvc.
 		_, err := body.ReadFrom(io.LimitReader(r.Body, limit+1))
 		switch {
 		case int64(body.Len()) > limit, errors.As(err, new(*http.MaxBytesError)): // the host's own bound may be tighter
-			refuse(w, http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "The request body is too large.")
+			writeError(w, http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "The request body is too large.")
 			return
 		case err != nil:
-			refuse(w, http.StatusBadRequest, "MALFORMED_JSON", "The request body is not valid JSON.")
+			writeError(w, http.StatusBadRequest, "MALFORMED_JSON", "The request body is not valid JSON.")
 			return
 		}
 	}
-	if !h.drawing.take(r) {
+	if !h.renderSlots.acquire(r) {
 		return
 	}
-	defer h.drawing.release()
+	defer h.renderSlots.release()
 	var update formsvc.FormUpdate
 	if r.Method == http.MethodPost {
 		sent := struct { // parts of a form that the page has not saved yet
@@ -47,7 +47,7 @@ func (h *Handler) canvas(w http.ResponseWriter, r *http.Request, client formsvc.
 			formsvc.Definition
 		}{Definition: formsvc.Definition{Blocks: []byte("[]"), Settings: []byte("{}"), Theme: []byte("{}")}}
 		if err := json.Unmarshal(body.Bytes(), &sent); errors.As(err, new(*json.SyntaxError)) { // of other kinds is what does not fit yet
-			refuse(w, http.StatusBadRequest, "MALFORMED_JSON", "The request body is not valid JSON.")
+			writeError(w, http.StatusBadRequest, "MALFORMED_JSON", "The request body is not valid JSON.")
 			return
 		}
 		update.Name, update.Definition = sent.Name, sent.Definition
@@ -55,7 +55,7 @@ func (h *Handler) canvas(w http.ResponseWriter, r *http.Request, client formsvc.
 	id, _ := formsvc.ParseID(name) // the zero id is no form
 	form, err := client.EditorForm(r.Context(), id, update)
 	if err != nil {
-		h.fail(w, r, err)
+		h.handleError(w, r, err)
 		return
 	}
 	if r.Method != http.MethodPost {
@@ -64,8 +64,8 @@ func (h *Handler) canvas(w http.ResponseWriter, r *http.Request, client formsvc.
 	}
 	parts, err := h.config.Pages.CanvasParts(r, form)
 	if err != nil {
-		h.fail(w, r, err)
+		h.handleError(w, r, err)
 		return
 	}
-	answer(w, http.StatusOK, parts)
+	writeJSON(w, http.StatusOK, parts)
 }

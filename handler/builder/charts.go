@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	maxDrawn  = 24   // bars of a chart, and rows and columns of a grid; the table has more
-	maxListed = 1000 // rows of a table
-	maxLabel  = 90   // characters of a label in a chart
-	maxSteps  = 101  // of a scale
-	maxDays   = 31   // bars of days, months or years
+	maxMarks      = 24   // bars of a chart, and rows and columns of a grid; the table has more
+	maxTableRows  = 1000 // rows of a table
+	maxLabel      = 90   // characters of a label in a chart
+	maxScaleSteps = 101  // of a scale
+	maxDays       = 31   // bars of days, months or years
 )
 
 // mark is one bar or cell of a chart, and one row of the table beside it.
@@ -42,94 +42,94 @@ type table struct {
 	More  int    `json:"more,omitempty"`
 }
 
-// figure is a number that describes all answers: mean, median, spread, min, max, nps.
-type figure struct {
+// statistic is a number that describes all answers: mean, median, spread, min, max, nps.
+type statistic struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 }
 
-// artist draws the charts of one summary in one language. Charts have their size from the page:
+// chartRenderer draws the charts of one summary in one language. Charts have their size from the page:
 // widths are percentages, so that text has one size on all of them; colours come from classes.
-type artist struct {
+type chartRenderer struct {
 	words   map[string]string
 	printer *message.Printer
 	regions display.Namer // nil: the codes
 }
 
-func newArtist(tag string, words map[string]string) artist {
+func newChartRenderer(tag string, words map[string]string) chartRenderer {
 	parsed := language.Make(tag)
-	return artist{words, message.NewPrinter(parsed), display.Regions(parsed)}
+	return chartRenderer{words, message.NewPrinter(parsed), display.Regions(parsed)}
 }
 
 // chart returns what is known of the answers to a block: the numbers, and pictures of them.
 // scale has the values of a block that has a scale.
-func (a artist) chart(b *formsvc.BlockSummary, scale []float64) (tables []table, figures []figure, svg string) {
+func (a chartRenderer) renderBlock(b *formsvc.BlockSummary, scale []float64) (tables []table, figures []statistic, svg string) {
 	switch {
 	case len(b.Rows) > 0:
 		for _, row := range b.Rows {
-			marks := a.choices(b, row.Choices)
+			marks := a.choiceMarks(b, row.Choices)
 			all := int64(0)
 			for _, m := range marks {
 				all += m.Count
 			}
-			tables = append(tables, list(cmp.Or(row.Label, row.ID), share(marks, all)))
+			tables = append(tables, newTable(cmp.Or(row.Label, row.ID), setShares(marks, all)))
 		}
-		return tables, nil, a.grid(b.Label, tables)
+		return tables, nil, a.renderGrid(b.Label, tables)
 	case b.Type == schema.TypeRanking:
-		marks := share(a.choices(b, b.Choices), b.Answered)
+		marks := setShares(a.choiceMarks(b, b.Choices), b.Answered)
 		slices.SortStableFunc(marks, func(x, y mark) int {
 			return cmp.Or(-cmp.Compare(min(x.Count, 1), min(y.Count, 1)), cmp.Compare(x.Place, y.Place))
 		})
-		return []table{list("", marks)}, nil, bars(b.Label, marks, func(m mark) (float64, string) {
+		return []table{newTable("", marks)}, nil, renderBars(b.Label, marks, func(m mark) (float64, string) {
 			if m.Count == 0 {
 				return 0, "–"
 			}
-			return 100 * (float64(len(marks)) + 1 - m.Place) / float64(len(marks)), "⌀ " + a.number(m.Place, 1)
+			return 100 * (float64(len(marks)) + 1 - m.Place) / float64(len(marks)), "⌀ " + a.formatNumber(m.Place, 1)
 		})
 	case len(b.Choices) > 0:
-		marks := a.choices(b, b.Choices)
+		marks := a.choiceMarks(b, b.Choices)
 		if b.Other > 0 {
 			marks = append(marks, mark{Label: a.words["results.other"], Count: b.Other})
 		}
-		if len(marks) > maxDrawn || b.Type == schema.TypeCountry || b.Type == schema.TypePayment {
+		if len(marks) > maxMarks || b.Type == schema.TypeCountry || b.Type == schema.TypePayment {
 			slices.SortStableFunc(marks, func(x, y mark) int { return cmp.Compare(y.Count, x.Count) })
 		}
-		share(marks, b.Answered)
-		return []table{list("", marks)}, nil, bars(b.Label, marks, a.shareOf)
+		setShares(marks, b.Answered)
+		return []table{newTable("", marks)}, nil, renderBars(b.Label, marks, a.shareSize)
 	case b.Numbers != nil:
 		n := b.Numbers
-		figures = []figure{{"mean", n.Mean}, {"median", n.Median}, {"spread", n.StdDev}, {"min", n.Min}, {"max", n.Max}}
-		marks := share(a.bins(n.Histogram, scale), n.Count)
+		figures = []statistic{{"mean", n.Mean}, {"median", n.Median}, {"spread", n.StdDev}, {"min", n.Min}, {"max", n.Max}}
+		marks := setShares(a.binMarks(n.Histogram, scale), n.Count)
 		if b.NPS != nil {
-			groups := share([]mark{
+			groups := setShares([]mark{
 				{Label: a.words["results.promoters"], Count: b.NPS.Promoters, kind: "good"},
 				{Label: a.words["results.passives"], Count: b.NPS.Passives, kind: "fair"},
 				{Label: a.words["results.detractors"], Count: b.NPS.Detractors, kind: "bad"},
 			}, n.Count)
-			figures = slices.Insert(figures, 0, figure{"nps", b.NPS.Score})
-			tables, svg = []table{list("", groups)}, bars(b.Label, groups, a.shareOf)
+			figures = slices.Insert(figures, 0, statistic{"nps", b.NPS.Score})
+			tables, svg = []table{newTable("", groups)}, renderBars(b.Label, groups, a.shareSize)
 		}
-		return append(tables, list("", marks)), figures, svg + a.columns(b.Label, marks)
+		return append(tables, newTable("", marks)), figures, svg + a.renderColumns(b.Label, marks)
 	case len(b.Days) > 0:
 		all := int64(0)
 		for _, d := range b.Days {
 			all += d.Count
 		}
-		marks := share(dayMarks(b.Days), all)
-		return []table{list("", marks)}, nil, a.columns(b.Label, marks)
+		marks := setShares(dayMarks(b.Days), all)
+		return []table{newTable("", marks)}, nil, a.renderColumns(b.Label, marks)
 	}
-	marks := share([]mark{
+	marks := setShares([]mark{
 		{Label: a.words["results.answered"], Count: b.Answered}, {Label: a.words["results.unanswered"], Count: b.Skipped},
 	}, b.Answered+b.Skipped)
-	return []table{list("", marks)}, nil, bars(b.Label, marks[:1], a.shareOf)
+	return []table{newTable("", marks)}, nil, renderBars(b.Label, marks[:1], a.shareSize)
 }
 
-func list(label string, marks []mark) table {
-	shown := marks[:min(len(marks), maxListed)]
+func newTable(label string, marks []mark) table {
+	shown := marks[:min(len(marks), maxTableRows)]
 	return table{label, shown, len(marks) - len(shown)}
 }
 
-func share(marks []mark, of int64) []mark {
+func setShares(marks []mark, of int64) []mark {
 	for i := range marks {
 		marks[i].Share = 100 * float64(marks[i].Count) / float64(max(of, 1))
 	}
@@ -137,7 +137,7 @@ func share(marks []mark, of int64) []mark {
 }
 
 // choices are the marks of choices, under names that people read.
-func (a artist) choices(b *formsvc.BlockSummary, choices []formsvc.ChoiceCount) []mark {
+func (a chartRenderer) choiceMarks(b *formsvc.BlockSummary, choices []formsvc.ChoiceCount) []mark {
 	marks := make([]mark, len(choices))
 	for i, c := range choices {
 		label := cmp.Or(c.Label, c.ID)
@@ -156,13 +156,13 @@ func (a artist) choices(b *formsvc.BlockSummary, choices []formsvc.ChoiceCount) 
 }
 
 // bins are the marks of a histogram. Those of a scale are all its values.
-func (a artist) bins(bins []formsvc.Bin, scale []float64) (marks []mark) {
+func (a chartRenderer) binMarks(bins []formsvc.Bin, scale []float64) (marks []mark) {
 	if slices.ContainsFunc(bins, func(b formsvc.Bin) bool { return b.From != b.To }) {
 		for _, b := range bins {
-			label := a.number(b.From, 6)
+			label := a.formatNumber(b.From, 6)
 			if b.From != b.To {
 				digits := min(max(1-int(math.Floor(math.Log10(b.To-b.From))), 0), 15) // two that tell bounds apart
-				label = a.number(b.From, digits) + " – " + a.number(b.To, digits)
+				label = a.formatNumber(b.From, digits) + " – " + a.formatNumber(b.To, digits)
 			}
 			marks = append(marks, mark{Label: label, Count: b.Count})
 		}
@@ -175,14 +175,14 @@ func (a artist) bins(bins []formsvc.Bin, scale []float64) (marks []mark) {
 	}
 	slices.Sort(values)
 	for _, value := range slices.Compact(values) {
-		marks = append(marks, mark{Label: a.number(value, 6), Count: counts[value]})
+		marks = append(marks, mark{Label: a.formatNumber(value, 6), Count: counts[value]})
 	}
 	return marks
 }
 
-// units are what days are counted by: the first so many characters of a day, and what is added
+// dayUnits are what days are counted by: the first so many characters of a day, and what is added
 // for the first day of the next unit.
-var units = []struct {
+var dayUnits = []struct {
 	digits              int
 	first, mark         string
 	years, months, days int
@@ -194,7 +194,7 @@ var units = []struct {
 // dayMarks has all days between the first and the last, or the months, years or more where those
 // are too many to be drawn.
 func dayMarks(days []formsvc.DayCount) (marks []mark) {
-	for _, u := range units {
+	for _, u := range dayUnits {
 		counts := map[string]int64{}
 		for _, d := range days {
 			counts[d.Day[:u.digits]] += d.Count
@@ -212,8 +212,8 @@ func dayMarks(days []formsvc.DayCount) (marks []mark) {
 	return marks
 }
 
-// scaleOf are the values that a block offers, nil where it has no scale or a very long one.
-func scaleOf(b *schema.Block) (values []float64) {
+// scaleValues are the values that a block offers, nil where it has no scale or a very long one.
+func scaleValues(b *schema.Block) (values []float64) {
 	k, _ := schema.LookupBlockType(b.Type)
 	s, p := k.Scale, cmp.Or(b.Properties, &schema.Properties{})
 	if b.Type == schema.TypeOpinionScale {
@@ -222,7 +222,7 @@ func scaleOf(b *schema.Block) (values []float64) {
 	if b.Type != schema.TypeNPS {
 		s.To = *cmp.Or(p.To, &s.To)
 	}
-	if steps := (s.To - s.From) / s.Step; s.Step > 0 && steps < maxSteps {
+	if steps := (s.To - s.From) / s.Step; s.Step > 0 && steps < maxScaleSteps {
 		for i := 0.0; i <= steps+1e-9; i++ {
 			values = append(values, math.Round((s.From+i*s.Step)*1e9)/1e9)
 		}
@@ -230,20 +230,22 @@ func scaleOf(b *schema.Block) (values []float64) {
 	return values
 }
 
-func (a artist) number(n float64, digits int) string {
+func (a chartRenderer) formatNumber(n float64, digits int) string {
 	return a.printer.Sprint(number.Decimal(n, number.MaxFractionDigits(digits)))
 }
 
-// shareOf draws by the share.
-func (a artist) shareOf(m mark) (width float64, text string) {
-	return m.Share, a.number(float64(m.Count), 0) + " · " + a.printer.Sprint(number.Percent(m.Share/100, number.MaxFractionDigits(0)))
+// shareSize draws by the share.
+func (a chartRenderer) shareSize(m mark) (width float64, text string) {
+	return m.Share, a.formatNumber(float64(m.Count), 0) + " · " + a.printer.Sprint(number.Percent(m.Share/100, number.MaxFractionDigits(0)))
 }
 
-// short is a label on one line.
-func short(label string) string { return cut(strings.Join(strings.Fields(label), " "), maxLabel) }
+// shortLabel is a label on one line.
+func shortLabel(label string) string {
+	return truncate(strings.Join(strings.Fields(label), " "), maxLabel)
+}
 
-// cut leaves so many characters of a text.
-func cut(text string, most int) string {
+// truncate leaves so many characters of a text.
+func truncate(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most-1]) + "…"
 	}
@@ -258,14 +260,14 @@ type cell struct {
 	Y, Height                   int
 }
 
-// picture is what the templates are executed with. Text says the same in words.
-type picture struct {
+// chart is what the templates are executed with. Text says the same in words.
+type chart struct {
 	Text   string
 	Height int
 	Cells  []cell
 }
 
-var shapes = template.Must(template.New("").Parse(`
+var chartTemplates = template.Must(template.New("").Parse(`
 {{- define "begin"}}<svg class="chart" role="img" width="100%" height="{{.Height}}"><title>{{.Text}}</title>{{end}}
 {{- define "bars"}}{{template "begin" .}}{{range .Cells}}<svg y="{{.Y}}" width="100%" height="46">` +
 	`<svg width="74%" height="24"><text class="chart-text" y="17">{{.Label}}</text></svg><text class="chart-figure" x="100%" y="17" text-anchor="end">{{.Figure}}</text>` +
@@ -277,41 +279,41 @@ var shapes = template.Must(template.New("").Parse(`
 	`<rect class="chart-track" x="{{.X}}%" y="{{.Y}}" width="{{.Width}}%" height="30" rx="4"/><rect class="chart-bar" x="{{.X}}%" y="{{.Y}}" width="{{.Width}}%" height="30" rx="4" fill-opacity="{{.Opacity}}"/>` +
 	`{{if .Figure}}<text class="chart-figure" x="{{.Middle}}%" y="{{.Y}}" dy="20" text-anchor="middle">{{.Figure}}</text>{{end}}{{end}}{{end}}</svg>{{end}}`))
 
-func draw(shape string, p picture) string {
+func executeChart(shape string, p chart) string {
 	var b strings.Builder
-	if err := shapes.ExecuteTemplate(&b, shape, p); err != nil {
+	if err := chartTemplates.ExecuteTemplate(&b, shape, p); err != nil {
 		return "" // the table has the numbers
 	}
 	return b.String()
 }
 
-// inWords says what a chart shows.
-func inWords(label string, marks []mark, size sizes) string {
-	said := make([]string, 0, maxDrawn)
-	for _, m := range marks[:min(len(marks), maxDrawn)] {
+// describeChart says what a chart shows.
+func describeChart(label string, marks []mark, size markSize) string {
+	said := make([]string, 0, maxMarks)
+	for _, m := range marks[:min(len(marks), maxMarks)] {
 		_, figure := size(m)
-		said = append(said, short(m.Label)+" "+figure)
+		said = append(said, shortLabel(m.Label)+" "+figure)
 	}
-	return short(label) + ": " + strings.Join(said, ", ")
+	return shortLabel(label) + ": " + strings.Join(said, ", ")
 }
 
-// sizes says how long the bar of a mark is, in percent, and what stands at it.
-type sizes func(mark) (width float64, figure string)
+// markSize says how long the bar of a mark is, in percent, and what stands at it.
+type markSize func(mark) (width float64, figure string)
 
-// bars are drawn below each other, each below its label.
-func bars(label string, marks []mark, size sizes) string {
-	drawn := marks[:min(len(marks), maxDrawn)]
-	p := picture{Text: inWords(label, drawn, size), Height: 46 * len(drawn)}
+// renderBars are drawn below each other, each below its label.
+func renderBars(label string, marks []mark, size markSize) string {
+	drawn := marks[:min(len(marks), maxMarks)]
+	p := chart{Text: describeChart(label, drawn, size), Height: 46 * len(drawn)}
 	for i, m := range drawn {
 		width, figure := size(m)
-		p.Cells = append(p.Cells, cell{Label: short(m.Label), Figure: figure, Kind: m.kind, Width: round(min(width, 100)), Y: 46 * i})
+		p.Cells = append(p.Cells, cell{Label: shortLabel(m.Label), Figure: figure, Kind: m.kind, Width: round(min(width, 100)), Y: 46 * i})
 	}
-	return draw("bars", p)
+	return executeChart("bars", p)
 }
 
 // columns stand beside each other. Where there are many, only some have their labels.
-func (a artist) columns(label string, marks []mark) string {
-	p := picture{Text: inWords(label, marks, a.shareOf), Height: 178}
+func (a chartRenderer) renderColumns(label string, marks []mark) string {
+	p := chart{Text: describeChart(label, marks, a.shareSize), Height: 178}
 	most, longest := int64(1), 1
 	for _, m := range marks {
 		most, longest = max(most, m.Count), max(longest, len([]rune(m.Label)))
@@ -322,10 +324,10 @@ func (a artist) columns(label string, marks []mark) string {
 		height := max(int(128*m.Count/most), int(min(2*m.Count, 2)))
 		c := cell{X: round((float64(i) + 0.08) * width), Middle: round((float64(i) + 0.5) * width), Width: round(width * 0.84), Y: 150 - height, Height: height, Anchor: "middle"}
 		if len(marks) <= 12 && m.Count > 0 {
-			c.Figure = a.number(float64(m.Count), 0)
+			c.Figure = a.formatNumber(float64(m.Count), 0)
 		}
 		if i%every == 0 {
-			c.Label, c.At = short(m.Label), c.Middle
+			c.Label, c.At = shortLabel(m.Label), c.Middle
 		}
 		switch { // a long label at an end has room on one side
 		case every > 1 && i == 0:
@@ -335,34 +337,34 @@ func (a artist) columns(label string, marks []mark) string {
 		}
 		p.Cells = append(p.Cells, c)
 	}
-	return draw("columns", p)
+	return executeChart("columns", p)
 }
 
 // grid has a row of cells for each row of a matrix, the darker the more often chosen.
-func (a artist) grid(label string, rows []table) string {
-	drawn := rows[:min(len(rows), maxDrawn)]
+func (a chartRenderer) renderGrid(label string, rows []table) string {
+	drawn := rows[:min(len(rows), maxMarks)]
 	said := make([]string, len(drawn))
 	columns := 1
 	for i, row := range drawn {
-		said[i] = inWords(row.Label, row.Rows, a.shareOf)
-		columns = max(columns, min(len(row.Rows), maxDrawn))
+		said[i] = describeChart(row.Label, row.Rows, a.shareSize)
+		columns = max(columns, min(len(row.Rows), maxMarks))
 	}
-	p := picture{Text: short(label) + ": " + strings.Join(said, "; "), Height: 28 + 64*len(drawn)}
+	p := chart{Text: shortLabel(label) + ": " + strings.Join(said, "; "), Height: 28 + 64*len(drawn)}
 	width := 100 / float64(columns)
 	for i, row := range drawn {
-		p.Cells = append(p.Cells, cell{Label: short(row.Label), Width: 100, Y: 28 + 64*i})
+		p.Cells = append(p.Cells, cell{Label: shortLabel(row.Label), Width: 100, Y: 28 + 64*i})
 		for j, m := range row.Rows[:min(len(row.Rows), columns)] {
 			c := cell{X: round(float64(j) * width), Middle: round((float64(j) + 0.49) * width), Width: round(width * 0.98), Y: 52 + 64*i, Opacity: round(m.Share / 100 * 0.55)}
 			if columns <= 10 {
-				c.Figure = a.number(float64(m.Count), 0)
+				c.Figure = a.formatNumber(float64(m.Count), 0)
 			}
 			p.Cells = append(p.Cells, c)
 			if i == 0 {
-				p.Cells = append(p.Cells, cell{Label: short(m.Label), X: c.X, Width: c.Width})
+				p.Cells = append(p.Cells, cell{Label: shortLabel(m.Label), X: c.X, Width: c.Width})
 			}
 		}
 	}
-	return draw("grid", p)
+	return executeChart("grid", p)
 }
 
 // round leaves digits that the eye sees.

@@ -27,15 +27,15 @@ var schemes = [...]scheme{
 
 // The least contrasts of texts and of marks, by WCAG 2.2, level AA.
 const (
-	ofText = 4.5
-	ofMark = 3.0
+	minTextContrast = 4.5
+	minMarkContrast = 3.0
 )
 
-// schemeOf is the name of the scheme whose texts can be read on a background, "" if those of neither can
+// schemeName is the name of the scheme whose texts can be read on a background, "" if those of neither can
 // or there is no background.
-func schemeOf(background string) string {
+func schemeName(background string) string {
 	for _, s := range schemes {
-		if background != "" && contrast(background, s.text) >= ofText {
+		if background != "" && contrast(background, s.text) >= minTextContrast {
 			return s.name
 		}
 	}
@@ -43,7 +43,7 @@ func schemeOf(background string) string {
 }
 
 // style has the variables of CSS that are the host's. The accent has a tone for each scheme.
-func (c *Config) style() map[string]string {
+func (c *Config) cssVariables() map[string]string {
 	style := map[string]string{}
 	if c.Font != "" {
 		style["--font"] = c.Font
@@ -56,12 +56,12 @@ func (c *Config) style() map[string]string {
 	}
 	for _, s := range schemes {
 		surfaces := []string{s.paper, mix(c.Accent, s.paper, 0.2)}
-		if schemeOf(c.Background) == s.name {
+		if schemeName(c.Background) == s.name {
 			surfaces = append(surfaces, c.Background, mix(c.Accent, c.Background, 0.2))
 		}
-		accent := s.readable(c.Accent, ofMark, surfaces[:1])
+		accent := s.readableTone(c.Accent, minMarkContrast, surfaces[:1])
 		style["--accent-"+s.name] = accent
-		style["--accent-ink-"+s.name] = s.readable(accent, ofText, surfaces)
+		style["--accent-ink-"+s.name] = s.readableTone(accent, minTextContrast, surfaces)
 		style["--on-accent-"+s.name] = "#ffffff"
 		if contrast(accent, "#000000") > contrast(accent, "#ffffff") {
 			style["--on-accent-"+s.name] = "#000000"
@@ -71,7 +71,7 @@ func (c *Config) style() map[string]string {
 }
 
 // readable is the tone of a color that is nearest to it and has a contrast on surfaces.
-func (s scheme) readable(color string, least float64, surfaces []string) string {
+func (s scheme) readableTone(color string, least float64, surfaces []string) string {
 	tone := color
 	for share := 0.0; share <= 1; share += 0.05 {
 		tone = mix(s.extreme, color, share)
@@ -83,12 +83,14 @@ func (s scheme) readable(color string, least float64, surfaces []string) string 
 }
 
 // mix is a share of one color in another.
-func mix(a, b string, share float64) string { return color.Blend(rgb(a), rgb(b), share).String() }
+func mix(a, b string, share float64) string {
+	return color.Blend(parseColor(a), parseColor(b), share).String()
+}
 
 // contrast is the ratio of the luminances of two colors, as WCAG defines it.
-func contrast(a, b string) float64 { return color.Contrast(rgb(a), rgb(b)) }
+func contrast(a, b string) float64 { return color.Contrast(parseColor(a), parseColor(b)) }
 
-func rgb(text string) color.RGB {
+func parseColor(text string) color.RGB {
 	c, _ := color.Parse(text) // it is a color
 	return c
 }

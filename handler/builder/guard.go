@@ -40,9 +40,9 @@ func newLimiters(l Limits) (made limiters, err error) {
 	return limiters{perMinute(cmp.Or(l.Requests, 600)), perMinute(cmp.Or(l.TestEvents, 10))}, err
 }
 
-// refuseFrames says who may show a response in a frame: the pages that the host lists, and for a canvas the
+// setFramePolicy says who may show a response in a frame: the pages that the host lists, and for a canvas the
 // editor, whatever the response is: else the editor could not load it again.
-func (h *Handler) refuseFrames(w http.ResponseWriter, canvas bool) {
+func (h *Handler) setFramePolicy(w http.ResponseWriter, canvas bool) {
 	sources, option := h.config.FrameAncestors, "DENY"
 	if canvas {
 		sources, option = append([]string{"'self'"}, sources...), "SAMEORIGIN"
@@ -66,7 +66,7 @@ func (h *Handler) Close(ctx context.Context) error {
 }
 
 // allowed counts a request of a user. If there were too many, it responds with 429.
-func (h *Handler) allowed(w http.ResponseWriter, r *http.Request, l *ratelimit.Limiter, user string) bool {
+func (h *Handler) allowRequest(w http.ResponseWriter, r *http.Request, l *ratelimit.Limiter, user string) bool {
 	if l == nil {
 		return true
 	}
@@ -74,35 +74,35 @@ func (h *Handler) allowed(w http.ResponseWriter, r *http.Request, l *ratelimit.L
 	if err != nil || result.Allowed { // it has no store that fails: the request has ended, or the handler was closed
 		return true
 	}
-	tooMany(w, result.RetryAfter(), "You sent too many requests in the last minute. Try again after the time in the Retry-After header.")
+	writeTooManyRequests(w, result.RetryAfter(), "You sent too many requests in the last minute. Try again after the time in the Retry-After header.")
 	return false
 }
 
-func tooMany(w http.ResponseWriter, retryAfter, message string) {
+func writeTooManyRequests(w http.ResponseWriter, retryAfter, message string) {
 	w.Header().Set("Retry-After", retryAfter)
-	refuse(w, http.StatusTooManyRequests, "RATE_LIMITED", message)
+	writeError(w, http.StatusTooManyRequests, "RATE_LIMITED", message)
 }
 
-// work is a kind of work with a limit for each user.
-type work string
+// workKind is a kind of work with a limit for each user.
+type workKind string
 
 const (
-	renders   work = "renders"
-	summaries work = "summaries"
-	exports   work = "exports"
+	renders   workKind = "renders"
+	summaries workKind = "summaries"
+	exports   workKind = "exports"
 )
 
 const (
-	maxWait      = 10 * time.Second
-	maxDrawing   = 1 // one takes milliseconds, and up to 25 MB
-	maxComparing = 1 // a form of 4 MiB with its working copy and its warnings takes 70 MB
+	maxWait        = 10 * time.Second
+	maxRenders     = 1 // one takes milliseconds, and up to 25 MB
+	maxComparisons = 1 // a form of 4 MiB with its working copy and its warnings takes 70 MB
 )
 
-// turns has an item for each request that is served.
-type turns chan struct{}
+// semaphore has an item for each request that is served.
+type semaphore chan struct{}
 
 // take waits for a turn. It reports whether the request still waits for its response.
-func (t turns) take(r *http.Request) bool {
+func (t semaphore) acquire(r *http.Request) bool {
 	select {
 	case t <- struct{}{}:
 		return true
@@ -111,38 +111,38 @@ func (t turns) take(r *http.Request) bool {
 	}
 }
 
-func (t turns) release() { <-t }
+func (t semaphore) release() { <-t }
 
-// workOf is a kind of work of one user, by the client of the user.
-type workOf struct {
+// workKey is a kind of work of one user, by the client of the user.
+type workKey struct {
 	user formsvc.Client
-	kind work
+	kind workKind
 }
 
-// slots bound the work that is in progress.
-type slots struct {
+// userSlots bound the work that is in progress.
+type userSlots struct {
 	mu    sync.Mutex
-	inUse map[workOf]*slotsOf
+	inUse map[workKey]*slotPool
 }
 
-type slotsOf struct {
-	free  chan struct{} // has an item for each slot in use
+type slotPool struct {
+	inUse chan struct{} // has an item for each slot in use
 	users int           // requests that have a slot or wait for one; without any, it is forgotten
 }
 
 // begin takes a slot for one piece of work, and returns how to release it. If there is none, it responds
 // with 429. An export does not wait for one, because it takes long.
-func (h *Handler) begin(w http.ResponseWriter, r *http.Request, user formsvc.Client, kind work) (end func(), ok bool) {
+func (h *Handler) acquireSlot(w http.ResponseWriter, r *http.Request, user formsvc.Client, kind workKind) (end func(), ok bool) {
 	l := h.config.Limits
-	most := cmp.Or(map[work]int{renders: l.Renders, summaries: l.Summaries, exports: l.Exports}[kind], 2)
+	most := cmp.Or(map[workKind]int{renders: l.Renders, summaries: l.Summaries, exports: l.Exports}[kind], 2)
 	if most < 0 {
 		return func() {}, true
 	}
-	key := workOf{user, kind}
+	key := workKey{user, kind}
 	h.slots.mu.Lock()
 	s := h.slots.inUse[key]
 	if s == nil {
-		s = &slotsOf{free: make(chan struct{}, most)}
+		s = &slotPool{inUse: make(chan struct{}, most)}
 		h.slots.inUse[key] = s
 	}
 	s.users++
@@ -154,9 +154,9 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request, user formsvc.Cli
 			delete(h.slots.inUse, key)
 		}
 	}
-	end = func() { <-s.free; leave() }
+	end = func() { <-s.inUse; leave() }
 	select {
-	case s.free <- struct{}{}:
+	case s.inUse <- struct{}{}:
 		return end, true
 	default:
 	}
@@ -166,32 +166,32 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request, user formsvc.Cli
 		timer := time.NewTimer(maxWait)
 		defer timer.Stop()
 		select {
-		case s.free <- struct{}{}:
+		case s.inUse <- struct{}{}:
 			return end, true
 		case <-timer.C:
 		case <-r.Context().Done():
 		}
 	}
 	leave()
-	tooMany(w, retryAfter, "You have reached the maximum number of concurrent "+string(kind)+". Try again after the time in the Retry-After header.")
+	writeTooManyRequests(w, retryAfter, "You have reached the maximum number of concurrent "+string(kind)+". Try again after the time in the Retry-After header.")
 	return nil, false
 }
 
 // compares makes a handler of a function that reads whole definitions.
-func (h *Handler) compares(do func(*http.Request) (any, error)) http.HandlerFunc {
-	next := h.does(do)
-	return h.bounded(renders, func(w http.ResponseWriter, r *http.Request) {
-		if h.comparing.take(r) {
-			defer h.comparing.release()
+func (h *Handler) compareHandler(do func(*http.Request) (any, error)) http.HandlerFunc {
+	next := h.jsonHandler(do)
+	return h.withSlot(renders, func(w http.ResponseWriter, r *http.Request) {
+		if h.compareSlots.acquire(r) {
+			defer h.compareSlots.release()
 			next(w, r)
 		}
 	})
 }
 
 // bounded makes a handler take a slot for its work.
-func (h *Handler) bounded(kind work, next http.HandlerFunc) http.HandlerFunc {
+func (h *Handler) withSlot(kind workKind, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if end, ok := h.begin(w, r, clientOf(r), kind); ok {
+		if end, ok := h.acquireSlot(w, r, requestClient(r), kind); ok {
 			defer end()
 			next(w, r)
 		}

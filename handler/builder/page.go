@@ -36,7 +36,7 @@ type Document struct {
 	Nonce string
 }
 
-var plain = template.Must(template.New("").Parse(`<!doctype html>
+var plainLayout = template.Must(template.New("").Parse(`<!doctype html>
 <html lang="{{.Language}}">
 <head>
 <meta charset="utf-8">
@@ -51,7 +51,7 @@ var plain = template.Must(template.New("").Parse(`<!doctype html>
 </html>
 `))
 
-var parts = template.Must(template.New("").Parse(`{{define "head"}}<link rel="stylesheet" href="{{.Assets}}app.css">
+var pageTemplates = template.Must(template.New("").Parse(`{{define "head"}}<link rel="stylesheet" href="{{.Assets}}app.css">
 <link rel="stylesheet" href="{{.Assets}}dark.css" media="{{.Dark}}">
 <script defer src="{{.Assets}}{{.Words}}"></script>
 <link rel="modulepreload" href="{{.Assets}}chunk.js">
@@ -71,21 +71,21 @@ type pageConfig struct {
 }
 
 // page serves the one page, whose script looks at the path.
-func (h *Handler) page(w http.ResponseWriter, r *http.Request, user formsvc.ID, below string) {
+func (h *Handler) servePage(w http.ResponseWriter, r *http.Request, user formsvc.ID, below string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "This path supports only GET.")
+		writeError(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "This path supports only GET.")
 		return
 	}
-	tag := h.language(r)
+	tag := h.pageLanguage(r)
 	base := cmp.Or(strings.Repeat("../", strings.Count(below, "/")-1), "./")
 	settings, err := json.Marshal(pageConfig{
 		Base: base, User: user.String(), Name: h.config.Name, Home: h.config.HomeURL,
-		Style: h.config.style(), Theme: h.config.Theme,
+		Style: h.config.cssVariables(), Theme: h.config.Theme,
 		Language: tag, Zone: h.service.TimeZone().String(),
 	})
 	if err != nil {
-		h.fail(w, r, err)
+		h.handleError(w, r, err)
 		return
 	}
 	data := map[string]any{
@@ -94,16 +94,16 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, user formsvc.ID, 
 	}
 	var head, body, out bytes.Buffer
 	d := Document{Language: tag, Title: h.config.Name, Nonce: rand.Text()}
-	err = parts.ExecuteTemplate(&head, "head", data)
+	err = pageTemplates.ExecuteTemplate(&head, "head", data)
 	if err == nil {
-		err = parts.ExecuteTemplate(&body, "body", data)
+		err = pageTemplates.ExecuteTemplate(&body, "body", data)
 	}
 	if err == nil {
 		d.Head, d.Body = template.HTML(head.String()), template.HTML(body.String()) //nolint:gosec // escaped by the templates
-		err = cmp.Or(h.config.Layout, plain).Execute(&out, d)
+		err = cmp.Or(h.config.Layout, plainLayout).Execute(&out, d)
 	}
 	if err != nil {
-		h.fail(w, r, err)
+		h.handleError(w, r, err)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -119,24 +119,24 @@ func (h *Handler) darkMedia() string {
 	if h.config.Background == "" {
 		return "(prefers-color-scheme: dark)"
 	}
-	return map[string]string{"light": "not all", "dark": "all"}[schemeOf(h.config.Background)]
+	return map[string]string{"light": "not all", "dark": "all"}[schemeName(h.config.Background)]
 }
 
-// signIn answers the request of a page by somebody who is not signed in.
-func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) {
+// serveSignIn answers the request of a page by somebody who is not signed in.
+func (h *Handler) serveSignIn(w http.ResponseWriter, r *http.Request) {
 	if h.config.SignIn != nil {
 		h.config.SignIn.ServeHTTP(w, r)
 		return
 	}
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") { // no browser that shows it
-		refuse(w, http.StatusUnauthorized, "SIGNED_OUT", "You are not signed in. Sign in and try again.")
+		writeError(w, http.StatusUnauthorized, "SIGNED_OUT", "You are not signed in. Sign in and try again.")
 		return
 	}
-	http.Error(w, h.words[h.language(r)]["app.sign_in"], http.StatusUnauthorized)
+	http.Error(w, h.words[h.pageLanguage(r)]["app.sign_in"], http.StatusUnauthorized)
 }
 
 // language is the tag of the page's language, one of those with words.
-func (h *Handler) language(r *http.Request) string {
+func (h *Handler) pageLanguage(r *http.Request) string {
 	wishes, _, _ := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
 	if h.config.Language != nil {
 		if tag, err := language.Parse(h.config.Language(r)); err == nil {
@@ -215,11 +215,11 @@ type assets struct {
 
 // asset is a file, compressed as it is embedded.
 type asset struct {
-	packed []byte
-	kind   string
+	compressed  []byte
+	contentType string
 }
 
-var assetKinds = map[string]string{
+var contentTypes = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8",
 }
 
@@ -231,17 +231,17 @@ func newAssets(words map[string]map[string]string) assets {
 		packed, readErr := assetFiles.ReadFile("dist/" + file.Name())
 		err = errors.Join(err, readErr)
 		name := strings.TrimSuffix(file.Name(), ".gz")
-		a.files[name] = asset{packed, assetKinds[path.Ext(name)]}
+		a.files[name] = asset{packed, contentTypes[path.Ext(name)]}
 	}
 	if err != nil {
 		panic(err) // they are embedded
 	}
 	for tag, texts := range words {
-		a.files[wordsFile(tag)] = asset{pack(texts), assetKinds[".js"]}
+		a.files[wordsFile(tag)] = asset{compressWords(texts), contentTypes[".js"]}
 	}
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(a.files)) {
-		_, _ = sum.Write(a.files[name].packed) // a hash takes all
+		_, _ = sum.Write(a.files[name].compressed) // a hash takes all
 	}
 	a.version = hex.EncodeToString(sum.Sum(nil)[:8])
 	return a
@@ -250,8 +250,8 @@ func newAssets(words map[string]map[string]string) assets {
 // wordsFile is the name of the file with the words of a language.
 func wordsFile(tag string) string { return "words." + tag + ".js" }
 
-// pack returns a script that says the words, compressed.
-func pack(texts map[string]string) []byte {
+// compressWords returns a script that says the words, compressed.
+func compressWords(texts map[string]string) []byte {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	raw, _ := json.Marshal(texts)                   //nolint:errchkjson // texts
@@ -263,12 +263,12 @@ func pack(texts map[string]string) []byte {
 func (a assets) serve(w http.ResponseWriter, r *http.Request, path string) {
 	name, ok := strings.CutPrefix(path, a.version+"/")
 	file := a.files[name]
-	if !ok || file.packed == nil {
-		refuse(w, http.StatusNotFound, "NOT_FOUND", "The file does not exist, or the page has another version. Reload the page.")
+	if !ok || file.compressed == nil {
+		writeError(w, http.StatusNotFound, "NOT_FOUND", "The file does not exist, or the page has another version. Reload the page.")
 		return
 	}
 	header := w.Header()
-	header.Set("Content-Type", file.kind)
+	header.Set("Content-Type", file.contentType)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Add("Vary", "Accept-Encoding")
 	header.Set("Cache-Control", "public, max-age=31536000, immutable")
@@ -278,10 +278,10 @@ func (a assets) serve(w http.ResponseWriter, r *http.Request, path string) {
 	}
 	w.WriteHeader(http.StatusOK) // some routers call handlers with another status already set
 	if packed {
-		_, _ = w.Write(file.packed) // the browser may be gone
+		_, _ = w.Write(file.compressed) // the browser may be gone
 		return
 	}
-	if content, err := gzip.NewReader(bytes.NewReader(file.packed)); err == nil {
+	if content, err := gzip.NewReader(bytes.NewReader(file.compressed)); err == nil {
 		_, _ = io.Copy(w, content) //nolint:gosec // of this package
 	}
 }

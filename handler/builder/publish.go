@@ -16,7 +16,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// publishDoors are those of publishing and sharing a form, of its versions and of the trash. A form
+// addPublishRoutes are those of publishing and sharing a form, of its versions and of the trash. A form
 // that the user may not see is 404 at each.
 //
 //	GET    /forms/{form}/changes            what Publish would change: is there a working copy, its revision,
@@ -41,62 +41,62 @@ import (
 // trash of a workspace that was deleted, which is for the host to restore. The trash is read
 // before the form is restored or removed, in a step of its own. Whoever moves the form away in
 // between had to take it out of that trash, and could have come a moment later.
-func (h *Handler) publishDoors(mux *http.ServeMux) {
-	mux.HandleFunc("GET /forms/{form}/changes", h.compares(changes))
-	mux.HandleFunc("POST /forms/{form}/publish", h.shows(publish))
-	mux.HandleFunc("POST /forms/{form}/discard", h.does(discard))
-	mux.HandleFunc("GET /forms/{form}/versions", h.does(versions))
-	mux.HandleFunc("GET /forms/{form}/versions/{revision}", h.compares(version))
-	mux.HandleFunc("POST /forms/{form}/versions/{revision}/restore", h.shows(restoreVersion))
-	mux.HandleFunc("POST /forms/{form}/preview", h.does(h.preview))
-	mux.HandleFunc("GET /forms/{form}/share", h.does(h.share))
-	mux.HandleFunc("GET /workspaces/{workspace}/trash", h.does(h.trash))
-	mux.HandleFunc("POST /trash/{form}/restore", h.does(h.restoreForm))
-	mux.HandleFunc("DELETE /trash/{form}", h.does(h.purgeForm))
+func (h *Handler) addPublishRoutes(mux *http.ServeMux) {
+	mux.HandleFunc("GET /forms/{form}/changes", h.compareHandler(getChanges))
+	mux.HandleFunc("POST /forms/{form}/publish", h.formHandler(publishForm))
+	mux.HandleFunc("POST /forms/{form}/discard", h.jsonHandler(discardCopy))
+	mux.HandleFunc("GET /forms/{form}/versions", h.jsonHandler(listVersions))
+	mux.HandleFunc("GET /forms/{form}/versions/{revision}", h.compareHandler(getVersion))
+	mux.HandleFunc("POST /forms/{form}/versions/{revision}/restore", h.formHandler(restoreVersion))
+	mux.HandleFunc("POST /forms/{form}/preview", h.jsonHandler(h.createPreview))
+	mux.HandleFunc("GET /forms/{form}/share", h.jsonHandler(h.getShareLinks))
+	mux.HandleFunc("GET /workspaces/{workspace}/trash", h.jsonHandler(h.listTrash))
+	mux.HandleFunc("POST /trash/{form}/restore", h.jsonHandler(h.restoreForm))
+	mux.HandleFunc("DELETE /trash/{form}", h.jsonHandler(h.purgeForm))
 }
 
 // does makes a handler of a function that returns what is answered.
-func (h *Handler) does(do func(*http.Request) (any, error)) http.HandlerFunc {
+func (h *Handler) jsonHandler(do func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		value, err := do(r)
 		if err != nil {
-			h.fail(w, r, err)
+			h.handleError(w, r, err)
 			return
 		}
-		answer(w, http.StatusOK, value)
+		writeJSON(w, http.StatusOK, value)
 	}
 }
 
 // shows makes a handler of a function that changes the form of the path, which is answered as the
 // API shows it.
-func (h *Handler) shows(do func(*http.Request) error) http.HandlerFunc {
+func (h *Handler) formHandler(do func(*http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := do(r); err != nil {
-			h.fail(w, r, err)
+			h.handleError(w, r, err)
 			return
 		}
 		get := r.WithContext(r.Context())
 		get.Method, get.Header, get.Body, get.ContentLength = http.MethodGet, http.Header{}, http.NoBody, 0
-		serveAt(clientOf(r), w, get, "/forms/"+idIn(r, "form").String())
+		serveAt(requestClient(r), w, get, "/forms/"+pathID(r, "form").String())
 	}
 }
 
-type none struct{}
+type empty struct{}
 
-// idIn is an id in the path, the zero id when it is none: that is nothing's.
-func idIn(r *http.Request, name string) formsvc.ID {
+// pathID is an id in the path, the zero id when it is none: that is nothing's.
+func pathID(r *http.Request, name string) formsvc.ID {
 	id, _ := formsvc.ParseID(r.PathValue(name))
 	return id
 }
 
-// revisionIn is the revision in the path; 0 is none.
-func revisionIn(r *http.Request) int64 {
+// pathRevision is the revision in the path; 0 is none.
+func pathRevision(r *http.Request) int64 {
 	n, _ := strconv.ParseInt(r.PathValue("revision"), 10, 64)
 	return max(n, 0)
 }
 
-// read reads the body of a request into v. An empty one leaves v.
-func read(r *http.Request, v any) error {
+// decodeBody reads the body of a request into v. An empty one leaves v.
+func decodeBody(r *http.Request, v any) error {
 	d := json.NewDecoder(io.LimitReader(r.Body, 1<<20))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil && !errors.Is(err, io.EOF) {
@@ -107,13 +107,13 @@ func read(r *http.Request, v any) error {
 
 // comparison is two contents of a form with a [schema.Difference].
 type comparison struct {
-	Before  formsvc.FormContent `json:"before"`
-	After   formsvc.FormContent `json:"after"`
-	Blocks  []blockAndState     `json:"blocks"`
-	Members []string            `json:"members"`
+	Before formsvc.FormContent `json:"before"`
+	After  formsvc.FormContent `json:"after"`
+	Blocks []blockChange       `json:"blocks"`
+	Fields []string            `json:"members"`
 }
 
-type blockAndState struct {
+type blockChange struct {
 	ID      string   `json:"id"`
 	Added   bool     `json:"added"`
 	Removed bool     `json:"removed"`
@@ -122,18 +122,18 @@ type blockAndState struct {
 }
 
 func compare(before, after formsvc.FormContent) (comparison, error) {
-	c := comparison{Before: before, After: after, Blocks: []blockAndState{}, Members: []string{}}
+	c := comparison{Before: before, After: after, Blocks: []blockChange{}, Fields: []string{}}
 	d, err := schema.Diff(before, after)
-	c.Members = append(c.Members, d.Fields...)
+	c.Fields = append(c.Fields, d.Fields...)
 	for _, b := range d.Blocks {
-		c.Blocks = append(c.Blocks, blockAndState{b.ID, b.Added, b.Removed, b.Moved, append([]string{}, b.Changed...)})
+		c.Blocks = append(c.Blocks, blockChange{b.ID, b.Added, b.Removed, b.Moved, append([]string{}, b.Changed...)})
 	}
 	return c, err
 }
 
-// formAndCopy returns a form and its working copy as they were at one time. When there is no copy,
+// readFormAndCopy returns a form and its working copy as they were at one time. When there is no copy,
 // it is the form, at the same revision.
-func formAndCopy(ctx context.Context, client formsvc.Client, id formsvc.ID) (form, copied formsvc.Form, err error) {
+func readFormAndCopy(ctx context.Context, client formsvc.Client, id formsvc.ID) (form, copied formsvc.Form, err error) {
 	if form, err = client.Form(ctx, id); err != nil {
 		return form, copied, err
 	}
@@ -152,13 +152,13 @@ func formAndCopy(ctx context.Context, client formsvc.Client, id formsvc.ID) (for
 	}
 }
 
-func changes(r *http.Request) (any, error) {
-	client, id := clientOf(r), idIn(r, "form")
-	form, copied, err := formAndCopy(r.Context(), client, id)
+func getChanges(r *http.Request) (any, error) {
+	client, id := requestClient(r), pathID(r, "form")
+	form, copied, err := readFormAndCopy(r.Context(), client, id)
 	if err != nil {
 		return nil, err
 	}
-	warnings, err := warningsOf(r)
+	warnings, err := readWarnings(r)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ type conflict struct {
 	Form json.RawMessage `json:"form"`
 }
 
-func conflictsOf(err *formsvc.ConflictError) []conflict {
+func newConflicts(err *formsvc.ConflictError) []conflict {
 	var list []conflict
 	for _, c := range err.Conflicts {
 		list = append(list, conflict(c))
@@ -195,15 +195,15 @@ func conflictsOf(err *formsvc.ConflictError) []conflict {
 	return list
 }
 
-func publish(r *http.Request) error {
+func publishForm(r *http.Request) error {
 	var in struct {
 		IfRevision int64                   `json:"if_revision"`
 		Take       map[string]formsvc.Side `json:"take"`
 	}
-	if err := read(r, &in); err != nil {
+	if err := decodeBody(r, &in); err != nil {
 		return err
 	}
-	client, id := clientOf(r), idIn(r, "form")
+	client, id := requestClient(r), pathID(r, "form")
 	_, err := client.WorkingCopy(id).Publish(r.Context(), formsvc.PublishOptions{IfRevision: in.IfRevision, Resolutions: in.Take})
 	if errors.Is(err, formsvc.ErrUnsupported) { // there are no working copies
 		published := formsvc.StatusPublished
@@ -212,20 +212,20 @@ func publish(r *http.Request) error {
 	return err
 }
 
-type onRevision struct {
+type revisionRequest struct {
 	IfRevision int64 `json:"if_revision"`
 }
 
-func discard(r *http.Request) (any, error) {
-	var in onRevision
-	if err := read(r, &in); err != nil {
+func discardCopy(r *http.Request) (any, error) {
+	var in revisionRequest
+	if err := decodeBody(r, &in); err != nil {
 		return nil, err
 	}
 	var conditions []formsvc.Precondition
 	if in.IfRevision != 0 {
 		conditions = append(conditions, formsvc.IfRevision(in.IfRevision))
 	}
-	return none{}, clientOf(r).WorkingCopy(idIn(r, "form")).Discard(r.Context(), conditions...)
+	return empty{}, requestClient(r).WorkingCopy(pathID(r, "form")).Discard(r.Context(), conditions...)
 }
 
 // versionRow is a version without its content.
@@ -235,21 +235,21 @@ type versionRow struct {
 	ReplacedAt time.Time  `json:"replaced_at"`
 }
 
-func versions(r *http.Request) (any, error) {
+func listVersions(r *http.Request) (any, error) {
 	before, _ := strconv.ParseInt(r.URL.Query().Get("cursor"), 10, 64)
-	return pageOf(clientOf(r).Versions(r.Context(), idIn(r, "form")), 50,
+	return readPage(requestClient(r).Versions(r.Context(), pathID(r, "form")), 50,
 		func(v formsvc.FormVersion) bool { return before > 0 && v.Revision >= before },
 		func(v formsvc.FormVersion) versionRow { return versionRow{v.Revision, v.ReplacedBy, v.ReplacedAt} },
 		func(v formsvc.FormVersion) string { return strconv.FormatInt(v.Revision, 10) })
 }
 
-func version(r *http.Request) (any, error) {
-	client, id := clientOf(r), idIn(r, "form")
-	v, err := client.Version(r.Context(), id, revisionIn(r))
+func getVersion(r *http.Request) (any, error) {
+	client, id := requestClient(r), pathID(r, "form")
+	v, err := client.Version(r.Context(), id, pathRevision(r))
 	if err != nil {
 		return nil, err
 	}
-	form, copied, err := formAndCopy(r.Context(), client, id)
+	form, copied, err := readFormAndCopy(r.Context(), client, id)
 	if err != nil {
 		return nil, err
 	}
@@ -263,16 +263,16 @@ func version(r *http.Request) (any, error) {
 }
 
 func restoreVersion(r *http.Request) error {
-	var in onRevision
-	if err := read(r, &in); err != nil {
+	var in revisionRequest
+	if err := decodeBody(r, &in); err != nil {
 		return err
 	}
-	_, err := clientOf(r).RestoreVersion(r.Context(), idIn(r, "form"), revisionIn(r), formsvc.RestoreOptions{IfRevision: in.IfRevision})
+	_, err := requestClient(r).RestoreVersion(r.Context(), pathID(r, "form"), pathRevision(r), formsvc.RestoreOptions{IfRevision: in.IfRevision})
 	return err
 }
 
-func (h *Handler) preview(r *http.Request) (any, error) {
-	form, err := clientOf(r).Form(r.Context(), idIn(r, "form"))
+func (h *Handler) createPreview(r *http.Request) (any, error) {
+	form, err := requestClient(r).Form(r.Context(), pathID(r, "form"))
 	if err != nil {
 		return nil, err
 	}
@@ -280,28 +280,28 @@ func (h *Handler) preview(r *http.Request) (any, error) {
 	return map[string]string{"url": h.config.PublicURL + path}, err
 }
 
-func (h *Handler) share(r *http.Request) (any, error) {
-	form, err := clientOf(r).Form(r.Context(), idIn(r, "form"))
+func (h *Handler) getShareLinks(r *http.Request) (any, error) {
+	form, err := requestClient(r).Form(r.Context(), pathID(r, "form"))
 	path := h.config.Pages.Path(form.PublicID)
 	embed := strings.TrimSuffix(path, form.PublicID) + "-/embed.js"
 	return map[string]string{"url": h.config.PublicURL + path, "embed": h.config.PublicURL + embed, "public_id": form.PublicID}, err
 }
 
 // trashed are the forms in the trash of a workspace that the user may see. own says that it is the user's.
-func (h *Handler) trashed(r *http.Request, workspace formsvc.ID) (forms []formsvc.Form, own bool, err error) {
-	w, err := clientOf(r).Workspace(r.Context(), workspace)
+func (h *Handler) readTrash(r *http.Request, workspace formsvc.ID) (forms []formsvc.Form, own bool, err error) {
+	w, err := requestClient(r).Workspace(r.Context(), workspace)
 	if err != nil {
 		return nil, false, err
 	}
 	forms, err = h.service.TrashedForms(r.Context(), workspace)
-	return forms, w.OwnerID == signedInOf(r).user, err
+	return forms, w.OwnerID == signedInUser(r).user, err
 }
 
-// inTrash fails when the form of the path is not in the trash of a workspace that the user may see, or, for
+// checkInTrash fails when the form of the path is not in the trash of a workspace that the user may see, or, for
 // what only an owner may do, owns.
-func (h *Handler) inTrash(r *http.Request, workspace formsvc.ID, asOwner bool) (formsvc.ID, error) {
-	id := idIn(r, "form")
-	forms, own, err := h.trashed(r, workspace)
+func (h *Handler) checkInTrash(r *http.Request, workspace formsvc.ID, asOwner bool) (formsvc.ID, error) {
+	id := pathID(r, "form")
+	forms, own, err := h.readTrash(r, workspace)
 	switch {
 	case err == nil && !slices.ContainsFunc(forms, func(f formsvc.Form) bool { return f.ID == id }):
 		err = formsvc.ErrNotFound
@@ -311,7 +311,7 @@ func (h *Handler) inTrash(r *http.Request, workspace formsvc.ID, asOwner bool) (
 	return id, err
 }
 
-func (h *Handler) trash(r *http.Request) (any, error) {
+func (h *Handler) listTrash(r *http.Request) (any, error) {
 	type item struct {
 		ID        formsvc.ID `json:"id"`
 		Name      string     `json:"name"`
@@ -319,7 +319,7 @@ func (h *Handler) trash(r *http.Request) (any, error) {
 		TrashedAt time.Time  `json:"trashed_at"`
 	}
 	items := []item{}
-	forms, own, err := h.trashed(r, idIn(r, "workspace"))
+	forms, own, err := h.readTrash(r, pathID(r, "workspace"))
 	for _, f := range forms {
 		items = append(items, item{f.ID, f.Name, f.Status, f.TrashedAt})
 	}
@@ -331,25 +331,25 @@ func (h *Handler) restoreForm(r *http.Request) (any, error) {
 		From      formsvc.ID `json:"from"`
 		Workspace formsvc.ID `json:"workspace"`
 	}
-	if err := read(r, &in); err != nil {
+	if err := decodeBody(r, &in); err != nil {
 		return nil, err
 	}
 	into := cmp.Or(in.Workspace, in.From)
-	id, err := h.inTrash(r, in.From, into != in.From)
+	id, err := h.checkInTrash(r, in.From, into != in.From)
 	if err == nil {
-		_, err = clientOf(r).Workspace(r.Context(), into)
+		_, err = requestClient(r).Workspace(r.Context(), into)
 	}
 	if err == nil {
 		err = h.service.RestoreForm(r.Context(), id, into)
 	}
-	return none{}, err
+	return empty{}, err
 }
 
 func (h *Handler) purgeForm(r *http.Request) (any, error) {
 	from, _ := formsvc.ParseID(r.URL.Query().Get("from"))
-	id, err := h.inTrash(r, from, true)
+	id, err := h.checkInTrash(r, from, true)
 	if err == nil {
 		err = h.service.PurgeForm(r.Context(), id)
 	}
-	return none{}, err
+	return empty{}, err
 }

@@ -22,21 +22,21 @@ import (
 )
 
 const (
-	maxCounted  = 100 // forms of one request for counts
-	maxPartials = 100 // half responses of one answer
-	firstTexts  = 10  // newest texts of a block in the summary
-	maxTexts    = 50  // texts of one answer
-	countWithin = 150 * time.Millisecond
+	maxCountedForms  = 100 // forms of one request for counts
+	partialsPageSize = 100 // half responses of one answer
+	summaryTexts     = 10  // newest texts of a block in the summary
+	textsPageSize    = 50  // texts of one answer
+	summaryTimeout   = 150 * time.Millisecond
 )
 
-// resultDoors are what a form's results need beside the API, below the path of the door:
+// addResultRoutes are what a form's results need beside the API, below the path of the door:
 //
 //	POST   /workspaces/{workspace}/counts  {"forms": ["{id}", …]} → {"{id}": {"responses": 12, "unpublished": true}}:
 //	                                       the responses that ever came in to each of at most 100 forms, and if
 //	                                       it has a working copy; forms that the user does not see are left out.
 //	                                       These are two looks at the counters and copies of all forms.
 //	GET    /times                          {since, until}: the bounds of the time
-//	GET    /forms/{form}/summary           a summaryAnswer. It reads what is not counted yet, for a moment.
+//	GET    /forms/{form}/summary           a summaryResponse. It reads what is not counted yet, for a moment.
 //	GET    /forms/{form}/texts             ?block&from_text → {items, more}: the newest texts of a block
 //	GET    /forms/{form}/export            the file of Client.Export, streamed: format (csv, ndjson),
 //	                                       separator (comma, semicolon, tab), header (ids, labels), bom (true);
@@ -47,30 +47,30 @@ const (
 // Times, summary, texts and export take a time: a period of the API's metrics (time), or days (from and to),
 // both of the service's time zone; or since and until, RFC 3339 times as the API has them. All are included.
 // The responses themselves and the funnel are read by the API.
-func (h *Handler) resultDoors(mux *http.ServeMux) {
-	mux.HandleFunc("POST /workspaces/{workspace}/counts", h.does(counts))
-	mux.HandleFunc("GET /forms/{form}/summary", h.bounded(summaries, h.does(h.summary)))
-	mux.HandleFunc("GET /forms/{form}/texts", h.bounded(summaries, h.does(h.texts)))
-	mux.HandleFunc("GET /times", h.does(h.bounds))
-	mux.HandleFunc("GET /forms/{form}/partials", h.does(partials))
-	mux.HandleFunc("DELETE /forms/{form}/partials/{id}", h.does(deletePartial))
+func (h *Handler) addResultRoutes(mux *http.ServeMux) {
+	mux.HandleFunc("POST /workspaces/{workspace}/counts", h.jsonHandler(countSubmissions))
+	mux.HandleFunc("GET /forms/{form}/summary", h.withSlot(summaries, h.jsonHandler(h.getSummary)))
+	mux.HandleFunc("GET /forms/{form}/texts", h.withSlot(summaries, h.jsonHandler(h.listTexts)))
+	mux.HandleFunc("GET /times", h.jsonHandler(h.getTimes))
+	mux.HandleFunc("GET /forms/{form}/partials", h.jsonHandler(listPartials))
+	mux.HandleFunc("DELETE /forms/{form}/partials/{id}", h.jsonHandler(deletePartial))
 	mux.HandleFunc("GET /forms/{form}/export", func(w http.ResponseWriter, r *http.Request) {
-		if err := h.export(w, r); err != nil {
-			h.fail(w, r, err)
+		if err := h.serveExport(w, r); err != nil {
+			h.handleError(w, r, err)
 		}
 	})
 }
 
-func counts(r *http.Request) (any, error) {
+func countSubmissions(r *http.Request) (any, error) {
 	var asked struct{ Forms []formsvc.ID }
-	if err := json.NewDecoder(io.LimitReader(r.Body, 8<<10)).Decode(&asked); err != nil || len(asked.Forms) > maxCounted {
+	if err := json.NewDecoder(io.LimitReader(r.Body, 8<<10)).Decode(&asked); err != nil || len(asked.Forms) > maxCountedForms {
 		return nil, &schema.Error{Violations: []schema.Violation{{Path: "/forms", Code: schema.CodeNotAllowed, Message: "must be a list of at most 100 IDs"}}}
 	}
-	totals, err := clientOf(r).SubmissionTotals(r.Context(), asked.Forms...)
+	totals, err := requestClient(r).SubmissionTotals(r.Context(), asked.Forms...)
 	if err != nil {
 		return nil, err
 	}
-	copied, err := clientOf(r).FormsWithWorkingCopy(r.Context(), asked.Forms...)
+	copied, err := requestClient(r).FormsWithWorkingCopy(r.Context(), asked.Forms...)
 	if err != nil && !errors.Is(err, formsvc.ErrUnsupported) {
 		return nil, err
 	}
@@ -85,8 +85,8 @@ func counts(r *http.Request) (any, error) {
 	return rows, nil
 }
 
-// timesOf returns the time that a query names, see resultDoors. The error lists what is wrong.
-func (h *Handler) timesOf(q url.Values) (times formsvc.SubmissionQuery, err error) {
+// parseTimes returns the time that a query names, see addResultRoutes. The error lists what is wrong.
+func (h *Handler) parseTimes(q url.Values) (times formsvc.SubmissionQuery, err error) {
 	if period := q.Get("time"); period != "" {
 		if times, err = h.service.PeriodQuery(formsvc.Period(period)); err != nil {
 			return times, err
@@ -121,17 +121,17 @@ func (h *Handler) timesOf(q url.Values) (times formsvc.SubmissionQuery, err erro
 }
 
 // bounds are a time as the API takes it.
-func (h *Handler) bounds(r *http.Request) (any, error) {
-	times, err := h.timesOf(r.URL.Query())
+func (h *Handler) getTimes(r *http.Request) (any, error) {
+	times, err := h.parseTimes(r.URL.Query())
 	return struct {
 		Since time.Time `json:"since,omitzero"`
 		Until time.Time `json:"until,omitzero"`
 	}{times.Since, times.Until}, err
 }
 
-// summaryAnswer is a summary. Seconds is the median time that the newest 100 responses took. While it
+// summaryResponse is a summary. Seconds is the median time that the newest 100 responses took. While it
 // is unfinished, older responses are not counted yet, and the same request continues.
-type summaryAnswer struct {
+type summaryResponse struct {
 	Responses  int64         `json:"responses"`
 	Seconds    float64       `json:"seconds"`
 	Unfinished bool          `json:"unfinished,omitempty"`
@@ -142,14 +142,14 @@ type blockResult struct {
 	ID         string      `json:"id"`
 	Label      string      `json:"label"`
 	Type       string      `json:"type"`
-	Gone       bool        `json:"gone,omitempty"`
+	Deleted    bool        `json:"gone,omitempty"`
 	Answered   int64       `json:"answered"`
 	Skipped    int64       `json:"skipped"`
 	OtherTypes []typeCount `json:"other_types,omitempty"`
-	Figures    []figure    `json:"figures,omitempty"`
+	Statistics []statistic `json:"figures,omitempty"`
 	Tables     []table     `json:"tables"`
 	SVG        string      `json:"svg"`             // escaped: may be put into the page
-	Texts      []text      `json:"texts,omitempty"` // the newest
+	Texts      []textCount `json:"texts,omitempty"` // the newest
 	MoreTexts  bool        `json:"more_texts,omitempty"`
 }
 
@@ -159,16 +159,16 @@ type typeCount struct {
 	Count int64  `json:"count"`
 }
 
-// text is an answer, how often it was given and where it was given last.
-type text struct {
+// textCount is an answer, how often it was given and where it was given last.
+type textCount struct {
 	Text       string     `json:"text"`
 	Count      int64      `json:"count"`
 	Submission formsvc.ID `json:"submission"`
 }
 
-func (h *Handler) summary(r *http.Request) (any, error) {
-	client, id := clientOf(r), idIn(r, "form")
-	times, err := h.timesOf(r.URL.Query())
+func (h *Handler) getSummary(r *http.Request) (any, error) {
+	client, id := requestClient(r), pathID(r, "form")
+	times, err := h.parseTimes(r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
@@ -180,36 +180,36 @@ func (h *Handler) summary(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := client.SummaryWithin(r.Context(), id, times, countWithin)
+	found, err := client.SummaryWithin(r.Context(), id, times, summaryTimeout)
 	if err != nil {
 		return nil, err
 	}
 	scales := map[string][]float64{}
-	addScales(scales, blocks)
-	tag := h.language(r)
-	artist := newArtist(tag, h.words[tag])
-	out := summaryAnswer{Responses: found.Submissions, Seconds: found.CompletionTime, Unfinished: found.Incomplete, Blocks: make([]blockResult, 0, len(found.Blocks))}
+	collectScales(scales, blocks)
+	tag := h.pageLanguage(r)
+	renderer := newChartRenderer(tag, h.words[tag])
+	out := summaryResponse{Responses: found.Submissions, Seconds: found.CompletionTime, Unfinished: found.Incomplete, Blocks: make([]blockResult, 0, len(found.Blocks))}
 	for i := range found.Blocks {
 		b := &found.Blocks[i]
-		made := blockResult{ID: b.ID, Label: b.Label, Type: b.Type, Gone: b.Deleted, Answered: b.Answered, Skipped: b.Skipped}
+		made := blockResult{ID: b.ID, Label: b.Label, Type: b.Type, Deleted: b.Deleted, Answered: b.Answered, Skipped: b.Skipped}
 		for _, other := range b.OtherTypes {
 			made.OtherTypes = append(made.OtherTypes, typeCount(other))
 		}
-		made.Tables, made.Figures, made.SVG = artist.chart(b, scales[b.ID])
-		made.Texts, made.MoreTexts = textsFrom(b, 0, firstTexts)
+		made.Tables, made.Statistics, made.SVG = renderer.renderBlock(b, scales[b.ID])
+		made.Texts, made.MoreTexts = pageTexts(b, 0, summaryTexts)
 		out.Blocks = append(out.Blocks, made)
 	}
 	return out, nil
 }
 
 // texts is a page of the newest texts of a block.
-func (h *Handler) texts(r *http.Request) (any, error) {
+func (h *Handler) listTexts(r *http.Request) (any, error) {
 	q := r.URL.Query()
-	times, err := h.timesOf(q)
+	times, err := h.parseTimes(q)
 	if err != nil {
 		return nil, err
 	}
-	found, err := clientOf(r).SummaryWithin(r.Context(), idIn(r, "form"), times, countWithin)
+	found, err := requestClient(r).SummaryWithin(r.Context(), pathID(r, "form"), times, summaryTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -218,23 +218,23 @@ func (h *Handler) texts(r *http.Request) (any, error) {
 		return nil, formsvc.ErrNotFound
 	}
 	from, _ := strconv.Atoi(q.Get("from_text")) // what is no number begins the list
-	items, more := textsFrom(&found.Blocks[at], max(from, 0), maxTexts)
+	items, more := pageTexts(&found.Blocks[at], max(from, 0), textsPageSize)
 	return map[string]any{"items": items, "more": more}, nil
 }
 
-// textsFrom returns some of a block's texts, and whether there are more.
-func textsFrom(b *formsvc.BlockSummary, from, most int) (page []text, more bool) {
+// pageTexts returns some of a block's texts, and whether there are more.
+func pageTexts(b *formsvc.BlockSummary, from, most int) (page []textCount, more bool) {
 	rest := b.Texts[min(from, len(b.Texts)):]
 	for _, t := range rest[:min(most, len(rest))] {
-		page = append(page, text(t))
+		page = append(page, textCount(t))
 	}
 	return page, len(rest) > most
 }
 
-func addScales(scales map[string][]float64, blocks []schema.Block) {
+func collectScales(scales map[string][]float64, blocks []schema.Block) {
 	for i := range blocks {
-		scales[blocks[i].ID] = scaleOf(&blocks[i])
-		addScales(scales, blocks[i].Children)
+		scales[blocks[i].ID] = scaleValues(&blocks[i])
+		collectScales(scales, blocks[i].Children)
 	}
 }
 
@@ -243,23 +243,23 @@ var (
 	separators  = map[string]rune{"semicolon": ';', "tab": '\t'}
 )
 
-func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
-	user := clientOf(r)
-	end, ok := h.begin(w, r, user, exports)
+func (h *Handler) serveExport(w http.ResponseWriter, r *http.Request) error {
+	user := requestClient(r)
+	end, ok := h.acquireSlot(w, r, user, exports)
 	if !ok {
 		return nil
 	}
 	defer end()
 	q := r.URL.Query()
-	times, err := h.timesOf(q)
+	times, err := h.parseTimes(q)
 	if err != nil {
 		return err
 	}
 	if !r.ProtoAtLeast(1, 1) { // in which a file that was cut looks whole
-		refuse(w, http.StatusHTTPVersionNotSupported, "HTTP_VERSION_NOT_SUPPORTED", "Exports need HTTP/1.1 or newer.")
+		writeError(w, http.StatusHTTPVersionNotSupported, "HTTP_VERSION_NOT_SUPPORTED", "Exports need HTTP/1.1 or newer.")
 		return nil
 	}
-	form, err := user.Form(r.Context(), idIn(r, "form"))
+	form, err := user.Form(r.Context(), pathID(r, "form"))
 	if err != nil {
 		return err
 	}
@@ -284,12 +284,12 @@ func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// inPaths has a meaning in the paths of some system.
-var inPaths = regexp.MustCompile(`[/\\:*?"<>|%]+`)
+// unsafeInFileName has a meaning in the paths of some system.
+var unsafeInFileName = regexp.MustCompile(`[/\\:*?"<>|%]+`)
 
 // fileName is a form's name as that of a file.
 func fileName(name string) string {
-	return cmp.Or(strings.Trim(cut(inPaths.ReplaceAllString(name, "-"), 60), " .-"), "responses")
+	return cmp.Or(strings.Trim(truncate(unsafeInFileName.ReplaceAllString(name, "-"), 60), " .-"), "responses")
 }
 
 // partialItem is a half response. Answers and what is below it are absent unless the respondent was
@@ -307,17 +307,17 @@ type partialItem struct {
 	Seconds   float64         `json:"seconds,omitempty"`
 }
 
-func partials(r *http.Request) (any, error) {
+func listPartials(r *http.Request) (any, error) {
 	q := r.URL.Query()
 	limit, _ := strconv.Atoi(q.Get("limit")) // what is no number is the default
 	at, id, _ := strings.Cut(q.Get("cursor"), ".")
-	limit = min(max(cmp.Or(limit, maxPartials), 1), maxPartials)
+	limit = min(max(cmp.Or(limit, partialsPageSize), 1), partialsPageSize)
 	query := formsvc.Query{Limit: limit + 1} // one more says whether there is a next page
 	last, err := strconv.ParseInt(at, 10, 64)
 	if after, bad := formsvc.ParseID(id); err == nil && bad == nil { // what is no cursor begins the list
 		query.After = &formsvc.Position{Time: time.Unix(0, last), ID: after}
 	}
-	return pageOf(clientOf(r).Partials(r.Context(), idIn(r, "form"), query), limit,
+	return readPage(requestClient(r).Partials(r.Context(), pathID(r, "form"), query), limit,
 		func(formsvc.Partial) bool { return false },
 		func(p formsvc.Partial) partialItem {
 			return partialItem{p.ID.String(), p.CreatedAt, p.SavedAt, p.EndsAt, p.Shared, p.Answers, p.Hidden, p.Metadata, p.Block, p.Seconds}
@@ -328,5 +328,5 @@ func partials(r *http.Request) (any, error) {
 }
 
 func deletePartial(r *http.Request) (any, error) {
-	return none{}, clientOf(r).DeletePartial(r.Context(), idIn(r, "form"), idIn(r, "id"))
+	return empty{}, requestClient(r).DeletePartial(r.Context(), pathID(r, "form"), pathID(r, "id"))
 }

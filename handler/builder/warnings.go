@@ -10,9 +10,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// warningsOf are the warnings of a form's working copy, or of the form without one.
-func warningsOf(r *http.Request) (schema.Warnings, error) {
-	client, id := clientOf(r), idIn(r, "form")
+// readWarnings are the warnings of a form's working copy, or of the form without one.
+func readWarnings(r *http.Request) (schema.Warnings, error) {
+	client, id := requestClient(r), pathID(r, "form")
 	found, err := client.WorkingCopy(id).Warnings(r.Context())
 	if errors.Is(err, formsvc.ErrUnsupported) {
 		found, err = client.Warnings(r.Context(), id)
@@ -20,18 +20,18 @@ func warningsOf(r *http.Request) (schema.Warnings, error) {
 	return append(schema.Warnings{}, found...), err
 }
 
-// warnings answers GET forms/{form}/warnings: {"items": [a schema.Warning …], "unpublished": is there a working copy?}.
+// listWarnings answers GET forms/{form}/warnings: {"items": [a schema.Warning …], "unpublished": is there a working copy?}.
 // Warnings are by JSON Pointer into the definition, or /name. What the form itself has in another way than the working
 // copy is among them.
-func warnings(r *http.Request) (any, error) {
-	found, err := warningsOf(r)
+func listWarnings(r *http.Request) (any, error) {
+	found, err := readWarnings(r)
 	if err != nil {
 		return nil, err
 	}
-	form, copied, err := formAndCopy(r.Context(), clientOf(r), idIn(r, "form"))
+	form, copied, err := readFormAndCopy(r.Context(), requestClient(r), pathID(r, "form"))
 	unpublished := copied.Revision != form.Revision
 	if err == nil && unpublished {
-		found = append(found, changedOutside(r, copied)...)
+		found = append(found, findOutsideChanges(r, copied)...)
 	}
 	return struct {
 		Items       schema.Warnings `json:"items"`
@@ -39,11 +39,11 @@ func warnings(r *http.Request) (any, error) {
 	}{found, unpublished}, err
 }
 
-// changedOutside tells of the name and the settings that were changed in a form since its working copy
+// findOutsideChanges tells of the name and the settings that were changed in a form since its working copy
 // was made, as when it was closed. The copy does not show them, and publishing keeps them. What cannot be told now
 // is left out: publishing tells it.
-func changedOutside(r *http.Request, copied formsvc.Form) (list schema.Warnings) {
-	client, id := clientOf(r), idIn(r, "form")
+func findOutsideChanges(r *http.Request, copied formsvc.Form) (list schema.Warnings) {
+	client, id := requestClient(r), pathID(r, "form")
 	options := formsvc.PublishOptions{IfRevision: copied.Revision, DryRun: true, Resolutions: map[string]formsvc.Side{}}
 	merged, err := client.WorkingCopy(id).Publish(r.Context(), options)
 	if clash, ok := errors.AsType[*formsvc.ConflictError](err); ok { // about other parts, or about these: then publishing asks
@@ -56,7 +56,7 @@ func changedOutside(r *http.Request, copied formsvc.Form) (list schema.Warnings)
 		return nil
 	}
 	c, _ := compare(copied.FormContent, merged.FormContent)
-	for _, path := range c.Members {
+	for _, path := range c.Fields {
 		if path == "/name" || strings.HasPrefix(path, "/settings/") {
 			list = append(list, schema.Warning{Path: path, Code: "CHANGED_OUTSIDE", Message: "The form has a different value here because it was changed elsewhere. Publishing keeps that value."})
 		}

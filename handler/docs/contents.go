@@ -131,11 +131,11 @@ func (e example) JSON() string {
 // functions are the functions that the template calls beside methods.
 func (c *contents) functions() template.FuncMap {
 	return template.FuncMap{
-		"prose": prose, "inline": inline, "last": lastPart, "type": typeOf, "rules": rules, "words": words,
+		"prose": renderProse, "inline": renderInline, "last": lastPart, "type": typeOf, "rules": constraints, "words": formatValues,
 		"css":        func() template.CSS { return template.CSS(pageCSS) }, //nolint:gosec // of this package
 		"js":         func() template.JS { return template.JS(pageJS) },    //nolint:gosec // of this package
 		"samples":    c.samples,
-		"members":    c.members,
+		"members":    c.fields,
 		"parameters": c.parameters,
 		"target":     func(n node) node { return resolve(n, n.Ref, c.Components.Schemas) },
 		"branches":   func(n node) []node { return slices.Concat(n.AnyOf, n.OneOf) },
@@ -143,7 +143,7 @@ func (c *contents) functions() template.FuncMap {
 }
 
 // members returns the members of a schema. Without an owner no link leads to them.
-func (c *contents) members(owner string, n node) []entry {
+func (c *contents) fields(owner string, n node) []entry {
 	var all []entry
 	for _, p := range n.Properties {
 		all = append(all, c.entry(owner, p.Name, p.Value, slices.Contains(n.Required, p.Name)))
@@ -171,14 +171,14 @@ func (c *contents) parameter(owner, name string, p parameter) entry {
 }
 
 func (c *contents) entry(owner, name string, n node, needed bool) entry {
-	e := entry{Name: name, Rules: rules(n), Needed: needed, Schema: n}
+	e := entry{Name: name, Rules: constraints(n), Needed: needed, Schema: n}
 	if owner != "" {
 		e.ID = owner + "-" + name
 	}
 	if n.Ref != "" {
 		target := resolve(n, n.Ref, c.Components.Schemas)
 		target.Pattern = "" // the schema itself has it
-		e.Rules = cmp.Or(e.Rules, rules(target))
+		e.Rules = cmp.Or(e.Rules, constraints(target))
 		e.Schema.Description = cmp.Or(n.Description, target.Description)
 		e.Schema.Enum, e.Schema.OpenEnum = target.Enum, target.OpenEnum
 	}
@@ -220,13 +220,13 @@ func types(n node) []string {
 	case string:
 		return []string{t}
 	case []any:
-		return words(t)
+		return formatValues(t)
 	}
 	return nil
 }
 
-// words are values as they are written.
-func words(list []any) []string {
+// formatValues are values as they are written.
+func formatValues(list []any) []string {
 	var out []string
 	for _, v := range list {
 		if v == nil {
@@ -237,8 +237,8 @@ func words(list []any) []string {
 	return out
 }
 
-// rules are the limits in words.
-func rules(n node) string {
+// constraints are the limits in words.
+func constraints(n node) string {
 	var out []string
 	span := func(from, to any, unit string) {
 		switch {

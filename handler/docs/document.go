@@ -121,9 +121,9 @@ func resolve[T any](value T, ref string, components ordered[T]) T {
 func lastPart(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 
 // ordered is a JSON object whose members keep their order.
-type ordered[T any] []member[T]
+type ordered[T any] []field[T]
 
-type member[T any] struct {
+type field[T any] struct {
 	Name  string
 	Value T
 }
@@ -139,7 +139,7 @@ func (o *ordered[T]) UnmarshalJSON(raw []byte) error {
 		if err != nil {
 			return err
 		}
-		m := member[T]{Name: fmt.Sprint(name)}
+		m := field[T]{Name: fmt.Sprint(name)}
 		if err := dec.Decode(&m.Value); err != nil {
 			return err
 		}

@@ -8,22 +8,22 @@ import (
 )
 
 var (
-	codeSpan = regexp.MustCompile("`([^`]+)`")
-	blankRow = regexp.MustCompile(`\n\s*\n`)
+	codeSpan  = regexp.MustCompile("`([^`]+)`")
+	blankLine = regexp.MustCompile(`\n\s*\n`)
 )
 
-// inline renders one line of text with `code` in it. Everything is escaped before
+// renderInline renders one line of text with `code` in it. Everything is escaped before
 // any tag is added.
-func inline(text string) template.HTML {
+func renderInline(text string) template.HTML {
 	return template.HTML(codeSpan.ReplaceAllString(html.EscapeString(text), "<code>$1</code>")) //nolint:gosec // escaped
 }
 
-// prose renders the little Markdown that descriptions use: paragraphs, headings,
+// renderProse renders the little Markdown that descriptions use: paragraphs, headings,
 // lists, tables and `code`.
-func prose(text string) template.HTML {
+func renderProse(text string) template.HTML {
 	var out strings.Builder
-	for _, part := range blankRow.Split(strings.TrimSpace(text), -1) {
-		part = string(inline(part))
+	for _, part := range blankLine.Split(strings.TrimSpace(text), -1) {
+		part = string(renderInline(part))
 		switch {
 		case part == "":
 		case strings.HasPrefix(part, "## "):
@@ -34,7 +34,7 @@ func prose(text string) template.HTML {
 			items := strings.Split(part[2:], "\n- ")
 			out.WriteString("<ul><li>" + strings.Join(items, "</li><li>") + "</li></ul>")
 		case strings.HasPrefix(part, "| "):
-			table(&out, strings.Split(part, "\n"))
+			renderTable(&out, strings.Split(part, "\n"))
 		default:
 			out.WriteString("<p>" + part + "</p>")
 		}
@@ -42,8 +42,8 @@ func prose(text string) template.HTML {
 	return template.HTML(out.String()) //nolint:gosec // each part is escaped by inline
 }
 
-// table renders the rows of a table; the second one is the line under its head.
-func table(out *strings.Builder, rows []string) {
+// renderTable renders the rows of a table; the second one is the line under its head.
+func renderTable(out *strings.Builder, rows []string) {
 	out.WriteString(`<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`)
 	for i, row := range rows {
 		cells := strings.Split(strings.Trim(row, "| "), " | ")

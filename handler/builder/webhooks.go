@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc"
 )
 
-// hookDoors are what the webhooks' page needs beside the API. A webhook of a form that the user may
+// addWebhookRoutes are what the webhooks' page needs beside the API. A webhook of a form that the user may
 // not see is 404 at each; 409 says that it is switched off.
 //
 //	GET  /forms/{form}/webhooks                   the webhooks of a form, as the API shows them
@@ -26,20 +26,20 @@ import (
 //
 // The receiver's answer is a status and a class of errors by design: more of it would make the log a
 // way to look into the host's network.
-func (h *Handler) hookDoors(mux *http.ServeMux) {
-	mux.HandleFunc("GET /forms/{form}/webhooks", h.does(formHooks))
-	mux.HandleFunc("GET /webhooks/paused", h.does(pausedHooks))
+func (h *Handler) addWebhookRoutes(mux *http.ServeMux) {
+	mux.HandleFunc("GET /forms/{form}/webhooks", h.jsonHandler(listFormWebhooks))
+	mux.HandleFunc("GET /webhooks/paused", h.jsonHandler(listPausedWebhooks))
 	mux.HandleFunc("POST /webhooks/{webhook}/test", func(w http.ResponseWriter, r *http.Request) {
-		if h.allowed(w, r, h.limiters.tests, signedInOf(r).user.String()) {
-			h.does(h.testHook)(w, r)
+		if h.allowRequest(w, r, h.limiters.tests, signedInUser(r).user.String()) {
+			h.jsonHandler(h.testWebhook)(w, r)
 		}
 	})
-	mux.HandleFunc("POST /webhooks/{webhook}/redeliver", h.does(h.redeliverFailed))
-	mux.HandleFunc("POST /webhooks/{webhook}/deliveries/{delivery}/redeliver", h.does(h.redeliver))
-	mux.HandleFunc("GET /webhooks/{webhook}/deliveries/{delivery}/body", h.does(deliveredBody))
+	mux.HandleFunc("POST /webhooks/{webhook}/redeliver", h.jsonHandler(h.redeliverFailed))
+	mux.HandleFunc("POST /webhooks/{webhook}/deliveries/{delivery}/redeliver", h.jsonHandler(h.redeliver))
+	mux.HandleFunc("GET /webhooks/{webhook}/deliveries/{delivery}/body", h.jsonHandler(getDeliveredBody))
 }
 
-func formHooks(r *http.Request) (any, error) {
+func listFormWebhooks(r *http.Request) (any, error) {
 	type item struct {
 		ID        formsvc.ID `json:"id"`
 		FormID    formsvc.ID `json:"form_id"`
@@ -49,7 +49,7 @@ func formHooks(r *http.Request) (any, error) {
 		CreatedAt time.Time  `json:"created_at"`
 		UpdatedAt time.Time  `json:"updated_at"`
 	}
-	hooks, err := clientOf(r).FormWebhooks(r.Context(), idIn(r, "form"))
+	hooks, err := requestClient(r).FormWebhooks(r.Context(), pathID(r, "form"))
 	items := []item{}
 	for _, hook := range hooks {
 		items = append(items, item(hook))
@@ -57,7 +57,7 @@ func formHooks(r *http.Request) (any, error) {
 	return map[string][]item{"items": items}, err
 }
 
-func pausedHooks(r *http.Request) (any, error) {
+func listPausedWebhooks(r *http.Request) (any, error) {
 	type item struct {
 		WebhookID    formsvc.ID `json:"webhook_id"`
 		FormID       formsvc.ID `json:"form_id"`
@@ -68,7 +68,7 @@ func pausedHooks(r *http.Request) (any, error) {
 	}
 	items := []item{}
 	form, _ := formsvc.ParseID(r.URL.Query().Get("form"))
-	for p, err := range clientOf(r).PausedWebhooks(r.Context(), formsvc.Query{}) {
+	for p, err := range requestClient(r).PausedWebhooks(r.Context(), formsvc.Query{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -79,27 +79,27 @@ func pausedHooks(r *http.Request) (any, error) {
 	return map[string][]item{"items": items}, nil
 }
 
-// hookOf is the webhook in the path, which the user may see.
-func hookOf(r *http.Request) (formsvc.Webhook, error) {
-	return clientOf(r).Webhook(r.Context(), idIn(r, "webhook"))
+// readWebhook is the webhook in the path, which the user may see.
+func readWebhook(r *http.Request) (formsvc.Webhook, error) {
+	return requestClient(r).Webhook(r.Context(), pathID(r, "webhook"))
 }
 
-func (h *Handler) testHook(r *http.Request) (any, error) {
-	hook, err := hookOf(r)
+func (h *Handler) testWebhook(r *http.Request) (any, error) {
+	hook, err := readWebhook(r)
 	if err == nil {
 		err = h.service.SendTestEvent(r.Context(), hook.ID)
 	}
-	return none{}, err
+	return empty{}, err
 }
 
 func (h *Handler) redeliverFailed(r *http.Request) (any, error) {
 	var in struct {
 		Since time.Time `json:"since"`
 	}
-	if err := read(r, &in); err != nil {
+	if err := decodeBody(r, &in); err != nil {
 		return nil, err
 	}
-	hook, err := hookOf(r)
+	hook, err := readWebhook(r)
 	if err != nil {
 		return nil, err
 	}
@@ -108,11 +108,11 @@ func (h *Handler) redeliverFailed(r *http.Request) (any, error) {
 }
 
 func (h *Handler) redeliver(r *http.Request) (any, error) {
-	hook, err := hookOf(r)
+	hook, err := readWebhook(r)
 	if err == nil {
-		err = h.service.Redeliver(r.Context(), hook.ID, idIn(r, "delivery"))
+		err = h.service.Redeliver(r.Context(), hook.ID, pathID(r, "delivery"))
 	}
-	return none{}, err
+	return empty{}, err
 }
 
 // event is the body that a webhook got, see the description of the API.
@@ -130,11 +130,11 @@ type event struct {
 	} `json:"response"`
 }
 
-// deliveredBody makes the body of an event anew from its response, which says the same as the bytes
+// getDeliveredBody makes the body of an event anew from its response, which says the same as the bytes
 // that were sent. Those of a test event are kept nowhere.
-func deliveredBody(r *http.Request) (any, error) {
-	client, id := clientOf(r), idIn(r, "delivery")
-	hook, err := hookOf(r)
+func getDeliveredBody(r *http.Request) (any, error) {
+	client, id := requestClient(r), pathID(r, "delivery")
+	hook, err := readWebhook(r)
 	if err != nil {
 		return nil, err
 	}
@@ -153,13 +153,13 @@ func deliveredBody(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		body, err := eventOf(d.EventID, s)
+		body, err := newEvent(d.EventID, s)
 		return map[string]any{"body": body}, err
 	}
 	return nil, formsvc.ErrNotFound
 }
 
-func eventOf(id formsvc.ID, s formsvc.Submission) (event, error) {
+func newEvent(id formsvc.ID, s formsvc.Submission) (event, error) {
 	var list []struct {
 		Field struct {
 			ID, Type string

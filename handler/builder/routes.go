@@ -18,14 +18,14 @@ import (
 
 // The door has what the page needs and the API does not have, as JSON, with the rights of the user
 // who is signed in.
-func (h *Handler) doors() *http.ServeMux {
+func (h *Handler) newRoutes() *http.ServeMux {
 	mux := http.NewServeMux()
-	h.publishDoors(mux)
-	h.hookDoors(mux)
-	mux.HandleFunc("GET /forms/{form}/warnings", h.compares(warnings))
-	h.resultDoors(mux)
+	h.addPublishRoutes(mux)
+	h.addWebhookRoutes(mux)
+	mux.HandleFunc("GET /forms/{form}/warnings", h.compareHandler(listWarnings))
+	h.addResultRoutes(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
+		writeError(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
 	})
 	return mux
 }
@@ -38,15 +38,15 @@ type signedIn struct {
 	client formsvc.Client
 }
 
-func signedInOf(r *http.Request) signedIn {
+func signedInUser(r *http.Request) signedIn {
 	s, _ := r.Context().Value(signedInKey{}).(signedIn) // the door is reached with one alone
 	return s
 }
 
-func clientOf(r *http.Request) formsvc.Client { return signedInOf(r).client }
+func requestClient(r *http.Request) formsvc.Client { return signedInUser(r).client }
 
-// failure is an error in the shape of the API's.
-type failure struct {
+// errorBody is an error in the shape of the API's.
+type errorBody struct {
 	Type      string             `json:"type"`
 	Code      string             `json:"code"`
 	Message   string             `json:"message"`
@@ -57,19 +57,19 @@ type failure struct {
 	Revision  int64              `json:"revision,omitempty"`  // of the working copy, with Conflicts
 }
 
-func (f failure) write(w http.ResponseWriter) {
+func (f errorBody) write(w http.ResponseWriter) {
 	f.Type, f.RequestID = cmp.Or(apidoc.ErrorType(f.Status), "server_error"), w.Header().Get(requestid.Header)
-	answer(w, f.Status, f)
+	writeJSON(w, f.Status, f)
 }
 
-func refuse(w http.ResponseWriter, status int, code, message string) {
-	failure{Code: code, Message: message, Status: status}.write(w)
+func writeError(w http.ResponseWriter, status int, code, message string) {
+	errorBody{Code: code, Message: message, Status: status}.write(w)
 }
 
-// answer writes a value as JSON.
-func answer(w http.ResponseWriter, status int, value any) {
+// writeJSON writes a value as JSON.
+func writeJSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
-	to := &response{w, status}
+	to := &statusWriter{w, status}
 	e := json.NewEncoder(to) // without a copy: a value may be as large as a page
 	e.SetEscapeHTML(false)   // it makes HTML three times as long, and no browser takes JSON for HTML
 	if err := e.Encode(value); err != nil && to.status != 0 {
@@ -78,13 +78,13 @@ func answer(w http.ResponseWriter, status int, value any) {
 	}
 }
 
-// response sends a status with the first bytes.
-type response struct {
+// statusWriter sends a status with the first bytes.
+type statusWriter struct {
 	w      http.ResponseWriter
 	status int // zero after it was sent
 }
 
-func (r *response) Write(b []byte) (int, error) {
+func (r *statusWriter) Write(b []byte) (int, error) {
 	if r.status != 0 {
 		r.w.WriteHeader(r.status)
 		r.status = 0
@@ -93,7 +93,7 @@ func (r *response) Write(b []byte) (int, error) {
 }
 
 // page is a part of a list, as the API shows it.
-type page[T any] struct {
+type listPage[T any] struct {
 	Items []T `json:"items"`
 	Page  struct {
 		HasMore    bool    `json:"has_more"`
@@ -101,9 +101,9 @@ type page[T any] struct {
 	} `json:"page"`
 }
 
-// pageOf is the page of a list that begins at the first record which is not before the cursor. show
+// readPage is the page of a list that begins at the first record which is not before the cursor. show
 // returns what the page has of a record, cursor the one that begins behind it.
-func pageOf[R, T any](list iter.Seq2[R, error], most int, before func(R) bool, show func(R) T, cursor func(R) string) (p page[T], err error) {
+func readPage[R, T any](list iter.Seq2[R, error], most int, before func(R) bool, show func(R) T, cursor func(R) string) (p listPage[T], err error) {
 	p.Items = []T{}
 	var next string
 	for record, err := range list {
@@ -122,17 +122,17 @@ func pageOf[R, T any](list iter.Seq2[R, error], most int, before func(R) bool, s
 }
 
 // fail answers with an error, as the API does.
-func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (h *Handler) handleError(w http.ResponseWriter, r *http.Request, err error) {
 	e := apierror.Of(err)
-	f := failure{Status: e.Status, Code: e.Code, Message: e.Message, Details: e.Details}
+	f := errorBody{Status: e.Status, Code: e.Code, Message: e.Message, Details: e.Details}
 	if conflict, ok := errors.AsType[*formsvc.ConflictError](err); ok {
-		f = failure{Status: http.StatusConflict, Code: "CONFLICT", Message: "The form and its working copy have conflicting changes. Resolve the conflicts.", Conflicts: conflictsOf(conflict), Revision: conflict.Revision}
+		f = errorBody{Status: http.StatusConflict, Code: "CONFLICT", Message: "The form and its working copy have conflicting changes. Resolve the conflicts.", Conflicts: newConflicts(conflict), Revision: conflict.Revision}
 	} else if moved, ok := errors.AsType[*formsvc.RevisionError](err); ok {
 		f.Message, f.Revision = "The form has changed. Reload it and try again.", moved.Current
 	} else if errors.Is(err, formsvc.ErrConflict) {
-		f = failure{Status: http.StatusConflict, Code: "CONFLICT", Message: "The request conflicts with the current state. Reload the page and try again."}
+		f = errorBody{Status: http.StatusConflict, Code: "CONFLICT", Message: "The request conflicts with the current state. Reload the page and try again."}
 	} else if errors.Is(err, formsvc.ErrUnsupported) {
-		f = failure{Status: http.StatusNotImplemented, Code: "UNSUPPORTED", Message: "The storage of this service does not support this kind of data."}
+		f = errorBody{Status: http.StatusNotImplemented, Code: "UNSUPPORTED", Message: "The storage of this service does not support this kind of data."}
 	}
 	if f.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
 		h.config.Logger.LogAttrs(r.Context(), slog.LevelError, "builder request failed", slog.String("path", r.URL.Path), slog.Any("error", err))

@@ -1,0 +1,40 @@
+package handler
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// fixedActor makes a handler serve an actor who is known, and one form or, with the zero id, all.
+type fixedActor struct {
+	actor storage.Actor
+	form  storage.ID
+}
+
+// For implements [httpapi.API].
+func (h *api) For(actor storage.Actor) http.Handler {
+	copied := h.withCore(h.core, nil)
+	copied.fixed = &fixedActor{actor: actor}
+	return copied
+}
+
+// WorkingCopy implements [httpapi.API].
+func (h *api) WorkingCopy(c *core.Core, actor storage.Actor, form storage.ID) http.Handler {
+	copied := h.withCore(c, nil)
+	copied.fixed, copied.operations = &fixedActor{actor, form}, h.contentOperations
+	return copied
+}
+
+// setRequestBase has the links of an answer begin where the request came to: path is the part of it that
+// names the operation.
+func (*fixedActor) setRequestBase(c *call, path string) {
+	if sent, err := url.ParseRequestURI(c.r.RequestURI); err == nil {
+		if below, ok := strings.CutSuffix(sent.EscapedPath(), path); ok { // else the host rewrites paths
+			c.requestBase = below
+		}
+	}
+}
