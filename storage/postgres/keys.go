@@ -16,18 +16,17 @@ import (
 
 const keyColumns = `k.id, k.user_id, k.name, k.prefix, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.last_used_at`
 
-// The user is kept with each of their keys, so that a request finds both in one
-// row.
+// Each key contains its user, so that a request reads both in one row.
 const userColumns = `k.user_name, k.user_email`
 
-// appendKey appends what takes keyColumns.
+// appendKey appends the targets for keyColumns.
 func appendKey(to []any, k *storage.Key) []any {
 	return append(to,
 		&k.ID, &k.UserID, &k.Name, &k.Prefix, (*scopesColumn)(&k.Scopes),
 		&k.CreatedAt, &k.ExpiresAt, &k.RevokedAt, &k.LastUsedAt)
 }
 
-// The user's other keys get what is known of the user now.
+// createKey also updates the user's name and email in the user's other keys.
 const createKey = `
 WITH room AS (
 	SELECT $13::bigint < 1 OR $13::bigint > (
@@ -78,8 +77,8 @@ func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, stor
 	return k, u, nil
 }
 
-// formForKey has nulls in place of the form when it was not read. The conditions on
-// the key come before the look-up of the form.
+// formForKey returns nulls instead of the form if the key does not permit it. The conditions on the key precede the
+// lookup of the form.
 var formForKey = `
 SELECT ` + keyColumns + `, ` + userColumns + `, k.xmin, f.version, ` + formColumnsWithoutLimit + `
 FROM formsvc.api_keys k
@@ -93,16 +92,15 @@ LEFT JOIN LATERAL (
 ) f ON true
 WHERE k.hash = $1::bytea`
 
-// keyPermits reports whether a key is valid at a time and has the scope, or none is needed.
+// keyPermits reports whether a key is valid at a time and has the scope. An empty scope is always permitted.
 func keyPermits(k *storage.Key, scope storage.Scope, at time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(at)) &&
 		(scope == "" || slices.Contains(k.Scopes, scope))
 }
 
-// versionsForKey returns the versions of a key and of a form when the key is not revoked
-// and the user $4 is in the workspace $3. If they are the versions that are remembered,
-// that is the key's user and the form's workspace. Three look-ups of one row each, and
-// nothing that one hands to another: half of what the statement costs is setting it up.
+// versionsForKey returns the versions of a key and a form if the key is not revoked and the user $4 has access to the
+// workspace $3. These values are from the cache, and valid if the versions match. The three lookups are independent,
+// because half of the statement's cost is its setup.
 const versionsForKey = `
 SELECT k.xmin, f.xmin, f.updated_at
 FROM formsvc.api_keys k, formsvc.forms f, formsvc.workspace_users a
@@ -110,10 +108,8 @@ WHERE k.hash = $1::bytea AND k.revoked_at IS NULL
 	AND f.id = $2::bytea AND ` + rowNotTrashed + `
 	AND a.workspace_id = $3::bytea AND a.user_id = $4::bytea`
 
-// FormForKey implements [storage.KeyStore]. It is one statement, and one more for a
-// form with a response limit. What this process has read before, of the key and of the
-// form, is not sent again as long as both are the same and the key opens the form;
-// otherwise that takes another statement.
+// FormForKey implements [storage.KeyStore]. It is one statement, and one more for a form with a response limit.
+// Unchanged keys and forms come from the process's cache. If they changed, it runs another statement.
 func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
 	var out storage.FormForKey
 	err := s.db.Read(ctx, func(ctx context.Context) error {
@@ -131,7 +127,7 @@ func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (sto
 	return out, nil
 }
 
-// cachedFormForKey reports false when it does not know what the server would answer.
+// cachedFormForKey returns false if the cache does not determine the result.
 func (s *Store) cachedFormForKey(ctx context.Context, p storage.FormForKeyParams, out *storage.FormForKey) (same bool, err error) {
 	key, knowsKey := s.cache.keys.Get(p.Hash)
 	form, knowsForm := s.cache.forms.Get(p.Form)
@@ -190,8 +186,7 @@ func (s *Store) RevokeKey(ctx context.Context, user, key storage.ID, at time.Tim
 	return s.db.ChangeRow(ctx, revokeKey, key[:], user[:], conn.TimeArg(at))
 }
 
-// Rows are locked in the order of their ids, so that two calls never wait for
-// each other in a circle.
+// touchKeys locks rows in the order of their IDs, so that concurrent calls cannot deadlock.
 const touchKeys = `
 WITH touched AS (
 	SELECT k.id, t.at
@@ -215,8 +210,7 @@ func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) er
 	return err
 }
 
-// scopesColumn scans a text[]. Every request reads the scopes of its key, so the
-// known ones are not allocated.
+// scopesColumn scans a text[]. Every request reads the scopes of its key, so known scopes are not allocated.
 type scopesColumn []storage.Scope
 
 // SetDimensions implements [pgtype.ArraySetter].

@@ -9,26 +9,21 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// A list is newest first and is read from a position on: $1 and $2 are the time and
-// the id of the record before the page, and $3 is how long the page is. What else a
-// list depends on follows. The text depends on the shape of the list alone, so that
-// it is built once.
+// Lists are newest first. $1 and $2 are the time and ID of the record before the page, and $3 is the page's length.
+// Other arguments follow. A statement's text depends only on the kind of list, so it is built once.
 //
-// No list is left to the planner's choice of an index. An index on the records of
-// everybody in the order of time looks as good as that of one workspace wherever
-// one workspace owns nearly all of them; for a user whose workspaces are empty it is
-// then read to its end, once for each. So the lists of the host have indexes that
-// serve them alone: the indexes have a condition that always holds, that the id is
-// not empty, and no other statement says it.
+// The planner must not choose a list's index. If one workspace has nearly all records, the index of all records looks
+// as good as the index of a workspace. For a user with empty workspaces, the server would read all of it for each
+// workspace. The host's lists therefore have separate indexes with a condition that is always true: the ID is not
+// empty. No other statement contains it.
 
-// The length of the page is a subquery, so that a plan that is made for its value is
-// made as for any: of a table that was never analysed the planner expects few rows,
-// and would read and sort all of them rather than two thirds in order. So is the time:
-// near the end of a list few rows come after it, a plan for that time looks cheaper than
-// the one for all, and would be made anew for each page, which doubles its cost.
+// The page's length is a subquery, so that its value does not affect the plan. Without statistics, the planner
+// expects few rows, and would read and sort all of them. The time is a subquery for a similar reason: near the end of
+// a list, a plan for the value looks cheaper than the generic plan. The server would then plan each page again, which
+// doubles its cost.
 const pageLimit = "(SELECT $3::bigint)"
 
-// pageArgs are the arguments $1 to $3.
+// pageArgs returns the arguments $1 to $3.
 func pageArgs(p storage.Page) []any {
 	if p.After == nil {
 		return []any{conn.TimeArg(time.Time{}), maxID, int64(max(p.Limit, 0))}
@@ -37,31 +32,30 @@ func pageArgs(p storage.Page) []any {
 	return []any{conn.TimeArg(p.After.Time), id[:], int64(max(p.Limit, 0))}
 }
 
-// maxID comes after every id.
+// maxID is greater than every ID.
 var maxID = []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")
 
-// listSource is what lists are read from, with an alias of one letter for the records.
+// listSource is the source of a list. The alias of the records has one letter.
 type listSource struct {
-	from    string // a table with the alias, and what else has to be there
+	from    string // a table with the alias, and joins
 	alias   string
 	columns string // of the result
-	where   string // which rows are in the list
+	where   string // the rows of the list
 }
 
-// of lists the rows for which a condition holds.
+// selectWhere lists the rows that match a condition.
 func (l listSource) selectWhere(condition string) squirrel.SelectBuilder {
 	return l.selectPage(l.columns, condition, pageLimit)
 }
 
-// ofHost lists the rows of everybody.
+// selectForHost lists the rows of all workspaces.
 func (l listSource) selectForHost() squirrel.SelectBuilder {
 	return l.selectWhere(l.alias + ".id > ''")
 }
 
-// ofUser merges the lists of the workspaces that the user $4 has access to. The
-// newest rows of all are in the workspaces whose newest rows are the newest: first
-// one row of each workspace is read, from the index alone, and then no more
-// workspaces than the page is long are read to that length.
+// selectForUser merges the lists of the workspaces of the user $4. It first reads the newest row of each workspace
+// from the index. The page is in the workspaces with the newest of these rows, so it then reads a page from no more
+// workspaces than the page is long.
 func (l listSource) selectForUser() squirrel.SelectBuilder {
 	inWorkspace := l.alias + ".workspace_id = a.workspace_id"
 	first := l.orderByNewest(squirrel.Select("a.workspace_id").
@@ -89,11 +83,11 @@ func lateral(q squirrel.SelectBuilder, alias string) squirrel.Sqlizer {
 	return q.Prefix("CROSS JOIN LATERAL (").Suffix(") " + alias)
 }
 
-// listText returns the text of a list, which has no arguments of squirrel's.
+// listText returns the text of a list without arguments.
 func listText(list squirrel.SelectBuilder) string {
 	text, args, err := list.ToSql()
 	if err != nil || len(args) > 0 {
-		panic("postgres: invalid list query") // it depends on nothing outside
+		panic("postgres: invalid list query") // the text depends on constants only
 	}
 	return text
 }

@@ -9,26 +9,25 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// What a lock is about. Locks of different kinds do not meet.
+// lockKind is the purpose of a lock. Locks of different kinds are independent.
 type lockKind string
 
 const (
-	// lockForms keeps responses apart from the changes that no response may overlap.
-	// Responses take the lock shared, so they never wait for each other, and no row is
-	// locked or written for it.
+	// lockForms separates submissions from changes of the form. Submissions share the lock, so they neither wait for
+	// each other nor write a row for it.
 	lockForms lockKind = "form"
-	// lockFunnels is held while counts are moved between the tables of the funnel.
+	// lockFunnels is held while counts move between the tables of the funnel.
 	lockFunnels lockKind = "funnel"
-	// lockOwners makes workspaces of one owner one by one, for their limit.
+	// lockOwners serializes the creation of an owner's workspaces, for their limit.
 	lockOwners lockKind = "owner"
-	// lockKeys makes keys of one user one by one, for their limit.
+	// lockKeys serializes the creation of a user's keys, for their limit.
 	lockKeys lockKind = "keys"
-	// lockValues is about an idempotency key or a unique answer of a form: of two
-	// responses with the same value, the second waits for the first.
+	// lockValues is for an idempotency key or a unique answer of a form. A second submission with the value waits for
+	// the first.
 	lockValues lockKind = "value"
-	// lockPartials makes new half responses of a form one by one, for their bound.
+	// lockPartials serializes the creation of a form's partial submissions, for their limit.
 	lockPartials lockKind = "partial"
-	// lockRequestedDeliveries makes deliveries that somebody asks for one by one, by webhook.
+	// lockRequestedDeliveries serializes the requested deliveries of a webhook.
 	lockRequestedDeliveries lockKind = "probes"
 )
 
@@ -37,9 +36,8 @@ const (
 	lockShared    = `SELECT pg_advisory_xact_lock_shared($1::bigint)`
 )
 
-// lock takes an exclusive lock; it ends with the transaction. No transaction of
-// this package waits for the locks of two forms. The lock of a form is taken after
-// the rows of workspaces and before all other rows.
+// lock takes an exclusive lock until the end of the transaction. No transaction of this package waits for the locks
+// of two forms. Rows of workspaces are locked before a form's lock, and all other rows after it.
 func (s *Store) lock(kind lockKind, id storage.ID) conn.Statement {
 	return conn.Run(lockExclusive, s.lockKey(kind, id)).ForRecord(id[:])
 }
@@ -47,15 +45,15 @@ func (s *Store) lock(kind lockKind, id storage.ID) conn.Statement {
 // lockForm takes the exclusive lock of a form.
 func (s *Store) lockForm(id storage.ID) conn.Statement { return s.lock(lockForms, id) }
 
-// lockFormShared takes the lock of a form that responses take.
+// lockFormShared takes the shared lock of a form, as submissions do.
 func (s *Store) lockFormShared(id storage.ID) conn.Statement {
 	return conn.Run(lockShared, s.lockKey(lockForms, id)).ForRecord(id[:])
 }
 
-// lockKey is the last eight bytes of the id, which differ between ids, mixed with the
-// salt of the kind. In SQL it is lockKeyOfForm.
+// lockKey combines the last eight bytes of the ID, which differ between IDs, with the salt of the kind. lockKeyOfForm
+// is the SQL for it.
 func (s *Store) lockKey(kind lockKind, id storage.ID) int64 {
-	return int64(binary.BigEndian.Uint64(id[4:])) ^ s.lockSalt(kind) // the bits count, not the number
+	return int64(binary.BigEndian.Uint64(id[4:])) ^ s.lockSalt(kind) // an overflow does not matter
 }
 
 // lockKeyOfForm is lockKey in SQL for the form f, with the salt in $2.
@@ -63,13 +61,12 @@ const lockKeyOfForm = `(('x' || encode(substr(f.id, 5), 'hex'))::bit(64)::bigint
 
 func (s *Store) lockSalt(kind lockKind) int64 { return s.db.LockSalt(string(kind)) }
 
-// lockSubmissionValues takes the locks of an idempotency key and of a unique
-// answer. 0 is none.
+// lockSubmissionValues takes the locks of an idempotency key and a unique answer. It ignores zero keys.
 const lockSubmissionValues = `
 SELECT pg_advisory_xact_lock(v.lock) FROM unnest($1::bigint[]) AS v (lock) WHERE v.lock <> 0 ORDER BY v.lock`
 
-// lockSubmissionValues takes the locks, if there are any, that keep responses with the same
-// idempotency key or unique answer apart. storing takes them too, but does not wait.
+// lockSubmissionValues waits for the locks of the submission's idempotency key and unique answer, if any.
+// submissionsForForm takes them too, but does not wait.
 func (s *Store) lockSubmissionValues(n storage.NewSubmission) []conn.Statement {
 	key, answer := s.valueLockKeys(&n)
 	if key == 0 && answer == 0 {
@@ -78,8 +75,8 @@ func (s *Store) lockSubmissionValues(n storage.NewSubmission) []conn.Statement {
 	return []conn.Statement{conn.Run(lockSubmissionValues, []int64{key, answer})}
 }
 
-// valueLockKeys are the locks of a response's idempotency key and unique answer; 0: there is
-// none.
+// valueLockKeys returns the lock keys of a submission's idempotency key and unique answer, or zero for missing
+// values.
 func (s *Store) valueLockKeys(n *storage.NewSubmission) (key, answer int64) {
 	if n.IdempotencyKey != "" {
 		key = s.valueLockKey(n.Submission.FormID, 'k', []byte(n.IdempotencyKey))
@@ -95,5 +92,5 @@ func (s *Store) valueLockKey(form storage.ID, kind byte, value []byte) int64 {
 	_, _ = h.Write(form[:]) // never fails
 	_, _ = h.Write([]byte{kind})
 	_, _ = h.Write(value)
-	return cmp.Or(int64(h.Sum64())^s.lockSalt(lockValues), 1) // the bits count, not the number
+	return cmp.Or(int64(h.Sum64())^s.lockSalt(lockValues), 1) // an overflow does not matter
 }

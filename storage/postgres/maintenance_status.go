@@ -8,24 +8,24 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// noteInterval is how often a process notes that it does a kind of work. The statement writes
-// nothing when another process did within that time.
+// noteInterval is how often a process records each kind of work. The statement writes nothing if another process did
+// so in this time.
 const noteInterval = time.Minute
 
-// noteWork waits for no row: a host's transaction may hold it.
+// noteWork skips a locked row, because a host's transaction may hold it.
 const noteWork = `
 UPDATE formsvc.upkeep u SET done_at = statement_timestamp() WHERE u.work = (
 	SELECT n.work FROM formsvc.upkeep n
 	WHERE n.work = $1::text AND (n.done_at BETWEEN statement_timestamp() - interval '1 minute' AND statement_timestamp()) IS NOT TRUE
 	FOR NO KEY UPDATE SKIP LOCKED)`
 
-// note notes that this process did work, a row of the table upkeep. It comes after the work,
-// which does not fail when the note does.
+// noteWork records in the table upkeep that this process did some work. It runs after the work, which succeeds even
+// if noteWork fails.
 func (s *Store) noteWork(ctx context.Context, work string) {
 	if last, known := s.notedAt.Load(work); known && !s.db.InTx && time.Since(last.(time.Time)) < noteInterval {
 		return
 	}
-	if !s.db.InTx { // which may be rolled back
+	if !s.db.InTx { // a transaction may be rolled back
 		s.notedAt.Store(work, time.Now())
 	}
 	if _, err := s.db.ChangeRows(ctx, noteWork, work); err != nil && ctx.Err() == nil {
@@ -37,7 +37,7 @@ const maintenanceStatus = `
 SELECT statement_timestamp(), COALESCE(min(u.since), statement_timestamp()), max(u.done_at) FILTER (WHERE u.work = 'dispatched'), max(u.done_at) FILTER (WHERE u.work = 'maintained')
 FROM formsvc.upkeep u`
 
-// Upkeep implements [storage.Storage]. An error is what [Store.CheckVersion] returns.
+// MaintenanceStatus implements [storage.Storage]. It returns the errors of [Store.CheckVersion].
 func (s *Store) MaintenanceStatus(ctx context.Context) (storage.MaintenanceStatus, error) {
 	if err := s.CheckVersion(ctx); err != nil {
 		return storage.MaintenanceStatus{}, err

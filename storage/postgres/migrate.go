@@ -13,8 +13,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/tables"
 )
 
-// Migrations returns the migrations, for a host with a tool of its own:
-// NNNN_name.up.sql and NNNN_name.down.sql. Each is to be run in one transaction, after
+// Migrations returns the migrations as NNNN_name.up.sql and NNNN_name.down.sql, for hosts with their own tool. Run
+// each file in one transaction, after
 //
 //	CREATE SCHEMA IF NOT EXISTS formsvc; SET LOCAL search_path = formsvc;
 //
@@ -22,29 +22,27 @@ import (
 //
 //	SET LOCAL search_path = DEFAULT;
 //
-// because the tool writes a table of its own in the same transaction. A file that failed
-// has then changed nothing and can be run again.
+// because the tool writes its own table in the same transaction. A file that fails changes nothing, so you can run it
+// again.
 func Migrations() fs.FS { return tables.ThisBuild.Files }
 
-// Migrate makes the schema and brings its tables to the version that this program
-// needs. With nothing to do it changes nothing, and it may run in any number of
-// processes at once: one works while the others wait.
+// Migrate creates the schema and migrates its tables to the version of this program. If they are up to date, it
+// changes nothing. Several processes can call it concurrently: one works and the others wait.
 //
-// It takes nothing from the pool but its configuration: it opens two connections
-// of its own, a third while it waits for a lock, and closes them before it returns. They have to reach the server
-// itself or a pooler in session mode: one in transaction mode, such as PgBouncer's,
-// is an error before anything is set or made. The user needs the right to create the schema, unless it
-// exists already, and to create tables in it. Nothing outside the schema is touched.
+// It uses only the configuration of the pool. It opens two connections, and a third while it waits for a lock, and
+// closes them before it returns. They must reach the server directly or through a pooler in session mode. Behind a
+// pooler in transaction mode, such as PgBouncer's, Migrate returns an error before it changes anything. The user must
+// be allowed to create the schema, unless it exists, and to create tables in it. Migrate changes nothing outside of
+// the schema.
 //
-// A lock that another session holds is waited for in attempts of three seconds, for a minute.
-// Then Migrate fails and names the session. operations.md lists the locks of each migration.
+// If another session holds a lock, Migrate retries for a minute, with attempts of three seconds. Then it returns an
+// error with the session. operations.md lists the locks of each migration.
 //
-// Each migration is one transaction. When ctx ends, one that has begun is still
-// finished; those after it are not begun. One that fails changes nothing and is a
-// [*MigrationError]: the next call tries it again. A newer schema that still serves
-// this program is left as it is; one that does not is a [*VersionError]. A server that
-// [Store.CheckVersion] refuses is refused before anything is made, and so are row-level security
-// that applies to the role, and settings other than timeouts and formats.
+// Each migration is one transaction. If ctx ends, Migrate completes the current migration and starts no other. A
+// migration that fails changes nothing and returns a [*MigrationError]. The next call tries it again. Migrate leaves
+// a newer schema unchanged if it supports this program, and returns a [*VersionError] otherwise. It rejects the
+// servers that [Store.CheckVersion] rejects before it changes anything. It also rejects row-level security for the
+// role, and unsupported settings other than timeouts and formats.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, opts ...Option) error {
 	return migrateTo(ctx, tables.ThisBuild, pool, opts...)
 }
@@ -70,7 +68,7 @@ func migrateTo(ctx context.Context, b tables.Build, pool *pgxpool.Pool, opts ...
 	return nil
 }
 
-// serves returns nil when the build can work with the tables.
+// checkSupported returns an error if the build cannot use the tables.
 func (s *Store) checkSupported(have tables.State, b tables.Build) error {
 	if have.Version >= b.Version && have.OldestProgram <= b.Version {
 		return nil
@@ -78,15 +76,15 @@ func (s *Store) checkSupported(have tables.State, b tables.Build) error {
 	return &VersionError{Schema: s.db.Schema, Have: have.Version, Want: b.Version, Oldest: have.OldestProgram}
 }
 
-// MigrationError says which migration failed. It has changed nothing. errors.As
-// finds its cause, most often a *pgconn.PgError.
+// MigrationError is the error of a migration that failed and changed nothing. errors.As finds its cause, usually a
+// *pgconn.PgError.
 type MigrationError struct {
 	Schema  string
 	Version int // of the migration
 	Cause   error
 }
 
-// Error says what failed and what to do about it.
+// Error returns the cause and what to do.
 func (e *MigrationError) Error() string {
 	return fmt.Sprintf("migration %d of the schema %s failed and changed nothing, fix the cause and call postgres.Migrate again: %v",
 		e.Version, pgx.Identifier{e.Schema}.Sanitize(), e.Cause)
@@ -95,20 +93,19 @@ func (e *MigrationError) Error() string {
 // Unwrap returns the cause.
 func (e *MigrationError) Unwrap() error { return e.Cause }
 
-// VersionError says that the tables are not ones that this program can work with. It
-// is an [storage.ErrUnavailable]: nothing was changed.
+// VersionError is the error for tables that this program cannot use. It is a [storage.ErrUnavailable], and nothing
+// was changed.
 type VersionError struct {
 	Schema string
-	// Have is the version of the tables, 0 without any.
+	// Have is the version of the tables, or 0 without tables.
 	Have int
-	// Want is the version that this program was built for.
+	// Want is the version that this program needs.
 	Want int
-	// Oldest is the version that a program has to be built for at least, to work
-	// with these tables. It is above Want when the tables are too new.
+	// Oldest is the oldest program version that the tables support. If it is above Want, the tables are too new.
 	Oldest int
 }
 
-// Error says what is wrong and what to do about it.
+// Error returns the problem and what to do.
 func (e *VersionError) Error() string {
 	schema := pgx.Identifier{e.Schema}.Sanitize()
 	if e.Have > e.Want {
@@ -122,17 +119,16 @@ func (e *VersionError) Error() string {
 // Is reports whether target is [storage.ErrUnavailable].
 func (e *VersionError) Is(target error) bool { return target == storage.ErrUnavailable }
 
-// SetupError says what keeps the service from working with tables of the right
-// version. It is an [storage.ErrUnavailable]: nothing was changed.
+// SetupError lists why the service cannot use tables of the right version. It is a [storage.ErrUnavailable], and
+// nothing was changed.
 type SetupError struct {
 	Schema string
-	// Faults are rights that the role does not have, such as "UPDATE on the table
-	// forms", settings of the role that the pool's mode cannot read, or the one thing that
-	// is wrong with the server.
+	// Problems are missing privileges such as "UPDATE on the table forms", settings of the role that the pool's mode
+	// cannot read, or a problem of the server.
 	Problems []string
 }
 
-// Error lists the faults.
+// Error lists the problems.
 func (e *SetupError) Error() string {
 	return fmt.Sprintf("postgres: the schema %s cannot be used: %s", pgx.Identifier{e.Schema}.Sanitize(), strings.Join(e.Problems, "; "))
 }
@@ -140,17 +136,16 @@ func (e *SetupError) Error() string {
 // Is reports whether target is [storage.ErrUnavailable].
 func (e *SetupError) Is(target error) bool { return target == storage.ErrUnavailable }
 
-// CheckVersion reports whether this program can work with the tables. Call it when
-// the program starts, if that does not call [Migrate].
+// CheckVersion reports whether this program can use the tables. Call it at the start of a program that does not call
+// [Migrate].
 //
-// It returns a [*VersionError] when the tables are older than this program or do
-// not serve it any more, and a [*SetupError] when the role has not the rights of the
-// package's documentation, when row-level security can hide rows of a table from it, or when its
-// sessions have one of the settings that the package's documentation excludes.
+// It returns a [*VersionError] if the tables are too old or too new. It returns a [*SetupError] if the role lacks
+// privileges that the package documentation lists, if row-level security can hide rows from it, or if its sessions
+// have unsupported settings.
 //
-// A [*SetupError] is also a server older than PostgreSQL 15, one that speaks its protocol and
-// is another (CockroachDB, YugabyteDB, Redshift, Aurora DSQL and the like), and any whose
-// advisory locks do nothing. Versions after 18 pass untried.
+// It also returns a [*SetupError] for servers older than PostgreSQL 15, for other databases with the same protocol
+// (CockroachDB, YugabyteDB, Redshift, Aurora DSQL and others), and for servers whose advisory locks have no effect.
+// It accepts versions after 18, which are not tested.
 func (s *Store) CheckVersion(ctx context.Context) error {
 	return s.checkVersion(ctx, tables.ThisBuild)
 }

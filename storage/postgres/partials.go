@@ -17,11 +17,11 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// asyncCommit spares a save the wait for the disk and for standbys. It ends with the transaction,
-// and is not sent in one of the host's.
+// asyncCommit lets a save return before the disk and the standbys have it. It applies to this transaction, and is not
+// used in a host's transaction.
 const asyncCommit = `SELECT set_config('synchronous_commit', 'off', true), ` + conn.LockTimeoutSet
 
-// sendPartialSave sends what saves half responses.
+// sendPartialSave sends statements that save partial submissions.
 func (s *Store) sendPartialSave(ctx context.Context, batch ...conn.Statement) error {
 	if !s.db.InTx {
 		batch = append([]conn.Statement{conn.Run(asyncCommit)}, batch...)
@@ -29,16 +29,16 @@ func (s *Store) sendPartialSave(ctx context.Context, batch ...conn.Statement) er
 	return s.db.Send(ctx, batch...)
 }
 
-// SavePartial implements [storage.PartialStore]. On a pool, new partial submissions of a form that
-// come while others are being stored are stored together in one statement, and a save is safe from a crash of the server after three times
-// its wal_writer_delay, 0.6 seconds.
+// SavePartial implements [storage.PartialStore]. On a pool, concurrent new partial submissions of a form are stored
+// in one statement. A save survives a crash of the server after three times its wal_writer_delay, which is 0.6
+// seconds.
 func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (revision int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
 	v := &p.Partial
 	if err := conn.CheckArgs([]any{v.Answers, v.Hidden, v.Metadata, v.Block, v.SavedAt, v.EndsAt}); err != nil {
-		return 0, err // before it is part of a batch
+		return 0, err // before the value is part of a batch
 	}
 	switch {
 	case !p.New:
@@ -61,7 +61,7 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (r
 	return 1, nil
 }
 
-// partialBatches creates the partial submissions of a form, many in one statement.
+// partialBatches creates the partial submissions of a form in batches.
 type partialBatches struct {
 	batcher[storage.ID, storage.SavePartialParams, error]
 	capacity cache.Cache[storage.ID, partialCapacity]
@@ -79,7 +79,7 @@ func (s *Store) newPartialBatches() *partialBatches {
 	return &all
 }
 
-// createPartialInBatch creates a partial submission together with others of its form.
+// createPartialInBatch creates a partial submission in a batch with others of its form.
 func (s *Store) createPartialInBatch(ctx context.Context, p storage.SavePartialParams) error {
 	timedOut, end := s.lateTimer(ctx)
 	defer end()
@@ -87,7 +87,7 @@ func (s *Store) createPartialInBatch(ctx context.Context, p storage.SavePartialP
 	return cmp.Or(abandonedError(ctx, err, begun), itemErr)
 }
 
-// partialArgs are the arguments of the statement that changes one, and more from $13 on.
+// partialArgs returns the arguments of changePartial, and more from $13.
 func partialArgs(p *storage.SavePartialParams, more ...any) []any {
 	v := &p.Partial
 	return append([]any{
@@ -95,7 +95,7 @@ func partialArgs(p *storage.SavePartialParams, more ...any) []any {
 	}, more...)
 }
 
-// formForPartials is the form $1, when half responses of it are saved.
+// formForPartials selects the form $1 if it accepts partial submissions.
 const formForPartials = `SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + formNotTrashed + ` AND f.status = 'published'`
 
 const changePartial = `
@@ -114,7 +114,7 @@ WITH seen AS MATERIALIZED (
 )
 SELECT seen.sent, seen.revision, (SELECT saved.revision FROM saved) FROM seen`
 
-// changePartial waits for nobody but who changes the same one.
+// changePartial waits only for other changes of the same partial submission.
 func (s *Store) changePartial(ctx context.Context, p *storage.SavePartialParams) (revision int64, err error) {
 	var sent bool
 	var current int64
@@ -131,12 +131,11 @@ func (s *Store) changePartial(ctx context.Context, p *storage.SavePartialParams)
 	return revision, nil
 }
 
-// createPartials creates the partial submissions $3 to $13 of the form $1, at most $14 of which may be
-// there. It has a row for each: whether its token is taken, and whether the batch has to run again
-// because a replaced one changed in the meantime. Of a batch that exceeds the limit only those
-// are inserted that a later one of the batch would not replace immediately. It runs after the lock
-// under which the form's partial submissions do not become more. $15 is for how many there is room
-// for certain; only for more are those that are there counted, in an index.
+// createPartials creates the partial submissions $3 to $13 of the form $1, with the limit $14. It returns a row for
+// each: whether its token is taken, and whether the batch must run again because a replaced one changed concurrently.
+// If a batch exceeds the limit, it skips partial submissions that later ones in the batch would replace. It runs
+// after a lock that prevents the form's partial submissions from increasing. $15 is the number that certainly fits.
+// Only larger batches count the existing ones in an index.
 const createPartials = `
 WITH form AS MATERIALIZED (
 	` + formForPartials + `
@@ -211,10 +210,10 @@ func (s *Store) createPartials(ctx context.Context, form storage.ID, batch []sto
 		switch {
 		case err == nil && !found, errors.Is(err, storage.ErrNotFound):
 			return nil, storage.ErrNotFound
-		case conn.IsPermanent(err) && len(batch) > 1 && ctx.Err() == nil && !s.db.InTx: // one of them may be the reason
+		case conn.IsPermanent(err) && len(batch) > 1 && ctx.Err() == nil && !s.db.InTx: // one of them may cause it
 			return s.createPartialsSeparately(ctx, form, batch)
 		case err == nil && !again && s.partialBatches != nil:
-			// Other processes and transactions create some too, so the count is good for one batch.
+			// Other processes and transactions create some too, so the count is valid for one batch.
 			if room.free < int64(len(batch)) {
 				left = min(left, submitRows)
 			}
@@ -228,8 +227,7 @@ func (s *Store) createPartials(ctx context.Context, form storage.ID, batch []sto
 	return nil, fmt.Errorf("%w: partial submissions changed repeatedly", storage.ErrUnavailable)
 }
 
-// partialCapacity says that rows more partial submissions of a form do not exceed the limit, as of the
-// last count.
+// partialCapacity is the number of partial submissions that certainly fit into a form's limit, as of the last count.
 type partialCapacity struct{ limit, free int64 }
 
 func (s *Store) createPartialsSeparately(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]error, error) {
@@ -270,7 +268,7 @@ func createPartialArgs(form storage.ID, batch []storage.SavePartialParams, limit
 
 const partialColumns = `p.form_id, p.id, p.revision, p.answers, p.hidden, p.metadata, p.block, p.seconds, p.shared, p.verified, p.link_taken, p.created_at, p.saved_at, p.ends_at, p.submission_id`
 
-// partialTargets are what partialColumns are scanned into.
+// partialTargets returns the targets for partialColumns.
 func partialTargets(p *storage.Partial) []any {
 	return []any{
 		&p.FormID, &p.ID, &p.Revision, (*[]byte)(&p.Answers), (*[]byte)(&p.Hidden), (*[]byte)(&p.Metadata), &p.Block, &p.Seconds, &p.Shared, &p.Verified, &p.LinkIssued,
@@ -288,7 +286,7 @@ func (s *Store) Partial(ctx context.Context, form storage.ID, token [32]byte, no
 	return conn.ReadOne(ctx, &s.db, partialTargets, partialByToken, form[:], token[:], now.UTC())
 }
 
-// partialPage has a row of nulls for a form without any.
+// partialPage returns a row of nulls if the form has no partial submissions.
 var partialPage, verifiedPage = buildPartialPage(""), buildPartialPage("p.verified AND ")
 
 func buildPartialPage(condition string) string {
@@ -324,8 +322,8 @@ func (s *Store) Partials(ctx context.Context, actor storage.Actor, form storage.
 	return more, err
 }
 
-// trimPage is the page in rows of what is beside a form: one row more than the limit when there
-// are more, one of nulls where there is nothing, and none where there is no form.
+// trimPage returns the page in the rows of a form. An additional row means that there are more. A row of nulls means
+// that the page is empty. No row means that the form does not exist.
 func trimPage[T any](rows []T, limit int, there func(*T) bool) (found []T, more bool, err error) {
 	if len(rows) == 0 {
 		return nil, false, storage.ErrNotFound
@@ -337,7 +335,7 @@ func trimPage[T any](rows []T, limit int, there func(*T) bool) (found []T, more 
 	return rows[:n:n], n > 0 && n < len(rows), nil
 }
 
-// deletePartials removes half responses of the form $1, $6 at most. Without the form it has no row.
+// deletePartials deletes at most $6 partial submissions of the form $1. It returns no row if the form does not exist.
 const deletePartials = `
 WITH form AS MATERIALIZED (
 	SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + notPurged + ` AND ($2::bytea IS NULL OR ` + formAccess + `)
@@ -355,8 +353,8 @@ WITH form AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM found) > $6::bigint FROM form`
 
-// DeletePartials implements [storage.PartialStore]. Many are removed under the lock under which
-// new ones take places, so that the two do not wait for rows of each other.
+// DeletePartials implements [storage.PartialStore]. It deletes several under the lock of new ones, so that both never
+// wait for each other's rows.
 func (s *Store) DeletePartials(ctx context.Context, actor storage.Actor, form storage.ID, p storage.DeletePartialsParams) (n int, more bool, err error) {
 	if p.Max < 1 {
 		return 0, false, ctx.Err()
@@ -367,7 +365,7 @@ func (s *Store) DeletePartials(ctx context.Context, actor storage.Actor, form st
 	}
 	err = s.db.Change(ctx, append(batch, conn.Run(deletePartials,
 		form[:], userArg(actor), conn.IDsArg(p.IDs), tokenArg(&p.Token), conn.TimeArg(p.SavedBefore), int64(p.Max)).Into(&n, &more))...)
-	if err != nil { // it may be that of the commit
+	if err != nil { // the commit may have failed
 		return 0, false, err
 	}
 	return n, more, nil
@@ -381,7 +379,7 @@ DELETE FROM formsvc.partials p WHERE p.token = ANY (ARRAY(
 	LIMIT (SELECT $2::bigint)
 	FOR UPDATE SKIP LOCKED))`
 
-// tokenArg is the argument for a token that may be zero, which is null.
+// tokenArg returns the argument for a token. A zero token is null.
 func tokenArg(token *[32]byte) []byte {
 	if *token == [32]byte{} {
 		return nil
@@ -389,7 +387,7 @@ func tokenArg(token *[32]byte) []byte {
 	return token[:]
 }
 
-// purgePartials removes what is over.
+// purgePartials deletes expired partial submissions.
 func (s *Store) purgePartials(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (bool, error) {
 	n, err := s.db.ChangeRows(ctx, purgePartials, p.Now.UTC(), int64(p.Max))
 	return n > 0, err

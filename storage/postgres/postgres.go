@@ -23,8 +23,7 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// DB is what a [Store] runs its statements on. *pgxpool.Pool and [pgx.Tx] both
-// satisfy it.
+// DB runs the statements of a [Store]. Both *pgxpool.Pool and [pgx.Tx] implement it.
 type DB interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 	Exec(ctx context.Context, sql string, arguments ...any) (pgconn.CommandTag, error)
@@ -33,34 +32,34 @@ type DB interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// Store is a [storage.Storage] on PostgreSQL. It is safe for concurrent use when
-// its DB is: a pool is, a transaction is not.
+// Store is a [storage.Storage] on PostgreSQL. It is safe for concurrent use if its DB is. A pool is, and a
+// transaction is not.
 type Store struct {
 	storage.Unimplemented
 
 	db conn.Conn
-	// Concurrent calls share batches and reads. These are nil unless db is a pool.
+	// Concurrent calls share batches and reads. These fields are nil unless db is a pool.
 	submitBatches  *submitBatches
 	partialBatches *partialBatches
 	formReader     *formReader
-	cache          *formCache // likewise: what a transaction reads may never be committed
+	cache          *formCache // nil in a transaction, because its data may be rolled back
 	log            *slog.Logger
 	sweepPosition  *sweepPosition
-	queueSize      *atomic.Int64                 // of the queue; see setQueueSize
-	pollPosition   *atomic.Pointer[pollPosition] // at the queue; nil: never
-	notedAt        *sync.Map                     // when this process noted each kind of work; see note
+	queueSize      *atomic.Int64                 // see setQueueSize
+	pollPosition   *atomic.Pointer[pollPosition] // nil before the first poll
+	notedAt        *sync.Map                     // when this process recorded each kind of work, see noteWork
 
-	countBatchSize int64 // 0: the constant
+	countBatchSize int64 // defaults to the constant
 }
 
-// sweepPosition is where sweeps go on. It belongs to all copies of a store; another process
-// has its own, which does no harm.
+// sweepPosition is where the next sweep continues. All copies of a store share it. Other processes have their own,
+// which is harmless.
 type sweepPosition struct {
 	step   atomic.Uint32
-	funnel atomic.Pointer[storage.ID] // the last form whose counts were folded; nil: begin anew
+	funnel atomic.Pointer[storage.ID] // the last form whose counts were folded, or nil
 }
 
-// Option changes what [New] and [Migrate] do.
+// Option configures [New] and [Migrate].
 type Option func(*config)
 
 type config struct {
@@ -70,13 +69,12 @@ type config struct {
 	timeout   time.Duration
 }
 
-// DefaultSchema is the schema that is used without [WithSchema].
+// DefaultSchema is the schema without [WithSchema].
 const DefaultSchema = "formsvc"
 
-// WithSchema sets the schema that holds the tables, [DefaultSchema] when it is
-// not given or empty. Any name that PostgreSQL takes as a quoted identifier will
-// do, up to its 63 bytes; with another one every call fails. Services on different
-// schemas of one database do not see each other.
+// WithSchema sets the schema of the tables. Defaults to [DefaultSchema], also if name is empty. The name can be any
+// quoted identifier of PostgreSQL of up to 63 bytes. With another name, every call fails. Services in different
+// schemas of one database are independent.
 func WithSchema(name string) Option {
 	return func(c *config) {
 		if name != "" {
@@ -85,8 +83,8 @@ func WithSchema(name string) Option {
 	}
 }
 
-// WithLogger sets the logger that gets the faults of what a [Store] does on the side
-// of a call that succeeds all the same. Without it, or with nil, they are discarded.
+// WithLogger sets the logger for errors that do not fail a call of the [Store]. Without it, or with nil, these errors
+// are discarded.
 func WithLogger(logger *slog.Logger) Option {
 	return func(c *config) {
 		if logger != nil {
@@ -95,17 +93,16 @@ func WithLogger(logger *slog.Logger) Option {
 	}
 }
 
-// DefaultTimeout is the time of a call without [WithTimeout].
+// DefaultTimeout is the timeout of a call without [WithTimeout].
 const DefaultTimeout = 10 * time.Second
 
-// WithTimeout sets how long a call waits for a connection of the pool and for the
-// database's answer, together and with all tries; [DefaultTimeout] when it is not given or
-// not positive. Then the call ends with [storage.ErrUnavailable], or with
-// [storage.ErrOutcomeUnknown] when the change may have been made; over HTTP both are a 503.
-// The calls of a store that one request, one page or one response makes share the time.
+// WithTimeout sets how long a call waits for a connection of the pool and for the database's responses, including
+// retries. Defaults to [DefaultTimeout], also if d is not positive. A call that times out returns
+// [storage.ErrUnavailable], or [storage.ErrOutcomeUnknown] if the change may have been made. The HTTP API returns 503
+// for both. The store's calls for one request, page or submission share this time.
 //
-// It also bounds how long a pool stays without use of the connections that a network has
-// dropped. In a host's transaction ([Store.On]) only the host's context bounds a call.
+// The timeout also limits how long a pool is blocked by connections that a network has dropped. In a host's
+// transaction ([Store.On]), only the host's context limits a call.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) {
 		if d > 0 {
@@ -114,7 +111,7 @@ func WithTimeout(d time.Duration) Option {
 	}
 }
 
-// check refuses names that are too long: the server would cut them.
+// check rejects long names, because the server would truncate them.
 func (c config) check() error {
 	if len(c.schema) > 63 || !utf8.ValidString(c.schema) || strings.ContainsRune(c.schema, 0) {
 		return fmt.Errorf("postgres: schema name %q must be valid text of at most 63 bytes", c.schema)
@@ -122,16 +119,14 @@ func (c config) check() error {
 	return nil
 }
 
-// New returns a store on db, which is a pool. It is cheap, opens nothing and runs
-// no statement, so it does not see whether there are tables: [Migrate] makes them, and
-// [Store.CheckVersion] looks at them. With a nil db, or a schema name that no
-// server takes, every call fails; [Store.Validate] says so before. Every method is a transaction of
-// its own and is tried again when it failed for a passing reason. To use the store
-// inside a transaction of the host's, call [Store.On].
+// New returns a store on db, which is a pool. It opens no connection and runs no statement, so it does not check the
+// tables. [Migrate] creates them, and [Store.CheckVersion] checks them. With a nil db or an invalid schema name,
+// every call fails, and [Store.Validate] returns the reason. Every method is one transaction, and is retried after
+// temporary errors. To use the store in a host's transaction, call [Store.On].
 //
-// db may be a [pgx.Tx] too. The store is then as from [Store.On], but knows nothing
-// of the schema of another one: without [WithSchema] its calls fail when the
-// database has tables of this library in any other schema than [DefaultSchema].
+// db can also be a [pgx.Tx]. The store then works as after [Store.On], but does not know another store's schema.
+// Without [WithSchema], its calls fail if the database has tables of this library in a schema other than
+// [DefaultSchema].
 func New(db DB, opts ...Option) *Store {
 	c := config{schema: DefaultSchema, log: slog.New(slog.DiscardHandler), timeout: DefaultTimeout}
 	for _, o := range opts {
@@ -144,9 +139,8 @@ func New(db DB, opts ...Option) *Store {
 	return s
 }
 
-// Validate reports what keeps every call of the store from working, whatever the database:
-// a nil pool, or a schema name that no server takes. It asks no server.
-// [github.com/formsvc/formsvc.New] calls it.
+// Validate returns an error if every call of the store would fail, because the pool is nil or the schema name is
+// invalid. It does not use the server. [github.com/formsvc/formsvc.New] calls it.
 func (s *Store) Validate() error {
 	if s == nil {
 		return errors.New("postgres: the store is nil")
@@ -154,18 +148,16 @@ func (s *Store) Validate() error {
 	return s.db.Validate()
 }
 
-// On returns a copy of the store on tx, with the schema and every other option of
-// the store:
+// On returns a copy of the store on tx, with the same schema and options:
 //
 //	svc.WithStorage(store.On(tx)).Submit(ctx, response)
 //
-// A decorator around the service's storage is to be put around the copy as well.
+// If a decorator wraps the service's storage, wrap the copy too.
 //
-// With a [pgx.Tx], or anything else that has its Commit method, every method is
-// part of that transaction, and what it locks stays locked until the transaction
-// ends. The caller commits, and starts again when an error wraps
-// [storage.ErrUnavailable]: then the transaction is lost as a whole. The copy is
-// safe for concurrent use only if tx is, which a pgx.Tx is not.
+// With a [pgx.Tx], or another value with its Commit method, every method is part of that transaction and its locks
+// are held until the transaction ends. The caller commits. If an error wraps [storage.ErrUnavailable], the
+// transaction is lost and the caller must start again. The copy is safe for concurrent use only if tx is, and a
+// pgx.Tx is not.
 func (s *Store) On(tx DB) *Store {
 	on := *s
 	on.db = s.db.On(tx)
@@ -178,8 +170,8 @@ func (s *Store) On(tx DB) *Store {
 	return &on
 }
 
-// InSQLTx runs do with a copy of the store, as [Store.On] makes it, that is part of the
-// transaction which the host has begun on conn through database/sql and pgx's stdlib:
+// InSQLTx runs do with a copy of the store like [Store.On]. It is part of the transaction that the host began on conn
+// through database/sql and pgx's stdlib:
 //
 //	conn, err := db.Conn(ctx) // of sql.OpenDB(stdlib.…) or sql.Open("pgx", …)
 //	tx, err := conn.BeginTx(ctx, nil)
@@ -190,20 +182,19 @@ func (s *Store) On(tx DB) *Store {
 //	})
 //	err = tx.Commit()
 //
-// A [sql.Tx] from [sql.DB.BeginTx] does not tell which connection it is on; begin it on a
-// [sql.Conn]. conn and its transaction must not be used inside do, which would wait for
-// itself, and the store not after it. The host commits or rolls back.
+// A [sql.Tx] from [sql.DB.BeginTx] does not expose its connection, so begin it on a [sql.Conn]. Do not use conn or
+// its transaction in do, which would deadlock, and do not use the store afterwards. The host commits or rolls back.
 //
-// It returns the error of do, and panics when do does, with the stack of do. When conn is no
-// connection of pgx or has no transaction, it returns an error without calling do.
+// It returns the error of do. If do panics, it panics with the stack of do. If conn is not a connection of pgx or has
+// no transaction, it returns an error without calling do.
 func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	var result error
 	var panicErr *panicError
-	// After a panic or a driver.ErrBadConn, Raw closes conn before it returns. That waits for the end of
-	// the transaction, and so for the caller: Raw sees neither of them.
+	// After a panic or a driver.ErrBadConn, Raw closes conn before it returns. This waits for the end of the
+	// transaction, and so for the caller. Raw therefore gets neither of them.
 	err := conn.Raw(func(driverConn any) error {
 		c, ok := driverConn.(*stdlib.Conn)
 		if !ok {
@@ -226,18 +217,18 @@ func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) err
 	return cmp.Or(err, result)
 }
 
-// sqlTx is a connection with a transaction that somebody else ends.
+// sqlTx is a connection with a transaction that the host ends.
 type sqlTx struct{ *pgx.Conn }
 
 var errHostTransaction = errors.New("postgres: the host began this transaction through database/sql")
 
-// Begin is part of [DB]; the store begins nothing in a transaction.
+// Begin implements [DB]. The store begins no transaction in a transaction.
 func (sqlTx) Begin(context.Context) (pgx.Tx, error) { return nil, errHostTransaction }
 
-// Commit says that this is a transaction, see [Store.On].
+// Commit marks this as a transaction, see [Store.On].
 func (sqlTx) Commit(context.Context) error { return errHostTransaction }
 
-// transaction runs do as [conn.Conn.Transaction] does, with a copy of the store on it.
+// transaction runs do like [conn.Conn.Transaction], with a copy of the store on the transaction.
 func (s *Store) transaction(ctx context.Context, do func(context.Context, *Store) error) error {
 	return s.db.Transaction(ctx, func(ctx context.Context, tx conn.DB) error { return do(ctx, s.On(tx)) })
 }

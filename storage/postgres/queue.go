@@ -9,20 +9,16 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// A statement names the rows that it has found by their key, or by their table and their
-// place in it: (tableoid, ctid). With partitions a ctid alone may be that of another row. The
-// list of places comes first, for it is what the rows are looked up by, whatever the planner
-// takes the size of a table for.
+// Statements address rows by their key, or by table and position: (tableoid, ctid). With partitions, a ctid alone is
+// ambiguous. The list of ctids comes first, so that the planner uses it whatever it assumes about the table's size.
 
-// An event counts its references: its pending deliveries, and the attempts after which no
-// other one follows (attemptHoldsReference). A delivery that ends leaves its reference to the
-// attempt that ended it. So results write no event. A delivery that ends otherwise leaves
-// it to its last attempt, if it has one in the history (transferReferences).
+// An event counts its references: pending deliveries, and attempts without a next attempt (attemptHoldsReference). A
+// delivery that ends passes its reference to its last attempt, so results do not update events. Without a last
+// attempt in the history, the reference is removed (transferReferences).
 const attemptHoldsReference = `a.next_attempt_at IS NULL`
 
-// transferReferences is a part of a WITH list. It follows ended, the deliveries that end
-// without an attempt, and makes the list references of what that changes. Attempts are
-// locked after deliveries.
+// transferReferences is a part of a WITH list. It follows ended, the deliveries that end without an attempt, and
+// lists the changes of references. Attempts are locked after deliveries.
 const transferReferences = `heirs AS (
 	UPDATE formsvc.attempts a SET next_attempt_at = NULL
 	FROM (
@@ -41,9 +37,8 @@ const transferReferences = `heirs AS (
 	SELECT h.event_id, 1 FROM heirs h
 )`
 
-// updateReferences is a part of a WITH list. It adds what the rows of changes say to
-// the references that their events count, and removes the events that have none
-// left. All statements lock events in the order of their ids, and after deliveries and
+// updateReferences is a part of a WITH list. It applies the rows of changes to the reference counts of events, and
+// deletes events without references. All statements lock events in the order of their IDs, after deliveries and
 // attempts.
 const updateReferences = `changed AS MATERIALIZED (
 	SELECT c.event_id, sum(c.refs)::integer AS refs
@@ -65,7 +60,7 @@ const updateReferences = `changed AS MATERIALIZED (
 	WHERE e.id = l.id AND l.refs > 0
 )`
 
-// deleteWithoutEvent ends deliveries whose event is gone. It waits for no row.
+// deleteWithoutEvent deletes deliveries whose event is missing. It skips locked rows.
 const deleteWithoutEvent = `
 WITH lost AS MATERIALIZED (
 	SELECT d.rel, d.place FROM unnest((SELECT $1::bytea[]), (SELECT $2::bytea[])) AS l (webhook_id, event_id)
@@ -78,9 +73,8 @@ WITH lost AS MATERIALIZED (
 )
 DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM lost l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM lost l)`
 
-// deleteWithoutEvent ends those of the deliveries that are still there without their event.
-// A deleted event takes its deliveries with it, so only a fault or a statement by hand
-// leaves such a delivery. It would be claimed again and again.
+// deleteWithoutEvent deletes those of the deliveries whose event is missing. Deleting an event deletes its
+// deliveries, so only an error or a manual change leaves such a delivery. It would be claimed again and again.
 func (s *Store) deleteWithoutEvent(ctx context.Context, deliveries []storage.ClaimedDelivery) error {
 	n, err := s.db.ChangeRows(ctx, deleteWithoutEvent,
 		conn.Column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.WebhookID[:] }),
@@ -91,8 +85,7 @@ func (s *Store) deleteWithoutEvent(ctx context.Context, deliveries []storage.Cla
 	return err
 }
 
-// webhookStateColumns are the columns that go with every delivery of the webhook w with its
-// destination x.
+// webhookStateColumns are the columns of the webhook w and its destination x that every delivery contains.
 const webhookStateColumns = `x.webhook_id, w.form_id, w.workspace_id, w.url, x.host,
 	w.secret, CASE WHEN w.old_secret_until > statement_timestamp() THEN w.old_secret END,
 	x.succeeded, x.slow_for, x.failures,
@@ -100,7 +93,7 @@ const webhookStateColumns = `x.webhook_id, w.form_id, w.workspace_id, w.url, x.h
 	(EXTRACT(epoch FROM statement_timestamp() - x.failed_at) * 1000000)::bigint,
 	(EXTRACT(epoch FROM GREATEST(x.paused_until - statement_timestamp(), interval '0')) * 1000000)::bigint, x.pause_reason, x.generation`
 
-// webhookStateTargets are the targets that webhookStateColumns are scanned into.
+// webhookStateTargets returns the targets for webhookStateColumns.
 func webhookStateTargets(d *storage.ClaimedDelivery) []any {
 	return []any{
 		&d.Lease.WebhookID, &d.FormID, &d.WorkspaceID, &d.URL, &d.Host,
@@ -110,9 +103,8 @@ func webhookStateTargets(d *storage.ClaimedDelivery) []any {
 	}
 }
 
-// sizedStatement is a statement once for each size of the queue, with the size as a comment. A
-// connection keeps the plan of a statement, and a plan from the time of a nearly empty
-// queue reads whole tables later. So each size has a plan of its own.
+// sizedStatement is a statement for each size of the queue, with the size as a comment. A connection caches plans,
+// and the plan for a nearly empty queue later reads whole tables. So each size has its own plan.
 type sizedStatement [32]string
 
 func perQueueSize(text string) (all sizedStatement) {
@@ -122,16 +114,16 @@ func perQueueSize(text string) (all sizedStatement) {
 	return all
 }
 
-// now is the statement for the size of the queue that the store knows of.
+// text returns the statement for the current size of the queue.
 func (t *sizedStatement) text(s *Store) string { return t[min(s.queueSize.Load(), int64(len(t)-1))] }
 
-// setQueueSize takes the sizes of the tables deliveries and attempts in bytes, each to a power
-// of four: the size of the queue is the sum of the powers.
+// setQueueSize sets the size of the queue from the sizes of the tables deliveries and attempts in bytes. It is the
+// sum of their logarithms to base 4.
 func (s *Store) setQueueSize(deliveries, attempts int64) {
 	power := func(n int64) int64 { return int64(bits.Len64(uint64(n)/8192)+1) / 2 } // #nosec G115 -- a size
 	s.queueSize.Store(power(deliveries) + power(attempts))
 }
 
-// requestedByUser is 1 when somebody asked for the delivery d, and else 0. The index of waiting
-// deliveries has the same expression.
+// requestedByUser is 1 if a user requested the delivery d, and 0 otherwise. An index of waiting deliveries contains
+// the same expression.
 const requestedByUser = `LEAST(d.urgency, 1)`

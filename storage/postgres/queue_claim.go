@@ -16,60 +16,54 @@ import (
 
 // # How deliveries wait
 //
-// A delivery waits for the turn of its webhook, or first until a time of its own (due_at):
-// for its next attempt, or for the end of the lease under which it was handed over. Turns
-// are in destinations (next_at). A lease that was claimed ends (leased_until) no earlier
-// than its webhook has a turn.
+// A delivery waits for its own time (due_at), which is its next attempt or the end of the lease of a direct dispatch.
+// Then it waits until its webhook is served. destinations.next_at is when a webhook is served next. The lease of a
+// claimed delivery (leased_until) ends no earlier than that.
 //
-// Whoever queues a delivery adds the webhook to arrivals. A claim takes arrivals, and
-// deliveries whose own time has come, and gives their webhooks a turn (wake). Then it locks
-// webhooks that have one (lockDueWebhooks) and divides the room among them (deal), leases their
-// first deliveries (lease), and gives a new turn to those whose turn does not stay
-// (rescheduleWebhooks). So it reads neither what waits for a later time nor what waits for a webhook
-// without a turn, and responses write no row that others write.
+// New deliveries add their webhook to arrivals. A claim reads arrivals and due deliveries, and schedules their
+// webhooks (scheduleWebhooks). Then it locks due webhooks (lockDueWebhooks), divides the capacity among them
+// (divideCapacity), leases their first deliveries (leaseOfWebhooks), and reschedules them (rescheduleWebhooks). It
+// reads no deliveries of a later time and no webhooks that are not due. Submissions write no row that others write.
 //
-// No delivery is forgotten, because at every commit each that waits for a turn has one:
-// its webhook's, or an arrival. A claim takes a turn away when nothing more waits. It sees
-// all that does: it looks in a statement that begins after the one that locks the webhook's
-// row, and others write that row when they give a turn, even when its values stay. So in a
-// host's transaction whose statements all see the same, the server refuses the lock.
+// No delivery is lost, because at every commit, each waiting delivery has a scheduled webhook or an arrival. A claim
+// removes a schedule only if no delivery waits. It sees all of them, because its statement begins after the lock of
+// the webhook's row, and other statements lock this row to schedule it. In a host's transaction with a single
+// snapshot, the server rejects this lock.
 //
-// Claims and results wait for no row: they pass over those that are locked. Other
-// statements lock deliveries in the order of (event_id, webhook_id), then destinations,
-// then attempts, then events. The order of the steps in a statement does
-// not ensure that: a step that nothing reads runs last. So each of these steps reads the
-// one before.
+// Claims and results skip locked rows. Other statements lock deliveries by (event_id, webhook_id), then destinations,
+// attempts and events. The order of steps in a statement does not ensure this, because unread steps run last. So each
+// of these steps reads the previous one.
 
 const (
-	// maxScheduled bounds the arrivals, and the deliveries whose time has come, of one
-	// claim. Each takes up to 20 µs, so that this many hold up the others for 10 ms.
+	// maxScheduled limits the arrivals and the due deliveries of one claim. Each takes up to 20 µs, so a claim delays
+	// others by 10 ms.
 	maxScheduled = 500
-	// maxLeasedPerPool bounds what one claim leases of a pool, whatever room there is: it is
-	// divided one by one. A dispatcher asks for a thousand or two.
+	// maxLeasedPerPool limits the leases of one claim in a pool, because they are divided one by one. A dispatcher
+	// requests one or two thousand.
 	maxLeasedPerPool = 4096
 )
 
-// pollPosition is where the next look begins, by the database's clock: so long before the first
-// thing that waits, or before now. What is dead stays in the indexes for as long as somebody
-// holds a snapshot that is older, and every look would pass all of it.
+// pollPosition is where the next poll starts, in the database's time: some time before the first waiting row, or
+// before now. Dead rows stay in the indexes while an older snapshot exists, and each poll would otherwise pass all of
+// them.
 type pollPosition struct {
-	fullPollAt              time.Time // when everything was looked at, by this process's clock
+	fullPollAt              time.Time // the last poll of everything, in this process's time
 	arrivals, due, webhooks pgtype.Timestamptz
 }
 
 const (
-	// pollOverlap is how late a transaction may commit and be found at once.
+	// pollOverlap is the delay of a commit that polls still find.
 	pollOverlap = `interval '1 minute'`
-	// fullPollInterval is how long what was committed later than that waits.
+	// fullPollInterval is how long rows of later commits wait.
 	fullPollInterval = time.Minute
-	// maxScheduleAge is how far back a claim gives a turn. It is less than pollOverlap, because
-	// another process is to see the turn when it is committed.
+	// maxScheduleAge limits how far in the past a claim schedules a webhook. It is less than pollOverlap, so that
+	// another process sees the schedule after the commit.
 	maxScheduleAge = `interval '30 seconds'`
 )
 
 var beginning = pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
 
-// from returns where a look begins.
+// start returns where a poll starts.
 func (l *pollPosition) start() pollPosition {
 	if l != nil && time.Since(l.fullPollAt) < fullPollInterval {
 		return *l
@@ -77,10 +71,9 @@ func (l *pollPosition) start() pollPosition {
 	return pollPosition{time.Now(), beginning, beginning, beginning}
 }
 
-// pollQueue reports whether webhooks have a turn, whether something is there that gives
-// them one, where the next look at arrivals, deliveries and turns begins, and how large the
-// tables are. It is all that an idle process asks. One bound is for the turns of all pools, since
-// a webhook changes its pool and keeps its turn.
+// pollQueue reports whether webhooks have a turn, whether something is there that gives them one, where the next look
+// at arrivals, deliveries and turns begins, and how large the tables are. It is all that an idle process asks. One
+// bound is for the turns of all pools, since a webhook changes its pool and keeps its turn.
 var pollQueue = `
 SELECT f.turn IS NOT NULL, f.arrival IS NOT NULL OR f.due IS NOT NULL,
 	LEAST(f.arrival, statement_timestamp()) - ` + pollOverlap + `, LEAST(f.due, statement_timestamp()) - ` + pollOverlap + `,
@@ -95,19 +88,18 @@ FROM (SELECT
 		ORDER BY x.next_at LIMIT 1) x) AS turn
 	OFFSET 0) f`
 
-// What a claim takes of arrivals and of deliveries that waited for a time of their own.
+// Conditions for the arrivals and the due deliveries of a claim.
 const (
 	arrivalDue  = `a.at >= $1::timestamptz AND a.at <= statement_timestamp()`
 	deliveryDue = `d.due_at >= $2::timestamptz AND d.due_at <= statement_timestamp()`
 )
 
-// tableSize is the size of a table and of its partitions.
+// tableSize is the size of a table with its partitions.
 const tableSize = `pg_relation_size('formsvc.%[1]s') + (SELECT COALESCE(sum(pg_relation_size(p.relid)), 0)::bigint FROM pg_partition_tree('formsvc.%[1]s') p)`
 
-// scheduleWebhooks gives a turn to the webhooks of $3 arrivals and of as many deliveries whose time
-// has come: at once, or after the pause unless somebody asked for it. The arrival of a
-// webhook whose row somebody holds comes again after all others. It reports whether there
-// may be more, and the pools in which it gave a turn.
+// scheduleWebhooks schedules the webhooks of $3 arrivals and as many due deliveries: immediately, or after the pause
+// unless a user requested the delivery. If a webhook's row is locked, its arrival moves to the end. It returns
+// whether there may be more, and the pools of the scheduled webhooks.
 const scheduleWebhooks = `
 WITH come AS MATERIALIZED (
 	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE ` + arrivalDue + `
@@ -139,9 +131,8 @@ WITH come AS MATERIALIZED (
 SELECT EXISTS (SELECT FROM turned) AND GREATEST((SELECT count(*) FROM arrived), (SELECT count(*) FROM ripe)) >= $3::bigint,
 	ARRAY(SELECT DISTINCT t.pool FROM turned t)`
 
-// lockDueWebhooks locks webhooks of a pool that have a turn since $7, in the order of their turns, as
-// many as $4. It passes over those that have no room, by their own bound or that of their host
-// name ($5) or workspace ($6).
+// lockDueWebhooks locks $4 webhooks of a pool that are due since $7, in the order of next_at. It skips webhooks
+// without capacity of their own, of their hostname ($5) or their workspace ($6).
 const lockDueWebhooks = `
 SELECT ` + webhookStateColumns + `, ` + webhookCapacity + `
 FROM formsvc.destinations x CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = x.webhook_id LIMIT 1) w
@@ -149,18 +140,17 @@ WHERE x.pool = $3::smallint AND x.next_at >= $7::timestamptz AND x.next_at <= st
 	AND COALESCE(($5::jsonb -> x.host)::bigint, 1) > 0 AND w.workspace_id <> ALL ($6::bytea[]) AND ` + webhookCapacity + ` > 0
 ORDER BY x.next_at LIMIT (SELECT $4::bigint) FOR NO KEY UPDATE OF x SKIP LOCKED`
 
-// webhookCapacity is how many deliveries a claim may take of the destination x, by its own
-// bound ($1), which may be meant for an earlier URL ($8 says for which generation).
+// webhookCapacity is how many deliveries of the destination x a claim may take. Its limit ($1) may be for an earlier
+// URL, whose generation is in $8.
 const webhookCapacity = `COALESCE(
 			CASE WHEN COALESCE(($8::jsonb -> encode(x.webhook_id, 'hex'))::bigint, x.generation) = x.generation
 				THEN ($1::jsonb -> encode(x.webhook_id, 'hex'))::bigint END,
 			CASE WHEN x.succeeded AND x.failures = 0 THEN $2::bigint ELSE LEAST($2::bigint, 1) END)`
 
-// leaseOfWebhooks leases the first deliveries of webhooks, as many as the part of each, or of one that
-// is paused those that somebody asked for. When the bytes have no room for all, the first of
-// each come before the second of any. It also returns how many it has found of each webhook,
-// one more than its part if there are so many. It finds none when the webhook is disabled,
-// or has got another URL since lockDueWebhooks read it.
+// leaseOfWebhooks leases the first deliveries of each webhook, up to its share. For a paused webhook, it leases only
+// requested ones. If the bytes do not suffice, the first deliveries of all webhooks precede the second ones. It also
+// returns how many deliveries each webhook has, up to one more than its share. It returns none if the webhook is
+// disabled or got another URL since lockDueWebhooks.
 var leaseOfWebhooks = perQueueSize(`
 WITH found AS MATERIALIZED (
 	SELECT t.number, t.generation, t.part, d.*
@@ -183,9 +173,8 @@ SELECT l.number, l.event_id, l.token, l.attempt, l.age FROM leased l
 UNION ALL
 SELECT f.number, NULL, NULL, count(*)::integer, NULL FROM found f GROUP BY f.number`)
 
-// rescheduleWebhooks gives webhooks their next turns. A webhook that has nothing more to send now has
-// its next turn when a known delivery waits again: at the end of a lease or of the pause, or
-// at once when another transaction held the waiting delivery.
+// rescheduleWebhooks sets when webhooks are served next. A webhook without waiting deliveries is next served when a
+// lease or its pause ends, or immediately if another transaction held the waiting delivery.
 const rescheduleWebhooks = `
 UPDATE formsvc.destinations x SET
 	next_at = CASE t.turn WHEN 'last' THEN statement_timestamp() ELSE (
@@ -197,13 +186,12 @@ FROM unnest((SELECT $1::bytea[]), (SELECT $2::text[])) AS t (webhook_id, turn) W
 
 var eventBodies = perQueueSize(`SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ((SELECT $1::bytea[])::bytea[])`)
 
-// releaseTimeout bounds what a caller whose context may have ended waits for a release. One
-// takes milliseconds, but needs a connection of the pool.
+// releaseTimeout limits how long a caller waits for a release, whose context may have ended. A release takes
+// milliseconds but needs a connection.
 const releaseTimeout = 5 * time.Second
 
-// ClaimDeliveries implements [storage.DeliveryStore]. Deliveries of one event share
-// one copy of its body. more is true when maxScheduled or maxLeasedPerPool cut the claim, or the
-// room that a webhook shares with others (see serve).
+// ClaimDeliveries implements [storage.DeliveryStore]. Deliveries of an event share its body. more is true if
+// maxScheduled, maxLeasedPerPool or a shared capacity limited the claim (see leaseFromPool).
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
 	var waiting, arrived bool
 	var deliveries, attempts int64
@@ -217,7 +205,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	if err != nil {
 		return nil, false, err
 	}
-	s.pollPosition.CompareAndSwap(lastPosition, &position) // else another claim has looked, maybe at everything
+	s.pollPosition.CompareAndSwap(lastPosition, &position) // otherwise another claim polled, perhaps everything
 	s.setQueueSize(deliveries, attempts)
 	defer s.noteWork(ctx, "dispatched")
 	if !waiting && !arrived {
@@ -242,8 +230,8 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	if err != nil || len(leased) == 0 {
 		return nil, more && err == nil, err
 	}
-	// The bodies are read when the leases are committed, so that no lock waits for a
-	// slow reader. If they cannot be read, the leases are released.
+	// Bodies are read after the leases are committed, so that a slow reader holds no locks. If this fails, the leases
+	// are released.
 	if claimed, err = s.addBodies(ctx, leased); err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 		defer cancel()
@@ -253,33 +241,32 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	return claimed, more, nil
 }
 
-// turn is a webhook that has one.
+// dueWebhook is a webhook that a claim has locked.
 type dueWebhook struct {
-	storage.ClaimedDelivery     // but for its event and lease
-	capacity                int // for so many deliveries by its own bound
-	share                   int // of that, by the room of its pool and its host name
+	storage.ClaimedDelivery     // without event and lease
+	capacity                int // by the webhook's own limit
+	share                   int // of the capacity, by the limits of the pool and hostname
 	found, leased           int
 }
 
-// next says what becomes of the turn: passed says that others got nothing.
+// nextSchedule returns how to reschedule the webhook. skipped means that other webhooks got nothing.
 func (w *dueWebhook) nextSchedule(skipped bool) string {
 	switch {
 	case w.share > 0 && w.leased == w.found:
-		return "idle" // until something waits again
+		return "idle" // until a delivery waits again
 	case w.leased > 0 && skipped:
-		return "last" // others have waited longer
+		return "last" // other webhooks have waited longer
 	}
-	return "" // it stays
+	return "" // unchanged
 }
 
-// divideCapacity divides the room of a pool and of its host names among the webhooks that have a
-// turn. Each webhook gets one delivery, in the order of the turns. Then each gets one more,
-// in any order, for as long as there is room.
+// divideCapacity divides the capacity of a pool and its hostnames among the due webhooks. Each webhook gets one
+// delivery, in the order of next_at. Then each gets one more, in random order, while capacity is left.
 func divideCapacity(due []dueWebhook, pool storage.Pool) {
 	perHost := map[string]int{}
 	for open := conn.Column(due, func(w *dueWebhook) *dueWebhook { return w }); len(open) > 0; {
 		open = slices.DeleteFunc(open, func(w *dueWebhook) bool {
-			limit := cmp.Or(pool.Hosts[w.Host], pool.PerHost) // a host name with 0 has no turns
+			limit := cmp.Or(pool.Hosts[w.Host], pool.PerHost) // webhooks of a hostname with 0 are not selected
 			if w.share >= w.capacity || pool.MaxDeliveries < 1 || limit > 0 && perHost[w.Host] >= limit {
 				return true
 			}
@@ -290,8 +277,7 @@ func divideCapacity(due []dueWebhook, pool storage.Pool) {
 	}
 }
 
-// lockDueWebhooks locks webhooks that have a turn, one more than there is room for, and divides the
-// room among them.
+// lockDueWebhooks locks one more due webhook than the capacity, and divides the capacity.
 func (s *Store) lockDueWebhooks(ctx context.Context, p storage.ClaimParams, class int, pool storage.Pool, since pgtype.Timestamptz) (due []dueWebhook, err error) {
 	pool.MaxDeliveries = min(pool.MaxDeliveries, maxLeasedPerPool)
 	due, err = conn.Collect(ctx, &s.db, lockDueWebhooks, func(w *dueWebhook) []any {
@@ -302,9 +288,9 @@ func (s *Store) lockDueWebhooks(ctx context.Context, p storage.ClaimParams, clas
 	return due, err
 }
 
-// serve leases deliveries of webhooks of a pool that have a turn, and adds them to leased. cut
-// says that another claim may bring more at once: a webhook got nothing and the turns have
-// changed, or it got some, has more, and its own bound allows more.
+// leaseFromPool leases deliveries of due webhooks of a pool, and appends them to leased. cut reports whether another
+// claim may find more immediately: a webhook got nothing and the schedules changed, or it got some and has more
+// within its limit.
 func (s *Store) leaseFromPool(ctx context.Context, p storage.ClaimParams, class int, pool storage.Pool, since pgtype.Timestamptz, leased []storage.ClaimedDelivery) (_ []storage.ClaimedDelivery, cut bool, err error) {
 	due, err := s.lockDueWebhooks(ctx, p, class, pool, since)
 	if err != nil || len(due) == 0 {
@@ -345,7 +331,7 @@ func (s *Store) leaseFromPool(ctx context.Context, p storage.ClaimParams, class 
 	return leased, cut, err
 }
 
-// addBodies leaves out deliveries whose event is gone, and ends them.
+// addBodies adds the events' bodies. It deletes deliveries whose event is missing.
 func (s *Store) addBodies(ctx context.Context, leased []storage.ClaimedDelivery) (whole []storage.ClaimedDelivery, err error) {
 	type event struct {
 		storage.Event
