@@ -162,7 +162,7 @@ func TestAPanicIsAnError(t *testing.T) {
 		add(t, g, 1)
 		pass(Delay)
 		add(t, g, 2)
-		if err := g.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "of the store") || !strings.Contains(err.Error(), "gather_test.go") {
+		if err := g.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "of the store") || !strings.Contains(err.Error(), "batching_test.go") {
 			t.Errorf("a flush that panics: %v", err)
 		}
 		pass(time.Hour)
