@@ -1,20 +1,20 @@
 package storage
 
-// Actor is on whose behalf a call is made. The zero Actor sees nothing.
+// Actor identifies the caller of a method: a user or the host. The zero Actor can access nothing.
 type Actor struct {
 	user ID
 	host bool
 }
 
-// As returns the actor for a user: it sees the workspaces that the user owns or
-// is a member of, and what is in them. As with the zero ID sees nothing.
+// As returns the actor for a user. It can access the workspaces that the user owns or is a member of, and their
+// contents. An actor with the zero ID can access nothing.
 func As(user ID) Actor { return Actor{user: user} }
 
-// AsHost returns the actor for the program that embeds the service: it sees
-// every workspace and passes every owner check.
+// AsHost returns the actor for the program that embeds the service. It can access every workspace and passes every
+// owner check.
 func AsHost() Actor { return Actor{host: true} }
 
-// User returns the user that the actor acts for, and whether there is one.
+// User returns the actor's user, and false if the actor has no user.
 func (a Actor) User() (ID, bool) { return a.user, !a.host && !a.user.IsZero() }
 
 // Host reports whether the actor is the host.

@@ -8,155 +8,147 @@ import (
 	"time"
 )
 
-// Numbers that every store has in common.
+// Limits that apply to every store.
 const (
-	// MaxFinishedResults is how many results FinishDeliveries settles in one step. It bounds how
-	// long a step holds its rows, and how many results are to be given again when a step
-	// fails.
+	// MaxFinishedResults is the number of results that FinishDeliveries records in one step. It limits how long a step
+	// locks its rows, and how many results are repeated after a failed step.
 	MaxFinishedResults = 500
-	// MaxFailureGap ends a row of failures: a failure that comes later than this after
-	// the one before begins a new row. It is longer than the default
-	// delays and the longest Retry-After (a day), so only a dispatcher that did not run,
-	// or that has longer delays, causes it.
+	// MaxFailureGap is the longest time between two failures of the same series. A later failure starts a new series.
+	// The gap is longer than the default delays and the longest Retry-After (a day). Only a dispatcher that did not run
+	// or that uses longer delays exceeds it.
 	MaxFailureGap = 26 * time.Hour
-	// ExpiredSummaryInterval is how long a webhook gets no other summary of expired deliveries
-	// after it got one.
+	// ExpiredSummaryInterval is the minimum time between two summaries of expired deliveries of a webhook.
 	ExpiredSummaryInterval = time.Hour
 )
 
-// Lease is the right to deliver one event to one webhook until it runs out.
-// Token is larger than that of every earlier lease of the same webhook.
+// Lease is the exclusive right to deliver one event to one webhook until the lease expires. Token is larger than the
+// tokens of all earlier leases of the same webhook.
 type Lease struct {
 	WebhookID ID
 	EventID   ID
 	Token     int64
 }
 
-// Health is what is known of a webhook's destination. The zero value is the
-// standing of a new one.
+// Health is the record of successes and failures of a webhook's destination. The zero value is the health of a new
+// webhook.
 type Health struct {
-	// Succeeded says that a request succeeded since the webhook got its URL.
+	// Succeeded reports whether a request has succeeded since the webhook's URL last changed.
 	Succeeded bool
-	// SuccessesUntilFast is how many quick successes it takes until the webhook counts as
-	// quick.
+	// SuccessesUntilFast is the number of fast successes that the webhook still needs to count as fast.
 	SuccessesUntilFast int
-	// Failures counts the failed requests since the last success.
+	// Failures is the number of failed requests since the last success.
 	Failures int
 }
 
-// Good reports whether the last request succeeded.
+// Healthy reports whether the last request succeeded.
 func (s Health) Healthy() bool { return s.Succeeded && s.Failures == 0 }
 
-// Quick reports whether the last request succeeded and none took long lately.
+// Fast reports whether the last request succeeded and all recent requests were fast.
 func (s Health) Fast() bool { return s.Healthy() && s.SuccessesUntilFast == 0 }
 
-// ClaimedDelivery is one claimed piece of work: send Body to URL.
+// ClaimedDelivery is a leased delivery: the caller sends Body to URL.
 type ClaimedDelivery struct {
 	Lease        Lease
 	FormID       ID
-	WorkspaceID  ID // the form's
-	SubmissionID ID // zero: a test event
+	WorkspaceID  ID
+	SubmissionID ID // zero for a test event
 	EventType    string
-	Body         []byte // read only; it may be shared with other deliveries
+	Body         []byte // read only, because other deliveries may share it
 	URL          string
-	// Generation is another one after the webhook got another URL, also when it has its
-	// earlier URL again: that is a new destination.
+	// Generation differs after each change of the webhook's URL, even if the webhook returns to an earlier URL. Each
+	// change creates a new destination.
 	Generation int64
 	Host       string // Hostname of URL
 	Secret     []byte // as stored with the webhook
-	// OldSecret is the secret before Secret. It is nil if there is none, or if it was replaced
-	// longer ago than OldSecretLifetime.
+	// OldSecret is the secret before Secret. It is nil if there is none, or if it was replaced more than
+	// OldSecretLifetime ago.
 	OldSecret []byte
-	Attempt   int    // the number of this attempt, 1 is the first
-	Health    Health // of the webhook when the delivery was claimed
-	// FailingFor is how long ago the first of Standing.Failures was recorded. 0: there
-	// are none.
+	Attempt   int    // number of this attempt, starting at 1
+	Health    Health // when the delivery was claimed
+	// FailingFor is the time since the first failure in Health.Failures was recorded. It is zero without failures.
 	FailingFor time.Duration
-	// FailedAgo is how long ago the last of them was. 0: there are none.
+	// FailedAgo is the time since the last failure was recorded. It is zero without failures.
 	FailedAgo time.Duration
-	// Age is how long ago the delivery was queued or redelivered.
+	// Age is the time since the delivery was queued or redelivered.
 	Age time.Duration
-	// PausedFor is the rest of the webhook's pause. 0: it is over, or there was none.
+	// PausedFor is the remaining time of the webhook's pause. It is zero without a pause.
 	PausedFor time.Duration
-	// PauseReason is that of the last pause, also when it is over. Empty: there was none, or
-	// a result without a pause came after it.
+	// PauseReason is the reason for the last pause, even if that pause is over. It is empty if there was no pause, or
+	// if a result without a pause followed.
 	PauseReason PauseReason
 }
 
-// Pool says how many deliveries may be claimed of one kind of webhooks.
+// Pool limits how many deliveries can be claimed for one group of webhooks.
 type Pool struct {
-	// MaxDeliveries bounds the deliveries of the pool. Below 1: none.
+	// MaxDeliveries limits the deliveries of the pool. A value below 1 claims nothing.
 	MaxDeliveries int
-	// Hosts bounds those to each host name in it. Below 1: none.
+	// Hosts limits the deliveries for each listed hostname. A value below 1 claims nothing for it.
 	Hosts map[string]int
-	// PerHost bounds those to every other host name. Below 1: no bound.
+	// PerHost limits the deliveries for every other hostname. A value below 1 means no limit.
 	PerHost int
-	// ExcludedWorkspaces are workspaces whose webhooks get none: they have enough under way.
+	// ExcludedWorkspaces are workspaces whose webhooks receive no deliveries, because they have enough in flight.
 	ExcludedWorkspaces []ID
 }
 
-// ClaimParams asks for work.
+// ClaimParams are the parameters of ClaimDeliveries.
 type ClaimParams struct {
-	// Lease is how long the claim holds, on the store's own clock.
+	// Lease is the duration of each lease, measured by the store's clock.
 	Lease time.Duration
-	// Fast is for deliveries of webhooks with a quick Standing, Slow for others with a good
-	// one, and Others for webhooks that are new or failed last.
+	// Fast limits deliveries to webhooks whose Health is fast, and Slow to other healthy webhooks. NewOrFailing limits
+	// deliveries to webhooks that are new or whose last request failed.
 	Fast, Slow, NewOrFailing Pool
-	// Webhooks bounds the deliveries of each webhook in it. Below 1: none.
+	// Webhooks limits the deliveries for each listed webhook. A value below 1 claims nothing for it.
 	Webhooks map[ID]int
-	// Generations has the Generation that a bound of Webhooks is meant for. A webhook that has
-	// another one by now is claimed as if Webhooks did not have it: what is under way to its
-	// earlier URL does not hold back its new one. A webhook that is only in Webhooks has the
-	// bound whatever its Generation is.
+	// Generations contains the Generation to which a limit in Webhooks applies. If the webhook now has another
+	// Generation, the limit is ignored, because requests to the earlier URL must not delay the new one. Without an
+	// entry, the limit applies to every Generation.
 	Generations map[ID]int64
-	// PerWebhook bounds those of every other webhook with a good Standing. One that
-	// is not good gets one. Below 1: none.
+	// PerWebhook limits the deliveries for every other healthy webhook. A value below 1 means no limit. An unhealthy
+	// webhook receives one delivery.
 	PerWebhook int
-	// MaxBytes bounds the bodies of the deliveries of each pool together, but one
-	// delivery of each pool always fits. Below 1: no bound.
+	// MaxBytes limits the total size of the bodies in each pool. One delivery of each pool always fits. A value below 1
+	// means no limit.
 	MaxBytes int
 }
 
-// PauseReason says why deliveries of a webhook wait.
+// PauseReason is the reason why a webhook's deliveries are paused.
 type PauseReason string
 
 // The reasons for a pause.
 const (
-	PauseFailures   PauseReason = "failures"    // too many failures in a row
-	PauseRetryAfter PauseReason = "retry_after" // the destination asked for it
+	PauseFailures   PauseReason = "failures"    // too many consecutive failures
+	PauseRetryAfter PauseReason = "retry_after" // the destination requested it
 )
 
-// Result says what became of a claimed delivery.
+// Result is the result of a claimed delivery.
 type Result struct {
 	Lease Lease
-	// Delivery is kept in the webhook's history, with a NextAttemptAt that the store
-	// fills in. Nil: nothing was sent, and the delivery keeps its attempt number.
+	// Delivery is added to the webhook's history. The store sets its NextAttemptAt. If nil, nothing was sent and the
+	// delivery keeps its attempt number.
 	Delivery *Delivery
-	// RetryIn makes the delivery due again after that time on the store's clock. 0
-	// with a Delivery ends the delivery, and without one makes it due at once. It is
-	// ignored when somebody asked for the delivery, with Redeliver or UpdateWebhook, since
-	// it was claimed and the attempt failed: then it is due at once, as attempt 1 with
-	// RetryIn 0 and else as the next.
+	// RetryIn is the time until the delivery is due again, measured by the store's clock. A zero value ends the
+	// delivery if Delivery is set, and otherwise makes it due immediately.
+	//
+	// If Redeliver or UpdateWebhook requested the delivery during the lease and the attempt failed, RetryIn is ignored
+	// and the delivery is due immediately. It restarts at attempt 1 if RetryIn is zero, and otherwise continues with
+	// the next number.
 	RetryIn time.Duration
-	// Summary is the id of a summary with the Error DeliveryExpired, as ExpireDeliveries leaves
-	// it, that the webhook gets when a Delivery with RetryIn 0 ends the delivery. It has the
-	// CreatedAt of that Delivery and the number of the attempt that does not follow. It may
-	// be missing after a fault. Zero: none.
+	// Summary is the ID of a summary whose Error is DeliveryExpired. The store adds the summary to the webhook's
+	// history if this result ends the delivery. The summary has the CreatedAt of Delivery and the number of the attempt
+	// that is not made. It may be missing after an error. A zero value adds no summary.
 	Summary ID
-	// Health becomes the Standing of the webhook. PauseFor pauses it; 0 ends an
-	// earlier pause, and so does a Standing without failures. All are ignored when
-	// Delivery is nil, and when the lease is from before the webhook got its URL: how
-	// the old destination fared says nothing about the new one.
+	// Health becomes the webhook's Health. PauseFor pauses the webhook. A zero PauseFor or a Health without failures
+	// ends an earlier pause. All three are ignored if Delivery is nil, or if the lease is older than the webhook's URL,
+	// because the result then belongs to the old destination.
 	Health      Health
 	PauseFor    time.Duration
-	PauseReason PauseReason // empty: PauseFailures
+	PauseReason PauseReason // defaults to PauseFailures
 }
 
-// BlockedResultsError says that some results could not be settled yet, because somebody else
-// holds their deliveries, or what else they change. All other results were settled. It
-// wraps ErrUnavailable.
+// BlockedResultsError reports that some results were not recorded because another transaction has locked their
+// records. All other results were recorded. It wraps ErrUnavailable.
 type BlockedResultsError struct {
-	Leases []Lease // of the results to give again
+	Leases []Lease // of the results that must be written again
 }
 
 // Error implements error.
@@ -167,137 +159,127 @@ func (e *BlockedResultsError) Error() string {
 // Unwrap returns ErrUnavailable.
 func (e *BlockedResultsError) Unwrap() error { return ErrUnavailable }
 
-// HandOver lets the process that stores a response send its deliveries without
-// claiming them. It serves one response. Its methods do not wait, and are safe in
-// any goroutine.
+// DirectDispatcher sends the deliveries of one submission from the process that stores it, without a claim. Its
+// methods do not block and are safe for concurrent use.
 type DirectDispatcher interface {
-	// Reserve returns the webhooks of the form that have room for one more delivery
-	// each, and how long such a delivery is to be leased. A store calls it before it
-	// writes, and again when it has to write again.
+	// Reserve returns the form's webhooks that have room for one more delivery each, and the duration of the leases. A
+	// store calls it before each write.
 	Reserve(form ID) (webhooks []ID, lease time.Duration)
-	// HandOver follows every call of Reserve once, whatever became of the write. It
-	// gets what was stored under a lease, after the commit, and others says whether
-	// deliveries were stored that somebody has to claim. It may follow after Submit has
-	// returned, when a caller leaves while the store still writes. Only if Submit panics,
-	// the service gives back what is reserved; a call after that is harmless.
+	// Dispatch must be called once after each call of Reserve, even if the write fails. After the commit it receives
+	// the deliveries that were stored under a lease. others reports whether stored deliveries must be claimed. The call
+	// may follow after Submit has returned, if a caller leaves while the store still writes. If Submit panics, the
+	// service releases the reservation, and a later call has no effect.
 	Dispatch(leased []ClaimedDelivery, others bool)
 }
 
-// ExpireParams says which deliveries end because their webhook has failed for so
-// long.
+// ExpireParams are the parameters of ExpireDeliveries.
 type ExpireParams struct {
-	// MaxAge is how old a delivery gets at least, counted from when it was queued or
-	// redelivered, and how long its webhook has failed.
+	// MaxAge is the age at which deliveries expire, counted from when they were queued or redelivered. Their webhook
+	// must also have failed for this long.
 	MaxAge time.Duration
-	// From is Expired.Next of the call before. Zero: the first webhook.
+	// From is Expired.Next of the previous call. A zero value starts at the first webhook.
 	From ID
-	// Max bounds the deliveries that end in this call. Below 1: none.
+	// Max limits the deliveries that end in this call. A value below 1 ends none.
 	Max int
-	// At is CreatedAt of the summaries, and NewID makes their ids.
+	// At is the CreatedAt of the summaries, and NewID creates their IDs.
 	At    time.Time
 	NewID func() ID
 }
 
-// Expired tells what a call of ExpireDeliveries did.
+// Expired is the result of ExpireDeliveries.
 type Expired struct {
 	Deliveries int
-	Summaries  []Delivery // those that were added, for all that ended of a webhook together
-	// Next is the webhook where another call goes on. Zero: all were looked at.
+	Summaries  []Delivery // one for each webhook with expired deliveries, if it is due
+	// Next is the webhook at which the next call continues. A zero value means that all webhooks were checked.
 	Next ID
 }
 
-// PausedWebhook is a webhook whose deliveries wait because its destination failed.
+// PausedWebhook is a webhook whose deliveries wait because its destination failed or requested a pause.
 type PausedWebhook struct {
 	WebhookID    ID
 	FormID       ID
 	URL          string
-	Failures     int       // in a row
-	FailingSince time.Time // when the first of them was recorded
-	PausedUntil  time.Time // it may have passed: then a request is about to be tried
+	Failures     int       // consecutive failures
+	FailingSince time.Time // when the first of these failures was recorded
+	PausedUntil  time.Time // if it has passed, a probe is about to be sent
 	Reason       PauseReason
 }
 
 // QueueStats describes the pending deliveries.
 type QueueStats struct {
-	Due     int64 // due now, claimed ones included
-	Waiting int64 // due later, or held back by a pause
-	// OldestDue is when the oldest of Due was queued. Zero: none is due.
+	Due     int64 // due now, including leased deliveries
+	Waiting int64 // due later, or paused
+	// OldestDue is when the oldest due delivery was queued. It is zero if no delivery is due.
 	OldestDue time.Time
 }
 
-// DeliveryStore is the queue of pending deliveries: at most one for each pair of
-// webhook and event. An event's body lives while the event is pending or stands
-// in the history of a webhook, and dies with its submission.
+// DeliveryStore is the queue of pending deliveries. It contains at most one delivery for each pair of webhook and
+// event. An event's body exists while the event is pending or in a webhook's history, and is removed with its
+// submission.
 //
-// All times are those of the store's own clock. A delivery is due as soon as it
-// is queued; later it is due when its result said so.
+// All times are measured by the store's own clock. A new delivery is due immediately. Afterwards it is due at the
+// time that its result sets.
 type DeliveryStore interface {
-	// Enqueue queues an event that belongs to no submission, see Event.Single. It is claimed even
-	// though the webhook is paused. It MUST return ErrNotFound when there is no such
-	// webhook or its form is in the trash, and ErrConflict when the webhook is
-	// disabled.
+	// Enqueue queues an event without a submission; see Event.Single. The event can be claimed even if the webhook is
+	// paused. Enqueue MUST return ErrNotFound if the webhook does not exist or its form is in the trash, and
+	// ErrConflict if the webhook is disabled.
 	Enqueue(ctx context.Context, webhook ID, e Event) error
 
-	// Redeliver queues the event of an earlier delivery again, from attempt 1. It is
-	// claimed even though the webhook is paused. When the event is still pending, it
-	// becomes due now and as young as a new one; when it is under a lease, that
-	// happens when the lease ends without success. A success under an earlier lease that
-	// still counts ends it. It MUST return ErrNotFound when the webhook has no such delivery
-	// or the event's body is gone, and ErrConflict when the webhook is disabled.
+	// Redeliver queues the event of an earlier delivery again, starting at attempt 1. The event can be claimed even if
+	// the webhook is paused. If the event is still pending, it becomes due now and its age restarts. If it is leased,
+	// this happens when the lease ends without success. A success under a valid earlier lease ends the delivery.
+	//
+	// Redeliver MUST return ErrNotFound if the webhook has no such delivery or the event's body is gone, and
+	// ErrConflict if the webhook is disabled.
 	Redeliver(ctx context.Context, webhook, delivery ID) error
 
-	// RedeliverFailed does what Redeliver does when the delivery has ended without success:
-	// the attempt failed, the webhook's history has no later attempt of its event, and the
-	// event is not pending for the webhook. Otherwise it MUST return ErrNotFound. So of
-	// several calls at once for deliveries of one event, one queues it.
+	// RedeliverFailed calls Redeliver if the delivery has ended without success: its attempt failed, the webhook's
+	// history contains no later attempt of the event, and the event is not pending. Otherwise it MUST return
+	// ErrNotFound. Therefore only one of several concurrent calls for an event queues it.
 	RedeliverFailed(ctx context.Context, webhook, delivery ID) error
 
-	// ClaimDeliveries leases deliveries that are due, are not under a lease that
-	// still holds, and whose webhook is enabled. While the webhook is paused it
-	// leases only those that somebody asked for: with Enqueue, Redeliver or
-	// UpdateWebhook. No delivery is claimed by two callers at once. Within each pool
-	// webhooks are served least recently served first, so that a backlog of one does
-	// not hold back another. Within a webhook, deliveries that somebody asked for
-	// come first, and of those and of the others the oldest. What it costs depends on
-	// what it claims, and on how many webhooks wait that Webhooks, Hosts or Without give nothing.
+	// ClaimDeliveries leases due deliveries of enabled webhooks that are not under a valid lease. If a webhook is
+	// paused, it leases only deliveries that were requested with Enqueue, Redeliver or UpdateWebhook. No two callers
+	// lease the same delivery.
 	//
-	// more says that another call may bring more at once: a bound of the store itself cut
-	// the claim short, or one that several webhooks share.
+	// Within a pool, the least recently served webhooks come first, so that a backlog of one webhook does not delay
+	// others. Within a webhook, requested deliveries come first, and older ones before newer ones. The cost depends on
+	// the number of claimed deliveries, and on the waiting webhooks that Webhooks, Hosts or ExcludedWorkspaces exclude.
+	//
+	// more reports whether another call may immediately return more, because a limit of the store or a limit shared by
+	// several webhooks shortened the claim.
 	ClaimDeliveries(ctx context.Context, p ClaimParams) (claimed []ClaimedDelivery, more bool, err error)
 
-	// FinishDeliveries settles claimed deliveries, MaxFinishedResults of them in one step: it
-	// records the attempt, and reschedules the delivery or removes it from the queue. The
-	// webhook's history is its newest MaxHistory attempts: nobody is shown an older one,
-	// which a store may remove later. Of several results of
-	// one webhook the last one says its Standing. A result whose delivery is gone or
-	// has been claimed again since changes nothing and its lease is returned in
-	// fenced. A lease that ran out but was not claimed again still counts. Calling
-	// it twice with the same results does no harm. It need not wait for a delivery
-	// that somebody else holds, or for what else a result changes: then it returns a
-	// BlockedResultsError beside fenced.
+	// FinishDeliveries records results, up to MaxFinishedResults in one step. It adds each attempt to the history, and
+	// reschedules the delivery or removes it from the queue. The history contains the newest MaxHistory attempts. A
+	// store never returns older ones and may remove them later. The last of several results for a webhook sets its
+	// Health.
+	//
+	// If the delivery is gone or was claimed again, its result changes nothing and its lease is returned in fenced. An
+	// expired lease is still valid if the delivery was not claimed again. Repeating a call with the same results is
+	// safe. A store need not wait for records that another transaction has locked. It then returns a
+	// BlockedResultsError together with fenced.
 	FinishDeliveries(ctx context.Context, done []Result) (fenced []Lease, err error)
 
-	// ExpireDeliveries ends deliveries that wait, in one bounded piece. It ends a
-	// delivery that was queued MaxAge ago or earlier when its webhook has failed for
-	// that long, and failed less than MaxFailureGap ago. So a dispatcher that does not run
-	// ends nothing. A delivery under a lease does not end, and neither does a delivery
-	// that waits for an attempt of its own. The oldest one that ends leaves a summary
-	// in the webhook's history with the Error DeliveryExpired, unless the webhook got
-	// one less than ExpiredSummaryInterval ago. These summaries do not push out others:
-	// MaxExpiredSummaries of them are kept beside MaxHistory.
+	// ExpireDeliveries ends waiting deliveries, at most p.Max in each call. A delivery ends if it was queued MaxAge ago
+	// or earlier, and its webhook has failed for at least MaxAge and last failed less than MaxFailureGap ago. A stopped
+	// dispatcher therefore does not expire deliveries. Leased and requested deliveries do not expire.
+	//
+	// The oldest expired delivery adds a summary to the webhook's history, with the Error DeliveryExpired, unless the
+	// webhook got a summary less than ExpiredSummaryInterval ago. Up to MaxExpiredSummaries summaries are stored in
+	// addition to MaxHistory attempts.
 	ExpireDeliveries(ctx context.Context, p ExpireParams) (Expired, error)
 
-	// PausedWebhooks lists the webhooks that are paused, newest first by
-	// (FailingSince, WebhookID): to a user those that Webhooks lists.
+	// PausedWebhooks lists the paused webhooks that Webhooks lists for the actor, newest first by (FailingSince,
+	// WebhookID).
 	PausedWebhooks(ctx context.Context, actor Actor, page Page) ([]PausedWebhook, error)
 
-	// QueueStats describes the queue. It counts what is pending, so it takes longer
-	// the more that is: call it every few seconds at most.
+	// QueueStats describes the queue. It counts all pending deliveries, so call it every few seconds at most.
 	QueueStats(ctx context.Context) (QueueStats, error)
 }
 
-// Hostname returns the host name of a webhook's URL in lower case, without port,
-// brackets and trailing dot. What is not a URL is its own name.
+// Hostname returns the hostname of a webhook's URL in lower case, without port, brackets and trailing dot. If raw is
+// not a URL, it returns raw.
 func Hostname(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" {

@@ -7,69 +7,68 @@ import (
 	"time"
 )
 
-// Document is something that is kept beside a form and is not the form: a working copy of it, an
-// earlier version. The store does not look into its value.
+// Document is a record that belongs to a form, such as its working copy or an earlier version. The store does not
+// interpret its value.
 type Document struct {
 	Kind, Key string
-	// Value is JSON, kept as it is. Nil in lists.
+	// Value is JSON and is stored unchanged. It is nil in lists.
 	Value json.RawMessage
-	// Revision rises by one with every write. A new document starts at DocumentChange.First.
+	// Revision increases by one with every write. A new document starts at DocumentChange.InitialRevision.
 	Revision int64
-	// By is the user who wrote it last; zero: the host. The user may be gone.
+	// By is the user who last wrote the document. It is zero for the host. The user may no longer exist.
 	By                   ID
 	CreatedAt, UpdatedAt time.Time
 }
 
 // DocumentChange writes or removes one document.
 type DocumentChange struct {
-	// Kind is 1 to 50, and Key at most 200 bytes of text that [ValidText] accepts; a key may be
-	// empty. Keys are compared byte by byte. Others are ErrInvalidValue.
+	// Kind has 1 to 50 bytes and Key at most 200, and [ValidText] must accept both. A key may be empty. Keys are
+	// compared byte by byte. For other values, the method returns ErrInvalidValue.
 	Kind, Key string
-	// Value is the new one: of package formsvc at most Limits.Definition and 256 kB. Nil removes the document; one that is not there is no error.
+	// Value is the new value. Package formsvc writes at most Limits.Definition and 256 kB. Nil removes the document,
+	// and removing a missing document is not an error.
 	Value json.RawMessage
-	// IfRevision makes the change conditional: the document must be at one of these revisions,
-	// where 0 stands for a document that is not there. Empty: no condition.
+	// IfRevision makes the change conditional: the document must be at one of these revisions, where 0 means that the
+	// document does not exist. If empty, there is no condition.
 	IfRevision []int64
-	// InitialRevision is the revision of a document that is not there yet; below 1: 1. With another one
-	// each time, IfRevision tells a document from an earlier one with its key.
+	// InitialRevision is the revision of a new document. A value below 1 means 1. With a different value each time,
+	// IfRevision distinguishes a document from an earlier one with the same key.
 	InitialRevision int64
-	// By and At become By and UpdatedAt, and CreatedAt of a new document.
+	// By and At become By and UpdatedAt. At also becomes the CreatedAt of a new document.
 	By ID
 	At time.Time
-	// Public says that respondents' pages read documents of this kind: the change raises
-	// Form.Beside by one.
+	// Public reports whether form pages read documents of this kind. The change then increases Form.DocumentsRevision
+	// by one.
 	Public bool
-	// Keep bounds the kind after a write. A removal does not look at it.
+	// Retention limits the documents of the kind after a write. It does not apply to a removal.
 	Retention Retention
 }
 
-// Retention bounds the documents of one kind of a form. When there are more, those with the
-// lowest keys go in the same step, until the rest is within both bounds or only the one that was
-// written is left. Zero: no bound.
+// Retention limits the documents of one kind of a form. If a limit is exceeded, the documents with the lowest keys
+// are removed in the same step, but not the written document. A zero value means no limit.
 type Retention struct {
 	Count int
-	Bytes int // of the values
+	Bytes int // total size of the values
 }
 
 // DocumentQuery selects documents for a list.
 type DocumentQuery struct {
 	Kind string
-	// Below asks for documents with lower keys. Nil: from the highest.
+	// Below selects documents with lower keys. If nil, the list starts at the highest key.
 	Below *string
-	Limit int // at least 1; a store returns no document for less
+	Limit int // must be at least 1, otherwise no document is returned
 }
 
-// DocumentStore keeps documents beside forms. Access to a document is access to its form:
-// each method for one form returns ErrNotFound when the form is not accessible. A form in the trash keeps its
-// documents, and a purged one loses them.
+// DocumentStore stores documents of forms. An actor can access a document if it can access the form. Each method for
+// one form returns ErrNotFound if the form is not accessible. A form in the trash retains its documents, and a purged
+// form loses them.
 //
-// A store may leave out all four methods, as [Unimplemented] has them. A change of a form with
-// documents is ErrUnimplemented then, too.
+// A store can omit all four methods, as [Unimplemented] does. A form change with documents then returns
+// ErrUnimplemented.
 type DocumentStore interface {
-	// PutDocument writes or removes one document and returns it as it is then: the zero
-	// Document when it was removed. It MUST return a *RevisionError with the document's Kind
-	// when IfRevision does not hold; Current is 0 where there is none. The form's revision
-	// stays.
+	// PutDocument writes or removes one document. It returns the new state, or the zero Document after a removal. It
+	// MUST return a *RevisionError with the document's Kind if IfRevision does not match. Current is 0 if the document
+	// does not exist. The form's revision does not change.
 	PutDocument(ctx context.Context, actor Actor, form ID, c DocumentChange) (Document, error)
 
 	// Document returns one document, or ErrNotFound.
@@ -79,19 +78,19 @@ type DocumentStore interface {
 	// reports whether there are more.
 	Documents(ctx context.Context, actor Actor, form ID, q DocumentQuery) (found []Document, more bool, err error)
 
-	// FormsWithDocument returns those of the forms that have a document of the kind, each once and
-	// in any order. Unlike the other methods it leaves out forms that are not accessible.
+	// FormsWithDocument returns the forms that have a document of the kind, without duplicates and in any order. Unlike
+	// the other methods, it omits forms that are not accessible.
 	FormsWithDocument(ctx context.Context, actor Actor, kind string, forms []ID) ([]ID, error)
 }
 
-// valid reports whether every store keeps what c writes.
+// valid reports whether every store can store the change.
 func (c *DocumentChange) valid() bool {
 	return c.Kind != "" && len(c.Kind) <= 50 && len(c.Key) <= 200 && ValidText(c.Kind) && ValidText(c.Key) &&
 		ValidText(string(c.Value)) && ValidTime(c.At)
 }
 
-// ValidDocuments reports whether every store keeps what the changes write in one step: each is
-// valid, and no two are of one document.
+// ValidDocuments reports whether every store can store the changes in one step. Each change must be valid, and no two
+// can change the same document.
 func ValidDocuments(changes []DocumentChange) bool {
 	for i := range changes {
 		c := &changes[i]

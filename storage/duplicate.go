@@ -5,60 +5,56 @@ import (
 	"encoding/json"
 )
 
-// DuplicateStore keeps which answers to a form's unique field are taken.
+// DuplicateStore records which answers to a form's unique field are taken.
 //
-// Each submission has an entry of its own for each [UniqueField] that it was entered
-// for: the digest of its answer. An answer is taken while any entry has its digest, so
-// of several submissions with the same old answer each has to be removed before it is
-// free. Submit makes the entry of what it stores. Submissions from before the field
-// was set have none at first. Callers enter them piece by piece: PendingBackfill hands out
-// what they have to read, because the store knows neither types of answers nor how to
-// compare them, and BackfillAnswers takes the digests. When the last piece is entered,
-// the form is covered; see [Form].
+// The entry of a submission for a [UniqueField] is the digest of its answer. An answer is taken while any entry has
+// its digest. If several old submissions have the same answer, all of them must be removed before the answer is free.
+// Submit adds the entry of a new submission.
 //
-// Submissions have entries for fields of the past too. These count again when the
-// field is set again, and only what came in between has to be entered.
+// Submissions from before the field was set have no entry. Callers backfill them in batches: PendingBackfill returns
+// the submissions to read, because the store cannot interpret or compare answers, and BackfillAnswers stores the
+// digests. After the last batch, [Form.DuplicateCheckReady] is true.
+//
+// Entries for previous fields are retained. If a previous field is set again, only the submissions since then need a
+// backfill.
 type DuplicateStore interface {
-	// PendingBackfill returns the next submissions to enter, in the order of ids, of one
-	// form that is neither covered nor in the trash; which of several forms is the
-	// store's choice, but none is passed over for ever. A submission that has an entry
-	// already need not be among them. When no form has anything to enter, the
-	// result's Place is zero; else its submissions are to be handed to BackfillAnswers,
-	// also when there are none.
+	// PendingBackfill returns the next submissions to backfill, in the order of their IDs. All belong to one form that
+	// is not in the trash and whose backfill is not complete. The store can choose the form, but must not skip any form
+	// permanently. It can omit submissions that already have an entry. If no form needs a backfill, the returned Cursor
+	// is zero. Otherwise the caller passes the digests to BackfillAnswers, even if there are no submissions.
 	//
-	// It begins entering anew for forms whose gate has older Rules than p.Rules, which
-	// it sets. Forms with newer ones are left alone.
+	// If a form's acceptance rules use an older rules version than p.Rules, the store updates it and restarts the
+	// backfill. It ignores forms with a newer version.
 	PendingBackfill(ctx context.Context, p PendingBackfillParams) (PendingBackfill, error)
 
-	// BackfillAnswers makes the entries of one piece and moves on to the next one; after
-	// the last piece the form is covered. Submissions that are gone or have an entry
-	// already are passed over. When the form is gone, or entering is not at this place
-	// any more (another process was there first, or it began anew), it does nothing.
+	// BackfillAnswers adds the entries of one batch and advances to the next. After the last batch, the form's
+	// duplicate check is ready. It skips submissions that no longer exist or already have an entry. If the form no
+	// longer exists, or the backfill is at another cursor because another process advanced or restarted it, the call
+	// does nothing.
 	BackfillAnswers(ctx context.Context, at BackfillCursor, entered []AnswerDigest) error
 }
 
-// PendingBackfillParams says how much to hand out.
+// PendingBackfillParams limits a batch of PendingBackfill.
 type PendingBackfillParams struct {
-	// Rules is the version of the rules that the caller compares by.
+	// Rules is the version of the rules by which the caller compares answers.
 	Rules int
-	// Max bounds the submissions, MaxBytes the bytes of their answers together: one
-	// submission comes whatever its size. Below 1: nothing is done, and no bound.
+	// Max limits the submissions; below 1, the call does nothing. MaxBytes limits the total size of their answers, but
+	// one submission always fits; below 1, there is no limit.
 	Max, MaxBytes int
 }
 
-// PendingBackfill is a piece of a form's submissions to enter.
+// PendingBackfill is a batch of a form's submissions.
 type PendingBackfill struct {
 	Cursor      BackfillCursor
 	Submissions []SubmissionAnswers
 }
 
-// BackfillCursor says which piece of which form is entered. Round, From and To are the
-// store's own.
+// BackfillCursor identifies a batch of a form's backfill. Only the store interprets Pass, From and To.
 type BackfillCursor struct {
 	Form     ID
 	Field    UniqueField
-	Pass     int64 // differs whenever entering began anew
-	From, To ID    // the piece; To is zero in the last one
+	Pass     int64 // changes whenever the backfill restarts
+	From, To ID    // range of the batch; To is zero in the last one
 }
 
 // SubmissionAnswers are the answers of one submission.
@@ -67,8 +63,7 @@ type SubmissionAnswers struct {
 	Answers json.RawMessage
 }
 
-// AnswerDigest is an answer of a submission to the unique field, as a digest.
-// Submissions without an answer have none.
+// AnswerDigest is the digest of a submission's answer to the unique field. Submissions without an answer have none.
 type AnswerDigest struct {
 	Submission ID
 	Digest     []byte

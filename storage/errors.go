@@ -6,42 +6,41 @@ import (
 	"strings"
 )
 
-// What a store answers with. Each may be wrapped; compare with [errors.IsPublic].
+// Errors of a store. They may be wrapped, so compare with [errors.Is].
 var (
-	// ErrNotFound: the record does not exist, is in the trash, or is not
-	// accessible to the actor. The three are not told apart.
+	// ErrNotFound means that the record does not exist, is in the trash, or is not accessible to the actor. Callers
+	// cannot distinguish these cases.
 	ErrNotFound = errors.New("storage: not found")
-	// ErrNotOwner: the actor may see the workspace but does not own it.
+	// ErrNotOwner means that the actor can access the workspace but does not own it.
 	ErrNotOwner = errors.New("storage: not the owner")
-	// ErrRevisionMismatch: the form, or a document or half response beside it, is not at an
-	// expected revision. Returned as a [*RevisionError].
+	// ErrRevisionMismatch means that a form, document or partial submission is not at an expected revision. The error
+	// is a [*RevisionError].
 	ErrRevisionMismatch = errors.New("storage: revision mismatch")
-	// ErrConflict: the current state does not allow the call.
+	// ErrConflict means that the current state does not allow the call.
 	ErrConflict = errors.New("storage: conflict")
-	// ErrLimitReached: the call would exceed the number that it carries.
+	// ErrLimitReached means that the call would exceed a limit in its parameters or in the form's acceptance rules.
 	ErrLimitReached = errors.New("storage: limit reached")
-	// ErrDuplicate: a value that must be new is already there.
+	// ErrDuplicate means that a value that must be unique already exists.
 	ErrDuplicate = errors.New("storage: duplicate")
-	// ErrUnavailable: the store cannot be reached or is not ready; nothing was
-	// changed and the call may be repeated.
+	// ErrUnavailable means that the store is unreachable or not ready. Nothing was changed, and the call can be
+	// repeated.
 	ErrUnavailable = errors.New("storage: unavailable")
-	// ErrOutcomeUnknown: the store was lost while it made the change durable;
-	// the change may have happened or not.
+	// ErrOutcomeUnknown means that the connection was lost during the commit, so the change may or may not have
+	// happened.
 	ErrOutcomeUnknown = errors.New("storage: outcome unknown")
-	// ErrInvalidValue: a value cannot be represented by the store.
+	// ErrInvalidValue means that the store cannot represent a value.
 	ErrInvalidValue = errors.New("storage: value cannot be stored")
-	// ErrUnimplemented: the store does not have this method.
+	// ErrUnimplemented means that the store does not implement the method.
 	ErrUnimplemented = errors.New("storage: unimplemented")
 )
 
-// ErrSecret means that a signing secret cannot be opened. The service returns it, and no store.
+// ErrSecret means that a signing secret cannot be decrypted. The service returns it, not the store.
 var ErrSecret = errors.New("webhooks: cannot decrypt signing secret")
 
-// RevisionError is an [ErrRevisionMismatch] that tells the current revision of the form, or of
-// one of its documents.
+// RevisionError is an [ErrRevisionMismatch] with the current revision of the form, document or partial submission.
 type RevisionError struct {
 	Current int64
-	Kind    string // of the document; empty: the form
+	Kind    string // kind of the document; empty for the form
 }
 
 func (e *RevisionError) Error() string {

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Definition is what a form consists of, as five JSON values. The store keeps
-// them as they are: it neither decodes nor changes them. Those that a store hands
-// out are read only, because it may hand the same bytes to many callers.
+// Definition is the content of a form: five JSON values. The store does not decode or change them. Returned values
+// are read only, because a store can return the same bytes to many callers.
 type Definition struct {
 	Blocks       json.RawMessage `json:"blocks"`        // array
 	Settings     json.RawMessage `json:"settings"`      // object
@@ -18,16 +17,16 @@ type Definition struct {
 	Variables    json.RawMessage `json:"variables"`     // object
 	HiddenFields json.RawMessage `json:"hidden_fields"` // array of strings
 
-	// Format is the version of the encoding above, set by whoever writes it. A
-	// change of any section sets it; a change of none leaves it.
+	// Format is the version of the encoding, set by the caller that writes the sections. A change without sections does
+	// not change it.
 	Format int `json:"-"`
 }
 
 // Section is one of the five JSON values of a definition.
 type Section struct {
-	Name  string           // in JSON, such as hidden_fields
-	Value *json.RawMessage // the field of the definition
-	Empty string           // the value without content: [] or {}
+	Name  string // JSON field name, such as hidden_fields
+	Value *json.RawMessage
+	Empty string // empty value: [] or {}
 }
 
 // Sections returns the sections of d in the order of its fields.
@@ -55,8 +54,7 @@ func (d *Definition) Size() (size int) {
 	return size
 }
 
-// Equal reports whether two definitions have the same bytes and format. It compares definitions
-// that share their memory in no time.
+// Equal reports whether two definitions have the same bytes and format. It is fast for definitions that share memory.
 func (d *Definition) Equal(other *Definition) bool {
 	others := other.Sections()
 	for i, section := range d.Sections() {
@@ -67,8 +65,8 @@ func (d *Definition) Equal(other *Definition) bool {
 	return d.Format == other.Format
 }
 
-// Apply replaces the sections of d that change has, and with them the format. The other sections
-// stay. Both definitions share the bytes afterwards.
+// Apply replaces the sections of d that are set in change, and the format. Other sections do not change. Both
+// definitions then share the bytes.
 func (d *Definition) Apply(change Definition) {
 	if !change.HasSections() {
 		return
@@ -82,34 +80,31 @@ func (d *Definition) Apply(change Definition) {
 	}
 }
 
-// FormContent is what people write of a form. In JSON it is one object with the name, the type and the
-// sections.
+// FormContent is the editable content of a form. Its JSON is one object with the name, the type and the sections.
 type FormContent struct {
 	Name string `json:"name"`
 	Type string `json:"type"` // SINGLE or MULTI
 	Definition
 }
 
-// Gate is what decides whether a form takes a response, taken out of its settings
-// by the caller.
+// AcceptanceRules are the conditions under which a form accepts submissions. The caller derives them from the form's
+// settings.
 type AcceptanceRules struct {
 	Closed        bool
-	CloseAt       time.Time // zero: never
-	ResponseLimit int64     // zero: no limit
-	// Unique is the block whose answer must be new for the form. Zero: none.
+	CloseAt       time.Time // a zero value means never
+	ResponseLimit int64     // a zero value means no limit
+	// Unique is the block whose answer must be unique within the form. A zero value means none.
 	Unique UniqueField
 }
 
-// UniqueField is a block whose answer must be new for the form. Rules is the version
-// of the rules by which answers are compared: digests are comparable when both are
-// the same.
+// UniqueField is a block whose answer must be unique within the form. Rules is the version of the comparison rules.
+// Digests are comparable if both fields are equal.
 type UniqueField struct {
 	Block string
 	Rules int
 }
 
-// IsClosed derives is_closed: the form was closed by hand, or its closing time has
-// come, or it is full.
+// IsClosed reports whether the form was closed manually, has reached its closing time, or is full.
 func (g AcceptanceRules) IsClosed(full bool, now time.Time) bool {
 	return g.Closed || full || !g.CloseAt.IsZero() && !now.Before(g.CloseAt)
 }
@@ -129,31 +124,28 @@ type Form struct {
 	FormContent
 	Status string // StatusDraft or StatusPublished
 
-	// Revision starts at 1 and rises by one with every change of the form or its
-	// definition, and with nothing else.
+	// Revision starts at 1 and increases by one with every change of the form or its definition.
 	Revision int64
 
 	Acceptance AcceptanceRules
-	// LimitReached is set by the store: the gate has a response limit and as many places are
-	// taken: by stored submissions and by those purged for their age.
+	// LimitReached reports whether the response limit is reached. The store sets it. Stored submissions and submissions
+	// purged because of their age count.
 	LimitReached bool
-	// DuplicateCheckReady is set by the store: the gate names a unique field, and the
-	// answers of every response of the form are entered for it, so that no other
-	// response with one of them is stored from now on. While it is false, Submit
-	// compares with what is entered already. Where the field names no block of the form,
-	// or one of a type that is never compared, Submit compares nothing and true means
-	// nothing: the form's warnings say so. See [DuplicateStore].
+	// DuplicateCheckReady reports whether the acceptance rules have a unique field and the answers of all submissions
+	// are indexed for it. The store then rejects all further duplicates. While it is false, Submit compares only with
+	// indexed answers. If the field is not a block of the form or its block type is never compared, Submit compares
+	// nothing; the form's warnings report this. The store sets the field. See [DuplicateStore].
 	DuplicateCheckReady bool
-	// DocumentsRevision is set by the store: it rises by one with each change of a public document, see
-	// [DocumentChange]. 0: there never was one.
+	// DocumentsRevision increases by one with each change of a public document, see [DocumentChange]. It starts at 0.
+	// The store sets it.
 	DocumentsRevision int64
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
-	TrashedAt time.Time // zero: not in the trash
+	TrashedAt time.Time // zero if the form is not in the trash
 }
 
-// IsClosed reports whether the form takes no responses at a time.
+// IsClosed reports whether the form rejects submissions at the given time.
 func (f Form) IsClosed(now time.Time) bool { return f.Acceptance.IsClosed(f.LimitReached, now) }
 
 // FormVersion is an earlier state of a form that was published.
@@ -162,22 +154,21 @@ type FormVersion struct {
 	Revision int64
 	// FormContent is empty in lists.
 	FormContent
-	// ReplacedBy is the user who replaced this state. It is zero if the host did, or a user whom only
-	// the host knows.
+	// ReplacedBy is the user who replaced this state. It is zero for the host and for users that only the host knows.
 	ReplacedBy ID
 	ReplacedAt time.Time
 }
 
 // FormsParams selects forms for a list.
 type FormsParams struct {
-	// WorkspaceID narrows the list to one workspace. Zero: all accessible ones.
+	// WorkspaceID limits the list to one workspace. A zero value lists the forms of all accessible workspaces.
 	WorkspaceID ID
-	// Trashed asks for the forms in the trash instead of the others.
+	// Trashed selects the forms in the trash instead of the others.
 	Trashed bool
 	Page    Page
 }
 
-// FormChange says what to change; nil members and nil sections stay.
+// FormChange describes a change. Nil fields and nil sections do not change.
 type FormChange struct {
 	Name        *string
 	Type        *string
@@ -185,81 +176,69 @@ type FormChange struct {
 	WorkspaceID *ID
 	Definition  Definition
 	Acceptance  *AcceptanceRules
-	// IfRevision makes the change conditional: the form's revision must be one of
-	// these. Empty: no condition.
+	// IfRevision makes the change conditional: the form must be at one of these revisions. If empty, there is no
+	// condition.
 	IfRevision []int64
 	// At becomes UpdatedAt.
 	At time.Time
-	// Documents are written in the step that changes the form, and only when it does: a
-	// change that leaves everything as it was writes none, and looks at none of their
-	// conditions. Two changes of one document are ErrInvalidValue. All conditions are looked
-	// at before the first is written, and no document that the change writes goes for a Keep.
+	// Documents are written in the same step, and only if the change modifies the form. Otherwise they are ignored,
+	// including their conditions. Two changes of one document are ErrInvalidValue. All conditions are checked before
+	// the first write. Retention never removes a document that the change writes.
 	Documents []DocumentChange
 }
 
-// TrashParams says how a form goes to the trash.
+// TrashParams are the parameters of TrashForm.
 type TrashParams struct {
-	// At becomes TrashedAt. The zero time is ErrInvalidValue: it would say that the
-	// form is not in the trash.
+	// At becomes TrashedAt. A zero time is ErrInvalidValue, because it would mean that the form is not in the trash.
 	At time.Time
-	// IfRevision is that of [FormChange].
+	// IfRevision has the same meaning as in [FormChange].
 	IfRevision []int64
 }
 
-// FormStore keeps forms. Access to a form is access to its workspace. A form in the
-// trash is ErrNotFound for every method of [Storage] but RestoreForm,
-// SetLifetimeCounters, Sweep, Forms with FormsParams.Trashed, and the methods of
-// [RemovalStore].
+// FormStore stores forms. An actor can access a form if it can access its workspace. A form in the trash is
+// ErrNotFound for every method of [Storage] except RestoreForm, SetLifetimeCounters, Sweep, Forms with
+// FormsParams.Trashed, and the methods of [RemovalStore].
 type FormStore interface {
-	// CreateForm adds f. Revision is 1 and all five sections are set. It MUST
-	// return ErrNotFound when f.WorkspaceID is not accessible, and else ErrConflict
-	// when f.ID or f.PublicID is taken.
+	// CreateForm adds f with Revision 1. All five sections must be set. It MUST return ErrNotFound if f.WorkspaceID is
+	// not accessible, and otherwise ErrConflict if f.ID or f.PublicID is taken.
 	CreateForm(ctx context.Context, actor Actor, f Form) error
 
 	// Form returns one form with its definition, or ErrNotFound.
 	Form(ctx context.Context, actor Actor, id ID) (Form, error)
 
-	// FormByPublicID returns one form with its definition, for any caller and
-	// whatever its status, or ErrNotFound.
+	// FormByPublicID returns one form with its definition, or ErrNotFound. It has no access check and ignores the
+	// status.
 	FormByPublicID(ctx context.Context, publicID string) (Form, error)
 
-	// Forms lists forms without their definitions, newest first by
-	// (CreatedAt, ID). It MUST return ErrNotFound when q.WorkspaceID is set and
-	// not accessible; for the host it need not exist (forms in the trash may
-	// outlive their workspace).
+	// Forms lists forms without their definitions, newest first by (CreatedAt, ID). It MUST return ErrNotFound if
+	// q.WorkspaceID is set and not accessible. For the host, the workspace need not exist, because forms in the trash
+	// may outlive it.
 	Forms(ctx context.Context, actor Actor, q FormsParams) ([]Form, error)
 
-	// UpdateForm changes one form, raises its revision by one and returns it as it
-	// is then. Sections that are nil in the change MUST keep what a concurrent
-	// change made of them. A change that leaves every member and every byte of the
-	// sections as they were changes nothing: revision and UpdatedAt stay. Of
-	// several errors it MUST return the first:
+	// UpdateForm changes one form, increases its revision by one, and returns the new state. For nil sections, it MUST
+	// retain the result of a concurrent change. A change that leaves every field and every byte of the sections equal
+	// has no effect: revision and UpdatedAt do not change. Of several errors it MUST return the first:
 	//
-	//  1. ErrNotFound when the form is not accessible.
-	//  2. ErrNotFound when the workspace that it is to move to is not accessible.
-	//  3. ErrNotOwner when it would leave a workspace that the actor does not own.
-	//  4. A *RevisionError when IfRevision does not hold.
-	//  5. When the form would change, what [DocumentStore.PutDocument] returns for one of the
-	//     Documents. Nothing is changed then.
+	// 1. ErrNotFound if the form is not accessible.
+	// 2. ErrNotFound if the destination workspace is not accessible.
+	// 3. ErrNotOwner if the form would leave a workspace that the actor does not own.
+	// 4. A *RevisionError if IfRevision does not match.
+	// 5. If the form would change, the error of [DocumentStore.PutDocument] for one of Documents.
 	//
-	// A new response limit MUST NOT be overtaken by submissions in flight. When
-	// the submissions have to be counted for it, they are before the change takes
-	// effect; an error meanwhile leaves the form as it was.
+	// In-flight submissions MUST NOT exceed a new response limit. If the store must count the submissions, it does this
+	// before the change takes effect, and an error leaves the form unchanged.
 	//
-	// A gate whose Unique.Block is that of the form leaves the form's Rules and its
-	// DuplicateCheckReady as they are. With another block, entering begins anew: the
-	// form is covered at once when it has no submission. Answers that were entered
-	// for an earlier block stay entered.
+	// If Unique.Block does not change, the form's Rules and DuplicateCheckReady do not change either. Otherwise the
+	// backfill restarts. It is complete immediately if the form has no submissions. Entries of earlier blocks are
+	// retained.
 	UpdateForm(ctx context.Context, actor Actor, id ID, c FormChange) (Form, error)
 
-	// TrashForm moves a form to the trash and ends its pending deliveries. The
-	// revision stays. It MUST return ErrNotFound when the form is not accessible,
-	// and else a *RevisionError when IfRevision does not hold.
+	// TrashForm moves a form to the trash and ends its pending deliveries. The revision does not change. It MUST return
+	// ErrNotFound if the form is not accessible, and otherwise a *RevisionError if IfRevision does not match.
 	TrashForm(ctx context.Context, actor Actor, id ID, p TrashParams) error
 
-	// RestoreForm takes a form out of the trash, into the given workspace or, when
-	// that is zero, into the one it was in. The revision rises by one when that is
-	// another workspace, else it stays. It MUST return ErrNotFound when the form
-	// is not in the trash, and else ErrConflict when the workspace does not exist.
+	// RestoreForm restores a form from the trash into the given workspace, or into its previous workspace if the given
+	// ID is zero. The revision increases by one if the workspace changes. It MUST return ErrNotFound if the form is not
+	// in the trash, and otherwise ErrConflict if the workspace does not exist.
 	RestoreForm(ctx context.Context, id, workspace ID, at time.Time) error
 }

@@ -7,15 +7,13 @@ import (
 	"fmt"
 )
 
-// ID names a record: 12 bytes in the layout of an ObjectId (4 bytes seconds,
-// 5 bytes random per process, 3 bytes counter). The zero ID names nothing.
-// IDs are comparable and order by their bytes.
+// ID identifies a record. It has 12 bytes in the layout of an ObjectId: 4 bytes of seconds, 5 random bytes per
+// process and a 3-byte counter. The zero ID identifies nothing. IDs are comparable and ordered by their bytes.
 //
-// A host may keep IDs in columns of its own. With pgx, itself or through database/sql,
-// an ID becomes 12 bytes in a bytea column and 24 digits in a text column, and is read
-// back from both. Other drivers, and pgx's exec and simple protocol modes, do not
-// know the type of the column: they write 24 digits, so pass id[:] there for bytes.
-// A column that may be null is read into a *ID or a sql.Null[ID].
+// A host can store IDs in its own columns. With pgx, directly or through database/sql, an ID is 12 bytes in a bytea
+// column and 24 digits in a text column. It can be read from both. Other drivers, and pgx's exec and simple protocol
+// modes, do not know the column type and write 24 digits, so pass id[:] for bytes. Read a nullable column into a *ID
+// or a sql.Null[ID].
 type ID [12]byte
 
 var errID = errors.New("storage: an ID must have 24 hexadecimal digits")
@@ -55,14 +53,14 @@ func (id *ID) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Value implements [driver.Valuer]: 24 lower-case hexadecimal digits.
+// Value implements [driver.Valuer]. It returns 24 lower-case hexadecimal digits.
 func (id ID) Value() (driver.Value, error) { return id.String(), nil }
 
-// BytesValue returns the 12 bytes. pgx calls it when the column is bytea.
+// BytesValue returns the 12 bytes. pgx calls it for bytea columns.
 func (id ID) BytesValue() ([]byte, error) { return id[:], nil }
 
-// Scan implements [database/sql.Scanner]. It reads 12 bytes, 24 hexadecimal digits, and
-// the digits after \x, as PostgreSQL writes bytea as text.
+// Scan implements [database/sql.Scanner]. It accepts 12 bytes, 24 hexadecimal digits, and the digits after \x, which
+// is PostgreSQL's text format of bytea.
 func (id *ID) Scan(src any) error {
 	var text string
 	switch v := src.(type) {

@@ -5,85 +5,79 @@ import (
 	"time"
 )
 
-// User is the owner of keys, as GET /me tells.
+// User is the user of API keys, as GET /me returns it.
 type User struct {
 	ID    ID
 	Name  string
 	Email string
 }
 
-// Key is what is kept of an API key: everything but the key itself.
+// Key is the record of an API key, without the key itself.
 type Key struct {
 	ID         ID
 	UserID     ID
 	Name       string
-	Prefix     string // the first characters of the key, for display
+	Prefix     string // first characters of the key, for display
 	Scopes     []Scope
 	CreatedAt  time.Time
-	ExpiresAt  time.Time // zero: never
-	RevokedAt  time.Time // zero: not revoked
-	LastUsedAt time.Time // zero: not used yet; at most a minute behind
+	ExpiresAt  time.Time // a zero value means never
+	RevokedAt  time.Time // zero if not revoked
+	LastUsedAt time.Time // zero if never used; up to a minute old
 }
 
-// NewKey is a key to keep.
+// NewKey contains the parameters of CreateKey.
 type NewKey struct {
 	User User
 	Key  Key
-	Hash [32]byte // the SHA-256 of the whole key
+	Hash [32]byte // SHA-256 of the whole key
 	// Max bounds the user's active keys. Below 1: no bound.
 	Max int
 }
 
-// FormForKeyParams asks for a key and for one form of the key's user. The form is
-// read only when the key has Scope and is neither revoked nor expired at At.
+// FormForKeyParams identifies a key and a form. The form is read only if the key has Scope and is neither revoked nor
+// expired at At.
 type FormForKeyParams struct {
 	Hash  [32]byte // the SHA-256 of the whole key
 	Form  ID
-	Scope Scope // empty: no scope is needed
+	Scope Scope // if empty, no scope is required
 	At    time.Time
 }
 
-// FormForKey is a key with its user and a form. The caller still checks the key,
-// which is returned as KeyByHash returns it.
+// FormForKey is a key with its user and a form. The caller must still check the key, as after KeyByHash.
 type FormForKey struct {
 	Key  Key
 	User User
-	// Form is nil when it was not read, and when the user may not see it.
+	// Form is nil if it was not read or the user cannot access it.
 	Form *Form
 }
 
-// KeyStore keeps the built-in API keys. Requests ask it unless the host has a KeyResolver
-// of its own; that one may still pass keys on to the service's ResolveKey, and the
-// service's CreateKey, Keys and RevokeKey use it in any case.
+// KeyStore stores the built-in API keys. The service's CreateKey, Keys and RevokeKey always use it. Requests use it
+// unless the host has a KeyResolver. A KeyResolver can pass keys to the service's ResolveKey.
 type KeyStore interface {
-	// CreateKey adds k.Key, and adds or updates its user. Of several errors it MUST
-	// return the first:
+	// CreateKey adds k.Key, and adds or updates its user. Of several errors it MUST return the first:
 	//
-	//  1. ErrInvalidValue when k.Key.UserID is not k.User.ID.
-	//  2. ErrLimitReached when the user has k.Max keys that are neither revoked nor
-	//     expired at k.Key.CreatedAt, also when several calls run at once.
-	//  3. ErrConflict when k.Key.ID or k.Hash is taken.
+	// 1. ErrInvalidValue if k.Key.UserID is not k.User.ID.
+	// 2. ErrLimitReached if the user has k.Max keys that are neither revoked nor expired at k.Key.CreatedAt, also under
+	//    concurrency.
+	// 3. ErrConflict if k.Key.ID or k.Hash is taken.
 	CreateKey(ctx context.Context, k NewKey) error
 
-	// KeyByHash returns a key and its user, revoked and expired keys included, or
-	// ErrNotFound.
+	// KeyByHash returns a key and its user, or ErrNotFound. It also returns revoked and expired keys.
 	KeyByHash(ctx context.Context, hash [32]byte) (Key, User, error)
 
-	// Keys lists a user's keys, newest first by (CreatedAt, ID), revoked and
-	// expired ones included. It is empty for an unknown user.
+	// Keys lists a user's keys, newest first by (CreatedAt, ID), including revoked and expired keys. The list is empty
+	// for an unknown user.
 	Keys(ctx context.Context, user ID) ([]Key, error)
 
-	// RevokeKey revokes a key from the next call on. It MUST return ErrNotFound
-	// when the user has no such key. A key that is already revoked keeps its time.
+	// RevokeKey revokes a key with immediate effect. It MUST return ErrNotFound if the user has no such key. The time
+	// of a revoked key does not change.
 	RevokeKey(ctx context.Context, user, key ID, at time.Time) error
 
-	// FormForKey is KeyByHash and, for the key's user, Form, in one step. It reads
-	// no form for a key that could not use it; see [FormForKeyParams]. ErrNotFound
-	// is about the key. A store that gains nothing from it returns
-	// ErrUnimplemented; callers then make two calls.
+	// FormForKey combines KeyByHash and, for the key's user, Form in one step. It does not read the form if the key
+	// cannot use it; see [FormForKeyParams]. ErrNotFound refers to the key. A store that cannot combine them returns
+	// ErrUnimplemented, and callers then make two calls.
 	FormForKey(ctx context.Context, p FormForKeyParams) (FormForKey, error)
 
-	// TouchKeys sets LastUsedAt of each key to the given time unless it is later
-	// already. Unknown keys are passed over.
+	// TouchKeys sets LastUsedAt of each key to the given time unless it is already later. It ignores unknown keys.
 	TouchKeys(ctx context.Context, used map[ID]time.Time) error
 }

@@ -8,45 +8,40 @@ import (
 // Counters count the steps of a form's funnel.
 type Counters struct{ Views, Starts, Submissions int64 }
 
-// FunnelCount is what is to be added to a form's funnel. A list may have a form more than once.
+// FunnelCount is an increment of a form's funnel. A list can contain a form several times.
 type FunnelCount struct {
 	Form ID
 	At   time.Time
 	Counters
 }
 
-// Funnel is what happened in a window. Lifetime counts what happened before the form's
-// events were counted one by one: nil unless the host set it, and in no window.
+// Funnel contains the counts of a window. Lifetime counts events from before the form's events were counted
+// individually. It belongs to no window, and is nil unless the host set it.
 type Funnel struct {
 	Counters
 	Lifetime *Counters
 }
 
-// Window is the time From <= t < To. Both bounds are whole UTC minutes; a zero
-// bound is none.
+// Window is the time From <= t < To. Both limits are whole UTC minutes. A zero limit means no limit.
 type Window struct{ From, To time.Time }
 
 // MetricsStore counts views, starts and submissions.
 type MetricsStore interface {
-	// CountFunnel adds each of the counts to the funnel of its form, at the minute of its
-	// time. It passes over forms that there are not, and MUST return ErrNotFound when there
-	// is none of them. Counters need not be cheap to read until [Storage.Sweep] has summed
-	// them up.
+	// CountFunnel adds each count to the funnel of its form, at the minute of its time. It ignores missing forms, and
+	// MUST return ErrNotFound if all are missing. Reading counters may be slow until [Storage.Sweep] has summed them.
 	CountFunnel(ctx context.Context, counts []FunnelCount) error
 
-	// Funnel sums a window. Events are kept by the minute for two days and by the
-	// day for ever: a window that starts more than two days before the newest count
-	// is exact when its bounds are UTC midnights, and otherwise may include or leave
-	// out events of the days that the bounds cut. A count later than the store's own
-	// clock does not make earlier ones old. ErrNotFound when the form is not
-	// accessible.
+	// Funnel sums a window. Counts are stored by minute for two days, and afterwards by day. A window that starts more
+	// than two days before the newest count is exact only if its limits are UTC midnights. Otherwise it may include or
+	// omit events of the first and last day. A count later than the store's clock does not make earlier counts old.
+	// Funnel returns ErrNotFound if the form is not accessible.
 	Funnel(ctx context.Context, actor Actor, form ID, w Window) (Funnel, error)
 
-	// SubmissionTotals returns the submissions of many forms: for each form that is accessible,
-	// Funnel's for all time and those of the lifetime counters together. It leaves out others.
+	// SubmissionTotals returns the number of submissions of each accessible form: the total of Funnel plus the lifetime
+	// counter. It omits other forms.
 	SubmissionTotals(ctx context.Context, actor Actor, forms []ID) (map[ID]int64, error)
 
-	// SetLifetimeCounters replaces the form's lifetime counters; all zero removes
-	// them. ErrNotFound when there is no such form.
+	// SetLifetimeCounters replaces the form's lifetime counters. Zero counters remove them. It returns ErrNotFound if
+	// the form does not exist.
 	SetLifetimeCounters(ctx context.Context, form ID, c Counters) error
 }

@@ -2,17 +2,16 @@ package storage
 
 import "time"
 
-// Position is a place in a list that is ordered newest first by (Time, ID).
-// Which of a record's times counts is told by the method that lists it.
+// Position is a position in a list that is ordered newest first by (Time, ID). The method that returns the list
+// defines which time of a record it uses.
 type Position struct {
 	Time time.Time
 	ID   ID
 }
 
-// Page asks for at most Limit records that come after After in newest-first order; a
-// nil After asks for the newest. Limit is at least 1; a store returns no record for
-// less. A position names a place, not a record. It stays valid when records before or
-// after it come and go, also when its own record is gone.
+// Page selects up to Limit records after the position After, in newest-first order. If After is nil, the page starts
+// at the newest record. If Limit is below 1, a store returns no records. A position remains valid after records were
+// added or removed, including its own record.
 type Page struct {
 	After *Position
 	Limit int

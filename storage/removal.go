@@ -5,52 +5,46 @@ import (
 	"time"
 )
 
-// RemovalStore removes for good what belongs to somebody. A delivery that is under a
-// lease may still be sent and finished.
+// RemovalStore permanently removes data. A delivery under a lease may still be sent and finished.
 type RemovalStore interface {
-	// DeleteUser removes a user: their keys with the user's name and e-mail address,
-	// their memberships, and the workspaces that they own with everything in them. That
-	// includes forms in the trash, also those that came there when the user deleted
-	// their workspace. Nothing else is touched: not the forms that the user made in
-	// other people's workspaces. All of it is gone at once for every method; the rows
-	// of forms and of what belongs to them are removed by [Storage.Sweep]. An unknown
-	// user is no error. The zero time is ErrInvalidValue.
+	// DeleteUser removes a user with their keys, name, email address and memberships. It also removes the workspaces
+	// that they own, with all contents. This includes forms in the trash, and forms that moved there when the user
+	// deleted their workspace. Forms that the user created in other users' workspaces are not changed.
+	//
+	// For every method, the data is gone immediately. [Storage.Sweep] removes the rows of forms and their records
+	// later. An unknown user is not an error. A zero time is ErrInvalidValue.
 	DeleteUser(ctx context.Context, user ID, at time.Time) error
 
-	// PurgeForm purges one form, as Sweep purges forms that are long in the trash. It
-	// returns ErrNotFound when the form is not in the trash.
+	// PurgeForm purges one form, as Sweep does for old forms in the trash. It returns ErrNotFound if the form is not in
+	// the trash.
 	PurgeForm(ctx context.Context, id ID) error
 
-	// EraseSubmissions removes submissions of one form as DeleteSubmission does, all of
-	// them or none, and returns how many there were. The form may be in the trash.
-	// Submissions that are not there, or of another form, are passed over.
+	// EraseSubmissions removes submissions of one form atomically, as DeleteSubmission does, and returns their number.
+	// The form can be in the trash. Missing submissions and submissions of other forms are ignored.
 	EraseSubmissions(ctx context.Context, form ID, ids []ID) (int, error)
 
-	// PurgeSubmissions removes old submissions, of forms in the trash too, as
-	// DeleteSubmission does. Each of them still counts against the response limit of today
-	// and every later limit. It does one bounded piece, and the caller repeats it while
-	// More holds.
+	// PurgeSubmissions removes old submissions as DeleteSubmission does, also of forms in the trash. The removed
+	// submissions still count against the current and later response limits. One call removes a batch, and the caller
+	// repeats it while More is true.
 	PurgeSubmissions(ctx context.Context, p PurgeSubmissionsParams) (PurgedSubmissions, error)
 }
 
-// BeforeDelete receives submissions that a call is about to remove for good, in batches, so that
-// the caller first removes what belongs to them elsewhere. Only FormID, ID and Answers are set. It
-// may take long and fail: a store holds no lock in the meantime, and with an error the call ends with
-// that error, while these submissions and all that follow stay. After an error, or in concurrent
-// calls, BeforeDelete receives the same submissions again. Only those are removed that it has
-// received. It changes nothing in the submissions and does not retain them. In a host's
-// transaction it is called before the commit.
+// BeforeDelete receives batches of submissions before they are permanently removed, so that the caller can first
+// remove related data elsewhere. Only FormID, ID and Answers are set. It must not change or retain the submissions.
+//
+// BeforeDelete can be slow and can fail. A store holds no lock in the meantime. An error ends the call, and these and
+// all remaining submissions are retained. After an error and in concurrent calls, it receives the same submissions
+// again. Only submissions that it has received are removed. In a host's transaction it is called before the commit.
 //
 // Only Sweep removes the submissions of purged forms, so that BeforeDelete receives all of them.
 type BeforeDelete func(ctx context.Context, submissions []Submission) error
 
-// PurgeSubmissionsParams says what to remove.
+// PurgeSubmissionsParams are the parameters of PurgeSubmissions.
 type PurgeSubmissionsParams struct {
 	Forms  []ID
-	Before time.Time // submissions with an earlier SubmittedAt
-	Max    int       // of submissions. Below 1: nothing is done
-	// BeforeDelete is called before they are removed. A store may then remove fewer at a time. If
-	// nil, nothing is called.
+	Before time.Time // removes submissions with an earlier SubmittedAt
+	Max    int       // maximum number of submissions; below 1, nothing is removed
+	// BeforeDelete is called before the removal, if not nil. A store may then remove fewer submissions at a time.
 	BeforeDelete BeforeDelete
 }
 

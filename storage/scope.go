@@ -18,7 +18,7 @@ const (
 	ScopeWorkspacesWrite  Scope = "workspaces:write"
 )
 
-// scopes is every scope, in alphabetical order.
+// scopes contains every scope in alphabetical order.
 var scopes = [...]Scope{
 	ScopeAnalyticsRead,
 	ScopeFormsRead, ScopeFormsWrite,

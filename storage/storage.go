@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// Storage is everything that the service asks of a store. An implementation
-// embeds [Unimplemented], so that a method that is added later breaks no host;
-// package storagetest tells which ones are missing.
+// Storage is the complete interface of a store. An implementation embeds [Unimplemented], so that methods of later
+// versions do not break it. Package storagetest reports the missing methods.
 //
-// These methods write; all others only read. A decorator that is to see each change, such
-// as an audit, has them all:
+// The following methods write, and all others only read. A decorator that must see every change, such as an audit
+// log, wraps these methods:
 //
 //	CreateWorkspace, UpdateWorkspace, DeleteWorkspace, SetMember,
 //	CreateForm, UpdateForm, TrashForm, RestoreForm, PurgeForm, PutDocument,
@@ -20,8 +19,8 @@ import (
 //	Enqueue, Redeliver, RedeliverFailed, ClaimDeliveries, FinishDeliveries, ExpireDeliveries,
 //	CreateKey, RevokeKey, TouchKeys, Sweep
 //
-// A store that a decorator holds, and a store on a transaction, do not know of the decorator:
-// a host that calls svc.WithStorage(store.On(tx)) wraps what On returns.
+// A wrapped store, and a store on a transaction, do not know the decorator. A host that calls
+// svc.WithStorage(store.On(tx)) must wrap the result of On.
 type Storage interface {
 	WorkspaceStore
 	FormStore
@@ -35,69 +34,62 @@ type Storage interface {
 	DeliveryStore
 	KeyStore
 
-	// Sweep does one bounded piece of the maintenance. It removes records that have
-	// served their time, tidies up after deletions and purges, also those of other
-	// processes, sums up funnel counts, and brings back times of deliveries that lie
-	// too far ahead. It removes or rewrites about p.Max rows and reports the removed
-	// records. It may run in every process at once. The caller repeats it while
-	// Swept.More holds. After an error the next call goes on with
-	// other work, so that one fault does not hold up the rest.
+	// Sweep performs one batch of the maintenance. It removes expired records and the remains of deletions and purges,
+	// also those of other processes. It sums up funnel counts, and corrects delivery times that are too far in the
+	// future. It removes or rewrites about p.Max rows and returns the numbers of removed records.
+	//
+	// Several processes can call Sweep concurrently. The caller repeats it while SweepResult.More is true. After an
+	// error, the next call continues with other work, so that one error does not block the rest.
 	Sweep(ctx context.Context, p SweepParams) (SweepResult, error)
 
-	// MaintenanceStatus tells whether somebody does the work that no call of a user does. An error says
-	// what keeps the store from working, such as tables and rights that are missing, and
-	// what to do about it. It may run in every process, once a minute or more often.
+	// MaintenanceStatus reports when background work was last done. An error describes why the store cannot work, such
+	// as missing tables or rights, and how to fix it. Every process can call it once a minute or more often.
 	MaintenanceStatus(ctx context.Context) (MaintenanceStatus, error)
 
 	embedUnimplemented()
 }
 
-// SweepParams says what to remove.
+// SweepParams are the parameters of Sweep.
 type SweepParams struct {
 	Now time.Time
-	// TrashBefore purges forms that went to the trash before it, with their
-	// submissions, webhooks, funnel and everything else of theirs. A purged form is
-	// gone at once for every method; its rows are removed by this call and later
-	// ones, and until then its ID and PublicID may stay taken. Zero: none.
+	// TrashBefore purges forms that moved to the trash earlier, with all their records. For every method, a purged form
+	// is gone immediately. This call and later ones remove its rows, and its ID and PublicID may remain taken until
+	// then. A zero value purges no forms.
 	TrashBefore time.Time
-	// KeysBefore removes keys that were revoked or expired before it. Zero: none.
+	// KeysBefore removes keys that were revoked or expired earlier. A zero value removes none.
 	KeysBefore time.Time
-	// RemovalsOnly leaves all other work undone: forms are purged, and the rows of removed
-	// records are removed. When More does not hold after such a call, none of those is
-	// left, whatever other sweeps do at the same time, nor is one added by a response
-	// that was on its way. For that a call may wait for both.
+	// RemovalsOnly limits the call to purging forms and removing the rows of removed records. If More is false
+	// afterwards, no such rows are left, even with concurrent sweeps and in-flight submissions. The call may wait for
+	// both.
 	RemovalsOnly bool
-	// BeforeDelete is called before submissions of purged forms are removed. If nil, nothing is
-	// called.
+	// BeforeDelete is called before submissions of purged forms are removed, if not nil.
 	BeforeDelete BeforeDelete
-	// Max bounds the rows that one call removes or rewrites in each of its tables,
-	// and the forms, keys and events that it reports. Below 1: nothing is done.
+	// Max limits the rows that one call removes or rewrites in each table, and the reported forms, keys and events. A
+	// value below 1 does nothing.
 	Max int
 }
 
 // SweepResult reports the work of one [Storage.Sweep].
 type SweepResult struct {
-	Forms   int // purged; each is counted once, by the call that made it disappear
+	Forms   int // purged forms, each counted by one call
 	Keys    int
-	Secrets int // webhooks with secrets that others replaced OldSecretLifetime ago
-	Events  int // bodies that neither the queue nor a history refers to
-	// Rescheduled counts deliveries and webhooks with times that lay farther ahead than any
-	// wait, because the store's clock was set back: they wait for no longer than they should.
+	Secrets int // webhooks whose old secret was replaced OldSecretLifetime ago
+	Events  int // event bodies without references from the queue or a history
+	// Rescheduled is the number of deliveries and webhooks whose times were farther in the future than any wait,
+	// because the store's clock was set back. Their times were corrected.
 	Rescheduled int
-	// More says that another call with the same parameters may have work to do.
+	// More reports whether another call with the same parameters may have work to do.
 	More bool
 }
 
-// MaintenanceStatus tells when some process last did the work that is to be done again and again. All
-// times are those of the store's own clock. A store notes the work once a minute, and a note
-// that fails is no fault of the call.
+// MaintenanceStatus reports when any process last did the recurring work. All times are from the store's clock. A
+// store records the work once a minute. If this fails, the call does not return an error.
 type MaintenanceStatus struct {
 	Now   time.Time
-	Since time.Time // when the store was made: nothing is noted from before
-	// LastDispatch is when ClaimDeliveries or ExpireDeliveries was called last. A running
-	// dispatcher calls the second once a minute, also without room for more deliveries.
-	// Zero: never.
+	Since time.Time // when the store was created and recording started
+	// LastDispatch is the time of the last ClaimDeliveries or ExpireDeliveries. A running dispatcher calls
+	// ExpireDeliveries about once a minute, even if it cannot accept more deliveries. It is zero before the first call.
 	LastDispatch time.Time
-	// LastMaintenance is when Sweep was called last, without Removals. Zero: never.
+	// LastMaintenance is the time of the last Sweep without RemovalsOnly. It is zero before the first call.
 	LastMaintenance time.Time
 }

@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// Submission is one completed response.
+// Submission contains the stored answers of one respondent to a form.
 type Submission struct {
 	ID     ID
 	FormID ID
-	// FormRevision is the revision of the form that the answers were checked
-	// against. The store sets it; see NewSubmission.
+	// FormRevision is the form's revision against which the answers were checked. The store sets it; see NewSubmission.
 	FormRevision   int64
 	SubmittedAt    time.Time
 	CompletionTime float64         // seconds
@@ -20,122 +19,105 @@ type Submission struct {
 	Hidden         json.RawMessage // object of strings
 }
 
-// Event is what webhooks are told. Body is sent as it is, byte for byte, on
-// every attempt.
+// Event is an event for webhooks. Every attempt sends the same bytes of Body.
 type Event struct {
 	ID   ID
 	Type string
 	Body []byte
-	// Single is for Enqueue: while another event that belongs to no submission is pending for the webhook,
-	// this one is not queued. The pending one becomes due now, as with Redeliver.
+	// Single applies to Enqueue. If another event without a submission is pending for the webhook, this event is not
+	// queued, and the pending one becomes due now, as with Redeliver.
 	Single bool
 }
 
-// NewSubmission is a response to store, with all that follows from it.
+// NewSubmission contains the parameters of Submit.
 type NewSubmission struct {
 	Submission Submission
-	// FormRevision is the revision that the answers were checked against. It is
-	// kept as Submission.FormRevision, whatever that says here.
+	// FormRevision is the form's revision against which the answers were checked. It replaces Submission.FormRevision.
 	FormRevision int64
-	// UniqueAnswer is a digest of the answer that must be new for the form. Nil:
-	// not checked.
+	// UniqueAnswer is the digest of the answer that must be unique within the form. If nil, nothing is checked.
 	UniqueAnswer []byte
-	// UniqueField is what UniqueAnswer is the digest of.
+	// UniqueField is the field of UniqueAnswer.
 	UniqueField UniqueField
-	// IdempotencyKey names the attempt within its form. Empty: none.
+	// IdempotencyKey identifies the request within its form. If empty, there is none.
 	IdempotencyKey string
-	// Partial is the token of the half response that this one was begun with, as
-	// [SavePartialParams] has it. It is emptied in the step that stores the response, and names
-	// the submission until it is over. A token that is unknown, of another form, over at
-	// SubmittedAt or submitted already changes nothing and refuses nothing. Zero: none. A
-	// store without half responses ignores it.
+	// Partial is the token of the partial submission that this submission completes; see [SavePartialParams]. The step
+	// that stores the submission clears the partial submission and sets its SubmissionID. The token is ignored if it is
+	// unknown, belongs to another form, has expired at SubmittedAt, or was already submitted. A zero value means none.
+	// A store without partial submissions ignores it.
 	Partial [32]byte
-	// Event is queued for each enabled webhook of the form. One without an ID is none.
+	// Event is queued for each enabled webhook of the form. An event with a zero ID is not queued.
 	Event Event
-	// HandOver takes deliveries right away that the store leases while it stores
-	// them: those of webhooks that have nothing waiting and are not paused. A store
-	// may ignore it. Nil: every delivery has to be claimed.
+	// Dispatcher immediately receives deliveries that the store leases during the write: those of webhooks that are not
+	// paused and have no waiting deliveries. A store can ignore it. If nil, every delivery must be claimed.
 	Dispatcher DirectDispatcher
 }
 
-// SubmissionsParams selects submissions for a list. Since and Until are inclusive;
-// zero: no bound.
+// SubmissionsParams selects submissions for a list. Since and Until are inclusive, and a zero value means no limit.
 type SubmissionsParams struct {
 	Since, Until time.Time
 	Page         Page
-	// MaxBytes bounds the bytes of Answers, Metadata and Hidden of all records of
-	// the page together. One record comes whatever its size. Below 1: no bound.
+	// MaxBytes limits the total size of Answers, Metadata and Hidden in the page. One record always fits. A value below
+	// 1 means no limit.
 	MaxBytes int
-	// SummaryOnly says that FormRevision and Hidden are not needed. A store may leave them
-	// zero.
+	// SummaryOnly reports that FormRevision and Hidden are not needed. A store may then leave them zero.
 	SummaryOnly bool
 }
 
-// SubmissionPage is a part of a list of submissions, see [ListSubmissions].
+// SubmissionPage is a page of submissions, see [ListSubmissions].
 type SubmissionPage struct {
 	Submissions []Submission
-	// More says that the list goes on after the last one. The page may have fewer
-	// records than Page.Limit all the same, because of MaxBytes.
+	// More reports whether the list continues. Because of MaxBytes, the page may have fewer than Page.Limit records.
 	More bool
 }
 
-// SubmissionStore keeps responses.
+// SubmissionStore stores submissions.
 type SubmissionStore interface {
-	// Submit stores a response. In this order, and atomically under any
-	// concurrency:
+	// Submit stores a submission atomically. It checks in this order:
 	//
-	//  1. ErrNotFound when there is no such form or it is in the trash.
-	//  2. When the form has a submission with the idempotency key, that one is
-	//     returned with replayed true, and nothing changes.
-	//  3. A *RevisionError when FormRevision is not current.
-	//  4. ErrNotFound when the form is not published.
-	//  5. ErrLimitReached when the gate's response limit is reached.
-	//  6. ErrDuplicate when the same UniqueAnswer is entered for the same UniqueField
-	//     of the form.
+	// 1. ErrNotFound if the form does not exist or is in the trash.
+	// 2. If the form has a submission with the idempotency key, Submit returns it with replayed true and changes nothing.
+	// 3. A *RevisionError if FormRevision is not current.
+	// 4. ErrNotFound if the form is not published.
+	// 5. ErrLimitReached if the response limit of the acceptance rules is reached.
+	// 6. ErrDuplicate if the form has the same UniqueAnswer for the same UniqueField.
 	//
-	// Then the row, its UniqueAnswer, one more submission in the funnel at
-	// SubmittedAt, the event's body once and one pending delivery for each enabled
-	// webhook of the form are all stored. Without an enabled webhook the event is not
-	// kept.
+	// Then it stores the submission and its UniqueAnswer, counts it in the funnel at SubmittedAt, and stores the
+	// event's body once and a pending delivery for each enabled webhook. Without an enabled webhook the event is not
+	// stored.
 	//
-	// When UniqueField has other Rules than the form's gate, entering begins anew, by
-	// the newer of the two.
+	// If UniqueField and the form's acceptance rules have different Rules, the backfill restarts with the newer
+	// version.
 	Submit(ctx context.Context, n NewSubmission) (s Submission, replayed bool, err error)
 
 	// SubmissionByKey returns the form's submission with this idempotency key, or
 	// ErrNotFound.
 	SubmissionByKey(ctx context.Context, form ID, idempotencyKey string) (Submission, error)
 
-	// Submission returns one submission, or ErrNotFound, also when it belongs to
-	// another form.
+	// Submission returns one submission. It returns ErrNotFound if the submission does not exist or belongs to another
+	// form.
 	Submission(ctx context.Context, actor Actor, form, id ID) (Submission, error)
 
-	// Submissions calls each for every record of a page, newest first by (SubmittedAt,
-	// ID), and reports whether the list goes on after the last one. It returns
-	// ErrNotFound when the form is not accessible.
+	// Submissions calls each for every record of a page, newest first by (SubmittedAt, ID), and reports whether the
+	// list continues. It returns ErrNotFound if the form is not accessible.
 	//
-	// A record is lent: each neither changes it nor keeps anything of it after it has
-	// returned, so that a store may pass on bytes without a copy. each returns soon and
-	// does not call the store, which may hold a lock or a connection meanwhile. When it
-	// returns an error, the call ends and returns that error. After any error, records
-	// may have been lent already; none is lent twice. [ListSubmissions] is for callers
-	// who want records of their own.
+	// A record is valid only during the call of each, so that a store need not copy its bytes. each must not change or
+	// retain it. It must return soon and must not call the store, which may hold a lock or a connection. If each
+	// returns an error, Submissions ends and returns it. Records can be passed before any error, but none is passed
+	// twice. Use [ListSubmissions] to get copies.
 	Submissions(ctx context.Context, actor Actor, form ID, q SubmissionsParams, each func(*Submission) error) (more bool, err error)
 
-	// DeleteSubmission removes a submission for good, with its idempotency key,
-	// its entered answers, its pending deliveries and the bodies of its events. The
-	// funnel stays; the response limit has room for one more.
+	// DeleteSubmission permanently removes a submission with its idempotency key, indexed answers, pending deliveries
+	// and event bodies. The funnel does not change. The submission no longer counts against the response limit.
 	DeleteSubmission(ctx context.Context, actor Actor, form, id ID) error
 
-	// SubmissionsRemoved returns how many submissions of the form were ever removed: by
-	// DeleteSubmission, EraseSubmissions and PurgeSubmissions, in the step that removes them. As
-	// long as it stays the same, what was counted of older submissions is still true. It returns
-	// ErrNotFound when the form is not accessible.
+	// SubmissionsRemoved returns the number of submissions of the form that DeleteSubmission, EraseSubmissions and
+	// PurgeSubmissions have ever removed. The step that removes a submission updates the number. While it does not
+	// change, totals of older submissions stay valid. It returns ErrNotFound if the form is not accessible.
 	SubmissionsRemoved(ctx context.Context, actor Actor, form ID) (int64, error)
 }
 
-// ListSubmissions returns a page of [SubmissionStore.Submissions] as records of the
-// caller's own. Records of a page share memory: whoever keeps one keeps some others.
+// ListSubmissions returns a page of [SubmissionStore.Submissions] as copies. The records of a page share memory, so a
+// retained record also retains others.
 func ListSubmissions(ctx context.Context, s SubmissionStore, actor Actor, form ID, q SubmissionsParams) (SubmissionPage, error) {
 	var page SubmissionPage
 	var block []byte
@@ -160,5 +142,5 @@ func ListSubmissions(ctx context.Context, s SubmissionStore, actor Actor, form I
 	return page, nil
 }
 
-// listBlockSize holds a page of ordinary records in two or three blocks.
+// listBlockSize is the size of a shared block. A page of ordinary records needs two or three.
 const listBlockSize = 64 << 10

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Unimplemented is embedded by every implementation of [Storage]. Each of its
-// methods returns [ErrUnimplemented].
+// Unimplemented implements [Storage] with methods that return [ErrUnimplemented]. Every implementation embeds it.
 type Unimplemented struct{}
 
 var _ Storage = Unimplemented{}

@@ -15,22 +15,19 @@ type Workspace struct {
 	UpdatedAt time.Time
 }
 
-// WorkspaceChange says what to change; nil members stay. At becomes UpdatedAt.
+// WorkspaceChange describes a change. Nil fields do not change. At becomes UpdatedAt.
 type WorkspaceChange struct {
 	Name *string
-	// Owner hands the workspace over. The previous owner becomes a member, and
-	// the new one is no longer listed as a member.
+	// Owner is the new owner. The previous owner becomes a member, and the new owner is no longer listed as one.
 	Owner *ID
 	At    time.Time
 }
 
-// WorkspaceStore keeps workspaces and who may use them. A workspace is
-// accessible to its owner, its members and the host.
+// WorkspaceStore stores workspaces and their members. A workspace is accessible to its owner, its members and the
+// host.
 type WorkspaceStore interface {
-	// CreateWorkspace adds w. It MUST return ErrLimitReached when w.OwnerID
-	// already owns max workspaces or more, also when several calls run at once,
-	// and else ErrConflict when w.ID or w.PublicID is taken. A max below 1 is no
-	// limit.
+	// CreateWorkspace adds w. It MUST return ErrLimitReached if w.OwnerID owns max workspaces or more, also under
+	// concurrency, and otherwise ErrConflict if w.ID or w.PublicID is taken. A max below 1 means no limit.
 	CreateWorkspace(ctx context.Context, w Workspace, max int) error
 
 	// Workspace returns one workspace, or ErrNotFound.
@@ -39,25 +36,21 @@ type WorkspaceStore interface {
 	// Workspaces lists the accessible workspaces, newest first by (CreatedAt, ID).
 	Workspaces(ctx context.Context, actor Actor, page Page) ([]Workspace, error)
 
-	// UpdateWorkspace changes one workspace and returns it as it is then. It MUST
-	// return ErrNotFound when the workspace is not accessible. It MUST return
-	// ErrNotOwner when the workspace is accessible but the actor is neither its owner
-	// nor the host.
+	// UpdateWorkspace changes one workspace and returns the new state. It MUST return ErrNotFound if the workspace is
+	// not accessible, and otherwise ErrNotOwner if the actor is neither its owner nor the host.
 	UpdateWorkspace(ctx context.Context, actor Actor, id ID, c WorkspaceChange) (Workspace, error)
 
-	// DeleteWorkspace removes the workspace with its name and its member list, and
-	// moves every form in it to the trash as [FormStore.TrashForm] does, all in one
-	// step, however many forms there are. A delivery that is under a lease may still
-	// be finished. Errors as for UpdateWorkspace.
+	// DeleteWorkspace removes the workspace with its name and members, and moves all its forms to the trash as
+	// [FormStore.TrashForm] does, in one step. A delivery under a lease may still be finished. It returns the same
+	// errors as UpdateWorkspace.
 	DeleteWorkspace(ctx context.Context, actor Actor, id ID, at time.Time) error
 
-	// SetMember makes user a member of the workspace or ends that. Doing it twice
-	// is no error, nor is making the owner a member, which changes nothing. It
-	// MUST return ErrNotFound when there is no such workspace and ErrConflict when
-	// the owner is to be removed.
+	// SetMember adds user to the workspace or removes it. Repeating a call is not an error. Adding the owner has no
+	// effect. It MUST return ErrNotFound if the workspace does not exist, and ErrConflict if the owner would be
+	// removed.
 	SetMember(ctx context.Context, workspace, user ID, member bool) error
 
-	// Members returns the members in ascending order, without the owner, or
-	// ErrNotFound when there is no such workspace.
+	// Members returns the members in ascending order, without the owner, or ErrNotFound if the workspace does not
+	// exist.
 	Members(ctx context.Context, workspace ID) ([]ID, error)
 }

@@ -7,24 +7,23 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// claims is the part of a scheduler that asks for work, one call at a time. To find out
-// what there is room for takes time for each webhook that is known. So without room in the
-// quick pool that waits for Gather after the last time, and after the end of a claim.
+// claims is the state of claims. Only one claim runs at a time. Computing the free capacity takes time for each known
+// webhook. If the fast pool has no capacity, it is therefore computed at most once per BatchDelay.
 type claims struct {
-	running       bool // a call is under way
+	running       bool // a claim is in progress
 	startedAt     time.Time
-	notBefore     time.Time // none before
-	nextCheck     time.Time // none before, either, without room in the quick pool
-	nextPoll      time.Time // the time of the next claim if nobody calls before
-	failures      int       // in a row
-	failedAt      time.Time // the end of the last call that failed
-	knownWebhooks int       // webhooks that share what may wait
+	notBefore     time.Time // earliest time of the next claim
+	nextCheck     time.Time // earliest time of the next check without capacity in the fast pool
+	nextPoll      time.Time // time of the next claim without events
+	failures      int       // consecutive
+	failedAt      time.Time // end of the last failed claim
+	knownWebhooks int       // webhooks that share maxPrefetch
 }
 
-// want says that something may be due for either pool.
+// wantClaims records that either pool may have due deliveries.
 func (s *Scheduler) wantClaims() { s.fast.claimWanted, s.slow.claimWanted = true, true }
 
-// claim asks for work when there may be some and there is room for it.
+// startClaim starts a claim if deliveries may be due and a pool has capacity.
 func (s *Scheduler) startClaim() {
 	c := &s.claims
 	if !s.now.Before(c.nextPoll) {
@@ -59,21 +58,20 @@ func (s *Scheduler) startClaim() {
 	if !fast && !slow {
 		return // until something ends, or has waited for too long
 	}
-	// A pool that had no room is asked for as soon as it has some.
+	// A pool without capacity stays wanted, and the next claim serves it.
 	s.fast.claimWanted, s.slow.claimWanted = s.fast.claimWanted && !fast, s.slow.claimWanted && !slow
 	c.running, c.startedAt, c.notBefore = true, s.now, c.nextCheck
 	s.actions.Claim = &params
 }
 
-// claimWanted reports whether a claim is to begin as soon as there is room.
+// claimWanted reports whether a claim must start as soon as there is capacity.
 func (s *Scheduler) claimWanted() bool {
 	return (s.fast.claimWanted || s.slow.claimWanted) && !s.claims.running && !s.stopped
 }
 
-// ask is what may be claimed for p. A host name that has room for little gets nothing: a store
-// reads the turns of its webhooks in place of others'. A workspace gets nothing while it has
-// more of the second pool than half of what is free. So however many owners are slow, each
-// finds places as long as it has few.
+// poolParams returns the limits of a claim for p. A hostname with little capacity gets nothing, because the store
+// would serve its webhooks instead of others. A workspace gets nothing while it uses more of the slow pool than half
+// of the free slots. Each workspace with few requests therefore finds a slot.
 func (s *Scheduler) poolParams(p *pool) storage.Pool {
 	params := storage.Pool{MaxDeliveries: s.poolCapacity(p), PerHost: p.maxHostDeliveries, Hosts: make(map[string]int, len(p.hosts))}
 	for host := range p.hosts {
@@ -89,29 +87,28 @@ func (s *Scheduler) poolParams(p *pool) storage.Pool {
 	return params
 }
 
-// free is how many places of the second pool nothing is meant for.
+// freeSlowSlots returns the number of unreserved slots in the slow pool.
 func (s *Scheduler) freeSlowSlots() int { return s.slow.freeSlots() - s.slow.waiting }
 
-// room is how many more deliveries may come in for p. It is 0 while p has to wait for
-// writes or holds too many bytes, and for the quick pool while that has no room for
-// Bulk. It is also 0 after writes failed: what could be claimed may be what waits to be
-// recorded.
+// poolCapacity returns how many more deliveries p can accept. It is zero while p waits for writes or holds too many
+// bytes, and after a failed write, because a claim could return deliveries whose results are not recorded. For the
+// fast pool it is zero below minClaim.
 func (s *Scheduler) poolCapacity(p *pool) int {
 	room := s.config.maxPrefetch - p.waiting
 	if p == &s.slow {
-		// What cannot begin soon waits in the store. A claim asks for so much twice, and half is
-		// left when it is all of owners who are not known to have much.
+		// Deliveries that cannot start soon wait in the store. A claim uses this limit twice, for slow webhooks and for
+		// new or failing ones. Half of the slots stay free for workspaces with few requests.
 		room = (s.freeSlowSlots() + s.config.claimDivisor - 1) / s.config.claimDivisor
 	}
-	// The store has as much work for each webhook that it serves as for several deliveries.
-	// So a claim for the quick pool waits until it can bring many for each.
+	// Serving a webhook costs the store about as much as several deliveries. A claim for the fast pool therefore waits
+	// until it can return many deliveries for each webhook.
 	if p == &s.fast && room < s.config.minClaim || p.isFull() || p.bytes >= s.config.PoolBytes || s.results.failures > 0 {
 		return 0
 	}
 	return max(0, room)
 }
 
-// claimed takes in the end of a claim.
+// finishClaim handles the end of a claim.
 func (s *Scheduler) finishClaim(e ClaimFinished) {
 	c := &s.claims
 	c.running, c.nextCheck = false, s.now.Add(s.config.BatchDelay)
@@ -132,14 +129,14 @@ func (s *Scheduler) finishClaim(e ClaimFinished) {
 	}
 }
 
-// backoff is the wait after a number of faults of the store in a row.
+// backoff returns the wait after a number of consecutive errors of the store.
 func (s *Scheduler) backoff(faults int) time.Duration {
 	wait := min(s.config.minBackoff<<min(faults-1, maxFailures), s.config.maxBackoff)
 	return s.randomDuration(wait/2, wait)
 }
 
-// reached ends the waits after faults, because the store works again. Something else may work
-// while claims or writes do not, so BackoffFirst stays between two calls that fail.
+// shortenBackoff shortens the waits after errors, because the store works again. It keeps minBackoff after a failed
+// call, because claims or writes may still fail while other calls succeed.
 func (s *Scheduler) shortenBackoff() {
 	if c := &s.claims; c.failures > 0 {
 		c.notBefore = earliest(c.notBefore, c.failedAt.Add(s.config.minBackoff))
@@ -151,10 +148,9 @@ func (s *Scheduler) shortenBackoff() {
 
 func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
 
-// Reserve returns the webhooks of a form for which a delivery may be handed over as
-// soon as it is stored, without a claim: quick ones that have room. They leave half of
-// the waiting room to claims: other deliveries may have waited for longer. A [Dispatched]
-// must follow.
+// Reserve returns the form's webhooks to which a new delivery can be sent without a claim: fast webhooks with
+// capacity. It leaves half of the waiting capacity to claims, because other deliveries may have waited longer. A
+// [Dispatched] event must follow.
 func (s *Scheduler) Reserve(form ID) []ID {
 	var reserved []ID
 	for _, w := range s.forms[form] {
@@ -167,7 +163,7 @@ func (s *Scheduler) Reserve(form ID) []ID {
 	return reserved
 }
 
-// handed takes in deliveries that were stored under a lease.
+// acceptDispatched handles deliveries that were stored under a lease.
 func (s *Scheduler) acceptDispatched(e Dispatched) {
 	for _, id := range e.Reserved {
 		w := s.webhooks[id]

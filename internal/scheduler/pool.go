@@ -2,51 +2,50 @@ package scheduler
 
 import "slices"
 
-// poolLimits are the bounds of a pool.
+// poolLimits are the limits of a pool.
 type poolLimits struct {
-	maxStarted        int // places for requests that start here
-	maxHeld           int // how many requests may be in flight or not recorded
-	hostShare         int // places of one host name while another one waits,
-	maxPerHost        int // and while none does
-	maxHostDeliveries int // deliveries of one host name that may be here: waiting or in flight
-	minHostClaim      int // a name that has no room for so many of them is asked nothing for
+	maxStarted        int // slots for requests that start in this pool
+	maxHeld           int // requests that may be in flight or not recorded
+	hostShare         int // slots of a hostname while another hostname waits
+	maxPerHost        int // slots of a hostname otherwise
+	maxHostDeliveries int // waiting and in-flight deliveries of a hostname
+	minHostClaim      int // minimum capacity of a hostname for a claim
 }
 
-// pool is a number of places for requests, and the line of the webhooks that have
-// something to send there.
+// pool is a set of request slots and the queue of webhooks with deliveries for them.
 type pool struct {
 	poolLimits
 
 	inFlight    int
-	moved       int  // of those: they started in the quick pool
-	waiting     int  // deliveries, and those that may still be handed over
-	bytes       int  // of the bodies that wait and are under way
+	moved       int  // in-flight requests that started in the fast pool
+	waiting     int  // deliveries and reservations
+	bytes       int  // total size of the waiting and in-flight bodies
 	unrecorded  int  // results
-	claimWanted bool // the store may have something for it
+	claimWanted bool // the store may have due deliveries for this pool
 	queue       []*webhook
 	hosts       map[string]load
 	workspaces  map[ID]load
 }
 
-// load counts the deliveries in a pool to one host name or of one workspace.
+// load counts the deliveries of one hostname or workspace in a pool.
 type load struct{ waiting, inFlight int }
 
-// places is how many requests may start in p. Below 1: none.
+// freeSlots returns how many requests can start in p. It can be negative.
 func (p *pool) freeSlots() int {
 	return min(p.maxStarted-(p.inFlight-p.moved), p.maxHeld-p.inFlight-p.unrecorded)
 }
 
-// full reports whether the store must catch up before p takes more requests: a process
-// that is killed repeats what it sent and did not record. A pool looks only at its own
-// results, so that a thousand time-outs in the second one do not stop the quick one.
+// isFull reports whether p must wait for the store to record results, because a killed process repeats what it sent
+// but did not record. A pool counts only its own results, so that a thousand timeouts in the slow pool do not stop
+// the fast one.
 func (p *pool) isFull() bool { return p.inFlight+p.unrecorded >= p.maxHeld }
 
-// accepts reports whether a request that began elsewhere may move to p.
+// accepts reports whether a request from the fast pool can move to p.
 func (p *pool) accepts(r *Request, memory int) bool {
 	return !p.isFull() && p.hosts[r.webhook.host].inFlight < p.maxPerHost && p.bytes < memory
 }
 
-// count adds r to what waits or to what is under way in p, or takes it away.
+// updateLoad adds the given numbers of waiting and in-flight deliveries for r.
 func (p *pool) updateLoad(r *Request, waiting, used int) {
 	p.waiting += waiting
 	p.inFlight += used
@@ -55,7 +54,7 @@ func (p *pool) updateLoad(r *Request, waiting, used int) {
 	addLoad(p.workspaces, r.Delivery.WorkspaceID, waiting, used) // its form may have moved since
 }
 
-// addLoad adds to the load of one of many.
+// addLoad adds to the load of one key.
 func addLoad[K comparable](to map[K]load, of K, waiting, used int) {
 	l := load{to[of].waiting + waiting, to[of].inFlight + used}
 	if to[of] = l; l == (load{}) {
@@ -63,14 +62,13 @@ func addLoad[K comparable](to map[K]load, of K, waiting, used int) {
 	}
 }
 
-// hostCapacity is how many more deliveries of a host name may come in.
+// hostCapacity returns how many more deliveries of a hostname p can accept.
 func (p *pool) hostCapacity(host string) int {
 	l := p.hosts[host]
 	return max(0, p.maxHostDeliveries-l.waiting-l.inFlight)
 }
 
-// next ends the turn of the webhook that is first in the line, and returns it. Those of
-// a host name that has its share let others go first.
+// nextWebhook removes the next webhook from the queue and returns it. Hostnames below their share come first.
 func (p *pool) nextWebhook(ready func(*webhook) bool) *webhook {
 	var next *webhook
 	for i := 0; i < len(p.queue); i++ {
@@ -95,7 +93,7 @@ func (p *pool) nextWebhook(ready func(*webhook) bool) *webhook {
 	return next
 }
 
-// leave takes w out of the line.
+// dequeue removes w from the queue.
 func (p *pool) dequeue(w *webhook) {
 	if w.queued {
 		i := slices.Index(p.queue, w)

@@ -8,32 +8,31 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// results is the part of a scheduler that has results written, one call at a time.
+// results is the state of results and writes. Only one write runs at a time.
 type results struct {
 	pending      []result
-	waitingSince time.Time // when the first of them came, or the last write began if that was later
-	fastResults  int       // of the quick pool, that came since the last write began
-	writing      []result  // of the call that is under way
-	notBefore    time.Time // no call before
-	failedAt     time.Time // the end of the last call that failed
-	// failures is how many there were in a row. A success takes one off and leaves at least
-	// one, until nothing but what is held is pending: then there are none.
+	waitingSince time.Time // when the first pending result arrived or the last write started, whichever is later
+	fastResults  int       // results of the fast pool since the last write started
+	writing      []result  // results of the write in progress
+	notBefore    time.Time // earliest time of the next write
+	failedAt     time.Time // end of the last failed write
+	// failures is the number of consecutive errors. A success decreases it, but not below one. It becomes zero when
+	// only blocked results are pending.
 	failures int
 }
 
-// maxFailures is the number of faults after which a write has one result: Rows is less than two to
-// this power. After as many successes the writes are as large as before.
+// maxFailures is the number of errors after which a write has one result, because MaxBatch is less than
+// 2^maxFailures. After as many successes, writes have their full size again.
 const maxFailures = 10
 
-// result is what became of a request. Without an attempt nothing was sent, and its
-// delivery is given back.
+// result is the result of a delivery. Without an attempt, nothing was sent and the delivery is released.
 type result struct {
 	*Request
 	storage.Result
-	blocked bool // somebody else held what it changes: it may take long
+	blocked bool // another transaction holds its records, which may take long
 }
 
-// record queues the result of a request for writing.
+// queueResult queues the result of a request for writing.
 func (s *Scheduler) queueResult(r *Request, of storage.Result) {
 	if of.Delivery != nil {
 		r.pool.unrecorded++
@@ -47,13 +46,12 @@ func (s *Scheduler) queueResult(r *Request, of storage.Result) {
 	}
 	of.Lease = r.Delivery.Lease
 	s.results.pending = append(s.results.pending, result{r, of, false})
-	r.Delivery.Body = nil // is not held until then
+	r.Delivery.Body = nil // to free the memory
 }
 
-// write has results written when they have waited for others for long enough, or when the
-// quick pool brought many results. Those of the second pool leave it room enough, and what
-// is held has been tried before. After faults there are fewer in a call, so that one which
-// the store refuses is found.
+// startWrite starts a write after BatchDelay, or earlier if the fast pool produced many results. Results of the slow
+// pool leave enough capacity, and blocked results were tried before. After errors, a write has fewer results, so that
+// a result that the store rejects is found.
 func (s *Scheduler) startWrite() {
 	r := &s.results
 	if len(r.writing) > 0 || len(r.pending) == 0 || s.now.Before(r.notBefore) || s.now.Sub(r.waitingSince) < s.config.BatchDelay && r.fastResults < s.config.writeThreshold && !s.stopped {
@@ -61,14 +59,13 @@ func (s *Scheduler) startWrite() {
 	}
 	n := max(1, min(len(r.pending), s.config.MaxBatch)>>r.failures)
 	r.writing, r.pending, r.waitingSince, r.fastResults = r.pending[:n:n], r.pending[n:], s.now, 0
-	// What belongs to one webhook stands together, so that the store's work for it is
-	// shared.
+	// Results of one webhook are adjacent, so that the store handles them together.
 	slices.SortStableFunc(r.writing, func(a, b result) int {
 		return bytes.Compare(a.Lease.WebhookID[:], b.Lease.WebhookID[:])
 	})
 	s.actions.Write = make([]storage.Result, n)
 	for i, of := range r.writing {
-		if w := of.webhook; of.Result.Delivery != nil { // all of a URL alike: their order does not matter then
+		if w := of.webhook; of.Result.Delivery != nil { // the same for all results of a URL, so that their order does not matter
 			of.Health = w.health
 			if left := w.pause.until.Sub(s.now); left > 0 {
 				of.PauseFor, of.PauseReason = left, w.pause.reason
@@ -78,13 +75,13 @@ func (s *Scheduler) startWrite() {
 	}
 }
 
-// wrote takes in the end of a write.
+// finishWrite handles the end of a write.
 func (s *Scheduler) finishWrite(e WriteFinished) {
 	r := &s.results
 	batch := r.writing
 	r.writing = nil
 	if e.Err != nil && (!e.Rejected || len(batch) > 1) {
-		r.pending = append(r.pending, batch...) // to the end, so that others are not held back
+		r.pending = append(r.pending, batch...) // at the end, so that they do not block others
 		r.failures = min(r.failures+1, maxFailures)
 		r.failedAt, r.notBefore = s.now, s.now.Add(s.backoff(r.failures))
 		return
@@ -102,7 +99,7 @@ func (s *Scheduler) finishWrite(e WriteFinished) {
 			of.webhook.recordedAt = s.now
 		}
 		if (of.claimed || of.webhook.skipped) && of.Result.Delivery != nil || of.Result.Delivery == nil && of.RetryIn == 0 {
-			of.webhook.pool.claimWanted = true // more may wait, and the store knows now how that fared
+			of.webhook.pool.claimWanted = true // more may be due, and the store now knows the new health
 		}
 	}
 	if len(e.Blocked) == len(batch) {

@@ -7,96 +7,95 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// ID names a record.
+// ID identifies a record.
 type ID = storage.ID
 
-// Scheduler decides what happens next. Make one with [New]. It is not safe for
-// concurrent use.
+// Scheduler decides what a dispatcher does next. Create it with [New]. It is not safe for concurrent use.
 type Scheduler struct {
 	config         derivedConfig
 	randomDuration func(least, most time.Duration) time.Duration
 	now            time.Time
 	stopped        bool
-	actions        Actions // of this step
+	actions        Actions // of the current step
 
-	webhooks map[ID]*webhook   // all that are known
-	forms    map[ID][]*webhook // of a form
+	webhooks map[ID]*webhook
+	forms    map[ID][]*webhook // by form ID
 
 	fast, slow   pool
-	fastRequests []*Request // in quick places, oldest first
-	newOrFailing int        // requests to webhooks that were new or had failed last
+	fastRequests []*Request // requests in fast slots, oldest first
+	newOrFailing int        // in-flight requests to webhooks that were new or failing
 	slowFullFor  time.Duration
 
 	claims  claims
 	results results
 }
 
-// Request is a delivery from its claim to its result.
+// Request is a delivery from its arrival to its result.
 type Request struct {
 	Delivery storage.ClaimedDelivery
 
 	webhook   *webhook
-	claimed   bool      // not handed over
-	leasedAt  time.Time // a time before the claim, so the lease began no earlier
+	claimed   bool      // not by direct dispatch
+	leasedAt  time.Time // at or before the start of the lease
 	arrivedAt time.Time
 
-	// Once it began:
+	// Set when the request starts:
 	startedAt    time.Time
-	pool         *pool // whose place it has
-	moved        bool  // it began in the quick pool, and is in the second one
-	newOrFailing bool  // its webhook was new or had failed last
+	pool         *pool // of its slot
+	moved        bool  // from the fast to the slow pool
+	newOrFailing bool  // its webhook was new or failing
 }
 
-// Event is something that happened: one of the types below.
+// Event is the type of all events that Step handles.
 type Event any
 
-// The events.
+// Event types.
 type (
-	// Woken says that something was queued.
+	// Woken reports that a delivery was queued.
 	Woken struct{}
-	// ClaimFinished is the end of a claim.
+	// ClaimFinished is the result of a claim.
 	ClaimFinished struct {
 		Deliveries []storage.ClaimedDelivery
-		More       bool // another claim at once may bring more
+		More       bool // another immediate claim may return more
 		Err        error
 	}
-	// Dispatched says what became of the deliveries that Reserve made room for at that time.
+	// Dispatched reports the deliveries that were stored after a call of Reserve.
 	Dispatched struct {
 		Reserved   []ID
 		Deliveries []storage.ClaimedDelivery
 		ReservedAt time.Time
 	}
-	// RequestFinished is the end of a request.
+	// RequestFinished is the result of a request.
 	RequestFinished struct {
 		Request        *Request
-		Delivery       *storage.Delivery // nil: nothing is known to have been sent
+		Delivery       *storage.Delivery // nil if the request was stopped and its outcome is unknown
 		Duration       time.Duration
-		RetryIn        time.Duration // as in storage.Result,
-		Summary        ID            // and this, too
-		RequestedPause time.Duration // the pause that the receiver asked for
+		RetryIn        time.Duration // see storage.Result
+		Summary        ID            // see storage.Result
+		RequestedPause time.Duration // requested by the receiver
 	}
-	// WriteFinished is the end of a write.
+	// WriteFinished is the result of a write.
 	WriteFinished struct {
-		Blocked  []storage.Lease // of results that are to be written again
-		Err      error           // then none was written
-		Rejected bool            // the store will never accept one of them
+		Blocked  []storage.Lease // of results that must be written again
+		Err      error           // if set, no result was written
+		Rejected bool            // the store permanently rejects one of the results
 	}
-	// StoreResponded says that the store has done something else for this process.
+	// StoreResponded reports that another call of the store succeeded.
 	StoreResponded struct{}
-	// Stop ends the work: nothing more is claimed or begun.
+	// Stop ends claims and new requests.
 	Stop struct{}
 )
 
-// Actions are what is to be done.
+// Actions are the results of a step.
 type Actions struct {
 	Send     []*Request
-	Claim    *storage.ClaimParams    // nil: none. A Claimed must follow
-	Write    []storage.Result        // empty: nothing. A Wrote must follow
-	Pauses   []storage.PausedWebhook // that began, were made longer or, without a Reason, ended
-	NextStep time.Time               // the latest time for the next step. Zero: none
+	Claim    *storage.ClaimParams    // if set, a ClaimFinished must follow
+	Write    []storage.Result        // if not empty, a WriteFinished must follow
+	Pauses   []storage.PausedWebhook // started or extended or, without a Reason, ended
+	NextStep time.Time               // latest time of the next step; zero if only an event causes it
 }
 
-// New returns a scheduler. spread returns a duration between least and most.
+// New returns a scheduler. randomDuration returns a random duration between its arguments.
 func New(n Config, spread func(least, most time.Duration) time.Duration) *Scheduler {
 	d := n.derive()
 	return &Scheduler{
@@ -112,8 +111,7 @@ func New(n Config, spread func(least, most time.Duration) time.Duration) *Schedu
 // Lease returns how long a delivery is leased.
 func (s *Scheduler) Lease() time.Duration { return s.config.lease }
 
-// Step takes in what happened since the last step, perhaps nothing, and returns what
-// to do now.
+// Step handles the events since the last step, if any, and returns the next actions.
 func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
 	if s.slow.isFull() {
 		s.slowFullFor += now.Sub(s.now)
@@ -150,37 +148,37 @@ func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
 	return s.actions
 }
 
-// next is when Step must be called again though nothing happens: soon while there is
-// something that grows old, and else for the next look into the queue.
+// nextStep returns when Step must be called even without an event. It is soon while something can expire, and
+// otherwise the time of the next poll.
 func (s *Scheduler) nextStep() time.Time {
 	results := len(s.results.pending) > 0 && len(s.results.writing) == 0
 	switch due := s.results.waitingSince.Add(s.config.BatchDelay); {
 	case results && due.After(s.now):
-		return due // no later than in the next case
+		return due
 	case results, len(s.fastRequests) > 0, s.claimWanted():
 		return s.now.Add(s.config.BatchDelay)
-	case s.claims.running || s.stopped: // their ends are events
+	case s.claims.running || s.stopped: // an event will follow
 		return time.Time{}
 	}
 	return s.claims.nextPoll
 }
 
-// InFlight returns how many requests each pool has under way, and for how long the second
-// one was full so far: no request could move over.
+// InFlight returns the number of in-flight requests in each pool. full is the total time for which the slow pool was
+// full, so that no request could move to it.
 func (s *Scheduler) InFlight() (fast, slow int, full time.Duration) {
 	return s.fast.inFlight, s.slow.inFlight, s.slowFullFor
 }
 
-// Done reports whether nothing is left to wait for after a Stop.
+// Done reports whether all work has ended after a Stop.
 func (s *Scheduler) Done() bool {
 	return s.stopped && !s.claims.running && s.fast.inFlight+s.slow.inFlight+s.fast.waiting+len(s.results.pending)+len(s.results.writing) == 0
 }
 
-// arrive takes in a delivery that was leased at that time.
+// addDelivery adds a delivery that was leased at the given time.
 func (s *Scheduler) addDelivery(del storage.ClaimedDelivery, leased time.Time, claimed bool) {
 	w := s.findOrAddWebhook(del, leased)
 	r := &Request{Delivery: del, webhook: w, claimed: claimed, leasedAt: leased, arrivedAt: s.now}
-	if s.stopped || w.pool.bytes >= s.config.PoolBytes { // of what is handed over only the number was known
+	if s.stopped || w.pool.bytes >= s.config.PoolBytes { // direct dispatch reserves a number, not bytes
 		s.queueResult(r, storage.Result{})
 		return
 	}
@@ -189,7 +187,7 @@ func (s *Scheduler) addDelivery(del storage.ClaimedDelivery, leased time.Time, c
 	s.enqueue(w)
 }
 
-// enqueue gives w a turn after all that stand in the line of its pool.
+// enqueue adds w to the end of its pool's queue.
 func (s *Scheduler) enqueue(w *webhook) {
 	if !w.queued && s.canStart(w) {
 		w.queued = true
@@ -197,7 +195,7 @@ func (s *Scheduler) enqueue(w *webhook) {
 	}
 }
 
-// start begins requests while p has places.
+// startRequests starts requests while p has free slots.
 func (s *Scheduler) startRequests(p *pool) {
 	for !s.stopped && p.freeSlots() > 0 {
 		w := p.nextWebhook(s.canStart)
@@ -213,7 +211,7 @@ func (s *Scheduler) startRequests(p *pool) {
 	}
 }
 
-// begin begins the request that has waited longest for w.
+// startRequest starts the request that has waited longest for w.
 func (s *Scheduler) startRequest(w *webhook) {
 	r := s.popWaiting(w)
 	r.startedAt, r.pool, r.newOrFailing = s.now, w.pool, !w.health.Healthy()
@@ -229,7 +227,7 @@ func (s *Scheduler) startRequest(w *webhook) {
 	s.actions.Send = append(s.actions.Send, r)
 }
 
-// popWaiting takes out the delivery that has waited longest for w.
+// popWaiting removes and returns the delivery that has waited longest for w.
 func (s *Scheduler) popWaiting(w *webhook) *Request {
 	r := w.waiting[0]
 	w.waiting[0] = nil
@@ -238,28 +236,26 @@ func (s *Scheduler) popWaiting(w *webhook) *Request {
 	return r
 }
 
-// waitedTooLong reports whether a delivery has waited for too long, or its lease could be
-// somebody else's before the result of a request is written.
+// waitedTooLong reports whether a delivery has waited too long, or its lease could expire before its result is
+// written.
 func (s *Scheduler) waitedTooLong(r *Request) bool {
 	return s.now.Sub(r.arrivedAt) > s.config.MaxWait || s.now.Sub(r.leasedAt) > s.config.startWithin
 }
 
-// release returns the delivery that has waited longest for w to the queue as it was, due
-// again after so long.
+// release returns the delivery that has waited longest for w to the store, due again after retryIn.
 func (s *Scheduler) release(w *webhook, retryIn time.Duration) {
 	s.queueResult(s.popWaiting(w), storage.Result{RetryIn: retryIn})
 }
 
-// releaseAll gives back what waits for w.
+// releaseAll releases all deliveries that wait for w.
 func (s *Scheduler) releaseAll(w *webhook, retryIn time.Duration) {
 	for len(w.waiting) > 0 {
 		s.release(w, retryIn)
 	}
 }
 
-// moveToSlowPool moves requests that have had a quick place for long enough to the second
-// pool, as far as that has places. The others keep their quick place, and their results
-// count there. So each pool bounds what it sent and did not record.
+// moveToSlowPool moves requests that exceed FastSlotTime to the slow pool, while that pool accepts them. The others
+// keep their fast slots, and their results count there. Each pool therefore limits its unrecorded deliveries.
 func (s *Scheduler) moveToSlowPool() {
 	s.fastRequests = slices.DeleteFunc(s.fastRequests, func(r *Request) bool {
 		if s.now.Sub(r.startedAt) < s.config.FastSlotTime || !s.slow.accepts(r, s.config.PoolBytes) {
@@ -273,7 +269,7 @@ func (s *Scheduler) moveToSlowPool() {
 	})
 }
 
-// ended takes in what became of a request.
+// finishRequest handles the result of a request.
 func (s *Scheduler) finishRequest(e RequestFinished) {
 	r, w := e.Request, e.Request.webhook
 	is := func(other *Request) bool { return other == r }
@@ -291,7 +287,7 @@ func (s *Scheduler) finishRequest(e RequestFinished) {
 	switch {
 	case e.Delivery != nil:
 		s.updateHealth(w, r.startedAt, e)
-	case e.RetryIn > 0: // the others have to wait for the same
+	case e.RetryIn > 0: // the webhook's other deliveries must wait for the same reason
 		s.releaseAll(w, e.RetryIn)
 	}
 	s.enqueue(w)

@@ -7,47 +7,45 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// webhook is what a scheduler knows about one webhook with one URL. When it gets another
-// URL it is another destination, and so another webhook here. What is under way to the
-// earlier URL keeps the old one.
+// webhook is the state of one webhook with one URL. A changed URL is another destination, and therefore another
+// webhook here. In-flight requests to the earlier URL keep the old one.
 type webhook struct {
 	id, form   ID
 	url, host  string
-	generation int64 // of its URLs
+	generation int64 // of its URL
 
-	health        storage.Health // the store's, with the results that are not recorded yet
-	failingSince  time.Time      // since when, if it is
+	health        storage.Health // from the store, updated by unrecorded results
+	failingSince  time.Time      // zero if it does not fail
 	pause         pause
-	usualDuration time.Duration // how long its successes take, smoothed. Zero: not known
-	unrecorded    int           // results that are not recorded yet
-	recordedAt    time.Time     // when the last one was
+	usualDuration time.Duration // smoothed duration of its successes; zero if unknown
+	unrecorded    int
+	recordedAt    time.Time // time of the last recorded result
 
-	pool     *pool // the one that its requests start in
-	queued   bool  // it stands in the line of that pool
+	pool     *pool // in which its requests start
+	queued   bool  // it is in the pool's queue
 	waiting  []*Request
 	inFlight []*Request // oldest first
-	reserved int        // deliveries that may still be handed over
-	skipped  bool       // the last claim found no room for it
+	reserved int        // for direct dispatch
+	skipped  bool       // the last claim had no capacity for it
 
-	activeAt time.Time // when something last happened
+	activeAt time.Time // time of the last event
 }
 
-// idle reports whether w has nothing to do.
+// isIdle reports whether w has no deliveries, reservations or unrecorded results.
 func (w *webhook) isIdle() bool {
 	return len(w.waiting)+len(w.inFlight)+w.reserved+w.unrecorded == 0
 }
 
-// pause is a time in which only probes go to a webhook.
+// pause is a time in which a webhook gets only probes.
 type pause struct {
-	startedAt time.Time // zero: before this process knew of it
-	until     time.Time // zero: none
+	startedAt time.Time // zero if the pause came from the store
+	until     time.Time // zero without a pause
 	reason    storage.PauseReason
 }
 
-// Ten failures in a row over half a minute begin the pause of a webhook. Until it
-// succeeds it gets only probes, each after a third of the time for which it has been
-// failing: the first after 10 s, then at growing intervals of at most an hour. These
-// numbers are promised to users, not tuned.
+// A webhook is paused after ten consecutive failures over half a minute. Until it succeeds it gets only probes, each
+// after a third of the time for which it has failed: the first after 10 s, then at growing intervals of at most an
+// hour. The documentation promises these numbers.
 const (
 	pauseAfterFailures = 10
 	pauseAfter         = 30 * time.Second
@@ -55,8 +53,8 @@ const (
 	maxPause           = time.Hour
 )
 
-// pauseDuration returns how long a webhook is left alone after a number of failures in a row
-// in a given time, and the reason. The receiver may have asked for a pause.
+// pauseDuration returns the duration and reason of a pause after the given failures. requested is the pause that the
+// receiver requested.
 func pauseDuration(failures int, failing, asked time.Duration) (time.Duration, storage.PauseReason) {
 	if failures >= pauseAfterFailures && failing >= pauseAfter {
 		if own := min(max(failing/3, minPause), maxPause); own >= asked {
@@ -69,7 +67,7 @@ func pauseDuration(failures int, failing, asked time.Duration) (time.Duration, s
 	return 0, ""
 }
 
-// known returns the webhook of a delivery that was leased at that time.
+// findOrAddWebhook returns the webhook of a delivery that was leased at the given time.
 func (s *Scheduler) findOrAddWebhook(del storage.ClaimedDelivery, leased time.Time) *webhook {
 	id := del.Lease.WebhookID
 	w := s.webhooks[id]
@@ -85,13 +83,13 @@ func (s *Scheduler) findOrAddWebhook(del storage.ClaimedDelivery, leased time.Ti
 		s.forms[w.form] = append(s.forms[w.form], w)
 		s.loadHealth(w, del)
 	} else if w.unrecorded == 0 && len(w.inFlight) == 0 && leased.After(w.recordedAt) {
-		s.loadHealth(w, del) // another process may know better
+		s.loadHealth(w, del) // another process may have newer results
 	}
 	w.activeAt = s.now
 	return w
 }
 
-// believe takes over what the store knows of w.
+// loadHealth sets the state of w from the store.
 func (s *Scheduler) loadHealth(w *webhook, del storage.ClaimedDelivery) {
 	w.failingSince, w.pause = time.Time{}, pause{}
 	if del.Health.Failures > 0 {
@@ -103,7 +101,7 @@ func (s *Scheduler) loadHealth(w *webhook, del storage.ClaimedDelivery) {
 	s.setHealth(w, del.Health)
 }
 
-// learn draws the conclusions from an attempt that began at that time.
+// updateHealth updates w after an attempt that started at the given time.
 func (s *Scheduler) updateHealth(w *webhook, began time.Time, e RequestFinished) {
 	is, was := w.health, w.pause
 	switch {
@@ -116,7 +114,7 @@ func (s *Scheduler) updateHealth(w *webhook, began time.Time, e RequestFinished)
 			w.pause = pause{s.now, until, reason}
 		}
 	case began.Before(w.pause.startedAt):
-		// It says nothing about the time since then.
+		// The result is older than the pause.
 	default:
 		is = s.config.healthAfterSuccess(is, e.Duration)
 		w.failingSince, w.pause = time.Time{}, pause{}
@@ -134,7 +132,7 @@ func (s *Scheduler) updateHealth(w *webhook, began time.Time, e RequestFinished)
 	s.setHealth(w, is)
 }
 
-// healthAfterSuccess is the standing of a webhook after a request that took so long.
+// healthAfterSuccess returns a webhook's health after a success with the given duration.
 func (n Config) healthAfterSuccess(s storage.Health, took time.Duration) storage.Health {
 	switch {
 	case took > n.FastThreshold:
@@ -145,8 +143,8 @@ func (n Config) healthAfterSuccess(s storage.Health, took time.Duration) storage
 	return storage.Health{Succeeded: true, SuccessesUntilFast: s.SuccessesUntilFast}
 }
 
-// stand gives w a standing, and the pool for that. What waits for it is claimed again
-// when it is due: when w failed it is too much, and in another pool it has no room yet.
+// setHealth sets the health of w and its pool. It releases the waiting deliveries after a failure, because they are
+// too many, and after a change of the pool, where they have no capacity yet.
 func (s *Scheduler) setHealth(w *webhook, standing storage.Health) {
 	w.health = standing
 	to := &s.slow
@@ -160,12 +158,12 @@ func (s *Scheduler) setHealth(w *webhook, standing storage.Health) {
 	}
 }
 
-// ready reports whether a request to w may begin, as far as w is concerned.
+// canStart reports whether w allows another request.
 func (s *Scheduler) canStart(w *webhook) bool {
 	return len(w.waiting) > 0 && len(w.inFlight) < s.maxInFlight(w) && !s.isHanging(w)
 }
 
-// limit is how many requests w may have under way.
+// maxInFlight returns the maximum number of in-flight requests of w.
 func (s *Scheduler) maxInFlight(w *webhook) int {
 	if w.health.Healthy() {
 		return s.config.PerWebhook
@@ -173,15 +171,14 @@ func (s *Scheduler) maxInFlight(w *webhook) int {
 	return 1
 }
 
-// hangs reports whether a quick webhook has a request that lasts for twice as long as they
-// usually do. It gets no further one until that has ended.
+// isHanging reports whether a fast webhook has a request that takes at least hangFactor times its usual duration.
+// Such a webhook gets no further request until it ends.
 func (s *Scheduler) isHanging(w *webhook) bool {
 	return w.pool == &s.fast && len(w.inFlight) > 0 && s.now.Sub(w.inFlight[0].startedAt) >= max(s.config.FastSlotTime, time.Duration(s.config.hangFactor)*w.usualDuration)
 }
 
-// webhookCapacity is how many more deliveries of w are worth having: what it may have under way and,
-// in good standing, what it sends in AheadFor, as far as that is not more than its share
-// of all that may wait.
+// webhookCapacity returns how many more deliveries of w to claim: its maximum in flight and, if it is healthy, the
+// deliveries that it sends in prefetchTime, up to its share of maxPrefetch.
 func (s *Scheduler) webhookCapacity(w *webhook) int {
 	if s.isHanging(w) || w.unrecorded > 0 && !w.health.Healthy() { // the store may not know yet that it is paused
 		return 0
@@ -193,7 +190,7 @@ func (s *Scheduler) webhookCapacity(w *webhook) int {
 	return max(0, room-len(w.waiting)-len(w.inFlight)-w.reserved)
 }
 
-// forget drops w.
+// removeWebhook removes w from the state.
 func (s *Scheduler) removeWebhook(w *webhook) {
 	delete(s.webhooks, w.id)
 	others := slices.DeleteFunc(s.forms[w.form], func(other *webhook) bool { return other == w })
