@@ -1,13 +1,12 @@
 package webhooks
 
-// nonPublicSuffixes are ends of names that public DNS does not serve.
+// nonPublicSuffixes are name suffixes that do not exist in the public DNS.
 var nonPublicSuffixes = [...]string{
 	"localhost", "local", "internal", "localdomain", "home.arpa", "lan", "svc",
 }
 
-// blockedPorts are the ports that browsers refuse: services that read a line at a
-// time can be made to take an HTTP request for commands.
-// Source: https://fetch.spec.whatwg.org/#port-blocking
+// blockedPorts are the ports that browsers block, because line-based services can interpret an HTTP request as
+// commands. Source: https://fetch.spec.whatwg.org/#port-blocking
 var blockedPorts = [...]uint16{
 	1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79,
 	87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137,

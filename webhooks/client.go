@@ -20,59 +20,49 @@ import (
 const (
 	maxResponseHeader = 64 << 10
 	maxResponseBody   = 64 << 10
-	// readBufferSize bounds what net/http writes to the standard logger, quoted, when a receiver
-	// sends more than an answer. Longer headers are read in parts; longer trailers are refused.
+	// readBufferSize limits the data that net/http quotes in the standard logger if a receiver sends more than a
+	// response. Longer headers are read in parts, and longer trailers are rejected.
 	readBufferSize = 1 << 10
 	minDialTimeout = 2 * time.Second
-	// idleTimeout is how long a connection is kept without a request. Many receivers close
-	// theirs after a minute or later.
+	// idleTimeout is how long an unused connection stays open. Many receivers close theirs after a minute or later.
 	idleTimeout = 30 * time.Second
-	// maxIdleConns bounds the connections that are kept. It is more than the destinations that
-	// a process sends to in half a minute: at 1,000 destinations, 512 were half as fast.
+	// maxIdleConns limits the idle connections. It exceeds the destinations that a process sends to in half a minute.
+	// With 1,000 destinations, a limit of 512 halved the throughput.
 	maxIdleConns = 4096
-	// renewInterval is how often all idle connections are closed, so that a name which has
-	// moved is looked up again.
+	// renewInterval is how often all idle connections are closed, so that changed names are resolved again.
 	renewInterval = 5 * time.Minute
-	// maxSpareDials bounds the dials whose requests are over; see transport.dialling. They
-	// serve when a host gets more requests at one time than before.
+	// maxSpareDials limits the dials whose requests have ended; see transport.dialContext. They help if a host later
+	// gets more concurrent requests.
 	maxSpareDials = 64
-	// tlsCloseTimeout is how long the end of TLS may wait for a receiver that does not read. The
-	// buffer of a socket usually takes the record at once.
+	// tlsCloseTimeout limits how long closing TLS waits for a receiver that does not read. The socket's buffer usually
+	// accepts the record immediately.
 	tlsCloseTimeout = 100 * time.Millisecond
 )
 
-// ClientConfig configures [NewClient]. The zero value reaches public addresses
-// only and gives each request 15 s.
+// ClientConfig configures [NewClient]. The zero value allows only public addresses and a timeout of 15 s.
 type ClientConfig struct {
-	// AllowedNetworks may be reached although they are not public; see
-	// [Config.AllowedNetworks].
+	// AllowedNetworks are networks that are allowed although they are not public; see [Config.AllowedNetworks].
 	AllowedNetworks []netip.Prefix
-	// DeniedNetworks may not be reached although they are public or allowed; see
-	// [Config.DeniedNetworks].
+	// DeniedNetworks are networks that are never allowed; see [Config.DeniedNetworks].
 	DeniedNetworks []netip.Prefix
-	// Resolver looks names up. Nil: [net.DefaultResolver].
+	// Resolver resolves hostnames. Defaults to [net.DefaultResolver].
 	Resolver Resolver
-	// Timeout is all the time a request has, the answer's body included. Zero:
-	// 15 s.
+	// Timeout limits a request, including the response body. Defaults to 15 s.
 	Timeout time.Duration
 }
 
-// NewClient returns an HTTP client for URLs that strangers chose. Webhooks are
-// delivered with the same client. Hosts may use it for calls of their own.
+// NewClient returns an HTTP client for untrusted URLs. It is the client that delivers webhooks, and hosts can use it
+// for their own requests.
 //
-// Each request's URL must satisfy [Guard.CheckURL], its length aside; the error
-// is a *[URLError] otherwise. Names are resolved for each new connection under
-// the rules of [Guard.CheckHost], the addresses that were checked are the ones
-// dialled, and the socket's address is checked again before it connects. A name
-// that answers differently the next time gains nothing by it.
+// Each URL must satisfy [Guard.CheckURL] except for its length. Otherwise the error is a *[URLError]. For each new
+// connection, the client resolves the name under the rules of [Guard.CheckHost], dials the addresses that it checked,
+// and checks the socket's address again. A name that later resolves differently therefore cannot bypass the check.
 //
-// The client uses no proxy, follows no redirect (the answer is the redirect
-// itself), keeps no cookies, asks for no compression, speaks HTTP/1.1 and TLS 1.2
-// or later with verified certificates. Answers may have 64 kB of headers;
-// reading more than 64 kB of body is an *[http.MaxBytesError]. A 101 answer has
-// no body. Idle connections are kept for 30 s, and while requests are made all are
-// closed every 5 minutes, so that changes of DNS are seen; CloseIdleConnections ends
-// them.
+// The client uses no proxy, does not follow redirects (it returns them), stores no cookies, and requests no
+// compression. It uses HTTP/1.1, and TLS 1.2 or later with verified certificates. Responses can have 64 kB of
+// headers. Reading more than 64 kB of a body returns an *[http.MaxBytesError]. A 101 response has no body. Idle
+// connections stay open for 30 s. While requests are made, all idle connections are closed every 5 minutes, so that
+// changes of DNS take effect. CloseIdleConnections closes them.
 //
 // It is safe for concurrent use.
 func NewClient(c ClientConfig) *http.Client {
@@ -85,7 +75,7 @@ func NewClient(c ClientConfig) *http.Client {
 	}
 }
 
-// guardedTransport is a transport that judges the URL of each request first.
+// guardedTransport checks the URL of each request before it sends the request.
 type guardedTransport struct {
 	guard *Guard
 	next  *transport
@@ -110,11 +100,10 @@ func (j guardedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return j.next.RoundTrip(req)
 }
 
-// CloseIdleConnections is what [http.Client.CloseIdleConnections] calls.
+// CloseIdleConnections supports [http.Client.CloseIdleConnections].
 func (j guardedTransport) CloseIdleConnections() { j.next.CloseIdleConnections() }
 
-// transport sends requests whose URL was judged, and connects only to addresses
-// that its guard permits, whatever the URL is.
+// transport sends requests with checked URLs. It connects only to addresses that its guard permits.
 type transport struct {
 	guard      *Guard
 	timeout    time.Duration // of connecting, resolving and TLS included
@@ -125,13 +114,13 @@ type transport struct {
 	spareDials atomic.Int64 // dials whose requests are over
 }
 
-// newTransport returns a transport that keeps up to idle connections open for one host.
+// newTransport returns a transport with up to idle idle connections per host.
 func newTransport(guard *Guard, timeout time.Duration, idle int, config *tls.Config) *transport {
 	t := &transport{guard: guard, timeout: timeout, tls: config, createdAt: time.Now()}
 	config.MinVersion, config.NextProtos = tls.VersionTLS12, []string{"http/1.1"}
-	// Proxy is nil: the environment's is not asked. HTTP/2 is off, as with any DialTLSContext
-	// that does not ask for it. Over HTTP/2, net/http answers and logs each frame that a
-	// receiver sends, and dials as often as the receiver says.
+	// Proxy is nil, so the environment's proxy is ignored. HTTP/2 is off, as with any DialTLSContext that does not
+	// enable it. With HTTP/2, net/http answers and logs each frame of a receiver, and dials as often as the receiver
+	// requests.
 	t.http = &http.Transport{
 		DialContext:            t.dial,
 		DialTLSContext:         t.dialTLS,
@@ -145,7 +134,7 @@ func newTransport(guard *Guard, timeout time.Duration, idle int, config *tls.Con
 	return t
 }
 
-// requestContextKey is the key of a request's own context in that of its dial.
+// requestContextKey is the key of a request's own context in the context of its dial.
 type requestContextKey struct{}
 
 // RoundTrip implements [http.RoundTripper].
@@ -163,7 +152,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp.TLS = over.state // net/http knows no type but its own
+	resp.TLS = over.state // net/http recognizes only its own type
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols:
 		_ = resp.Body.Close() // it is the connection
@@ -174,14 +163,12 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// CloseIdleConnections closes the connections that nothing uses, and ends the dials that
-// no request waits for.
+// CloseIdleConnections closes unused connections, and ends dials without a waiting request.
 func (t *transport) CloseIdleConnections() { t.http.CloseIdleConnections() }
 
-// dialling returns the context of a dial, and what to call when it is over. A dial has the
-// time of a request. When its request gets a connection that another one gives back,
-// net/http dials on for those to come. Only maxSpareDials may: a receiver that serves one
-// connection quickly, and lets all others hang, would have a dial for each request.
+// dialContext returns the context of a dial, and a function to call after it. A dial has the timeout of a request. If
+// its request gets a released connection, net/http continues the dial for later requests. The limit on spare dials
+// stops a receiver that serves one connection quickly and lets all others hang from causing a dial for each request.
 func (t *transport) dialContext(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	request, ok := ctx.Value(requestContextKey{}).(context.Context)
@@ -205,8 +192,8 @@ func (t *transport) dial(ctx context.Context, _, address string) (net.Conn, erro
 	return t.connectHost(ctx, address)
 }
 
-// dialTLS connects to a host and port and begins TLS, all within the time of one dial:
-// net/http gives the two a time-out each.
+// dialTLS connects to a host and port and performs the TLS handshake within the timeout of one dial, because net/http
+// applies a separate timeout to each.
 func (t *transport) dialTLS(ctx context.Context, _, address string) (net.Conn, error) {
 	ctx, over := t.dialContext(ctx)
 	defer over()
@@ -233,17 +220,17 @@ func (t *transport) dialTLS(ctx context.Context, _, address string) (net.Conn, e
 	return tlsConn{client, &state}, nil
 }
 
-// tlsConn is a connection with TLS. net/http closes connections while it holds the lock of
-// all of them, and crypto/tls may wait: 5 s for its last record, and without end for an alert
-// or a key update that a receiver does not read.
+// tlsConn is a TLS connection whose Close does not block. net/http closes connections under a global lock, and
+// crypto/tls can block: 5 s for its last record, and indefinitely for an alert or a key update that a receiver does
+// not read.
 type tlsConn struct {
-	// Conn is a *tls.Conn. Embedded as such it would have a ConnectionState, and since Go 1.27
-	// net/http then reports a handshake of its own besides ours.
+	// Conn is a *tls.Conn. If the type were embedded, its ConnectionState method would make net/http report a second
+	// handshake since Go 1.27.
 	net.Conn
 	state *tls.ConnectionState
 }
 
-// Close implements [net.Conn]. It does not wait.
+// Close implements [net.Conn]. It does not block.
 func (s tlsConn) Close() error {
 	go func() {
 		defer time.AfterFunc(tlsCloseTimeout, func() { _ = s.Conn.(*tls.Conn).NetConn().Close() }).Stop()
@@ -252,9 +239,8 @@ func (s tlsConn) Close() error {
 	return nil
 }
 
-// reach connects to one of the permitted addresses of a host, in the resolver's
-// order. Each address gets its share of the time that is left, so that one
-// which does not answer leaves some for the next.
+// connectHost connects to one of the host's permitted addresses, in the resolver's order. Each address gets a share
+// of the remaining time, so that an unresponsive one leaves time for the next.
 func (t *transport) connectHost(ctx context.Context, address string) (net.Conn, error) {
 	name, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -271,8 +257,8 @@ func (t *transport) connectHost(ctx context.Context, address string) (net.Conn, 
 	return t.connectAny(ctx, addrs, port)
 }
 
-// connect tries addrs in turn. It takes no part in what they are: the dialer's
-// Control refuses what the guard does not permit, whoever chose it.
+// connectAny tries addrs in order. It does not check them, because the dialer's Control rejects addresses that the
+// guard does not permit.
 func (t *transport) connectAny(ctx context.Context, addrs []netip.Addr, port string) (net.Conn, error) {
 	dialer := net.Dialer{Control: t.guard.checkSocket}
 	var errs []error
@@ -292,8 +278,8 @@ func (t *transport) connectAny(ctx context.Context, addrs []netip.Addr, port str
 	return nil, errors.Join(errs...)
 }
 
-// parseDialHost judges the host that the transport was about to connect to. It
-// went through parse already; this is for whatever the transport makes of it.
+// parseDialHost checks the host that the transport is about to connect to. parseURL checked it before, but the
+// transport may have changed it.
 func (g *Guard) parseDialHost(name string) (host, error) {
 	if addr, err := netip.ParseAddr(name); err == nil && addr.Is6() {
 		return g.parseIPv6(name)
@@ -301,8 +287,8 @@ func (g *Guard) parseDialHost(name string) (host, error) {
 	return g.parseName(name)
 }
 
-// control is called with the address of a socket before it connects. This check counts:
-// it sees the address that the system dials, not the name that was asked for.
+// checkSocket is called with a socket's address before it connects. This check is decisive, because it sees the
+// address that the system dials instead of a name.
 func (g *Guard) checkSocket(network, address string, _ syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
 		return fmt.Errorf("webhooks: network %s is not allowed", network)

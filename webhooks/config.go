@@ -17,7 +17,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Defaults of a Config.
+// Defaults of Config.
 const (
 	DefaultTimeout         = 15 * time.Second
 	DefaultInFlight        = 64
@@ -28,50 +28,43 @@ const (
 	DefaultMaxAge          = 3 * 24 * time.Hour
 )
 
-// Config has the settings of deliveries that a host may change. The zero value is ready
-// for use, and a zero field means its default.
+// Config contains the settings of deliveries. The zero value is ready for use, and zero fields have their defaults.
 type Config struct {
-	// Timeout is all the time that one attempt has, from resolving the name to
-	// the end of the answer. Zero: 15 s. At most an hour.
-	Timeout time.Duration
-	// Retry says when a failed delivery is tried again. Zero: see [RetryPolicy].
-	Retry RetryPolicy
-	// MaxAge is how old a delivery gets while its webhook fails. It ends when it was
-	// queued or redelivered MaxAge ago and every request since then has failed. No retry is
-	// set for later than that either, so a delivery also ends when its next attempt would come
-	// later, unless it was so old before its webhook began to fail: then no dispatcher ran, or
-	// a fault of the host kept it. Deliveries that end together have one summary. Zero: three days. At least an
+	// Timeout limits one attempt, from resolving the name to the end of the response. Defaults to 15 s. At most an
 	// hour.
+	Timeout time.Duration
+	// Retry defines when failed deliveries are retried. See [RetryPolicy] for the default.
+	Retry RetryPolicy
+	// MaxAge is the age at which deliveries of a failing webhook expire. Defaults to three days. At least an hour. A
+	// delivery expires if it was queued or redelivered MaxAge ago and all requests to its webhook have failed since.
+	//
+	// A delivery also ends if its next attempt would be later than MaxAge. This does not apply if it was already that
+	// old when its webhook started to fail, because no dispatcher was running or the host could not send it. Deliveries
+	// that expire together get one summary.
 	MaxAge time.Duration
-	// InFlight bounds the requests of this process at one time to webhooks that are
-	// known to answer quickly. Zero: 64; at most 65,536. One host name has at most a quarter of them
-	// while others wait.
+	// InFlight limits the concurrent requests of this process to fast webhooks. Defaults to 64; at most 65,536. A
+	// hostname gets at most a quarter of them while others wait.
 	//
-	// At most eight times as many of their deliveries are sent and not yet recorded,
-	// without those that count for InFlightSlow: a process that is killed repeats that
-	// many.
+	// At most eight times as many of their deliveries are sent but not yet recorded. A killed process repeats up to
+	// this many. Deliveries that count for InFlightSlow are not included.
 	InFlight int
-	// InFlightSlow bounds the requests of this process, beside those of InFlight, to
-	// webhooks that are new, slow or failing, and those of quick ones that take longer
-	// than 50 ms. Zero: 4,096; at most 65,536. New and failing ones have at most half of them, and so
-	// does one host name. A workspace that has more than half as many as are free gets no
-	// more: owners of slow webhooks do not keep others waiting.
+	// InFlightSlow limits the concurrent requests of this process to webhooks that are new, slow or failing, and
+	// requests to fast webhooks that take longer than 50 ms. It does not include InFlight. Defaults to 4,096; at most
+	// 65,536. New and failing webhooks get at most half, and so does a hostname. A workspace gets no more while it uses
+	// more than half of the number of free slots, so that slow webhooks of one workspace do not delay others.
 	//
-	// Each holds a socket, a body and 41 kB of memory (170 MB for 4,096), more with TLS. The
-	// bound is what may begin to hang within a Timeout and delay nobody:
-	// [Observer].InFlightObserved says whether it was reached. It also bounds those that ended
-	// and are not yet recorded together with them: a process that is killed repeats as many
-	// at most, beside those of InFlight.
+	// Each request uses a socket, a body and 41 kB of memory (170 MB for 4,096), more with TLS. The limit is the number
+	// of requests that can start to hang within a Timeout without delaying others. [Observer].InFlightObserved reports
+	// whether it was reached. It also limits the requests that ended but are not recorded: a killed process repeats at
+	// most this many, in addition to those of InFlight.
 	InFlightSlow int
-	// InFlightWebhook bounds the requests of this process to one URL of a webhook at one time.
-	// Zero: 4. One that has never succeeded, or failed last, gets one.
+	// InFlightWebhook limits the concurrent requests of this process to one URL of a webhook. Defaults to 4. A webhook
+	// that never succeeded or whose last request failed gets one.
 	InFlightWebhook int
-	// HeaderPrefix begins the names of the version and the signature header, as in
-	// Service-Version and Service-Signature. Zero: "Service". Not "Webhook" together with
-	// StandardWebhooks, whose signature has that name.
+	// HeaderPrefix is the prefix of the version and signature headers, as in Service-Version and Service-Signature.
+	// Defaults to "Service". It must not be "Webhook" with StandardWebhooks, which uses that signature header.
 	HeaderPrefix string
-	// UserAgent is the User-Agent header. If empty, it is [DefaultUserAgent], which is the same
-	// for all releases.
+	// UserAgent is the User-Agent header. Defaults to [DefaultUserAgent], which is the same for all releases.
 	UserAgent string
 	// AllowedNetworks may be reached although they are not public: for
 	// development and for installations whose receivers are on-premises. 127.0.0.1/32 is
@@ -85,43 +78,37 @@ type Config struct {
 	DeniedNetworks []netip.Prefix
 	// Resolver looks names up. Nil: [net.DefaultResolver].
 	Resolver Resolver
-	// RootCAs are the authorities whose certificates receivers may have, in place of the
-	// system's: for receivers with an authority of your own. Nil: the system's.
+	// RootCAs are the certificate authorities of receivers, for example your own. Defaults to the authorities of the
+	// system.
 	RootCAs *x509.CertPool
-	// ClientCertificate returns the certificate to show to a receiver that asks for one,
-	// as GetClientCertificate of [tls.Config] does, at each TLS handshake; it must be safe
-	// for concurrent use. Whoever chooses a URL chooses who sees the certificate. Nil:
-	// none is shown.
+	// ClientCertificate returns the certificate for a receiver that requests one, like GetClientCertificate of
+	// [tls.Config]. It is called at each TLS handshake and must be safe for concurrent use. The user who chooses a URL
+	// decides who sees the certificate. If nil, no certificate is sent.
 	ClientCertificate func(*tls.CertificateRequestInfo) (*tls.Certificate, error)
-	// Transport wraps the transport of deliveries, for traces and metrics; it is
-	// called once, by New. What it returns must send requests through guarded, which
-	// alone keeps them to permitted addresses, and must not follow redirects. Nil:
-	// guarded itself is used.
+	// Transport wraps the transport of deliveries, for traces and metrics. It is called once, by New. The result must
+	// send all requests through guarded, which restricts them to permitted addresses, and must not follow redirects.
+	// Defaults to guarded itself.
 	Transport func(guarded http.RoundTripper) http.RoundTripper
-	// Headers returns headers of the host's own for the requests to a webhook, such as a token
-	// for the receiver's gateway. It is called once an attempt, and may be called for many at
-	// the same time; ctx has the attempt's deadline. Of the record ID, FormID and URL are
-	// set. Whoever chooses the URL sees the headers, so one with a secret is given by URL.
-	// What it returns is not changed afterwards.
+	// Headers returns additional headers for the requests to a webhook, such as a token for the receiver's gateway. It
+	// is called once per attempt, concurrently. ctx has the attempt's deadline. The webhook has only ID, FormID and
+	// URL. The user who chooses the URL sees the headers, so select a secret by URL. The result must not be changed
+	// afterwards.
 	//
-	// Nothing is sent, the log names the header, and the delivery is tried again a minute later
-	// without counting an attempt, when the name or a value is not allowed in HTTP, or when the
-	// name is one that the dispatcher or the protocol sets: those of the type, length and
-	// signature, User-Agent, Idempotency-Key, Host, Connection and the like. So it is when
-	// Headers panics. Nil: there are none.
+	// If a name or value is invalid in HTTP or a header is reserved, nothing is sent. Reserved are the headers that the
+	// dispatcher or the protocol sets: content type, length, signatures, User-Agent, Idempotency-Key, Host, Connection
+	// and the like. The log then names the header, and the delivery is retried after a minute without counting an
+	// attempt. A panic of Headers has the same effect. If nil, no headers are added.
 	Headers func(ctx context.Context, webhook storage.Webhook) http.Header
-	// StandardWebhooks adds the headers of the Standard Webhooks specification,
-	// webhook-id, webhook-timestamp and webhook-signature, to the deliveries of
-	// webhooks with a signing secret; the first two are on all. Receivers then refuse
-	// replayed deliveries. Their libraries take a secret "whsec_" + base64; of any
-	// other secret the key is its bytes. The service refuses a "whsec_" without base64.
+	// StandardWebhooks adds the headers of the Standard Webhooks specification. webhook-id and webhook-timestamp are
+	// added to all deliveries, and webhook-signature if the webhook has a signing secret. Receivers can then reject
+	// replayed deliveries. The specification's libraries use a secret "whsec_" + base64. For other secrets, the key is
+	// the secret's bytes. The service rejects "whsec_" without valid base64.
 	StandardWebhooks bool
-	// Observer sees attempts, the queue and pauses, for metrics. Nil: nobody does, and
-	// nothing is measured.
+	// Observer receives attempts, queue statistics and pauses, for metrics. If nil, nothing is measured.
 	Observer Observer
 }
 
-// Validate reports every field that is out of range, joined into one error.
+// Validate returns an error for each field that is out of range, joined into one error.
 func (c Config) Validate() error {
 	var errs []error
 	refuse := func(when bool, format string, args ...any) {
@@ -144,7 +131,7 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// withDefaults fills in the zero fields.
+// withDefaults returns the config with defaults for zero fields.
 func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	c.InFlight = cmp.Or(c.InFlight, DefaultInFlight)
@@ -160,7 +147,7 @@ func (c Config) withDefaults() Config {
 func validateNetworks(field string, networks []netip.Prefix) error {
 	var errs []error
 	for _, p := range networks {
-		// A mapped prefix would never match: addresses are compared unmapped.
+		// A mapped prefix would never match, because addresses are compared unmapped.
 		if !p.IsValid() || p.Addr().Is4In6() {
 			errs = append(errs, fmt.Errorf("webhooks: %s has %q, want an IPv4 or IPv6 prefix", field, p))
 		}
@@ -168,7 +155,7 @@ func validateNetworks(field string, networks []netip.Prefix) error {
 	return errors.Join(errs...)
 }
 
-// isFieldValue reports whether s is visible ASCII and inner spaces.
+// isFieldValue reports whether s contains only visible ASCII and inner spaces.
 func isFieldValue(s string) bool {
 	return strings.Trim(s, " ") == s && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' })
 }

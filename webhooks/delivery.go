@@ -23,42 +23,38 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Classes of a failed attempt, as [storage.Delivery] keeps them in Error. The owner of a
-// webhook sees these and [storage.DeliveryExpired], and nothing finer, which would make the
-// history a scanner of the host's network. The log has the cause.
+// Classes of failed attempts, for [storage.Delivery].Error. Users see only these and [storage.DeliveryExpired]. More
+// detail would let them scan the host's network. The log contains the cause.
 const (
-	// ClassTimeout: no status and headers in time. A body that does not end is not a
-	// failure: its status stands.
+	// ClassTimeout means that the status and headers did not arrive in time. An unfinished body is not a failure.
 	ClassTimeout = "timeout"
-	// ClassNetwork: no answer. The name did not resolve, an address is not
-	// permitted, the connection or TLS failed, or the answer was not HTTP.
+	// ClassNetwork means that there was no response: the name did not resolve, an address is not permitted, the
+	// connection or TLS failed, or the response was not HTTP.
 	ClassNetwork = "network"
-	// ClassRedirect: status 3xx, which is not followed.
+	// ClassRedirect means status 3xx. Redirects are not followed.
 	ClassRedirect = "redirect"
-	// ClassStatus: any other status but 2xx.
+	// ClassStatus means any other status except 2xx.
 	ClassStatus = "status"
 )
 
 // payloadVersion is the value of the version header.
 const payloadVersion = "1.0.0"
 
-// errStopped is the cause of posts that end because the dispatcher does.
+// errStopped is the cancellation cause of requests that end because the dispatcher stops.
 var errStopped = errors.New("webhooks: dispatcher stopped")
 
-// hostErrorRetryDelay is the wait before retrying a delivery that a fault of the host kept
-// from being sent. Somebody has to change the configuration, which takes minutes, and a
-// backlog that is claimed and given back once a minute costs little until then.
+// hostErrorRetryDelay is the wait before retrying a delivery that an error of the host prevented. Fixing the
+// configuration takes minutes, and claiming and releasing a backlog once a minute costs little.
 const hostErrorRetryDelay = time.Minute
 
-// maxResends bounds how often an attempt sends its request again because a kept connection
-// ended: net/http goes on while it has kept ones, and each copy may have been received. With
-// a quarter of them dead one attempt in 250,000 fails of it.
+// maxResends limits how often an attempt resends its request because a reused connection ended. net/http would
+// continue while idle connections exist, and a receiver may have received each copy. If a quarter of the connections
+// are dead, one attempt in 250,000 fails because of the limit.
 const maxResends = 8
 
 var errResent = errors.New("webhooks: reused connections closed without a response")
 
-// deliver makes one attempt. It always returns, also when something in it panics.
-// When posts ends it gives up.
+// deliver makes one attempt. It recovers panics, and stops when posts ends.
 func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery) (e scheduler.RequestFinished) {
 	now, started := d.now(), time.Now()
 	a := &storage.Delivery{
@@ -107,14 +103,13 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 	return d.planRetry(del, a, asked)
 }
 
-// checkHostError reports whether err says that a secret cannot be opened, or that Config.Headers
-// did not give headers. Then nothing is sent: a receiver that does not check signatures would
-// not notice that one is missing. A line is logged when that begins for a webhook and when it
-// ends. Of very many such webhooks some are forgotten, and logged once more.
+// checkHostError reports whether err is an error of the host: a secret that cannot be decrypted, or invalid
+// Config.Headers. Nothing is sent then, because a receiver that does not check signatures would not notice a missing
+// one. It logs the start and the end for each webhook. With very many such webhooks, some are logged again.
 func (d *Dispatcher) checkHostError(a *storage.Delivery, err error) bool {
 	is := errors.Is(err, storage.ErrSecret) || errors.Is(err, errHeaders)
 	was, _ := d.hostErrors.Get(a.WebhookID)
-	if was != is { // unless another delivery has logged it since
+	if was != is { // another delivery may have logged it
 		was, _ = d.hostErrors.Put(a.WebhookID, is, 0)
 	}
 	switch {
@@ -126,7 +121,7 @@ func (d *Dispatcher) checkHostError(a *storage.Delivery, err error) bool {
 	return is
 }
 
-// ended says when the next attempt of a failed one is, no sooner than asked.
+// planRetry returns the result of an attempt, with the time of the next attempt after a failure.
 func (d *Dispatcher) planRetry(del *storage.ClaimedDelivery, a *storage.Delivery, asked time.Duration) scheduler.RequestFinished {
 	e := scheduler.RequestFinished{Delivery: a, Duration: a.Duration, RequestedPause: asked}
 	if a.Success {
@@ -146,14 +141,13 @@ func (d *Dispatcher) planRetry(del *storage.ClaimedDelivery, a *storage.Delivery
 	return e
 }
 
-// maxLateness is how much later than it was set for an attempt of a working dispatcher begins: a
-// poll, a claim, and a wait for a place, which takes a Timeout.
+// maxLateness is the maximum delay of an attempt by a working dispatcher: a poll, a claim, and a wait for a slot,
+// which takes a Timeout.
 const maxLateness = time.Minute
 
-// expires reports whether a delivery would be older than Config.MaxAge after a wait from the
-// beginning of its attempt. One that was so old before its webhook began to fail had to wait
-// for a dispatcher, or for a fault of the host, and goes on. After a gap the failures
-// begin anew.
+// wouldExpire reports whether a delivery would exceed Config.MaxAge after a wait from the start of its attempt. A
+// delivery that was too old before its webhook started to fail had to wait for a dispatcher or an error of the host,
+// and continues. After a gap, a new series of failures starts.
 func (d *Dispatcher) wouldExpire(del *storage.ClaimedDelivery, wait time.Duration) bool {
 	failing := del.FailingFor
 	if del.FailedAgo > storage.MaxFailureGap {
@@ -162,8 +156,7 @@ func (d *Dispatcher) wouldExpire(del *storage.ClaimedDelivery, wait time.Duratio
 	return del.Age+wait > d.config.MaxAge && del.Age-failing <= d.config.MaxAge+maxLateness
 }
 
-// post sends the event, reads the answer, and returns its status and headers. With an error
-// the status is 0.
+// post sends the event and returns the status and headers of the response. After an error the status is 0.
 func (d *Dispatcher) post(posts context.Context, del *storage.ClaimedDelivery, now time.Time) (int, http.Header, error) {
 	ctx, cancel := context.WithTimeout(posts, d.config.Timeout)
 	defer cancel()
@@ -190,20 +183,19 @@ func (d *Dispatcher) post(posts context.Context, del *storage.ClaimedDelivery, n
 	if err != nil {
 		return 0, nil, err
 	}
-	// Not through an http.Client: it reads the Location of a redirect and fails
-	// when it is malformed.
+	// This does not use an http.Client, which fails if the Location of a redirect is malformed.
 	resp, err := d.transport.RoundTrip(req)
 	if err != nil {
-		return 0, nil, cmp.Or(context.Cause(ctx), err) // why it ended, whatever the transport made of it
+		return 0, nil, cmp.Or(context.Cause(ctx), err) // the cause takes precedence over the transport's error
 	}
 	defer func() { _ = resp.Body.Close() }()
-	// Only a connection whose answer was read to its end is used again. The status
-	// stands whatever happens here; the transport bounds the body.
+	// A connection is reused only if its response was read completely. The status is valid even if this fails. The
+	// transport limits the body.
 	_, _ = io.Copy(io.Discard, resp.Body)
 	return resp.StatusCode, resp.Header, nil
 }
 
-// sign adds the headers that prove where a delivery comes from.
+// addSignatures adds the signature headers of a delivery.
 func (d *Dispatcher) addSignatures(header http.Header, del *storage.ClaimedDelivery, now time.Time) error {
 	secret, err := d.secrets.Decrypt(del.Lease.WebhookID, del.Secret)
 	if err != nil {
@@ -221,7 +213,7 @@ func (d *Dispatcher) addSignatures(header http.Header, del *storage.ClaimedDeliv
 		return nil
 	}
 	signatures := []string{signStandard(secret, id, at, del.Body)}
-	// The old secret is a courtesy: if it cannot be opened, the new secret signs alone.
+	// The old secret is optional: if it cannot be decrypted, only the new secret signs.
 	if old, err := d.secrets.Decrypt(del.Lease.WebhookID, del.OldSecret); err == nil && old != "" && old != secret {
 		signatures = append(signatures, signStandard(old, id, at, del.Body))
 	}
@@ -229,17 +221,17 @@ func (d *Dispatcher) addSignatures(header http.Header, del *storage.ClaimedDeliv
 	return nil
 }
 
-// reservedHeaders are those that Config.Headers cannot set, beside those of every request: they
-// change what the message is, or would look like a signature of ours.
+// reservedHeaders are headers that Config.Headers cannot set, in addition to those of every request. They would
+// change the meaning of the message, or look like a signature of the dispatcher.
 var reservedHeaders = []string{
 	"Host", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Trailer", "Te", "Connection", "Keep-Alive", "Proxy-Connection",
 	"Upgrade", "Expect", "Accept-Encoding", "Webhook-Id", "Webhook-Timestamp", "Webhook-Signature",
 }
 
-// errHeaders is the fault of a host whose Config.Headers gives none that can be sent.
+// errHeaders is the error for invalid Config.Headers.
 var errHeaders = errors.New("webhooks: Config.Headers")
 
-// addHeaders adds those of Config.Headers. An error tells no value, which may be a secret.
+// addHeaders adds the headers of Config.Headers. Its errors contain no values, which may be secret.
 func (d *Dispatcher) addHeaders(ctx context.Context, header http.Header, del *storage.ClaimedDelivery) (err error) {
 	if d.config.Headers == nil {
 		return nil
@@ -262,8 +254,7 @@ func (d *Dispatcher) addHeaders(ctx context.Context, header http.Header, del *st
 	return nil
 }
 
-// classifyError says what an error means. A name that did not resolve in time counts like a
-// name that did not resolve.
+// classifyError returns the class of an error. A DNS timeout is a network error.
 func classifyError(err error) string {
 	if _, refused := errors.AsType[*URLError](err); refused {
 		return ClassNetwork
@@ -275,12 +266,12 @@ func classifyError(err error) string {
 	return ClassNetwork
 }
 
-// maxCauseBytes bounds the cause that one attempt writes to the log: net/http quotes a
-// malformed answer, and a certificate can have hundreds of names.
+// maxCauseBytes limits the logged cause of an attempt. net/http quotes a malformed response, and a certificate can
+// have hundreds of names.
 const maxCauseBytes = 512
 
-// errorText is the text of err for the log, without the URL, whose query may hold
-// a credential of the receiver, and at most maxCauseBytes bytes of it.
+// errorText returns the text of err for the log, up to maxCauseBytes. It omits the URL, whose query may contain a
+// credential of the receiver.
 func errorText(err error) string {
 	if withURL, ok := errors.AsType[*url.Error](err); ok {
 		err = withURL.Err
@@ -295,8 +286,7 @@ func errorText(err error) string {
 	return cause
 }
 
-// logAttrs returns what every line about an attempt has. "delivery" is the id of the attempt
-// in the history.
+// logAttrs returns the attributes of every log entry about an attempt. "delivery" is the attempt's ID in the history.
 func logAttrs(a *storage.Delivery) []any {
 	return []any{
 		"webhook", a.WebhookID.String(),

@@ -10,8 +10,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// directDispatch takes the deliveries of one response from the store that keeps it, so
-// that they are sent without a claim. It implements [storage.HandOver].
+// directDispatch sends the deliveries of one submission without a claim. It implements [storage.DirectDispatcher].
 type directDispatch struct {
 	run    *run
 	called atomic.Bool
@@ -23,8 +22,7 @@ type directDispatch struct {
 
 var _ storage.DirectDispatcher = (*directDispatch)(nil)
 
-// offer is what New returns as directDispatch. A store that does not take part leaves its
-// deliveries to be claimed.
+// newDirectDispatch is the handOver function of NewDispatcher. If a store ignores it, the deliveries must be claimed.
 func (d *Dispatcher) newDirectDispatch() (to storage.DirectDispatcher, stored func()) {
 	r := d.currentRun.Load()
 	if r == nil {
@@ -40,7 +38,7 @@ func (d *Dispatcher) newDirectDispatch() (to storage.DirectDispatcher, stored fu
 	}
 }
 
-// Reserve implements [storage.HandOver].
+// Reserve implements [storage.DirectDispatcher].
 func (h *directDispatch) Reserve(form storage.ID) (webhooks []storage.ID, lease time.Duration) {
 	h.called.Store(true)
 	h.mu.Lock()
@@ -53,8 +51,8 @@ func (h *directDispatch) Reserve(form storage.ID) (webhooks []storage.ID, lease 
 	return webhooks, h.run.scheduler.Lease()
 }
 
-// HandOver implements [storage.HandOver]. It ends what is reserved, once: who called the
-// store calls it again, for a store that panicked, and the store may still be about to.
+// Dispatch implements [storage.DirectDispatcher]. It ends the reservation once, because after a panic of the store
+// the service and the store may both call it.
 func (h *directDispatch) Dispatch(leased []storage.ClaimedDelivery, others bool) {
 	h.mu.Lock()
 	reserved, at := h.reserved, h.at
@@ -63,16 +61,15 @@ func (h *directDispatch) Dispatch(leased []storage.ClaimedDelivery, others bool)
 	if len(reserved)+len(leased) > 0 {
 		h.run.stepLater(scheduler.Dispatched{Reserved: reserved, Deliveries: leased, ReservedAt: at})
 	}
-	// h.run may have ended since the storing began, and another one may have begun.
+	// h.run may have ended during the write, and another run may have started.
 	if r := h.run.d.currentRun.Load(); others && r != nil {
 		r.stepLater(scheduler.Woken{})
 	}
 }
 
-// stepLater has a step take in an event soon, with those that come until then: responses
-// that are stored together are handed over together. Goroutines that can run come first,
-// above all the callers whose responses were stored. So these can store their next ones
-// while requests are made: with 16 of them in a loop a tenth more responses are stored.
+// stepLater passes an event to a step soon, together with other events that arrive in the meantime. Runnable
+// goroutines come first, in particular the callers whose submissions were stored, so that they can store their next
+// ones during the requests. With 16 of them in a loop, this stores a tenth more submissions.
 func (r *run) stepLater(e scheduler.Event) {
 	r.pendingMu.Lock()
 	defer r.pendingMu.Unlock()

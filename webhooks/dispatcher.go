@@ -20,28 +20,22 @@ import (
 )
 
 const (
-	// gracePeriod is how long requests under way may take to end after a stop. With
-	// finalWriteTime it is half of the 30 s that Kubernetes gives a process by default. What
-	// takes longer is given back and sent again.
+	// gracePeriod is how long in-flight requests can continue after a stop. With finalWriteTime it is half of the 30 s
+	// that Kubernetes gives a process by default. Longer requests are released and sent again.
 	gracePeriod = 10 * time.Second
-	// storeTimeout bounds each call of the store. Calls take tens of milliseconds. One
-	// that takes this long has lost its connection or waits for a lock, and the next
-	// one may fare better.
+	// storeTimeout limits each call of the store. Calls usually take tens of milliseconds. A call that takes this long
+	// has lost its connection or waits for a lock, and another call may succeed.
 	storeTimeout = 10 * time.Second
-	// finalWriteTime is how long a stopping dispatcher tries to write results after that:
-	// some writes, or some attempts after a fault. What is not written is repeated.
+	// finalWriteTime is how long a stopping dispatcher then tries to write results. Unwritten deliveries are repeated.
 	finalWriteTime = 5 * time.Second
-	// observerTimeout is how long a Run waits for an Observer after that. Its methods
-	// should return quickly.
+	// observerTimeout is how long a Run then waits for an Observer. Its methods should return quickly.
 	observerTimeout = time.Second
 )
 
-// ErrRunning is what [Dispatcher.Run] returns while another Run of the same
-// dispatcher has not returned.
+// ErrRunning is returned by [Dispatcher.Run] while another Run of the same dispatcher is active.
 var ErrRunning = errors.New("webhooks: dispatcher is already running")
 
-// Dispatcher delivers pending events. All methods are
-// safe for concurrent use.
+// Dispatcher delivers pending events. It is safe for concurrent use.
 type Dispatcher struct {
 	store          storage.DeliveryStore
 	config         Config
@@ -59,18 +53,17 @@ type Dispatcher struct {
 	signatureHeader string      // in canonical form
 	header          http.Header // of every request
 
-	hostErrors cache.Cache[storage.ID, bool] // whether a fault of the host keeps a webhook from getting anything
+	hostErrors cache.Cache[storage.ID, bool] // whether an error of the host prevents deliveries to a webhook
 
 	running    atomic.Bool
-	currentRun atomic.Pointer[run] // nil: no run takes deliveries that are handed over
+	currentRun atomic.Pointer[run] // nil if no run accepts direct dispatch
 }
 
-// NewDispatcher returns the dispatcher of a service for package formsvc: no other module can name the
-// type of p. It starts nothing and opens no connection. It returns an error when p.Store is nil or
-// config is not valid.
+// NewDispatcher returns a service's dispatcher for package formsvc. Other modules cannot name the type of p. It
+// starts nothing and opens no connection. It returns an error if p.Store is nil or config is invalid.
 //
-// directDispatch returns what to give to a store with one response, nil while d does not run,
-// and a function to call when the response is stored.
+// handOver returns the direct dispatcher for one submission, which is nil while d does not run, and a function to
+// call after the submission is stored.
 func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, handOver func() (to storage.DirectDispatcher, stored func()), err error) {
 	if p.Store == nil {
 		return nil, nil, errors.New("webhooks: Params.Store is nil")
@@ -109,46 +102,40 @@ func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, handOver fu
 			"Content-Type": {"application/json"},
 			"User-Agent":   {c.UserAgent},
 			http.CanonicalHeaderKey(c.HeaderPrefix + "-Version"): {payloadVersion},
-			// Without a value it is not sent. It tells net/http that a request may be sent
-			// again when a connection that was kept ends before the answer begins.
+			// Without a value the header is not sent. It allows net/http to resend a request if a reused connection ends
+			// before the response starts.
 			"Idempotency-Key": {},
 		},
 	}
 	return d, d.newDirectDispatch, nil
 }
 
-// Guard returns the rules that deliveries obey, for checking a webhook's URL when
-// it is created.
+// Guard returns the rules for destinations, which also apply when a webhook is created.
 func (d *Dispatcher) Guard() *Guard { return d.guard }
 
-// Wake makes a running dispatcher look for due deliveries soon rather than at its next poll,
-// 100 to 250 ms after the last look. It looks at once when the last look ended 10 ms ago or
-// earlier and there is room for more deliveries. It does not wait for that. Run begins with a
-// look, so a call before Run is not lost.
+// Wake makes a running dispatcher claim due deliveries soon instead of at its next poll, which is 100 to 250 ms after
+// the last claim. The claim starts immediately if the last one ended at least 10 ms ago and there is capacity. Wake
+// does not wait for it. Run starts with a claim, so a call before Run is not lost.
 func (d *Dispatcher) Wake() {
 	if r := d.currentRun.Load(); r != nil {
 		r.step(scheduler.Woken{})
 	}
 }
 
-// Run delivers until ctx ends, then drains and returns nil. To drain, it claims nothing
-// more, lets requests under way end for up to 10 s, gives the rest back to the queue
-// and writes all results. That takes at most 15 s, and one more when an [Observer] or a
-// transport does not return. A call of the store or of maintenance that does not
-// return when its context ends delays Run for as long as it takes. Faults of the store
-// are logged, every 5 s while they last, and never end a run. The dispatcher tries again after
-// at most 0.4 s, and sooner when another call of the service succeeds.
+// Run delivers until ctx ends, then drains and returns nil. While it drains, it claims nothing, lets in-flight
+// requests continue for up to 10 s, releases the other deliveries, and writes all results. This takes at most 15 s,
+// and one more second if an [Observer] or a transport does not return. Calls of the store and maintenance that ignore
+// their context delay Run. Errors of the store do not end it. They are logged at most every 5 s, and the dispatcher
+// retries after at most 0.4 s, or as soon as another call of the service succeeds.
 //
-// Deliveries are claimed up to a second before they are sent. For so long a delivery
-// may still go out after its webhook was disabled or deleted, or go to the old URL with
-// the old secret after a change.
+// Deliveries are claimed up to a second before they are sent. During this time, a delivery can still be sent after
+// its webhook was disabled or deleted, or to the old URL with the old secret after a change.
 //
-// A process that stops ends ctx after its server: see "Stopping" in the documentation of
-// package [github.com/formsvc/formsvc].
+// A stopping process ends ctx after its server: see "Stopping" in the documentation of package
+// [github.com/formsvc/formsvc].
 //
-// A second Run while one is active returns [ErrRunning]. After a return it may be
-// called again. Any number of dispatchers, in this or other processes, may run on
-// one store.
+// Run returns [ErrRunning] if another Run is active. It can be called again after it returned. Any number of
+// dispatchers, in this or other processes, can use the same store.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	if !d.running.CompareAndSwap(false, true) {
 		return ErrRunning

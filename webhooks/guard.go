@@ -26,16 +26,14 @@ const (
 	lookupTimeout = 5 * time.Second
 )
 
-// Resolver looks up the addresses of a name. *[net.Resolver] is one. It is asked for
-// network "ip". When the name has a dot, it is asked for the absolute name with another
-// dot at its end, so that the search list of the machine plays no part.
+// Resolver looks up the addresses of a hostname. *[net.Resolver] implements it. The network is "ip". A name with a
+// dot gets another dot at its end, so that the system does not apply its search list.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// URLError says why a destination is refused. Reason may be shown to the person who
-// chose the URL: it never reveals an address, or whether a name exists inside the
-// host's network. The cause, for the host's own log, is what Unwrap returns.
+// URLError is the reason why a destination is rejected. Reason can be shown to the user who chose the URL. It reveals
+// no addresses and no names inside the host's network. Unwrap returns the cause, for the host's log only.
 type URLError struct {
 	Reason string
 	cause  error
@@ -44,8 +42,7 @@ type URLError struct {
 // Error returns the reason.
 func (e *URLError) Error() string { return "webhooks: URL rejected: " + e.Reason }
 
-// Unwrap returns the cause, nil when the reason says it all. Do not show it to a
-// caller of the API.
+// Unwrap returns the cause, or nil if there is none. Do not show it to users of the API.
 func (e *URLError) Unwrap() error { return e.cause }
 
 // Reasons of a URLError.
@@ -66,26 +63,25 @@ const (
 
 func rejectURL(reason string) error { return &URLError{Reason: reason} }
 
-// GuardConfig configures a [Guard]. The zero value allows public addresses only.
+// GuardConfig configures a [Guard]. The zero value allows only public addresses.
 type GuardConfig struct {
-	// AllowedNetworks may be reached although they are not public; see
-	// [Config.AllowedNetworks]. Prefixes that are not valid match nothing.
+	// AllowedNetworks are networks that are allowed although they are not public; see [Config.AllowedNetworks]. Invalid
+	// prefixes match nothing.
 	AllowedNetworks []netip.Prefix
-	// DeniedNetworks may not be reached although they are public or allowed; see
-	// [Config.DeniedNetworks].
+	// DeniedNetworks are networks that are never allowed; see [Config.DeniedNetworks].
 	DeniedNetworks []netip.Prefix
-	// Resolver looks names up. Nil: [net.DefaultResolver].
+	// Resolver resolves hostnames. Defaults to [net.DefaultResolver].
 	Resolver Resolver
 }
 
-// Guard decides which destinations may be reached. It is safe for concurrent use.
+// Guard decides which destinations are allowed. It is safe for concurrent use.
 type Guard struct {
 	allowed  []netip.Prefix
 	denied   []netip.Prefix
 	resolver Resolver
 }
 
-// NewGuard returns a Guard.
+// NewGuard returns a Guard with a copy of the configuration.
 func NewGuard(c GuardConfig) *Guard {
 	if c.Resolver == nil {
 		c.Resolver = net.DefaultResolver
@@ -93,20 +89,17 @@ func NewGuard(c GuardConfig) *Guard {
 	return &Guard{allowed: slices.Clone(c.AllowedNetworks), denied: slices.Clone(c.DeniedNetworks), resolver: c.Resolver}
 }
 
-// CheckURL applies every rule that needs no network and returns a *[URLError]
-// when raw breaks one: scheme, length, characters, credentials, fragment, port,
-// the form of the host, and literal addresses. Names that are not public by
-// their form, such as localhost, are refused unless there are allowed networks;
-// then [Guard.CheckHost] decides.
+// CheckURL applies all rules that need no network: scheme, length, characters, credentials, fragment, port, form of
+// the host, and literal addresses. It returns a *[URLError] if raw violates one. Without allowed networks it also
+// rejects names that are not public by their form, such as localhost. Otherwise [Guard.CheckHost] decides.
 func (g *Guard) CheckURL(raw string) error {
 	_, err := g.parseURL(raw)
 	return err
 }
 
-// CheckHost applies the rules of [Guard.CheckURL], then resolves the host and
-// refuses it with a *[URLError] unless all its addresses are public or allowed.
-// It takes at most 5 s. When ctx ends first, the error is not a URLError and
-// matches ctx's.
+// CheckHost applies the rules of [Guard.CheckURL] and resolves the host. It returns a *[URLError] unless all
+// addresses are public or allowed. It takes at most 5 s. If ctx ends first, the error wraps ctx's error and is not a
+// URLError.
 func (g *Guard) CheckHost(ctx context.Context, raw string) error {
 	d, err := g.parseURL(raw)
 	if err != nil {
@@ -118,16 +111,16 @@ func (g *Guard) CheckHost(ctx context.Context, raw string) error {
 
 // target is a URL that passed CheckURL.
 type target struct {
-	url  *url.URL // with the mapped, lower-case host, the only one that was judged
+	url  *url.URL // with the checked host in ASCII and lower case
 	host host
 }
 
 // host is the name or the address of a target.
 type host struct {
-	addr netip.Addr // a literal; not valid: name counts
-	name string     // mapped to ASCII, lower case, no dot at the end
-	// special: the name has no form of public names; all its addresses must be in
-	// allowed networks.
+	addr netip.Addr // literal address; if invalid, name applies
+	name string     // in ASCII and lower case, without a final dot
+	// special reports that the name does not have the form of a public name. All its addresses must then be in allowed
+	// networks.
 	special bool
 }
 
@@ -138,13 +131,12 @@ func (h host) String() string {
 	return h.name
 }
 
-// parse reads a URL as its owner wrote it and judges it.
+// parseURL parses and checks a URL in the user's notation.
 func (g *Guard) parseURL(raw string) (target, error) {
 	if raw == "" || len(raw) > maxURL {
 		return target{}, rejectURL(reasonLength)
 	}
-	// An escaped host is decoded in u; other programs may read it in another way. An
-	// empty fragment leaves no trace there.
+	// url.Parse decodes an escaped host, which other programs may read differently, and ignores an empty fragment.
 	_, authority, _ := strings.Cut(raw, "://")
 	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
 		authority = authority[:end]
@@ -163,7 +155,7 @@ func (g *Guard) parseURL(raw string) (target, error) {
 	}
 }
 
-// judge applies to u every rule that its parts can decide.
+// checkParts applies all rules to the parts of u.
 func (g *Guard) checkParts(u *url.URL) (target, error) {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -199,14 +191,13 @@ func (g *Guard) checkParts(u *url.URL) (target, error) {
 	return target{url: &judged, host: h}, nil
 }
 
-// isForbidden reports whether c may not stand in a URL: readers of URLs drop,
-// trim or translate these in different ways.
+// isForbidden reports whether a URL must not contain c, because URL parsers drop, trim or translate c differently.
 func isForbidden(c rune) bool {
 	return c == '\\' || unicode.IsSpace(c) || unicode.IsControl(c)
 }
 
-// splitAuthority returns the host, in brackets when it came so, and the port,
-// empty when it is the scheme's own.
+// splitAuthority returns the host, in brackets if present, and the port. The port is empty if it is the scheme's
+// default.
 func splitAuthority(u *url.URL) (name, port string, err error) {
 	name = u.Host
 	if i := strings.LastIndexByte(u.Host, ':'); i > strings.LastIndexByte(u.Host, ']') {
@@ -227,19 +218,18 @@ func (g *Guard) parseIPv6(literal string) (host, error) {
 	if err != nil || !addr.Is6() || addr.Zone() != "" {
 		return host{}, rejectURL(reasonNumber)
 	}
-	// A mapped address is never plain: it is IPv4 in disguise.
+	// A mapped address is hidden IPv4.
 	if addr.Is4In6() || !g.isPermitted(addr) {
 		return host{}, rejectURL(reasonAddress)
 	}
 	return host{addr: addr}, nil
 }
 
-// hostMapping turns a name into the name to look up: full-width digits become digits, upper
-// case becomes lower case, other scripts become xn-- labels. Without it
-// http://１２７.０.０.１/ passes every comparison and reaches loopback.
+// hostMapping converts a name for the lookup: full-width digits become digits, upper case becomes lower case, and
+// other scripts become xn-- labels. Without it, http://１２７.０.０.１/ would pass every comparison and reach
+// loopback.
 //
-// It is not strict about ASCII: isLabel is, and lets underscores through, which
-// public names may have.
+// It is not strict about ASCII, because public names can contain underscores. isLabel checks the characters.
 var hostMapping = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false), idna.CheckHyphens(false))
 
 func (g *Guard) parseName(raw string) (host, error) {
@@ -268,13 +258,12 @@ func (g *Guard) parseName(raw string) (host, error) {
 	return host{name: name, special: special}, nil
 }
 
-// isLabel reports whether s is a label of letters, digits, underscores and inner
-// hyphens.
+// isLabel reports whether s is a label of letters, digits, underscores and inner hyphens.
 func isLabel(s string) bool {
 	return s != "" && len(s) <= 63 && strings.Trim(s, "-") == s && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
-// permits reports whether addr may be dialled.
+// isPermitted reports whether addr can be dialed.
 func (g *Guard) isPermitted(addr netip.Addr) bool {
 	return (publicaddr.IsPublic(addr) || g.isAllowed(addr)) && !publicaddr.InNetworks(g.denied, addr.Unmap())
 }
@@ -283,9 +272,8 @@ func (g *Guard) isAllowed(addr netip.Addr) bool {
 	return addr.Zone() == "" && publicaddr.InNetworks(g.allowed, addr.Unmap())
 }
 
-// resolve returns the addresses of h, unmapped, at most maxAddresses. It refuses h when
-// any address is not permitted, also an address that would not be used: such a name
-// should not be trusted.
+// resolve returns up to maxAddresses unmapped addresses of h. It rejects h if any address is not permitted, even one
+// that would not be used, because such a name cannot be trusted.
 func (g *Guard) resolve(ctx context.Context, h host) ([]netip.Addr, error) {
 	if h.addr.IsValid() {
 		return []netip.Addr{h.addr}, nil

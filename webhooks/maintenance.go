@@ -8,18 +8,16 @@ import (
 )
 
 const (
-	// Processes that start together do not tidy together.
+	// A random interval spreads the maintenance of processes.
 	minMaintenanceInterval = 45 * time.Second
 	maxMaintenanceInterval = 75 * time.Second
-	// maxExpired bounds the deliveries that one call of the store ends. PostgreSQL took
-	// 0.2 s for so many on a busy machine, and holds the rows of their webhooks for that
-	// long: results of these webhooks wait.
+	// maxExpired limits the deliveries that one call expires. PostgreSQL takes 0.2 s for them on a busy machine. During
+	// this time it locks the rows of their webhooks, so that their results wait.
 	maxExpired = 1000
 )
 
-// runMaintenance calls Sweep of the Params and ends deliveries that are too old, until ctx
-// ends. It has a goroutine of its own, so that it delays no delivery. aside runs what
-// an Observer may hold up.
+// runMaintenance calls the sweep function of the Params and expires old deliveries until ctx ends. It runs in its own
+// goroutine, so that it delays no deliveries. aside runs functions that an Observer may block.
 func (d *Dispatcher) runMaintenance(ctx context.Context, aside func(func())) {
 	timer := time.NewTimer(d.randomDuration(minMaintenanceInterval, maxMaintenanceInterval))
 	defer timer.Stop()
@@ -44,7 +42,7 @@ func (d *Dispatcher) runMaintenance(ctx context.Context, aside func(func())) {
 	}
 }
 
-// expire ends the deliveries whose webhook has failed for Config.MaxAge.
+// expireDeliveries ends the deliveries whose webhook has failed for Config.MaxAge.
 func (d *Dispatcher) expireDeliveries(ctx context.Context, aside func(func())) error {
 	var from storage.ID
 	for {

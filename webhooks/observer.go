@@ -8,45 +8,40 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// observeInterval is how often an Observer sees the queue.
+// observeInterval is how often an Observer receives queue statistics.
 const observeInterval = 15 * time.Second
 
-// maxObserverCalls bounds the calls of AttemptFinished that have not returned, and the
-// pauses that are to be reported.
+// maxObserverCalls limits the unfinished calls of AttemptFinished, and the pauses that wait to be reported.
 const maxObserverCalls = 2000
 
-// Observer sees the work of a dispatcher, to feed a host's metrics. Its methods are
-// called from many goroutines at once and should return quickly. A call that blocks
-// holds up neither deliveries nor the end of Run, but when two thousand calls wait,
-// further calls are left out. A panic in one is logged and has no other effect.
+// Observer receives events of a dispatcher, for a host's metrics. Its methods are called concurrently and should
+// return quickly. A blocked call delays neither deliveries nor the end of Run. After two thousand blocked calls,
+// further calls are omitted. A panic is logged and has no other effect.
 //
-// ctx has the values of Run's context and does not end with it. Embed [NoObserver],
-// so that a method which is added later breaks nothing.
+// ctx has the values of Run's context but does not end with it. Embed [NoObserver], so that methods of later versions
+// do not break your observer.
 type Observer interface {
-	// AttemptFinished is called once for each attempt when it is over. a.Success,
-	// a.Error, a.Status and a.Duration say how it went, and a.NextAttemptAt whether
-	// there will be another. The summary of deliveries that expired comes the same way
-	// (see [Config.MaxAge]).
+	// AttemptFinished is called once after each attempt. a.Success, a.Error, a.Status and a.Duration are its result,
+	// and a.NextAttemptAt is the time of the next attempt. It also receives the summaries of expired deliveries (see
+	// [Config.MaxAge]).
 	AttemptFinished(ctx context.Context, a storage.Delivery)
 	// QueueObserved is called about every 15 s while a dispatcher runs.
 	QueueObserved(ctx context.Context, q storage.QueueStats)
 	// InFlightObserved is called about every 15 s while a dispatcher runs.
 	InFlightObserved(ctx context.Context, i InFlight)
-	// WebhookPaused is called when a webhook is paused, and again after each probe
-	// that failed: its deliveries wait, because its destination fails or asked for it. Test
-	// events and redeliveries are sent all the same.
+	// WebhookPaused is called when a webhook is paused, and again after each failed probe. Its deliveries wait because
+	// its destination fails or requested a pause. Test events and redeliveries are still sent.
 	WebhookPaused(ctx context.Context, p storage.PausedWebhook)
-	// WebhookResumed is called when a request to a paused webhook succeeded.
+	// WebhookResumed is called when a request to a paused webhook succeeds.
 	WebhookResumed(ctx context.Context, webhook storage.ID)
 }
 
-// InFlight describes the requests of a dispatcher.
+// InFlight describes the in-flight requests of a dispatcher.
 type InFlight struct {
-	// Fast and Slow are how many are under way that count for [Config.InFlight] and for
-	// [Config.InFlightSlow].
+	// Fast and Slow are the numbers of in-flight requests that count for [Config.InFlight] and [Config.InFlightSlow].
 	Fast, Slow int
-	// SlowFullFor is for how long since Run began those of [Config.InFlightSlow] were all in use.
-	// Meanwhile what hangs keeps places of [Config.InFlight], and other webhooks may wait.
+	// SlowFullFor is the total time since the start of Run for which all slots of [Config.InFlightSlow] were in use.
+	// During this time, hanging requests keep slots of [Config.InFlight], and other webhooks may wait.
 	SlowFullFor time.Duration
 }
 
@@ -70,7 +65,7 @@ func (NoObserver) WebhookPaused(context.Context, storage.PausedWebhook) {}
 // WebhookResumed implements [Observer].
 func (NoObserver) WebhookResumed(context.Context, storage.ID) {}
 
-// observe calls f, which calls the Observer.
+// observe calls f with the Observer, if there is one, and recovers panics.
 func (d *Dispatcher) observe(f func(Observer)) {
 	if d.config.Observer == nil {
 		return
@@ -83,7 +78,7 @@ func (d *Dispatcher) observe(f func(Observer)) {
 	f(d.config.Observer)
 }
 
-// reportPauses logs pauses and tells the Observer about them, in their order.
+// reportPauses logs pauses and reports them to the Observer, in order.
 func (r *run) reportPauses() {
 	ctx := context.WithoutCancel(r.baseCtx)
 	for p := range r.pauses {
@@ -98,7 +93,7 @@ func (r *run) reportPauses() {
 	}
 }
 
-// watch shows the Observer the queue and what is under way until ctx ends.
+// observeQueue reports the queue and the in-flight requests to the Observer until ctx ends.
 func (r *run) observeQueue(ctx context.Context) {
 	tick := time.NewTicker(observeInterval)
 	defer tick.Stop()
@@ -110,7 +105,7 @@ func (r *run) observeQueue(ctx context.Context) {
 		} else if err == nil {
 			r.storeResponded()
 		}
-		if showing.CompareAndSwap(false, true) { // else the last calls have not returned
+		if showing.CompareAndSwap(false, true) { // otherwise the last calls have not returned
 			r.requests.Go(func() {
 				defer showing.Store(false)
 				ctx := context.WithoutCancel(ctx)

@@ -11,23 +11,21 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds the wait that a receiver may ask for with Retry-After.
+// maxRetryAfter limits the wait that a receiver can request with Retry-After.
 const maxRetryAfter = 24 * time.Hour
 
-// RetryPolicy says when a failed delivery is tried again. The zero value is the default
-// of eight attempts with seven delays: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h.
-// Each delay is moved by up to 20 % either way.
+// RetryPolicy defines when failed deliveries are retried. The zero value means eight attempts with seven delays: 5 s,
+// 5 min, 30 min, 2 h, 5 h, 10 h and 10 h. Each delay varies randomly by up to 20 %.
 type RetryPolicy struct {
-	// Delays are the waits before attempt 2, 3 and so on; when they are used up
-	// the delivery ends. Nil: the default delays. Empty but not nil: one attempt.
+	// Delays are the waits before attempts 2, 3 and so on. After the last one the delivery ends. If nil, the default
+	// delays apply. An empty slice that is not nil means one attempt.
 	//
-	// A delay that leads beyond [Config.MaxAge] ends the delivery. A delay is at most 30 days. A failure that comes more than 26 hours
-	// ([storage.MaxFailureGap]) after the one before it starts a new row of failures, so
-	// with a longer delay that webhook may never count as failing.
+	// A delay beyond [Config.MaxAge] ends the delivery. A delay is at most 30 days. A failure more than 26 hours
+	// ([storage.MaxFailureGap]) after the previous one starts a new series, so with longer delays a webhook may never
+	// count as failing.
 	Delays []time.Duration
-	// Jitter moves each delay by a random share of up to this much either way,
-	// from 0 to below 1, so that deliveries that failed together do not come back
-	// together. Zero is none, but in the zero RetryPolicy it is 0.2.
+	// Jitter is the maximum random share by which each delay varies, from 0 to below 1. It prevents deliveries that
+	// failed together from being retried together. A zero value means no jitter, but the zero RetryPolicy uses 0.2.
 	Jitter float64
 }
 
@@ -57,9 +55,8 @@ func (p RetryPolicy) validate() error {
 	return nil
 }
 
-// next returns the wait after the failure of attempt n (1 is the first), and false when
-// there is no further attempt. The wait is never shorter than asked, the wait that the
-// receiver asked for.
+// delayAfter returns the wait after the failure of attempt n, where 1 is the first, and false if there is no further
+// attempt. The wait is at least asked, the wait that the receiver requested.
 func (p RetryPolicy) delayAfter(n int, asked time.Duration) (time.Duration, bool) {
 	if n < 1 || n > len(p.Delays) {
 		return 0, false
@@ -69,8 +66,8 @@ func (p RetryPolicy) delayAfter(n int, asked time.Duration) (time.Duration, bool
 	return max(time.Duration(wait), min(asked, maxRetryAfter)), true
 }
 
-// parseRetryAfter reads the Retry-After header (RFC 9110, section 10.2.3): seconds or
-// a date. What is absent, malformed or past is zero.
+// parseRetryAfter parses the Retry-After header (RFC 9110, section 10.2.3): seconds or a date. It returns zero for a
+// missing, malformed or past value.
 func parseRetryAfter(h http.Header, now time.Time) time.Duration {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if value == "" {

@@ -14,16 +14,14 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// run is one Run of a dispatcher: the shell of a scheduler. A goroutine that has
-// something to report takes a step: the scheduler decides, and the step begins the work
-// that it names. Hand-overs collect, and one step takes in all of them.
-// Claims, writes and requests happen in goroutines of their own, which report their
-// results.
+// run is one call of Run. It connects a scheduler with the outside. Each event causes a step: the scheduler decides,
+// and the step starts the resulting actions. Several direct dispatches share one step. Claims, writes and requests
+// run in separate goroutines, which report their results.
 type run struct {
 	d *Dispatcher
 	//nolint:containedctx // a run is one call of Run; this is its context without the end
 	baseCtx    context.Context
-	cancelBase context.CancelCauseFunc // of base: calls of the store end, and posts
+	cancelBase context.CancelCauseFunc // ends calls of the store and requests
 	//nolint:containedctx // ends when a stop has lasted for the grace period
 	postCtx     context.Context
 	cancelPosts context.CancelCauseFunc
@@ -41,7 +39,7 @@ type run struct {
 	storeCalls   sync.WaitGroup // of the store
 	requests     sync.WaitGroup // and what else an Observer may hold up
 	storeFailing atomic.Bool    // the last claim or write failed
-	// When that was last logged as an error, in Unix nanoseconds.
+	// Unix nanoseconds of the last log entry at level error.
 	claimLogged, writeLogged atomic.Int64
 	observerCalls            atomic.Int64 // calls of AttemptFinished
 	logStuck                 sync.Once    // too many of them
@@ -61,17 +59,15 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 	return r
 }
 
-// step gives the scheduler the events and begins the work that it names. It waits for
-// nobody but another step.
+// step passes events to the scheduler and starts the resulting actions. It blocks only for another step.
 func (r *run) step(events ...scheduler.Event) {
 	for _, req := range r.stepRequests(events...) {
 		go r.send(req)
 	}
 }
 
-// decide is a step that leaves the requests to its caller, which sends each: requests
-// counts them already. Its caller may be a goroutine that the run does not wait for, and
-// come to sending them after the run has ended.
+// stepRequests is step, but returns the requests to its caller, which must send each of them. They are already
+// counted in requests, because the caller may send them after the run has ended.
 func (r *run) stepRequests(events ...scheduler.Event) []*scheduler.Request {
 	r.stepMu.Lock()
 	defer r.stepMu.Unlock()
@@ -103,8 +99,7 @@ func (r *run) stepRequests(events ...scheduler.Event) []*scheduler.Request {
 	return do.Send
 }
 
-// drain gives back waiting deliveries, lets requests under way end and has the results
-// written.
+// drain releases waiting deliveries, waits for in-flight requests, and writes all results.
 func (r *run) drain() {
 	grace := time.AfterFunc(r.d.grace, func() { r.cancelPosts(errStopped) })
 	defer grace.Stop()
@@ -116,8 +111,7 @@ func (r *run) drain() {
 	}
 }
 
-// end waits for the goroutines of the run, but not for an Observer that does not
-// return.
+// wait waits for the goroutines of the run, but not for an Observer that does not return.
 func (r *run) wait() {
 	r.stepMu.Lock()
 	r.ended = true
@@ -138,9 +132,9 @@ func (r *run) wait() {
 	}
 }
 
-// send makes a request. The scheduler gets a result before an Observer sees the result.
-// The goroutine goes on with a request that begins then: a new one has to grow its stack,
-// which takes a tenth of the processor time of a delivery.
+// send makes a request and reports the result to the scheduler before the Observer. The goroutine then continues with
+// a request that starts now, because growing the stack of a new goroutine costs a tenth of the processor time of a
+// delivery.
 func (r *run) send(req *scheduler.Request) {
 	for next := []*scheduler.Request{req}; len(next) > 0; {
 		req = next[0]
@@ -160,7 +154,7 @@ func (r *run) send(req *scheduler.Request) {
 	}
 }
 
-// observeAttempt shows an attempt to the Observer.
+// observeAttempt reports an attempt to the Observer.
 func (r *run) observeAttempt(a storage.Delivery) {
 	defer r.observerCalls.Add(-1)
 	if r.observerCalls.Add(1) > maxObserverCalls {
@@ -170,7 +164,7 @@ func (r *run) observeAttempt(a storage.Delivery) {
 	r.d.observe(func(o Observer) { o.AttemptFinished(context.WithoutCancel(r.baseCtx), a) })
 }
 
-// claim asks the store for work.
+// claim claims deliveries from the store.
 func (r *run) claim(p storage.ClaimParams) scheduler.ClaimFinished {
 	var e scheduler.ClaimFinished
 	ctx, cancel := context.WithTimeout(r.baseCtx, storeTimeout)
@@ -187,11 +181,11 @@ func (r *run) claim(p storage.ClaimParams) scheduler.ClaimFinished {
 	return e
 }
 
-// logInterval is the least time between two lines about failed calls of the store, which come
-// several times a second while its server is down.
+// logInterval is the minimum time between log entries about failed calls of the store, which occur several times a
+// second during an outage.
 const logInterval = 5 * time.Second
 
-// failed notes a call of the store that failed, and returns the level at which to log it.
+// storeFailed records a failed call of the store and returns the level at which to log it.
 func (r *run) storeFailed(logged *atomic.Int64) slog.Level {
 	r.storeFailing.Store(true)
 	now := time.Now().UnixNano()
@@ -201,14 +195,14 @@ func (r *run) storeFailed(logged *atomic.Int64) slog.Level {
 	return slog.LevelDebug
 }
 
-// reached says that the store has done something for this process.
+// storeResponded reports a successful call of the store to the scheduler.
 func (r *run) storeResponded() {
 	if r.storeFailing.Load() {
 		r.step(scheduler.StoreResponded{})
 	}
 }
 
-// write has the store settle deliveries.
+// write records results in the store.
 func (r *run) write(results []storage.Result) scheduler.WriteFinished {
 	ctx, cancel := context.WithTimeout(r.baseCtx, storeTimeout)
 	defer cancel()
@@ -233,19 +227,19 @@ func (r *run) write(results []storage.Result) scheduler.WriteFinished {
 	return scheduler.WriteFinished{Err: err, Rejected: refused}
 }
 
-// isTransient reports whether what failed may succeed later.
+// isTransient reports whether the failed call may succeed later.
 func isTransient(err error) bool {
 	return errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrOutcomeUnknown) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// catchPanic calls f and turns a panic into an error.
+// catchPanic calls f and converts a panic to an error.
 func catchPanic(f func() error) error {
 	_, err := catchPanicResult(func() (struct{}, error) { return struct{}{}, f() })
 	return err
 }
 
-// catchPanicResult is protect for a call that returns something.
+// catchPanicResult is catchPanic for a function with a result.
 func catchPanicResult[T any](f func() (T, error)) (result T, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -12,26 +12,23 @@ import (
 	"github.com/formsvc/formsvc/internal/secrets"
 )
 
-// ErrSignature is what [Verify] returns for a signature that does not belong to
-// the body.
+// ErrSignature is returned by [Verify] if the signature does not match the body.
 var ErrSignature = errors.New("webhooks: signature does not match")
 
 const signaturePrefix = "sha256="
 
-// Sign returns the signature of a request body: "sha256=" and the lower-case
-// hexadecimal HMAC-SHA-256 of the exact bytes, keyed with the bytes of secret.
-// Its results never change.
+// Sign returns the signature of a request body: "sha256=" and the lower-case hexadecimal HMAC-SHA-256 of the exact
+// bytes, with the bytes of secret as the key. The format will not change.
 func Sign(secret string, body []byte) string {
 	var text [len(signaturePrefix) + 2*sha256.Size]byte
 	return string(hex.AppendEncode(append(text[:0], signaturePrefix...), computeMAC(secret, body)))
 }
 
-// Verify returns nil when signature, the value of the Service-Signature header, is the
-// signature that [Sign] makes, and [ErrSignature] otherwise. The hexadecimal digits may
-// be of either case. The time it takes does not depend on where signatures differ. An
-// empty secret verifies nothing: it would accept what anybody can sign.
+// Verify returns nil if signature, the value of the Service-Signature header, is the signature of body, and
+// [ErrSignature] otherwise. Hexadecimal digits can have either case. The comparison takes constant time. Verification
+// with an empty secret always fails, because anyone can create its signatures.
 //
-// Receivers must pass the body as it came, before any decoding.
+// Receivers must pass the received body before any decoding.
 func Verify(secret string, body []byte, signature string) error {
 	digits, ok := strings.CutPrefix(signature, signaturePrefix)
 	if secret == "" || !ok || len(digits) != 2*sha256.Size {
@@ -44,11 +41,10 @@ func Verify(secret string, body []byte, signature string) error {
 	return nil
 }
 
-// signStandard returns the signature of the Standard Webhooks specification over id,
-// timestamp and body.
+// signStandard returns the signature of the Standard Webhooks specification for id, timestamp and body.
 func signStandard(secret, id, timestamp string, body []byte) string {
 	key, ok := secrets.SigningKey(secret)
-	if !ok { // the service refuses such a secret, and a storage may have one all the same
+	if !ok { // the service rejects such a secret, but a storage may contain one
 		key = []byte(secret)
 	}
 	mac := hmac.New(sha256.New, key)
