@@ -25,9 +25,9 @@ type row struct {
 	Min, Max *float64
 	Default  any
 
-	Group, Icon      string
-	Answer, Compared bool
-	Scale            []float64
+	Group, Icon    string
+	Answer, Unique bool
+	Scale          []float64
 }
 
 // tables reads the rows of the table by its parts and names.
@@ -64,7 +64,7 @@ func TestThePanelHasWhatTheDescriptionHas(t *testing.T) {
 			t.Errorf("the type %s is missing"+again, k.Type)
 			continue
 		}
-		expect.That(t, r.Group != "" && r.Icon != "" && r.Answer == k.TakesAnswer() && r.Compared == k.IsCompared(),
+		expect.That(t, r.Group != "" && r.Icon != "" && r.Answer == k.TakesAnswer() && r.Unique == k.IsCompared(),
 			"the type %s has the row %+v, which is not what schema.BlockType says", k.Type, r)
 		if want := []float64{k.Scale.From, k.Scale.To, k.Scale.Step}; k.Scale != (schema.Scale{}) && !slices.Equal(r.Scale, want) || k.Scale == (schema.Scale{}) && r.Scale != nil {
 			t.Errorf("the type %s has the scale %v, want %v", k.Type, r.Scale, want)

@@ -21,21 +21,21 @@ const (
 // each, its icon, whether it is answered, whether two answers can be the same, and its scale. A
 // test of package builder compares it with schema.Kinds.
 var blockTypes = map[string]blockType{
-	"short_text": {Group: "basic", Icon: "type", Answer: true, Compared: true}, "long_text": {Group: "basic", Icon: "align-left", Answer: true, Compared: true},
-	"number": {Group: "basic", Icon: "hash", Answer: true, Compared: true}, "date": {Group: "basic", Icon: "calendar", Answer: true, Compared: true},
-	"time": {Group: "basic", Icon: "clock", Answer: true, Compared: true},
+	"short_text": {Group: "basic", Icon: "type", Answer: true, Unique: true}, "long_text": {Group: "basic", Icon: "align-left", Answer: true, Unique: true},
+	"number": {Group: "basic", Icon: "hash", Answer: true, Unique: true}, "date": {Group: "basic", Icon: "calendar", Answer: true, Unique: true},
+	"time": {Group: "basic", Icon: "clock", Answer: true, Unique: true},
 
-	"single_choice": {Group: "choice", Icon: "circle-dot", Answer: true, Compared: true}, "multiple_choice": {Group: "choice", Icon: "square-check", Answer: true, Compared: true},
-	"dropdown": {Group: "choice", Icon: "square-chevron-down", Answer: true, Compared: true}, "picture_choice": {Group: "choice", Icon: "images", Answer: true, Compared: true},
-	"yes_no": {Group: "choice", Icon: "toggle-left", Answer: true}, "ranking": {Group: "choice", Icon: "list-ordered", Answer: true, Compared: true},
+	"single_choice": {Group: "choice", Icon: "circle-dot", Answer: true, Unique: true}, "multiple_choice": {Group: "choice", Icon: "square-check", Answer: true, Unique: true},
+	"dropdown": {Group: "choice", Icon: "square-chevron-down", Answer: true, Unique: true}, "picture_choice": {Group: "choice", Icon: "images", Answer: true, Unique: true},
+	"yes_no": {Group: "choice", Icon: "toggle-left", Answer: true}, "ranking": {Group: "choice", Icon: "list-ordered", Answer: true, Unique: true},
 	"matrix": {Group: "choice", Icon: "grid-3x3", Answer: true},
 
-	"rating":        {Group: "scale", Icon: "star", Answer: true, Compared: true, Scale: []float64{1, 5, 1}},
-	"opinion_scale": {Group: "scale", Icon: "gauge", Answer: true, Compared: true, Scale: []float64{1, 10, 1}},
-	"nps":           {Group: "scale", Icon: "smile", Answer: true, Compared: true, Scale: []float64{0, 10, 1}},
+	"rating":        {Group: "scale", Icon: "star", Answer: true, Unique: true, Scale: []float64{1, 5, 1}},
+	"opinion_scale": {Group: "scale", Icon: "gauge", Answer: true, Unique: true, Scale: []float64{1, 10, 1}},
+	"nps":           {Group: "scale", Icon: "smile", Answer: true, Unique: true, Scale: []float64{0, 10, 1}},
 
-	"email": {Group: "contact", Icon: "mail", Answer: true, Compared: true}, "phone": {Group: "contact", Icon: "phone", Answer: true, Compared: true},
-	"website": {Group: "contact", Icon: "globe", Answer: true, Compared: true}, "address": {Group: "contact", Icon: "map-pin", Answer: true},
+	"email": {Group: "contact", Icon: "mail", Answer: true, Unique: true}, "phone": {Group: "contact", Icon: "phone", Answer: true, Unique: true},
+	"website": {Group: "contact", Icon: "globe", Answer: true, Unique: true}, "address": {Group: "contact", Icon: "map-pin", Answer: true},
 	"contact_info": {Group: "contact", Icon: "contact", Answer: true}, "country": {Group: "contact", Icon: "flag", Answer: true},
 
 	"file_upload": {Group: "more", Icon: "paperclip", Answer: true}, "signature": {Group: "more", Icon: "signature", Answer: true},
@@ -51,11 +51,11 @@ var blockTypes = map[string]blockType{
 }
 
 type blockType struct {
-	Group    string    `json:"group"`
-	Icon     string    `json:"icon"`
-	Answer   bool      `json:"answer,omitempty"`
-	Compared bool      `json:"compared,omitempty"`
-	Scale    []float64 `json:"scale,omitempty"` // from, to, step
+	Group  string    `json:"group"`
+	Icon   string    `json:"icon"`
+	Answer bool      `json:"answer,omitempty"`
+	Unique bool      `json:"unique,omitempty"`
+	Scale  []float64 `json:"scale,omitempty"` // from, to, step
 }
 
 // property is a member that a panel sets. The types are those of schema.Property, and color and
@@ -258,7 +258,7 @@ export interface BlockType {
   /** Somebody answers it. */
   answer?: boolean;
   /** Two answers can be the same. */
-  compared?: boolean;
+  unique?: boolean;
   /** From, to and step, where the properties say nothing else. */
   scale?: number[];
 }

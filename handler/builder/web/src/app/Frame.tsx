@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { useFocusKept } from '../ui/states';
+import { useKeepFocus } from '../ui/states';
 import { config } from './config';
 import { href, route } from './router';
 import { t } from './words';
@@ -24,8 +24,8 @@ export function Frame({ form, workspace, title, actions, fill, children }: Props
   useEffect(() => {
     document.title = title ? `${title} · ${config.name}` : config.name;
   }, [title]);
-  useFocusKept(route.value);
-  const part = route.value.split('/')[1] ?? '';
+  useKeepFocus(route.value);
+  const currentPage = route.value.split('/')[1] ?? '';
   return (
     <div class={fill ? 'frame fill' : 'frame'}>
       <header class="bar">
@@ -35,7 +35,7 @@ export function Frame({ form, workspace, title, actions, fill, children }: Props
         {form && (
           <nav aria-label={t('app.form_navigation')} class="tabs">
             {['', 'results', 'webhooks', 'versions'].map((p) => (
-              <a key={p} href={href(form + (p && '/' + p))} aria-current={p === part ? 'page' : undefined}>
+              <a key={p} href={href(form + (p && '/' + p))} aria-current={p === currentPage ? 'page' : undefined}>
                 {t('app.part_' + (p || 'edit'))}
               </a>
             ))}

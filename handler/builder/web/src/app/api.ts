@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { config } from './config';
-import { told } from './words';
+import { localizeMessage } from './words';
 
 /** One fault of a request: path is a JSON Pointer into the body. */
 export interface Detail {
@@ -27,7 +27,7 @@ export class ApiError extends Error {
 }
 
 /** An answer of the API or the door. etag is '' where there is none. */
-export interface Answer<T> {
+export interface ApiResponse<T> {
   body: T;
   etag: string;
 }
@@ -47,13 +47,13 @@ export const signedOut = signal(false);
  * Removes what a compressing proxy adds to an ETag (W/ in front, an ending such as -gzip), so that
  * tags of one revision are equal however each response was compressed.
  */
-const ownTag = (tag: string): string => {
-  const own = /"[0-9a-z]+/.exec(tag);
-  return own ? own[0] + '"' : tag;
+const normalizeETag = (tag: string): string => {
+  const match = /"[0-9a-z]+/.exec(tag);
+  return match ? match[0] + '"' : tag;
 };
 
 /** Asks below the handler's own path: '/-/v1/forms', '/-/door/…'. Throws an ApiError. */
-export async function request<T>(path: string, options: Options = {}): Promise<Answer<T>> {
+export async function request<T>(path: string, options: Options = {}): Promise<ApiResponse<T>> {
   const headers: Record<string, string> = { Accept: 'application/json' };
   if (options.body !== undefined) headers['Content-Type'] = 'application/json';
   if (options.ifMatch) headers['If-Match'] = options.ifMatch;
@@ -81,23 +81,23 @@ export async function request<T>(path: string, options: Options = {}): Promise<A
   }
   if (response.ok) {
     signedOut.value = false;
-    return { body: body as T, etag: ownTag(response.headers.get('ETag') ?? '') };
+    return { body: body as T, etag: normalizeETag(response.headers.get('ETag') ?? '') };
   }
-  const fault = (body ?? {}) as { code?: string; message?: string; details?: Detail[] };
+  const failure = (body ?? {}) as { code?: string; message?: string; details?: Detail[] };
   if (response.status === 401) signedOut.value = true;
   throw new ApiError(
     response.status,
-    fault.code ?? 'UNKNOWN',
-    told({ code: '', message: response.statusText, ...fault }).message,
-    (fault.details ?? []).map(told),
+    failure.code ?? 'UNKNOWN',
+    localizeMessage({ code: '', message: response.statusText, ...failure }).message,
+    (failure.details ?? []).map(localizeMessage),
     Number(response.headers.get('Retry-After') ?? 0) || 0,
-    fault as Record<string, unknown>,
+    failure as Record<string, unknown>,
   );
 }
 
-export const api = <T>(path: string, options?: Options): Promise<Answer<T>> => request<T>('/-/v1' + path, options);
+export const api = <T>(path: string, options?: Options): Promise<ApiResponse<T>> => request<T>('/-/v1' + path, options);
 
-export const door = async <T>(path: string, options?: Options): Promise<T> =>
+export const builderApi = async <T>(path: string, options?: Options): Promise<T> =>
   (await request<T>('/-/door' + path, options)).body;
 
 /** A page of a list of the API. */
@@ -107,8 +107,8 @@ export interface Page<T> {
 }
 
 export const query = (params: Record<string, string | number | undefined | null>): string => {
-  const set = Object.entries(params).filter(([, v]) => v !== undefined && v !== null && v !== '');
-  return set.length === 0 ? '' : '?' + new URLSearchParams(set.map(([k, v]) => [k, String(v)])).toString();
+  const present = Object.entries(params).filter(([, v]) => v !== undefined && v !== null && v !== '');
+  return present.length === 0 ? '' : '?' + new URLSearchParams(present.map(([k, v]) => [k, String(v)])).toString();
 };
 
 /** The pages of a list, one after the other. */
@@ -122,11 +122,11 @@ export async function* pages<T>(path: string, params: Record<string, string | nu
 }
 
 /** All of a list, up to a number. */
-export async function all<T>(path: string, params: Record<string, string | number | undefined> = {}, most = 10_000): Promise<T[]> {
-  const found: T[] = [];
+export async function all<T>(path: string, params: Record<string, string | number | undefined> = {}, limit = 10_000): Promise<T[]> {
+  const items: T[] = [];
   for await (const page of pages<T>(path, params)) {
-    found.push(...page.items);
-    if (found.length >= most) break;
+    items.push(...page.items);
+    if (items.length >= limit) break;
   }
-  return found;
+  return items;
 }

@@ -21,13 +21,13 @@ const root = typeof document === 'undefined' ? null : document.getElementById('f
 export const mountPoint = root;
 
 /** What the page says is where the handler is from its own address, which nobody but the browser knows whole. */
-export function read(said: string, address: string): Config {
-  const config = JSON.parse(said) as Config;
-  const base = new URL(config.base, address).pathname.replace(/\/$/, '');
+export function readConfig(json: string, pageURL: string): Config {
+  const config = JSON.parse(json) as Config;
+  const base = new URL(config.base, pageURL).pathname.replace(/\/$/, '');
   const { formsvcWords = {} } = globalThis as { formsvcWords?: Record<string, string> };
   return { ...config, base, words: formsvcWords, home: config.home || base + '/' };
 }
 
 export const config: Config = root
-  ? read(root.dataset.config ?? '{}', location.href)
+  ? readConfig(root.dataset.config ?? '{}', location.href)
   : { base: '/forms', user: '', name: 'Forms', home: '/forms/', style: {}, language: 'en', zone: 'UTC', words: {} };

@@ -1,42 +1,42 @@
 import { signal } from '@preact/signals';
 import { config } from './config';
 
-const read = (): string => {
+const currentPath = (): string => {
   const path = location.pathname;
   return path.startsWith(config.base) ? path.slice(config.base.length).replace(/^\//, '') : '';
 };
 
 /** The path below the handler's, without a slash before it, as in "{form}/results". */
-export const route = signal(typeof location === 'undefined' ? '' : read());
+export const route = signal(typeof location === 'undefined' ? '' : currentPath());
 
 /** The query of the address, with its question mark. */
 export const search = signal(typeof location === 'undefined' ? '' : location.search);
 
-const reread = (): void => {
-  route.value = read();
+const updateRoute = (): void => {
+  route.value = currentPath();
   search.value = location.search;
 };
 
 export const href = (to: string): string => config.base + '/' + to;
 
 /** Goes to a page; one that is shown already is no other step of the history. */
-export function go(to: string, replace = false): void {
-  const same = href(to) === location.pathname + location.search;
-  history[replace || same ? 'replaceState' : 'pushState'](null, '', href(to));
-  reread();
+export function navigate(to: string, replace = false): void {
+  const isCurrent = href(to) === location.pathname + location.search;
+  history[replace || isCurrent ? 'replaceState' : 'pushState'](null, '', href(to));
+  updateRoute();
   scrollTo(0, 0);
 }
 
 export function startRouter(): void {
-  addEventListener('popstate', reread);
+  addEventListener('popstate', updateRoute);
   // Links of the page stay in the page, unless somebody wants them elsewhere.
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const link = event.target instanceof Element ? event.target.closest('a') : null;
     if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
-    const below = link.pathname.startsWith(config.base + '/') ? link.pathname.slice(config.base.length + 1) : null;
-    if (below === null || below.startsWith('-/')) return;
+    const path = link.pathname.startsWith(config.base + '/') ? link.pathname.slice(config.base.length + 1) : null;
+    if (path === null || path.startsWith('-/')) return;
     event.preventDefault();
-    go(below + link.search);
+    navigate(path + link.search);
   });
 }

@@ -23,31 +23,31 @@ interface Props {
   onChoose(id: string): void;
   onPreview(): void;
   /** What is wrong: blocks at ['blocks', id, …] are marked. */
-  faults?: ReadonlySignal<readonly { path: readonly string[] }[]>;
+  errors?: ReadonlySignal<readonly { path: readonly string[] }[]>;
   /** Adds the first block of a form without any. */
   onAdd?(): void;
 }
 
-export function Canvas({ form, content, selected, onChoose, onPreview, faults, onAdd }: Props) {
+export function Canvas({ form, content, selected, onChoose, onPreview, errors, onAdd }: Props) {
   const frame = useRef<HTMLIFrameElement>(null);
-  const stop = useRef<() => void>(() => undefined);
+  const cleanup = useRef<() => void>(() => undefined);
   const narrow = useSignal(false);
   const failed = useSignal(false);
-  useEffect(() => () => stop.current(), []);
-  const loaded = (): void => {
-    stop.current();
-    const drawing = Drawing.of(frame.current!, form, onChoose);
-    failed.value = !drawing;
-    if (!drawing) return;
-    const ends = [
+  useEffect(() => () => cleanup.current(), []);
+  const handleLoad = (): void => {
+    cleanup.current();
+    const canvas = CanvasDocument.create(frame.current!, form, onChoose);
+    failed.value = !canvas;
+    if (!canvas) return;
+    const cleanups = [
       effect(() => {
-        if (content.value) drawing.show(content.value);
+        if (content.value) canvas.update(content.value);
       }),
-      effect(() => drawing.pick(selected.value)),
-      effect(() => drawing.mark(new Set(faults?.value.filter((f) => f.path[0] === 'blocks').map((f) => f.path[1])))),
-      () => drawing.end(),
+      effect(() => canvas.select(selected.value)),
+      effect(() => canvas.mark(new Set(errors?.value.filter((f) => f.path[0] === 'blocks').map((f) => f.path[1])))),
+      () => canvas.dispose(),
     ];
-    stop.current = () => ends.forEach((end) => end());
+    cleanup.current = () => cleanups.forEach((end) => end());
   };
   return (
     <div class={classes('canvas', narrow.value && 'narrow', !hasDarkColors(content.value) && 'light-form')}>
@@ -57,7 +57,7 @@ export function Canvas({ form, content, selected, onChoose, onPreview, faults, o
         <IconButton icon="smartphone" label={t('editor.width_phone')} aria-pressed={narrow.value} onClick={() => (narrow.value = true)} />
       </div>
       <div class="canvas-space">
-        <iframe ref={frame} class="canvas-frame" title={t('editor.canvas_frame')} src={`${config.base}/-/canvas/${form}`} onLoad={loaded} />
+        <iframe ref={frame} class="canvas-frame" title={t('editor.canvas_frame')} src={`${config.base}/-/canvas/${form}`} onLoad={handleLoad} />
         {content.value?.blocks.length === 0 && (
           <div class="canvas-over">
             <p class="empty-title">{t('editor.first')}</p>
@@ -77,28 +77,28 @@ export function Canvas({ form, content, selected, onChoose, onPreview, faults, o
 }
 
 /** What the service draws, see CanvasParts in package formpage. */
-interface Parts {
+interface CanvasResponse {
   style: string;
   around: string;
   blocks: { id: string; html: string }[];
 }
 
-const pause = 250; // after the last key
-const retry = 5000;
+const renderDelay = 250; // after the last key
+const retryDelay = 5000;
 
 /** The document in the frame, which follows a content. */
-class Drawing {
+class CanvasDocument {
   private content: Content | null = null;
-  private shown = new Map<string, Block>(); // all blocks of content
+  private blocks = new Map<string, Block>(); // all blocks of content
   private order = '';
-  private drawn = new Map<string, Block>(); // those at the top, as the service drew them last
-  private manner = ''; // the settings that change how each block is drawn
-  private looks = ''; // name, settings and theme, as they were drawn
+  private rendered = new Map<string, Block>(); // those at the top, as the service drew them last
+  private layout = ''; // the settings that change how each block is drawn
+  private design = ''; // name, settings and theme, as they were drawn
   private around = '';
-  private picked = '';
-  private wrong: ReadonlySet<string | undefined> = new Set();
+  private selected = '';
+  private invalid: ReadonlySet<string | undefined> = new Set();
   private timer: ReturnType<typeof setTimeout> | undefined;
-  private sending: AbortController | undefined;
+  private request: AbortController | undefined;
 
   private constructor(
     private readonly doc: Document,
@@ -108,65 +108,65 @@ class Drawing {
   ) {}
 
   /** Undefined when the frame shows no form. */
-  static of(frame: HTMLIFrameElement, form: string, onPick: (id: string) => void): Drawing | undefined {
+  static create(frame: HTMLIFrameElement, form: string, onSelect: (id: string) => void): CanvasDocument | undefined {
     const doc = frame.contentDocument;
     const theme = doc?.querySelector('[data-theme]');
     if (!doc || !theme) return undefined;
     const { CSSStyleSheet } = frame.contentWindow as Window & typeof globalThis; // a document takes its own alone
-    const drawing = new Drawing(doc, `/-/canvas/${form}`, new CSSStyleSheet(), new CSSStyleSheet());
-    replace(drawing.theme, theme.textContent ?? '');
+    const canvas = new CanvasDocument(doc, `/-/canvas/${form}`, new CSSStyleSheet(), new CSSStyleSheet());
+    setStyle(canvas.theme, theme.textContent ?? '');
     theme.remove();
-    doc.adoptedStyleSheets = [drawing.theme, drawing.rules];
+    doc.adoptedStyleSheets = [canvas.theme, canvas.rules];
     // The focus stays where it is, and nothing in the frame takes a press.
     doc.addEventListener('mousedown', (e) => e.preventDefault());
     doc.addEventListener('click', (e) => {
       e.preventDefault();
       const block = (e.target as Element).closest<HTMLElement>('[data-block]');
-      if (block) onPick(block.dataset.block!);
+      if (block) onSelect(block.dataset.block!);
     });
-    drawing.finish(doc);
-    return drawing;
+    canvas.prepare(doc);
+    return canvas;
   }
 
-  end(): void {
+  dispose(): void {
     clearTimeout(this.timer);
-    this.sending?.abort();
+    this.request?.abort();
   }
 
-  show(content: Content): void {
-    const before = this.shown;
+  update(content: Content): void {
+    const before = this.blocks;
     this.content = content;
-    this.shown = new Map(allBlocks(content.blocks).map((b) => [b.id, b]));
+    this.blocks = new Map(allBlocks(content.blocks).map((b) => [b.id, b]));
     const order = JSON.stringify(content.blocks, ['id', 'type', 'children']);
     const moved = order !== this.order;
     this.order = order;
-    if (moved) this.arrange();
-    const changed = [...this.shown.values()].filter((b) => before.get(b.id) !== b);
+    if (moved) this.reorder();
+    const changed = [...this.blocks.values()].filter((b) => before.get(b.id) !== b);
     if (changed.length > 0) {
       const elements = this.elements();
-      for (const block of changed) write(elements.get(block.id), block);
+      for (const block of changed) updateTexts(elements.get(block.id), block);
     }
-    this.later(moved ? 0 : pause);
+    this.schedule(moved ? 0 : renderDelay);
   }
 
-  pick(id: string): void {
-    this.picked = id;
-    this.signs();
-    const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
-    this.doc.querySelector('.picked')?.scrollIntoView({ block: 'nearest', behavior: still ? 'auto' : 'smooth' });
+  select(id: string): void {
+    this.selected = id;
+    this.setClasses();
+    const reducedMotion = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    this.doc.querySelector('.picked')?.scrollIntoView({ block: 'nearest', behavior: reducedMotion ? 'auto' : 'smooth' });
   }
 
-  mark(wrong: ReadonlySet<string | undefined>): void {
-    this.wrong = wrong;
-    this.signs();
+  mark(invalid: ReadonlySet<string | undefined>): void {
+    this.invalid = invalid;
+    this.setClasses();
   }
 
-  private signs(): void {
+  private setClasses(): void {
     for (const element of this.doc.querySelectorAll('.picked, .wrong')) element.classList.remove('picked', 'wrong');
-    if (this.picked === '' && this.wrong.size === 0) return;
+    if (this.selected === '' && this.invalid.size === 0) return;
     const elements = this.elements();
-    elements.get(this.picked)?.classList.add('picked');
-    for (const id of this.wrong) elements.get(id ?? '')?.classList.add('wrong');
+    elements.get(this.selected)?.classList.add('picked');
+    for (const id of this.invalid) elements.get(id ?? '')?.classList.add('wrong');
   }
 
   private elements(): Map<string, HTMLElement> {
@@ -174,102 +174,102 @@ class Drawing {
   }
 
   /** Brings the elements into the order of the content. */
-  private arrange(): void {
+  private reorder(): void {
     const elements = this.elements();
-    for (const [id, element] of elements) if (!this.shown.has(id)) element.remove();
-    const fill = (into: Element | null, blocks: Block[], top?: Block): void => {
-      if (!into) return;
-      let at: Element | null = into.querySelector(':scope > [data-block]');
+    for (const [id, element] of elements) if (!this.blocks.has(id)) element.remove();
+    const placeBlocks = (parent: Element | null, blocks: Block[], top?: Block): void => {
+      if (!parent) return;
+      let at: Element | null = parent.querySelector(':scope > [data-block]');
       for (const block of blocks) {
-        if (!elements.has(block.id)) this.drawn.delete((top ?? block).id);
-        const element = elements.get(block.id) ?? this.blank(block);
+        if (!elements.has(block.id)) this.rendered.delete((top ?? block).id);
+        const element = elements.get(block.id) ?? this.placeholder(block);
         if (at && at !== element && at.nextElementSibling === element) {
           at.remove(); // it comes later: the others need not move
           at = element;
         }
         if (at === element) at = at.nextElementSibling;
-        else into.insertBefore(element, at);
-        if (block.children) fill(element.querySelector(':scope > fieldset'), block.children, top ?? block);
+        else parent.insertBefore(element, at);
+        if (block.children) placeBlocks(element.querySelector(':scope > fieldset'), block.children, top ?? block);
       }
     };
     const { blocks } = this.content!;
-    fill(this.doc.querySelector('.fs-fields'), blocks.filter((b) => b.type !== 'ending'));
-    fill(this.doc.querySelector('.fs-ends'), blocks.filter((b) => b.type === 'ending'));
+    placeBlocks(this.doc.querySelector('.fs-fields'), blocks.filter((b) => b.type !== 'ending'));
+    placeBlocks(this.doc.querySelector('.fs-ends'), blocks.filter((b) => b.type === 'ending'));
     this.doc.querySelectorAll('.num').forEach((e, i) => (e.textContent = `${i + 1}.`));
   }
 
   /** Stands for a block until it is drawn. */
-  private blank(block: Block): HTMLElement {
+  private placeholder(block: Block): HTMLElement {
     const element = this.doc.createElement('div');
     Object.assign(element.dataset, { block: block.id, type: block.type });
     element.append(this.doc.createElement('div'));
     element.firstElementChild!.className = 'fs-none';
-    this.finish(element);
+    this.prepare(element);
     return element;
   }
 
-  private later(milliseconds: number): void {
+  private schedule(milliseconds: number): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.draw(), milliseconds);
+    this.timer = setTimeout(() => void this.render(), milliseconds);
   }
 
   /** Has the service draw what differs from what it drew last. */
-  private async draw(): Promise<void> {
+  private async render(): Promise<void> {
     const content = this.content!;
     const { name, blocks, settings, theme } = content;
-    const manner = JSON.stringify([settings.numberedQuestions, settings.inlineFields, settings.singlePage]);
-    const looks = JSON.stringify([name, settings, theme]);
-    const changed = blocks.filter((b) => manner !== this.manner || !same(b, this.drawn.get(b.id)));
-    if (changed.length === 0 && looks === this.looks) return;
-    this.sending?.abort();
-    const { signal } = (this.sending = new AbortController());
+    const layout = JSON.stringify([settings.numberedQuestions, settings.inlineFields, settings.singlePage]);
+    const design = JSON.stringify([name, settings, theme]);
+    const changed = blocks.filter((b) => layout !== this.layout || !isSameBlock(b, this.rendered.get(b.id)));
+    if (changed.length === 0 && design === this.design) return;
+    this.request?.abort();
+    const { signal } = (this.request = new AbortController());
     try {
-      const { body } = await request<Parts>(this.path, { body: { name, blocks: changed, settings, theme }, signal });
+      const { body } = await request<CanvasResponse>(this.path, { body: { name, blocks: changed, settings, theme }, signal });
       if (signal.aborted) return; // another one is under way, with these blocks too
-      this.take(body);
-      for (const block of changed) this.drawn.set(block.id, block);
-      [this.manner, this.looks] = [manner, looks];
-      if (this.content !== content) this.later(pause);
+      this.apply(body);
+      for (const block of changed) this.rendered.set(block.id, block);
+      [this.layout, this.design] = [layout, design];
+      if (this.content !== content) this.schedule(renderDelay);
     } catch (error) {
-      if (!signal.aborted && error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)) this.later(retry);
+      if (!signal.aborted && error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500)) this.schedule(retryDelay);
     }
   }
 
-  private take({ style, around, blocks }: Parts): void {
-    replace(this.theme, style);
-    if (around !== this.around) this.surround((this.around = around));
+  private apply({ style, around, blocks }: CanvasResponse): void {
+    setStyle(this.theme, style);
+    if (around !== this.around) this.wrap((this.around = around));
     const elements = this.elements();
     for (const { id, html } of blocks) {
-      const drawn = this.parsed(html);
+      const drawn = this.parse(html);
       elements.get(id)?.replaceWith(drawn);
-      this.finish(drawn);
+      this.prepare(drawn);
     }
-    this.arrange();
+    this.reorder();
     const now = this.elements();
-    for (const block of allBlocks(this.content!.blocks.filter((b) => blocks.some((d) => d.id === b.id)))) write(now.get(block.id), block);
-    replace(this.rules, Array.from(this.doc.querySelectorAll<HTMLElement>('[data-style]'), (e) => e.dataset.style).join(''));
-    this.signs();
+    for (const block of allBlocks(this.content!.blocks.filter((b) => blocks.some((d) => d.id === b.id)))) updateTexts(now.get(block.id), block);
+    setStyle(this.rules, Array.from(this.doc.querySelectorAll<HTMLElement>('[data-style]'), (e) => e.dataset.style).join(''));
+    this.setClasses();
   }
 
   /** Puts the blocks into what stands around them now. */
-  private surround(html: string): void {
+  private wrap(html: string): void {
     const box = this.doc.querySelector('.fs-box')!;
     const { scrollY } = this.doc.defaultView!;
-    const next = this.parsed(html);
-    for (const place of ['.fs-fields', '.fs-ends']) next.querySelector(place)!.append(...box.querySelector(place)!.children);
+    const next = this.parse(html);
+    for (const selector of ['.fs-fields', '.fs-ends']) next.querySelector(selector)!.append(...box.querySelector(selector)!.children);
     box.replaceWith(next);
-    this.finish(next);
+    this.prepare(next);
     this.doc.defaultView!.scrollTo(0, scrollY);
   }
 
-  private parsed(html: string): Element {
+  private parse(html: string): Element {
     const template = this.doc.createElement('template');
     template.innerHTML = html;
     return this.doc.importNode(template.content, true).firstElementChild!;
   }
 
   /** Names what shows nothing yet, and keeps the focus out. */
-  private finish(drawn: ParentNode): void {
+  private prepare(drawn: ParentNode): void {
     for (const e of drawn.querySelectorAll<HTMLElement>('a, button, input, select, textarea, video')) e.tabIndex = -1;
     for (const e of drawn.querySelectorAll('.fs-none:empty')) {
       const type = e.closest<HTMLElement>('[data-block]')?.dataset.type ?? '';
@@ -278,26 +278,26 @@ class Drawing {
   }
 }
 
-const styles = new WeakMap<CSSStyleSheet, string>();
+const sheetTexts = new WeakMap<CSSStyleSheet, string>();
 
 /** Changes a style sheet if it is another one: the whole document is styled anew. */
-function replace(sheet: CSSStyleSheet, style: string): void {
-  if (styles.get(sheet) === style) return;
-  styles.set(sheet, style);
+function setStyle(sheet: CSSStyleSheet, style: string): void {
+  if (sheetTexts.get(sheet) === style) return;
+  sheetTexts.set(sheet, style);
   sheet.replaceSync(style);
 }
 
-const same = (a: Block, b: Block | undefined): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
+const isSameBlock = (a: Block, b: Block | undefined): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
 
 /** Writes the texts of a block into its element, as far as there is a place for them. */
-function write(element: Element | undefined, block: Block): void {
+function updateTexts(element: Element | undefined, block: Block): void {
   if (!element) return;
-  const own = (selector: string): Element | undefined =>
+  const findOwn = (selector: string): Element | undefined =>
     Array.from(element.querySelectorAll(selector)).find((e) => e.closest('[data-block]') === element);
-  const title = own('.fs-label, legend, h1, h2, .fs-text, blockquote p');
+  const title = findOwn('.fs-label, legend, h1, h2, .fs-text, blockquote p');
   const text = title && Array.from(title.childNodes).find((n) => n.nodeType === Node.TEXT_NODE);
   const label = (title?.querySelector(':scope > .num') ? ' ' : '') + (block.label ?? '');
   if (text && block.label && text.nodeValue !== label) text.nodeValue = label; // without a label it has one of the page's
-  const about = own('.fs-desc');
-  if (about && about.textContent !== (block.description ?? '')) about.textContent = block.description ?? '';
+  const description = findOwn('.fs-desc');
+  if (description && description.textContent !== (block.description ?? '')) description.textContent = block.description ?? '';
 }

@@ -1,56 +1,56 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { type Detail, door, request } from '../app/api';
+import { type Detail, builderApi, request } from '../app/api';
 import { config } from '../app/config';
 import { Frame } from '../app/Frame';
 import type { Block, FormSummary } from '../app/records';
-import { Sign } from '../app/Sign';
+import { StatusBadge } from '../app/StatusBadge';
 import { t } from '../app/words';
-import { unreadable } from '../props/Draft';
+import { invalidFields } from '../props/DraftField';
 import { newBlock } from '../props/model';
-import { users } from '../rules/references';
+import { countUsers } from '../rules/references';
 import { Button, IconButton } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
 import { Icon } from '../ui/Icon';
-import { Empty, Failed, hush, Loading, say, useDocumentEvent } from '../ui/states';
+import { Empty, ErrorNotice, dismissUndo, Loading, showToast, useDocumentEvent } from '../ui/states';
 import { AddMenu } from './AddMenu';
 import { Canvas } from './Canvas';
 import { Conflicts } from './Conflicts';
-import { Keys } from './Keys';
-import { iconOf, typeName } from './kinds';
+import { Shortcuts } from './Shortcuts';
+import { iconOf, typeName } from './blockTypes';
 import { pathOf, type Path } from './content';
-import { MoveTo } from './MoveTo';
-import { browserStore } from './drafts';
+import { MoveDialog } from './MoveTo';
+import { browserStorage } from './drafts';
 import { type Actions, Outline } from './Outline';
-import { Panel, type Removed } from './Panel';
-import { nameOf } from './places';
+import { PropertiesPanel, type OnRemoved } from './PropertiesPanel';
+import { blockLabel } from './positions';
 import { PublishButton } from './Publish';
-import { Saved } from './Saved';
+import { SaveStatus } from './SaveStatus';
 import { openPreview, ShareButton } from './Share';
-import type { Fault } from './operations';
+import type { Violation } from './operations';
 import { EditorStore } from './store';
 import { formBackend } from './requests';
-import { explained } from './warnings';
+import { explainWarnings } from './warnings';
 
 /** The types of blocks that most forms have: one click adds one. */
-const often = ['short_text', 'long_text', 'email', 'single_choice', 'multiple_choice', 'opinion_scale'];
+const commonTypes = ['short_text', 'long_text', 'email', 'single_choice', 'multiple_choice', 'opinion_scale'];
 
 type Pane = 'outline' | 'canvas' | 'panel';
 
 /** The editor of one form: outline, the form as respondents see it, and what is selected. */
 export function Editor({ form }: { form: string; view: string }) {
-  const store = useMemo(() => new EditorStore({ backend: formBackend(request, form), key: `${config.user}/${form}`, storage: browserStore() }), [form]);
+  const store = useMemo(() => new EditorStore({ backend: formBackend(request, form), key: `${config.user}/${form}`, storage: browserStorage() }), [form]);
   const selected = useSignal('');
   const tab = useSignal('block');
   const pane = useSignal<Pane>('canvas'); // that a narrow window shows
-  const asking = useSignal<'' | 'keys' | { add: string | undefined } | { move: string }>('');
-  const found = useSignal<readonly Detail[]>([]);
+  const openDialog = useSignal<'' | 'keys' | { add: string | undefined } | { move: string }>('');
+  const serviceWarnings = useSignal<readonly Detail[]>([]);
   const unpublished = useSignal<boolean | undefined>(undefined); // unknown before the first answer
 
   useEffect(() => {
     void store.open();
-    const quiet = store.listen(window);
-    return () => (quiet(), hush(), void store.close());
+    const stopListening = store.observe(window);
+    return () => (stopListening(), dismissUndo(), void store.close());
   }, [store]);
 
   // Warnings are of what is saved, and of what the form itself has in another way.
@@ -61,9 +61,9 @@ export function Editor({ form }: { form: string; view: string }) {
       return;
     }
     const timer = setTimeout(() => {
-      door<{ items: Detail[]; unpublished: boolean }>(`/forms/${form}/warnings`).then(
+      builderApi<{ items: Detail[]; unpublished: boolean }>(`/forms/${form}/warnings`).then(
         (is) => {
-          found.value = is.items;
+          serviceWarnings.value = is.items;
           unpublished.value = is.unpublished;
         },
         () => undefined, // the editor is of use without
@@ -73,11 +73,11 @@ export function Editor({ form }: { form: string; view: string }) {
   }, [saved, store.form.value]);
 
   const blocks = useComputed(() => store.shown.value?.blocks ?? []);
-  const warned = useComputed<Fault[]>(() => explained(found.value, blocks.value).map((w) => ({ ...w, path: store.shown.value ? pathOf(store.shown.value, w.path) : [] })));
-  const warnings = useComputed(() => byBlock(warned.value));
-  const faults = useComputed(() => {
+  const locatedWarnings = useComputed<Violation[]>(() => explainWarnings(serviceWarnings.value, blocks.value).map((w) => ({ ...w, path: store.shown.value ? pathOf(store.shown.value, w.path) : [] })));
+  const warnings = useComputed(() => messagesByBlock(locatedWarnings.value));
+  const blockErrors = useComputed(() => {
     const found = new Map<string, string>();
-    for (const f of store.faults.value) if (f.path[0] === 'blocks' && f.path[1] && !found.has(f.path[1])) found.set(f.path[1], f.message);
+    for (const f of store.errors.value) if (f.path[0] === 'blocks' && f.path[1] && !found.has(f.path[1])) found.set(f.path[1], f.message);
     return found;
   });
   const readOnly = store.status.value === 'read-only' || store.status.value === 'gone';
@@ -89,21 +89,21 @@ export function Editor({ form }: { form: string; view: string }) {
     requestAnimationFrame(() => firstControl()?.focus());
   };
   // A narrow window shows one pane: what is chosen is edited there, and the focus goes with it.
-  const choose = (id: string) => {
+  const select = (id: string) => {
     if (document.getElementById('panel')?.checkVisibility()) {
       selected.value = id;
       tab.value = 'block';
     } else edit(id);
   };
   // What had the focus may be gone, or was moved, which takes the focus away.
-  const focusRow = (only = (_: Element | null) => true) =>
+  const focusRow = (shouldFocus = (_: Element | null) => true) =>
     requestAnimationFrame(() => {
-      if (!only(document.activeElement)) return;
+      if (!shouldFocus(document.activeElement)) return;
       const row = selected.value && document.querySelector<HTMLElement>(`.outline [data-id="${CSS.escape(selected.value)}"]`);
       const next = row || document.querySelector<HTMLElement>('.outline [tabindex="0"], .pane-head button');
       next?.focus();
     });
-  const lost = (e: Element | null) => !e || e === document.body;
+  const focusLost = (e: Element | null) => !e || e === document.body;
   const add = (type: string, after: string | undefined) => {
     const id = store.newId();
     const node = after === undefined ? undefined : store.find(after);
@@ -111,48 +111,48 @@ export function Editor({ form }: { form: string; view: string }) {
     // What comes after an ending is never seen: new blocks go before the endings.
     const index = node ? siblings.findIndex((b) => b.id === after) + 1 : type === 'ending' ? siblings.length : firstEnding(siblings);
     store.add(newBlock(type, id) as Block, { parent: node?.parent || undefined, index: type === 'welcome' && !node ? 0 : index });
-    asking.value = '';
+    openDialog.value = '';
     edit(id);
   };
   const actions: Actions = {
-    add: (after) => (asking.value = { add: after }),
+    add: (after) => (openDialog.value = { add: after }),
     edit,
-    choose,
+    select,
     move: (id, to) => store.move(id, to),
-    moveTo: (id) => (asking.value = { move: id }),
+    moveTo: (id) => (openDialog.value = { move: id }),
     duplicate: (id) => edit(store.duplicate(id)),
     remove: (id) => {
       const block = store.find(id)?.block;
       if (!block) return;
       store.remove(id);
       const ids = [block, ...(block.children ?? [])].map((b) => b.id);
-      sayRemoved(nameOf(block, typeName), 'block', Math.max(...ids.map((id) => users(store.shown.value as never, { kind: 'block', id }))));
-      focusRow(lost);
+      reportRemoved(blockLabel(block, typeName), 'block', Math.max(...ids.map((id) => countUsers(store.shown.value as never, { kind: 'block', id }))));
+      focusRow(focusLost);
     },
   };
-  const show = (changed: readonly Path[]) => {
+  const selectChanged = (changed: readonly Path[]) => {
     const id = changed.find((p) => p[0] === 'blocks' && p[1])?.[1];
     if (id && store.find(id)) selected.value = id;
-    focusRow(lost);
+    focusRow(focusLost);
   };
-  const back = (way: 'undo' | 'redo') => show(store[way]());
+  const undoOrRedo = (direction: 'undo' | 'redo') => selectChanged(store[direction]());
   const offerUndo = (text: string) => {
-    const takeBack = store.takeBack();
-    say(text, () => show(takeBack()));
+    const undoEdit = store.undoLater();
+    showToast(text, () => selectChanged(undoEdit()));
   };
-  const sayRemoved: Removed = (name, kind, uses) => offerUndo(t('editor.removed', { name }) + (uses ? ' ' + t('editor.used_' + kind, { n: uses }) : ''));
+  const reportRemoved: OnRemoved = (name, kind, uses) => offerUndo(t('editor.removed', { name }) + (uses ? ' ' + t('editor.used_' + kind, { n: uses }) : ''));
 
-  const key = (e: KeyboardEvent) => {
+  const handleKey = (e: KeyboardEvent) => {
     const element = e.target as HTMLElement;
     if (e.defaultPrevented || element.closest('dialog')) return;
     const typing = element.matches('input:not([type=checkbox]):not([type=radio]), textarea, select');
-    const isTyped = typed.current === element; // its own undo takes back what was typed
+    const isTyped = typedField.current === element; // its own undo takes back what was typed
     const command = e.ctrlKey || e.metaKey;
-    if (command && e.key.toLowerCase() === 'z' && !isTyped) back(e.shiftKey ? 'redo' : 'undo');
-    else if (command && e.key.toLowerCase() === 'y' && !isTyped) back('redo');
+    if (command && e.key.toLowerCase() === 'z' && !isTyped) undoOrRedo(e.shiftKey ? 'redo' : 'undo');
+    else if (command && e.key.toLowerCase() === 'y' && !isTyped) undoOrRedo('redo');
     else if (command && e.key.toLowerCase() === 's') void store.flush();
-    else if (e.key === 'F6') nextPane(e.shiftKey ? -1 : 1, pane);
-    else if (e.key === '?' && !typing) asking.value = 'keys';
+    else if (e.key === 'F6') focusNextPane(e.shiftKey ? -1 : 1, pane);
+    else if (e.key === '?' && !typing) openDialog.value = 'keys';
     else if (e.key === '/' && !typing && !readOnly && !command) actions.add(selected.value || undefined);
     else if (e.key === 'Escape' && !element.closest('[role=menu]') && selected.value && element.closest('#panel')) {
       pane.value = 'outline';
@@ -161,73 +161,73 @@ export function Editor({ form }: { form: string; view: string }) {
     e.preventDefault();
   };
   // The text that is being typed: it has changed since it got the focus.
-  const typed = useRef<EventTarget | null>(null);
-  useDocumentEvent('input', (e) => (typed.current = (e.target as Element).matches('textarea, input:not([type=checkbox], [type=radio], [type=color], [type=file], [type=range])') ? e.target : null));
-  useDocumentEvent('focusin', () => (typed.current = null));
-  useDocumentEvent('keydown', key); // wherever the focus is, also before there is one
+  const typedField = useRef<EventTarget | null>(null);
+  useDocumentEvent('input', (e) => (typedField.current = (e.target as Element).matches('textarea, input:not([type=checkbox], [type=radio], [type=color], [type=file], [type=range])') ? e.target : null));
+  useDocumentEvent('focusin', () => (typedField.current = null));
+  useDocumentEvent('keydown', handleKey); // wherever the focus is, also before there is one
 
   const content = store.shown.value;
-  const about = store.form.value as (FormSummary & { id: string }) | null;
-  const state = { form, status: about?.status ?? 'draft', isClosed: about?.is_closed ?? false, unpublished: unpublished.value } as const;
-  const now = asking.value;
+  const summary = store.form.value as (FormSummary & { id: string }) | null;
+  const formState = { form, status: summary?.status ?? 'draft', isClosed: summary?.is_closed ?? false, unpublished: unpublished.value } as const;
+  const dialog = openDialog.value;
   const block = selected.value ? store.find(selected.value)?.block : undefined;
-  const flushed = async () => {
+  const saveAll = async () => {
     await store.flush();
-    return store.status.value === 'saved' && unreadable.value === 0;
+    return store.status.value === 'saved' && invalidFields.value === 0;
   };
 
   return (
     <Frame
       form={form}
-      workspace={about?.workspace_id}
+      workspace={summary?.workspace_id}
       title={content?.name ?? ''}
       fill
       actions={
         content && (
           <>
-            <Saved status={store.status.value === 'saved' && unreadable.value > 0 ? 'refused' : store.status.value} faults={store.faults.value.length + unreadable.value} onRetry={() => void store.retry()} />
-            <IconButton icon="undo-2" label={t('app.undo')} disabled={!store.canUndo.value || readOnly} onClick={() => back('undo')} />
-            <IconButton icon="redo-2" label={t('editor.redo')} disabled={!store.canRedo.value || readOnly} onClick={() => back('redo')} />
-            <IconButton icon="keyboard" label={t('editor.shortcuts')} class="wide-only" onClick={() => (asking.value = 'keys')} />
-            {about && <span class="wide-only"><Sign form={about} unpublished={unpublished.value} short /></span>}
-            <ShareButton {...state} />
-            <PublishButton {...state} beforePublish={flushed} onPublished={() => void store.refresh()} />
+            <SaveStatus status={store.status.value === 'saved' && invalidFields.value > 0 ? 'refused' : store.status.value} errors={store.errors.value.length + invalidFields.value} onRetry={() => void store.retry()} />
+            <IconButton icon="undo-2" label={t('app.undo')} disabled={!store.canUndo.value || readOnly} onClick={() => undoOrRedo('undo')} />
+            <IconButton icon="redo-2" label={t('editor.redo')} disabled={!store.canRedo.value || readOnly} onClick={() => undoOrRedo('redo')} />
+            <IconButton icon="keyboard" label={t('editor.shortcuts')} class="wide-only" onClick={() => (openDialog.value = 'keys')} />
+            {summary && <span class="wide-only"><StatusBadge form={summary} unpublished={unpublished.value} compact /></span>}
+            <ShareButton {...formState} />
+            <PublishButton {...formState} beforePublish={saveAll} onPublished={() => void store.refresh()} />
           </>
         )
       }
     >
       {!content && store.status.value === 'loading' && <Loading />}
       {!content && store.status.value === 'gone' && <Empty icon="file" title={t('app.not_found')} />}
-      {!content && ['offline', 'unsaved'].includes(store.status.value) && <Failed error={undefined} again={() => void store.retry()} />}
+      {!content && ['offline', 'unsaved'].includes(store.status.value) && <ErrorNotice error={undefined} retry={() => void store.retry()} />}
       {content && (
         <div class={`editor show-${pane.value}`}>
           <section class="pane pane-outline" aria-label={t('editor.outline')} id="outline">
             <div class="pane-head">
               <Button kind="primary" icon="plus" disabled={readOnly} onClick={() => actions.add(selected.value || undefined)}>{t('editor.add')}</Button>
               <div class="often" role="group" aria-label={t('editor.add_common')}>
-                {often.map((type) => (
+                {commonTypes.map((type) => (
                   <IconButton key={type} icon={iconOf(type)} label={t('editor.add_this', { type: typeName(type) })} disabled={readOnly} onClick={() => add(type, selected.value || undefined)} />
                 ))}
               </div>
             </div>
-            {warned.value.filter((w) => w.path.join() === 'blocks').map((w) => (
+            {locatedWarnings.value.filter((w) => w.path.join() === 'blocks').map((w) => (
               <p key={w.code} class="notice" role="status"><Icon name="triangle-alert" /> <span>{w.message}</span></p>
             ))}
             {content.blocks.length === 0 && <p class="muted pane-note">{t('editor.empty')}</p>}
-            <Outline blocks={blocks.value} selected={selected} faults={faults.value} warnings={warnings.value} readOnly={readOnly} actions={actions} />
+            <Outline blocks={blocks.value} selected={selected} errors={blockErrors.value} warnings={warnings.value} readOnly={readOnly} actions={actions} />
           </section>
           <section class="pane pane-canvas" aria-label={t('editor.canvas')} id="canvas">
-            <Canvas form={form} content={store.shown} selected={selected} onChoose={choose} onPreview={() => void openPreview(form, flushed)} faults={store.faults} onAdd={() => actions.add(undefined)} />
+            <Canvas form={form} content={store.shown} selected={selected} onChoose={select} onPreview={() => void openPreview(form, saveAll)} errors={store.errors} onAdd={() => actions.add(undefined)} />
           </section>
           <section class="pane pane-panel" aria-label={t('editor.panel')} id="panel" tabIndex={-1}>
             <Conflicts store={store} />
-            <Panel
+            <PropertiesPanel
               store={store}
               block={block}
               tab={tab}
-              warnings={warned.value}
+              warnings={locatedWarnings.value}
               readOnly={readOnly}
-              onRemoved={sayRemoved}
+              onRemoved={reportRemoved}
               onChanged={offerUndo}
             />
           </section>
@@ -240,11 +240,11 @@ export function Editor({ form }: { form: string; view: string }) {
           </div>
         </div>
       )}
-      {typeof now === 'object' && 'add' in now && <AddMenu title={t('editor.add')} onChoose={(type) => add(type, now.add)} onClose={() => (asking.value = '')} />}
-      {typeof now === 'object' && 'move' in now && <MoveTo blocks={blocks.value} id={now.move} onChoose={(to) => (store.move(now.move, to), (asking.value = ''), focusRow())} onClose={() => (asking.value = '')} />}
-      {now === 'keys' && (
-        <Dialog title={t('editor.shortcuts')} onClose={() => (asking.value = '')}>
-          <Keys />
+      {typeof dialog === 'object' && 'add' in dialog && <AddMenu title={t('editor.add')} onChoose={(type) => add(type, dialog.add)} onClose={() => (openDialog.value = '')} />}
+      {typeof dialog === 'object' && 'move' in dialog && <MoveDialog blocks={blocks.value} id={dialog.move} onChoose={(to) => (store.move(dialog.move, to), (openDialog.value = ''), focusRow())} onClose={() => (openDialog.value = '')} />}
+      {dialog === 'keys' && (
+        <Dialog title={t('editor.shortcuts')} onClose={() => (openDialog.value = '')}>
+          <Shortcuts />
         </Dialog>
       )}
     </Frame>
@@ -263,7 +263,7 @@ const firstEnding = (blocks: readonly Block[]): number => {
 };
 
 /** What is said of each block. */
-function byBlock(warnings: readonly Fault[]): Map<string, string> {
+function messagesByBlock(warnings: readonly Violation[]): Map<string, string> {
   const found = new Map<string, string>();
   for (const { path: [first, id], message } of warnings) {
     if (first === 'blocks' && id) found.set(id, found.has(id) ? found.get(id) + ' ' + message : message);
@@ -271,7 +271,7 @@ function byBlock(warnings: readonly Fault[]): Map<string, string> {
   return found;
 }
 
-function nextPane(by: -1 | 1, pane: { value: Pane }): void {
+function focusNextPane(by: -1 | 1, pane: { value: Pane }): void {
   const panes: Pane[] = ['outline', 'canvas', 'panel'];
   const here = panes.findIndex((p) => document.getElementById(p)?.contains(document.activeElement));
   const next = panes[(here + by + panes.length) % panes.length]!;

@@ -1,19 +1,19 @@
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
-import { api, ApiError, type Detail, door } from '../app/api';
-import { setClosed } from '../app/closing';
+import { api, ApiError, type Detail, builderApi } from '../app/api';
+import { setClosed } from '../app/closeForm';
 import type { Block, Form, Json, Status } from '../app/records';
-import { placeOf, t } from '../app/words';
+import { describePointer, t } from '../app/words';
 import { Button } from '../ui/Button';
-import { Confirm, Dialog } from '../ui/Dialog';
+import { ConfirmDialog, Dialog } from '../ui/Dialog';
 import { Icon } from '../ui/Icon';
 import { Menu } from '../ui/Menu';
-import { Failed, Loading, explain, say, useLoaded } from '../ui/states';
-import { type Comparison, Differences, Side, type Text, isSame, memberName, segments } from './differences';
-import { typeName } from './kinds';
-import { nameOf } from './places';
+import { ErrorNotice, Loading, errorText, showToast, useLoaded } from '../ui/states';
+import { type Comparison, Differences, ConflictSide, type FormText, isSame, fieldName, segments } from './differences';
+import { typeName } from './blockTypes';
+import { blockLabel } from './positions';
 import { ShareDialog } from './Share';
-import { explained } from './warnings';
+import { explainWarnings } from './warnings';
 
 interface Changes extends Comparison {
   copy: boolean;
@@ -28,7 +28,7 @@ interface Conflict {
   form: Json;
 }
 
-interface Steps {
+interface PublishSteps {
   form: string;
   /** Saves what is not saved; false: that did not work, and nothing is published. */
   beforePublish?(): Promise<boolean>;
@@ -36,7 +36,7 @@ interface Steps {
   onPublished(): void;
 }
 
-interface Props extends Steps {
+interface Props extends PublishSteps {
   status: Status;
   isClosed: boolean;
   /** Is there anything to publish? undefined: that is not known yet. */
@@ -45,10 +45,10 @@ interface Props extends Steps {
 
 /** The button that publishes a form, and a menu of what else becomes of a published one. */
 export function PublishButton({ form, status, isClosed, unpublished, beforePublish, onPublished }: Props) {
-  const asking = useSignal<'' | 'publish' | 'draft'>('');
-  const close = () => (asking.value = '');
-  const done = (word: string) => {
-    say(t(word));
+  const openDialog = useSignal<'' | 'publish' | 'draft'>('');
+  const close = () => (openDialog.value = '');
+  const finish = (word: string) => {
+    showToast(t(word));
     onPublished();
   };
   return (
@@ -58,7 +58,7 @@ export function PublishButton({ form, status, isClosed, unpublished, beforePubli
         icon="send"
         disabled={status === 'published' && unpublished === false}
         title={status === 'published' && unpublished === false ? t('editor.publish_none') : undefined}
-        onClick={() => (asking.value = 'publish')}
+        onClick={() => (openDialog.value = 'publish')}
       >
         {t('editor.publish')}
       </Button>
@@ -71,22 +71,22 @@ export function PublishButton({ form, status, isClosed, unpublished, beforePubli
             {
               label: t(isClosed ? 'editor.publish_reopen' : 'editor.publish_close'),
               icon: isClosed ? 'play' : 'lock',
-              run: () => void setClosed(form, !isClosed).then((closed) => done(closed ? (isClosed ? 'editor.publish_still_closed' : 'editor.publish_closed') : 'editor.publish_reopened'), (e: unknown) => say(explain(e))),
+              run: () => void setClosed(form, !isClosed).then((closed) => finish(closed ? (isClosed ? 'editor.publish_still_closed' : 'editor.publish_closed') : 'editor.publish_reopened'), (e: unknown) => showToast(errorText(e))),
             },
-            { label: t('editor.unpublish'), icon: 'eye-off', apart: true, run: () => (asking.value = 'draft') },
+            { label: t('editor.unpublish'), icon: 'eye-off', separated: true, run: () => (openDialog.value = 'draft') },
           ]}
         />
       )}
-      {asking.value === 'publish' && <Publishing form={form} beforePublish={beforePublish} onPublished={onPublished} onClose={close} />}
-      {asking.value === 'draft' && (
-        <Confirm
+      {openDialog.value === 'publish' && <PublishFlow form={form} beforePublish={beforePublish} onPublished={onPublished} onClose={close} />}
+      {openDialog.value === 'draft' && (
+        <ConfirmDialog
           title={t('editor.unpublish')}
           text={t('editor.unpublish_text')}
           action={t('editor.unpublish')}
           danger
           run={async () => {
             await api('/forms/' + form, { method: 'PATCH', body: { status: 'draft' } });
-            done('editor.unpublished');
+            finish('editor.unpublished');
           }}
           onClose={close}
         />
@@ -96,7 +96,7 @@ export function PublishButton({ form, status, isClosed, unpublished, beforePubli
 }
 
 /** Publishes a form in a dialog, and then offers its link. */
-export function Publishing({ onPublished, onClose, ...steps }: Steps & { onClose(): void }) {
+export function PublishFlow({ onPublished, onClose, ...steps }: PublishSteps & { onClose(): void }) {
   const published = useSignal<Form | undefined>(undefined);
   if (published.value) return <ShareDialog form={steps.form} status="published" isClosed={published.value.is_closed} justPublished onClose={onClose} />;
   return (
@@ -107,7 +107,7 @@ export function Publishing({ onPublished, onClose, ...steps }: Steps & { onClose
         onPublished();
       }}
       onDiscarded={() => {
-        say(t('editor.publish_discarded'));
+        showToast(t('editor.publish_discarded'));
         onPublished();
       }}
       onClose={onClose}
@@ -116,53 +116,53 @@ export function Publishing({ onPublished, onClose, ...steps }: Steps & { onClose
 }
 
 /** Shows what would be published, asks about conflicts, and publishes. */
-function PublishDialog({ form, beforePublish, onPublished, onDiscarded, onClose }: Omit<Steps, 'onPublished'> & { onPublished(form: Form): void; onDiscarded(): void; onClose(): void }) {
+function PublishDialog({ form, beforePublish, onPublished, onDiscarded, onClose }: Omit<PublishSteps, 'onPublished'> & { onPublished(form: Form): void; onDiscarded(): void; onClose(): void }) {
   const changes = useLoaded(async () => {
     if (beforePublish && !(await beforePublish())) return undefined;
-    return door<Changes>(`/forms/${form}/changes`);
+    return builderApi<Changes>(`/forms/${form}/changes`);
   }, [form]);
   const conflicts = useSignal<{ list: Conflict[]; revision: number } | undefined>(undefined);
-  const take = useSignal<Record<string, 'copy' | 'form'>>({});
+  const resolutions = useSignal<Record<string, 'copy' | 'form'>>({});
   const busy = useSignal(false);
-  const moved = useSignal(false);
-  const fault = useSignal<unknown>(undefined);
+  const isOutdated = useSignal(false);
+  const failure = useSignal<unknown>(undefined);
   const discarding = useSignal(false);
-  const is = changes.value;
-  const clash = conflicts.value;
-  const nothing = is !== undefined && is.status === 'published' && !is.copy;
-  const open = clash?.list.filter((c) => !take.value[c.path]).length ?? 0;
-  const again = () => {
+  const current = changes.value;
+  const conflict = conflicts.value;
+  const isUnchanged = current !== undefined && current.status === 'published' && !current.copy;
+  const unresolved = conflict?.list.filter((c) => !resolutions.value[c.path]).length ?? 0;
+  const reload = () => {
     conflicts.value = undefined;
     changes.reload();
   };
 
   const publish = async () => {
     busy.value = true;
-    fault.value = undefined;
+    failure.value = undefined;
     try {
-      onPublished(await door<Form>(`/forms/${form}/publish`, { body: { if_revision: clash?.revision ?? is!.revision, take: take.value } }));
+      onPublished(await builderApi<Form>(`/forms/${form}/publish`, { body: { if_revision: conflict?.revision ?? current!.revision, take: resolutions.value } }));
     } catch (e) {
       const list = e instanceof ApiError && e.status === 409 ? (e.body.conflicts as Conflict[] | undefined) : undefined;
       if (list) {
         conflicts.value = { list, revision: Number((e as ApiError).body.revision) };
       } else if (e instanceof ApiError && e.status === 412) {
-        moved.value = true;
-        again();
-      } else fault.value = e;
+        isOutdated.value = true;
+        reload();
+      } else failure.value = e;
     } finally {
       busy.value = false;
     }
   };
 
-  if (discarding.value && is) {
+  if (discarding.value && current) {
     return (
-      <Confirm
+      <ConfirmDialog
         title={t('editor.publish_discard')}
         text={t('editor.publish_discard_text')}
         action={t('editor.publish_discard')}
         danger
         run={async () => {
-          await door(`/forms/${form}/discard`, { body: { if_revision: is.revision } });
+          await builderApi(`/forms/${form}/discard`, { body: { if_revision: current.revision } });
           onDiscarded();
         }}
         onClose={onClose}
@@ -174,36 +174,36 @@ function PublishDialog({ form, beforePublish, onPublished, onDiscarded, onClose 
       wide
       title={t('editor.publish_title')}
       onClose={onClose}
-      foot={
+      footer={
         <>
-          {is?.copy && <Button kind="danger" class="first" onClick={() => (discarding.value = true)}>{t('editor.publish_discard')}</Button>}
+          {current?.copy && <Button kind="danger" class="first" onClick={() => (discarding.value = true)}>{t('editor.publish_discard')}</Button>}
           <Button onClick={onClose}>{t('app.cancel')}</Button>
-          <Button kind="primary" icon="send" busy={busy.value} disabled={!is || nothing || open > 0} onClick={publish}>{t('editor.publish')}</Button>
+          <Button kind="primary" icon="send" busy={busy.value} disabled={!current || isUnchanged || unresolved > 0} onClick={publish}>{t('editor.publish')}</Button>
         </>
       }
     >
       <div class="publish" aria-live="polite">
-        {changes.loading && !is && <Loading />}
-        {changes.error !== undefined && <Failed error={changes.error} again={again} />}
-        {!changes.loading && changes.error === undefined && !is && <p class="notice bad" role="alert"><Icon name="circle-alert" /> {t('editor.publish_unsaved')}</p>}
-        {moved.value && <p class="notice"><Icon name="circle-alert" /> {t('editor.publish_outdated')}</p>}
-        {fault.value !== undefined && <Refused error={fault.value} />}
-        {is && !clash && (
+        {changes.loading && !current && <Loading />}
+        {changes.error !== undefined && <ErrorNotice error={changes.error} retry={reload} />}
+        {!changes.loading && changes.error === undefined && !current && <p class="notice bad" role="alert"><Icon name="circle-alert" /> {t('editor.publish_unsaved')}</p>}
+        {isOutdated.value && <p class="notice"><Icon name="circle-alert" /> {t('editor.publish_outdated')}</p>}
+        {failure.value !== undefined && <ValidationErrors error={failure.value} />}
+        {current && !conflict && (
           <>
-            {nothing && <p class="notice good"><Icon name="circle-check" /> {t('editor.publish_none')}</p>}
-            {!nothing && is.status === 'draft' && <p>{t(is.after.blocks?.length ? 'editor.publish_first' : 'editor.publish_empty', { n: is.after.blocks?.length ?? 0 })}</p>}
-            {!nothing && is.status === 'published' && <p>{t(isSame(is) ? 'editor.publish_unchanged' : 'editor.publish_changes')}</p>}
-            {!isSame(is) && <Differences of={is} />}
-            {is.warnings.length > 0 && <Warnings list={explained(is.warnings, is.after.blocks ?? [], is.before.blocks ?? [])} blocks={is.after.blocks ?? []} />}
+            {isUnchanged && <p class="notice good"><Icon name="circle-check" /> {t('editor.publish_none')}</p>}
+            {!isUnchanged && current.status === 'draft' && <p>{t(current.after.blocks?.length ? 'editor.publish_first' : 'editor.publish_empty', { n: current.after.blocks?.length ?? 0 })}</p>}
+            {!isUnchanged && current.status === 'published' && <p>{t(isSame(current) ? 'editor.publish_unchanged' : 'editor.publish_changes')}</p>}
+            {!isSame(current) && <Differences of={current} />}
+            {current.warnings.length > 0 && <WarningList list={explainWarnings(current.warnings, current.after.blocks ?? [], current.before.blocks ?? [])} blocks={current.after.blocks ?? []} />}
           </>
         )}
-        {clash && is && (
+        {conflict && current && (
           <>
-            <p class="notice"><Icon name="triangle-alert" /> {t('editor.publish_conflicts', { n: clash.list.length })}</p>
-            {clash.list.map((c) => (
-              <Choice key={c.path} of={c} texts={{ copy: is.after, form: is.before }} chosen={take.value[c.path]} choose={(side) => (take.value = { ...take.value, [c.path]: side })} />
+            <p class="notice"><Icon name="triangle-alert" /> {t('editor.publish_conflicts', { n: conflict.list.length })}</p>
+            {conflict.list.map((c) => (
+              <ConflictChoice key={c.path} conflict={c} texts={{ copy: current.after, form: current.before }} chosen={resolutions.value[c.path]} onChoose={(side) => (resolutions.value = { ...resolutions.value, [c.path]: side })} />
             ))}
-            {open > 0 && <p class="muted">{t('editor.publish_choose', { n: open })}</p>}
+            {unresolved > 0 && <p class="muted">{t('editor.publish_choose', { n: unresolved })}</p>}
           </>
         )}
       </div>
@@ -212,18 +212,18 @@ function PublishDialog({ form, beforePublish, onPublished, onDiscarded, onClose 
 }
 
 /** What the rules of a form refuse, each with its place. */
-export function Refused({ error }: { error: unknown }) {
+export function ValidationErrors({ error }: { error: unknown }) {
   const details = error instanceof ApiError ? error.details.slice(0, 20) : [];
-  if (details.length === 0) return <Failed error={error} />;
+  if (details.length === 0) return <ErrorNotice error={error} />;
   return (
     <div class="notice bad" role="alert">
       <Icon name="circle-alert" />
-      <ul>{details.map((d) => <li key={d.path + d.code}><b>{placeOf(d.path)}</b> {d.message}</li>)}</ul>
+      <ul>{details.map((d) => <li key={d.path + d.code}><b>{describePointer(d.path)}</b> {d.message}</li>)}</ul>
     </div>
   );
 }
 
-function Warnings({ list, blocks }: { list: Changes['warnings']; blocks: Block[] }) {
+function WarningList({ list, blocks }: { list: Changes['warnings']; blocks: Block[] }) {
   return (
     <section class="stack">
       <h3>{t('editor.publish_warnings', { n: list.length })}</h3>
@@ -235,9 +235,9 @@ function Warnings({ list, blocks }: { list: Changes['warnings']; blocks: Block[]
             <li key={w.path + w.code}>
               <div class="row">
                 <span class="badge warn"><Icon name="triangle-alert" /></span>
-                <strong dir="auto">{block ? nameOf(block, typeName) : memberName([section ?? '', index, ...rest])}</strong>
+                <strong dir="auto">{block ? blockLabel(block, typeName) : fieldName([section ?? '', index, ...rest])}</strong>
               </div>
-              <p>{block && rest.length > 0 ? `${memberName(rest[1] === 'rule' ? rest.slice(0, 2) : rest)}: ${w.message}` : w.message}</p>
+              <p>{block && rest.length > 0 ? `${fieldName(rest[1] === 'rule' ? rest.slice(0, 2) : rest)}: ${w.message}` : w.message}</p>
             </li>
           );
         })}
@@ -247,19 +247,19 @@ function Warnings({ list, blocks }: { list: Changes['warnings']; blocks: Block[]
 }
 
 /** A part that was changed twice, with a choice of whose value counts. */
-function Choice({ of, texts, chosen, choose }: { of: Conflict; texts: Record<'copy' | 'form', Text>; chosen: 'copy' | 'form' | undefined; choose(side: 'copy' | 'form'): void }) {
+function ConflictChoice({ conflict, texts, chosen, onChoose }: { conflict: Conflict; texts: Record<'copy' | 'form', FormText>; chosen: 'copy' | 'form' | undefined; onChoose(side: 'copy' | 'form'): void }) {
   const name = useId();
-  const path = segments(of.path);
+  const path = segments(conflict.path);
   const block = path[1] === 'blocks' ? [texts.copy, texts.form].flatMap((text) => text.blocks ?? []).find((b) => b.id === path[2]) : undefined;
   return (
     <fieldset class="clash">
-      <legend dir="auto">{block ? nameOf(block, typeName) : memberName(path[0] === 'definition' ? path.slice(1) : path)}</legend>
+      <legend dir="auto">{block ? blockLabel(block, typeName) : fieldName(path[0] === 'definition' ? path.slice(1) : path)}</legend>
       {(['copy', 'form'] as const).map((side) => (
         <label key={side} class="clash-side">
-          <input type="radio" name={name} checked={chosen === side} onChange={() => choose(side)} />
+          <input type="radio" name={name} checked={chosen === side} onChange={() => onChoose(side)} />
           <span>
             <strong>{t('editor.publish_side_' + side)}</strong>
-            <Side value={of[side]} other={of[side === 'copy' ? 'form' : 'copy']} path={path} text={texts[side]} />
+            <ConflictSide value={conflict[side]} other={conflict[side === 'copy' ? 'form' : 'copy']} path={path} text={texts[side]} />
           </span>
         </label>
       ))}

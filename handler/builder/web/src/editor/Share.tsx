@@ -1,14 +1,14 @@
 import { useSignal } from '@preact/signals';
 import { generate } from 'lean-qr';
 import { useMemo, useRef } from 'preact/hooks';
-import { door } from '../app/api';
+import { builderApi } from '../app/api';
 import type { Status } from '../app/records';
 import { t } from '../app/words';
 import { Button } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
 import { Field } from '../ui/Field';
 import { Icon } from '../ui/Icon';
-import { Failed, Loading, explain, say, useLoaded } from '../ui/states';
+import { ErrorNotice, Loading, errorText, showToast, useLoaded } from '../ui/states';
 import { qrPath } from './qr';
 
 interface Props {
@@ -30,63 +30,63 @@ export function ShareButton(props: Props) {
 }
 
 /** An address of the door, which has no host when the host's is that of this page. */
-const whole = (address: string): string => new URL(address, location.href).href;
+const absoluteURL = (address: string): string => new URL(address, location.href).href;
 
 /** Opens what was saved in another tab, as respondents see it. Browsers allow the tab within the click alone. */
 export async function openPreview(form: string, save: () => Promise<boolean>): Promise<void> {
   const tab = window.open('', '_blank');
   try {
     await save();
-    const { url } = await door<{ url: string }>(`/forms/${form}/preview`, { method: 'POST' });
+    const { url } = await builderApi<{ url: string }>(`/forms/${form}/preview`, { method: 'POST' });
     if (tab) {
       tab.opener = null;
-      tab.location.href = whole(url);
+      tab.location.href = absoluteURL(url);
     }
   } catch (e) {
     tab?.close();
-    say(explain(e));
+    showToast(errorText(e));
   }
 }
 
 /** Where a form is: link, QR code, code for other pages, and a preview. */
 export function ShareDialog({ form, status, isClosed, unpublished, justPublished, onClose }: Props & { justPublished?: boolean; onClose(): void }) {
-  const links = useLoaded(() => door<{ url: string; embed: string; public_id: string }>(`/forms/${form}/share`), [form]);
+  const links = useLoaded(() => builderApi<{ url: string; embed: string; public_id: string }>(`/forms/${form}/share`), [form]);
   const preview = useSignal('');
-  const fault = useSignal('');
+  const error = useSignal('');
   const busy = useSignal(false);
-  const is = links.value;
-  const makePreview = async () => {
+  const current = links.value;
+  const createPreview = async () => {
     busy.value = true;
-    fault.value = '';
+    error.value = '';
     try {
-      preview.value = whole((await door<{ url: string }>(`/forms/${form}/preview`, { method: 'POST' })).url);
+      preview.value = absoluteURL((await builderApi<{ url: string }>(`/forms/${form}/preview`, { method: 'POST' })).url);
     } catch (e) {
-      fault.value = explain(e);
+      error.value = errorText(e);
     }
     busy.value = false;
   };
   return (
     <Dialog title={t(justPublished ? 'editor.published' : 'editor.share_title')} onClose={onClose} wide>
-      {links.loading && !is && <Loading />}
-      {links.error !== undefined && <Failed error={links.error} again={links.reload} />}
+      {links.loading && !current && <Loading />}
+      {links.error !== undefined && <ErrorNotice error={links.error} retry={links.reload} />}
       {status === 'draft' && <p class="notice"><Icon name="eye-off" /> {t('editor.share_draft')}</p>}
       {status === 'published' && isClosed && <p class="notice"><Icon name="lock" /> {t('editor.share_closed')}</p>}
       {status === 'published' && unpublished && <p class="notice"><Icon name="eye-off" /> {t('editor.share_unpublished')}</p>}
-      {is && (
+      {current && (
         <div class="share">
           <div class="stack">
-            <Copied label={t('editor.share_link')} value={whole(is.url)} open />
-            <Copied label={t('editor.share_embed')} hint={t('editor.share_embed_hint')} value={`<script src="${whole(is.embed)}" data-form="${is.public_id}" async></script>`} />
+            <CopyField label={t('editor.share_link')} value={absoluteURL(current.url)} open />
+            <CopyField label={t('editor.share_embed')} hint={t('editor.share_embed_hint')} value={`<script src="${absoluteURL(current.embed)}" data-form="${current.public_id}" async></script>`} />
             {preview.value
-              ? <Copied label={t('editor.share_preview')} hint={t('editor.share_preview_hint')} value={preview.value} open />
+              ? <CopyField label={t('editor.share_preview')} hint={t('editor.share_preview_hint')} value={preview.value} open />
               : (
                 <div>
-                  <Button icon="eye" busy={busy.value} onClick={makePreview}>{t('editor.share_make_preview')}</Button>
-                  {fault.value && <p class="fault" role="alert">{fault.value}</p>}
+                  <Button icon="eye" busy={busy.value} onClick={createPreview}>{t('editor.share_make_preview')}</Button>
+                  {error.value && <p class="fault" role="alert">{error.value}</p>}
                 </div>
               )}
           </div>
-          <QR text={whole(is.url)} name={is.public_id} />
+          <QRCode text={absoluteURL(current.url)} name={current.public_id} />
         </div>
       )}
     </Dialog>
@@ -94,8 +94,8 @@ export function ShareDialog({ form, status, isClosed, unpublished, justPublished
 }
 
 /** A text to copy, and to change when somebody takes what is typed. */
-export function Copied({ label, hint, fault, value, open, onInput }: { label: string; hint?: string; fault?: string | undefined; value: string; open?: boolean; onInput?(value: string): void }) {
-  const done = useSignal(false);
+export function CopyField({ label, hint, error, value, open, onInput }: { label: string; hint?: string; error?: string | undefined; value: string; open?: boolean; onInput?(value: string): void }) {
+  const copied = useSignal(false);
   const input = useRef<HTMLInputElement>(null);
   const copy = async () => {
     input.current?.select();
@@ -104,17 +104,17 @@ export function Copied({ label, hint, fault, value, open, onInput }: { label: st
     } catch {
       document.execCommand('copy'); // of a page without TLS
     }
-    done.value = true;
-    setTimeout(() => (done.value = false), 3000);
+    copied.value = true;
+    setTimeout(() => (copied.value = false), 3000);
   };
   return (
-    <Field label={label} hint={hint} fault={fault}>
+    <Field label={label} hint={hint} error={error}>
       {(ids) => (
         <span class="copied">
           <input {...ids} ref={input} class="input" readOnly={!onInput} value={value} onInput={(e) => onInput?.(e.currentTarget.value)} onFocus={(e) => !onInput && e.currentTarget.select()} />
-          <Button icon={done.value ? 'check' : 'copy'} aria-label={t('editor.share_copy_this', { label })} onClick={copy}>{t(done.value ? 'editor.share_copied' : 'editor.share_copy')}</Button>
+          <Button icon={copied.value ? 'check' : 'copy'} aria-label={t('editor.share_copy_this', { label })} onClick={copy}>{t(copied.value ? 'editor.share_copied' : 'editor.share_copy')}</Button>
           {open && <a class="button only-icon" href={value} target="_blank" rel="noopener" title={t('editor.share_open')} aria-label={`${t('editor.share_open')}: ${label}`}><Icon name="external-link" /></a>}
-          <span class="unseen" role="status">{done.value ? t('editor.share_copied') : ''}</span>
+          <span class="unseen" role="status">{copied.value ? t('editor.share_copied') : ''}</span>
         </span>
       )}
     </Field>
@@ -122,7 +122,7 @@ export function Copied({ label, hint, fault, value, open, onInput }: { label: st
 }
 
 /** A QR code, dark on white in every look, since phones read no other. */
-function QR({ text, name }: { text: string; name: string }) {
+function QRCode({ text, name }: { text: string; name: string }) {
   const { path, size } = useMemo(() => qrPath(generate(text)), [text]);
   const box = `0 0 ${size} ${size}`;
   const file = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${box}" width="1024" height="1024" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path d="${path}"/></svg>`;

@@ -5,30 +5,30 @@ import { render } from 'preact';
 import { config } from '../app/config';
 import { Node } from '../props/dom.test';
 import { Conflicts } from './Conflicts';
-import { Differences, differingMembers, memberName, segments, Side, valueAt, valueWords } from './differences';
+import { Differences, differingFields, fieldName, segments, ConflictSide, valueAt, describeValue } from './differences';
 import type { EditorStore } from './store';
 
 test('members have the names of the panel, else their own in words', () => {
   Object.assign(config.words, { 'props.closedMessage': 'What people read', 'props.colors_background': 'Background', 'editor.publish_theme': 'Theme: {name}', 'editor.publish_variable': 'Variable {name}' });
   for (const [path, name] of [['/settings/closedMessage', 'What people read'], ['/theme/colors/background', 'Theme: Background'], ['/variables/a~1b', 'Variable a/b'], ['/properties/someNewThing', 'Some new thing'], ['/hidden_fields', 'Hidden fields']] as const) {
-    assert.equal(memberName(segments(path)), name);
+    assert.equal(fieldName(segments(path)), name);
   }
 });
 
 test('blocks are compared member by member, properties one by one', () => {
   const a = { id: 'q', label: 'A', properties: { max: 5, min: 1 } };
   const b = { id: 'q', label: 'A', required: true, properties: { max: 6, min: 1 } };
-  assert.deepEqual(differingMembers(a, b), [['properties', 'max'], ['required']]);
-  assert.deepEqual(differingMembers(a, { id: 'q', label: 'A' }), [['properties', 'max'], ['properties', 'min']]);
+  assert.deepEqual(differingFields(a, b), [['properties', 'max'], ['required']]);
+  assert.deepEqual(differingFields(a, { id: 'q', label: 'A' }), [['properties', 'max'], ['properties', 'min']]);
   assert.equal(valueAt(b, ['properties', 'max']), 6);
   assert.equal(valueAt(a, ['label', 'x', 'y']), undefined);
 });
 
 test('values are told in few words', () => {
   config.words['rules.quoted'] = '“{text}”';
-  assert.equal(valueWords('x'.repeat(500)).length, 122);
-  assert.equal(valueWords([{ id: 'a', label: 'Cat' }, { id: 'b' }, 'c', 4]), 'Cat, b, c, 4');
-  assert.equal(valueWords({ if: [1, 2] }), '{"if":[1,2]}');
+  assert.equal(describeValue('x'.repeat(500)).length, 122);
+  assert.equal(describeValue([{ id: 'a', label: 'Cat' }, { id: 'b' }, 'c', 4]), 'Cat, b, c, 4');
+  assert.equal(describeValue({ if: [1, 2] }), '{"if":[1,2]}');
 });
 
 test('a switch that is not there is off', () => {
@@ -38,7 +38,7 @@ test('a switch that is not there is off', () => {
   const root = new Node('div');
   render(<Differences of={{ before: was, after: is, members: ['/settings/closed', '/settings/submitLabel'], blocks: [] }} />, root as never);
   assert.match(root.textContent, /yes.*no.*empty.*Go/);
-  render(<Side value={null} other={true} path={['definition', 'settings', 'closed']} text={is} />, root as never);
+  render(<ConflictSide value={null} other={true} path={['definition', 'settings', 'closed']} text={is} />, root as never);
   assert.equal(root.textContent, 'no');
 });
 
@@ -84,6 +84,6 @@ test('a rule that two changed is told in sentences, and what these cannot say is
     ['(deleted)', 'Logic shown when “Pet” is No'],
   ]);
   assert.match(root.textContent, /Pet › Logic/);
-  render(<Side value={{ id: 'pet', properties: { rule: { show: no } } }} other={{ id: 'pet' }} path={['definition', 'blocks', 'pet']} text={{ name: 'F', blocks, settings: null, theme: null, variables: null, hidden_fields: null }} />, root as never);
+  render(<ConflictSide value={{ id: 'pet', properties: { rule: { show: no } } }} other={{ id: 'pet' }} path={['definition', 'blocks', 'pet']} text={{ name: 'F', blocks, settings: null, theme: null, variables: null, hidden_fields: null }} />, root as never);
   assert.match(root.textContent, /shown when “Pet” is No/);
 });

@@ -1,21 +1,21 @@
-import { segments } from '../app/json';
+import { pointerSegments } from '../app/json';
 import type { Block, Choice, Definition, Json, JsonObject } from '../app/records';
 import { config } from '../app/config';
-import { moment, number, t } from '../app/words';
+import { capitalize, formatDateTime, formatNumber, t, splitWords } from '../app/words';
 import { fieldsOf } from '../rules/fields';
-import { tellRule, type Untold } from '../rules/tell';
-import { typeName } from './kinds';
-import { nameOf } from './places';
+import { describeRule, type DescribeJSON } from '../rules/describe';
+import { typeName } from './blockTypes';
+import { blockLabel } from './positions';
 
-export { segments };
+export { pointerSegments as segments };
 
 /** What people write of a form: see text in publish.go. */
-export type Text = { name: string } & { [S in keyof Definition]: Definition[S] | null };
+export type FormText = { name: string } & { [S in keyof Definition]: Definition[S] | null };
 
 /** Two texts and how they differ: see comparison in publish.go. */
 export interface Comparison {
-  before: Text;
-  after: Text;
+  before: FormText;
+  after: FormText;
   blocks: { id: string; added: boolean; removed: boolean; moved: boolean; changed: string[] }[];
   members: string[];
 }
@@ -27,59 +27,58 @@ export const valueAt = (value: unknown, path: string[]): Json | undefined =>
   path.reduce<unknown>((v, part) => (v === null || typeof v !== 'object' ? undefined : (v as JsonObject)[part]), value) as Json | undefined;
 
 /** The name of a member of a block, or of the form: settings/closed is "Closed". */
-export function memberName(path: string[]): string {
+export function fieldName(path: string[]): string {
   const [first = '', second] = path;
   const word = (key: string): string | undefined => config.words[key];
   if (first === 'variables' && second !== undefined) return t('editor.publish_variable', { name: second });
   const last = path.at(-1) ?? '';
   const own = (path.join() === 'type' ? word('forms.type') : undefined) ?? word('editor.publish_field_' + last) ?? (second === undefined ? undefined : word(`props.${first}_${last}`)) ?? word('props.' + last);
-  const plain = last.replace(/_/g, ' ').replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`);
-  const name = own ?? plain.charAt(0).toUpperCase() + plain.slice(1);
+  const name = own ?? capitalize(splitWords(last));
   return first === 'theme' ? t('editor.publish_theme', { name }) : name;
 }
 
-const short = (text: string): string => (text.length > 120 ? text.slice(0, 119) + '…' : text);
+const truncate = (text: string): string => (text.length > 120 ? text.slice(0, 119) + '…' : text);
 
 /** A value in few words. */
-export function valueWords(value: Json | undefined, inList = false): string {
+export function describeValue(value: Json | undefined, inList = false): string {
   if (value === undefined || value === null || value === '') return t('editor.publish_empty_value');
   if (typeof value === 'boolean') return t(value ? 'editor.publish_yes' : 'editor.publish_no');
-  if (typeof value === 'number') return number(value);
-  if (typeof value === 'string') return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value) ? moment(value) : inList ? short(value) : t('rules.quoted', { text: short(value) });
-  if (Array.isArray(value)) return value.length === 0 ? t('editor.publish_empty_value') : short(value.map((v) => valueWords(v, true)).join(', '));
-  const named = value as Choice & Partial<Block>;
-  return named.label || named.type || named.id ? short(named.label || (named.type ? typeName(named.type) : named.id!)) : short(JSON.stringify(value));
+  if (typeof value === 'number') return formatNumber(value);
+  if (typeof value === 'string') return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value) ? formatDateTime(value) : inList ? truncate(value) : t('rules.quoted', { text: truncate(value) });
+  if (Array.isArray(value)) return value.length === 0 ? t('editor.publish_empty_value') : truncate(value.map((v) => describeValue(v, true)).join(', '));
+  const labeled = value as Choice & Partial<Block>;
+  return labeled.label || labeled.type || labeled.id ? truncate(labeled.label || (labeled.type ? typeName(labeled.type) : labeled.id!)) : truncate(JSON.stringify(value));
 }
 
 /** A rule in sentences about the questions of a text. */
-const ruleWords = (rule: Json | undefined, { blocks, hidden_fields, variables }: Text, untold?: Untold): string[] =>
-  tellRule(rule, fieldsOf({ blocks: blocks ?? [], hidden_fields: hidden_fields ?? [], variables: variables ?? {} }), t, untold);
+const describeRuleOf = (rule: Json | undefined, { blocks, hidden_fields, variables }: FormText, untold?: DescribeJSON): string[] =>
+  describeRule(rule, fieldsOf({ blocks: blocks ?? [], hidden_fields: hidden_fields ?? [], variables: variables ?? {} }), t, untold);
 
 /** A value with what stands for it beside another one: a switch that is not there is off. */
-const beside = (value: Json | undefined, other: Json | undefined): Json | undefined => (typeof other === 'boolean' ? (value ?? false) : value);
+const withDefault = (value: Json | undefined, other: Json | undefined): Json | undefined => (typeof other === 'boolean' ? (value ?? false) : value);
 
 /** A member of a block in words, beside that of another text. */
-function memberWords(path: string[], block: unknown, other: unknown, text: Text, untold?: Untold): string {
-  const value = beside(valueAt(block, path), valueAt(other, path));
+function describeField(path: string[], block: unknown, other: unknown, text: FormText, untold?: DescribeJSON): string {
+  const value = withDefault(valueAt(block, path), valueAt(other, path));
   if (path.join() === 'type' && block === text) return t('forms.type_' + String(value));
-  const rule = path.join() === 'properties,rule' ? ruleWords(value, text, untold) : [];
-  return rule.join('; ') || valueWords(value);
+  const rule = path.join() === 'properties,rule' ? describeRuleOf(value, text, untold) : [];
+  return rule.join('; ') || describeValue(value);
 }
 
-const asJSON: Untold = (logic) => JSON.stringify(logic);
+const asJSON: DescribeJSON = (logic) => JSON.stringify(logic);
 
 /** A rule, or what stands at a path in it, in sentences; what these cannot say is JSON. */
-export function RuleSide({ value, path, text }: { value: Json; path: readonly string[]; text: Text }) {
-  const lines = ruleWords(path.reduceRight<Json>((v, name) => ({ [name]: v }), value), text, asJSON).filter(Boolean);
+export function RuleText({ value, path, text }: { value: Json; path: readonly string[]; text: FormText }) {
+  const lines = describeRuleOf(path.reduceRight<Json>((v, name) => ({ [name]: v }), value), text, asJSON).filter(Boolean);
   return lines.length > 0 ? <ul>{lines.map((line) => <li key={line}>{line}</li>)}</ul> : <pre class="value">{JSON.stringify(value, null, 2)}</pre>;
 }
 
 /** A change of one member: was, and is. */
 function Change({ path, of, before, after }: { path: string[]; of: Comparison; before: unknown; after: unknown }) {
-  const [was, is] = [memberWords(path, before, after, of.before), memberWords(path, after, before, of.after)];
+  const [was, is] = [describeField(path, before, after, of.before), describeField(path, after, before, of.after)];
   return (
     <li>
-      <b>{memberName(path)}</b>{' '}
+      <b>{fieldName(path)}</b>{' '}
       {was === is ? <span>{t('editor.publish_changed')}</span> : (
         <>
           <del dir="auto"><span class="unseen">{t('editor.publish_was')} </span>{was}</del>{' '}
@@ -91,32 +90,32 @@ function Change({ path, of, before, after }: { path: string[]; of: Comparison; b
   );
 }
 
-const kinds = ['added', 'removed', 'moved'] as const;
-const look = { added: 'good', removed: 'bad', moved: 'warn', changed: '' } as const;
+const blockStates = ['added', 'removed', 'moved'] as const;
+const badgeKinds = { added: 'good', removed: 'bad', moved: 'warn', changed: '' } as const;
 
 /** How two texts of a form differ, in words. */
 export function Differences({ of }: { of: Comparison }) {
-  const index = (text: Text) => new Map((text.blocks ?? []).map((b) => [b.id, b]));
+  const index = (text: FormText) => new Map((text.blocks ?? []).map((b) => [b.id, b]));
   const [before, after] = [index(of.before), index(of.after)];
   return (
     <ul class="differences">
       {of.members.length > 0 && (
         <li>
           <div class="row"><span class="badge">{t('editor.publish_changed')}</span> <strong>{t('editor.publish_form')}</strong></div>
-          <ul>{of.members.map((m) => <Change key={m} path={segments(m)} of={of} before={of.before} after={of.after} />)}</ul>
+          <ul>{of.members.map((m) => <Change key={m} path={pointerSegments(m)} of={of} before={of.before} after={of.after} />)}</ul>
         </li>
       )}
       {of.blocks.map((d) => {
         const block = after.get(d.id) ?? before.get(d.id);
-        const states = [...kinds.filter((k) => d[k]), ...(d.changed.length > 0 && !d.added ? (['changed'] as const) : [])];
+        const states = [...blockStates.filter((k) => d[k]), ...(d.changed.length > 0 && !d.added ? (['changed'] as const) : [])];
         return (
           <li key={d.id}>
             <div class="row">
-              {states.map((s) => <span key={s} class={`badge ${look[s]}`}>{t('editor.publish_' + (s === 'moved' ? 'moved_block' : s))}</span>)}
-              <strong dir="auto">{block ? nameOf(block, typeName) : d.id}</strong>
+              {states.map((s) => <span key={s} class={`badge ${badgeKinds[s]}`}>{t('editor.publish_' + (s === 'moved' ? 'moved_block' : s))}</span>)}
+              <strong dir="auto">{block ? blockLabel(block, typeName) : d.id}</strong>
               {block?.label && <span class="muted">{typeName(block.type)}</span>}
             </div>
-            {!d.added && d.changed.length > 0 && <ul>{d.changed.map((m) => <Change key={m} path={segments(m)} of={of} before={before.get(d.id)} after={after.get(d.id)} />)}</ul>}
+            {!d.added && d.changed.length > 0 && <ul>{d.changed.map((m) => <Change key={m} path={pointerSegments(m)} of={of} before={before.get(d.id)} after={after.get(d.id)} />)}</ul>}
           </li>
         );
       })}
@@ -125,22 +124,22 @@ export function Differences({ of }: { of: Comparison }) {
 }
 
 /** The members in which two blocks differ, one by one in the properties. */
-export function differingMembers(a: JsonObject, b: JsonObject): string[][] {
+export function differingFields(a: JsonObject, b: JsonObject): string[][] {
   const names = (v: JsonObject) => Object.keys(v).flatMap((k) => (k === 'properties' ? Object.keys((v[k] as JsonObject | null) ?? {}).map((p) => [k, p]) : [[k]]));
   const paths = new Map([...names(a), ...names(b)].map((p) => [p.join('/'), p]));
   return [...paths.values()].filter((p) => JSON.stringify(valueAt(a, p)) !== JSON.stringify(valueAt(b, p)));
 }
 
 /** One side of a conflict: a block has those of its members that the other side has in another way. */
-export function Side({ value: given, other, path, text }: { value: Json; other: Json; path: readonly string[]; text: Text }) {
-  const value = beside(given, other)!;
+export function ConflictSide({ value: given, other, path, text }: { value: Json; other: Json; path: readonly string[]; text: FormText }) {
+  const value = withDefault(given, other)!;
   if (value === null) return <p>{t('editor.publish_side_removed')}</p>;
   const isBlock = path[0] === 'definition' && path[1] === 'blocks';
-  if (!isBlock || other === null) return <p>{isBlock ? t('editor.publish_side_kept', { name: nameOf(value as unknown as Block, typeName) }) : valueWords(value)}</p>;
+  if (!isBlock || other === null) return <p>{isBlock ? t('editor.publish_side_kept', { name: blockLabel(value as unknown as Block, typeName) }) : describeValue(value)}</p>;
   return (
     <ul>
-      {differingMembers(value as JsonObject, other as JsonObject).map((p) => (
-        <li key={p.join('/')}><b>{memberName(p)}</b> {memberWords(p, value, other, text, asJSON)}</li>
+      {differingFields(value as JsonObject, other as JsonObject).map((p) => (
+        <li key={p.join('/')}><b>{fieldName(p)}</b> {describeField(p, value, other, text, asJSON)}</li>
       ))}
     </ul>
   );

@@ -4,7 +4,7 @@ import type { Content } from './content';
 import type { Pending } from './operations';
 
 /** What is known of the form in the service. */
-export interface Known {
+export interface ServiceState {
   content: Content;
   etag: string;
   at: string; // where it is written
@@ -15,56 +15,56 @@ export interface Known {
 
 /** The unsent edits of a page that has, or had, a form open. */
 export interface Draft {
-  known: Known;
+  known: ServiceState;
   mine: Content;
   pending: readonly Pending[];
 }
 
 /** A store of drafts by key. Contents that share parts are stored as a structured clone. */
-export interface KeyValue {
+export interface DraftStorage {
   /** Returns the keys that begin with prefix, with their values. */
   entries(prefix: string): Promise<[string, Draft][]>;
   /** Stores a value, or removes it if it is null, and removes other keys, in one step. Calls are done in order, even if the page is closed. */
   put(key: string, value: Draft | null, others: readonly string[]): Promise<void>;
 }
 
-const table = 'drafts';
+const storeName = 'drafts';
 
 /** Returns a KeyValue in IndexedDB. */
-export function browserStore(): KeyValue {
+export function browserStorage(): DraftStorage {
   let opened: Promise<IDBDatabase> | undefined;
-  const ended = (work: IDBRequest | IDBTransaction): Promise<void> =>
+  const completion = (work: IDBRequest | IDBTransaction): Promise<void> =>
     new Promise((resolve, reject) => {
       for (const name of ['success', 'complete']) work.addEventListener(name, () => resolve());
       for (const name of ['error', 'abort']) work.addEventListener(name, () => reject(work.error ?? new Error('IndexedDB')));
     });
   const open = async (): Promise<IDBDatabase> => {
     const request = indexedDB.open('formsvc-drafts', 1);
-    request.onupgradeneeded = () => request.result.createObjectStore(table);
-    await ended(request);
+    request.onupgradeneeded = () => request.result.createObjectStore(storeName);
+    await completion(request);
     return request.result;
   };
   const begin = async (mode: IDBTransactionMode): Promise<IDBTransaction> => {
     opened ??= open();
     opened.catch(() => (opened = undefined));
-    return (await opened).transaction(table, mode);
+    return (await opened).transaction(storeName, mode);
   };
   return {
     async entries(prefix) {
       const work = await begin('readonly');
       const range = IDBKeyRange.bound(prefix, prefix + '\uffff');
-      const [keys, values] = [work.objectStore(table).getAllKeys(range), work.objectStore(table).getAll(range) as IDBRequest<Draft[]>];
-      await ended(work);
+      const [keys, values] = [work.objectStore(storeName).getAllKeys(range), work.objectStore(storeName).getAll(range) as IDBRequest<Draft[]>];
+      await completion(work);
       return values.result.map((v, i) => [String(keys.result[i]), v]);
     },
     async put(key, value, others) {
       const work = await begin('readwrite');
-      const store = work.objectStore(table);
+      const store = work.objectStore(storeName);
       if (value) store.put(value, key);
       else store.delete(key);
       for (const other of others) store.delete(other);
       work.commit(); // otherwise it ends with the page
-      await ended(work);
+      await completion(work);
     },
   };
 }
@@ -75,7 +75,7 @@ export class Drafts {
   private others: [key: string, draft: Draft][] = [];
   private writing: Promise<void> | undefined;
 
-  constructor(private readonly storage: KeyValue, private readonly prefix: string, private readonly id: string, private readonly current: () => Draft | null) {}
+  constructor(private readonly storage: DraftStorage, private readonly prefix: string, private readonly id: string, private readonly current: () => Draft | null) {}
 
   /** Looks for drafts of other pages. If one of them took over this page's own draft, it is returned. */
   async find(): Promise<Draft | null> {
@@ -83,13 +83,13 @@ export class Drafts {
     const found = await this.storage.entries(this.prefix).catch(() => undefined);
     if (!found) return null;
     this.others = found.filter(([key]) => key !== this.prefix + this.id);
-    const taken = this.others.length === found.length ? this.stored : null;
-    if (taken) this.stored = null;
-    return taken;
+    const takenOver = this.others.length === found.length ? this.stored : null;
+    if (takenOver) this.stored = null;
+    return takenOver;
   }
 
   /** Takes over the draft of a page that is gone. */
-  take(use: (draft: Draft) => void): boolean {
+  recover(use: (draft: Draft) => void): boolean {
     const [key, draft] = this.others.shift() ?? [];
     if (key === undefined || !draft) return false;
     use(draft);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Block } from '../app/records';
 import * as edits from './edits';
-import { find, type Content } from './content';
+import { findNode, type Content } from './content';
 
 const content = (blocks: Block[], more: Partial<Content> = {}): Content =>
   ({ name: 'F', type: 'SINGLE', blocks, settings: {}, theme: {}, variables: {}, hidden_fields: [], ...more });
@@ -13,7 +13,7 @@ const choices = [{ id: '1', label: 'One', image: { url: 'x' } }, { id: '2', labe
 
 test('a patch of a block is a merge patch, but of its id and its children', () => {
   const c = edits.patchBlock(form, 'g1', { id: 'x', children: [], label: null, properties: { rule: { set: { x: null } }, min: 1 } });
-  assert.deepEqual(find(c, 'g1')?.block, { id: 'g1', type: 'short_text', properties: { rule: { set: {} }, min: 1 } });
+  assert.deepEqual(findNode(c, 'g1')?.block, { id: 'g1', type: 'short_text', properties: { rule: { set: {} }, min: 1 } });
   assert.equal(c.blocks[0], form.blocks[0], 'what stays is the same object');
   assert.equal(edits.patchBlock(form, 'g1', { label: 'g1' }), form);
   assert.equal(edits.patchBlock(form, 'no', { label: 'x' }), form);
@@ -53,7 +53,7 @@ test('what has another name is called so in the rules, and what names a block go
 test('a group that becomes something else has its children behind it', () => {
   const c = edits.patchBlock(form, 'g', { type: 'heading', children: null });
   assert.equal(order(c), 'a,g,g1,g2,b');
-  assert.deepEqual(find(c, 'g')?.block, { id: 'g', type: 'heading' });
+  assert.deepEqual(findNode(c, 'g')?.block, { id: 'g', type: 'heading' });
 });
 
 test('a copy has ids of its own, and its rules are about the copy', () => {

@@ -1,12 +1,12 @@
 // The edits of a form: each makes a new content of one, and the same one where it changes nothing.
 import type { Block, Choice, JsonObject } from '../app/records';
 import { Fields } from '../rules/fields';
-import { rewrite, rewriteAll } from '../rules/references';
-import { isObject, patched, type Obj } from '../app/json';
-import { drop, find, replace, treeOf, type Content } from './content';
+import { renameInRule, renameInBlocks } from '../rules/references';
+import { isObject, applyMergePatch, type Obj } from '../app/json';
+import { removeNode, findNode, replaceBlock, treeOf, type Content } from './content';
 
 /** A place in a group, or in the form, and the index that a block has there afterwards. */
-export interface Place {
+export interface Position {
   parent: string | undefined;
   index: number;
 }
@@ -18,7 +18,7 @@ export function newId(c: Content, random: () => number = Math.random): string {
   const pick = (from: string): string => from.charAt(Math.floor(random() * from.length));
   for (;;) {
     const id = pick(letters) + Array.from({ length: 9 }, () => pick(letters + '0123456789')).join('');
-    if (!find(c, id) && !c.hidden_fields.includes(id) && !Object.hasOwn(c.variables, id)) return id;
+    if (!findNode(c, id) && !c.hidden_fields.includes(id) && !Object.hasOwn(c.variables, id)) return id;
   }
 }
 
@@ -36,59 +36,59 @@ export function newChoiceId(choices: readonly Choice[], random: () => number = M
  */
 export function patchBlock(c: Content, id: string, patch: Partial<Record<keyof Block, unknown>>): Content {
   const { id: _, children, ...rest } = patch;
-  const out = children === null ? (find(c, id)?.block.children ?? []) : [];
-  const made = replace(c, id, (b) => patched(b, children === null ? { ...rest, children } : rest) as Block);
-  return behind(made, id, out);
+  const movedOut = children === null ? (findNode(c, id)?.block.children ?? []) : [];
+  const result = replaceBlock(c, id, (b) => applyMergePatch(b, children === null ? { ...rest, children } : rest) as Block);
+  return insertAfter(result, id, movedOut);
 }
 
 /** Puts a block at a place: at the end where there are not as many, and of the form where there is no such group. */
-export function addBlock(c: Content, block: Block, place: Place): Content {
+export function addBlock(c: Content, block: Block, place: Position): Content {
   const insert = (list: Block[] = []): Block[] => list.toSpliced(place.index, 0, block);
-  const group = place.parent === undefined ? undefined : find(c, place.parent);
-  if (group) return replace(c, group.block.id, (p) => ({ ...p, children: insert(p.children) }));
+  const group = place.parent === undefined ? undefined : findNode(c, place.parent);
+  if (group) return replaceBlock(c, group.block.id, (p) => ({ ...p, children: insert(p.children) }));
   return { ...c, blocks: insert(c.blocks) };
 }
 
 /** Where a block is. */
-function placeOf(c: Content, id: string): Place {
+function positionOf(c: Content, id: string): Position {
   const tree = treeOf(c.blocks);
   const parent = tree?.nodes.get(id)?.parent ?? '';
   return { parent: parent === '' ? undefined : parent, index: tree?.lists.get(parent)?.indexOf(id) ?? -1 };
 }
 
 /** Puts blocks behind another one. */
-const behind = (c: Content, id: string, blocks: Block[]): Content =>
-  blocks.reduceRight((now, block) => addBlock(now, block, { ...placeOf(now, id), index: placeOf(now, id).index + 1 }), c);
+const insertAfter = (c: Content, id: string, blocks: Block[]): Content =>
+  blocks.reduceRight((now, block) => addBlock(now, block, { ...positionOf(now, id), index: positionOf(now, id).index + 1 }), c);
 
 /** c without a block, and without the setting that names it or what is in it. */
 export function removeBlock(c: Content, id: string): Content {
-  const made = drop(c, id);
-  const named = c.settings.duplicateField as string;
-  return find(c, named) && !find(made, named) ? patchSection(made, 'settings', { duplicateField: null }) : made;
+  const result = removeNode(c, id);
+  const duplicateField = c.settings.duplicateField as string;
+  return findNode(c, duplicateField) && !findNode(result, duplicateField) ? patchSection(result, 'settings', { duplicateField: null }) : result;
 }
 
-export function moveBlock(c: Content, id: string, place: Place): Content {
-  const node = find(c, id);
-  for (let up = place.parent; up; up = find(c, up)?.parent) if (up === id) return c; // into itself
-  if (!node || (place.parent !== undefined && !find(c, place.parent))) return c;
-  const was = placeOf(c, id);
-  const made = addBlock(drop(c, id), node.block, place);
-  const is = placeOf(made, id);
-  return is.parent === was.parent && is.index === was.index ? c : made;
+export function moveBlock(c: Content, id: string, place: Position): Content {
+  const node = findNode(c, id);
+  for (let up = place.parent; up; up = findNode(c, up)?.parent) if (up === id) return c; // into itself
+  if (!node || (place.parent !== undefined && !findNode(c, place.parent))) return c;
+  const from = positionOf(c, id);
+  const result = addBlock(removeNode(c, id), node.block, place);
+  const to = positionOf(result, id);
+  return to.parent === from.parent && to.index === from.index ? c : result;
 }
 
 export type Section = 'settings' | 'theme' | 'variables';
 
 /** Merges a patch (RFC 7396) into a section. */
 export function patchSection(c: Content, section: Section, patch: Obj): Content {
-  const made = patched(c[section], patch) as Obj;
-  return made === c[section] ? c : { ...c, [section]: made };
+  const result = applyMergePatch(c[section], patch) as Obj;
+  return result === c[section] ? c : { ...c, [section]: result };
 }
 
 /** Gives a variable or a hidden field another name, in the rules too. One that there is already stays as it is. */
 export function renameField(c: Content, kind: 'variables' | 'hidden', from: string, to: string): Content {
   if (kind === 'variables' ? Object.hasOwn(c.variables, to) : c.hidden_fields.includes(to)) return c;
-  const blocks = rewriteAll(c, { [kind]: { [from]: to } });
+  const blocks = renameInBlocks(c, { [kind]: { [from]: to } });
   if (kind === 'hidden') return { ...c, blocks, hidden_fields: c.hidden_fields.map((name) => (name === from ? to : name)) };
   return { ...c, blocks, variables: Object.fromEntries(Object.entries(c.variables).map(([name, v]) => [name === from ? to : name, v])) };
 }
@@ -98,36 +98,36 @@ export function renameField(c: Content, kind: 'variables' | 'hidden', from: stri
  * columns too; rules in it that name what was copied name the copies.
  */
 export function duplicate(c: Content, id: string, random: () => number = Math.random): { content: Content; id: string } {
-  const old = find(c, id)?.block;
-  if (!old) return { content: c, id: '' };
+  const original = findNode(c, id)?.block;
+  if (!original) return { content: c, id: '' };
   type Ids = Record<string, string>;
-  const none = <T>(): Record<string, T> => Object.create(null) as Record<string, T>;
-  const names = { blocks: none<string>(), choices: none<Ids>(), rows: none<Ids>() };
-  const fresh = (list: Choice[] = []): Ids => {
-    const ids = none<string>();
+  const emptyRecord = <T>(): Record<string, T> => Object.create(null) as Record<string, T>;
+  const renames = { blocks: emptyRecord<string>(), choices: emptyRecord<Ids>(), rows: emptyRecord<Ids>() };
+  const newIds = (list: Choice[] = []): Ids => {
+    const ids = emptyRecord<string>();
     for (const { id: of } of list) if (of !== undefined) ids[of] = newChoiceId([...list, ...Object.values(ids).map((made) => ({ id: made }))], random);
     return ids;
   };
-  const prepare = (b: Block): void => {
-    names.blocks[b.id] = newId(c, random);
-    names.rows[b.id] = fresh(b.matrix_rows);
-    names.choices[b.id] = fresh(b.type === 'matrix' ? b.matrix_columns : b.choices);
-    b.children?.forEach(prepare);
+  const assignIds = (b: Block): void => {
+    renames.blocks[b.id] = newId(c, random);
+    renames.rows[b.id] = newIds(b.matrix_rows);
+    renames.choices[b.id] = newIds(b.type === 'matrix' ? b.matrix_columns : b.choices);
+    b.children?.forEach(assignIds);
   };
-  prepare(old);
+  assignIds(original);
   const fields = new Fields(c);
   const copy = (b: Block): Block => {
-    const made: Block = { ...b, id: names.blocks[b.id] as string };
-    const list = (ids: Ids | undefined, choices: Choice[]): Choice[] =>
+    const result: Block = { ...b, id: renames.blocks[b.id] as string };
+    const withNewIds = (ids: Ids | undefined, choices: Choice[]): Choice[] =>
       choices.map((ch) => (ch.id !== undefined && ids?.[ch.id] !== undefined ? { ...ch, id: ids[ch.id] as string } : ch));
-    const choices = names.choices[b.id];
-    if (b.choices) made.choices = list(b.type === 'matrix' ? {} : choices, b.choices);
-    if (b.matrix_columns) made.matrix_columns = list(b.type === 'matrix' ? choices : {}, b.matrix_columns);
-    if (b.matrix_rows) made.matrix_rows = list(names.rows[b.id], b.matrix_rows);
-    if (b.children) made.children = b.children.map(copy);
-    if (isObject(b.properties?.rule)) made.properties = { ...b.properties, rule: rewrite(b.properties.rule as JsonObject, names, fields) };
-    return made;
+    const choices = renames.choices[b.id];
+    if (b.choices) result.choices = withNewIds(b.type === 'matrix' ? {} : choices, b.choices);
+    if (b.matrix_columns) result.matrix_columns = withNewIds(b.type === 'matrix' ? choices : {}, b.matrix_columns);
+    if (b.matrix_rows) result.matrix_rows = withNewIds(renames.rows[b.id], b.matrix_rows);
+    if (b.children) result.children = b.children.map(copy);
+    if (isObject(b.properties?.rule)) result.properties = { ...b.properties, rule: renameInRule(b.properties.rule as JsonObject, renames, fields) };
+    return result;
   };
-  const block = copy(old);
-  return { content: behind(c, id, [block]), id: block.id };
+  const block = copy(original);
+  return { content: insertAfter(c, id, [block]), id: block.id };
 }

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Block } from '../app/records';
 import * as edits from './edits';
-import { patched, patchOf, same, type Obj } from '../app/json';
-import { find, get, set, treeOf, type Content, type Tree } from './content';
-import { apply, conflictsOf, diff, rebase, replay, typedAt, type Conflict } from './operations';
-import { afterWrite, placeOf, plan, planAll } from './requests';
+import { applyMergePatch, createMergePatch, isEqual, type Obj } from '../app/json';
+import { findNode, get, set, treeOf, type Content, type Tree } from './content';
+import { apply, conflictsOf, diff, rebase, replay, typedPaths, type Conflict } from './operations';
+import { contentAfterWrite, pathInBody, planWrite, planSingleWrite } from './requests';
 
 /** Numbers that look random, the same for the same seed. */
 function dice(seed: number): () => number {
@@ -40,7 +40,7 @@ function both(base: Content, theirs: (c: Content) => Content, mine: (c: Content)
 
 test('edits of different members of a block are both kept', () => {
   const { content: c, paths } = both(abc, label('a', 'theirs'), (c) => edits.patchBlock(c, 'a', { description: 'mine', properties: { maxChars: 3 } }));
-  assert.deepEqual(find(c, 'a')?.block, q('a', { label: 'theirs', description: 'mine', properties: { maxChars: 3 } }));
+  assert.deepEqual(findNode(c, 'a')?.block, q('a', { label: 'theirs', description: 'mine', properties: { maxChars: 3 } }));
   assert.deepEqual(paths, []);
 });
 
@@ -55,13 +55,13 @@ test('the same member changed twice is a conflict that shows mine', () => {
 
 test('choices are merged by id', () => {
   const choices = (change: (list: NonNullable<Block['choices']>) => NonNullable<Block['choices']>) => (c: Content) =>
-    edits.patchBlock(c, 'b', { choices: change(find(c, 'b')?.block.choices ?? []) });
+    edits.patchBlock(c, 'b', { choices: change(findNode(c, 'b')?.block.choices ?? []) });
   const { content: c, paths } = both(
     abc,
     choices(([one, two]) => [{ id: '0', label: 'Zero' }, { ...one, label: 'Uno' }, two as object]),
     choices(([one, two]) => [{ ...two, label: 'Due' }, one as object, { id: '3', label: 'Three' }]),
   );
-  assert.deepEqual(find(c, 'b')?.block.choices?.map((ch) => ch.label).sort(), ['Due', 'Three', 'Uno', 'Zero']);
+  assert.deepEqual(findNode(c, 'b')?.block.choices?.map((ch) => ch.label).sort(), ['Due', 'Three', 'Uno', 'Zero']);
   assert.deepEqual(paths, []);
   const clash = both(abc, choices(([one, two]) => [{ ...one, label: 'Uno' }, two as object]), choices(([, two]) => [two as object]));
   assert.deepEqual(clash.paths, ['blocks/b/choices/1']);
@@ -111,7 +111,7 @@ test('moves, additions and removals go together', () => {
 test('a group is removed without the blocks that the other moved into it or out of it', () => {
   const { content: c, paths } = both(abc, (c) => edits.removeBlock(c, 'g'), (c) => label('a', 'x')(to('a', 'g', 0)(c)));
   assert.equal(order(c), 'a,b,c');
-  assert.equal(find(c, 'a')?.block.label, 'x');
+  assert.equal(findNode(c, 'a')?.block.label, 'x');
   assert.deepEqual(paths, []);
   const out = both(abc, to('g1', undefined, 0), (c) => edits.removeBlock(c, 'g'));
   assert.deepEqual([order(out.content), out.paths], ['g1,a,b,c', ['blocks/g1']]);
@@ -149,7 +149,7 @@ test('what was sent without an answer is no change of others', () => {
   const choices = (ids: string[]) => set(abc, ['blocks', 'b', 'choices'], ids.map((id) => ({ id })));
   const theirLabel = (c: Content) => set(c, ['blocks', 'b', 'choices', '2', 'label'], 'theirs');
   const sorted = merge(choices(['1', '2']), [choices(['2', '1'])], theirLabel(choices(['2', '1'])), choices(['1', '2']));
-  assert.ok(same(sorted, { content: theirLabel(choices(['1', '2'])), conflicts: [] }));
+  assert.ok(isEqual(sorted, { content: theirLabel(choices(['1', '2'])), conflicts: [] }));
   const added = edits.addBlock(abc, q('n'), { parent: 'g', index: 0 });
   assert.equal(order(merge(abc, [added], clone(added), abc).content), order(abc));
   const removed = edits.removeBlock(abc, 'g');
@@ -164,8 +164,8 @@ test('a step back leaves what others did', () => {
   const now = to('c', undefined, 0)(label('a', 'theirs')(after));
   const made = replay(after, before, now);
   assert.equal(order(made), 'c,a,g(g1,g2),b');
-  assert.equal(find(made, 'a')?.block.label, 'theirs'); // overwritten
-  assert.equal(find(made, 'b')?.block.type, 'dropdown');
+  assert.equal(findNode(made, 'a')?.block.label, 'theirs'); // overwritten
+  assert.equal(findNode(made, 'b')?.block.type, 'dropdown');
   assert.equal(replay(after, after, now), now);
   const last = to('a', undefined, 9)(abc);
   assert.equal(order(replay(last, abc, to('a', undefined, 1)(last))), 'g(g1,g2),a,b,c'); // moved by others since
@@ -183,17 +183,17 @@ test('random edits: one side alone is that side, both sides are a valid form wit
     let [theirs, mine] = [base, base];
     for (let i = Math.floor(random() * 5); i >= 0; i--) theirs = anyEdit(theirs, random);
     for (let i = Math.floor(random() * 5); i >= 0; i--) mine = anyEdit(mine, random);
-    assert.ok(same(merge(base, [], clone(base), mine).content, mine), `seed ${seed}: mine alone`);
+    assert.ok(isEqual(merge(base, [], clone(base), mine).content, mine), `seed ${seed}: mine alone`);
     const alone = merge(base, [], clone(theirs), base);
-    assert.ok(same(alone.content, theirs) && alone.conflicts.length === 0, `seed ${seed}: theirs alone`);
+    assert.ok(isEqual(alone.content, theirs) && alone.conflicts.length === 0, `seed ${seed}: theirs alone`);
     const { content: c, conflicts } = merge(base, [], clone(theirs), mine);
     const ids: string[] = [];
     const walk = (list: Block[]): void => list.forEach((b) => { ids.push(b.id); walk(b.children ?? []); });
     walk(c.blocks);
     assert.equal(new Set(ids).size, ids.length, `seed ${seed}: ids`);
-    const has = (of: Content, id: string): boolean => find(of, id) !== undefined;
+    const has = (of: Content, id: string): boolean => findNode(of, id) !== undefined;
     const held = (id: string, of: Content): boolean => {
-      for (let up: string | undefined = id; up; up = find(of, up)?.parent) if (conflicts.some((f) => f.path[1] === up && f.path.length === 2)) return true;
+      for (let up: string | undefined = id; up; up = findNode(of, up)?.parent) if (conflicts.some((f) => f.path[1] === up && f.path.length === 2)) return true;
       return false;
     };
     for (const id of new Set([base, theirs, mine].flatMap((of) => [...flat(of.blocks).nodes.keys()]))) {
@@ -204,13 +204,13 @@ test('random edits: one side alone is that side, both sides are a valid form wit
     }
     // Two that agree on a conflict make the same of it, whoever merges.
     const again = merge(theirs, [], clone(c), theirs);
-    assert.ok(same(again.content, c) && again.conflicts.length === 0, `seed ${seed}: read by the other`);
+    assert.ok(isEqual(again.content, c) && again.conflicts.length === 0, `seed ${seed}: read by the other`);
     // A step back of mine from the merged leaves theirs, but for what clashed.
     const edits = diff(base, mine);
     if (conflicts.length === 0 && edits.every((op) => op.kind === 'set')) {
       for (const { path } of diff(replay(mine, base, c), theirs)) assert.ok(edits.some((op) => op.path[1] === path[1]), `seed ${seed}: ${path.join('/')}`);
     }
-    assert.ok(same(replay(mine, base, mine), base), `seed ${seed}: undone`);
+    assert.ok(isEqual(replay(mine, base, mine), base), `seed ${seed}: undone`);
   }
 });
 
@@ -221,41 +221,41 @@ test('random edits: writes lead from one to the other, whatever is kept back', (
     for (let i = Math.floor(random() * 6); i >= 0; i--) base = target = anyEdit(base, random);
     for (let i = Math.floor(random() * 6); i >= 0; i--) target = anyEdit(target, random);
     const all = diff(base, target);
-    assert.equal(all.length === 0, same(base, target), `seed ${seed}`);
+    assert.equal(all.length === 0, isEqual(base, target), `seed ${seed}`);
     const back = all.filter(() => random() < 0.3);
     const held = apply(base, all.filter((op) => !back.includes(op)));
-    for (const { kind, path, old } of back) assert.ok(kind === 'move' || (kind === 'set' && !find(held, path[1] ?? '')) || kind === 'remove' || path[2] === 'children' || same(get(held, path), old), `seed ${seed}: ${path.join('/')} is kept back`);
-    for (const b of flat(base.blocks).nodes.keys()) assert.ok(find(held, b) || !find(target, b), `seed ${seed}: ${b} is not removed by keeping back`);
-    if (back.every((op) => op.kind === 'set')) assert.ok(diff(held, target).every((op) => back.some((x) => same(x.path, op.path))), `seed ${seed}`);
-    const one = planAll(base, held);
-    assert.ok(one ? same(done(base, one.method, one.path, one.body), held) : same(base, held), `seed ${seed}: at once`);
+    for (const { kind, path, old } of back) assert.ok(kind === 'move' || (kind === 'set' && !findNode(held, path[1] ?? '')) || kind === 'remove' || path[2] === 'children' || isEqual(get(held, path), old), `seed ${seed}: ${path.join('/')} is kept back`);
+    for (const b of flat(base.blocks).nodes.keys()) assert.ok(findNode(held, b) || !findNode(target, b), `seed ${seed}: ${b} is not removed by keeping back`);
+    if (back.every((op) => op.kind === 'set')) assert.ok(diff(held, target).every((op) => back.some((x) => isEqual(x.path, op.path))), `seed ${seed}`);
+    const one = planSingleWrite(base, held);
+    assert.ok(one ? isEqual(done(base, one.method, one.path, one.body), held) : isEqual(base, held), `seed ${seed}: at once`);
     let now = base;
     for (let i = 0; ; i++) {
-      const write = plan(now, held);
+      const write = planWrite(now, held);
       if (!write) break;
       assert.ok(i < 50);
       const after = done(now, write.method, write.path, write.body);
-      assert.ok(same(after, write.after), `seed ${seed}: ${write.method} ${write.path}`);
+      assert.ok(isEqual(after, write.after), `seed ${seed}: ${write.method} ${write.path}`);
       now = after;
     }
-    assert.ok(same(now, held), `seed ${seed}: arrives`);
+    assert.ok(isEqual(now, held), `seed ${seed}: arrives`);
   }
 });
 
 test('a null in an object cannot be told by a patch: the blocks are sent', () => {
   const target = set(abc, ['blocks', 'a', 'properties'], { rule: { set: { x: null } } });
-  assert.equal(plan(abc, target)?.method, 'PUT');
-  assert.deepEqual(patchOf({ a: [1], b: 1 }, { a: [null], c: { d: 1 } }), { patch: { a: [null], b: null, c: { d: 1 } } });
+  assert.equal(planWrite(abc, target)?.method, 'PUT');
+  assert.deepEqual(createMergePatch({ a: [1], b: 1 }, { a: [null], c: { d: 1 } }), { patch: { a: [null], b: null, c: { d: 1 } } });
   for (let seed = 1; seed < 500; seed++) {
     const random = dice(seed);
     const [a, b] = [anyJson(random, 3), anyJson(random, 3)];
-    const patch = patchOf(a, b);
-    if (patch) assert.deepEqual(patched(a, patch.patch), b);
+    const patch = createMergePatch(a, b);
+    if (patch) assert.deepEqual(applyMergePatch(a, patch.patch), b);
   }
 });
 
 test('typing is told from other edits', () => {
-  const typed = (change: (c: Content) => Content): string | undefined => typedAt(diff(abc, change(abc)))?.replace('\n', ' ');
+  const typed = (change: (c: Content) => Content): string | undefined => typedPaths(diff(abc, change(abc)))?.replace('\n', ' ');
   assert.equal(typed(label('g1', 'x')), 'blocks/g1/label');
   assert.equal(typed((c) => set(c, ['blocks', 'b', 'choices', '2', 'label'], undefined)), 'blocks/b/choices/2/label');
   assert.equal(typed((c) => set(set(c, ['blocks', 'a', 'properties', 'min'], 1), ['name'], 'N')), 'name blocks/a/properties/min');
@@ -266,7 +266,7 @@ test('typing is told from other edits', () => {
 
 test('the smallest write that does it', () => {
   const first = (target: Content): string => {
-    const write = plan(abc, target);
+    const write = planWrite(abc, target);
     return `${write?.method} ${write?.path} ${JSON.stringify(write?.body)}`;
   };
   assert.equal(first(label('g2', 'x')(abc)), 'PATCH /blocks/g {"block":{"children":[{"id":"g1","type":"short_text","label":"g1"},{"id":"g2","type":"short_text","label":"x"}]}}');
@@ -279,8 +279,8 @@ test('the smallest write that does it', () => {
 
 test('a pointer into a request is a place in the form', () => {
   const place = (target: Content, pointer: string): string => {
-    const write = plan(abc, target);
-    return write ? placeOf(write, pointer).join(' ') : '';
+    const write = planWrite(abc, target);
+    return write ? pathInBody(write, pointer).join(' ') : '';
   };
   const patch = label('g2', 'x')(abc);
   assert.equal(place(patch, '/block/children/1/properties/rule/a~1b'), 'blocks g2 properties rule a/b');
@@ -307,8 +307,8 @@ function done(c: Content, method: string, path: string, body: Obj = {}): Content
   if (method === 'PUT') return { ...c, blocks: b.blocks };
   if (method === 'POST') return { ...c, blocks: [...c.blocks, b.block] };
   if (method === 'DELETE') return { ...c, blocks: c.blocks.filter((x) => x.id !== id) };
-  const made = { ...c, blocks: c.blocks.map((x) => (x.id === id ? (patched(x, b.block) as Block) : x)) };
-  assert.deepEqual(afterWrite(c, { method: 'PATCH', path, after: c }, made.blocks.find((x) => x.id === id)), made);
+  const made = { ...c, blocks: c.blocks.map((x) => (x.id === id ? (applyMergePatch(x, b.block) as Block) : x)) };
+  assert.deepEqual(contentAfterWrite(c, { method: 'PATCH', path, after: c }, made.blocks.find((x) => x.id === id)), made);
   return made;
 }
 
@@ -317,8 +317,8 @@ let made = 0;
 function anyEdit(c: Content, random: () => number): Content {
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
   const ids = [...flat(c.blocks).nodes.keys()];
-  const groups = ids.filter((id) => find(c, id)?.block.type === 'group');
-  const place = (): edits.Place => ({ parent: random() < 0.4 ? pick(groups) : undefined, index: Math.floor(random() * 6) });
+  const groups = ids.filter((id) => findNode(c, id)?.block.type === 'group');
+  const place = (): edits.Position => ({ parent: random() < 0.4 ? pick(groups) : undefined, index: Math.floor(random() * 6) });
   const id = pick(ids) ?? '';
   switch (Math.floor(random() * 10)) {
     case 0: return edits.addBlock(c, random() < 0.3 ? group('n' + made++, [q('n' + made++)]) : q('n' + made++), place());

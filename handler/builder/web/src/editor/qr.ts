@@ -1,11 +1,11 @@
 /** The modules of a QR code: true is dark. */
-interface Code {
+interface QRModules {
   readonly size: number;
   get(x: number, y: number): boolean;
 }
 
 /** A path of the dark modules, a run in a row at a time, with the four light modules around that readers need. */
-export function qrPath(code: Code): { path: string; size: number } {
+export function qrPath(code: QRModules): { path: string; size: number } {
   const margin = 4;
   let path = '';
   for (let y = 0; y < code.size; y++) {

@@ -1,12 +1,12 @@
 // What the editor sends to the service: one write at a time, and what the response says of the form.
 
-import { isObject, patchOf, same, type Obj } from '../app/json';
-import { ApiError, type Answer, type Options } from '../app/api';
+import { isObject, createMergePatch, isEqual, type Obj } from '../app/json';
+import { ApiError, type ApiResponse, type Options } from '../app/api';
 import type { Block, Definition } from '../app/records';
-import { find, pathOf, replace, type Content, type Path } from './content';
+import { findNode, pathOf, replaceBlock, type Content, type Path } from './content';
 import { apply, diff, type Operation } from './operations';
 
-export interface Write {
+export interface WriteRequest {
   method: 'PATCH' | 'PUT' | 'POST' | 'DELETE';
   path: string; // below the form: '' or '/blocks…'
   body?: Obj;
@@ -16,32 +16,32 @@ export interface Write {
 const sections = ['settings', 'theme', 'variables', 'hidden_fields'] as const;
 
 /** Returns the id of the top-level block that contains a block. */
-function topOf(c: Content, id: string): string {
-  for (let parent; (parent = find(c, id)?.parent); ) id = parent;
+function topLevelId(c: Content, id: string): string {
+  for (let parent; (parent = findNode(c, id)?.parent); ) id = parent;
   return id;
 }
 
 /** Reports whether an operation adds, moves or removes a block other than within one top-level block. */
-function isOrder({ path, from, to }: Operation, base: Content, target: Content): boolean {
+function changesOrder({ path, from, to }: Operation, base: Content, target: Content): boolean {
   if (path[0] !== 'blocks' || path.length !== 2) return false;
-  const tops = [...(from ? [topOf(base, from.parent)] : []), ...(to ? [topOf(target, to.parent)] : [])];
+  const tops = [...(from ? [topLevelId(base, from.parent)] : []), ...(to ? [topLevelId(target, to.parent)] : [])];
   return tops.includes('') || tops[0] !== tops.at(-1);
 }
 
 const blockPath = (id: string): string => '/blocks/' + encodeURIComponent(id);
 
 /** Returns the next write on the way from base to target: the order of the blocks, or one block, or all other sections together. */
-export function plan(base: Content, target: Content): Write | undefined {
-  const order = diff(base, target).filter((op) => isOrder(op, base, target));
+export function planWrite(base: Content, target: Content): WriteRequest | undefined {
+  const order = diff(base, target).filter((op) => changesOrder(op, base, target));
   if (order.length > 0) return planOrder(base, target, order);
-  const at = target.blocks.findIndex((b, i) => !same(b, base.blocks[i]));
+  const at = target.blocks.findIndex((b, i) => !isEqual(b, base.blocks[i]));
   const block = target.blocks[at];
   if (!block) return planForm(base, target);
-  const patch = patchOf(base.blocks[at], block);
-  return patch ? { method: 'PATCH', path: blockPath(block.id), body: { block: patch.patch }, after: replace(base, block.id, () => block) } : planOrder(base, target, []);
+  const patch = createMergePatch(base.blocks[at], block);
+  return patch ? { method: 'PATCH', path: blockPath(block.id), body: { block: patch.patch }, after: replaceBlock(base, block.id, () => block) } : planOrder(base, target, []);
 }
 
-function planOrder(base: Content, target: Content, [op, ...others]: readonly Operation[]): Write {
+function planOrder(base: Content, target: Content, [op, ...others]: readonly Operation[]): WriteRequest {
   const last = target.blocks.at(-1);
   const after = op && others.length === 0 ? apply(base, [op]) : undefined;
   if (after && op?.kind === 'add' && op.path[1] === last?.id) return { method: 'POST', path: '/blocks', body: { block: last }, after };
@@ -49,8 +49,8 @@ function planOrder(base: Content, target: Content, [op, ...others]: readonly Ope
   return { method: 'PUT', path: '/blocks', body: { blocks: target.blocks }, after: { ...base, blocks: target.blocks } };
 }
 
-function planForm(base: Content, target: Content, names: readonly (keyof Definition)[] = sections): Write | undefined {
-  const changed = names.filter((s) => !same(base[s], target[s]));
+function planForm(base: Content, target: Content, names: readonly (keyof Definition)[] = sections): WriteRequest | undefined {
+  const changed = names.filter((s) => !isEqual(base[s], target[s]));
   const body: Obj = {};
   for (const member of ['name', 'type'] as const) if (base[member] !== target[member]) body[member] = target[member];
   if (changed.length > 0) body.definition = Object.fromEntries(changed.map((s) => [s, target[s]]));
@@ -59,34 +59,34 @@ function planForm(base: Content, target: Content, names: readonly (keyof Definit
 }
 
 /** Returns one write for all changes. */
-export const planAll = (base: Content, target: Content): Write | undefined => planForm(base, target, [...sections, 'blocks']);
+export const planSingleWrite = (base: Content, target: Content): WriteRequest | undefined => planForm(base, target, [...sections, 'blocks']);
 
 /** Returns the content of a form in a response. */
-export function contentOf(form: Obj): Content {
+export function parseContent(form: Obj): Content {
   const { blocks, settings, theme, variables, hidden_fields } = form.definition as Definition;
   return { name: form.name as string, type: form.type as string, blocks, settings, theme, variables, hidden_fields };
 }
 
 /** Returns the form after a write that got a response. */
-export function afterWrite(base: Content, { method, path, after }: Write, body: unknown): Content {
+export function contentAfterWrite(base: Content, { method, path, after }: WriteRequest, body: unknown): Content {
   if (method === 'DELETE' || !isObject(body)) return after;
-  if (path === '') return contentOf(body);
+  if (path === '') return parseContent(body);
   if (method === 'PUT') return { ...base, blocks: body.items as Block[] };
   const block = body as unknown as Block;
-  return method === 'POST' ? { ...base, blocks: [...base.blocks, block] } : replace(base, block.id, () => block);
+  return method === 'POST' ? { ...base, blocks: [...base.blocks, block] } : replaceBlock(base, block.id, () => block);
 }
 
 /** Returns the place that a JSON Pointer into the body of a write means. */
-export function placeOf({ path, after }: Write, pointer: string): Path {
+export function pathInBody({ path, after }: WriteRequest, pointer: string): Path {
   const index = path === '/blocks' ? after.blocks.length - 1 : after.blocks.findIndex((b) => blockPath(b.id) === path);
   return pathOf(after, pointer.replace(/^\/definition/, '').replace(/^\/block(?=\/|$)/, '/blocks/' + String(index)));
 }
 
 /** A response of the service. The status of the error is 0 if there was none. */
-export type Reply = Answer<unknown> & { error?: ApiError };
+export type Reply = ApiResponse<unknown> & { error?: ApiError };
 
 /** Reports whether a write with this error may have been done. */
-export const isUnknown = ({ status }: ApiError): boolean => status < 400 || status >= 500;
+export const isOutcomeUnknown = ({ status }: ApiError): boolean => status < 400 || status >= 500;
 
 export interface Clock {
   now(): number; // milliseconds
@@ -102,9 +102,9 @@ export const browserClock: Clock = {
 };
 
 /** request of app/api.ts: resolves with a success, and throws an ApiError otherwise. */
-export type Request = (path: string, options?: Options) => Promise<Answer<unknown>>;
+export type Request = (path: string, options?: Options) => Promise<ApiResponse<unknown>>;
 
-const timeout = 30_000;
+const requestTimeout = 30_000;
 
 export type FormBackend = ReturnType<typeof formBackend>;
 
@@ -113,22 +113,22 @@ export type FormBackend = ReturnType<typeof formBackend>;
  * with a working copy, is written through the copy: then the two have different ETags.
  */
 export function formBackend(request: Request, id: string) {
-  const [form, copy] = [`/-/v1/forms/${id}`, `/-/copy/${id}/forms/${id}`];
-  const ask = (path: string, options: Options = {}): Promise<Reply> =>
-    request(path, { ...options, ...(!options.keepalive && { signal: AbortSignal.timeout(timeout) }) }).catch((cause: unknown) => ({
+  const [form, workingCopy] = [`/-/v1/forms/${id}`, `/-/copy/${id}/forms/${id}`];
+  const send = (path: string, options: Options = {}): Promise<Reply> =>
+    request(path, { ...options, ...(!options.keepalive && { signal: AbortSignal.timeout(requestTimeout) }) }).catch((cause: unknown) => ({
       body: undefined, etag: '', error: cause instanceof ApiError ? cause : new ApiError(0, 'OFFLINE', String(cause)),
     }));
   return {
     /** Reads the form, and where to write it. known is what was read last, if nothing was refused since. */
     async read(known?: { etag: string; at: string }): Promise<Reply & { at: string }> {
-      const reply = await ask(copy);
-      if (reply.error?.status === 404) return { ...(await ask(form)), at: form }; // the storage may have no copies
-      if (reply.error || reply.etag === known?.etag) return { ...reply, at: known?.at ?? copy };
-      if ((reply.body as Obj).status !== 'draft') return { ...reply, at: copy };
-      const own = await ask(form, { method: 'HEAD' });
-      return { ...(own.error ? own : reply), at: own.etag === reply.etag ? form : copy };
+      const reply = await send(workingCopy);
+      if (reply.error?.status === 404) return { ...(await send(form)), at: form }; // the storage may have no copies
+      if (reply.error || reply.etag === known?.etag) return { ...reply, at: known?.at ?? workingCopy };
+      if ((reply.body as Obj).status !== 'draft') return { ...reply, at: workingCopy };
+      const direct = await send(form, { method: 'HEAD' });
+      return { ...(direct.error ? direct : reply), at: direct.etag === reply.etag ? form : workingCopy };
     },
-    write: (at: string, { method, path, body }: Write, etag: string, keepalive: boolean): Promise<Reply> =>
-      ask(at + path, { method, ifMatch: etag, keepalive, ...(body && { body }) }),
+    write: (at: string, { method, path, body }: WriteRequest, etag: string, keepalive: boolean): Promise<Reply> =>
+      send(at + path, { method, ifMatch: etag, keepalive, ...(body && { body }) }),
   };
 }

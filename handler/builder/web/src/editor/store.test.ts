@@ -5,9 +5,9 @@ import { setImmediate as settled } from 'node:timers/promises';
 import type { Block } from '../app/records';
 import { renameField } from './edits';
 import { ApiError } from '../app/api';
-import { isObject, patched, same, type Obj } from '../app/json';
-import { find, type Content } from './content';
-import type { Draft, KeyValue } from './drafts';
+import { isObject, applyMergePatch, isEqual, type Obj } from '../app/json';
+import { findNode, type Content } from './content';
+import type { Draft, DraftStorage } from './drafts';
 import { formBackend, type Clock, type Request } from './requests';
 import { EditorStore } from './store';
 
@@ -146,15 +146,15 @@ class Service {
     if (place === '') after = { ...now, ...(given.definition as Partial<Content>), name: (given.name ?? now.name).trim() };
     else if (method === 'PUT') after = { ...now, blocks: given.blocks };
     else if (method === 'POST') {
-      if (find(now, given.block.id)) throw { status: 409, code: 'BLOCK_EXISTS' };
+      if (findNode(now, given.block.id)) throw { status: 409, code: 'BLOCK_EXISTS' };
       after = { ...now, blocks: [...now.blocks, given.block] };
     } else if (method === 'DELETE') after = { ...now, blocks: now.blocks.filter((b) => b !== found) };
-    else after = { ...now, blocks: now.blocks.map((b) => (b === found ? (patched(b, given.block) as Block) : b)) };
+    else after = { ...now, blocks: now.blocks.map((b) => (b === found ? (applyMergePatch(b, given.block) as Block) : b)) };
     after = structuredClone(after);
     const details = this.check(after, place, method, id);
     if (details.length > 0) throw { status: 422, code: 'VALIDATION_FAILED', details };
     this.wrote(by, now, after);
-    if (!same(after, now)) {
+    if (!isEqual(after, now)) {
       if (copy) {
         this.copy = after;
         this.copyRevision++;
@@ -192,7 +192,7 @@ class Service {
 }
 
 /** A browser's store, which keeps what it was given when a page ends, also what it has not answered yet. */
-class Shelf implements KeyValue {
+class Shelf implements DraftStorage {
   rows = new Map<string, Draft>();
   constructor(private readonly time: Time) {}
   entries = async (prefix: string): Promise<[string, Draft][]> => {
@@ -236,7 +236,7 @@ class Bench {
     const clock: Clock = { now: this.time.now, after: (milliseconds, run) => this.time.after(milliseconds, () => page.gone || (page.waiting?.push(run) ?? run())) };
     const request = this.service.request(by);
     const { shelf } = this;
-    const storage: KeyValue = {
+    const storage: DraftStorage = {
       entries: (prefix) => alive(shelf.entries(prefix)),
       put: (key, value, others) => (page.gone ? never : alive(shelf.put(key, value, others))),
     };
@@ -255,7 +255,7 @@ class Bench {
   /** Events as the browser sends them to a store: its page is left, and kept with its timers standing, and is shown again. */
   listen(store: EditorStore): { leave(): void; comeBack(): void } {
     const window = Object.assign(new EventTarget(), { document: new EventTarget() });
-    store.listen(window as unknown as Window);
+    store.observe(window as unknown as Window);
     const page = this.pages.get(store) as { waiting?: (() => void)[] | undefined };
     return {
       leave: () => {
@@ -286,7 +286,7 @@ class Bench {
 
 const label = (c: Content | null | EditorStore, id: string): unknown => {
   const content = c instanceof EditorStore ? c.shown.value : c;
-  return content && find(content, id)?.block.label;
+  return content && findNode(content, id)?.block.label;
 };
 const order = (c: Content | null): string => c?.blocks.map((b) => b.id + (b.children ? `(${b.children.map((k) => k.id).join()})` : '')).join() ?? '';
 
@@ -331,10 +331,10 @@ test('a place gets a value: typed in a choice as in a field, and a rule as a who
   store.set(['theme', 'font'], 'Inter');
   store.set(['name'], 'N');
   await bench.time.pass(2000);
-  assert.deepEqual([find(bench.service.content, 'a')?.block.properties?.rule, bench.service.content.theme, bench.service.content.name], [{ show: { and: [] } }, { font: 'Inter' }, 'N']);
+  assert.deepEqual([findNode(bench.service.content, 'a')?.block.properties?.rule, bench.service.content.theme, bench.service.content.name], [{ show: { and: [] } }, { font: 'Inter' }, 'N']);
   store.set(['blocks', 'a', 'properties', 'rule'], undefined);
   await bench.time.pass(100);
-  assert.deepEqual(find(bench.service.content, 'a')?.block.properties, {});
+  assert.deepEqual(findNode(bench.service.content, 'a')?.block.properties, {});
 });
 
 test('another name and the rules with it are one step of undo', async () => {
@@ -346,7 +346,7 @@ test('another name and the rules with it are one step of undo', async () => {
   const before = store.shown.value;
   store.apply((c) => renameField(c, 'variables', 'score', 'points'));
   await bench.time.pass(1000);
-  assert.deepEqual([bench.service.content.variables, find(bench.service.content, 'a')?.block.properties?.rule, store.status.value], [{ points: 0 }, { set: { points: 1 } }, 'saved']);
+  assert.deepEqual([bench.service.content.variables, findNode(bench.service.content, 'a')?.block.properties?.rule, store.status.value], [{ points: 0 }, { set: { points: 1 } }, 'saved']);
   store.undo();
   assert.deepEqual(store.shown.value, before);
   store.remove('a');
@@ -417,10 +417,10 @@ test('others\' edits come by the clock and by focus, and stay', async () => {
   bob.patch('a', { description: 'bob' });
   await bench.time.pass(1000);
   assert.deepEqual([label(bench.service.content, 'a'), label(bench.service.content, 'c')], ['ann', 'bob']);
-  assert.equal(find(bench.service.content, 'a')?.block.description, 'bob');
+  assert.equal(findNode(bench.service.content, 'a')?.block.description, 'bob');
   assert.equal(label(ann, 'c'), 'c');
   await bench.time.pass(15_000);
-  assert.ok(same(ann.shown.value, bob.shown.value));
+  assert.ok(isEqual(ann.shown.value, bob.shown.value));
   bob.patch('c', { label: 'again' });
   await bench.time.pass(1000);
   void ann.retry();
@@ -485,9 +485,9 @@ test('removed and changed', async () => {
       bob.resolve(['blocks', 'g'], side);
       await bench.time.pass(20_000);
       const stays = (remover === 'bob') === (side === 'theirs');
-      assert.equal(find(bench.service.content, 'g') !== undefined, stays, `${remover} removed, ${side}`);
-      assert.ok(find(bench.service.content, 'c'), 'what was moved into it is not removed with it');
-      assert.ok(same(ann.shown.value, bob.shown.value));
+      assert.equal(findNode(bench.service.content, 'g') !== undefined, stays, `${remover} removed, ${side}`);
+      assert.ok(findNode(bench.service.content, 'c'), 'what was moved into it is not removed with it');
+      assert.ok(isEqual(ann.shown.value, bob.shown.value));
       assert.equal(bob.status.value, 'saved');
     }
   }
@@ -503,12 +503,12 @@ test('what is refused is kept and shown, and the rest is saved', async () => {
   store.patchSection('settings', { bad: 1, closed: true });
   await bench.time.pass(2000);
   assert.equal(store.status.value, 'refused');
-  assert.deepEqual(store.faults.value.map((f) => `${f.path.join(' ')} ${f.code}`).sort(), [
+  assert.deepEqual(store.errors.value.map((f) => `${f.path.join(' ')} ${f.code}`).sort(), [
     'blocks b choices 3 label TOO_LONG', 'blocks c properties rule TOO_LONG', 'blocks g2 label TOO_LONG', 'settings bad UNKNOWN_FIELD',
   ]);
-  assert.deepEqual([label(store, 'g2'), label(bench.service.content, 'g2'), find(bench.service.content, 'g2')?.block.description], ['bad', 'g2', 'good']);
+  assert.deepEqual([label(store, 'g2'), label(bench.service.content, 'g2'), findNode(bench.service.content, 'g2')?.block.description], ['bad', 'g2', 'good']);
   assert.deepEqual([label(bench.service.content, 'c'), bench.service.content.settings], ['good', { closed: true }]);
-  assert.equal(find(store.shown.value as Content, 'b')?.block.choices?.length, 2);
+  assert.equal(findNode(store.shown.value as Content, 'b')?.block.choices?.length, 2);
   // A new block that is refused holds nothing else up, and is not lost.
   store.add(q('n', { label: 'bad' }), { parent: 'g', index: 0 });
   store.move('a', { parent: undefined, index: 9 });
@@ -523,8 +523,8 @@ test('what is refused is kept and shown, and the rest is saved', async () => {
   store.patch('c', { properties: { rule: { bad: null } } });
   store.patchSection('settings', { bad: null });
   await bench.time.pass(2000);
-  assert.deepEqual([store.status.value, store.faults.value], ['saved', []]);
-  assert.ok(same(bench.service.content, store.shown.value));
+  assert.deepEqual([store.status.value, store.errors.value], ['saved', []]);
+  assert.ok(isEqual(bench.service.content, store.shown.value));
 });
 
 test('a refusal of the whole keeps all of it back and nothing else', async () => {
@@ -533,7 +533,7 @@ test('a refusal of the whole keeps all of it back and nothing else', async () =>
   store.patch('q0', { label: 'x' });
   store.add(q('more'), { parent: undefined, index: 0 });
   await bench.time.pass(1000);
-  assert.deepEqual([store.status.value, store.faults.value.length, label(bench.service.content, 'q0')], ['refused', 1, 'x']);
+  assert.deepEqual([store.status.value, store.errors.value.length, label(bench.service.content, 'q0')], ['refused', 1, 'x']);
   assert.ok(store.find('more'));
   store.remove('q7');
   await bench.time.pass(1000);
@@ -546,7 +546,7 @@ test('what others make right is sent once more', async () => {
   bench.service.fate = (method) => ({ before: 1, after: 1, ...(method === 'PATCH' && { status: 413 }) });
   store.patch('a', { label: 'large' });
   await bench.time.pass(1000);
-  assert.deepEqual([store.status.value, store.faults.value.map((f) => f.path.join(' '))], ['refused', ['blocks a label']]);
+  assert.deepEqual([store.status.value, store.errors.value.map((f) => f.path.join(' '))], ['refused', ['blocks a label']]);
   bench.service.fate = () => ({ before: 1, after: 1 });
   store.move('c', { parent: undefined, index: 0 });
   await bench.time.pass(1000);
@@ -726,7 +726,7 @@ test('a removal is taken back by itself, whatever was done since', async () => {
   const bench = new Bench();
   const store = await bench.open();
   store.remove('b');
-  const takeBack = store.takeBack();
+  const takeBack = store.undoLater();
   store.patch('c', { label: 'x' });
   assert.deepEqual(takeBack(), [['blocks', 'b']]);
   assert.deepEqual([order(store.shown.value), label(store, 'c')], ['a,g(g1,g2),b,c', 'x']);
@@ -746,7 +746,7 @@ test('what the service writes in its own way is shown so, and can be undone', as
   store.add(q('n', { properties: { afterDate: '2026-01-01T00:00:00+00:00' } }));
   store.set(['name'], ' Name ');
   await bench.time.pass(1000);
-  assert.deepEqual([find(store.shown.value as Content, 'n')?.block.properties?.afterDate, store.shown.value?.name, store.status.value], ['2026-01-01T00:00:00Z', 'Name', 'saved']);
+  assert.deepEqual([findNode(store.shown.value as Content, 'n')?.block.properties?.afterDate, store.shown.value?.name, store.status.value], ['2026-01-01T00:00:00Z', 'Name', 'saved']);
   store.undo();
   store.undo();
   assert.deepEqual([order(store.shown.value), store.shown.value?.name], ['a,g(g1,g2),b,c', 'Form']);
@@ -764,17 +764,17 @@ test('a page that ends at any step loses nothing', async () => {
     store.patch('a', { label: 'xx' });
     await bench.time.pass(step * 13);
     const saved = store.status.value === 'saved';
-    if (step % 2 === 0) store.leave();
+    if (step % 2 === 0) store.onHide();
     else await bench.time.pass(250);
     await settled();
     const wanted = store.shown.value;
     bench.end(store);
-    if (saved) assert.ok(same(bench.service.content, wanted), `step ${step}: what is shown as saved is`);
+    if (saved) assert.ok(isEqual(bench.service.content, wanted), `step ${step}: what is shown as saved is`);
     store = await bench.open();
-    assert.ok(same(store.shown.value, wanted), `step ${step}: ${order(store.shown.value)} ${String(label(store, 'a'))}`);
+    assert.ok(isEqual(store.shown.value, wanted), `step ${step}: ${order(store.shown.value)} ${String(label(store, 'a'))}`);
     await bench.time.pass(5000);
     assert.deepEqual([store.status.value, store.conflicts.value], ['saved', []], `step ${step}`);
-    assert.ok(same(bench.service.content, wanted), `step ${step}`);
+    assert.ok(isEqual(bench.service.content, wanted), `step ${step}`);
     assert.equal(bench.shelf.rows.size, 0, `step ${step}: nothing waits any more`);
   }
 });
@@ -791,7 +791,7 @@ test('a page that goes right after something was saved has no conflict with itse
       await bench.time.pass(wait);
       store.patch('a', { label: 'y' });
       bench.service.fate = () => ({ before: 10, after: 10, ...(lost && { lost }) });
-      store.leave();
+      store.onHide();
       await settled();
       bench.end(store);
       await bench.time.pass(1000);
@@ -819,7 +819,7 @@ test('a page that comes back after its edits went on elsewhere has no conflict w
         const second = await bench.open();
         second.patch('a', { label: next });
         await bench.time.pass(1000);
-        second.leave();
+        second.onHide();
         bench.end(second);
         assert.deepEqual([labels(), bench.shelf.rows.size], [[next, 'g', 'x', 'c'], 0]);
       }
@@ -859,7 +859,7 @@ test('a page that comes back keeps what the browser could not keep, and has what
   await bench.time.pass(1000);
   const between = await bench.open();
   between.patch('a', { label: 'xxx' });
-  between.leave();
+  between.onHide();
   await settled();
   bench.end(between);
   bench.service.fate = fate;
@@ -923,7 +923,7 @@ test('leaving sends one write of at most 64 KiB that outlives the page', async (
     const store = await bench.open();
     store.patch('a', { label: 'x'.repeat(size) });
     store.patch('c', { label: 'x'.repeat(size) });
-    store.leave();
+    store.onHide();
     await bench.time.pass(100);
     const last = bench.service.log.at(-1);
     assert.equal(last?.keepalive ? last.method : 'none', method, String(size));
@@ -1019,9 +1019,9 @@ class World {
     const shown = store.shown.value;
     if (!shown) return;
     const conflicts = store.conflicts.value.map((c) => '/' + c.path.join('/'));
-    if (store.status.value === 'saved') assert.ok(same(shown, this.bench.service.history.get(store['draft'].value?.known.etag ?? '')), 'what is shown as saved is not');
+    if (store.status.value === 'saved') assert.ok(isEqual(shown, this.bench.service.history.get(store['draft'].value?.known.etag ?? '')), 'what is shown as saved is not');
     const base = store['draft'].value?.known.content as Content;
-    if (shown === page.shown && base === page.base && same(conflicts, page.conflicts) && !acted) return;
+    if (shown === page.shown && base === page.base && isEqual(conflicts, page.conflicts) && !acted) return;
     const values = shown === page.shown ? page.values : leaves(shown);
     const seen = this.seen.get(page.by) ?? new Map<string, Set<string>>();
     this.seen.set(page.by, seen);
@@ -1050,7 +1050,7 @@ class World {
 
   private isIn(c: Content, at: string, path: readonly string[]): boolean {
     if (path.length !== 2 || path[0] !== 'blocks') return false;
-    for (let up = at.split('/')[2]; up; up = find(c, up)?.parent) if (up === path[1]) return true;
+    for (let up = at.split('/')[2]; up; up = findNode(c, up)?.parent) if (up === path[1]) return true;
     return false;
   }
 
@@ -1091,7 +1091,7 @@ class World {
   /** The page ends, with a word or without one, and is opened again. */
   async end(page: Page): Promise<void> {
     this.look(page);
-    if (this.chance(0.5)) page.store.leave();
+    if (this.chance(0.5)) page.store.onHide();
     else await this.pass(250);
     await settled();
     this.look(page);
@@ -1102,12 +1102,12 @@ class World {
   /** Everybody answers and corrects what is asked, and waits. */
   async calm(): Promise<void> {
     this.bench.service.fate = () => ({ before: 5, after: 5 });
-    const quiet = (): boolean => this.pages.every((p) => p.store.status.value === 'saved' && same(p.store.shown.value, this.bench.service.copy ?? this.bench.service.content));
+    const quiet = (): boolean => this.pages.every((p) => p.store.status.value === 'saved' && isEqual(p.store.shown.value, this.bench.service.copy ?? this.bench.service.content));
     for (let i = 0; i < 100 && !(i > 0 && quiet()); i++) {
       for (const page of this.pages) {
         const { store } = page;
         for (const c of store.conflicts.value) store.resolve(c.path, this.pick(['mine', 'theirs']));
-        for (const f of store.faults.value) {
+        for (const f of store.errors.value) {
           const [, id = '', name, choice] = f.path;
           const choices = store.find(id)?.block.choices ?? [];
           store.patch(id, name === 'choices' ? { choices: choices.map((ch) => (ch.id === choice ? { ...ch, label: 'right' } : ch)) } : { label: 'right' });
@@ -1116,7 +1116,7 @@ class World {
       }
       await this.pass(20_000);
     }
-    const all = this.pages.map(({ by, store }) => `${by}: ${store.status.value} ${JSON.stringify([store.conflicts.value, store.faults.value])}`);
+    const all = this.pages.map(({ by, store }) => `${by}: ${store.status.value} ${JSON.stringify([store.conflicts.value, store.errors.value])}`);
     assert.ok(quiet(), `they do not come together\n${all.join('\n')}`);
   }
 }
@@ -1172,12 +1172,12 @@ test('undoing everything gives the beginning, doing it again the end', async () 
       store.undo();
       if (world.chance(0.3)) await world.bench.time.pass(700);
     }
-    assert.ok(same(store.shown.value, beginning), `seed ${seed}: the beginning`);
+    assert.ok(isEqual(store.shown.value, beginning), `seed ${seed}: the beginning`);
     while (store.canRedo.value) {
       store.redo();
       if (world.chance(0.3)) await world.bench.time.pass(700);
     }
-    assert.ok(same(store.shown.value, end), `seed ${seed}: the end`);
+    assert.ok(isEqual(store.shown.value, end), `seed ${seed}: the end`);
   }
 });
 

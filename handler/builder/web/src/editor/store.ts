@@ -3,13 +3,13 @@
 import { computed, signal } from '@preact/signals';
 import type { Obj } from '../app/json';
 import type { Block } from '../app/records';
-import { find, set, type Content, type Path } from './content';
+import { findNode, set, type Content, type Path } from './content';
 import * as edits from './edits';
-import { apply, diff, replay, typedAt, type Operation } from './operations';
+import { apply, diff, replay, typedPaths, type Operation } from './operations';
 import { Sync } from './sync';
 
-const mergeTyping = 1000; // milliseconds between keys in one step of undo
-const undoSteps = 500;
+const typingMergeTime = 1000; // milliseconds between keys in one step of undo
+const maxUndoSteps = 500;
 
 interface Step {
   before: Content;
@@ -31,22 +31,22 @@ export class EditorStore extends Sync {
   patch = (id: string, patch: Partial<Record<keyof Block, unknown>>): void => this.apply((c) => edits.patchBlock(c, id, patch));
   patchSection = (section: edits.Section, patch: Obj): void => this.apply((c) => edits.patchSection(c, section, patch));
   /** Adds a block. Its id must be new, see newId. */
-  add = (block: Block, place: edits.Place = { parent: undefined, index: Infinity }): void => this.apply((c) => edits.addBlock(c, block, place));
+  add = (block: Block, place: edits.Position = { parent: undefined, index: Infinity }): void => this.apply((c) => edits.addBlock(c, block, place));
   remove = (id: string): void => this.apply((c) => edits.removeBlock(c, id));
-  move = (id: string, place: edits.Place): void => this.apply((c) => edits.moveBlock(c, id, place));
+  move = (id: string, place: edits.Position): void => this.apply((c) => edits.moveBlock(c, id, place));
   newId = (): string => edits.newId(this.shown.value as Content, this.options.random);
 
   /** Puts a copy behind a block and returns its id. */
   duplicate(id: string): string {
-    const made = edits.duplicate(this.shown.peek() as Content, id, this.options.random);
-    this.apply(() => made.content);
-    return made.id;
+    const result = edits.duplicate(this.shown.peek() as Content, id, this.options.random);
+    this.apply(() => result.content);
+    return result.id;
   }
 
   /** A block at any depth as it is shown, and the id of its parent, '' at the top. */
   find(id: string): { block: Block; parent: string } | undefined {
     const content = this.shown.value;
-    return content ? find(content, id) : undefined;
+    return content ? findNode(content, id) : undefined;
   }
 
   /**
@@ -59,26 +59,26 @@ export class EditorStore extends Sync {
     const after = before && edit(before);
     const ops = before && after ? diff(before, after) : [];
     if (!after || ops.length === 0) return;
-    const [key, at, last] = [typedAt(ops) ?? '', this.clock.now(), this.last()];
-    const isTyped = key !== '' && last?.key === key && at - last.at <= mergeTyping;
+    const [key, at, lastStep] = [typedPaths(ops) ?? '', this.clock.now(), this.last()];
+    const isTyped = key !== '' && lastStep?.key === key && at - lastStep.at <= typingMergeTime;
     const { steps, done } = this.history.peek();
-    const kept = steps.slice(0, isTyped ? done - 1 : done);
-    const made = [...kept, { before: isTyped ? last.before : before, after, key, at }].slice(-undoSteps);
-    this.history.value = { steps: made, done: made.length };
+    const keptSteps = steps.slice(0, isTyped ? done - 1 : done);
+    const newSteps = [...keptSteps, { before: isTyped ? lastStep.before : before, after, key, at }].slice(-maxUndoSteps);
+    this.history.value = { steps: newSteps, done: newSteps.length };
     this.edit(after, key === '');
   }
 
   /** Undoes the last edit that can be undone. What others changed stays. Returns the places that changed. */
   undo(): Path[] {
-    return this.go(-1);
+    return this.step(-1);
   }
 
   redo(): Path[] {
-    return this.go(1);
+    return this.step(1);
   }
 
   /** Returns a function that undoes the last edit, by one more edit if others follow it. */
-  takeBack(): () => Path[] {
+  undoLater(): () => Path[] {
     const step = this.last();
     return () => {
       const before = this.shown.peek();
@@ -93,30 +93,30 @@ export class EditorStore extends Sync {
     return steps[done - 1];
   }
 
-  private go(by: -1 | 1): Path[] {
+  private step(by: -1 | 1): Path[] {
     for (;;) {
       const [{ steps, done }, now] = [this.history.peek(), this.shown.peek()];
       const step = steps[by < 0 ? done - 1 : done];
       if (!step || !now) return [];
       this.history.value = { steps, done: done + by };
       step.key = '';
-      const made = by < 0 ? replay(step.after, step.before, now) : replay(step.before, step.after, now);
-      const changed = diff(now, made).map((op) => op.path);
+      const result = by < 0 ? replay(step.after, step.before, now) : replay(step.before, step.after, now);
+      const changed = diff(now, result).map((op) => op.path);
       if (changed.length === 0) continue;
-      this.edit(made, true);
+      this.edit(result, true);
       return changed;
     }
   }
 
   /** Resolves a conflict: which value counts. */
   resolve(path: Path, side: 'mine' | 'theirs'): void {
-    const after = this.release(path, side);
+    const after = this.settle(path, side);
     if (!after) return;
     this.apply(() => after);
     this.edit(this.shown.peek() as Content, true);
   }
 
-  protected override changed(rewritten: readonly Operation[]): void {
+  protected override onUpdate(rewritten: readonly Operation[]): void {
     for (const step of this.history.peek().steps) {
       step.before = apply(step.before, rewritten);
       step.after = apply(step.after, rewritten);

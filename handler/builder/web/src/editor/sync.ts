@@ -3,11 +3,11 @@
 
 import { batch, computed, signal } from '@preact/signals';
 import type { ApiError } from '../app/api';
-import { same, type Obj } from '../app/json';
+import { isEqual, type Obj } from '../app/json';
 import { sameItems, set, treeOf, type Content, type Path } from './content';
-import { Drafts, type Draft, type KeyValue, type Known } from './drafts';
-import { apply, conflictsOf, detach, diff, isConflict, isWithin, pendingOf, rebase, replay, type Conflict, type Fault, type Operation, type Pending } from './operations';
-import { afterWrite, browserClock, contentOf, isUnknown, placeOf, plan, planAll, type Clock, type FormBackend, type Reply, type Write } from './requests';
+import { Drafts, type Draft, type DraftStorage, type ServiceState } from './drafts';
+import { apply, conflictsOf, detach, diff, isConflict, isWithin, pendingOf, rebase, replay, type Conflict, type Violation, type Operation, type Pending } from './operations';
+import { contentAfterWrite, browserClock, parseContent, isOutcomeUnknown, pathInBody, planWrite, planSingleWrite, type Clock, type FormBackend, type Reply, type WriteRequest } from './requests';
 
 export type Status = 'loading' | 'saved' | 'saving' | 'unsaved' | 'offline' | 'signed-out' | 'refused' | 'conflict' | 'read-only' | 'gone';
 
@@ -22,17 +22,17 @@ export interface Options {
   backend: FormBackend;
   /** User and form: the key of unsent edits begins with it. */
   key: string;
-  storage: KeyValue;
+  storage: DraftStorage;
   clock?: Clock;
   random?: () => number;
 }
 
-const pause = 500; // after the last key
-const longest = 2000; // after the first unsent key
-const pollEvery = 15_000;
-const firstRetry = 1000;
-const lastRetry = 30_000;
-const keepaliveBytes = 65_536; // limit of fetch
+const sendDelay = 500; // after the last key
+const maxSendDelay = 2000; // after the first unsent key
+const pollInterval = 15_000;
+const firstRetryDelay = 1000;
+const maxRetryDelay = 30_000;
+const maxKeepaliveBytes = 65_536; // limit of fetch
 const idle: State = { is: 'idle' };
 
 export class Sync {
@@ -42,10 +42,10 @@ export class Sync {
   private readonly state = signal<State>(idle);
   private phase: 'opening' | 'open' | 'closed' = 'opening'; // nothing is sent before the drafts are known
   private readAt = 0;
-  private dueAt = 0; // when unsent edits are sent
+  private writeAt = 0; // when unsent edits are sent
   private latest = Infinity; // when they are sent although the user is still typing
   private cancel: (() => void) | undefined;
-  private loop: Promise<void> | undefined;
+  private running: Promise<void> | undefined;
 
   /** The content with all edits. null until it was read. */
   readonly shown = computed<Content | null>(() => this.draft.value?.mine ?? null);
@@ -57,7 +57,7 @@ export class Sync {
     return draft ? conflictsOf(draft.known.content, draft.mine, draft.pending) : [];
   });
   /** What the service refused. It is shown and kept here. */
-  readonly faults = computed<Fault[]>(() => this.draft.value?.pending.flatMap((op) => op.refused?.faults ?? []) ?? []);
+  readonly errors = computed<Violation[]>(() => this.draft.value?.pending.flatMap((op) => op.refused?.faults ?? []) ?? []);
   private readonly isUnsent = computed(() => {
     const { pending = [], known } = this.draft.value ?? {};
     return pending.length > 0 || (known !== undefined && known.maybe.length > 0 && this.state.value.is !== 'idle');
@@ -69,7 +69,7 @@ export class Sync {
     if (state.is === 'waiting' && state.isOffline) return 'offline';
     if (!this.draft.value) return 'loading';
     if (this.conflicts.value.length > 0) return 'conflict';
-    if (this.faults.value.length > 0) return 'refused';
+    if (this.errors.value.length > 0) return 'refused';
     if (state.is === 'sending') return 'saving';
     return this.isUnsent.value ? 'unsaved' : 'saved';
   });
@@ -85,23 +85,23 @@ export class Sync {
   /** Reads the form and restores unsent edits. Resolves when something is shown, or cannot be. */
   async open(): Promise<void> {
     this.phase = 'opening';
-    const taken = await this.drafts.find();
+    const takenOver = await this.drafts.find();
     if ((this.phase as string) === 'closed') return;
     // Another page has the edits of that draft: what is left of them here is what was edited since.
-    if (taken) this.settle({ ...taken.known, content: taken.mine, etag: '', maybe: [] });
-    if (!this.draft.value) this.drafts.take((draft) => (this.draft.value = draft));
+    if (takenOver) this.update({ ...takenOver.known, content: takenOver.mine, etag: '', maybe: [] });
+    if (!this.draft.value) this.drafts.recover((draft) => (this.draft.value = draft));
     this.phase = 'open';
     await this.retry();
   }
 
   /** Follows the page: focus, connection, hiding and leaving. Returns a function that ends it. */
-  listen(page: Window): () => void {
+  observe(page: Window): () => void {
     const end = new AbortController();
     const on = (target: EventTarget, type: string, run: (e: Event) => unknown): void => target.addEventListener(type, (e) => void run(e), { signal: end.signal });
     on(page, 'focus', () => this.retry());
     on(page, 'online', () => this.retry());
     on(page, 'pageshow', (e) => ((e as PageTransitionEvent).persisted ? this.open() : this.retry()));
-    on(page, 'pagehide', () => this.leave());
+    on(page, 'pagehide', () => this.onHide());
     on(page.document, 'visibilitychange', () => page.document.visibilityState === 'hidden' && this.flush());
     return () => end.abort();
   }
@@ -115,28 +115,28 @@ export class Sync {
   }
 
   /** The page is closed: one last write that outlives it, if the browser takes it. */
-  leave(): void {
+  onHide(): void {
     const draft = this.draft.value;
-    const writes = draft && this.state.value.is !== 'blocked' ? [planAll, plan].map((make) => make(draft.known.content, sendable(draft))) : [];
-    const write = writes.find((w) => w && new TextEncoder().encode(JSON.stringify(w.body ?? '')).length < keepaliveBytes);
+    const writes = draft && this.state.value.is !== 'blocked' ? [planSingleWrite, planWrite].map((make) => make(draft.known.content, sendableContent(draft))) : [];
+    const write = writes.find((w) => w && new TextEncoder().encode(JSON.stringify(w.body ?? '')).length < maxKeepaliveBytes);
     if (!draft || !write) return void this.drafts.save(true);
     void this.send(draft, write, true);
     this.readAt = 0; // if the page comes back
-    this.dueAt = 0;
+    this.writeAt = 0;
   }
 
   // Saving ---------------------------------------------------------------------------------------
 
   /** Sends what is unsent without waiting for a pause. Resolves when no more can be sent now. */
   flush(): Promise<void> {
-    this.dueAt = 0;
-    return this.pump();
+    this.writeAt = 0;
+    return this.start();
   }
 
   /** Reads what others have done. */
   refresh(): Promise<void> {
     this.readAt = 0;
-    return this.pump();
+    return this.start();
   }
 
   /** Tries again now: after a sign-in, or when the connection is back. */
@@ -151,44 +151,44 @@ export class Sync {
   /** Shows an edited content, and sends it after a pause or now. */
   protected edit(content: Content, now: boolean): void {
     if (!this.draft.value) return;
-    this.settle(this.draft.value.known, content);
+    this.update(this.draft.value.known, content);
     const at = this.clock.now();
-    this.latest = Math.min(this.latest, at + longest);
-    this.dueAt = now ? 0 : Math.min(at + pause, this.latest);
-    if (now) void this.pump();
+    this.latest = Math.min(this.latest, at + maxSendDelay);
+    this.writeAt = now ? 0 : Math.min(at + sendDelay, this.latest);
+    if (now) void this.start();
     else this.schedule();
   }
 
   /** Shows a content over what the service has. Conflicts and refusals are those of a draft, and new conflicts. */
-  private settle(known: Known, mine = this.draft.value?.mine ?? known.content, conflicts: readonly Operation[] = [], draft = this.draft.value): void {
-    const held = draft?.pending.filter((op) => isConflict(op, draft.known.content, draft.mine)) ?? [];
+  private update(known: ServiceState, local = this.draft.value?.mine ?? known.content, conflicts: readonly Operation[] = [], draft = this.draft.value): void {
+    const unresolved = draft?.pending.filter((op) => isConflict(op, draft.known.content, draft.mine)) ?? [];
     const refused = draft?.pending.filter((op) => op.refused) ?? [];
-    this.draft.value = { known, ...pendingOf(known.content, mine, [...held, ...conflicts, ...refused]) };
+    this.draft.value = { known, ...pendingOf(known.content, local, [...unresolved, ...conflicts, ...refused]) };
     void this.drafts.save();
   }
 
   /** Replays the edits of a draft on what the service has. */
-  private replay(known: Known, draft: Draft | null): void {
+  private rebase(known: ServiceState, draft: Draft | null): void {
     const { content, conflicts } = draft ? rebase(draft.known.content, draft.mine, known.content, draft.known.maybe) : { content: known.content, conflicts: [] };
-    this.settle(known, content, conflicts, draft);
-    this.dueAt = 0;
+    this.update(known, content, conflicts, draft);
+    this.writeAt = 0;
   }
 
-  private pump(): Promise<void> {
-    this.loop ??= this.run().finally(() => {
-      this.loop = undefined;
+  private start(): Promise<void> {
+    this.running ??= this.run().finally(() => {
+      this.running = undefined;
       void this.drafts.save();
       this.schedule();
     });
-    return this.loop;
+    return this.running;
   }
 
   private schedule(): void {
     this.cancel?.();
     const state = this.state.value;
-    if (this.phase !== 'open' || this.loop) return;
-    const at = Math.max(Math.min(this.readAt, state.is === 'blocked' ? Infinity : this.dueAt), state.is === 'waiting' ? state.until : 0);
-    this.cancel = this.clock.after(Math.max(at - this.clock.now(), 0), () => void this.pump());
+    if (this.phase !== 'open' || this.running) return;
+    const at = Math.max(Math.min(this.readAt, state.is === 'blocked' ? Infinity : this.writeAt), state.is === 'waiting' ? state.until : 0);
+    this.cancel = this.clock.after(Math.max(at - this.clock.now(), 0), () => void this.start());
   }
 
   private async run(): Promise<void> {
@@ -199,48 +199,48 @@ export class Sync {
         await this.read();
         continue;
       }
-      if (!draft || state.is === 'blocked' || this.dueAt > now) return;
+      if (!draft || state.is === 'blocked' || this.writeAt > now) return;
       this.latest = Infinity;
-      const write = plan(draft.known.content, sendable(draft)) ?? plan(draft.known.content, sendable(draft, true));
+      const write = planWrite(draft.known.content, sendableContent(draft)) ?? planWrite(draft.known.content, sendableContent(draft, true));
       if (write) {
         const reply = await this.send(draft, write, false);
-        batch(() => this.wasSent(write, reply));
-      } else if (draft.pending.length > 0 || !this.drafts.take((other) => this.replay(draft.known, other))) this.dueAt = Infinity;
+        batch(() => this.applyReply(write, reply));
+      } else if (draft.pending.length > 0 || !this.drafts.recover((other) => this.rebase(draft.known, other))) this.writeAt = Infinity;
     }
   }
 
   /** Sends a write, which may be done from now on. */
-  private send({ known, ...draft }: Draft, write: Write, keepalive: boolean): Promise<Reply> {
+  private send({ known, ...draft }: Draft, write: WriteRequest, keepalive: boolean): Promise<Reply> {
     this.draft.value = { ...draft, known: { ...known, maybe: [...known.maybe, write.after] } };
     this.state.value = { is: 'sending' };
     void this.drafts.save(true);
     return this.options.backend.write(known.at, write, known.etag, keepalive);
   }
 
-  private wasSent(write: Write, reply: Reply): void {
+  private applyReply(write: WriteRequest, reply: Reply): void {
     const draft = this.draft.value as Draft;
-    const { known, mine } = draft;
+    const { known, mine: local } = draft;
     this.state.value = idle;
     const { error } = reply;
     if (!error) {
-      const rewritten = diff(write.after, afterWrite(known.content, write, reply.body));
-      this.changed(rewritten);
-      return this.settle({ ...known, content: apply(write.after, rewritten), etag: reply.etag, maybe: [], disputed: false }, apply(mine, rewritten));
+      const rewritten = diff(write.after, contentAfterWrite(known.content, write, reply.body));
+      this.onUpdate(rewritten);
+      return this.update({ ...known, content: apply(write.after, rewritten), etag: reply.etag, maybe: [], disputed: false }, apply(local, rewritten));
     }
     const disputed = [404, 409, 412].includes(error.status) && !known.disputed;
-    const maybe = isUnknown(error) ? known.maybe : known.maybe.filter((c) => c !== write.after);
+    const maybe = isOutcomeUnknown(error) ? known.maybe : known.maybe.filter((c) => c !== write.after);
     this.draft.value = { ...draft, known: { ...known, maybe, disputed: known.disputed || disputed } };
     if (disputed) this.readAt = 0;
-    else if (error.status === 404 || !this.failed(error, true)) this.draft.value = refused(this.draft.value, write, error);
+    else if (error.status === 404 || !this.onFailure(error, true)) this.draft.value = markRefused(this.draft.value, write, error);
   }
 
   /** Changes the state after a failure that is not about what was sent. Returns false for others. */
-  private failed(error: ApiError, write: boolean): boolean {
+  private onFailure(error: ApiError, write: boolean): boolean {
     const by = ({ 401: 'signed-out', 403: 'read-only', 404: 'gone' } as const)[error.status as 401];
     if (by) this.state.value = { is: 'blocked', by, write };
-    else if (!write || error.status === 429 || isUnknown(error)) {
+    else if (!write || error.status === 429 || isOutcomeUnknown(error)) {
       const failures = this.state.value.is === 'waiting' ? this.state.value.failures + 1 : 1;
-      const wait = Math.max(Math.min(firstRetry * 2 ** (failures - 1), lastRetry), error.retryAfter * 1000);
+      const wait = Math.max(Math.min(firstRetryDelay * 2 ** (failures - 1), maxRetryDelay), error.retryAfter * 1000);
       this.state.value = { is: 'waiting', until: this.clock.now() + wait, failures, isOffline: error.status < 400, isAsked: error.retryAfter > 0 };
       this.readAt = 0;
     } else return false;
@@ -248,58 +248,58 @@ export class Sync {
   }
 
   private async read(): Promise<void> {
-    this.readAt = this.clock.now() + pollEvery;
+    this.readAt = this.clock.now() + pollInterval;
     const known = this.draft.value?.known;
     const reply = await this.options.backend.read(known?.disputed ? undefined : known);
-    batch(() => this.wasRead(reply));
+    batch(() => this.applyRead(reply));
   }
 
-  private wasRead(reply: Reply & { at: string }): void {
-    if (reply.error) return void this.failed(reply.error, false);
+  private applyRead(reply: Reply & { at: string }): void {
+    if (reply.error) return void this.onFailure(reply.error, false);
     const state = this.state.value;
     if (state.is !== 'blocked' || state.by !== 'read-only' || !state.write) this.state.value = idle;
     const draft = this.draft.value;
     const { definition: _, ...about } = reply.body as Obj;
     if (draft && reply.etag === draft.known.etag) return void (this.draft.value = { ...draft, known: { ...draft.known, about } });
-    const fresh = contentOf(reply.body as Obj);
-    const content = draft ? replay(draft.known.content, fresh, draft.known.content) : fresh; // shares what is the same
-    this.changed([]);
-    this.replay({ content, etag: reply.etag, at: reply.at, about, maybe: [] }, draft);
+    const received = parseContent(reply.body as Obj);
+    const content = draft ? replay(draft.known.content, received, draft.known.content) : received; // shares what is the same
+    this.onUpdate([]);
+    this.rebase({ content, etag: reply.etag, at: reply.at, about, maybe: [] }, draft);
   }
 
   /** Called when the service has something new: its own way of writing some values, otherwise what others did. */
-  protected changed(_rewritten: readonly Operation[]): void {}
+  protected onUpdate(_rewritten: readonly Operation[]): void {}
 
   /** Returns the content after a conflict is resolved, and forgets the conflict. */
-  protected release(path: Path, side: 'mine' | 'theirs'): Content | undefined {
+  protected settle(path: Path, side: 'mine' | 'theirs'): Content | undefined {
     const draft = this.draft.value;
     const conflict = this.conflicts.value.find((c) => sameItems(c.path, path));
     if (!draft || !conflict) return undefined;
-    const { known, mine, pending } = draft;
-    this.draft.value = { ...draft, pending: pending.filter((op) => !sameItems(op.path, path) || !isConflict(op, known.content, mine)) };
-    return conflict[side] === undefined ? detach(mine, path, known.content) : set(mine, path, conflict[side]);
+    const { known, mine: local, pending } = draft;
+    this.draft.value = { ...draft, pending: pending.filter((op) => !sameItems(op.path, path) || !isConflict(op, known.content, local)) };
+    return conflict[side] === undefined ? detach(local, path, known.content) : set(local, path, conflict[side]);
   }
 }
 
 /** The content that can be sent: without conflicts, and without what was refused, unless the form has changed since and isLate is set. */
-function sendable({ known: { content, etag }, mine, pending }: Draft, isLate = false): Content {
+function sendableContent({ known: { content, etag }, mine: local, pending }: Draft, isLate = false): Content {
   const isSent = ({ refused }: Pending): boolean => !refused || (isLate && refused.etag !== etag);
-  return apply(content, pending.filter((op) => isSent(op) && !isConflict(op, content, mine)));
+  return apply(content, pending.filter((op) => isSent(op) && !isConflict(op, content, local)));
 }
 
 /** Holds operations that were refused: those that have errors, otherwise all of the write. */
-function refused(draft: Draft, write: Write, { code, message, details }: ApiError): Draft {
+function markRefused(draft: Draft, write: WriteRequest, { code, message, details }: ApiError): Draft {
   const { content, etag } = draft.known;
   const sent = diff(content, write.after);
-  const ops = draft.pending.filter((op) => sent.some((s) => s.kind === op.kind && sameItems(s.path, op.path) && same(s.value, op.value)));
-  const faults = details.map((d) => ({ ...d, path: placeOf(write, d.path) }));
-  const isAbout = (op: Operation, path: Path): boolean =>
+  const ops = draft.pending.filter((op) => sent.some((s) => s.kind === op.kind && sameItems(s.path, op.path) && isEqual(s.value, op.value)));
+  const faults = details.map((d) => ({ ...d, path: pathInBody(write, d.path) }));
+  const concerns = (op: Operation, path: Path): boolean =>
     isWithin(path, op.path) || (isWithin(op.path, path) && (path.length > 1 || path[0] !== 'blocks')) || (op.kind === 'add' && path[0] === 'blocks' && treeOf([op.value])?.nodes.has(path[1] as string) === true);
-  const found = ops.filter((op) => faults.some((f) => isAbout(op, f.path)));
-  const held = [found, ops.filter((op) => op.kind !== 'set'), ops].find((list) => list.length > 0) ?? [];
+  const found = ops.filter((op) => faults.some((f) => concerns(op, f.path)));
+  const affected = [found, ops.filter((op) => op.kind !== 'set'), ops].find((list) => list.length > 0) ?? [];
   const pending = draft.pending.map((op) => {
-    if (!held.includes(op)) return op;
-    return { ...op, refused: { etag, faults: held === found ? faults.filter((f) => isAbout(op, f.path)) : [{ path: op.path, code, message, ...faults[0] }] } };
+    if (!affected.includes(op)) return op;
+    return { ...op, refused: { etag, faults: affected === found ? faults.filter((f) => concerns(op, f.path)) : [{ path: op.path, code, message, ...faults[0] }] } };
   });
   return { ...draft, pending };
 }

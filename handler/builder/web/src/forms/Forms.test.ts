@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { config } from '../app/config';
-import { nameOfCopy } from './Forms';
+import { copyName } from './Forms';
 
 test('the name of a copy fits, is whole, and differs', () => {
   config.words = { 'forms.copy_of': '{name} (copy)' };
-  assert.equal(nameOfCopy('Form'), 'Form (copy)');
-  const copy = nameOfCopy('🎉'.repeat(200));
+  assert.equal(copyName('Form'), 'Form (copy)');
+  const copy = copyName('🎉'.repeat(200));
   assert.ok([...copy].length <= 200 && !/\p{Cs}/u.test(copy) && copy.endsWith('🎉 (copy)'), copy);
 });

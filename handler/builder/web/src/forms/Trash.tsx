@@ -1,31 +1,31 @@
 import { useSignal } from '@preact/signals';
-import { door } from '../app/api';
+import { builderApi } from '../app/api';
 import type { FormSummary, Workspace } from '../app/records';
 import { href } from '../app/router';
-import { moment, t } from '../app/words';
+import { formatDateTime, t } from '../app/words';
 import { Button, LinkButton } from '../ui/Button';
-import { Confirm } from '../ui/Dialog';
-import { Empty, Failed, Loading, say, useLoaded } from '../ui/states';
+import { ConfirmDialog } from '../ui/Dialog';
+import { Empty, ErrorNotice, Loading, showToast, useLoaded } from '../ui/states';
 
-type Trashed = Pick<FormSummary, 'id' | 'name'> & { trashed_at: string };
+type TrashedForm = Pick<FormSummary, 'id' | 'name'> & { trashed_at: string };
 
 /** The forms of a workspace that are in the trash. */
 export function Trash({ workspace }: { workspace: Workspace; workspaces: Workspace[] }) {
-  const forms = useLoaded(() => door<{ items: Trashed[]; owner: boolean }>(`/workspaces/${workspace.id}/trash`), [workspace.id]);
-  const purging = useSignal<Trashed | undefined>(undefined);
+  const forms = useLoaded(() => builderApi<{ items: TrashedForm[]; owner: boolean }>(`/workspaces/${workspace.id}/trash`), [workspace.id]);
+  const purging = useSignal<TrashedForm | undefined>(undefined);
   const items = forms.value?.items;
-  const changed = () => {
+  const refresh = () => {
     forms.reload();
     document.getElementById('main')?.focus(); // the row that had the focus goes
   };
-  const restore = async (form: Trashed) => {
+  const restore = async (form: TrashedForm) => {
     try {
-      await door(`/trash/${form.id}/restore`, { body: { workspace: workspace.id, from: workspace.id } });
-      say(t('forms.restored', { name: form.name }));
+      await builderApi(`/trash/${form.id}/restore`, { body: { workspace: workspace.id, from: workspace.id } });
+      showToast(t('forms.restored', { name: form.name }));
     } catch {
-      say(t('app.error'));
+      showToast(t('app.error'));
     }
-    changed();
+    refresh();
   };
   return (
     <>
@@ -33,7 +33,7 @@ export function Trash({ workspace }: { workspace: Workspace; workspaces: Workspa
         <LinkButton href={href('w/' + workspace.id)} icon="arrow-left" kind="quiet">{workspace.name}</LinkButton>
       </div>
       <h1>{t('forms.trash')}</h1>
-      {forms.error !== undefined && <Failed error={forms.error} again={forms.reload} />}
+      {forms.error !== undefined && <ErrorNotice error={forms.error} retry={forms.reload} />}
       {forms.loading && !items && <Loading />}
       {items?.length === 0 && <Empty icon="trash-2" title={t('forms.trash_empty')} />}
       {items && items.length > 0 && (
@@ -41,7 +41,7 @@ export function Trash({ workspace }: { workspace: Workspace; workspaces: Workspa
           {items.map((form) => (
             <li key={form.id} class="form-row trashed">
               <div class="form-name"><strong dir="auto">{form.name}</strong></div>
-              <time class="muted" dateTime={form.trashed_at}>{moment(form.trashed_at)}</time>
+              <time class="muted" dateTime={form.trashed_at}>{formatDateTime(form.trashed_at)}</time>
               <Button icon="rotate-ccw" onClick={() => void restore(form)}>{t('forms.restore')}</Button>
               {forms.value?.owner && <Button kind="danger" onClick={() => (purging.value = form)}>{t('forms.delete_permanently')}</Button>}
             </li>
@@ -49,14 +49,14 @@ export function Trash({ workspace }: { workspace: Workspace; workspaces: Workspa
         </ul>
       )}
       {purging.value && (
-        <Confirm
+        <ConfirmDialog
           title={t('forms.delete_permanently')}
           text={t('forms.delete_permanently_text', { name: purging.value.name })}
           action={t('forms.delete_permanently')}
           danger
           run={async () => {
-            await door('/trash/' + purging.value!.id + '?from=' + workspace.id, { method: 'DELETE' });
-            changed();
+            await builderApi('/trash/' + purging.value!.id + '?from=' + workspace.id, { method: 'DELETE' });
+            refresh();
           }}
           onClose={() => (purging.value = undefined)}
         />

@@ -2,58 +2,58 @@ import { useSignal } from '@preact/signals';
 import { api, ApiError } from '../app/api';
 import type { Form, FormSummary, Workspace } from '../app/records';
 import { config } from '../app/config';
-import { go } from '../app/router';
+import { navigate } from '../app/router';
 import { t } from '../app/words';
-import { Ask } from '../ui/Dialog';
+import { FormDialog } from '../ui/Dialog';
 import { Select, TextArea, TextField } from '../ui/Field';
 import { templates } from './templates';
 
 /** Asks for a name, of a new thing or another one for an old thing. */
-export function Rename({ title, label, action, name, run, onClose }: { title: string; label: string; action: string; name: string; run(name: string): Promise<unknown>; onClose(): void }) {
+export function NameDialog({ title, label, action, name, run, onClose }: { title: string; label: string; action: string; name: string; run(name: string): Promise<unknown>; onClose(): void }) {
   const value = useSignal(name);
   return (
-    <Ask title={title} action={action} disabled={value.value.trim() === ''} run={() => run(value.value.trim())} onClose={onClose}>
+    <FormDialog title={title} action={action} disabled={value.value.trim() === ''} run={() => run(value.value.trim())} onClose={onClose}>
       <TextField label={label} maxLength={200} value={value.value} onInput={(v) => (value.value = v)} />
-    </Ask>
+    </FormDialog>
   );
 }
 
-export function Move({ form, workspaces, run, onClose }: { form: FormSummary; workspaces: Workspace[]; run(id: string): Promise<unknown>; onClose(): void }) {
+export function MoveFormDialog({ form, workspaces, run, onClose }: { form: FormSummary; workspaces: Workspace[]; run(id: string): Promise<unknown>; onClose(): void }) {
   const others = workspaces.filter((w) => w.id !== form.workspace_id);
   const to = useSignal(others[0]?.id ?? '');
   return (
-    <Ask title={t('forms.move_title', { name: form.name })} action={t('forms.move')} disabled={to.value === ''} run={() => run(to.value)} onClose={onClose}>
+    <FormDialog title={t('forms.move_title', { name: form.name })} action={t('forms.move')} disabled={to.value === ''} run={() => run(to.value)} onClose={onClose}>
       <Select label={t('forms.workspace')} value={to.value} options={others.map((w) => [w.id, w.name] as const)} onChange={(v) => (to.value = v)} />
-    </Ask>
+    </FormDialog>
   );
 }
 
 /** Makes a form: empty, from a template, or from JSON. */
-export function CreateForm({ workspace, onClose }: { workspace: string; onClose(): void }) {
-  const from = useSignal('empty');
+export function CreateFormDialog({ workspace, onClose }: { workspace: string; onClose(): void }) {
+  const source = useSignal('empty');
   const name = useSignal('');
   const type = useSignal<'SINGLE' | 'MULTI'>('MULTI');
   const json = useSignal('');
-  const template = templates.find((x) => x.key === from.value);
-  const given = template ? t('forms.template_' + template.key) : '';
+  const template = templates.find((x) => x.key === source.value);
+  const templateName = template ? t('forms.template_' + template.key) : '';
 
-  const run = async () => {
-    let body: Record<string, unknown> = { name: name.value.trim() || given || t('forms.untitled'), type: template?.type ?? type.value };
+  const create = async () => {
+    let body: Record<string, unknown> = { name: name.value.trim() || templateName || t('forms.untitled'), type: template?.type ?? type.value };
     if (template) body.definition = template.definition();
-    if (from.value === 'json') body = { ...body, ...fromJSON(json.value, name.value.trim()) };
+    if (source.value === 'json') body = { ...body, ...parseFormJSON(json.value, name.value.trim()) };
     if (config.theme) body.definition = { theme: config.theme, ...(body.definition as object) };
-    const made = await api<Form>('/forms', { body: { ...body, workspace_id: workspace } });
-    go(made.body.id);
+    const created = await api<Form>('/forms', { body: { ...body, workspace_id: workspace } });
+    navigate(created.body.id);
   };
 
   return (
-    <Ask title={t('forms.new')} action={t('forms.create')} run={run} onClose={onClose} wide>
-      <TextField label={t('forms.name')} value={name.value} maxLength={200} placeholder={given || t('forms.untitled')} onInput={(v) => (name.value = v)} />
+    <FormDialog title={t('forms.new')} action={t('forms.create')} run={create} onClose={onClose} wide>
+      <TextField label={t('forms.name')} value={name.value} maxLength={200} placeholder={templateName || t('forms.untitled')} onInput={(v) => (name.value = v)} />
       <fieldset class="starts">
         <legend>{t('forms.start_from')}</legend>
         {['empty', ...templates.map((x) => x.key), 'json'].map((key) => (
           <label key={key} class="start">
-            <input type="radio" name="start" checked={from.value === key} onChange={() => (from.value = key)} />
+            <input type="radio" name="start" checked={source.value === key} onChange={() => (source.value = key)} />
             <span>
               <strong>{t(key === 'empty' || key === 'json' ? 'forms.start_' + key : 'forms.template_' + key)}</strong>
               <span class="muted">{t(key === 'empty' || key === 'json' ? `forms.start_${key}_text` : `forms.template_${key}_text`)}</span>
@@ -75,13 +75,13 @@ export function CreateForm({ workspace, onClose }: { workspace: string; onClose(
           ))}
         </fieldset>
       )}
-      {from.value === 'json' && <TextArea label={t('forms.json')} hint={t('forms.json_hint')} code rows={10} value={json.value} onInput={(v) => (json.value = v)} />}
-    </Ask>
+      {source.value === 'json' && <TextArea label={t('forms.json')} hint={t('forms.json_hint')} code rows={10} value={json.value} onInput={(v) => (json.value = v)} />}
+    </FormDialog>
   );
 }
 
 /** The body of a create from what was pasted: a form as the API gives it, a body of a create, or a definition alone. */
-function fromJSON(text: string, name: string): Record<string, unknown> {
+function parseFormJSON(text: string, name: string): Record<string, unknown> {
   let pasted: unknown;
   try {
     pasted = JSON.parse(text);
@@ -89,9 +89,9 @@ function fromJSON(text: string, name: string): Record<string, unknown> {
     throw new ApiError(422, 'MALFORMED_JSON', t('forms.invalid_json', { reason: e instanceof Error ? e.message : '' }));
   }
   if (typeof pasted !== 'object' || pasted === null || Array.isArray(pasted)) throw new ApiError(422, 'MALFORMED_JSON', t('forms.invalid_json', { reason: '' }));
-  const { name: given, type, definition, ...rest } = pasted as Record<string, unknown>;
+  const { name: pastedName, type, definition, ...rest } = pasted as Record<string, unknown>;
   const body: Record<string, unknown> = { definition: definition ?? rest };
-  if (typeof given === 'string' && name === '') body.name = given;
+  if (typeof pastedName === 'string' && name === '') body.name = pastedName;
   if (type === 'SINGLE' || type === 'MULTI') body.type = type;
   return body;
 }

@@ -7,9 +7,9 @@ export interface Template {
   definition(): Partial<Definition>;
 }
 
-const say = (key: string) => t('forms.template_' + key);
+const text = (key: string) => t('forms.template_' + key);
 
-const choices = (...labels: string[]) => labels.map((label, i) => ({ id: 'c' + (i + 1), label: say(label) }));
+const choices = (...labels: string[]) => labels.map((label, i) => ({ id: 'c' + (i + 1), label: text(label) }));
 
 /** The forms that somebody can begin with, in the page's language. */
 export const templates: readonly Template[] = [
@@ -18,10 +18,10 @@ export const templates: readonly Template[] = [
     type: 'MULTI',
     definition: () => ({
       blocks: [
-        { id: 'name', type: 'short_text', label: say('name'), required: true },
-        { id: 'email', type: 'email', label: say('email'), required: true },
-        { id: 'message', type: 'long_text', label: say('message'), required: true },
-        { id: 'thanks', type: 'ending', label: say('contact_thanks') },
+        { id: 'name', type: 'short_text', label: text('name'), required: true },
+        { id: 'email', type: 'email', label: text('email'), required: true },
+        { id: 'message', type: 'long_text', label: text('message'), required: true },
+        { id: 'thanks', type: 'ending', label: text('contact_thanks') },
       ],
     }),
   },
@@ -30,10 +30,10 @@ export const templates: readonly Template[] = [
     type: 'SINGLE',
     definition: () => ({
       blocks: [
-        { id: 'rating', type: 'rating', label: say('rating'), required: true },
-        { id: 'nps', type: 'nps', label: say('nps') },
-        { id: 'better', type: 'long_text', label: say('improve') },
-        { id: 'thanks', type: 'ending', label: say('feedback_thanks') },
+        { id: 'rating', type: 'rating', label: text('rating'), required: true },
+        { id: 'nps', type: 'nps', label: text('nps') },
+        { id: 'better', type: 'long_text', label: text('improve') },
+        { id: 'thanks', type: 'ending', label: text('feedback_thanks') },
       ],
     }),
   },
@@ -42,11 +42,11 @@ export const templates: readonly Template[] = [
     type: 'SINGLE',
     definition: () => ({
       blocks: [
-        { id: 'name', type: 'short_text', label: say('name'), required: true },
-        { id: 'coming', type: 'yes_no', label: say('attend'), required: true },
-        { id: 'guests', type: 'number', label: say('guests'), properties: { min: 0, minVal: true, max: 10, maxVal: true, rule: { show: { '!=': [{ var: 'answers.coming' }, false] } } } },
-        { id: 'food', type: 'multiple_choice', label: say('diet'), choices: choices('vegetarian', 'vegan', 'glutenfree') },
-        { id: 'thanks', type: 'ending', label: say('event_thanks') },
+        { id: 'name', type: 'short_text', label: text('name'), required: true },
+        { id: 'coming', type: 'yes_no', label: text('attend'), required: true },
+        { id: 'guests', type: 'number', label: text('guests'), properties: { min: 0, minVal: true, max: 10, maxVal: true, rule: { show: { '!=': [{ var: 'answers.coming' }, false] } } } },
+        { id: 'food', type: 'multiple_choice', label: text('diet'), choices: choices('vegetarian', 'vegan', 'glutenfree') },
+        { id: 'thanks', type: 'ending', label: text('event_thanks') },
       ],
     }),
   },

@@ -2,38 +2,38 @@ import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
 import { TextArea } from '../ui/Field';
-import { Draft, plain } from './Draft';
-import { Color } from './Member';
+import { DraftField, plainText } from './DraftField';
+import { ColorField } from './PropertyField';
 import type { Choice } from '../app/records';
 import { withLabels } from './model';
-import { Picture } from './Picture';
-import { Here, useMember } from './scope';
+import { ImageField } from './ImageField';
+import { ScopeContext, useProperty } from './scope';
 
-const lines = (text: string): string[] => text.split(/\r\n|\r|\n/).map((line) => line.trim()).filter(Boolean);
+const splitLines = (text: string): string[] => text.split(/\r\n|\r|\n/).map((line) => line.trim()).filter(Boolean);
 
 /** The choices of a block, or the rows or columns of a matrix. */
-export function Choices({ member, pictures, colors, onRemoved }: { member: 'choices' | 'matrix_rows' | 'matrix_columns'; pictures: boolean; colors: boolean; onRemoved?: ((label: string, choice: string | undefined, list: string) => void) | undefined }) {
-  const scope = useContext(Here);
-  const { value, fault, pointers } = useMember(member);
+export function Choices({ field, pictures, colors, onRemoved }: { field: 'choices' | 'matrix_rows' | 'matrix_columns'; pictures: boolean; colors: boolean; onRemoved?: ((label: string, choice: string | undefined, list: string) => void) | undefined }) {
+  const scope = useContext(ScopeContext);
+  const { value, error, pointers } = useProperty(field);
   const list = (Array.isArray(value) ? value : []) as Choice[];
   const box = useRef<HTMLFieldSetElement>(null);
   const focus = useRef<{ id: string; select: boolean } | undefined>(undefined);
   const [open, setOpen] = useState('');
   const [pasting, setPasting] = useState<string>();
-  const [told, setTold] = useState('');
+  const [announcement, setAnnouncement] = useState('');
   // At once: the next key belongs to the new line.
   useLayoutEffect(() => {
-    if (focus.current) go(focus.current.id, focus.current.select);
+    if (focus.current) focusChoice(focus.current.id, focus.current.select);
     focus.current = undefined;
   });
-  const go = (id: string, select: boolean): void => {
+  const focusChoice = (id: string, select: boolean): void => {
     const input = box.current?.querySelector<HTMLInputElement>(`[data-key="${CSS.escape(id)}"]`);
     input?.focus();
     if (select) input?.select();
   };
   const set = (made: Choice[], next?: Choice, select = false): void => {
     focus.current = next && { id: next.id ?? '', select };
-    scope.set({ [member]: made });
+    scope.set({ [field]: made });
   };
   const add = (labels: readonly string[], at = list.length): void => {
     const made = withLabels(list, labels, at);
@@ -42,23 +42,23 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
   const change = (i: number, changes: Partial<Record<keyof Choice, unknown>>): void => {
     const made = { ...list[i]!, ...changes } as Record<string, unknown>;
     for (const [name, v] of Object.entries(made)) if (v === undefined) delete made[name];
-    scope.set({ [member]: list.map((c, j) => (j === i ? made : c)) });
+    scope.set({ [field]: list.map((c, j) => (j === i ? made : c)) });
   };
   const move = (i: number, by: number): void => {
     const to = i + by;
     if (to < 0 || to >= list.length) return;
     set(list.toSpliced(i, 1).toSpliced(to, 0, list[i]!), list[i]);
-    setTold(t('props.moved', { label: list[i]!.label || String(i + 1), place: to + 1, count: list.length }));
+    setAnnouncement(t('props.moved', { label: list[i]!.label || String(i + 1), place: to + 1, count: list.length }));
   };
   const remove = (i: number): void => {
     set(list.toSpliced(i, 1), list[i + 1] ?? list[i - 1]);
-    onRemoved?.(list[i]!.label || String(i + 1), list[i]!.id, member);
+    onRemoved?.(list[i]!.label || String(i + 1), list[i]!.id, field);
   };
-  const key = (e: KeyboardEvent, i: number): void => {
+  const handleKey = (e: KeyboardEvent, i: number): void => {
     if (e.isComposing) return;
     if (e.altKey && (e.key === 'ArrowUp' || e.key === 'ArrowDown')) move(i, e.key === 'ArrowUp' ? -1 : 1);
-    else if (e.key === 'Enter' && isSample(i + 1)) go(list[i + 1]!.id ?? '', true);
-    else if (e.key === 'Enter') add([fresh()], i + 1);
+    else if (e.key === 'Enter' && isSample(i + 1)) focusChoice(list[i + 1]!.id ?? '', true);
+    else if (e.key === 'Enter') add([sampleLabel()], i + 1);
     else if (e.key === 'Backspace' && !list[i]!.label && list.length > 1) remove(i);
     else return;
     e.preventDefault();
@@ -66,7 +66,7 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
   };
   // The first line goes where the cursor is, the others become choices of their own.
   const paste = (e: ClipboardEvent, i: number): void => {
-    const pasted = lines(e.clipboardData?.getData('text') ?? '');
+    const pasted = splitLines(e.clipboardData?.getData('text') ?? '');
     if (pasted.length < 2) return;
     e.preventDefault();
     const input = e.currentTarget as HTMLInputElement;
@@ -78,31 +78,31 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
     set(all, all[i + pasted.length - 1]);
   };
   // A choice without a text would show its id: typing replaces this one.
-  const fresh = (at = list.length): string => t({ choices: 'props.new_choice', matrix_rows: 'props.new_row', matrix_columns: 'props.new_column' }[member], { number: at + 1 });
-  const isSample = (i: number): boolean => !!list[i] && !list[i].image && list[i].label === fresh(i);
+  const sampleLabel = (at = list.length): string => t({ choices: 'props.new_choice', matrix_rows: 'props.new_row', matrix_columns: 'props.new_column' }[field], { number: at + 1 });
+  const isSample = (i: number): boolean => !!list[i] && !list[i].image && list[i].label === sampleLabel(i);
   // Who clicks into a sample wants another text.
-  const click = (e: MouseEvent): void => {
+  const selectSample = (e: MouseEvent): void => {
     const i = list.findIndex((c) => c.id === (e.target as HTMLElement).dataset.key);
-    if (isSample(i)) go(list[i]!.id ?? '', true);
+    if (isSample(i)) focusChoice(list[i]!.id ?? '', true);
   };
-  const name = (word: string): string => t(`props.${member}_${word}`);
+  const name = (word: string): string => t(`props.${field}_${word}`);
   return (
     <fieldset class="props-set props-choices" ref={box} data-path={pointers}>
-      <legend>{t('props.' + member)}</legend>
-      <ol onClick={click}>
+      <legend>{t('props.' + field)}</legend>
+      <ol onClick={selectSample}>
         {list.map((choice, i) => {
           const label = choice.label || String(i + 1);
-          const wrong = scope.faults.filter((d) => d.path === `/${member}/${i}` || d.path.startsWith(`/${member}/${i}/`));
-          const at = `${scope.id}:${member}.${choice.id}`;
+          const violations = scope.errors.filter((d) => d.path === `/${field}/${i}` || d.path.startsWith(`/${field}/${i}/`));
+          const at = `${scope.id}:${field}.${choice.id}`;
           const text = (m: 'alt' | 'row_id') => (
-            <Draft at={`${at}.${m}`} label={t('props.choice_' + m)} hint={t(`props.choice_${m}_hint`)} value={choice[m]} {...plain} set={(v) => change(i, { [m]: v })} />
+            <DraftField at={`${at}.${m}`} label={t('props.choice_' + m)} hint={t(`props.choice_${m}_hint`)} value={choice[m]} {...plainText} set={(v) => change(i, { [m]: v })} />
           );
           return (
             <li key={choice.id}>
               <div class="props-choice">
-                <Draft
-                  at={at} name={choice.id} label={`${name('one')} ${i + 1}`} bare value={choice.label || undefined} {...plain} set={(v) => change(i, { label: v })}
-                  fault={wrong.map((d) => d.message).join(' ') || undefined} onKeyDown={(e) => key(e, i)} onPaste={(e) => paste(e, i)}
+                <DraftField
+                  at={at} name={choice.id} label={`${name('one')} ${i + 1}`} hideLabel value={choice.label || undefined} {...plainText} set={(v) => change(i, { label: v })}
+                  error={violations.map((d) => d.message).join(' ') || undefined} onKeyDown={(e) => handleKey(e, i)} onPaste={(e) => paste(e, i)}
                 />
                 <IconButton icon="arrow-up" label={t('props.move_up', { label })} aria-disabled={i === 0 || undefined} onClick={() => move(i, -1)} />
                 <IconButton icon="arrow-down" label={t('props.move_down', { label })} aria-disabled={i === list.length - 1 || undefined} onClick={() => move(i, 1)} />
@@ -111,9 +111,9 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
               </div>
               {open === choice.id && (
                 <div class="props-choice-more">
-                  <Picture at={at + '.image'} label={t('props.choice_image')} value={choice.image} fault={undefined} most={40_000} set={(image) => change(i, { image })} />
+                  <ImageField at={at + '.image'} label={t('props.choice_image')} value={choice.image} error={undefined} maxLength={40_000} set={(image) => change(i, { image })} />
                   {text('alt')}
-                  <Color at={at + '.color'} label={t('props.choice_color')} hint={colors ? undefined : t('props.choice_color_hint')} value={choice.color} hexOnly={false} fallback={undefined} set={(color) => change(i, { color })} />
+                  <ColorField at={at + '.color'} label={t('props.choice_color')} hint={colors ? undefined : t('props.choice_color_hint')} value={choice.color} hexOnly={false} fallback={undefined} set={(color) => change(i, { color })} />
                   {text('row_id')}
                   <p class="hint">{t('props.choice_id')} <code>{choice.id}</code></p>
                 </div>
@@ -122,22 +122,22 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
           );
         })}
       </ol>
-      {fault && <p class="fault">{fault}</p>}
-      <p class="unseen" role="status">{told}</p>
+      {error && <p class="fault">{error}</p>}
+      <p class="unseen" role="status">{announcement}</p>
       <div class="row">
-        <Button icon="plus" class="small" onClick={() => add([fresh()])}>{name('add')}</Button>
+        <Button icon="plus" class="small" onClick={() => add([sampleLabel()])}>{name('add')}</Button>
         <Button kind="quiet" icon="list" class="small" aria-expanded={pasting !== undefined} onClick={() => setPasting(pasting === undefined ? '' : undefined)}>{t('props.add_multiple')}</Button>
       </div>
       {pasting !== undefined && (
         <div class="props-several">
           <TextArea label={t('props.one_per_line')} rows={5} value={pasting} onInput={setPasting} autoFocus />
           <div class="row">
-            <Button kind="primary" class="small" onClick={() => (lines(pasting).length > 0 && add(lines(pasting)), setPasting(undefined))}>{t('props.add')}</Button>
+            <Button kind="primary" class="small" onClick={() => (splitLines(pasting).length > 0 && add(splitLines(pasting)), setPasting(undefined))}>{t('props.add')}</Button>
             <Button class="small" onClick={() => setPasting(undefined)}>{t('app.cancel')}</Button>
           </div>
         </div>
       )}
-      {list.length > 1 && member !== 'matrix_rows' && <p class="hint">{t(pictures ? 'props.choices_pictures_hint' : 'props.choices_hint')}</p>}
+      {list.length > 1 && field !== 'matrix_rows' && <p class="hint">{t(pictures ? 'props.choices_pictures_hint' : 'props.choices_hint')}</p>}
     </fieldset>
   );
 }

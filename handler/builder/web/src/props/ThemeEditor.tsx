@@ -1,32 +1,32 @@
 import type { Detail } from '../app/api';
-import { number, t } from '../app/words';
+import { formatNumber, t } from '../app/words';
 import { Icon } from '../ui/Icon';
-import { hex, pairs, presets, type Pair } from './contrast';
-import { Color } from './Member';
+import { parseHex, contrastPairs, presets, type Pair } from './contrast';
+import { ColorField } from './PropertyField';
 import type { Obj } from '../app/json';
-import { patchFor, valueAt } from './model';
+import { patchFromPaths, valueAt } from './model';
 import { theme as table } from './props.gen';
-import { Here, hintOf, labelOf, useMember } from './scope';
-import { Rest, Section } from './Section';
+import { ScopeContext, hintOf, labelOf, useProperty } from './scope';
+import { OtherViolations, Section } from './Section';
 
-const main = ['background', 'text', 'primary', 'primaryForeground'];
+const mainColors = ['background', 'text', 'primary', 'primaryForeground'];
 /** Colours that the pages of package formpage do not use. */
-const elsewhere = /^(chart|sidebar|popover)/;
+const ownAppColors = /^(chart|sidebar|popover)/;
 const colors = Object.keys(table).filter((path) => /^colors\.\w+$/.test(path)).map((path) => path.slice(7));
-const further = colors.filter((name) => !main.includes(name) && !elsewhere.test(name));
-const others = colors.filter((name) => elsewhere.test(name));
+const moreColors = colors.filter((name) => !mainColors.includes(name) && !ownAppColors.test(name));
+const otherColors = colors.filter((name) => ownAppColors.test(name));
 
-const begins = (...starts: string[]): string[] => Object.keys(table).filter((path) => starts.some((s) => path === s || path.startsWith(s + '.')));
+const pathsUnder = (...starts: string[]): string[] => Object.keys(table).filter((path) => starts.some((s) => path === s || path.startsWith(s + '.')));
 
 /** The members of a theme by the part of the editor that they are in; the colours are in their own. */
-export const themeParts: Record<string, readonly string[]> = {
-  type: ['font', 'layout.baseFontSize', 'layout.pageWidth', 'corners', ...begins('size', 'alignment')],
-  logo: begins('logo', 'logoPlacement', 'logoSize'),
-  background: begins('background'),
-  inputs: begins('inputs'),
-  buttons: begins('buttons'),
+export const themeSections: Record<string, readonly string[]> = {
+  type: ['font', 'layout.baseFontSize', 'layout.pageWidth', 'corners', ...pathsUnder('size', 'alignment')],
+  logo: pathsUnder('logo', 'logoPlacement', 'logoSize'),
+  background: pathsUnder('background'),
+  inputs: pathsUnder('inputs'),
+  buttons: pathsUnder('buttons'),
 };
-const placed = Object.values(themeParts).flat();
+const placed = Object.values(themeSections).flat();
 export const otherTheme = Object.keys(table).filter((path) => !placed.includes(path) && !path.startsWith('colors.'));
 
 interface Props {
@@ -36,65 +36,65 @@ interface Props {
   /** Takes a merge patch of the theme. */
   onPatch(patch: Obj): void;
   /** By JSON Pointer into the theme. */
-  faults?: readonly Detail[];
+  errors?: readonly Detail[];
 }
 
 /** How a form looks, and what its page will correct so that it can be read. */
-export function ThemeEditor({ theme, settings, onPatch, faults = [] }: Props) {
-  const scope = { id: 'theme', value: theme, type: '', faults, notes: [], row: (path: string) => table[path], set: (changes: Obj) => onPatch(patchFor(changes)) };
+export function ThemeEditor({ theme, settings, onPatch, errors = [] }: Props) {
+  const scope = { id: 'theme', value: theme, type: '', errors, warnings: [], row: (path: string) => table[path], set: (changes: Obj) => onPatch(patchFromPaths(changes)) };
   const dark = (names: readonly string[]): string[] => names.map((name) => 'colors.dark.' + name);
   const light = (names: readonly string[]): string[] => names.map((name) => 'colors.' + name);
   return (
-    <Here.Provider value={scope}>
+    <ScopeContext.Provider value={scope}>
       <div class="props">
-        <Rest shown={Object.keys(table)} />
+        <OtherViolations shown={Object.keys(table)} />
         <h3>{t('props.theme_colors')}</h3>
-        <Colors look="light" names={main} />
-        <Contrast list={pairs(theme, 'light')} />
-        <Section title={t('props.theme_more_colors')} paths={light(further)} closed><Colors look="light" names={further} /></Section>
-        <Section title={t('props.theme_dark')} paths={dark([...main, ...further])} hint={settings.darkMode === true ? undefined : t('props.theme_no_dark')} closed>
-          <Colors look="dark" names={[...main, ...further]} />
-          {settings.darkMode === true && <Contrast list={pairs(theme, 'dark')} />}
+        <Colors look="light" names={mainColors} />
+        <ContrastReport list={contrastPairs(theme, 'light')} />
+        <Section title={t('props.theme_more_colors')} paths={light(moreColors)} closed><Colors look="light" names={moreColors} /></Section>
+        <Section title={t('props.theme_dark')} paths={dark([...mainColors, ...moreColors])} hint={settings.darkMode === true ? undefined : t('props.theme_no_dark')} closed>
+          <Colors look="dark" names={[...mainColors, ...moreColors]} />
+          {settings.darkMode === true && <ContrastReport list={contrastPairs(theme, 'dark')} />}
         </Section>
-        <Section title={t('props.theme_text')} paths={themeParts.type!} />
-        {['logo', 'background', 'inputs', 'buttons'].map((part) => <Section key={part} title={t('props.theme_' + part)} paths={themeParts[part]!} closed />)}
+        <Section title={t('props.theme_text')} paths={themeSections.type!} />
+        {['logo', 'background', 'inputs', 'buttons'].map((part) => <Section key={part} title={t('props.theme_' + part)} paths={themeSections[part]!} closed />)}
         <Section title={t('props.more')} paths={otherTheme} closed />
         <Section title={t('props.own_apps')} paths={[]} hint={t('props.theme_own_apps')} closed>
-          <Colors look="light" names={others} />
+          <Colors look="light" names={otherColors} />
           <h4>{t('props.theme_dark')}</h4>
-          <Colors look="dark" names={others} />
+          <Colors look="dark" names={otherColors} />
         </Section>
       </div>
-    </Here.Provider>
+    </ScopeContext.Provider>
   );
 }
 
 const Colors = ({ look, names }: { look: 'light' | 'dark'; names: readonly string[] }) => (
-  <div class="props-colors">{names.map((name) => <OneColor key={name} look={look} name={name} />)}</div>
+  <div class="props-colors">{names.map((name) => <ThemeColor key={name} look={look} name={name} />)}</div>
 );
 
-function OneColor({ look, name }: { look: 'light' | 'dark'; name: string }) {
+function ThemeColor({ look, name }: { look: 'light' | 'dark'; name: string }) {
   const path = look === 'dark' ? 'colors.dark.' + name : 'colors.' + name;
-  const { scope, value, fault, pointers } = useMember(path);
+  const { scope, value, error, pointers } = useProperty(path);
   const preset = presets[look][name === 'text' ? 'foreground' : name];
   const inherited = name === 'text' || name === 'foreground' ? valueAt(scope.value, path.replace(name, name === 'text' ? 'foreground' : 'text')) : undefined;
   return (
     <div class="prop" data-path={pointers}>
-      <Color
-        at={`theme:${path}`} label={labelOf(path, '')} hint={hintOf(path, '')} fault={fault} value={typeof value === 'string' ? value : undefined}
-        hexOnly fallback={hex(inherited) ?? preset ?? (name === 'primaryForeground' ? '#ffffff' : undefined)} set={(v) => scope.set({ [path]: v })}
+      <ColorField
+        at={`theme:${path}`} label={labelOf(path, '')} hint={hintOf(path, '')} error={error} value={typeof value === 'string' ? value : undefined}
+        hexOnly fallback={parseHex(inherited) ?? preset ?? (name === 'primaryForeground' ? '#ffffff' : undefined)} set={(v) => scope.set({ [path]: v })}
       />
     </div>
   );
 }
 
-const sample = (color: string, on: string) => (
+const colorSample = (color: string, on: string) => (
   <span class="props-sample" aria-hidden="true" ref={(el) => void (el && ((el.style.color = color), (el.style.background = on)))} />
 );
 
 /** What can be read, what cannot, and what the page makes of it. */
-function Contrast({ list }: { list: readonly Pair[] }) {
-  const poor = list.filter((p) => p.ratio < p.least);
+function ContrastReport({ list }: { list: readonly Pair[] }) {
+  const poor = list.filter((p) => p.ratio < p.min);
   return (
     <div class="props-contrast" role="status">
       <p class={poor.length > 0 ? 'props-verdict poor' : 'props-verdict'}>
@@ -103,17 +103,17 @@ function Contrast({ list }: { list: readonly Pair[] }) {
       </p>
       <ul>
         {list.map((p) => (
-          <li key={p.name} class={p.ratio < p.least ? 'poor' : undefined}>
-            {sample(p.wanted, p.on)}
+          <li key={p.name} class={p.ratio < p.min ? 'poor' : undefined}>
+            {colorSample(p.wanted, p.on)}
             <span>
-              {t('props.pair_' + p.name)} <b>{number(Math.floor(p.ratio * 10) / 10)} : 1</b>
-              {p.ratio < p.least && (
+              {t('props.pair_' + p.name)} <b>{formatNumber(Math.floor(p.ratio * 10) / 10)} : 1</b>
+              {p.ratio < p.min && (
                 <span class="hint">
-                  {p.used === p.wanted ? t('props.contrast_unchanged', { least: p.least }) : t('props.contrast_corrected', { least: p.least, color: p.used })}
+                  {p.used === p.wanted ? t('props.contrast_unchanged', { least: p.min }) : t('props.contrast_corrected', { least: p.min, color: p.used })}
                 </span>
               )}
             </span>
-            {p.ratio < p.least && p.used !== p.wanted && sample(p.used, p.on)}
+            {p.ratio < p.min && p.used !== p.wanted && colorSample(p.used, p.on)}
           </li>
         ))}
       </ul>

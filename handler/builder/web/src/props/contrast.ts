@@ -16,7 +16,7 @@ const named: Record<string, RGB> = {
   indigo: [75, 0, 130], violet: [238, 130, 238], turquoise: [64, 224, 208], salmon: [250, 128, 114],
 };
 
-function parse(value: unknown): RGB | undefined {
+function parseColor(value: unknown): RGB | undefined {
   if (typeof value !== 'string') return undefined;
   const text = value.trim().toLowerCase();
   let hex = /^#([0-9a-f]{3,8})$/.exec(text)?.[1] ?? '';
@@ -28,12 +28,12 @@ function parse(value: unknown): RGB | undefined {
 }
 
 /** A colour as #rrggbb, undefined where the page cannot read it. */
-export const hex = (value: unknown): string | undefined => {
-  const color = parse(value);
-  return color && write(color);
+export const parseHex = (value: unknown): string | undefined => {
+  const color = parseColor(value);
+  return color && toHex(color);
 };
 
-const write = (c: RGB): string => '#' + c.map((n) => n.toString(16).padStart(2, '0')).join('');
+const toHex = (c: RGB): string => '#' + c.map((n) => n.toString(16).padStart(2, '0')).join('');
 
 function luminance(c: RGB): number {
   const [r, g, b] = c.map((n) => (n / 255 <= 0.04045 ? n / 255 / 12.92 : ((n / 255 + 0.055) / 1.055) ** 2.4)) as [number, number, number];
@@ -47,7 +47,7 @@ function contrast(a: RGB, b: RGB): number {
 
 const blend = (a: RGB, b: RGB, share: number): RGB => a.map((n, i) => Math.round(n * share + b[i]! * (1 - share))) as unknown as RGB;
 
-function readable(c: RGB, on: RGB, ratio: number): RGB {
+function adjustContrast(c: RGB, on: RGB, ratio: number): RGB {
   if (contrast(c, on) >= ratio) return c;
   const target = contrast(white, on) > contrast(black, on) ? white : black;
   for (let share = 0.95; share > 0; share -= 0.05) {
@@ -57,14 +57,14 @@ function readable(c: RGB, on: RGB, ratio: number): RGB {
   return target;
 }
 
-function legible(c: RGB, on: RGB): RGB {
+function blackOrWhite(c: RGB, on: RGB): RGB {
   if (contrast(c, on) >= 4.5) return c;
   return contrast(white, on) >= 4.5 ? white : black;
 }
 
-const pick = (...values: unknown[]): RGB => {
+const firstColor = (...values: unknown[]): RGB => {
   for (const value of values) {
-    const color = parse(value);
+    const color = parseColor(value);
     if (color) return color;
   }
   return white;
@@ -89,45 +89,45 @@ export interface Pair {
   /** The members of the theme that it comes from. */
   from: string;
   ratio: number;
-  least: number;
+  min: number;
   wanted: string;
   on: string;
   used: string;
 }
 
 /** The pairs of a look that a theme can make hard to read. */
-export function pairs(theme: Obj, look: 'light' | 'dark'): Pair[] {
+export function contrastPairs(theme: Obj, look: 'light' | 'dark'): Pair[] {
   const all = isObject(theme.colors) ? theme.colors : {};
   const dark = isObject(all.dark) ? all.dark : {};
   const p: Obj = look === 'light' ? all : { ...dark, primary: dark.primary || all.primary };
   const preset = presets[look];
   const list: Pair[] = [];
-  const put = (name: string, from: string, wanted: RGB, on: RGB, least: number, correct: typeof readable): RGB => {
+  const addPair = (name: string, from: string, wanted: RGB, on: RGB, least: number, correct: typeof adjustContrast): RGB => {
     const used = correct(wanted, on, least);
-    list.push({ name, from, ratio: contrast(wanted, on), least, wanted: write(wanted), on: write(on), used: write(used) });
+    list.push({ name, from, ratio: contrast(wanted, on), min: least, wanted: toHex(wanted), on: toHex(on), used: toHex(used) });
     return used;
   };
-  const back = pick(p.background, preset.background);
-  put('text', 'text foreground background', pick(p.text, p.foreground, preset.foreground), back, 4.5, readable);
-  const card = pick(p.card, p.background, preset.background);
-  put('card', 'card cardForeground', pick(p.cardForeground, p.text, p.foreground, preset.foreground), card, 4.5, readable);
-  const primary = put('primary', 'primary background', pick(p.primary, preset.primary), back, 4.5, readable);
-  const button = parse(valueAt(theme, 'buttons.background'));
-  if (button) put('button', 'buttons', pick(valueAt(theme, 'buttons.text')), button, 4.5, legible);
-  else put('button', 'primary primaryForeground', pick(p.primaryForeground, '#ffffff'), primary, 4.5, legible);
+  const background = firstColor(p.background, preset.background);
+  addPair('text', 'text foreground background', firstColor(p.text, p.foreground, preset.foreground), background, 4.5, adjustContrast);
+  const card = firstColor(p.card, p.background, preset.background);
+  addPair('card', 'card cardForeground', firstColor(p.cardForeground, p.text, p.foreground, preset.foreground), card, 4.5, adjustContrast);
+  const primary = addPair('primary', 'primary background', firstColor(p.primary, preset.primary), background, 4.5, adjustContrast);
+  const button = parseColor(valueAt(theme, 'buttons.background'));
+  if (button) addPair('button', 'buttons', firstColor(valueAt(theme, 'buttons.text')), button, 4.5, blackOrWhite);
+  else addPair('button', 'primary primaryForeground', firstColor(p.primaryForeground, '#ffffff'), primary, 4.5, blackOrWhite);
   const plain = !p.background && !p.foreground && !p.text;
   const shade = (value: unknown, fallback: unknown, share: number): RGB =>
-    plain ? pick(value, fallback) : pick(value, write(blend(pick(p.text, p.foreground, preset.foreground), back, share)));
-  put('muted', 'mutedForeground background', shade(p.mutedForeground, preset.mutedForeground, 0.65), back, 4.5, readable);
-  const accent = pick(p.accent, write(blend(primary, back, 0.1)));
-  put('accent', 'accent accentForeground', pick(p.accentForeground, p.foreground, preset.foreground), accent, 4.5, readable);
-  put('error', 'destructive background', pick(p.destructive, preset.destructive), back, 4.5, readable);
-  const field = parse(valueAt(theme, 'inputs.background'));
-  const [hint, line] = [parse(valueAt(theme, 'inputs.placeholder')), parse(valueAt(theme, 'inputs.border'))];
-  const as = field ? readable : (c: RGB): RGB => c; // on a background that the theme does not name, these stay
-  if (field) put('answer', 'inputs', black, field, 4.5, readable);
-  if (field || hint) put('placeholder', 'inputs', hint ?? pick('#666666'), field ?? card, 4.5, as);
-  if (field || line) put('edge', 'inputs', line ?? pick('#808080'), field ?? card, 3, as);
-  else put('edge', 'input card', shade(p.input, preset.input, 0.5), card, 3, readable);
+    plain ? firstColor(value, fallback) : firstColor(value, toHex(blend(firstColor(p.text, p.foreground, preset.foreground), background, share)));
+  addPair('muted', 'mutedForeground background', shade(p.mutedForeground, preset.mutedForeground, 0.65), background, 4.5, adjustContrast);
+  const accent = firstColor(p.accent, toHex(blend(primary, background, 0.1)));
+  addPair('accent', 'accent accentForeground', firstColor(p.accentForeground, p.foreground, preset.foreground), accent, 4.5, adjustContrast);
+  addPair('error', 'destructive background', firstColor(p.destructive, preset.destructive), background, 4.5, adjustContrast);
+  const field = parseColor(valueAt(theme, 'inputs.background'));
+  const [hint, line] = [parseColor(valueAt(theme, 'inputs.placeholder')), parseColor(valueAt(theme, 'inputs.border'))];
+  const correct = field ? adjustContrast : (c: RGB): RGB => c; // on a background that the theme does not name, these stay
+  if (field) addPair('answer', 'inputs', black, field, 4.5, adjustContrast);
+  if (field || hint) addPair('placeholder', 'inputs', hint ?? firstColor('#666666'), field ?? card, 4.5, correct);
+  if (field || line) addPair('edge', 'inputs', line ?? firstColor('#808080'), field ?? card, 3, correct);
+  else addPair('edge', 'input card', shade(p.input, preset.input, 0.5), card, 3, adjustContrast);
   return list;
 }

@@ -4,7 +4,7 @@ import de from '../../../words/de.json';
 import en from '../../../words/en.json';
 import type { Obj } from '../app/json';
 import type { Block } from '../app/records';
-import { changeType, fits, groups, listsOf, newBlock, patchFor, patchOf, propertiesOf } from './model';
+import { changeType, supports, groups, listsOf, newBlock, patchFromPaths, patchOf, propertiesOf } from './model';
 import { parts, properties, types } from './props.gen';
 import { sampleOf } from './samples.test';
 
@@ -13,7 +13,7 @@ const all = Object.keys(types);
 /** A block of a type with everything that it can have. */
 function full(type: string): Block {
   const block: Block = { ...newBlock(type, 'b'), label: 'L', description: 'D', part_of: 'p', row_id: 'r' };
-  if (fits(type, 'required')) block.required = true;
+  if (supports(type, 'required')) block.required = true;
   block.properties = Object.fromEntries(propertiesOf(type).map((name) => [name, sampleOf(name, properties[name]!)]));
   return block;
 }
@@ -67,7 +67,7 @@ test('a block can become one of any type, and keeps what fits', () => {
         if (old.label) assert.equal(made.label, old.label);
         for (const [name, value] of Object.entries(old.properties ?? {})) {
           const bound = ['min', 'max', 'minVal', 'maxVal'].includes(name) && (from === 'number') !== (to === 'number');
-          if (fits(to, name) && !bound && name !== 'multiSelection' && name !== 'to' && name !== 'addressOrContact') assert.deepEqual(made.properties?.[name], value, `${name} of ${from} as ${to}`);
+          if (supports(to, name) && !bound && name !== 'multiSelection' && name !== 'to' && name !== 'addressOrContact') assert.deepEqual(made.properties?.[name], value, `${name} of ${from} as ${to}`);
         }
         // What the service stores after the patch is what was made.
         assert.deepEqual(merge(old as unknown as Obj, patchOf(old as unknown as Obj, made as unknown as Obj)), made, `${from} as ${to}`);
@@ -113,7 +113,7 @@ test('an address asks for a place, a contact for a person', () => {
 });
 
 test('patches nest, and undefined removes', () => {
-  assert.deepEqual(patchFor({ 'properties.min': 3, 'properties.minVal': true, label: undefined }), { properties: { min: 3, minVal: true }, label: null });
+  assert.deepEqual(patchFromPaths({ 'properties.min': 3, 'properties.minVal': true, label: undefined }), { properties: { min: 3, minVal: true }, label: null });
 });
 
 test('both languages have the same words', () => {

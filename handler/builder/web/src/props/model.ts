@@ -1,6 +1,6 @@
 // Blocks as the editor makes them, and what a change of type keeps. Nothing here draws.
 import { t } from '../app/words';
-import { isObject, patchOf as difference, same, type Obj } from '../app/json';
+import { isObject, createMergePatch as difference, isEqual, type Obj } from '../app/json';
 import type { Block, Choice } from '../app/records';
 import { newChoiceId } from '../editor/edits';
 import { parts, properties, types } from './props.gen';
@@ -11,13 +11,13 @@ export const groups: readonly (readonly [group: string, types: readonly string[]
 ].map((group) => [group, Object.keys(types).filter((type) => types[type]!.group === group)]);
 
 /** Whether a property matters for a type of blocks. Of 'required', whether the type is answered. */
-export function fits(type: string, property: string): boolean {
+export function supports(type: string, property: string): boolean {
   if (property === 'required') return types[type] === undefined || types[type].answer === true;
   const row = properties[property];
   return row !== undefined && (row.of?.includes(type) ?? true);
 }
 
-export const propertiesOf = (type: string): string[] => Object.keys(properties).filter((name) => fits(type, name));
+export const propertiesOf = (type: string): string[] => Object.keys(properties).filter((name) => supports(type, name));
 
 const withChoices = ['single_choice', 'multiple_choice', 'picture_choice', 'dropdown', 'ranking'];
 
@@ -32,27 +32,27 @@ export function withLabels(list: readonly Choice[], labels: readonly string[], a
   return all;
 }
 
-const numbered = (key: string, count: number): Choice[] =>
+const numberedChoices = (key: string, count: number): Choice[] =>
   withLabels([], Array.from({ length: count }, (_, i) => t(key, { number: i + 1 })));
 
-const person = ['firstName', 'lastName', 'email', 'phone', 'company'];
+const contactParts = ['firstName', 'lastName', 'email', 'phone', 'company'];
 
 /** The parts that an address or a contact does not ask for at first. */
-const hidden = (type: string): Obj =>
-  Object.fromEntries(Object.keys(parts).filter((p) => (type === 'address') === person.includes(p) || p === 'company').map((p) => [p, { hide: true }]));
+const hiddenParts = (type: string): Obj =>
+  Object.fromEntries(Object.keys(parts).filter((p) => (type === 'address') === contactParts.includes(p) || p === 'company').map((p) => [p, { hide: true }]));
 
 /** A block of a type, with what it cannot do without. */
 export function newBlock(type: string, id: string): Block {
   const block: Block = { id, type };
-  if (listsOf(type).includes('choices')) block.choices = numbered('props.new_choice', 2);
+  if (listsOf(type).includes('choices')) block.choices = numberedChoices('props.new_choice', 2);
   if (type === 'matrix') {
-    block.matrix_rows = numbered('props.new_row', 2);
-    block.matrix_columns = numbered('props.new_column', 3);
+    block.matrix_rows = numberedChoices('props.new_row', 2);
+    block.matrix_columns = numberedChoices('props.new_column', 3);
   }
   if (type === 'group') block.children = [];
   if (type === 'welcome' || type === 'ending') block.label = t('props.new_' + type);
   if (type === 'legal') block.properties = { legalText: t('props.new_legal'), legalType: 1 };
-  if (type === 'address' || type === 'contact_info') block.properties = { addressOrContact: hidden(type) };
+  if (type === 'address' || type === 'contact_info') block.properties = { addressOrContact: hiddenParts(type) };
   if (type === 'file_upload' || type === 'signature') block.properties = { maxFileSize: true };
   return block;
 }
@@ -65,27 +65,27 @@ export function newBlock(type: string, id: string): Block {
  */
 export function changeType(block: Block, type: string): Block {
   if (block.type === type) return block;
-  const fresh = newBlock(type, block.id);
+  const empty = newBlock(type, block.id);
   const old = block.properties ?? {};
-  const kept = Object.fromEntries(Object.entries(old).filter(([name]) => fits(type, name)));
-  if ((type === 'number') !== (block.type === 'number')) for (const name of ['min', 'max', 'minVal', 'maxVal']) delete kept[name];
-  if (type === 'rating' && !(Number(kept.to) >= 1 && Number(kept.to) <= 20)) delete kept.to;
-  const several = block.type === 'multiple_choice' || (block.type !== 'multiple_choice' && old.multiSelection === true);
-  delete kept.multiSelection;
-  if (several && (type === 'picture_choice' || type === 'matrix')) kept.multiSelection = true;
-  if (same(kept.addressOrContact, hidden(block.type))) delete kept.addressOrContact;
-  const made: Block = { ...fresh, ...block, type };
+  const properties = Object.fromEntries(Object.entries(old).filter(([name]) => supports(type, name)));
+  if ((type === 'number') !== (block.type === 'number')) for (const name of ['min', 'max', 'minVal', 'maxVal']) delete properties[name];
+  if (type === 'rating' && !(Number(properties.to) >= 1 && Number(properties.to) <= 20)) delete properties.to;
+  const isMultiple = block.type === 'multiple_choice' || (block.type !== 'multiple_choice' && old.multiSelection === true);
+  delete properties.multiSelection;
+  if (isMultiple && (type === 'picture_choice' || type === 'matrix')) properties.multiSelection = true;
+  if (isEqual(properties.addressOrContact, hiddenParts(block.type))) delete properties.addressOrContact;
+  const result: Block = { ...empty, ...block, type };
   const chosen = block.choices ?? block.matrix_columns;
   for (const list of ['choices', 'matrix_rows', 'matrix_columns'] as const) {
     const from = list === 'matrix_rows' ? block.matrix_rows : chosen;
-    delete made[list];
-    if (listsOf(type).includes(list)) made[list] = from?.length ? from : fresh[list]!;
+    delete result[list];
+    if (listsOf(type).includes(list)) result[list] = from?.length ? from : empty[list]!;
   }
-  if (type !== 'group') delete made.children;
-  if (!fits(type, 'required')) delete made.required;
-  made.properties = { ...fresh.properties, ...kept };
-  if (Object.keys(made.properties).length === 0) delete made.properties;
-  return made;
+  if (type !== 'group') delete result.children;
+  if (!supports(type, 'required')) delete result.required;
+  result.properties = { ...empty.properties, ...properties };
+  if (Object.keys(result.properties).length === 0) delete result.properties;
+  return result;
 }
 
 /** The merge patch (RFC 7396) that makes one object of another; lists are replaced whole. */
@@ -96,7 +96,7 @@ export const valueAt = (object: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((o, name) => (isObject(o) ? o[name] : undefined), object);
 
 /** A merge patch of values by their paths; undefined removes. */
-export function patchFor(changes: Obj): Obj {
+export function patchFromPaths(changes: Obj): Obj {
   const patch: Obj = {};
   for (const [path, value] of Object.entries(changes)) {
     const names = path.split('.');

@@ -7,7 +7,7 @@ import { useState } from 'preact/hooks';
 import en from '../../../words/en.json';
 import { config } from '../app/config';
 import { BlockProperties } from './BlockProperties';
-import { unreadable } from './Draft';
+import { invalidFields } from './DraftField';
 import { FormSettings } from './FormSettings';
 import { isObject, type Obj } from '../app/json';
 import type { Block } from '../app/records';
@@ -16,7 +16,7 @@ import { choiceMembers, imageMembers, members, partMembers, parts, properties, s
 import { sampleOf } from './samples.test';
 import { Node } from './dom.test';
 import { ThemeEditor } from './ThemeEditor';
-import { showMoment } from './values';
+import { timeToInput } from './values';
 import { VariablesEditor } from './VariablesEditor';
 import written from './testdata/written.json';
 
@@ -102,7 +102,7 @@ class Panel {
     }
     if (select) return this.choose(select, String(sample));
     const image = row.type === 'image' || name === 'image';
-    this.type(text!, image ? String((sample as Obj).url) : row.type === 'date' ? (name === 'closeAt' ? showMoment(sample) : '2026-03-01') : Array.isArray(sample) ? sample.join(', ') : String(sample));
+    this.type(text!, image ? String((sample as Obj).url) : row.type === 'date' ? (name === 'closeAt' ? timeToInput(sample) : '2026-03-01') : Array.isArray(sample) ? sample.join(', ') : String(sample));
   }
 }
 
@@ -266,19 +266,19 @@ test('what cannot be a value stays in the field with its fault, and changes noth
   assert.equal(again.of('/properties/buttonLink', 'input')[0]!.value, 'https://example.org');
 
   // The page knows of it while it is shown: it is not saved.
-  const others = unreadable.value;
+  const others = invalidFields.value;
   const number = ofBlock({ id: 'n', type: 'short_text' });
   const type = (text: string): void => number.type(number.of('/properties/maxChars', 'input')[0]!, text);
   for (const bad of ['0', '2.5', 'x', '1e3']) {
     type(bad);
     assert.deepEqual(number.patches, [], bad);
-    assert.equal(unreadable.value, others + 1, bad);
+    assert.equal(invalidFields.value, others + 1, bad);
   }
   type('');
-  assert.equal(unreadable.value, others);
+  assert.equal(invalidFields.value, others);
   type('x');
   render(null, number.root as never);
-  assert.equal(unreadable.value, others);
+  assert.equal(invalidFields.value, others);
 });
 
 test('clearing a bound turns it off, and a comma is a point', () => {
@@ -294,7 +294,7 @@ test('faults and warnings stand at their fields, others at the top', () => {
   const root = new Node('div');
   render(<BlockProperties
     block={{ ...newBlock('picture_choice', 'b') }} onPatch={() => assert.fail()}
-    faults={[detail('/properties/image/url', 'bad image'), detail('/choices/1/label', 'too long'), detail('/properties/hide', 'not so'), detail('/colour', 'unknown')]} notes={[detail('/properties/max', 'no effect')]}
+    errors={[detail('/properties/image/url', 'bad image'), detail('/choices/1/label', 'too long'), detail('/properties/hide', 'not so'), detail('/colour', 'unknown')]} warnings={[detail('/properties/max', 'no effect')]}
   />, root as never);
   const at = (path: string): string => root.find((n) => (n.attributes['data-path'] ?? '').split(' ').includes(path))[0]!.textContent;
   assert.match(at('/properties/image'), /bad image/);

@@ -7,7 +7,7 @@ export interface BlockType {
   /** Somebody answers it. */
   answer?: boolean;
   /** Two answers can be the same. */
-  compared?: boolean;
+  unique?: boolean;
   /** From, to and step, where the properties say nothing else. */
   scale?: number[];
 }
@@ -25,25 +25,25 @@ export interface Property {
 }
 
 export const types: Record<string, BlockType> = {
-  "short_text": {"group":"basic","icon":"type","answer":true,"compared":true},
-  "long_text": {"group":"basic","icon":"align-left","answer":true,"compared":true},
-  "email": {"group":"contact","icon":"mail","answer":true,"compared":true},
-  "phone": {"group":"contact","icon":"phone","answer":true,"compared":true},
-  "website": {"group":"contact","icon":"globe","answer":true,"compared":true},
-  "number": {"group":"basic","icon":"hash","answer":true,"compared":true},
-  "rating": {"group":"scale","icon":"star","answer":true,"compared":true,"scale":[1,5,1]},
-  "opinion_scale": {"group":"scale","icon":"gauge","answer":true,"compared":true,"scale":[1,10,1]},
-  "nps": {"group":"scale","icon":"smile","answer":true,"compared":true,"scale":[0,10,1]},
+  "short_text": {"group":"basic","icon":"type","answer":true,"unique":true},
+  "long_text": {"group":"basic","icon":"align-left","answer":true,"unique":true},
+  "email": {"group":"contact","icon":"mail","answer":true,"unique":true},
+  "phone": {"group":"contact","icon":"phone","answer":true,"unique":true},
+  "website": {"group":"contact","icon":"globe","answer":true,"unique":true},
+  "number": {"group":"basic","icon":"hash","answer":true,"unique":true},
+  "rating": {"group":"scale","icon":"star","answer":true,"unique":true,"scale":[1,5,1]},
+  "opinion_scale": {"group":"scale","icon":"gauge","answer":true,"unique":true,"scale":[1,10,1]},
+  "nps": {"group":"scale","icon":"smile","answer":true,"unique":true,"scale":[0,10,1]},
   "yes_no": {"group":"choice","icon":"toggle-left","answer":true},
   "legal": {"group":"more","icon":"scale","answer":true},
-  "single_choice": {"group":"choice","icon":"circle-dot","answer":true,"compared":true},
-  "multiple_choice": {"group":"choice","icon":"square-check","answer":true,"compared":true},
-  "picture_choice": {"group":"choice","icon":"images","answer":true,"compared":true},
-  "dropdown": {"group":"choice","icon":"square-chevron-down","answer":true,"compared":true},
-  "ranking": {"group":"choice","icon":"list-ordered","answer":true,"compared":true},
+  "single_choice": {"group":"choice","icon":"circle-dot","answer":true,"unique":true},
+  "multiple_choice": {"group":"choice","icon":"square-check","answer":true,"unique":true},
+  "picture_choice": {"group":"choice","icon":"images","answer":true,"unique":true},
+  "dropdown": {"group":"choice","icon":"square-chevron-down","answer":true,"unique":true},
+  "ranking": {"group":"choice","icon":"list-ordered","answer":true,"unique":true},
   "matrix": {"group":"choice","icon":"grid-3x3","answer":true},
-  "date": {"group":"basic","icon":"calendar","answer":true,"compared":true},
-  "time": {"group":"basic","icon":"clock","answer":true,"compared":true},
+  "date": {"group":"basic","icon":"calendar","answer":true,"unique":true},
+  "time": {"group":"basic","icon":"clock","answer":true,"unique":true},
   "file_upload": {"group":"more","icon":"paperclip","answer":true},
   "signature": {"group":"more","icon":"signature","answer":true},
   "address": {"group":"contact","icon":"map-pin","answer":true},

@@ -15,46 +15,46 @@ export interface Scope {
   /** The type of the block, '' where it is none. */
   type: string;
   /** Faults and warnings, by JSON Pointer into the value. */
-  faults: readonly Detail[];
-  notes: readonly Detail[];
+  errors: readonly Detail[];
+  warnings: readonly Detail[];
   row(path: string): Property | undefined;
   /** Changes members by their paths; undefined removes. */
   set(changes: Obj): void;
 }
 
-export const Here = createContext<Scope>(undefined as unknown as Scope);
+export const ScopeContext = createContext<Scope>(undefined as unknown as Scope);
 
-export const pointer = (path: string): string => '/' + path.replaceAll('.', '/');
+export const pointerOf = (path: string): string => '/' + path.replaceAll('.', '/');
 
-const at = (list: readonly Detail[], pointers: readonly string[], within: boolean): string | undefined =>
+const messagesAt = (list: readonly Detail[], pointers: readonly string[], within: boolean): string | undefined =>
   list.filter((d) => pointers.some((p) => d.path === p || (within && d.path.startsWith(p + '/')))).map((d) => d.message).join(' ') || undefined;
 
 /** A member by its path, with what is said of it and of others that its control sets too. */
-export function useMember(path: string, also: readonly string[] = [], within = false) {
-  const scope = useContext(Here);
-  const pointers = [path, ...also].map(pointer);
+export function useProperty(path: string, otherPaths: readonly string[] = [], within = false) {
+  const scope = useContext(ScopeContext);
+  const pointers = [path, ...otherPaths].map(pointerOf);
   return {
     scope,
     value: valueAt(scope.value, path),
     row: scope.row(path),
-    fault: at(scope.faults, pointers, within),
-    note: at(scope.notes, pointers, within),
+    error: messagesAt(scope.errors, pointers, within),
+    warning: messagesAt(scope.warnings, pointers, within),
     pointers: pointers.join(' '),
   };
 }
 
-const known = (key: string): boolean => config.words['props.' + key] !== undefined;
+const hasWord = (key: string): boolean => config.words['props.' + key] !== undefined;
 
 /** The key of a member's words: those of the type, of its group, or of all. */
-function wordOf(path: string, type: string): string {
+function wordKey(path: string, type: string): string {
   const name = path.replace(/^properties\./, '').replace('colors.dark.', 'colors.').replaceAll('.', '_');
   const group = types[type]?.group ?? '';
-  return [`${name}_${type}`, `${name}_in_${group}`].find((key) => type !== '' && known(key)) ?? name;
+  return [`${name}_${type}`, `${name}_in_${group}`].find((key) => type !== '' && hasWord(key)) ?? name;
 }
 
-export const labelOf = (path: string, type: string): string => t('props.' + wordOf(path, type));
+export const labelOf = (path: string, type: string): string => t('props.' + wordKey(path, type));
 
 export function hintOf(path: string, type: string): string | undefined {
-  const key = [wordOf(path, type) + '_hint', path.replace(/^properties\./, '').replaceAll('.', '_') + '_hint'].find(known);
+  const key = [wordKey(path, type) + '_hint', path.replace(/^properties\./, '').replaceAll('.', '_') + '_hint'].find(hasWord);
   return key && t('props.' + key);
 }

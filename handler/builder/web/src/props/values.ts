@@ -3,16 +3,16 @@ import { config } from '../app/config';
 import { t } from '../app/words';
 
 /** What is wrong with a text. */
-export class Fault {
+export class ValueError {
   constructor(readonly text: string) {}
 }
 
-const wrong = (key: string, params?: Record<string, string | number>): Fault => new Fault(t('props.error_' + key, params));
+const valueError = (key: string, params?: Record<string, string | number>): ValueError => new ValueError(t('props.error_' + key, params));
 
 /** The sign between whole and fraction in the page's language. */
-const point = (): string => (1.5).toLocaleString(config.language).charAt(1);
+const decimalSeparator = (): string => (1.5).toLocaleString(config.language).charAt(1);
 
-export const showNumber = (n: number | undefined): string => (typeof n === 'number' ? String(n).replace('.', point()) : '');
+export const formatNumberInput = (n: number | undefined): string => (typeof n === 'number' ? String(n).replace('.', decimalSeparator()) : '');
 
 export interface Bounds {
   integer?: boolean | undefined;
@@ -22,15 +22,15 @@ export interface Bounds {
   above?: number | undefined;
 }
 
-export function readNumber(text: string, { integer, min, max, above }: Bounds = {}): number | undefined | Fault {
+export function parseNumber(text: string, { integer, min, max, above }: Bounds = {}): number | undefined | ValueError {
   const plain = text.trim().replace(',', '.');
   if (plain === '') return undefined;
   const n = /^[-+]?(\d+\.?\d*|\.\d+)$/.test(plain) ? Number(plain) : NaN;
-  if (!Number.isFinite(n)) return wrong('number');
-  if (integer && !Number.isSafeInteger(n)) return wrong('integer');
-  if (min !== undefined && n < min) return wrong('min', { min });
-  if (max !== undefined && n > max) return wrong('max', { max });
-  if (above !== undefined && n <= above) return wrong('above', { above });
+  if (!Number.isFinite(n)) return valueError('number');
+  if (integer && !Number.isSafeInteger(n)) return valueError('integer');
+  if (min !== undefined && n < min) return valueError('min', { min });
+  if (max !== undefined && n > max) return valueError('max', { max });
+  if (above !== undefined && n <= above) return valueError('above', { above });
   return n;
 }
 
@@ -38,11 +38,11 @@ export function readNumber(text: string, { integer, min, max, above }: Bounds = 
 const unsafe = /[\s\u0000-\u001f\u007f-\u009f\\"<>]|%(?![0-9a-f]{2})/i;
 
 /** An address of the web, or with link of mail or a phone too. */
-export function readURL(text: string, link = false): string | undefined | Fault {
+export function parseURL(text: string, link = false): string | undefined | ValueError {
   if (text === '') return undefined;
   const web = /^https?:\/\/[^/?#@]+([/?#]|$)/i.test(text) && URL.canParse(text);
   const other = link && /^(mailto|tel):[^/]/i.test(text);
-  return !unsafe.test(text) && (web || other) ? text : wrong(link ? 'link' : 'url');
+  return !unsafe.test(text) && (web || other) ? text : valueError(link ? 'link' : 'url');
 }
 
 /** An address without its beginning gets it. */
@@ -52,21 +52,21 @@ export function completeURL(text: string): string {
   return /^[^\s:/@]+@[\w-]+(\.[\w-]+)+$/.test(plain) ? 'mailto:' + plain : plain;
 }
 
-export const readHex = (text: string): string | undefined | Fault =>
-  text === '' ? undefined : /^#([0-9a-f]{3}|[0-9a-f]{4}|[0-9a-f]{6}|[0-9a-f]{8})$/i.test(text) ? text : wrong('color');
+export const parseHexColor = (text: string): string | undefined | ValueError =>
+  text === '' ? undefined : /^#([0-9a-f]{3}|[0-9a-f]{4}|[0-9a-f]{6}|[0-9a-f]{8})$/i.test(text) ? text : valueError('color');
 
-export function readAmount(text: string): string | undefined | Fault {
+export function parseAmount(text: string): string | undefined | ValueError {
   const plain = text.trim().replace(',', '.');
-  return plain === '' ? undefined : /^\d+(\.\d+)?$/.test(plain) ? plain : wrong('amount');
+  return plain === '' ? undefined : /^\d+(\.\d+)?$/.test(plain) ? plain : valueError('amount');
 }
 
-export function readCurrency(text: string): string | undefined | Fault {
+export function parseCurrency(text: string): string | undefined | ValueError {
   const code = text.trim().toUpperCase();
-  return code === '' ? undefined : /^[A-Z]{3}$/.test(code) ? code : wrong('currency');
+  return code === '' ? undefined : /^[A-Z]{3}$/.test(code) ? code : valueError('currency');
 }
 
 /** Texts with commas between them. */
-export const readTexts = (text: string): string[] | undefined => {
+export const parseList = (text: string): string[] | undefined => {
   const list = text.split(/[,;\s]+/).filter(Boolean);
   return list.length > 0 ? list : undefined;
 };
@@ -74,16 +74,16 @@ export const readTexts = (text: string): string[] | undefined => {
 // Bounds of dates are calendar days. The service reads a time with an offset as the day that is written,
 // and returns the beginning of that day in its own zone, in UTC. Noon, nearly in UTC, is that day in
 // most zones for whoever reads it as a moment, such as the canvas.
-export const writeDay = (day: string): string => day + 'T12:00:00+00:01';
+export const dayToTime = (day: string): string => day + 'T12:00:00+00:01';
 
-export function readDay(at: unknown, zone = config.zone): string {
+export function timeToDay(at: unknown, zone = config.zone): string {
   if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) return '';
   if (!/(Z|[+-]00:00)$/i.test(at)) return at.slice(0, 10);
-  return fields(at, zone).slice(0, 10);
+  return zonedInputValue(at, zone).slice(0, 10);
 }
 
 /** Day and time of a moment in a zone, as inputs write them. */
-function fields(at: string, zone: string | undefined): string {
+function zonedInputValue(at: string, zone: string | undefined): string {
   const options = { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
   let format: Intl.DateTimeFormat;
   try {
@@ -96,12 +96,12 @@ function fields(at: string, zone: string | undefined): string {
 }
 
 /** A moment in the browser's own zone, as an input writes it, and back. */
-export const showMoment = (at: unknown): string => (typeof at === 'string' && !Number.isNaN(Date.parse(at)) ? fields(at, undefined) : '');
+export const timeToInput = (at: unknown): string => (typeof at === 'string' && !Number.isNaN(Date.parse(at)) ? zonedInputValue(at, undefined) : '');
 
-export const readMoment = (text: string): string | undefined | Fault => {
+export const inputToTime = (text: string): string | undefined | ValueError => {
   if (text === '') return undefined;
   const at = new Date(text);
-  return Number.isNaN(at.getTime()) ? wrong('date') : at.toISOString().replace('.000Z', 'Z');
+  return Number.isNaN(at.getTime()) ? valueError('date') : at.toISOString().replace('.000Z', 'Z');
 };
 
 let names: readonly (readonly [string, string])[] | undefined;

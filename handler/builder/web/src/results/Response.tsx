@@ -2,20 +2,20 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { api, ApiError } from '../app/api';
 import type { Block, Form } from '../app/records';
-import { go, href } from '../app/router';
-import { moment, t } from '../app/words';
+import { navigate, href } from '../app/router';
+import { formatDateTime, t } from '../app/words';
 import { Button, LinkButton } from '../ui/Button';
 import { Icon } from '../ui/Icon';
-import { Empty, Failed, Loading, useLoaded } from '../ui/states';
-import { details, duration, questions, titleOf, Value, type Answer, type Submission } from './answers';
-import { neighbours } from './read';
-import { Deleting } from './Table';
-import { timeQuery, type Time } from './time';
+import { Empty, ErrorNotice, Loading, useLoaded } from '../ui/states';
+import { metadataFields, formatDuration, questionsOf, titleOf, AnswerValue, type Answer, type Submission } from './answers';
+import { adjacentResponses } from './responses';
+import { DeleteDialog } from './Table';
+import { timeQuery, type TimeRange } from './timeRange';
 
 /** One response, to be read and to be printed. */
-export function Response({ form, id, time }: { form: Form; id: string; time: Time }) {
-  const found = useLoaded(async () => (await api<Submission>(`/forms/${form.id}/submissions/${id}`)).body, [id]);
-  const beside = useLoaded(async () => (found.value ? neighbours(form.id, found.value, time) : undefined), [found.value, timeQuery(time)]);
+export function Response({ form, id, time }: { form: Form; id: string; time: TimeRange }) {
+  const response = useLoaded(async () => (await api<Submission>(`/forms/${form.id}/submissions/${id}`)).body, [id]);
+  const adjacent = useLoaded(async () => (response.value ? adjacentResponses(form.id, response.value, time) : undefined), [response.value, timeQuery(time)]);
   const deleting = useSignal(false);
   const link = (to: string) => `${form.id}/results/${to}${timeQuery(time)}`;
   const back = (
@@ -23,21 +23,21 @@ export function Response({ form, id, time }: { form: Form; id: string; time: Tim
       <Icon name="arrow-left" /> {t('results.back')}
     </a>
   );
-  if (found.error) {
-    return found.error instanceof ApiError && found.error.status === 404 ? (
+  if (response.error) {
+    return response.error instanceof ApiError && response.error.status === 404 ? (
       <Empty icon="inbox" title={t('results.missing')}>{back}</Empty>
     ) : (
-      <Failed error={found.error} again={found.reload} />
+      <ErrorNotice error={response.error} retry={response.reload} />
     );
   }
-  const s = found.value;
+  const s = response.value;
   if (!s) return <Loading />;
-  const blocks = questions(form.definition.blocks);
+  const blocks = questionsOf(form.definition.blocks);
   const byId = new Map(blocks.map((b) => [b.id, b]));
-  const own = (type: string) => s.answers.filter((a) => a.field.type === type);
+  const answersOfType = (type: string) => s.answers.filter((a) => a.field.type === type);
   const answered = s.answers.filter((a) => a.field.type !== 'hidden' && a.field.type !== 'variable');
   const missing = blocks.filter((b) => !s.answers.some((a) => a.field.id === b.id));
-  const { newer, older } = beside.value ?? {};
+  const { newer, older } = adjacent.value ?? {};
   return (
     <article class="response stack" aria-labelledby="response-title">
       <div class="row no-print">
@@ -50,10 +50,10 @@ export function Response({ form, id, time }: { form: Form; id: string; time: Tim
         </span>
       </div>
       <p class="print-only">{form.name}</p>
-      <h2 id="response-title">{t('results.response', { time: moment(s.submitted_at) })}</h2>
+      <h2 id="response-title">{t('results.response', { time: formatDateTime(s.submitted_at) })}</h2>
       <div class="card">
         <dl class="answers">
-          {answered.map((a) => <Entry key={a.field.id} name={titleOf(a.field)}><Value answer={a} block={byId.get(a.field.id)} /></Entry>)}
+          {answered.map((a) => <Entry key={a.field.id} name={titleOf(a.field)}><AnswerValue answer={a} block={byId.get(a.field.id)} /></Entry>)}
         </dl>
       </div>
       {missing.length > 0 && (
@@ -62,19 +62,19 @@ export function Response({ form, id, time }: { form: Form; id: string; time: Tim
           <ul class="missing">{missing.map((b) => <li key={b.id} dir="auto">{titleOf(b)}</li>)}</ul>
         </details>
       )}
-      <Group title={t('results.hidden')} answers={own('hidden')} />
-      <Group title={t('results.variables')} answers={own('variable')} />
+      <Group title={t('results.hidden')} answers={answersOfType('hidden')} />
+      <Group title={t('results.variables')} answers={answersOfType('variable')} />
       <section class="stack">
         <h3>{t('results.details')}</h3>
         <dl class="answers compact">
-          <Entry name={t('results.submitted')}>{moment(s.submitted_at)}</Entry>
-          <Entry name={t('results.duration')}>{duration(s.completion_time)}</Entry>
-          {details.map(([key, label, text]) => text(s.metadata) && <Entry key={key} name={label()}>{text(s.metadata)}</Entry>)}
+          <Entry name={t('results.submitted')}>{formatDateTime(s.submitted_at)}</Entry>
+          <Entry name={t('results.duration')}>{formatDuration(s.completion_time)}</Entry>
+          {metadataFields.map(([key, label, text]) => text(s.metadata) && <Entry key={key} name={label()}>{text(s.metadata)}</Entry>)}
           <Entry name={t('results.id')}><code>{s.id}</code></Entry>
         </dl>
       </section>
       {deleting.value && (
-        <Deleting form={form.id} ids={[s.id]} done={() => go(link(older ?? newer ?? 'responses'))} onClose={() => (deleting.value = false)} />
+        <DeleteDialog form={form.id} ids={[s.id]} done={() => navigate(link(older ?? newer ?? 'responses'))} onClose={() => (deleting.value = false)} />
       )}
     </article>
   );
@@ -94,7 +94,7 @@ export function Group({ title, answers, blocks }: { title: string; answers: Answ
     <section class="stack">
       <h3 dir="auto">{title}</h3>
       <dl class="answers compact">
-        {answers.map((a) => <Entry key={a.field.id} name={titleOf(a.field)}><Value answer={a} block={blocks?.get(a.field.id)} /></Entry>)}
+        {answers.map((a) => <Entry key={a.field.id} name={titleOf(a.field)}><AnswerValue answer={a} block={blocks?.get(a.field.id)} /></Entry>)}
       </dl>
     </section>
   );

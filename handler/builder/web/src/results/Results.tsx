@@ -1,56 +1,56 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
-import { api, ApiError, door, query } from '../app/api';
+import { api, ApiError, builderApi, query } from '../app/api';
 import { config } from '../app/config';
 import { Frame } from '../app/Frame';
 import type { Form } from '../app/records';
-import { go, href, search } from '../app/router';
+import { navigate, href, search } from '../app/router';
 import { t } from '../app/words';
 import { Button, LinkButton } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
 import { Select, Switch, TextField } from '../ui/Field';
-import { Failed, Loading, useLoaded } from '../ui/states';
-import { Halves } from './Halves';
-import { useFresh } from './read';
+import { ErrorNotice, Loading, useLoaded } from '../ui/states';
+import { PartialResponses } from './PartialResponses';
+import { useNewResponses } from './responses';
 import { Response } from './Response';
 import { Summary } from './Summary';
-import { Table } from './Table';
-import { isBackwards, isDay, periods, readTime, timeName, timeParams, timeQuery, zoneName, type Time } from './time';
+import { ResponseTable } from './Table';
+import { isReversed, isDay, periods, parseTimeRange, rangeName, timeParams, timeQuery, zoneName, type TimeRange } from './timeRange';
 
 /** What came in to a form. view is '' for the summary, responses, partials, or the id of a response. */
 export function Results({ form: id, view }: { form: string; view: string }) {
   const form = useLoaded(async () => (await api<Form>('/forms/' + id)).body, [id]);
-  const time = useSignal(readTime(search.value));
-  const turn = useSignal(0); // rises when what is shown is read anew
+  const time = useSignal(parseTimeRange(search.value));
+  const refreshes = useSignal(0); // rises when what is shown is read anew
   const exporting = useSignal(false);
-  const fresh = useFresh(id);
-  const halves = useLoaded(() => door(`/forms/${id}/partials?limit=1`), [id]);
-  const noHalves = halves.error instanceof ApiError && halves.error.status === 501;
+  const newResponses = useNewResponses(id);
+  const partials = useLoaded(() => builderApi(`/forms/${id}/partials?limit=1`), [id]);
+  const partialsUnsupported = partials.error instanceof ApiError && partials.error.status === 501;
 
-  const setTime = (next: Time) => {
+  const setTime = (next: TimeRange) => {
     time.value = next;
-    go(`${id}/results${view && '/' + view}${timeQuery(next)}`, true);
+    navigate(`${id}/results${view && '/' + view}${timeQuery(next)}`, true);
   };
   // Back and forward, and links, lead to another time, too.
   useEffect(() => {
-    if (timeQuery(time.peek()) !== search.value) time.value = readTime(search.value);
+    if (timeQuery(time.peek()) !== search.value) time.value = parseTimeRange(search.value);
   }, [search.value]);
-  const show = () => {
-    fresh.seen();
-    turn.value++;
+  const showNew = () => {
+    newResponses.seen();
+    refreshes.value++;
   };
-  const views = ['', 'responses', ...(noHalves ? [] : ['partials'])];
-  const one = view !== '' && !['responses', 'partials'].includes(view);
+  const views = ['', 'responses', ...(partialsUnsupported ? [] : ['partials'])];
+  const isResponse = view !== '' && !['responses', 'partials'].includes(view);
   const link = (v: string) => href(`${id}/results${v && '/' + v}`) + timeQuery(time.value);
 
   return (
     <Frame form={id} workspace={form.value?.workspace_id} title={form.value?.name ?? ''}>
-      {form.error ? <Failed error={form.error} again={form.reload} /> : null}
+      {form.error ? <ErrorNotice error={form.error} retry={form.reload} /> : null}
       {!form.value && form.loading && <Loading />}
       {form.value && (
         <div class="results stack">
-          {!one && <h2 class="unseen">{t('results.' + (view || 'summary'))}</h2>}
-          {!one && (
+          {!isResponse && <h2 class="unseen">{t('results.' + (view || 'summary'))}</h2>}
+          {!isResponse && (
             <div class="results-head row">
               <nav class="views" aria-label={t('results.navigation')}>
                 {views.map((v) => (
@@ -62,22 +62,22 @@ export function Results({ form: id, view }: { form: string; view: string }) {
               {view !== 'partials' && (
                 <>
                   <TimeFilter time={time.value} onChange={setTime} />
-                  <Button icon="download" disabled={isBackwards(time.value)} onClick={() => (exporting.value = true)}>{t('results.export')}</Button>
+                  <Button icon="download" disabled={isReversed(time.value)} onClick={() => (exporting.value = true)}>{t('results.export')}</Button>
                 </>
               )}
             </div>
           )}
           <div role="status">
-            {fresh.count > 0 && !one && view !== 'partials' && (
-              <Button kind="primary" icon="rotate-ccw" onClick={show}>
-                {fresh.count > 100 ? t('results.new_many', { n: 100 }) : t('results.new', { n: fresh.count })}
+            {newResponses.count > 0 && !isResponse && view !== 'partials' && (
+              <Button kind="primary" icon="rotate-ccw" onClick={showNew}>
+                {newResponses.count > 100 ? t('results.new_many', { n: 100 }) : t('results.new', { n: newResponses.count })}
               </Button>
             )}
           </div>
-          {view === '' && !isBackwards(time.value) && <Summary form={form.value} time={time.value} turn={turn.value} onTime={setTime} />}
-          {view === 'responses' && !isBackwards(time.value) && <Table form={form.value} time={time.value} turn={turn.value} onTime={setTime} />}
-          {view === 'partials' && <Halves form={form.value} />}
-          {one && <Response key={view} form={form.value} id={view} time={time.value} />}
+          {view === '' && !isReversed(time.value) && <Summary form={form.value} time={time.value} reads={refreshes.value} onTime={setTime} />}
+          {view === 'responses' && !isReversed(time.value) && <ResponseTable form={form.value} time={time.value} reads={refreshes.value} onTime={setTime} />}
+          {view === 'partials' && <PartialResponses form={form.value} />}
+          {isResponse && <Response key={view} form={form.value} id={view} time={time.value} />}
         </div>
       )}
       {exporting.value && <ExportDialog form={id} time={time.value} onClose={() => (exporting.value = false)} />}
@@ -85,13 +85,13 @@ export function Results({ form: id, view }: { form: string; view: string }) {
   );
 }
 
-function TimeFilter({ time, onChange }: { time: Time; onChange(time: Time): void }) {
+function TimeFilter({ time, onChange }: { time: TimeRange; onChange(time: TimeRange): void }) {
   // A year that is being typed may have too many digits.
   const set = (part: { from: string } | { to: string }) => Object.values(part).every((day) => day === '' || isDay(day)) && onChange({ ...time, ...part });
   return (
     <div class="time-filter row push">
       <Select
-        bare
+        hideLabel
         label={t('results.period')}
         value={time.period}
         options={[...periods, 'days'].map((p) => [p, t('results.period_' + p)] as const)}
@@ -99,9 +99,9 @@ function TimeFilter({ time, onChange }: { time: Time; onChange(time: Time): void
       />
       {time.period === 'days' && (
         <>
-          <TextField bare type="date" label={t('results.from')} value={time.from} onInput={(from) => set({ from })} />
+          <TextField hideLabel type="date" label={t('results.from')} value={time.from} onInput={(from) => set({ from })} />
           <span aria-hidden="true">–</span>
-          <TextField bare type="date" label={t('results.to')} value={time.to} onInput={(to) => set({ to })} fault={isBackwards(time) ? t('results.invalid_range') : undefined} />
+          <TextField hideLabel type="date" label={t('results.to')} value={time.to} onInput={(to) => set({ to })} error={isReversed(time) ? t('results.invalid_range') : undefined} />
         </>
       )}
       {!['all', '24h'].includes(time.period) && <span class="muted small">{t('results.zone', { zone: zoneName() })}</span>}
@@ -111,26 +111,26 @@ function TimeFilter({ time, onChange }: { time: Time; onChange(time: Time): void
 
 const formats = { csv: { format: 'csv' }, semicolon: { format: 'csv', separator: 'semicolon' }, tab: { format: 'csv', separator: 'tab' }, ndjson: { format: 'ndjson' } };
 
-function ExportDialog({ form, time, onClose }: { form: string; time: Time; onClose(): void }) {
+function ExportDialog({ form, time, onClose }: { form: string; time: TimeRange; onClose(): void }) {
   const [format, setFormat] = useState<keyof typeof formats>(/^de|^fr|^es|^it|^nl|^pl|^pt/.test(navigator.language) ? 'semicolon' : 'csv');
   const [labels, setLabels] = useState(true);
-  const [begun, setBegun] = useState(false);
+  const [hasStarted, setHasStarted] = useState(false);
   const table = format !== 'ndjson';
-  const address = `${config.base}/-/door/forms/${form}/export` + query({ ...formats[format], ...timeParams(time), ...(table && { bom: 'true', header: labels ? 'labels' : '' }) });
+  const url = `${config.base}/-/door/forms/${form}/export` + query({ ...formats[format], ...timeParams(time), ...(table && { bom: 'true', header: labels ? 'labels' : '' }) });
   return (
     <Dialog
       title={t('results.export_title')}
       onClose={onClose}
-      foot={
+      footer={
         <>
-          <Button onClick={onClose}>{t(begun ? 'app.close' : 'app.cancel')}</Button>
-          <span onClick={() => setBegun(true)}>
-            <LinkButton kind="primary" icon="download" href={address} download>{t('results.download')}</LinkButton>
+          <Button onClick={onClose}>{t(hasStarted ? 'app.close' : 'app.cancel')}</Button>
+          <span onClick={() => setHasStarted(true)}>
+            <LinkButton kind="primary" icon="download" href={url} download>{t('results.download')}</LinkButton>
           </span>
         </>
       }
     >
-      <p>{t('results.export_text', { time: timeName(time) })}</p>
+      <p>{t('results.export_text', { time: rangeName(time) })}</p>
       <Select
         label={t('results.format')}
         value={format}
@@ -138,7 +138,7 @@ function ExportDialog({ form, time, onClose }: { form: string; time: Time; onClo
         onChange={(f) => setFormat(f as keyof typeof formats)}
       />
       {table && <Switch label={t('results.labels')} hint={t('results.labels_hint')} value={labels} onChange={setLabels} />}
-      <p class="muted" role="status">{begun && t('results.downloading')}</p>
+      <p class="muted" role="status">{hasStarted && t('results.downloading')}</p>
     </Dialog>
   );
 }

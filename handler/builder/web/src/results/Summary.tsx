@@ -1,15 +1,15 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { api, door, query } from '../app/api';
+import { api, builderApi, query } from '../app/api';
 import type { Form } from '../app/records';
 import { href } from '../app/router';
-import { number, t } from '../app/words';
-import { typeName } from '../editor/kinds';
+import { formatNumber, t } from '../app/words';
+import { typeName } from '../editor/blockTypes';
 import { Button } from '../ui/Button';
-import { Failed, Loading, useLoaded } from '../ui/states';
-import { duration, titleOf } from './answers';
-import { Nothing } from './Nothing';
-import { timeParams, timeQuery, zoneName, type Time } from './time';
+import { ErrorNotice, Loading, useLoaded } from '../ui/states';
+import { formatDuration, titleOf } from './answers';
+import { EmptyResults } from './EmptyResults';
+import { timeParams, timeQuery, zoneName, type TimeRange } from './timeRange';
 
 interface Row {
   label: string;
@@ -40,7 +40,7 @@ interface Text {
   submission: string;
 }
 
-interface Counted {
+interface SummaryData {
   responses: number;
   /** There are older responses, which another request counts. */
   unfinished?: boolean;
@@ -58,40 +58,40 @@ interface Metrics {
 
 interface Props {
   form: Form;
-  time: Time;
-  turn: number;
-  onTime(time: Time): void;
+  time: TimeRange;
+  reads: number;
+  onTime(time: TimeRange): void;
 }
 
-const percent = (share: number) => number(share / 100, { style: 'percent', maximumFractionDigits: 0 });
+const percent = (share: number) => formatNumber(share / 100, { style: 'percent', maximumFractionDigits: 0 });
 
-export function Summary({ form, time, turn, onTime }: Props) {
-  const last = useRef<AbortController | undefined>(undefined);
-  useEffect(() => () => last.current?.abort(), []);
-  const soFar = useSignal<[Counted, Metrics | undefined] | undefined>(undefined);
+export function Summary({ form, time, reads, onTime }: Props) {
+  const request = useRef<AbortController | undefined>(undefined);
+  useEffect(() => () => request.current?.abort(), []);
+  const partialSummary = useSignal<[SummaryData, Metrics | undefined] | undefined>(undefined);
   const found = useLoaded(async () => {
-    last.current?.abort(); // a count of many responses is not worth going on with
-    last.current = new AbortController();
-    const signal = last.current.signal;
-    const count = () => door<Counted>(`/forms/${form.id}/summary` + timeQuery(time), { signal });
+    request.current?.abort(); // a count of many responses is not worth going on with
+    request.current = new AbortController();
+    const signal = request.current.signal;
+    const count = () => builderApi<SummaryData>(`/forms/${form.id}/summary` + timeQuery(time), { signal });
     const metrics = time.period === 'days' ? undefined : api<Metrics>(`/forms/${form.id}/analytics/metrics` + query({ period: time.period }), { signal }).then((a) => a.body);
-    soFar.value = undefined;
+    partialSummary.value = undefined;
     let [counted, views] = await Promise.all([count(), metrics]);
     while (counted.unfinished) {
-      soFar.value = [counted, views];
+      partialSummary.value = [counted, views];
       counted = await count();
     }
     return [counted, views] as const;
-  }, [form.id, timeQuery(time), turn]);
-  const [counted, metrics] = (found.loading && soFar.value) || found.value || [];
-  if (found.error && !found.loading) return <Failed error={found.error} again={found.reload} />;
+  }, [form.id, timeQuery(time), reads]);
+  const [counted, metrics] = (found.loading && partialSummary.value) || found.value || [];
+  if (found.error && !found.loading) return <ErrorNotice error={found.error} retry={found.reload} />;
   if (!counted) return <Loading label={t('results.counting')} />;
   return (
     <>
       {found.loading && <Loading label={counted.unfinished ? t('results.counted_n', { n: counted.responses }) : t('results.counting')} />}
       {(counted.responses > 0 || (metrics && metrics.views + metrics.starts + metrics.submissions > 0)) && <Funnel counted={counted} metrics={metrics} time={time} />}
       {counted.responses === 0 ? (
-        <Nothing form={form} time={time} onTime={onTime} />
+        <EmptyResults form={form} time={time} onTime={onTime} />
       ) : (
         <div class="blocks">
           {counted.blocks.map((b) => <BlockCard key={b.id} form={form.id} block={b} time={time} />)}
@@ -101,7 +101,7 @@ export function Summary({ form, time, turn, onTime }: Props) {
   );
 }
 
-function Funnel({ counted, metrics, time }: { counted: Counted; metrics: Metrics | undefined; time: Time }) {
+function Funnel({ counted, metrics, time }: { counted: SummaryData; metrics: Metrics | undefined; time: TimeRange }) {
   const most = metrics ? Math.max(metrics.views, metrics.starts, metrics.submissions, 1) : 1;
   return (
     <section class="card funnel stack" aria-labelledby="funnel-title">
@@ -111,7 +111,7 @@ function Funnel({ counted, metrics, time }: { counted: Counted; metrics: Metrics
           {(['views', 'starts', 'submissions'] as const).map((step) => (
             <li key={step}>
               <span class="muted">{t('results.funnel_' + step)}</span>
-              <strong>{number(metrics[step])}</strong>
+              <strong>{formatNumber(metrics[step])}</strong>
               <svg width="100%" height="10" aria-hidden="true">
                 <rect class="chart-track" width="100%" height="10" rx="5" />
                 {metrics[step] > 0 && <rect class="chart-bar" width={`${(100 * metrics[step]) / most}%`} height="10" rx="5" />}
@@ -122,9 +122,9 @@ function Funnel({ counted, metrics, time }: { counted: Counted; metrics: Metrics
         </ol>
       )}
       <dl class="figures">
-        {metrics?.submissions !== counted.responses && <Figure name={t('results.total')} value={number(counted.responses)} hint={t('results.total_hint')} />}
-        {metrics && <Figure name={t('results.completion_rate')} value={metrics.starts > 0 ? percent(metrics.completion_rate) : t('results.no_rate')} hint={t('results.completion_rate_hint')} />}
-        {counted.responses > 0 && <Figure name={t('results.time_to_complete')} value={duration(counted.seconds)} hint={t('results.time_to_complete_hint')} />}
+        {metrics?.submissions !== counted.responses && <Metric name={t('results.total')} value={formatNumber(counted.responses)} hint={t('results.total_hint')} />}
+        {metrics && <Metric name={t('results.completion_rate')} value={metrics.starts > 0 ? percent(metrics.completion_rate) : t('results.no_rate')} hint={t('results.completion_rate_hint')} />}
+        {counted.responses > 0 && <Metric name={t('results.time_to_complete')} value={formatDuration(counted.seconds)} hint={t('results.time_to_complete_hint')} />}
       </dl>
       {metrics && (
         <p class="muted small">
@@ -135,7 +135,7 @@ function Funnel({ counted, metrics, time }: { counted: Counted; metrics: Metrics
   );
 }
 
-const Figure = ({ name, value, hint }: { name: string; value: string; hint?: string }) => (
+const Metric = ({ name, value, hint }: { name: string; value: string; hint?: string }) => (
   <div>
     <dt class="muted">{name}</dt>
     <dd>
@@ -145,15 +145,15 @@ const Figure = ({ name, value, hint }: { name: string; value: string; hint?: str
 );
 
 /** The newest texts of a block, equal ones once, and more page by page. */
-function Texts({ form, block, time }: { form: string; block: BlockResult; time: Time }) {
+function TextAnswers({ form, block, time }: { form: string; block: BlockResult; time: TimeRange }) {
   const more = useSignal<{ texts: Text[]; more: boolean }>({ texts: [], more: block.more_texts ?? false });
   const error = useSignal<unknown>(undefined);
   useEffect(() => void (more.value = { texts: [], more: block.more_texts ?? false }), [block.texts]);
   const texts = [...(block.texts ?? []), ...more.value.texts];
-  const next = async () => {
+  const loadMore = async () => {
     error.value = undefined;
     try {
-      const page = await door<{ items: Text[] | null; more: boolean }>(`/forms/${form}/texts` + query({ ...timeParams(time), block: block.id, from_text: texts.length }));
+      const page = await builderApi<{ items: Text[] | null; more: boolean }>(`/forms/${form}/texts` + query({ ...timeParams(time), block: block.id, from_text: texts.length }));
       const known = new Set(texts.map((x) => x.submission)); // newer ones move the list
       more.value = { texts: [...more.value.texts, ...(page.items ?? []).filter((x) => !known.has(x.submission))], more: page.more };
     } catch (e) {
@@ -167,17 +167,17 @@ function Texts({ form, block, time }: { form: string; block: BlockResult; time: 
         {texts.map((x) => (
           <li key={x.submission} dir="auto">
             <a href={href(`${form}/results/${x.submission}`)}>{x.text}</a>
-            {x.count > 1 && <span class="muted small" title={t('results.times_given', { n: x.count })}>× {number(x.count)}</span>}
+            {x.count > 1 && <span class="muted small" title={t('results.times_given', { n: x.count })}>× {formatNumber(x.count)}</span>}
           </li>
         ))}
       </ul>
-      {error.value !== undefined && <Failed error={error.value} again={() => void next()} />}
-      {more.value.more && error.value === undefined && <Button kind="quiet" icon="chevron-down" aria-label={t('results.more') + ': ' + titleOf(block)} onClick={() => void next()}>{t('results.more')}</Button>}
+      {error.value !== undefined && <ErrorNotice error={error.value} retry={() => void loadMore()} />}
+      {more.value.more && error.value === undefined && <Button kind="quiet" icon="chevron-down" aria-label={t('results.more') + ': ' + titleOf(block)} onClick={() => void loadMore()}>{t('results.more')}</Button>}
     </div>
   );
 }
 
-function BlockCard({ form, block, time }: { form: string; block: BlockResult; time: Time }) {
+function BlockCard({ form, block, time }: { form: string; block: BlockResult; time: TimeRange }) {
   const places = block.tables.some((table) => table.rows.some((r) => r.place));
   return (
     <div class="card block">
@@ -188,7 +188,7 @@ function BlockCard({ form, block, time }: { form: string; block: BlockResult; ti
           {block.skipped > 0 && ' · ' + t('results.skipped_n', { n: block.skipped })} {block.gone && <span class="badge">{t('results.removed')}</span>}
         </p>
         {block.other_types && (
-          <p class="muted small">{t('results.other_types', { types: block.other_types.map((o) => `${typeName(o.type)} (${number(o.count)})`).join(', ') })}</p>
+          <p class="muted small">{t('results.other_types', { types: block.other_types.map((o) => `${typeName(o.type)} (${formatNumber(o.count)})`).join(', ') })}</p>
         )}
       </header>
       {block.answered === 0 ? (
@@ -197,12 +197,12 @@ function BlockCard({ form, block, time }: { form: string; block: BlockResult; ti
         <>
           {block.figures && (
             <dl class="figures small">
-              {block.figures.map((f) => <Figure key={f.name} name={t('results.' + f.name)} value={number(f.value, { maximumFractionDigits: 2 })} />)}
+              {block.figures.map((f) => <Metric key={f.name} name={t('results.' + f.name)} value={formatNumber(f.value, { maximumFractionDigits: 2 })} />)}
             </dl>
           )}
           {/* The server has escaped it. */}
           <div class="drawing" dangerouslySetInnerHTML={{ __html: block.svg }} />
-          {block.texts && <Texts form={form} block={block} time={time} />}
+          {block.texts && <TextAnswers form={form} block={block} time={time} />}
           <details>
             <summary>{t('results.show_table')}</summary>
             {block.tables.map((table, i) => (
@@ -221,9 +221,9 @@ function BlockCard({ form, block, time }: { form: string; block: BlockResult; ti
                     {table.rows.map((r, j) => (
                       <tr key={j}>
                         <th scope="row" dir="auto">{r.label}</th>
-                        <td class="figure">{number(r.count)}</td>
-                        <td class="figure">{number(r.share / 100, { style: 'percent', maximumFractionDigits: 1 })}</td>
-                        {places && <td class="figure">{r.place ? number(r.place, { maximumFractionDigits: 2 }) : '–'}</td>}
+                        <td class="figure">{formatNumber(r.count)}</td>
+                        <td class="figure">{formatNumber(r.share / 100, { style: 'percent', maximumFractionDigits: 1 })}</td>
+                        {places && <td class="figure">{r.place ? formatNumber(r.place, { maximumFractionDigits: 2 }) : '–'}</td>}
                       </tr>
                     ))}
                   </tbody>

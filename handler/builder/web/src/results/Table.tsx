@@ -2,69 +2,69 @@ import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { config } from '../app/config';
 import type { Form } from '../app/records';
-import { go, href } from '../app/router';
-import { moment, t } from '../app/words';
+import { navigate, href } from '../app/router';
+import { formatDateTime, t } from '../app/words';
 import { Button } from '../ui/Button';
-import { Confirm, Dialog } from '../ui/Dialog';
+import { ConfirmDialog, Dialog } from '../ui/Dialog';
 import { TextField } from '../ui/Field';
-import { Failed, Loading, say } from '../ui/states';
-import { columnsOf, headings, type Column } from './answers';
-import { deleteAll, useResponses } from './read';
-import { Nothing } from './Nothing';
-import { timeQuery, type Time } from './time';
+import { ErrorNotice, Loading, showToast } from '../ui/states';
+import { columnsOf, shortHeadings, type Column } from './answers';
+import { deleteResponses, useResponses } from './responses';
+import { EmptyResults } from './EmptyResults';
+import { timeQuery, type TimeRange } from './timeRange';
 
 /** Which columns a user has chosen for a form stays in the browser. */
-const store = (form: string) => `formsvc.columns.${config.user}.${form}`;
+const storageKey = (form: string) => `formsvc.columns.${config.user}.${form}`;
 
-function chosen(form: string): string[] | undefined {
+function loadColumns(form: string): string[] | undefined {
   try {
-    const keys: unknown = JSON.parse(localStorage.getItem(store(form)) ?? 'null');
+    const keys: unknown = JSON.parse(localStorage.getItem(storageKey(form)) ?? 'null');
     return Array.isArray(keys) ? keys.filter((k) => typeof k === 'string') : undefined;
   } catch {
     return undefined; // no storage, or not ours
   }
 }
 
-function choose(form: string, keys: string[] | undefined): void {
+function saveColumns(form: string, keys: string[] | undefined): void {
   try {
-    if (keys) localStorage.setItem(store(form), JSON.stringify(keys));
-    else localStorage.removeItem(store(form));
+    if (keys) localStorage.setItem(storageKey(form), JSON.stringify(keys));
+    else localStorage.removeItem(storageKey(form));
   } catch {
     // They are chosen for as long as the page is open.
   }
 }
 
-const usual = (columns: Column[]) => columns.filter((c) => c.group === 'questions').slice(0, 4).map((c) => c.key);
+const defaultColumns = (columns: Column[]) => columns.filter((c) => c.group === 'questions').slice(0, 4).map((c) => c.key);
 
 interface Props {
   form: Form;
-  time: Time;
-  turn: number;
-  onTime(time: Time): void;
+  time: TimeRange;
+  reads: number;
+  onTime(time: TimeRange): void;
 }
 
 /** The responses, newest first. */
-export function Table({ form, time, turn, onTime }: Props) {
-  const list = useResponses(form.id, time, turn);
+export function ResponseTable({ form, time, reads, onTime }: Props) {
+  const list = useResponses(form.id, time, reads);
   const columns = useMemo(() => columnsOf(form, list.items), [form, list.items]);
-  const keys = useSignal(chosen(form.id));
-  const picked = useSignal<ReadonlySet<string>>(new Set());
+  const keys = useSignal(loadColumns(form.id));
+  const selected = useSignal<ReadonlySet<string>>(new Set());
   const choosing = useSignal(false);
   const deleting = useSignal(false);
 
-  const wanted = keys.value ?? usual(columns);
+  const wanted = keys.value ?? defaultColumns(columns);
   const shown = columns.filter((c) => wanted.includes(c.key));
-  const titles = headings(shown.map((c) => c.label));
-  const ids = list.items.map((s) => s.id).filter((id) => picked.value.has(id));
-  const whole = ids.length > 0 && ids.length === list.items.length;
-  const pick = (id: string, on: boolean) => {
-    const next = new Set(picked.value);
+  const titles = shortHeadings(shown.map((c) => c.label));
+  const ids = list.items.map((s) => s.id).filter((id) => selected.value.has(id));
+  const isAllSelected = ids.length > 0 && ids.length === list.items.length;
+  const select = (id: string, on: boolean) => {
+    const next = new Set(selected.value);
     if (on) next.add(id);
     else next.delete(id);
-    picked.value = next;
+    selected.value = next;
   };
 
-  if (list.items.length === 0 && !list.loading && !list.error) return <Nothing form={form} time={time} onTime={onTime} />;
+  if (list.items.length === 0 && !list.loading && !list.error) return <EmptyResults form={form} time={time} onTime={onTime} />;
   return (
     <>
       <div class="row table-tools">
@@ -72,11 +72,11 @@ export function Table({ form, time, turn, onTime }: Props) {
           <>
             <strong>{t('results.selected', { n: ids.length })}</strong>
             <Button kind="danger" icon="trash-2" onClick={() => (deleting.value = true)}>{t('results.delete')}</Button>
-            <Button kind="quiet" onClick={() => (picked.value = new Set())}>{t('results.clear')}</Button>
+            <Button kind="quiet" onClick={() => (selected.value = new Set())}>{t('results.clear')}</Button>
           </>
         ) : (
           <span class="muted" role="status">
-            {list.items.length > 0 && t(list.more ? 'results.shown_some' : 'results.shown_all', { n: list.items.length })}
+            {list.items.length > 0 && t(list.hasMore ? 'results.shown_some' : 'results.shown_all', { n: list.items.length })}
           </span>
         )}
         <span class="push">
@@ -92,9 +92,9 @@ export function Table({ form, time, turn, onTime }: Props) {
                   <input
                     type="checkbox"
                     aria-label={t('results.select_all')}
-                    checked={whole}
-                    ref={(box) => void (box && (box.indeterminate = ids.length > 0 && !whole))}
-                    onChange={(e) => (picked.value = new Set(e.currentTarget.checked ? list.items.map((s) => s.id) : []))}
+                    checked={isAllSelected}
+                    ref={(box) => void (box && (box.indeterminate = ids.length > 0 && !isAllSelected))}
+                    onChange={(e) => (selected.value = new Set(e.currentTarget.checked ? list.items.map((s) => s.id) : []))}
                   />
                   <span class="question" aria-hidden="true">{t('results.select_all')}</span>
                 </th>
@@ -111,11 +111,11 @@ export function Table({ form, time, turn, onTime }: Props) {
               {list.items.map((s) => {
                 const to = `${form.id}/results/${s.id}${timeQuery(time)}`;
                 return (
-                  <tr key={s.id} class={picked.value.has(s.id) ? 'picked' : undefined} onClick={(e) => !(e.target as Element).closest('a, input') && !getSelection()?.toString() && go(to)}>
+                  <tr key={s.id} class={selected.value.has(s.id) ? 'picked' : undefined} onClick={(e) => !(e.target as Element).closest('a, input') && !getSelection()?.toString() && navigate(to)}>
                     <td class="pick">
-                      <input type="checkbox" aria-label={t('results.select', { time: moment(s.submitted_at) })} checked={picked.value.has(s.id)} onChange={(e) => pick(s.id, e.currentTarget.checked)} />
+                      <input type="checkbox" aria-label={t('results.select', { time: formatDateTime(s.submitted_at) })} checked={selected.value.has(s.id)} onChange={(e) => select(s.id, e.currentTarget.checked)} />
                     </td>
-                    <td class="when"><a href={href(to)}>{moment(s.submitted_at)}</a></td>
+                    <td class="when"><a href={href(to)}>{formatDateTime(s.submitted_at)}</a></td>
                     {shown.map((c) => (
                       <td key={c.key} dir="auto">
                         <span class="question" aria-hidden="true">{c.label}</span>
@@ -129,29 +129,29 @@ export function Table({ form, time, turn, onTime }: Props) {
           </table>
         </div>
       )}
-      {list.error ? <Failed error={list.error} again={list.next} /> : null}
+      {list.error ? <ErrorNotice error={list.error} retry={list.loadMore} /> : null}
       {list.loading && <Loading label={t('results.loading')} />}
-      {list.more && !list.loading && !list.error && (
+      {list.hasMore && !list.loading && !list.error && (
         <div class="row centered">
-          <Button icon="chevron-down" onClick={list.next}>{t('results.more')}</Button>
+          <Button icon="chevron-down" onClick={list.loadMore}>{t('results.more')}</Button>
         </div>
       )}
       {choosing.value && (
-        <Columns
+        <ColumnsDialog
           columns={columns}
           wanted={wanted}
           onClose={() => (choosing.value = false)}
           onChange={(next) => {
             keys.value = next;
-            choose(form.id, next);
+            saveColumns(form.id, next);
           }}
         />
       )}
       {deleting.value && (
-        <Deleting
+        <DeleteDialog
           form={form.id}
           ids={ids}
-          gone={list.remove}
+          onDeleted={list.remove}
           onClose={() => (deleting.value = false)}
         />
       )}
@@ -160,11 +160,11 @@ export function Table({ form, time, turn, onTime }: Props) {
 }
 
 /** Asks, deletes and counts along. gone is called for each that is gone, done after the last. */
-export function Deleting({ form, ids, gone, done, onClose }: { form: string; ids: string[]; gone?(id: string): void; done?(): void; onClose(): void }) {
+export function DeleteDialog({ form, ids, onDeleted, done, onClose }: { form: string; ids: string[]; onDeleted?(id: string): void; done?(): void; onClose(): void }) {
   const all = useSignal(ids).value; // the list may lose them meanwhile
   const count = useSignal(-1);
   return (
-    <Confirm
+    <ConfirmDialog
       danger
       title={t('results.delete_title', { n: all.length })}
       action={t('results.delete')}
@@ -183,35 +183,35 @@ export function Deleting({ form, ids, gone, done, onClose }: { form: string; ids
         const left = new Set(all);
         count.value = 0;
         try {
-          await deleteAll(form, all, (id) => {
+          await deleteResponses(form, all, (id) => {
             left.delete(id);
             count.value++;
           });
-          say(t('results.deleted', { n: all.length }));
+          showToast(t('results.deleted', { n: all.length }));
           done?.();
         } finally {
-          for (const id of all) if (!left.has(id)) gone?.(id);
+          for (const id of all) if (!left.has(id)) onDeleted?.(id);
         }
       }}
     />
   );
 }
 
-function Columns({ columns, wanted, onChange, onClose }: { columns: Column[]; wanted: string[]; onChange(keys: string[] | undefined): void; onClose(): void }) {
+function ColumnsDialog({ columns, wanted, onChange, onClose }: { columns: Column[]; wanted: string[]; onChange(keys: string[] | undefined): void; onClose(): void }) {
   const search = useSignal('');
   const found = columns.filter((c) => c.label.toLocaleLowerCase().includes(search.value.trim().toLocaleLowerCase()));
   return (
     <Dialog
       title={t('results.columns_title')}
       onClose={onClose}
-      foot={
+      footer={
         <>
           <Button kind="quiet" onClick={() => onChange(undefined)}>{t('results.columns_reset')}</Button>
           <Button kind="primary" onClick={onClose}>{t('app.close')}</Button>
         </>
       }
     >
-      {columns.length > 12 && <TextField bare type="search" label={t('results.search_columns')} placeholder={t('results.search_columns')} value={search.value} onInput={(v) => (search.value = v)} />}
+      {columns.length > 12 && <TextField hideLabel type="search" label={t('results.search_columns')} placeholder={t('results.search_columns')} value={search.value} onInput={(v) => (search.value = v)} />}
       {(['questions', 'more', 'details'] as const).map((group) => {
         const own = found.filter((c) => c.group === group);
         return (

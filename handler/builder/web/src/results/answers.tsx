@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { config } from '../app/config';
 import { allBlocks, type Block, type Choice, type Form } from '../app/records';
-import { moment, number, t } from '../app/words';
-import { isQuestion } from '../editor/places';
+import { formatDateTime, formatNumber, t } from '../app/words';
+import { isQuestion } from '../editor/positions';
 
 export interface Answer {
   field: { id: string; type: string; label: string };
@@ -24,7 +24,7 @@ export interface Submission {
   completion_time: number;
 }
 
-type Pick = { id: string; label?: string } | { other: string };
+type ChoiceValue = { id: string; label?: string } | { other: string };
 interface File {
   name: string;
   url: string;
@@ -32,11 +32,11 @@ interface File {
 }
 
 /** All blocks that are answered, in the order of the form. */
-export const questions = (blocks: Block[]): Block[] => allBlocks(blocks).filter((b) => isQuestion(b.type));
+export const questionsOf = (blocks: Block[]): Block[] => allBlocks(blocks).filter((b) => isQuestion(b.type));
 
 export const titleOf = (b: { id: string; label?: string }): string => b.label?.trim() || t('results.untitled') + ' (' + b.id + ')';
 
-export function duration(seconds: number): string {
+export function formatDuration(seconds: number): string {
   if (seconds < 60) return t('results.seconds', { n: Math.round(seconds) });
   if (seconds < 3600) return t('results.minutes', { n: Math.floor(seconds / 60) }) + ' ' + t('results.seconds', { n: Math.floor(seconds % 60) });
   return t('results.hours', { n: Math.floor(seconds / 3600) }) + ' ' + t('results.minutes', { n: Math.floor((seconds % 3600) / 60) });
@@ -44,7 +44,7 @@ export function duration(seconds: number): string {
 
 let regions: Intl.DisplayNames | undefined;
 
-export function country(code: string): string {
+export function countryName(code: string): string {
   try {
     regions ??= new Intl.DisplayNames([config.language], { type: 'region' });
     return regions.of(code) ?? code;
@@ -53,68 +53,68 @@ export function country(code: string): string {
   }
 }
 
-const dated = (text: string): string =>
-  text.includes('T') ? moment(text) : new Intl.DateTimeFormat(config.language, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(text));
+const formatDateAnswer = (text: string): string =>
+  text.includes('T') ? formatDateTime(text) : new Intl.DateTimeFormat(config.language, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(text));
 
-const picked = (pick: Pick | string): string =>
+const choiceText = (pick: ChoiceValue | string): string =>
   typeof pick === 'string' ? pick : 'other' in pick ? pick.other : pick.label || pick.id;
 
-const list = <T,>(value: unknown): T[] => (Array.isArray(value) ? value : value === null || value === undefined ? [] : [value]) as T[];
+const toList = <T,>(value: unknown): T[] => (Array.isArray(value) ? value : value === null || value === undefined ? [] : [value]) as T[];
 
 /** The parts of an answer that has several: the rows of a matrix, the parts of an address. */
-function partsOf({ field, value }: Answer, block?: Block): [name: string, text: string][] {
+function answerParts({ field, value }: Answer, block?: Block): [name: string, text: string][] {
   return Object.entries(value as Record<string, unknown>).map(([key, part]) =>
     field.type === 'matrix'
-      ? [block?.matrix_rows?.find((r) => r.id === key)?.label || key, list<Pick>(part).map(picked).join(', ')]
-      : [key, key === 'country' ? country(String(part)) : String(part)],
+      ? [block?.matrix_rows?.find((r) => r.id === key)?.label || key, toList<ChoiceValue>(part).map(choiceText).join(', ')]
+      : [key, key === 'country' ? countryName(String(part)) : String(part)],
   );
 }
 
 /** An answer as one line of text. What this release does not know is shown as it is stored. */
-export function textOf(answer: Answer, block?: Block): string {
+export function answerText(answer: Answer, block?: Block): string {
   const { field, value } = answer;
   try {
     if (typeof value === 'boolean') return t(value ? 'results.true' : 'results.false');
-    if (typeof value === 'number') return number(value, { maximumFractionDigits: 10 });
-    if (typeof value === 'string') return field.type === 'country' ? country(value) : field.type === 'date' ? dated(value) : value;
+    if (typeof value === 'number') return formatNumber(value, { maximumFractionDigits: 10 });
+    if (typeof value === 'string') return field.type === 'country' ? countryName(value) : field.type === 'date' ? formatDateAnswer(value) : value;
     switch (field.type) {
       case 'ranking':
-        return list<Pick>(value).map((p, i) => `${i + 1}. ${picked(p)}`).join(', ');
+        return toList<ChoiceValue>(value).map((p, i) => `${i + 1}. ${choiceText(p)}`).join(', ');
       case 'file_upload':
       case 'signature':
-        return list<File>(value).map((f) => f.name).join(', ');
+        return toList<File>(value).map((f) => f.name).join(', ');
       case 'matrix':
-        return partsOf(answer, block).map(([row, text]) => `${row}: ${text}`).join('; ');
+        return answerParts(answer, block).map(([row, text]) => `${row}: ${text}`).join('; ');
       case 'address':
       case 'contact_info':
-        return partsOf(answer).map(([, text]) => text).join(', ');
+        return answerParts(answer).map(([, text]) => text).join(', ');
       case 'payment': {
         const p = value as Record<string, string>;
         return [p.amount, p.currency, p.status].filter(Boolean).join(' ');
       }
     }
-    return list<Pick>(value).map(picked).join(', ');
+    return toList<ChoiceValue>(value).map(choiceText).join(', ');
   } catch {
     return typeof value === 'string' ? value : JSON.stringify(value);
   }
 }
 
 /** A link to where the host keeps a file, or what else a respondent wrote; never to anything but http and mail. */
-const Link = ({ to, children }: { to: string; children: ComponentChildren }) =>
+const SafeLink = ({ to, children }: { to: string; children: ComponentChildren }) =>
   /^(https?:\/\/|mailto:)/i.test(to) ? <a href={to} target="_blank" rel="noopener noreferrer">{children}</a> : <>{children}</>;
 
 /** An answer as it is read on a page of its own. */
-export function Value({ answer, block }: { answer: Answer; block: Block | undefined }) {
+export function AnswerValue({ answer, block }: { answer: Answer; block: Block | undefined }) {
   const { field, value } = answer;
-  const text = textOf(answer, block);
-  if (field.type === 'email') return <Link to={'mailto:' + encodeURIComponent(text).replace('%40', '@')}>{text}</Link>;
-  if (field.type === 'website') return <Link to={text}>{text}</Link>;
+  const text = answerText(answer, block);
+  if (field.type === 'email') return <SafeLink to={'mailto:' + encodeURIComponent(text).replace('%40', '@')}>{text}</SafeLink>;
+  if (field.type === 'website') return <SafeLink to={text}>{text}</SafeLink>;
   if (field.type === 'file_upload' || field.type === 'signature') {
     return (
       <ul>
-        {list<File>(value).map((f, i) => (
+        {toList<File>(value).map((f, i) => (
           <li key={i}>
-            <Link to={f.url}>{f.name}</Link> <span class="muted">{t('results.file_size', { n: Math.ceil(f.size / 1000) })}</span>
+            <SafeLink to={f.url}>{f.name}</SafeLink> <span class="muted">{t('results.file_size', { n: Math.ceil(f.size / 1000) })}</span>
           </li>
         ))}
       </ul>
@@ -123,7 +123,7 @@ export function Value({ answer, block }: { answer: Answer; block: Block | undefi
   if (value !== null && typeof value === 'object' && ['matrix', 'address', 'contact_info', 'payment'].includes(field.type)) {
     return (
       <dl class="parts">
-        {partsOf(answer, block).map(([name, part]) => (
+        {answerParts(answer, block).map(([name, part]) => (
           <div key={name}>
             <dt>{field.type === 'matrix' ? name : t('results.part_' + name)}</dt>
             <dd dir="auto">{part}</dd>
@@ -133,20 +133,20 @@ export function Value({ answer, block }: { answer: Answer; block: Block | undefi
     );
   }
   if (Array.isArray(value)) {
-    const items = value.map((p, i) => <li key={i} dir="auto">{picked(p as Pick)}</li>);
+    const items = value.map((p, i) => <li key={i} dir="auto">{choiceText(p as ChoiceValue)}</li>);
     return field.type === 'ranking' ? <ol class="numbered">{items}</ol> : <ul>{items}</ul>;
   }
   return <span class="written">{text}</span>;
 }
 
 /** An answer of a half response, which is as it was sent: ids get the labels that the form has. */
-export function labelled(block: Block | undefined, id: string, raw: unknown): Answer {
+export function labelAnswer(block: Block | undefined, id: string, raw: unknown): Answer {
   const field = { id, type: block?.type ?? '', label: block?.label ?? id };
-  const named = (choices: Choice[] | undefined) => (v: unknown): unknown =>
-    Array.isArray(v) ? v.map(named(choices)) : typeof v === 'string' ? { id: v, label: choices?.find((c) => c.id === v)?.label || v } : v;
-  if (block?.choices) return { field, value: named(block.choices)(raw) };
+  const labelChoice = (choices: Choice[] | undefined) => (v: unknown): unknown =>
+    Array.isArray(v) ? v.map(labelChoice(choices)) : typeof v === 'string' ? { id: v, label: choices?.find((c) => c.id === v)?.label || v } : v;
+  if (block?.choices) return { field, value: labelChoice(block.choices)(raw) };
   if (block?.type === 'matrix' && raw !== null && typeof raw === 'object') {
-    const name = named(block.matrix_columns);
+    const name = labelChoice(block.matrix_columns);
     return { field, value: Object.fromEntries(Object.entries(raw).map(([row, cell]) => [row, name(cell)])) };
   }
   return { field, value: raw };
@@ -170,24 +170,24 @@ export function columnsOf(form: Form, found: Submission[]): Column[] {
       key, label, group,
       text: (s) => {
         const answer = s.answers.find((a) => a.field.id === id);
-        return answer ? textOf(answer, block) : '';
+        return answer ? answerText(answer, block) : '';
       },
     });
   };
-  for (const b of questions(form.definition.blocks)) add('questions', b.id, titleOf(b), b);
+  for (const b of questionsOf(form.definition.blocks)) add('questions', b.id, titleOf(b), b);
   for (const name of [...form.definition.hidden_fields, ...Object.keys(form.definition.variables)]) add('more', name, name);
   for (const { field } of found.flatMap((s) => s.answers)) {
     add(field.type === 'hidden' || field.type === 'variable' ? 'more' : 'questions', field.id, titleOf(field));
   }
   const detail = (key: string, label: string, text: Column['text']) => columns.set('d:' + key, { key: 'd:' + key, label, group: 'details', text });
-  detail('duration', t('results.duration'), (s) => duration(s.completion_time));
-  for (const [key, label, text] of details) detail(key, label(), (s) => text(s.metadata));
+  detail('duration', t('results.duration'), (s) => formatDuration(s.completion_time));
+  for (const [key, label, text] of metadataFields) detail(key, label(), (s) => text(s.metadata));
   detail('id', t('results.id'), (s) => s.id);
   return [...columns.values()];
 }
 
 /** How many characters two texts have in common, up to the beginning of a word. */
-function shared(a: string[], b: string[]): number {
+function sharedLength(a: string[], b: string[]): number {
   let n = 0;
   while (n < a.length && a[n] === b[n]) n++;
   const word = a.lastIndexOf(' ', n < a.length ? n : n - 1);
@@ -195,22 +195,22 @@ function shared(a: string[], b: string[]): number {
 }
 
 /** Titles that can be told apart at a glance: without a long beginning that another one has as well, and numbered where they are equal. */
-export function headings(labels: string[]): string[] {
+export function shortHeadings(labels: string[]): string[] {
   const all = labels.map((label) => [...label.replace(/\s+/g, ' ')]);
   return all.map((own, i) => {
     const text = own.join('');
-    const common = Math.max(0, ...all.filter((other) => other.join('') !== text).map((other) => shared(own, other)));
+    const common = Math.max(0, ...all.filter((other) => other.join('') !== text).map((other) => sharedLength(own, other)));
     const before = all.slice(0, i).filter((other) => other.join('') === text).length;
     return (common > 20 ? '… ' + own.slice(common).join('').trimStart() : text) + (before > 0 ? ` (${before + 1})` : '');
   });
 }
 
 /** What is known of the visit, by a name and as text. */
-export const details: [key: string, label: () => string, text: (m: Metadata) => string][] = [
-  ['country', () => t('results.country'), (m) => (m.country ? country(m.country) : '')],
+export const metadataFields: [key: string, label: () => string, text: (m: Metadata) => string][] = [
+  ['country', () => t('results.country'), (m) => (m.country ? countryName(m.country) : '')],
   ['device', () => t('results.device'), (m) => m.device ?? ''],
   ['user_agent', () => t('results.user_agent'), (m) => m.user_agent ?? ''],
   ...['campaign', 'content', 'medium', 'source', 'term'].map(
-    (name) => ['utm.' + name, () => t('results.utm', { name }), (m: Metadata) => m.utm?.[name] ?? ''] as (typeof details)[number],
+    (name) => ['utm.' + name, () => t('results.utm', { name }), (m: Metadata) => m.utm?.[name] ?? ''] as (typeof metadataFields)[number],
   ),
 ];

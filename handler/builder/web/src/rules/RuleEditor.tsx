@@ -8,11 +8,11 @@ import { t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
 import { Select } from '../ui/Field';
 import { Icon } from '../ui/Icon';
-import { adapt, beside, canGroup, comparison, convert, fresh, grouped, isGroup, linesOf, offered, ofLines, retarget, single, tidy, type Comparison, type Line } from './edit';
+import { adaptLeaf, addCondition, canGroup, comparisonOf, changeOperation, newCondition, groupWith, isGroup, linesOf, availableComparisons, valueOfLines, renameSelf, isSingleLine, simplify, type Comparison, type Line } from './edit';
 import { Fields, fieldsOf, pathOf, type Content, type Field, type Json } from './fields';
-import { canCount, canSet, parse, parseNext, parseValue, write, writeNext, writeValue, type Condition, type Group, type Jump, type Leaf, type Value } from './sentences';
-import { opWord, targetLabel } from './tell';
-import { fieldOptions, JSONBox, LeafValue, OperandField } from './values';
+import { canCount, canSet, parseCondition, parseNext, parseVariable, conditionLogic, jumpsLogic, valueLogic, type Condition, type Group, type Jump, type Leaf, type Value } from './parse';
+import { opKey, targetLabel } from './describe';
+import { fieldOptions, JSONBox, LeafValue, OperandField } from './inputs';
 
 interface Props {
   content: Content;
@@ -20,43 +20,43 @@ interface Props {
   block: string;
   value: Json | undefined;
   /** Warnings, by JSON Pointer into the rule. */
-  notes?: readonly { path: string; message: string }[];
+  warnings?: readonly { path: string; message: string }[];
   /** undefined: nothing is left of it. */
   onChange(value: Json | undefined): void;
 }
 
-type Members = { [name: string]: Json };
+type JsonFields = { [name: string]: Json };
 
 /** The object with a member that has another value, or is gone; undefined when it was the last. */
-function withMember(of: Members, name: string, value: Json | undefined): Members | undefined {
+function withField(of: JsonFields, name: string, value: Json | undefined): JsonFields | undefined {
   const { [name]: _, ...others } = of;
   const made = value === undefined ? others : { ...of, [name]: value };
   return Object.keys(made).length > 0 ? made : undefined;
 }
 
 /** The whole rule of a top-level block (properties.rule). Members that are none of ours stay. */
-export function RuleEditor({ content, block, value, notes = [], onChange }: Props) {
+export function RuleEditor({ content, block, value, warnings = [], onChange }: Props) {
   const at = content.blocks.find((b) => b.id === block);
   if (!at) return <p class="hint">{t('rules.in_group')}</p>;
-  const notesAt = (at: string) => (
-    <Notes list={notes.filter(({ path }) => path === at || (at !== '' && path.startsWith(at + '/')))} />
+  const warningsAt = (at: string) => (
+    <WarningList list={warnings.filter(({ path }) => path === at || (at !== '' && path.startsWith(at + '/')))} />
   );
   if (value !== undefined && !isObject(value)) return <JSONBox label={t('rules.title')} value={value} onChange={onChange} />;
   const rule = value ?? {};
-  const part = (name: string) => ({ content, block, value: rule[name], onChange: (v: Json | undefined) => onChange(withMember(rule, name, v)) });
-  const answers = new Fields({ blocks: [at] }).all.length > 0 && at.type !== 'group';
+  const partProps = (name: string) => ({ content, block, value: rule[name], onChange: (v: Json | undefined) => onChange(withField(rule, name, v)) });
+  const hasAnswer = new Fields({ blocks: [at] }).all.length > 0 && at.type !== 'group';
   return (
     <div class="rules">
-      {notesAt('')}
-      <Section title={t('rules.show')} hint={t('rules.show_hint')}>{notesAt('/show')}<ConditionEditor {...part('show')} label={t('rules.show')} /></Section>
-      {(answers || rule.require !== undefined) && <Section title={t('rules.require')} hint={t('rules.require_hint')}>{notesAt('/require')}<ConditionEditor {...part('require')} label={t('rules.require')} /></Section>}
-      {(at.type !== 'ending' || rule.next !== undefined) && <Section title={t('rules.next')}>{notesAt('/next')}<NextEditor {...part('next')} /></Section>}
-      <Section title={t('rules.set')}>{notesAt('/set')}<VariableEditor {...part('set')} /></Section>
+      {warningsAt('')}
+      <Section title={t('rules.show')} hint={t('rules.show_hint')}>{warningsAt('/show')}<ConditionEditor {...partProps('show')} label={t('rules.show')} /></Section>
+      {(hasAnswer || rule.require !== undefined) && <Section title={t('rules.require')} hint={t('rules.require_hint')}>{warningsAt('/require')}<ConditionEditor {...partProps('require')} label={t('rules.require')} /></Section>}
+      {(at.type !== 'ending' || rule.next !== undefined) && <Section title={t('rules.next')}>{warningsAt('/next')}<NextEditor {...partProps('next')} /></Section>}
+      <Section title={t('rules.set')}>{warningsAt('/set')}<VariableEditor {...partProps('set')} /></Section>
     </div>
   );
 }
 
-function Notes({ list }: { list: readonly { path: string; message: string }[] }) {
+function WarningList({ list }: { list: readonly { path: string; message: string }[] }) {
   return <>{list.map((n) => <p key={n.path + n.message} class="notice rule-note"><Icon name="triangle-alert" /> <span>{n.message}</span></p>)}</>;
 }
 
@@ -73,20 +73,20 @@ function Section({ title, hint, children }: { title: string; hint?: string; chil
 /** A condition. after: the answer of the block itself is known. plain: no way to write it as JSON. */
 export function ConditionEditor({ content, block, value, onChange, label, after = false, plain }: Props & { label: string; after?: boolean; plain?: boolean }) {
   const fields = fieldsOf(content);
-  const said = value === undefined ? undefined : parse(value, fields);
-  const [json, setJSON] = useState(said === null);
+  const condition = value === undefined ? undefined : parseCondition(value, fields);
+  const [json, setJSON] = useState(condition === null);
   const known = fields.known(block, after);
   const put = (c: Condition | undefined) => {
-    const made = c && tidy(c);
-    onChange(made && write(made));
+    const made = c && simplify(c);
+    onChange(made && conditionLogic(made));
   };
-  if (value !== undefined && (json || !said)) {
-    return <JSONBox label={label} value={value} onChange={onChange} back={said ? () => setJSON(false) : undefined} />;
+  if (value !== undefined && (json || !condition)) {
+    return <JSONBox label={label} value={value} onChange={onChange} back={condition ? () => setJSON(false) : undefined} />;
   }
   return (
     <div class="rule-condition" role="group" aria-label={label}>
-      <Rows c={said ?? undefined} fields={fields} known={known} put={put} depth={1}>
-        {said && !plain && <IconButton icon="code" class="push" label={t('rules.as_json')} onClick={() => setJSON(true)} />}
+      <Rows c={condition ?? undefined} fields={fields} known={known} put={put} depth={1}>
+        {condition && !plain && <IconButton icon="code" class="push" label={t('rules.as_json')} onClick={() => setJSON(true)} />}
       </Rows>
     </div>
   );
@@ -109,7 +109,7 @@ function Rows({ c, fields, known, put, depth, children }: { c: Condition | undef
   const first = known[0];
   return (
     <div ref={box} class={depth > 1 ? 'rule-group nested' : 'rule-group'}>
-      {group && <Select label={t('rules.match')} bare value={group.op} options={[['all', t('rules.all')], ['any', t('rules.any')]]} onChange={(op) => put({ op: op as 'all' | 'any', of: group.of })} />}
+      {group && <Select label={t('rules.match')} hideLabel value={group.op} options={[['all', t('rules.all')], ['any', t('rules.any')]]} onChange={(op) => put({ op: op as 'all' | 'any', of: group.of })} />}
       <ol>
         {rows.map((row, i) => (
           <li key={i}>
@@ -119,14 +119,14 @@ function Rows({ c, fields, known, put, depth, children }: { c: Condition | undef
                 fields={fields}
                 known={known}
                 put={(n) => replace(i, n)}
-                group={group && first && canGroup(depth) ? () => replace(i, grouped(row, group.op, fresh(first))) : undefined}
+                group={group && first && canGroup(depth) ? () => replace(i, groupWith(row, group.op, newCondition(first))) : undefined}
               />
             )}
           </li>
         ))}
       </ol>
       <div class="row">
-        <Button kind="quiet" icon="plus" disabled={!first} onClick={() => first && put(beside(c, fresh(first)))}>{t('rules.add_condition')}</Button>
+        <Button kind="quiet" icon="plus" disabled={!first} onClick={() => first && put(addCondition(c, newCondition(first)))}>{t('rules.add_condition')}</Button>
         {children}
       </div>
       {!first && rows.length === 0 && <p class="hint">{t('rules.no_fields')}</p>}
@@ -138,10 +138,10 @@ function Rows({ c, fields, known, put, depth, children }: { c: Condition | undef
 function Row({ c, fields, known, put, group }: { c: Exclude<Condition, Group>; fields: Fields; known: Field[]; put(c: Condition | undefined): void; group: (() => void) | undefined }) {
   const remove = <IconButton icon="trash-2" label={t('rules.remove_condition')} onClick={() => put(undefined)} />;
   if (c.op === 'always' || c.op === 'never') return <div class="rule-row"><span>{t('rules.' + c.op)}</span><span class="rule-tools">{remove}</span></div>;
-  const { op, leaf } = comparison(c);
+  const { op, leaf } = comparisonOf(c);
   const field = fields.get(leaf.ref);
   const options = fieldOptions(known, field);
-  const late = field.kind !== 'unknown' && !known.includes(field);
+  const isUnknown = field.kind !== 'unknown' && !known.includes(field);
   const unanswered = op.startsWith('!') || op === 'isNot' || op === 'notExactly';
   const value = (v: Json) => {
     const made: Leaf = { ...leaf, value: v };
@@ -149,25 +149,25 @@ function Row({ c, fields, known, put, group }: { c: Exclude<Condition, Group>; f
   };
   return (
     <div class="rule-row">
-      <Select label={t('rules.condition_field')} bare value={pathOf(leaf.ref)} options={options} onChange={(path) => put(adapt(leaf, fields.get(fields.resolve(path) ?? leaf.ref), op))} />
+      <Select label={t('rules.condition_field')} hideLabel value={pathOf(leaf.ref)} options={options} onChange={(path) => put(adaptLeaf(leaf, fields.get(fields.resolve(path) ?? leaf.ref), op))} />
       <span class="rule-tools">
         {group && <IconButton icon="group" label={t('rules.group_condition')} onClick={group} />}
         {remove}
       </span>
       <div class="rule-pair">
-        <Select label={t('rules.condition_operator')} bare value={op} options={offered(field, op).map((o) => [o, compared(o, field)])} onChange={(o) => put(adapt(leaf, field, o as Comparison))} />
+        <Select label={t('rules.condition_operator')} hideLabel value={op} options={availableComparisons(field, op).map((o) => [o, comparisonText(o, field)])} onChange={(o) => put(adaptLeaf(leaf, field, o as Comparison))} />
         <LeafValue leaf={leaf} fields={fields} put={value} />
       </div>
-      {late && <p class="hint">{t('rules.hint.late')}</p>}
+      {isUnknown && <p class="hint">{t('rules.hint.late')}</p>}
       {unanswered && <p class="hint">{t('rules.hint.unanswered')}</p>}
     </div>
   );
 }
 
 /** The words of a comparison alone. */
-function compared(op: Comparison, field: Field): string {
+function comparisonText(op: Comparison, field: Field): string {
   const plain = op.replace('!', '') as Leaf['op'];
-  const word = opWord(plain, field.kind);
+  const word = opKey(plain, field.kind);
   if (plain === op) return t('rules.op.' + word);
   return ['has', 'contains', 'oneOf', 'between'].includes(word) ? t('rules.op.not.' + word) : t('rules.op.not', { op: t('rules.op.' + word) });
 }
@@ -177,7 +177,7 @@ export function NextEditor({ content, block, value, onChange }: Props) {
   const fields = fieldsOf(content);
   const jumps = value === undefined ? [] : parseNext(value);
   if (!jumps) return <JSONBox label={t('rules.next')} value={value ?? null} onChange={onChange} />;
-  const put = (list: Jump[]) => onChange(list.length > 0 ? writeNext(list) : undefined);
+  const put = (list: Jump[]) => onChange(list.length > 0 ? jumpsLogic(list) : undefined);
   const when = jumps.filter((j) => j.if !== undefined);
   const last = jumps.find((j) => j.if === undefined);
   const later = content.blocks.slice(fields.step(block) + 1).map((b): [string, string] => [b.id, targetLabel(b.id, fields, t)]);
@@ -209,7 +209,7 @@ export function NextEditor({ content, block, value, onChange }: Props) {
         onChange={(to) => put(to === '' ? when : [...when, { to }])}
       />
       <div class="row">
-        <Button kind="quiet" icon="split" disabled={!first} onClick={() => first && put([...when, { if: write(fresh(first)), to: later[0]?.[0] ?? 'end' }, ...(last ? [last] : [])])}>
+        <Button kind="quiet" icon="split" disabled={!first} onClick={() => first && put([...when, { if: conditionLogic(newCondition(first)), to: later[0]?.[0] ?? 'end' }, ...(last ? [last] : [])])}>
           {t('rules.add_rule')}
         </Button>
       </div>
@@ -224,20 +224,20 @@ export function VariableEditor({ content, block, value, onChange }: Props) {
   const set = value ?? {};
   const free = Object.keys(content.variables ?? {}).filter((name) => !Object.hasOwn(set, name));
   const rename = (from: string, to: string, v: Value) =>
-    onChange(Object.fromEntries(Object.entries(set).map(([n, logic]) => (n === from ? [to, writeValue(retarget(v, from, to))] : [n, logic]))));
+    onChange(Object.fromEntries(Object.entries(set).map(([n, logic]) => (n === from ? [to, valueLogic(renameSelf(v, from, to))] : [n, logic]))));
   return (
     <div class="rule-set">
       {Object.entries(set).map(([name, logic]) => {
-        const said = parseValue(logic, fields);
-        const change = (v: Json | undefined) => onChange(withMember(set, name, v));
-        if (!said) return <JSONBox key={name} label={name} value={logic} onChange={change} />;
+        const parsed = parseVariable(logic, fields);
+        const change = (v: Json | undefined) => onChange(withField(set, name, v));
+        if (!parsed) return <JSONBox key={name} label={name} value={logic} onChange={change} />;
         return (
           <div key={name} class="rule-card">
             <div class="rule-head">
-              <Select label={t('rules.variable')} value={name} options={[name, ...free].map((n) => [n, n])} onChange={(to) => rename(name, to, said)} />
+              <Select label={t('rules.variable')} value={name} options={[name, ...free].map((n) => [n, n])} onChange={(to) => rename(name, to, parsed)} />
               <IconButton icon="trash-2" label={t('rules.remove_change', { name })} onClick={() => change(undefined)} />
             </div>
-            <Change name={name} value={said} content={content} block={block} fields={fields} put={(v) => change(writeValue(v))} />
+            <ChangeEditor name={name} value={parsed} content={content} block={block} fields={fields} put={(v) => change(valueLogic(v))} />
           </div>
         );
       })}
@@ -251,7 +251,7 @@ export function VariableEditor({ content, block, value, onChange }: Props) {
             if (name === undefined) return;
             const counts = typeof content.variables?.[name] === 'number';
             const self = { from: 'variables' as const, id: name };
-            onChange({ ...set, [name]: writeValue(counts ? { op: '+', of: self, terms: [{ by: 1 }] } : { op: 'set', cases: [], value: '' }) });
+            onChange({ ...set, [name]: valueLogic(counts ? { op: '+', of: self, terms: [{ by: 1 }] } : { op: 'set', cases: [], value: '' }) });
           }}
         >
           {t('rules.add_change')}
@@ -263,19 +263,19 @@ export function VariableEditor({ content, block, value, onChange }: Props) {
 }
 
 /** The change of one variable, a line for each of its values. */
-function Change({ name, value, content, block, fields, put }: { name: string; value: Value; content: Content; block: string; fields: Fields; put(v: Value): void }) {
+function ChangeEditor({ name, value, content, block, fields, put }: { name: string; value: Value; content: Content; block: string; fields: Fields; put(v: Value): void }) {
   const { op } = value;
   const known = fields.known(block, true);
   const usable = known.filter((f) => (op === 'set' ? canSet : canCount)(f.kind));
   const lines = linesOf(value);
-  const change = (list: Line[]) => put(ofLines(name, op, list, value));
+  const change = (list: Line[]) => put(valueOfLines(name, op, list, value));
   const replace = (i: number, line: Line | undefined) => change(lines.flatMap((l, j) => (i !== j ? [l] : line ? [line] : [])));
   const self = { from: 'variables' as const, id: name };
   const first = known[0];
   const last = (i: number) => op === 'set' && i === lines.length - 1;
   return (
     <>
-      <Select label={t('rules.operation')} value={op} options={(['set', '+', '-', '*', '/'] as const).map((o) => [o, t('rules.operation.' + operations[o])])} onChange={(o) => put(convert(name, value, o as Value['op'], fields))} />
+      <Select label={t('rules.operation')} value={op} options={(['set', '+', '-', '*', '/'] as const).map((o) => [o, t('rules.operation.' + operations[o])])} onChange={(o) => put(changeOperation(name, value, o as Value['op'], fields))} />
       {value.op !== 'set' && (
         <Select label={t('rules.start_with')} value={pathOf(value.of)} options={fieldOptions(known.filter((f) => canCount(f.kind)), fields.get(value.of))} onChange={(p) => put({ ...value, of: fields.resolve(p) ?? value.of })} />
       )}
@@ -289,9 +289,9 @@ function Change({ name, value, content, block, fields, put }: { name: string; va
                 after
                 plain
                 label={t('rules.when_n', { n: i + 1 })}
-                value={write(line.when)}
+                value={conditionLogic(line.when)}
                 onChange={(c) => {
-                  const when = c === undefined ? undefined : parse(c, fields);
+                  const when = c === undefined ? undefined : parseCondition(c, fields);
                   if (when) replace(i, { ...line, when });
                   else replace(i, op === 'set' ? undefined : { value: line.value });
                 }}
@@ -307,15 +307,15 @@ function Change({ name, value, content, block, fields, put }: { name: string; va
               put={(v) => replace(i, { ...line, value: v })}
             />
             <div class="row">
-              {!line.when && op !== 'set' && <Button kind="quiet" icon="split" disabled={!first} onClick={() => first && replace(i, { ...line, when: fresh(first) })}>{t('rules.only_when')}</Button>}
+              {!line.when && op !== 'set' && <Button kind="quiet" icon="split" disabled={!first} onClick={() => first && replace(i, { ...line, when: newCondition(first) })}>{t('rules.only_when')}</Button>}
               {lines.length > 1 && !last(i) && <IconButton icon="trash-2" label={t('rules.remove_value', { n: i + 1 })} onClick={() => replace(i, undefined)} />}
             </div>
           </li>
         ))}
       </ol>
-      {!single(op) && (
+      {!isSingleLine(op) && (
         <div class="row">
-          <Button kind="quiet" icon="plus" disabled={op === 'set' && !first} onClick={() => change(op === 'set' && first ? [...lines.slice(0, -1), { when: fresh(first), value: 1 }, ...lines.slice(-1)] : [...lines, { value: 1 }])}>
+          <Button kind="quiet" icon="plus" disabled={op === 'set' && !first} onClick={() => change(op === 'set' && first ? [...lines.slice(0, -1), { when: newCondition(first), value: 1 }, ...lines.slice(-1)] : [...lines, { value: 1 }])}>
             {t(op === 'set' ? 'rules.add_conditional_value' : 'rules.add_value')}
           </Button>
         </div>

@@ -32,25 +32,25 @@ export type Op =
   | 'answered' | 'unanswered' | 'is' | 'isNot' | 'yes' | 'notYes' | 'exactly' | 'notExactly' | 'oneOf' | 'has'
   | 'below' | 'atMost' | 'above' | 'atLeast' | 'between';
 
-const there: Op[] = ['answered', 'unanswered'];
-const equal: Op[] = ['is', 'isNot'];
-const order: Op[] = ['below', 'atMost', 'above', 'atLeast', 'between'];
+const presenceOps: Op[] = ['answered', 'unanswered'];
+const equalityOps: Op[] = ['is', 'isNot'];
+const orderOps: Op[] = ['below', 'atMost', 'above', 'atLeast', 'between'];
 
 /** The comparisons of each kind, in the order in which they are offered. */
 export const ops: { [kind in Kind]: readonly Op[] } = {
-  text: [...equal, 'has', 'oneOf', ...there],
-  number: [...equal, ...order, 'oneOf', ...there],
-  yesno: [...equal, ...there, 'yes', 'notYes'],
-  choice: [...equal, 'oneOf', ...there],
-  list: ['has', 'exactly', 'notExactly', ...there],
-  order: ['exactly', 'notExactly', ...there],
-  date: [...equal, ...order, ...there],
-  moment: [...equal, ...order, ...there],
-  time: [...equal, ...order, ...there],
-  country: [...equal, 'oneOf', ...there],
-  presence: there,
-  loose: [...equal, 'has', 'oneOf', ...order, ...there],
-  unknown: [...equal, 'exactly', 'notExactly', 'has', 'oneOf', ...order, ...there],
+  text: [...equalityOps, 'has', 'oneOf', ...presenceOps],
+  number: [...equalityOps, ...orderOps, 'oneOf', ...presenceOps],
+  yesno: [...equalityOps, ...presenceOps, 'yes', 'notYes'],
+  choice: [...equalityOps, 'oneOf', ...presenceOps],
+  list: ['has', 'exactly', 'notExactly', ...presenceOps],
+  order: ['exactly', 'notExactly', ...presenceOps],
+  date: [...equalityOps, ...orderOps, ...presenceOps],
+  moment: [...equalityOps, ...orderOps, ...presenceOps],
+  time: [...equalityOps, ...orderOps, ...presenceOps],
+  country: [...equalityOps, 'oneOf', ...presenceOps],
+  presence: presenceOps,
+  loose: [...equalityOps, 'has', 'oneOf', ...orderOps, ...presenceOps],
+  unknown: [...equalityOps, 'exactly', 'notExactly', 'has', 'oneOf', ...orderOps, ...presenceOps],
 };
 
 const formats: { [kind in Kind]?: RegExp } = {
@@ -60,18 +60,18 @@ const formats: { [kind in Kind]?: RegExp } = {
 };
 
 /** Whether a value can be compared with a field of a kind, and be shown where it is edited. */
-export function fits(kind: Kind, op: Op, value: Json | undefined): boolean {
+export function canCompare(kind: Kind, op: Op, value: Json | undefined): boolean {
   const list = Array.isArray(value) ? value : undefined;
   switch (op) {
     case 'answered': case 'unanswered': case 'yes': case 'notYes':
       return value === undefined;
     case 'exactly': case 'notExactly': case 'oneOf':
-      return list !== undefined && list.every((v) => fits(kind, 'is', v));
+      return list !== undefined && list.every((v) => canCompare(kind, 'is', v));
     case 'between':
-      return list?.length === 2 && list.every((v) => fits(kind, 'below', v));
+      return list?.length === 2 && list.every((v) => canCompare(kind, 'below', v));
   }
   if (kind === 'yesno') return typeof value === 'boolean';
-  if (kind === 'number' || (kind === 'loose' && order.includes(op))) return typeof value === 'number';
+  if (kind === 'number' || (kind === 'loose' && orderOps.includes(op))) return typeof value === 'number';
   if (kind === 'unknown') return typeof value === 'string' || typeof value === 'number' || (op === 'is' && typeof value === 'boolean');
   return typeof value === 'string' && (formats[kind]?.test(value) ?? true);
 }
@@ -85,7 +85,7 @@ export interface Field {
   choices: Choice[];
   rows?: boolean; // its parts are rows of a matrix
   seconds?: boolean; // of a time
-  at: number; // the index of its top-level block; -1: known from the start
+  step: number; // the index of its top-level block; -1: known from the start
 }
 
 const types: { [type: string]: Kind } = {
@@ -110,7 +110,7 @@ const withIDs = (choices: Offered[] = []): Choice[] => choices.filter((c): c is 
 function partsOf(block: Block, kind: Kind, at: number): Field[] {
   const p = block.properties ?? {};
   const part = (name: string, of: Kind, said: Field['part'], choices: Choice[] = []): Field =>
-    ({ ref: { from: 'answers' as const, id: block.id, part: name }, kind: of, label: block.label || block.id, part: said, choices, at });
+    ({ ref: { from: 'answers' as const, id: block.id, part: name }, kind: of, label: block.label || block.id, part: said, choices, step: at });
   switch (block.type) {
     case 'address': case 'contact_info': {
       const asked = (p.addressOrContact ?? {}) as { [name: string]: { hide?: boolean } | undefined };
@@ -131,13 +131,13 @@ function partsOf(block: Block, kind: Kind, at: number): Field[] {
   return kind === 'choice' && p.otherOption ? [part('other', 'text', { word: 'other' })] : [];
 }
 
-function cut(text: string): [string, string | undefined] {
+function splitAtDot(text: string): [string, string | undefined] {
   const dot = text.indexOf('.');
   return dot < 0 ? [text, undefined] : [text.slice(0, dot), text.slice(dot + 1)];
 }
 
 /** A part is told from a dot in an id. */
-const key = (r: Ref): string => r.from + '\0' + r.id + (r.part === undefined ? '' : '\0' + r.part);
+const refKey = (r: Ref): string => r.from + '\0' + r.id + (r.part === undefined ? '' : '\0' + r.part);
 
 export const pathOf = (r: Ref): string => r.from + '.' + r.id + (r.part === undefined ? '' : '.' + r.part);
 
@@ -153,12 +153,12 @@ export class Fields {
       this.steps.set(block.id, at);
       this.add(block, at);
     });
-    for (const id of content.hidden_fields ?? []) this.put({ ref: { from: 'hidden', id }, kind: 'loose', label: id, choices: [], at: -1 });
+    for (const id of content.hidden_fields ?? []) this.put({ ref: { from: 'hidden', id }, kind: 'loose', label: id, choices: [], step: -1 });
     for (const [id, value] of Object.entries(content.variables ?? {})) {
-      this.put({ ref: { from: 'variables', id }, kind: typeof value === 'number' ? 'number' : 'loose', label: id, choices: [], at: -1 });
+      this.put({ ref: { from: 'variables', id }, kind: typeof value === 'number' ? 'number' : 'loose', label: id, choices: [], step: -1 });
     }
     // Another block may have the name of a part: then the part cannot be read, nor one of an id with a dot.
-    this.all = this.all.filter(({ ref: { from, id, part } }) => part === undefined || (!id.includes('.') && !this.byPath.has(key({ from, id: id + '.' + part }))));
+    this.all = this.all.filter(({ ref: { from, id, part } }) => part === undefined || (!id.includes('.') && !this.byPath.has(refKey({ from, id: id + '.' + part }))));
   }
 
   private add(block: Block, at: number): void {
@@ -166,14 +166,14 @@ export class Fields {
     if (kind) {
       const rows = block.type === 'matrix';
       const choices = withIDs(rows ? block.matrix_columns : block.choices);
-      this.put({ ref: { from: 'answers', id: block.id }, kind, label: block.label || block.id, choices, rows, seconds: !!block.properties?.showSeconds, at });
+      this.put({ ref: { from: 'answers', id: block.id }, kind, label: block.label || block.id, choices, rows, seconds: !!block.properties?.showSeconds, step: at });
       for (const part of partsOf(block, kind, at)) this.put(part);
     }
     for (const child of block.children ?? []) this.add(child, at);
   }
 
   private put(field: Field): void {
-    const k = key(field.ref);
+    const k = refKey(field.ref);
     if (this.byPath.has(k)) return;
     this.byPath.set(k, field);
     this.all.push(field);
@@ -181,15 +181,15 @@ export class Fields {
 
   /** The field of a ref; one of the kind unknown where the form has none. */
   get(ref: Ref): Field {
-    return this.byPath.get(key(ref)) ?? { ref, kind: 'unknown', label: pathOf(ref), choices: [], at: -1 };
+    return this.byPath.get(refKey(ref)) ?? { ref, kind: 'unknown', label: pathOf(ref), choices: [], step: -1 };
   }
 
   /** What a path names: a block whose id has dots before a part of a block, as internal/logic reads it. */
   resolve(path: string): Ref | undefined {
-    const [from, id] = cut(path);
+    const [from, id] = splitAtDot(path);
     if ((from !== 'answers' && from !== 'hidden' && from !== 'variables') || !id) return undefined;
-    const [first, part] = cut(id);
-    const has = (name: string) => this.byPath.has(key({ from, id: name }));
+    const [first, part] = splitAtDot(id);
+    const has = (name: string) => this.byPath.has(refKey({ from, id: name }));
     return part !== undefined && !has(id) && has(first) ? { from, id: first, part } : { from, id };
   }
 
@@ -201,17 +201,17 @@ export class Fields {
   /** What is known when a rule of a top-level block runs; after: when its own answer is there. */
   known(block: string, after: boolean): Field[] {
     const last = this.step(block) - (after ? 0 : 1);
-    return this.all.filter((f) => f.at <= last);
+    return this.all.filter((f) => f.step <= last);
   }
 }
 
-const made = new WeakMap<Block[], Fields>();
+const fieldsByBlocks = new WeakMap<Block[], Fields>();
 
 /** The fields of a form, made once for its blocks, hidden fields and variables. */
 export function fieldsOf(content: Content): Fields {
-  let fields = made.get(content.blocks);
+  let fields = fieldsByBlocks.get(content.blocks);
   if (!fields || fields.content.hidden_fields !== content.hidden_fields || fields.content.variables !== content.variables) {
-    made.set(content.blocks, (fields = new Fields(content)));
+    fieldsByBlocks.set(content.blocks, (fields = new Fields(content)));
   }
   return fields;
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { Fields, type Content, type Json } from './fields';
-import { rewrite, rewriteAll } from './references';
+import { renameInRule, renameInBlocks } from './references';
 
 const choices = (...ids: string[]) => ids.map((id) => ({ id }));
 const rule: Json = {
@@ -26,7 +26,7 @@ const form: Content = {
 const fields = new Fields(form);
 
 test('things get other names, and nothing else changes', () => {
-  const written = rewrite(rule, {
+  const written = renameInRule(rule, {
     blocks: { drink: 'd.1', name: 'n', home: 'h' }, hidden: { code: 'c' }, variables: { score: 's' },
     choices: { drink: { tea: 't' }, grid: { bad: 'b' } }, rows: { grid: { speed: 'sp' } },
   }, fields);
@@ -37,18 +37,18 @@ test('things get other names, and nothing else changes', () => {
     next: [{ if: { missing_some: [1, ['answers.n', 'answers.h.city']] }, to: 'n' }, { if: { x: 1, var: 'answers.name' }, to: 'end' }],
     free: { var: 'answers.name' },
   });
-  assert.equal(rewrite(rule, { blocks: { other: 'x' }, choices: { meals: { lunch: 'l' } } }, fields), rule);
+  assert.equal(renameInRule(rule, { blocks: { other: 'x' }, choices: { meals: { lunch: 'l' } } }, fields), rule);
   const nested = { ...form, blocks: [...form.blocks, { id: 'group', type: 'group', children: form.blocks.slice(4) }] };
-  const made = rewriteAll(nested, { choices: { drink: { milk: 'm' } } });
+  const made = renameInBlocks(nested, { choices: { drink: { milk: 'm' } } });
   assert.deepEqual(made.map((b, i) => JSON.stringify(b) !== JSON.stringify(nested.blocks[i])), [false, false, false, true, true, true]);
   assert.deepEqual(made[5]!.children, [{ ...form.blocks[4], properties: { rule: { show: { '==': [{ var: 'answers.drink' }, 'm'] } } } }]);
-  assert.equal(rewriteAll(nested, { hidden: { other: 'o' } }), nested.blocks);
-  assert.equal(rewrite(undefined, { blocks: { drink: 'x' } }, fields), undefined);
+  assert.equal(renameInBlocks(nested, { hidden: { other: 'o' } }), nested.blocks);
+  assert.equal(renameInRule(undefined, { blocks: { drink: 'x' } }, fields), undefined);
 });
 
 test('any JSON is walked and stays as it is', () => {
   for (const odd of [null, 5, 'x', [], {}, { show: null, set: [], next: {} }, { next: [null, 5, { to: 7, if: [] }], set: { score: null } }, { show: { var: [] } }, { show: { some: 5 } },
     { show: { some: [] } }, { show: { missing_some: 'answers.name' } }, { show: { '==': { var: 'answers.drink' } } }, { show: { var: { var: 'answers.drink' } } }] as Json[]) {
-    assert.equal(rewrite(odd, { choices: { drink: { tea: 't' } } }, fields), odd);
+    assert.equal(renameInRule(odd, { choices: { drink: { tea: 't' } } }, fields), odd);
   }
 });

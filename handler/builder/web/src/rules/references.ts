@@ -21,11 +21,11 @@ export interface Renames {
 interface Names { [old: string]: string }
 
 /** Called for each reference; what it returns is the new name. */
-type Found = (target: Target) => string;
+type Rename = (target: Target) => string;
 
 /** The rule with other names: the same object when it has none of the old ones. */
-export function rewrite<T extends Json | undefined>(rule: T, renames: Renames, fields: Fields): T {
-  return new Walk(fields, (target) => {
+export function renameInRule<T extends Json | undefined>(rule: T, renames: Renames, fields: Fields): T {
+  return new RuleWalker(fields, (target) => {
     const own = (names: Names | undefined) => (names && Object.hasOwn(names, target.id) ? (names[target.id] as string) : target.id);
     const { blocks, hidden, variables, choices, rows } = renames;
     if ('block' in target) return own((target.kind === 'row' ? rows : choices)?.[target.block]);
@@ -34,12 +34,12 @@ export function rewrite<T extends Json | undefined>(rule: T, renames: Renames, f
 }
 
 /** The blocks with other names in their rules: the same list when nothing has one of the old ones. */
-export function rewriteAll(content: Content, renames: Renames): Block[] {
+export function renameInBlocks(content: Content, renames: Renames): Block[] {
   const fields = fieldsOf(content);
   const all = (blocks: Block[]): Block[] => {
     const made = blocks.map((b) => {
       const children = b.children && all(b.children);
-      const rule = rewrite(b.properties?.rule as Json | undefined, renames, fields);
+      const rule = renameInRule(b.properties?.rule as Json | undefined, renames, fields);
       if (children === b.children && rule === b.properties?.rule) return b;
       return { ...b, ...(rule !== undefined && { properties: { ...b.properties, rule } }), ...(children && { children }) };
     });
@@ -49,11 +49,11 @@ export function rewriteAll(content: Content, renames: Renames): Block[] {
 }
 
 /** How many rules refer to something. */
-export function users(content: Content, of: Target): number {
+export function countUsers(content: Content, of: Target): number {
   const fields = fieldsOf(content);
   return content.blocks.filter((b) => {
     let found = false;
-    new Walk(fields, (target) => {
+    new RuleWalker(fields, (target) => {
       found ||= target.kind === of.kind && target.id === of.id && (!('block' in of) || ('block' in target && target.block === of.block));
       return target.id;
     }).rule(b.properties?.rule as Json | undefined);
@@ -73,8 +73,8 @@ export function mapLogic(rule: Json, change: (logic: Json) => Json): Json {
 
 const comparisons = ['==', '===', '!=', '!==', 'in'];
 
-class Walk {
-  constructor(private readonly fields: Fields, private readonly found: Found) {}
+class RuleWalker {
+  constructor(private readonly fields: Fields, private readonly rename: Rename) {}
 
   rule(rule: Json | undefined): Json | undefined {
     return this.members(rule, (name, value) => {
@@ -82,9 +82,9 @@ class Walk {
         case 'show': case 'require': return this.logic(value);
         case 'next': return this.items(value, (item) => this.members(item, (name, value) => {
           if (name === 'if') return this.logic(value);
-          return name === 'to' && typeof value === 'string' && (value !== 'end') ? this.found({ kind: 'block', id: value }) : value;
+          return name === 'to' && typeof value === 'string' && (value !== 'end') ? this.rename({ kind: 'block', id: value }) : value;
         }));
-        case 'set': return this.members(value, (_, value) => this.logic(value), (name) => this.found({ kind: 'variable', id: name }));
+        case 'set': return this.members(value, (_, value) => this.logic(value), (name) => this.rename({ kind: 'variable', id: name }));
       }
       return value;
     });
@@ -119,7 +119,7 @@ class Walk {
   private choices(logic: Json, block: string): Json | null {
     const list = Array.isArray(logic) ? logic : [logic];
     if (this.fields.get({ from: 'answers', id: block }).choices.length === 0 || !list.every((v) => typeof v === 'string')) return null;
-    return this.items(logic, (v) => this.found({ kind: 'choice', block, id: v as string }));
+    return this.items(logic, (v) => this.rename({ kind: 'choice', block, id: v as string }));
   }
 
   private keys(given: Json): Json {
@@ -130,9 +130,9 @@ class Walk {
     const ref = this.fields.resolve(path);
     if (!ref) return path;
     const kinds = { answers: 'block', hidden: 'hidden', variables: 'variable' } as const;
-    const id = this.found({ kind: kinds[ref.from], id: ref.id });
+    const id = this.rename({ kind: kinds[ref.from], id: ref.id });
     const rows = ref.from === 'answers' && this.fields.get({ ...ref, part: undefined }).rows;
-    const part = rows && ref.part !== undefined ? this.found({ kind: 'row', block: ref.id, id: ref.part }) : ref.part;
+    const part = rows && ref.part !== undefined ? this.rename({ kind: 'row', block: ref.id, id: ref.part }) : ref.part;
     return pathOf({ from: ref.from, id, part });
   }
 

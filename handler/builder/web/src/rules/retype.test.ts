@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import type { Content, Json } from './fields';
-import { users } from './references';
+import { countUsers } from './references';
 import { retype } from './retype';
 
 const choices = [{ id: 'a' }, { id: 'b' }];
@@ -44,14 +44,14 @@ test('rules mean the same after a block became of another type, or are named', (
     const before = form(kinds[from]!, condition);
     const made = retype(before, form(kinds[to]!, condition), 'q');
     const rule = made.blocks[1]!.properties!.rule as { show: Json };
-    assert.deepEqual([rule.show, made.left], [want ?? condition, want === null ? ['s'] : []], JSON.stringify([from, to, condition]));
+    assert.deepEqual([rule.show, made.outdated], [want ?? condition, want === null ? ['s'] : []], JSON.stringify([from, to, condition]));
     assert.deepEqual(made.changed, want === null || JSON.stringify(want) === JSON.stringify(condition) ? [] : ['s']);
   }
 });
 
 test('the rules that use something are counted', () => {
   const content = form({ type: 'single_choice', choices }, { '==': [q, 'a'] });
-  assert.equal(users(content, { kind: 'choice', block: 'q', id: 'a' }), 1);
-  assert.equal(users(content, { kind: 'choice', block: 'q', id: 'b' }), 0);
-  assert.equal(users(content, { kind: 'block', id: 'q' }), 1);
+  assert.equal(countUsers(content, { kind: 'choice', block: 'q', id: 'a' }), 1);
+  assert.equal(countUsers(content, { kind: 'choice', block: 'q', id: 'b' }), 0);
+  assert.equal(countUsers(content, { kind: 'block', id: 'q' }), 1);
 });

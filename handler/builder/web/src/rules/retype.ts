@@ -4,19 +4,19 @@ import type { Block } from '../app/records';
 import { Fields, fieldsOf, type Content, type Field, type Json, type Ref } from './fields';
 import { mapLogic } from './references';
 
-export interface Retyped {
+export interface RetypeResult {
   blocks: Block[];
   /** The ids of the blocks whose rules were rewritten, and of those with a comparison that has no equal. */
   changed: string[];
-  left: string[];
+  outdated: string[];
 }
 
 const comparisons = ['==', '===', '!=', '!==', 'in', '<', '<=', '>', '>='];
 
 /** The blocks with the rules that read a block rewritten, where a comparison has one of the same meaning for its new kind. */
-export function retype(before: Content, after: Content, id: string): Retyped {
+export function retype(before: Content, after: Content, id: string): RetypeResult {
   const [old, now] = [fieldsOf(before), fieldsOf(after)];
-  const [changed, left]: [string[], string[]] = [[], []];
+  const [changed, outdated]: [string[], string[]] = [[], []];
   const blocks = after.blocks.map((block) => {
     const rule = block.properties?.rule as Json | undefined;
     let open = false;
@@ -25,11 +25,11 @@ export function retype(before: Content, after: Content, id: string): Retyped {
       const [[name, given] = ['', null], ...more] = Object.entries(logic ?? {}) as [string, Json][];
       if (logic === null || typeof logic !== 'object' || more.length > 0 || name === '') return logic;
       const args = Array.isArray(given) ? given : [given];
-      const at = comparisons.includes(name) ? args.findIndex((arg) => read(arg, id, old)) : -1;
-      const ref = at >= 0 ? read(args[at], id, old) : name === 'var' ? read(logic, id, old) : undefined;
+      const at = comparisons.includes(name) ? args.findIndex((arg) => refOf(arg, id, old)) : -1;
+      const ref = at >= 0 ? refOf(args[at], id, old) : name === 'var' ? refOf(logic, id, old) : undefined;
       const [was, is] = ref ? [old.get(ref), now.get(ref)] : [];
       if (!was || !is || (was.kind === is.kind && !!was.seconds === !!is.seconds)) return ref ? logic : { [name]: adapt(given) };
-      const made = at < 0 ? null : converted(name, args, at, was, is);
+      const made = at < 0 ? null : convertComparison(name, args, at, was, is);
       if (made === null) open = true;
       return made ?? logic;
     };
@@ -37,21 +37,21 @@ export function retype(before: Content, after: Content, id: string): Retyped {
     const made = mapLogic(rule, adapt);
     const same = JSON.stringify(made) === JSON.stringify(rule);
     if (!same) changed.push(block.id);
-    if (open) left.push(block.id);
+    if (open) outdated.push(block.id);
     return same ? block : { ...block, properties: { ...block.properties, rule: made } };
   });
-  return { blocks: changed.length > 0 ? blocks : after.blocks, changed, left };
+  return { blocks: changed.length > 0 ? blocks : after.blocks, changed, outdated };
 }
 
 /** What of a block logic reads. */
-function read(logic: Json | undefined, id: string, fields: Fields): Ref | undefined {
+function refOf(logic: Json | undefined, id: string, fields: Fields): Ref | undefined {
   const path = logic !== null && typeof logic === 'object' && !Array.isArray(logic) ? logic.var : undefined;
   const ref = typeof path === 'string' ? fields.resolve(path) : undefined;
   return ref?.from === 'answers' && ref.id === id ? ref : undefined;
 }
 
 /** A comparison of the same meaning for another kind of answer, or null. */
-function converted(name: string, args: Json[], at: number, was: Field, is: Field): Json | null {
+function convertComparison(name: string, args: Json[], at: number, was: Field, is: Field): Json | null {
   const [q, value] = [args[at]!, args[1 - at] ?? null];
   const equal = name === '==' || name === '===';
   const differs = name === '!=' || name === '!==';

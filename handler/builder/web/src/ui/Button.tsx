@@ -10,13 +10,13 @@ export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement
   children?: ComponentChildren;
 }
 
-export function Button({ icon, kind = 'plain', busy, buttonRef, children, class: more, onClick, ...rest }: ButtonProps) {
+export function Button({ icon, kind = 'plain', busy, buttonRef, children, class: extraClass, onClick, ...rest }: ButtonProps) {
   return (
     <button
       type="button"
       {...rest}
       ref={buttonRef}
-      class={`button ${kind} ${more ?? ''}`}
+      class={`button ${kind} ${extraClass ?? ''}`}
       aria-busy={busy || undefined}
       aria-disabled={busy || undefined}
       onClick={busy ? undefined : onClick}

@@ -2,33 +2,33 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { ApiError } from '../app/api';
-import { placeOf, t } from '../app/words';
+import { describePointer, t } from '../app/words';
 import { Button, IconButton } from './Button';
-import { explain } from './states';
+import { errorText } from './states';
 
 interface Props {
   title: string;
   onClose(): void;
   children: ComponentChildren;
   /** The row of buttons at the foot. */
-  foot?: ComponentChildren;
+  footer?: ComponentChildren;
   wide?: boolean;
 }
 
 /** A modal dialog: its first field gets the focus, the browser keeps the focus in it, Escape closes it. */
-export function Dialog({ title, onClose, children, foot, wide }: Props) {
+export function Dialog({ title, onClose, children, footer, wide }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
     const dialog = ref.current!;
-    const before = document.activeElement;
+    const previous = document.activeElement;
     dialog.showModal();
     dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea):not([disabled])')?.focus();
     return () => {
       // What was done in the dialog may have led the focus elsewhere meanwhile.
       const now = document.activeElement;
       dialog.close();
-      const next = now && now !== document.body && !dialog.contains(now) ? now : before;
+      const next = now && now !== document.body && !dialog.contains(now) ? now : previous;
       if (next instanceof HTMLElement) next.focus();
       if (document.activeElement === document.body) document.getElementById('main')?.focus(); // it is gone, or disabled
     };
@@ -47,13 +47,13 @@ export function Dialog({ title, onClose, children, foot, wide }: Props) {
           <IconButton icon="x" label={t('app.close')} onClick={onClose} />
         </header>
         <div class="dialog-body">{children}</div>
-        {foot && <footer role="none">{foot}</footer>}
+        {footer && <footer role="none">{footer}</footer>}
       </div>
     </dialog>
   );
 }
 
-interface Question {
+interface DialogFormProps {
   title: string;
   /** The text of the button that sends. */
   action: string;
@@ -68,46 +68,46 @@ interface Question {
  * A dialog with a form in it: Enter sends it, a fault is shown, and it closes when it has worked. Faults at
  * the JSON Pointers in own are for the children, which get them, and go when something is typed.
  */
-export function Ask({ title, action, danger, disabled, wide, run, onClose, own = [], children }: Question & { own?: readonly string[]; children: ComponentChildren | ((at: (path: string) => string | undefined) => ComponentChildren) }) {
+export function FormDialog({ title, action, danger, disabled, wide, run, onClose, own = [], children }: DialogFormProps & { own?: readonly string[]; children: ComponentChildren | ((at: (path: string) => string | undefined) => ComponentChildren) }) {
   const busy = useSignal(false);
-  const fault = useSignal<unknown>(undefined);
+  const failure = useSignal<unknown>(undefined);
   const form = useRef<HTMLFormElement>(null);
   const id = useId();
-  const send = async (e: Event) => {
+  const submit = async (e: Event) => {
     e.preventDefault();
     if (busy.value || disabled) return;
     busy.value = true;
-    fault.value = undefined;
+    failure.value = undefined;
     try {
       await run();
       onClose();
     } catch (error) {
-      fault.value = error;
+      failure.value = error;
       requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus());
     } finally {
       busy.value = false;
     }
   };
-  const details = fault.value instanceof ApiError ? fault.value.details : [];
+  const details = failure.value instanceof ApiError ? failure.value.details : [];
   const rest = details.filter((d) => !own.includes(d.path));
-  const at = (path: string) => details.filter((d) => d.path === path).map((d) => d.message).join(' ') || undefined;
+  const errorAt = (path: string) => details.filter((d) => d.path === path).map((d) => d.message).join(' ') || undefined;
   return (
     <Dialog
       title={title}
       onClose={onClose}
-      wide={wide ?? false}
-      foot={
+      wide={wide}
+      footer={
         <>
           <Button onClick={onClose}>{t('app.cancel')}</Button>
           <Button kind={danger ? 'danger' : 'primary'} type="submit" form={id} busy={busy.value} disabled={disabled}>{action}</Button>
         </>
       }
     >
-      <form ref={form} id={id} class="stack" noValidate={own.length > 0} onSubmit={send} onInput={() => own.length > 0 && (fault.value = undefined)}>
-        {typeof children === 'function' ? children(at) : children}
-        {fault.value !== undefined && (details.length === 0 || rest.length > 0) && (
+      <form ref={form} id={id} class="stack" noValidate={own.length > 0} onSubmit={submit} onInput={() => own.length > 0 && (failure.value = undefined)}>
+        {typeof children === 'function' ? children(errorAt) : children}
+        {failure.value !== undefined && (details.length === 0 || rest.length > 0) && (
           <div class="fault" role="alert">
-            {rest.length > 0 ? <ul>{rest.slice(0, 20).map((d) => <li key={d.path + d.code}><b>{placeOf(d.path)}</b> {d.message}</li>)}</ul> : explain(fault.value)}
+            {rest.length > 0 ? <ul>{rest.slice(0, 20).map((d) => <li key={d.path + d.code}><b>{describePointer(d.path)}</b> {d.message}</li>)}</ul> : errorText(failure.value)}
           </div>
         )}
       </form>
@@ -116,4 +116,4 @@ export function Ask({ title, action, danger, disabled, wide, run, onClose, own =
 }
 
 /** Asks before something is done. */
-export const Confirm = ({ text, ...question }: Question & { text: ComponentChildren }) => <Ask {...question}><div>{text}</div></Ask>;
+export const ConfirmDialog = ({ text, ...question }: DialogFormProps & { text: ComponentChildren }) => <FormDialog {...question}><div>{text}</div></FormDialog>;

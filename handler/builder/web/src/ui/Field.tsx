@@ -2,31 +2,31 @@ import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { t } from '../app/words';
 
-interface Around {
+interface FieldProps {
   label: string;
   /** The label is for screen readers alone. */
-  bare?: boolean;
+  hideLabel?: boolean;
   hint?: ComponentChildren;
   /** What is wrong with the value. */
-  fault?: string | undefined;
+  error?: string | undefined;
 }
 
 /** Puts a label, a hint and a fault around a control, which gets the ids for its attributes. */
-export function Field({ label, bare, hint, fault, children }: Around & { children: (ids: { id: string; 'aria-describedby': string | undefined; 'aria-invalid': boolean | undefined }) => ComponentChildren }) {
+export function Field({ label, hideLabel, hint, error, children }: FieldProps & { children: (ids: { id: string; 'aria-describedby': string | undefined; 'aria-invalid': boolean | undefined }) => ComponentChildren }) {
   const id = useId();
-  const about = [hint ? id + 'h' : '', fault ? id + 'f' : ''].filter(Boolean).join(' ');
+  const describedBy = [hint ? id + 'h' : '', error ? id + 'f' : ''].filter(Boolean).join(' ');
   return (
-    <div class={fault ? 'field wrong' : 'field'}>
-      <label for={id} class={bare ? 'unseen' : undefined}>{label}</label>
-      {children({ id, 'aria-describedby': about || undefined, 'aria-invalid': fault ? true : undefined })}
+    <div class={error ? 'field wrong' : 'field'}>
+      <label for={id} class={hideLabel ? 'unseen' : undefined}>{label}</label>
+      {children({ id, 'aria-describedby': describedBy || undefined, 'aria-invalid': error ? true : undefined })}
       {hint && <p class="hint" id={id + 'h'}>{hint}</p>}
-      {fault && <p class="fault" id={id + 'f'}>{fault}</p>}
+      {error && <p class="fault" id={id + 'f'}>{error}</p>}
     </div>
   );
 }
 
 /** What a control takes of the element's own attributes. */
-interface Native {
+interface NativeProps {
   placeholder?: string | undefined;
   disabled?: boolean | undefined;
   readOnly?: boolean | undefined;
@@ -36,7 +36,7 @@ interface Native {
   onKeyDown?(event: KeyboardEvent): void;
 }
 
-interface Text extends Around, Native {
+interface TextFieldProps extends FieldProps, NativeProps {
   value: string;
   onInput(value: string): void;
   type?: 'text' | 'search' | 'email' | 'url' | 'tel' | 'date' | 'time' | 'datetime-local';
@@ -45,17 +45,17 @@ interface Text extends Around, Native {
 }
 
 // Without these a browser takes six digits of a year, which no service knows.
-const latest: Record<string, string> = { date: '9999-12-31', 'datetime-local': '9999-12-31T23:59:59' };
+const maxDates: Record<string, string> = { date: '9999-12-31', 'datetime-local': '9999-12-31T23:59:59' };
 
-export function TextField({ label, bare, hint, fault, value, onInput, type = 'text', inputRef, ...rest }: Text) {
+export function TextField({ label, hideLabel, hint, error, value, onInput, type = 'text', inputRef, ...rest }: TextFieldProps) {
   return (
-    <Field label={label} bare={bare ?? false} hint={hint} fault={fault}>
-      {(ids) => <input dir="auto" {...rest} {...ids} ref={inputRef} class="input" type={type as 'text'} max={latest[type]} value={value} onInput={(e) => onInput(e.currentTarget.value)} />}
+    <Field label={label} hideLabel={hideLabel} hint={hint} error={error}>
+      {(ids) => <input dir="auto" {...rest} {...ids} ref={inputRef} class="input" type={type as 'text'} max={maxDates[type]} value={value} onInput={(e) => onInput(e.currentTarget.value)} />}
     </Field>
   );
 }
 
-interface Area extends Around, Native {
+interface TextAreaProps extends FieldProps, NativeProps {
   value: string;
   onInput(value: string): void;
   rows?: number;
@@ -66,9 +66,9 @@ interface Area extends Around, Native {
 
 const focus = (element: HTMLElement | null): void => element?.focus();
 
-export function TextArea({ label, bare, hint, fault, value, onInput, code, rows = 3, autoFocus, ...rest }: Area) {
+export function TextArea({ label, hideLabel, hint, error, value, onInput, code, rows = 3, autoFocus, ...rest }: TextAreaProps) {
   return (
-    <Field label={label} bare={bare ?? false} hint={hint} fault={fault}>
+    <Field label={label} hideLabel={hideLabel} hint={hint} error={error}>
       {(ids) => (
         <textarea dir={code ? 'ltr' : 'auto'} {...rest} {...ids} ref={autoFocus ? focus : undefined} rows={rows} class={code ? 'input code' : 'input'} spellcheck={!code} value={value} onInput={(e) => onInput(e.currentTarget.value)} />
       )}
@@ -76,7 +76,7 @@ export function TextArea({ label, bare, hint, fault, value, onInput, code, rows 
   );
 }
 
-interface Figure extends Around, Native {
+interface NumberFieldProps extends FieldProps, NativeProps {
   value: number | undefined;
   /** undefined: the field is empty. What is no number is shown as a fault and not passed on. */
   onInput(value: number | undefined): void;
@@ -85,10 +85,10 @@ interface Figure extends Around, Native {
   step?: number | 'any';
 }
 
-export function NumberField({ label, bare, hint, fault, value, onInput, step = 'any', ...rest }: Figure) {
-  const [bad, setBad] = useState(false);
+export function NumberField({ label, hideLabel, hint, error, value, onInput, step = 'any', ...rest }: NumberFieldProps) {
+  const [isInvalid, setIsInvalid] = useState(false);
   return (
-    <Field label={label} bare={bare ?? false} hint={hint} fault={bad ? t('app.enter_number') : fault}>
+    <Field label={label} hideLabel={hideLabel} hint={hint} error={isInvalid ? t('app.enter_number') : error}>
       {(ids) => (
         <input
           {...rest}
@@ -99,7 +99,7 @@ export function NumberField({ label, bare, hint, fault, value, onInput, step = '
           value={value ?? ''}
           onInput={(e) => {
             const input = e.currentTarget;
-            setBad(input.validity.badInput);
+            setIsInvalid(input.validity.badInput);
             if (!input.validity.badInput) onInput(input.value === '' ? undefined : input.valueAsNumber);
           }}
         />
@@ -108,9 +108,9 @@ export function NumberField({ label, bare, hint, fault, value, onInput, step = '
   );
 }
 
-export function Select({ label, bare, hint, fault, value, options, onChange, disabled }: Around & { value: string; options: readonly (readonly [value: string, text: string])[]; onChange(value: string): void; disabled?: boolean }) {
+export function Select({ label, hideLabel, hint, error, value, options, onChange, disabled }: FieldProps & { value: string; options: readonly (readonly [value: string, text: string])[]; onChange(value: string): void; disabled?: boolean }) {
   return (
-    <Field label={label} bare={bare ?? false} hint={hint} fault={fault}>
+    <Field label={label} hideLabel={hideLabel} hint={hint} error={error}>
       {(ids) => (
         <select {...ids} class="input" value={value} disabled={disabled} onChange={(e) => onChange(e.currentTarget.value)}>
           {options.map(([v, text]) => (
@@ -122,13 +122,13 @@ export function Select({ label, bare, hint, fault, value, options, onChange, dis
   );
 }
 
-export function Switch({ label, hint, fault, value, onChange, disabled }: Around & { value: boolean; onChange(value: boolean): void; disabled?: boolean }) {
+export function Switch({ label, hint, error, value, onChange, disabled }: FieldProps & { value: boolean; onChange(value: boolean): void; disabled?: boolean }) {
   const id = useId();
   return (
-    <div class={fault ? 'field switch wrong' : 'field switch'}>
-      <input id={id} type="checkbox" role="switch" checked={value} disabled={disabled} aria-describedby={hint || fault ? id + 'h' : undefined} onChange={(e) => onChange(e.currentTarget.checked)} />
+    <div class={error ? 'field switch wrong' : 'field switch'}>
+      <input id={id} type="checkbox" role="switch" checked={value} disabled={disabled} aria-describedby={hint || error ? id + 'h' : undefined} onChange={(e) => onChange(e.currentTarget.checked)} />
       <label for={id}>{label}</label>
-      {(hint || fault) && <p class={fault ? 'fault' : 'hint'} id={id + 'h'}>{fault ?? hint}</p>}
+      {(hint || error) && <p class={error ? 'fault' : 'hint'} id={id + 'h'}>{error ?? hint}</p>}
     </div>
   );
 }

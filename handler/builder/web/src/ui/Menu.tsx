@@ -3,20 +3,20 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button, type ButtonProps } from './Button';
 import { Icon, type IconName } from './Icon';
 
-export interface Item {
+export interface MenuItem {
   label: string;
   icon?: IconName;
   danger?: boolean;
   disabled?: boolean;
   /** A line before it. */
-  apart?: boolean;
+  separated?: boolean;
   run?(): void;
   href?: string;
   download?: boolean;
 }
 
 /** A button that opens a menu: arrows choose, Enter does, Escape closes. label names a button without text. */
-export function Menu({ items, label, children, ...button }: { items: Item[]; label?: string; children?: ComponentChildren } & Omit<ButtonProps, 'children'>) {
+export function Menu({ items, label, children, ...button }: { items: MenuItem[]; label?: string; children?: ComponentChildren } & Omit<ButtonProps, 'children'>) {
   const [open, setOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   const opener = useRef<HTMLButtonElement>(null);
@@ -28,14 +28,14 @@ export function Menu({ items, label, children, ...button }: { items: Item[]; lab
   useEffect(() => {
     if (!open) return;
     entries()[0]?.focus();
-    const outside = (e: Event) => !box.current?.parentElement?.contains(e.target as Node) && setOpen(false);
-    document.addEventListener('pointerdown', outside);
-    return () => document.removeEventListener('pointerdown', outside);
+    const closeIfOutside = (e: Event) => !box.current?.parentElement?.contains(e.target as Node) && setOpen(false);
+    document.addEventListener('pointerdown', closeIfOutside);
+    return () => document.removeEventListener('pointerdown', closeIfOutside);
   }, [open]);
-  const key = (e: KeyboardEvent) => {
+  const handleKey = (e: KeyboardEvent) => {
     const list = entries();
-    const at = list.indexOf(document.activeElement as HTMLElement);
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: list.length - 1 }[e.key];
+    const current = list.indexOf(document.activeElement as HTMLElement);
+    const to = { ArrowDown: current + 1, ArrowUp: current - 1, Home: 0, End: list.length - 1 }[e.key];
     if (to !== undefined) list.at(to % list.length)?.focus();
     else if (e.key === 'Escape') close();
     else if (e.key === 'Tab') return setOpen(false);
@@ -58,7 +58,7 @@ export function Menu({ items, label, children, ...button }: { items: Item[]; lab
         {children}
       </Button>
       {open && (
-        <div class="menu" role="menu" aria-label={label} ref={box} onKeyDown={key}>
+        <div class="menu" role="menu" aria-label={label} ref={box} onKeyDown={handleKey}>
           {items.map((item) => {
             const inner = (
               <>
@@ -69,7 +69,7 @@ export function Menu({ items, label, children, ...button }: { items: Item[]; lab
             const shared = {
               role: 'menuitem' as const,
               tabIndex: -1,
-              class: `item${item.danger ? ' danger' : ''}${item.apart ? ' apart' : ''}`,
+              class: `item${item.danger ? ' danger' : ''}${item.separated ? ' apart' : ''}`,
               'aria-disabled': item.disabled || undefined,
             };
             return item.href ? (

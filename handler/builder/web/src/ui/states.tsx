@@ -26,7 +26,7 @@ export function Empty({ icon, title, children }: { icon: IconName; title: string
 }
 
 /** What an error means to the user, in the page's language. */
-export function explain(error: unknown): string {
+export function errorText(error: unknown): string {
   if (!(error instanceof ApiError)) return t('app.error');
   if (error.status === 0) return t('app.offline');
   if (error.status === 401) return t('app.signed_out');
@@ -36,12 +36,12 @@ export function explain(error: unknown): string {
   return error.details.length > 0 ? error.details.map((d) => d.message).join(' ') : error.message;
 }
 
-export function Failed({ error, again }: { error: unknown; again?: () => void }) {
+export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => void }) {
   return (
     <div class="notice bad" role="alert">
       <Icon name="circle-alert" />
-      <span>{explain(error)}</span>
-      {again && <Button onClick={again}>{t('app.again')}</Button>}
+      <span>{errorText(error)}</span>
+      {retry && <Button onClick={retry}>{t('app.again')}</Button>}
     </div>
   );
 }
@@ -59,14 +59,14 @@ export function useDocumentEvent<K extends keyof DocumentEventMap>(type: K, run:
   const latest = useRef(run);
   latest.current = run;
   useEffect(() => {
-    const called = (e: DocumentEventMap[K]) => latest.current(e);
-    document.addEventListener(type, called);
-    return () => document.removeEventListener(type, called);
+    const listener = (e: DocumentEventMap[K]) => latest.current(e);
+    document.addEventListener(type, listener);
+    return () => document.removeEventListener(type, listener);
   }, [type]);
 }
 
 /** What had the focus may be gone with what was shown before: then the page has it. */
-export function useFocusKept(shown: unknown): void {
+export function useKeepFocus(shown: unknown): void {
   const before = useRef<unknown>(undefined);
   useEffect(() => {
     if (before.current !== undefined && document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true });
@@ -77,28 +77,28 @@ export function useFocusKept(shown: unknown): void {
 /** Reads when the component is shown, and anew when one of the inputs changes. A late answer changes nothing. */
 export function useLoaded<T>(read: () => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
   const state = useSignal<{ value?: T; error?: unknown; loading: boolean }>({ loading: true });
-  const turn = useSignal(0);
+  const reloads = useSignal(0);
   useEffect(() => {
-    let current = true;
+    let isCurrent = true;
     state.value = { ...state.peek(), loading: true };
     read().then(
-      (value) => current && (state.value = { value, loading: false }),
-      (error: unknown) => current && (state.value = { error, loading: false }),
+      (value) => isCurrent && (state.value = { value, loading: false }),
+      (error: unknown) => isCurrent && (state.value = { error, loading: false }),
     );
-    return () => void (current = false);
-  }, [...inputs, turn.value]);
-  useFocusKept(state.value.value);
-  return { ...state.value, reload: () => ((state.value = { ...state.peek(), loading: true }), void turn.value++) };
+    return () => void (isCurrent = false);
+  }, [...inputs, reloads.value]);
+  useKeepFocus(state.value.value);
+  return { ...state.value, reload: () => ((state.value = { ...state.peek(), loading: true }), void reloads.value++) };
 }
 
 /** A list as far as it is read. */
 export interface Pages<T> {
   items: T[];
-  more: boolean;
+  hasMore: boolean;
   loading: boolean;
   error?: unknown;
   /** Reads on, or again after an error. */
-  next(): void;
+  loadMore(): void;
   reload(): void;
   remove(id: unknown): void;
 }
@@ -106,30 +106,30 @@ export interface Pages<T> {
 /** Reads the first page of a list, and anew when the key changes; an item that is on two pages is shown once. */
 export function usePages<T>(read: (cursor: string | null) => Promise<Page<T>>, key: string, idOf: (item: T) => unknown): Pages<T> {
   type State = { items: T[]; cursor: string | null; loading: boolean; error?: unknown };
-  const none: State = { items: [], cursor: null, loading: true };
-  const state = useSignal(none);
-  const turn = useRef(0);
-  const on = async (from: State) => {
-    const mine = ++turn.current;
-    const current = () => turn.current === mine;
+  const empty: State = { items: [], cursor: null, loading: true };
+  const state = useSignal(empty);
+  const lastRequest = useRef(0);
+  const loadPage = async (from: State) => {
+    const request = ++lastRequest.current;
+    const isCurrent = () => lastRequest.current === request;
     state.value = { items: from.items, cursor: from.cursor, loading: true };
     try {
       const found = await read(from.cursor);
-      if (!current()) return;
+      if (!isCurrent()) return;
       const { items } = state.peek(); // some may be gone meanwhile
       const known = new Set(items.map(idOf));
       state.value = { items: [...items, ...found.items.filter((item) => !known.has(idOf(item)))], cursor: found.page.next_cursor, loading: false };
     } catch (error) {
-      if (current()) state.value = { ...state.peek(), loading: false, error };
+      if (isCurrent()) state.value = { ...state.peek(), loading: false, error };
     }
   };
-  useEffect(() => void on(none), [key]);
+  useEffect(() => void loadPage(empty), [key]);
   const { cursor, ...now } = state.value;
-  useFocusKept(now.items.length > 0 ? now.items : undefined);
+  useKeepFocus(now.items.length > 0 ? now.items : undefined);
   return {
-    ...now, more: cursor !== null,
-    next: () => void (state.peek().loading || on(state.peek())),
-    reload: () => void on(none),
+    ...now, hasMore: cursor !== null,
+    loadMore: () => void (state.peek().loading || loadPage(state.peek())),
+    reload: () => void loadPage(empty),
     remove: (id) => void (state.value = { ...state.peek(), items: state.peek().items.filter((item) => idOf(item) !== id) }),
   };
 }
@@ -140,17 +140,17 @@ interface Toast {
 }
 
 const toast = signal<Toast | undefined>();
-let ends: ReturnType<typeof setTimeout> | undefined;
+let toastTimer: ReturnType<typeof setTimeout> | undefined;
 
 /** Says for eight seconds what was done, with a button that takes it back. */
-export function say(text: string, undo?: () => void): void {
-  clearTimeout(ends);
+export function showToast(text: string, undo?: () => void): void {
+  clearTimeout(toastTimer);
   toast.value = { text, undo };
-  ends = setTimeout(() => (toast.value = undefined), 8000);
+  toastTimer = setTimeout(() => (toast.value = undefined), 8000);
 }
 
 /** Ends what offers to take something back, when what would do that is gone. */
-export function hush(): void {
+export function dismissUndo(): void {
   if (toast.peek()?.undo) toast.value = undefined;
 }
 

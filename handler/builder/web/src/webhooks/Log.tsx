@@ -1,53 +1,53 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { api, ApiError, door } from '../app/api';
-import { moment, number, t } from '../app/words';
+import { api, ApiError, builderApi } from '../app/api';
+import { formatDateTime, formatNumber, t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
-import { Ask, Dialog } from '../ui/Dialog';
+import { FormDialog, Dialog } from '../ui/Dialog';
 import { TextField } from '../ui/Field';
 import { Icon } from '../ui/Icon';
-import { Empty, Failed, Loading, explain, say, useDocumentEvent, useLoaded } from '../ui/states';
-import { type Delivery, isLatest, isUnderWay, outcome } from './deliveries';
+import { Empty, ErrorNotice, Loading, errorText, showToast, useDocumentEvent, useLoaded } from '../ui/states';
+import { type Delivery, isLatest, isInProgress, outcomeText } from './deliveries';
 import { type Hook, PauseNote, type Paused } from './Webhooks';
 
 /** How often the log is read while something is under way, in milliseconds. */
-const every = 2000;
+const pollInterval = 2000;
 
 /** The deliveries of a webhook, which are read again while one is under way, and when the page is seen again. */
-export function Log({ hook, paused, onSent }: { hook: Hook; paused: Paused | undefined; onSent(): void }) {
+export function DeliveryLog({ hook, paused, onSent }: { hook: Hook; paused: Paused | undefined; onSent(): void }) {
   const log = useLoaded(async () => (await api<{ items: Delivery[] }>(`/webhooks/${hook.id}/deliveries`)).body.items, [hook.id]);
   /** What was sent last, and what was known before: its outcome is what is new. */
   const sent = useSignal<{ test: boolean; event: string; known: Set<string>; until: number } | undefined>(undefined);
   const busy = useSignal('');
-  const asking = useSignal<'' | 'failed' | Delivery>('');
+  const openDialog = useSignal<'' | 'failed' | Delivery>('');
   const list = log.value;
-  const waiting = sent.value;
-  const came = waiting && list?.find((d) => !waiting.known.has(d.id) && (waiting.test ? d.submission_id === null : waiting.event === '' || d.event_id === waiting.event));
-  const underWay = (waiting && !came && Date.now() < waiting.until) || (list ?? []).some((d) => isUnderWay(d, list!, Date.now()));
+  const request = sent.value;
+  const result = request && list?.find((d) => !request.known.has(d.id) && (request.test ? d.submission_id === null : request.event === '' || d.event_id === request.event));
+  const isPending = (request && !result && Date.now() < request.until) || (list ?? []).some((d) => isInProgress(d, list!, Date.now()));
 
   useEffect(() => {
-    const timer = underWay ? setInterval(() => document.visibilityState === 'visible' && !log.loading && log.reload(), every) : undefined;
+    const timer = isPending ? setInterval(() => document.visibilityState === 'visible' && !log.loading && log.reload(), pollInterval) : undefined;
     return () => clearInterval(timer);
-  }, [underWay, log.loading]);
+  }, [isPending, log.loading]);
   useDocumentEvent('visibilitychange', () => document.visibilityState === 'visible' && log.reload());
   useEffect(() => {
-    if (came) onSent(); // whether it is paused may have changed
-  }, [came?.id]);
+    if (result) onSent(); // whether it is paused may have changed
+  }, [result?.id]);
 
   const send = async (what: string, path: string, event = '') => {
     busy.value = what;
     const known = new Set(list?.map((d) => d.id));
     try {
-      await door(`/webhooks/${hook.id}${path}`, { method: 'POST' });
+      await builderApi(`/webhooks/${hook.id}${path}`, { method: 'POST' });
       sent.value = { test: what === 'test', event, known, until: Date.now() + 60_000 };
       log.reload();
     } catch (e) {
-      say(e instanceof ApiError && e.status === 404 ? t('webhooks.response_gone') : explain(e));
+      showToast(e instanceof ApiError && e.status === 404 ? t('webhooks.response_gone') : errorText(e));
     }
     busy.value = '';
   };
   const test = () => void send('test', '/test');
-  const now = asking.value;
+  const dialog = openDialog.value;
   return (
     <>
       {paused && hook.enabled && <PauseNote paused={paused} busy={busy.value === 'test'} onTry={test} />}
@@ -55,21 +55,21 @@ export function Log({ hook, paused, onSent }: { hook: Hook; paused: Paused | und
       <div class="row">
         <h3>{t('webhooks.deliveries')}</h3>
         <span class="push row">
-          <Button icon="rotate-ccw" disabled={!hook.enabled} onClick={() => (asking.value = 'failed')}>{t('webhooks.resend_failed')}</Button>
+          <Button icon="rotate-ccw" disabled={!hook.enabled} onClick={() => (openDialog.value = 'failed')}>{t('webhooks.resend_failed')}</Button>
           <Button icon="send" disabled={!hook.enabled} busy={busy.value === 'test'} onClick={test}>{t('webhooks.test')}</Button>
         </span>
       </div>
       <div role="status">
-        {waiting && !came && (underWay
+        {request && !result && (isPending
           ? <p class="notice"><Icon name="loader-circle" /> {t('webhooks.sending')}</p>
           : <p class="notice"><Icon name="clock" /> {t('webhooks.no_result')}</p>)}
-        {waiting && came && (
-          <p class={`notice ${came.success ? 'good' : 'bad'}`}>
-            <Icon name={came.success ? 'circle-check' : 'circle-alert'} /> {t(came.success ? 'webhooks.delivered' : 'webhooks.failed', { outcome: outcome(came) })}
+        {request && result && (
+          <p class={`notice ${result.success ? 'good' : 'bad'}`}>
+            <Icon name={result.success ? 'circle-check' : 'circle-alert'} /> {t(result.success ? 'webhooks.delivered' : 'webhooks.failed', { outcome: outcomeText(result) })}
           </p>
         )}
       </div>
-      {log.error !== undefined && <Failed error={log.error} again={log.reload} />}
+      {log.error !== undefined && <ErrorNotice error={log.error} retry={log.reload} />}
       {log.loading && !list && <Loading />}
       {list?.length === 0 && <Empty icon="inbox" title={t('webhooks.no_deliveries')}><p>{t('webhooks.no_deliveries_text')}</p></Empty>}
       {list && list.length > 0 && (
@@ -78,56 +78,56 @@ export function Log({ hook, paused, onSent }: { hook: Hook; paused: Paused | und
             <li key={d.id}>
               <span class={`hook-sign ${d.success ? 'good' : 'bad'}`}><Icon name={d.success ? 'circle-check' : 'circle-alert'} /></span>
               <div class="hook-what">
-                <strong>{outcome(d)}</strong>
+                <strong>{outcomeText(d)}</strong>
                 <span class="muted">
                   {t(d.submission_id === null ? 'webhooks.event_test' : 'webhooks.event_response')} · {t('webhooks.attempt', { n: d.attempt })}
-                  {d.next_attempt_at && isLatest(d, list) ? ' · ' + t('webhooks.next', { at: moment(d.next_attempt_at) }) : ''}
+                  {d.next_attempt_at && isLatest(d, list) ? ' · ' + t('webhooks.next', { at: formatDateTime(d.next_attempt_at) }) : ''}
                 </span>
               </div>
               <span class="hook-when muted">
-                <time dateTime={d.created_at}>{moment(d.created_at)}</time>
-                {d.error !== 'expired' && <span>{t('webhooks.duration', { ms: number(d.duration_ms) })}</span>}
+                <time dateTime={d.created_at}>{formatDateTime(d.created_at)}</time>
+                {d.error !== 'expired' && <span>{t('webhooks.duration', { ms: formatNumber(d.duration_ms) })}</span>}
               </span>
               <span class="hook-do">
-                <IconButton icon="eye" label={t('webhooks.show_payload')} onClick={() => (asking.value = d)} />
+                <IconButton icon="eye" label={t('webhooks.show_payload')} onClick={() => (openDialog.value = d)} />
                 <IconButton icon="rotate-ccw" label={t('webhooks.resend')} disabled={!hook.enabled} busy={busy.value === d.id} onClick={() => void send(d.id, `/deliveries/${d.id}/redeliver`, d.event_id)} />
               </span>
             </li>
           ))}
         </ol>
       )}
-      {now === 'failed' && (
-        <Failures
+      {dialog === 'failed' && (
+        <ResendDialog
           hook={hook}
           since={paused?.failing_since}
-          onClose={() => (asking.value = '')}
+          onClose={() => (openDialog.value = '')}
           onQueued={(n) => {
-            say(t('webhooks.queued', { n }));
+            showToast(t('webhooks.queued', { n }));
             if (n > 0) sent.value = { test: false, event: '', known: new Set(list?.map((d) => d.id)), until: Date.now() + 60_000 };
             log.reload();
           }}
         />
       )}
-      {typeof now === 'object' && <Body hook={hook} delivery={now} onClose={() => (asking.value = '')} />}
+      {typeof dialog === 'object' && <DeliveryDialog hook={hook} delivery={dialog} onClose={() => (openDialog.value = '')} />}
     </>
   );
 }
 
 /** What was sent with a delivery, and how the receiver answered. */
-function Body({ hook, delivery, onClose }: { hook: Hook; delivery: Delivery; onClose(): void }) {
-  const body = useLoaded(() => door<{ body: unknown }>(`/webhooks/${hook.id}/deliveries/${delivery.id}/body`), [delivery.id]);
+function DeliveryDialog({ hook, delivery, onClose }: { hook: Hook; delivery: Delivery; onClose(): void }) {
+  const body = useLoaded(() => builderApi<{ body: unknown }>(`/webhooks/${hook.id}/deliveries/${delivery.id}/body`), [delivery.id]);
   const gone = body.error instanceof ApiError && body.error.status === 404;
   return (
     <Dialog wide title={t('webhooks.delivery')} onClose={onClose}>
       <dl class="facts">
-        <dt>{t('webhooks.result')}</dt><dd>{outcome(delivery)}</dd>
+        <dt>{t('webhooks.result')}</dt><dd>{outcomeText(delivery)}</dd>
         <dt>{t('webhooks.event')}</dt><dd><code>{delivery.event}</code> <code>{delivery.event_id}</code></dd>
-        <dt>{t('webhooks.sent_at')}</dt><dd>{moment(delivery.created_at)}</dd>
+        <dt>{t('webhooks.sent_at')}</dt><dd>{formatDateTime(delivery.created_at)}</dd>
       </dl>
       <h3>{t('webhooks.payload')}</h3>
       {body.loading && !body.value && <Loading />}
       {gone && <p class="muted">{t('webhooks.response_gone')}</p>}
-      {body.error !== undefined && !gone && <Failed error={body.error} again={body.reload} />}
+      {body.error !== undefined && !gone && <ErrorNotice error={body.error} retry={body.reload} />}
       {body.value?.body === null && <p class="muted">{t('webhooks.sample_note')}</p>}
       {body.value?.body ? <pre class="code-box" tabIndex={0} aria-label={t('webhooks.payload')}>{JSON.stringify(body.value.body, null, 2)}</pre> : null}
     </Dialog>
@@ -135,17 +135,17 @@ function Body({ hook, delivery, onClose }: { hook: Hook; delivery: Delivery; onC
 }
 
 /** Asks since when what failed is sent again. */
-function Failures({ hook, since, onQueued, onClose }: { hook: Hook; since: string | undefined; onQueued(n: number): void; onClose(): void }) {
-  const local = (at: Date) => new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-  const from = useSignal(local(since ? new Date(since) : new Date(Date.now() - 24 * 3600_000)));
+function ResendDialog({ hook, since, onQueued, onClose }: { hook: Hook; since: string | undefined; onQueued(n: number): void; onClose(): void }) {
+  const toInputValue = (at: Date) => new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  const from = useSignal(toInputValue(since ? new Date(since) : new Date(Date.now() - 24 * 3600_000)));
   const send = async () => {
     const body = from.value === '' ? {} : { since: new Date(from.value).toISOString() };
-    onQueued((await door<{ queued: number }>(`/webhooks/${hook.id}/redeliver`, { body })).queued);
+    onQueued((await builderApi<{ queued: number }>(`/webhooks/${hook.id}/redeliver`, { body })).queued);
   };
   return (
-    <Ask title={t('webhooks.resend_failed')} action={t('webhooks.resend')} run={send} onClose={onClose}>
+    <FormDialog title={t('webhooks.resend_failed')} action={t('webhooks.resend')} run={send} onClose={onClose}>
       <p>{t('webhooks.resend_failed_text')}</p>
       <TextField label={t('webhooks.since')} hint={t('webhooks.since_hint')} type="datetime-local" value={from.value} onInput={(v) => (from.value = v)} />
-    </Ask>
+    </FormDialog>
   );
 }

@@ -1,17 +1,17 @@
 import { useSignal } from '@preact/signals';
-import { api, door } from '../app/api';
+import { api, builderApi } from '../app/api';
 import { Frame } from '../app/Frame';
 import type { FormSummary } from '../app/records';
-import { go, href } from '../app/router';
-import { ago, moment, t } from '../app/words';
+import { navigate, href } from '../app/router';
+import { formatRelativeTime, formatDateTime, t } from '../app/words';
 import { Button, LinkButton } from '../ui/Button';
-import { Ask, Confirm } from '../ui/Dialog';
+import { FormDialog, ConfirmDialog } from '../ui/Dialog';
 import { Select, TextField } from '../ui/Field';
 import { Icon } from '../ui/Icon';
 import { Menu } from '../ui/Menu';
-import { Empty, Failed, Loading, explain, say, useLoaded } from '../ui/states';
-import { Copied } from '../editor/Share';
-import { Log } from './Log';
+import { Empty, ErrorNotice, Loading, errorText, showToast, useLoaded } from '../ui/states';
+import { CopyField } from '../editor/Share';
+import { DeliveryLog } from './Log';
 
 export interface Hook {
   id: string;
@@ -30,24 +30,24 @@ export interface Paused {
   reason: 'failures' | 'retry_after';
 }
 
-type Asking = { what: 'write'; hook?: Hook | undefined } | { what: 'delete' | 'off'; hook: Hook };
+type OpenDialog = { kind: 'write'; hook?: Hook | undefined } | { kind: 'delete' | 'off'; hook: Hook };
 
 /** The webhooks of a form; view is the id of the one whose deliveries are shown. */
 export function Webhooks({ form, view }: { form: string; view: string }) {
-  const about = useLoaded(async () => (await api<FormSummary>('/forms/' + form)).body, [form]);
+  const summary = useLoaded(async () => (await api<FormSummary>('/forms/' + form)).body, [form]);
   const hooks = useLoaded(async () => {
-    const [list, paused] = await Promise.all([door<{ items: Hook[] }>(`/forms/${form}/webhooks`), door<{ items: Paused[] }>('/webhooks/paused?form=' + form)]);
+    const [list, paused] = await Promise.all([builderApi<{ items: Hook[] }>(`/forms/${form}/webhooks`), builderApi<{ items: Paused[] }>('/webhooks/paused?form=' + form)]);
     return { list: list.items, paused: new Map(paused.items.map((p) => [p.webhook_id, p])) };
   }, [form]);
-  const asking = useSignal<Asking | undefined>(undefined);
-  const ask = (a: Asking | undefined) => (asking.value = a);
-  const close = () => ask(undefined);
-  const is = hooks.value;
-  const shown = is?.list.find((h) => h.id === view);
+  const openDialog = useSignal<OpenDialog | undefined>(undefined);
+  const setDialog = (a: OpenDialog | undefined) => (openDialog.value = a);
+  const close = () => setDialog(undefined);
+  const loaded = hooks.value;
+  const shown = loaded?.list.find((h) => h.id === view);
 
   const set = async (hook: Hook, enabled: boolean) => {
     await api('/webhooks/' + hook.id, { method: 'PATCH', body: { enabled } });
-    say(t(enabled ? 'webhooks.enabled' : 'webhooks.disabled'));
+    showToast(t(enabled ? 'webhooks.enabled' : 'webhooks.disabled'));
     hooks.reload();
   };
   const actions = (hook: Hook) => (
@@ -56,42 +56,42 @@ export function Webhooks({ form, view }: { form: string; view: string }) {
       kind="quiet"
       label={t('webhooks.actions_of', { url: hook.url })}
       items={[
-        { label: t('webhooks.edit'), icon: 'pencil', run: () => ask({ what: 'write', hook }) },
+        { label: t('webhooks.edit'), icon: 'pencil', run: () => setDialog({ kind: 'write', hook }) },
         hook.enabled
-          ? { label: t('webhooks.disable'), icon: 'pause', run: () => ask({ what: 'off', hook }) }
-          : { label: t('webhooks.enable'), icon: 'play', run: () => void set(hook, true).catch((e: unknown) => say(explain(e))) },
-        { label: t('webhooks.delete'), icon: 'trash-2', danger: true, apart: true, run: () => ask({ what: 'delete', hook }) },
+          ? { label: t('webhooks.disable'), icon: 'pause', run: () => setDialog({ kind: 'off', hook }) }
+          : { label: t('webhooks.enable'), icon: 'play', run: () => void set(hook, true).catch((e: unknown) => showToast(errorText(e))) },
+        { label: t('webhooks.delete'), icon: 'trash-2', danger: true, separated: true, run: () => setDialog({ kind: 'delete', hook }) },
       ]}
     />
   );
-  const now = asking.value;
+  const dialog = openDialog.value;
   return (
-    <Frame form={form} workspace={about.value?.workspace_id} title={about.value?.name ?? ''}>
-      {about.error !== undefined && <Failed error={about.error} again={about.reload} />}
-      {hooks.error !== undefined && about.error === undefined && <Failed error={hooks.error} again={hooks.reload} />}
-      {hooks.loading && !is && <Loading />}
-      {is && view !== '' && !shown && <Empty icon="webhook" title={t('app.not_found')}><a href={href(form + '/webhooks')}>{t('webhooks.all')}</a></Empty>}
-      {is && view === '' && about.error === undefined && (
+    <Frame form={form} workspace={summary.value?.workspace_id} title={summary.value?.name ?? ''}>
+      {summary.error !== undefined && <ErrorNotice error={summary.error} retry={summary.reload} />}
+      {hooks.error !== undefined && summary.error === undefined && <ErrorNotice error={hooks.error} retry={hooks.reload} />}
+      {hooks.loading && !loaded && <Loading />}
+      {loaded && view !== '' && !shown && <Empty icon="webhook" title={t('app.not_found')}><a href={href(form + '/webhooks')}>{t('webhooks.all')}</a></Empty>}
+      {loaded && view === '' && summary.error === undefined && (
         <div class="stack">
           <div class="row">
             <div>
               <h2>{t('webhooks.title')}</h2>
               <p class="muted">{t('webhooks.intro')}</p>
             </div>
-            {is.list.length > 0 && <Button class="push" kind="primary" icon="plus" onClick={() => ask({ what: 'write' })}>{t('webhooks.add')}</Button>}
+            {loaded.list.length > 0 && <Button class="push" kind="primary" icon="plus" onClick={() => setDialog({ kind: 'write' })}>{t('webhooks.add')}</Button>}
           </div>
-          {is.list.length === 0 && (
+          {loaded.list.length === 0 && (
             <Empty icon="webhook" title={t('webhooks.none')}>
               <p>{t('webhooks.none_text')}</p>
-              <Button kind="primary" icon="plus" onClick={() => ask({ what: 'write' })}>{t('webhooks.add')}</Button>
+              <Button kind="primary" icon="plus" onClick={() => setDialog({ kind: 'write' })}>{t('webhooks.add')}</Button>
             </Empty>
           )}
           <ul class="hooks">
-            {is.list.map((hook) => (
+            {loaded.list.map((hook) => (
               <li key={hook.id} class="card">
                 <div class="hook-about">
                   <a class="hook-url" href={href(`${form}/webhooks/${hook.id}`)}>{hook.url}</a>
-                  <Signs hook={hook} paused={is.paused.get(hook.id)} />
+                  <StatusBadges hook={hook} paused={loaded.paused.get(hook.id)} />
                 </div>
                 {actions(hook)}
               </li>
@@ -99,34 +99,34 @@ export function Webhooks({ form, view }: { form: string; view: string }) {
           </ul>
         </div>
       )}
-      {is && shown && (
+      {loaded && shown && (
         <div class="stack">
           <div class="row hook-back"><LinkButton kind="quiet" icon="arrow-left" href={href(form + '/webhooks')}>{t('webhooks.all')}</LinkButton></div>
           <div class="hook-head">
             <div class="hook-about">
               <h2 class="hook-url">{shown.url}</h2>
-              <Signs hook={shown} paused={is.paused.get(shown.id)} brief />
+              <StatusBadges hook={shown} paused={loaded.paused.get(shown.id)} brief />
             </div>
             {actions(shown)}
           </div>
-          <Log key={shown.id + shown.url + String(shown.enabled)} hook={shown} paused={is.paused.get(shown.id)} onSent={hooks.reload} />
+          <DeliveryLog key={shown.id + shown.url + String(shown.enabled)} hook={shown} paused={loaded.paused.get(shown.id)} onSent={hooks.reload} />
         </div>
       )}
-      {now?.what === 'write' && <Write form={form} hook={now.hook} onClose={close} onSaved={() => (hooks.reload(), say(t('webhooks.saved')))} />}
-      {now?.what === 'off' && (
-        <Confirm title={t('webhooks.disable')} text={t('webhooks.disable_text')} action={t('webhooks.disable')} run={() => set(now.hook, false)} onClose={close} />
+      {dialog?.kind === 'write' && <WebhookDialog form={form} hook={dialog.hook} onClose={close} onSaved={() => (hooks.reload(), showToast(t('webhooks.saved')))} />}
+      {dialog?.kind === 'off' && (
+        <ConfirmDialog title={t('webhooks.disable')} text={t('webhooks.disable_text')} action={t('webhooks.disable')} run={() => set(dialog.hook, false)} onClose={close} />
       )}
-      {now?.what === 'delete' && (
-        <Confirm
+      {dialog?.kind === 'delete' && (
+        <ConfirmDialog
           title={t('webhooks.delete')}
-          text={t('webhooks.delete_text', { url: now.hook.url })}
+          text={t('webhooks.delete_text', { url: dialog.hook.url })}
           action={t('webhooks.delete')}
           danger
           run={async () => {
-            await api('/webhooks/' + now.hook.id, { method: 'DELETE' });
-            say(t('webhooks.deleted'));
+            await api('/webhooks/' + dialog.hook.id, { method: 'DELETE' });
+            showToast(t('webhooks.deleted'));
             hooks.reload();
-            if (view !== '') go(form + '/webhooks');
+            if (view !== '') navigate(form + '/webhooks');
           }}
           onClose={close}
         />
@@ -135,13 +135,13 @@ export function Webhooks({ form, view }: { form: string; view: string }) {
   );
 }
 
-function Signs({ hook, paused, brief }: { hook: Hook; paused: Paused | undefined; brief?: boolean }) {
+function StatusBadges({ hook, paused, brief }: { hook: Hook; paused: Paused | undefined; brief?: boolean }) {
   const state = !hook.enabled ? 'off' : paused ? 'paused' : 'on';
   return (
     <div class="row">
       <span class={`badge ${{ off: '', paused: 'warn', on: 'good' }[state]}`}>{t('webhooks.state_' + state)}</span>
       {hook.has_secret && <span class="badge"><Icon name="shield-check" /> {t('webhooks.signed')}</span>}
-      {paused && hook.enabled && !brief && <span class="muted">{t('webhooks.failing_since', { since: ago(paused.failing_since) })}</span>}
+      {paused && hook.enabled && !brief && <span class="muted">{t('webhooks.failing_since', { since: formatRelativeTime(paused.failing_since) })}</span>}
     </div>
   );
 }
@@ -153,8 +153,8 @@ export function PauseNote({ paused, busy, onTry }: { paused: Paused; busy: boole
     <div class="notice" role="status">
       <Icon name="pause" />
       <span class="grow">
-        {t('webhooks.paused_' + paused.reason, { n: paused.failures, since: moment(paused.failing_since) })}{' '}
-        {soon ? t('webhooks.paused_soon') : t('webhooks.paused_until', { at: moment(paused.paused_until) })}
+        {t('webhooks.paused_' + paused.reason, { n: paused.failures, since: formatDateTime(paused.failing_since) })}{' '}
+        {soon ? t('webhooks.paused_soon') : t('webhooks.paused_until', { at: formatDateTime(paused.paused_until) })}
       </span>
       <Button icon="send" busy={busy} onClick={onTry}>{t('webhooks.retry_now')}</Button>
     </div>
@@ -165,11 +165,11 @@ export function PauseNote({ paused, busy, onTry }: { paused: Paused; busy: boole
 const newSecret = (): string => 'whsec_' + btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24))));
 
 /** Asks for a webhook, a new one or changes of one. */
-function Write({ form, hook, onClose, onSaved }: { form: string; hook?: Hook | undefined; onClose(): void; onSaved(): void }) {
+function WebhookDialog({ form, hook, onClose, onSaved }: { form: string; hook?: Hook | undefined; onClose(): void; onSaved(): void }) {
   const url = useSignal(hook?.url ?? '');
   const signing = useSignal<'keep' | 'none' | 'new'>(hook?.has_secret ? 'keep' : 'none');
   const secret = useSignal('');
-  const send = async () => {
+  const save = async () => {
     const body: Record<string, unknown> = {};
     if (url.value.trim() !== hook?.url) body.url = url.value.trim();
     if (signing.value === 'new') body.signing_secret = secret.value;
@@ -178,25 +178,25 @@ function Write({ form, hook, onClose, onSaved }: { form: string; hook?: Hook | u
     else if (Object.keys(body).length > 0) await api('/webhooks/' + hook.id, { method: 'PATCH', body });
     onSaved();
   };
-  const choose = (way: string) => {
+  const chooseSigning = (way: string) => {
     signing.value = way as 'keep' | 'none' | 'new';
     if (way === 'new' && secret.value === '') secret.value = newSecret();
   };
   return (
-    <Ask title={t(hook ? 'webhooks.edit' : 'webhooks.add')} action={t(hook ? 'app.save' : 'webhooks.add')} disabled={url.value.trim() === ''} own={['/url', '/signing_secret']} run={send} onClose={onClose}>
+    <FormDialog title={t(hook ? 'webhooks.edit' : 'webhooks.add')} action={t(hook ? 'app.save' : 'webhooks.add')} disabled={url.value.trim() === ''} own={['/url', '/signing_secret']} run={save} onClose={onClose}>
       {(at) => (
         <>
-          <TextField label={t('webhooks.url')} hint={t('webhooks.url_hint')} type="url" maxLength={2048} placeholder="https://example.com/responses" fault={at('/url')} value={url.value} onInput={(v) => (url.value = v)} />
+          <TextField label={t('webhooks.url')} hint={t('webhooks.url_hint')} type="url" maxLength={2048} placeholder="https://example.com/responses" error={at('/url')} value={url.value} onInput={(v) => (url.value = v)} />
           <Select
             label={t('webhooks.signing')}
             hint={t('webhooks.signing_hint')}
             value={signing.value}
             options={(hook?.has_secret ? (['keep', 'new', 'none'] as const) : (['none', 'new'] as const)).map((way) => [way, t('webhooks.signing_' + way)] as const)}
-            onChange={choose}
+            onChange={chooseSigning}
           />
-          {signing.value === 'new' && <Copied label={t('webhooks.secret')} hint={t('webhooks.secret_hint')} fault={at('/signing_secret')} value={secret.value} onInput={(v) => (secret.value = v)} />}
+          {signing.value === 'new' && <CopyField label={t('webhooks.secret')} hint={t('webhooks.secret_hint')} error={at('/signing_secret')} value={secret.value} onInput={(v) => (secret.value = v)} />}
         </>
       )}
-    </Ask>
+    </FormDialog>
   );
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Delivery, isUnderWay } from './deliveries';
+import { type Delivery, isInProgress } from './deliveries';
 
 const now = Date.parse('2026-11-26T12:00:00Z');
 const attempt = (event_id: string, next: number | null): Delivery => ({
@@ -11,8 +11,8 @@ const attempt = (event_id: string, next: number | null): Delivery => ({
 test('the newest attempt of an event says whether it is under way, for a time', () => {
   for (const [next, is] of [[5, true], [-60, true], [40, false], [-300, false], [null, false]] as const) {
     const d = attempt('a', next);
-    assert.equal(isUnderWay(d, [attempt('b', null), d], now), is, String(next));
+    assert.equal(isInProgress(d, [attempt('b', null), d], now), is, String(next));
   }
   const [older, newer] = [attempt('a', 5), attempt('a', null)];
-  assert.equal(isUnderWay(older, [newer, older], now), false);
+  assert.equal(isInProgress(older, [newer, older], now), false);
 });

@@ -16,7 +16,7 @@ export interface Delivery {
 }
 
 /** What came of an attempt, in words. The answer itself is told to nobody. */
-export function outcome(d: Delivery): string {
+export function outcomeText(d: Delivery): string {
   if (d.success) return t('webhooks.status', { status: String(d.status) });
   if (d.status > 0) return t(d.error === 'redirect' ? 'webhooks.error_redirect' : 'webhooks.error_status', { status: String(d.status) });
   return t('webhooks.error_' + (d.error ?? 'network'));
@@ -26,7 +26,7 @@ export function outcome(d: Delivery): string {
 export const isLatest = (d: Delivery, newestFirst: readonly Delivery[]): boolean => newestFirst.find((o) => o.event_id === d.event_id) === d;
 
 /** A delivery is under way when its next attempt is due within half a minute. */
-export function isUnderWay(d: Delivery, newestFirst: readonly Delivery[], now: number): boolean {
+export function isInProgress(d: Delivery, newestFirst: readonly Delivery[], now: number): boolean {
   if (d.next_attempt_at === null || !isLatest(d, newestFirst)) return false;
   const left = new Date(d.next_attempt_at).getTime() - now;
   return left < 30_000 && left > -120_000;

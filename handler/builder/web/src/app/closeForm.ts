@@ -3,14 +3,14 @@ import type { Form, JsonObject } from './records';
 
 /** Closes a form or opens it, at once and not with the next publication. Says whether it is closed now. */
 export async function setClosed(form: string, closed: boolean): Promise<boolean> {
-  for (let tries = 0; ; tries++) {
+  for (let attempt = 0; ; attempt++) {
     const { body, etag } = await api<Form>('/forms/' + form);
     const settings: JsonObject = { ...body.definition.settings, closed };
     if (!closed && settings.closeAt !== undefined && new Date(String(settings.closeAt)) <= new Date()) delete settings.closeAt;
     try {
       return (await api<Form>('/forms/' + form, { method: 'PATCH', ifMatch: etag, body: { definition: { settings } } })).body.is_closed;
     } catch (e) {
-      if (!(e instanceof ApiError && e.status === 412 && tries < 5)) throw e;
+      if (!(e instanceof ApiError && e.status === 412 && attempt < 5)) throw e;
     }
   }
 }

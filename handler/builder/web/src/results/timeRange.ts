@@ -1,9 +1,9 @@
-import { door, query } from '../app/api';
+import { builderApi, query } from '../app/api';
 import { config } from '../app/config';
-import { day, t } from '../app/words';
+import { formatDate, t } from '../app/words';
 
 /** A time that results are of: a period of the API's metrics, or 'days' with the owner's own. */
-export interface Time {
+export interface TimeRange {
   period: string;
   /** Days as YYYY-MM-DD, '' for no bound, both included. */
   from: string;
@@ -15,10 +15,10 @@ export const periods = ['all', 'today', 'yesterday', '24h', '7d', '30d', '3m', '
 export const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 
 /** Whether the first day is after the last: no response is in such a time. */
-export const isBackwards = ({ from, to }: Time): boolean => from !== '' && to !== '' && from > to;
+export const isReversed = ({ from, to }: TimeRange): boolean => from !== '' && to !== '' && from > to;
 
 /** Reads a time out of an address's query. */
-export function readTime(search: string): Time {
+export function parseTimeRange(search: string): TimeRange {
   const q = new URLSearchParams(search);
   const [from, to] = ['from', 'to'].map((name) => (isDay(q.get(name) ?? '') ? q.get(name)! : '')) as [string, string];
   if (from || to) return { period: 'days', from, to };
@@ -27,11 +27,11 @@ export function readTime(search: string): Time {
 }
 
 /** A time as the service takes it: periods and days are those of the service's time zone. */
-export const timeParams = ({ period, from, to }: Time): { time?: string; from?: string; to?: string } =>
+export const timeParams = ({ period, from, to }: TimeRange): { time?: string; from?: string; to?: string } =>
   period === 'days' ? { from, to } : period === 'all' ? {} : { time: period };
 
 /** What stands in the address, '' for all time. */
-export const timeQuery = (time: Time): string => query(timeParams(time));
+export const timeQuery = (time: TimeRange): string => query(timeParams(time));
 
 export interface Bounds {
   since?: string;
@@ -39,12 +39,12 @@ export interface Bounds {
 }
 
 /** The bounds as the API takes them, both included. */
-export const bounds = async (time: Time): Promise<Bounds> => (timeQuery(time) ? door<Bounds>('/times' + timeQuery(time)) : {});
+export const fetchBounds = async (time: TimeRange): Promise<Bounds> => (timeQuery(time) ? builderApi<Bounds>('/times' + timeQuery(time)) : {});
 
 /** Names the time zone of the days. */
 export const zoneName = (): string => (/^(Local)?$/.test(config.zone) ? t('results.zone_own') : config.zone.replaceAll('_', ' '));
 
-export function timeName({ period, from, to }: Time): string {
+export function rangeName({ period, from, to }: TimeRange): string {
   if (period !== 'days') return t('results.period_' + period);
-  return [from, to].map((d) => (d ? day(d + 'T12:00:00') : '…')).join(' – ');
+  return [from, to].map((d) => (d ? formatDate(d + 'T12:00:00') : '…')).join(' – ');
 }

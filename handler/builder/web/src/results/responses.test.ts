@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { headings, type Submission } from './answers';
-import { neighbours } from './read';
-import { bounds, readTime, timeQuery } from './time';
+import { shortHeadings, type Submission } from './answers';
+import { adjacentResponses } from './responses';
+import { fetchBounds, parseTimeRange, timeQuery } from './timeRange';
 
 test('the service is asked for the bounds of a time, and for all time there are none', async () => {
   const asked: string[] = [];
   globalThis.fetch = (async (address: string) => (asked.push(address), new Response('{"since":"2026-03-30T22:00:00Z"}'))) as typeof fetch;
-  assert.deepEqual(await bounds({ period: 'all', from: '', to: '' }), {});
-  assert.deepEqual(await bounds({ period: 'today', from: '', to: '' }), { since: '2026-03-30T22:00:00Z' });
-  await bounds({ period: 'days', from: '2026-01-02', to: '' });
+  assert.deepEqual(await fetchBounds({ period: 'all', from: '', to: '' }), {});
+  assert.deepEqual(await fetchBounds({ period: 'today', from: '', to: '' }), { since: '2026-03-30T22:00:00Z' });
+  await fetchBounds({ period: 'days', from: '2026-01-02', to: '' });
   assert.deepEqual(asked.map((a) => a.replace(/.*times/, '')), ['?time=today', '?from=2026-01-02']);
 });
 
@@ -25,15 +25,15 @@ test('titles of columns can be told apart', () => {
     [['服务'.repeat(12) + '甲', '服务'.repeat(12) + '乙'], ['… 甲', '… 乙']],
     [['x'.repeat(30) + '😀', 'x'.repeat(30) + '😁'], ['… 😀', '… 😁']],
   ] as [string[], string[]][]) {
-    assert.deepEqual(headings(labels), want);
+    assert.deepEqual(shortHeadings(labels), want);
   }
 });
 
 test('a time in the address is read again, and nonsense is all time', () => {
   for (const search of ['', '?time=7d', '?from=2026-01-02', '?to=2026-01-02', '?from=2026-01-02&to=2026-02-03']) {
-    assert.equal(timeQuery(readTime(search)), search);
+    assert.equal(timeQuery(parseTimeRange(search)), search);
   }
-  for (const search of ['?time=eternity', '?from=x', '?from=2026-99-99']) assert.equal(timeQuery(readTime(search)), '');
+  for (const search of ['?time=eternity', '?from=x', '?from=2026-99-99']) assert.equal(timeQuery(parseTimeRange(search)), '');
 });
 
 /** Answers as the API does, of responses at these seconds, newest first. */
@@ -59,12 +59,12 @@ test('the neighbours of a response are those of the list', async () => {
   for (const seconds of [[0], [0, 0, 1, 7200, 7200, 9_000_000], [...many(250, 5), 6], [0, ...many(120, 4000), ...many(150, 4001), 5_000_000], Array.from({ length: 300 }, (_, i) => i * 97)]) {
     const list = serve(seconds);
     for (let i = 0; i < list.length; i += list.length > 50 ? 23 : 1) {
-      assert.deepEqual(await neighbours('f', list[i]!, { period: 'all', from: '', to: '' }), { newer: list[i - 1]?.id, older: list[i + 1]?.id }, `${i} of ${list.length}`);
+      assert.deepEqual(await adjacentResponses('f', list[i]!, { period: 'all', from: '', to: '' }), { newer: list[i - 1]?.id, older: list[i + 1]?.id }, `${i} of ${list.length}`);
     }
   }
   const list = serve([0, 3600, 7200]);
   const fetched = globalThis.fetch;
   globalThis.fetch = (async (address: string) => (address.includes('/times') ? new Response('{"since":"2026-01-01T00:00:00Z","until":"2026-01-01T00:59:59Z"}') : fetched(address))) as typeof fetch;
   const until = { period: 'days', from: '2026-01-01', to: '2026-01-01' };
-  assert.equal((await neighbours('f', list[0]!, until)).newer, undefined);
+  assert.equal((await adjacentResponses('f', list[0]!, until)).newer, undefined);
 });

@@ -1,7 +1,7 @@
 // Sentences as words. A condition reads after "when", in German with its verb last.
 
 import { pathOf, type Field, type Fields, type Json, type Kind, type Op } from './fields';
-import { isRef, parse, parseNext, parseValue, type Condition, type Jump, type Leaf, type Operand, type Term, type Value } from './sentences';
+import { isRef, parseCondition, parseNext, parseVariable, type Condition, type Jump, type Leaf, type Operand, type Term, type Value } from './parse';
 
 export type Translate = (key: string, params?: { [name: string]: string | number }) => string;
 
@@ -13,13 +13,13 @@ export function fieldName(f: Field, t: Translate): string {
 }
 
 /** Whether a comparison of the kind is in time: before and after in place of below and above. */
-export const inTime = (kind: Kind): boolean => kind === 'date' || kind === 'moment' || kind === 'time';
+export const isTimeKind = (kind: Kind): boolean => kind === 'date' || kind === 'moment' || kind === 'time';
 
 /** The word key of a comparison without its prefix, as kinds say it. */
-export function opWord(op: Op, kind: Kind): string {
+export function opKey(op: Op, kind: Kind): string {
   if (op === 'has' && kind !== 'list') return 'contains';
   const alike: { [op in Op]?: string } = { yes: 'is', notYes: 'isNot' };
-  return inTime(kind) && ['below', 'atMost', 'above', 'atLeast'].includes(op) ? op + 'Time' : (alike[op] ?? op);
+  return isTimeKind(kind) && ['below', 'atMost', 'above', 'atLeast'].includes(op) ? op + 'Time' : (alike[op] ?? op);
 }
 
 /** What a value that is compared with is called. */
@@ -29,45 +29,45 @@ export function valueName(value: Json, f: Field, t: Translate): string {
   const choice = f.choices.find((c) => c.id === value);
   if (choice) return t('rules.quoted', { text: choice.label || choice.id });
   if (f.kind === 'choice' || f.kind === 'list' || f.kind === 'order') return t('rules.missingChoice', { name: String(value) });
-  return inTime(f.kind) || f.kind === 'country' ? String(value).replace(/T(.*):00Z$/, ' $1 UTC') : t('rules.quoted', { text: String(value) });
+  return isTimeKind(f.kind) || f.kind === 'country' ? String(value).replace(/T(.*):00Z$/, ' $1 UTC') : t('rules.quoted', { text: String(value) });
 }
 
-function enumerated(parts: string[], t: Translate, last: 'and' | 'or'): string {
+function joinList(parts: string[], t: Translate, last: 'and' | 'or'): string {
   const end = parts[parts.length - 1] ?? '';
   return parts.length < 2 ? end : t('rules.list.' + last, { first: parts.slice(0, -1).join(', '), last: end });
 }
 
-function tellLeaf(l: Leaf, fields: Fields, t: Translate, not: boolean): string {
+function describeLeaf(l: Leaf, fields: Fields, t: Translate, not: boolean): string {
   const f = fields.get(l.ref);
   const value = l.op === 'yes' || l.op === 'notYes' ? true : (l.value ?? null);
   const names = (Array.isArray(value) ? value : value === null ? [] : [value]).map((v) => valueName(v, f, t));
   const params = {
     q: t('rules.quoted', { text: fieldName(f, t) }),
-    v: enumerated(names, t, l.op === 'oneOf' ? 'or' : 'and'), a: names[0] ?? '', b: names[1] ?? '',
+    v: joinList(names, t, l.op === 'oneOf' ? 'or' : 'and'), a: names[0] ?? '', b: names[1] ?? '',
   };
-  return t((not ? 'rules.not.' : 'rules.when.') + opWord(l.op, f.kind), params);
+  return t((not ? 'rules.not.' : 'rules.when.') + opKey(l.op, f.kind), params);
 }
 
 /** A condition in words. */
-export function tell(c: Condition, fields: Fields, t: Translate): string {
+export function describeCondition(c: Condition, fields: Fields, t: Translate): string {
   switch (c.op) {
     case 'always': case 'never': return t('rules.' + c.op);
-    case 'not': return tellLeaf(c.of, fields, t, true);
+    case 'not': return describeLeaf(c.of, fields, t, true);
     case 'all': case 'any': {
-      const parts = c.of.map((d) => (d.op === 'all' || d.op === 'any' ? t('rules.grouped', { text: tell(d, fields, t) }) : tell(d, fields, t)));
+      const parts = c.of.map((d) => (d.op === 'all' || d.op === 'any' ? t('rules.grouped', { text: describeCondition(d, fields, t) }) : describeCondition(d, fields, t)));
       return parts.join(t(c.op === 'all' ? 'rules.and' : 'rules.or'));
     }
   }
-  return tellLeaf(c, fields, t, false);
+  return describeLeaf(c, fields, t, false);
 }
 
 /** What stands for what sentences cannot say. key is that of the words which say only that it is JSON. */
-export type Untold = (logic: Json, key: 'rules.json' | 'rules.nextJSON') => string;
+export type DescribeJSON = (logic: Json, key: 'rules.json' | 'rules.nextJSON') => string;
 
 /** A condition in words. */
-function tellLogic(logic: Json, fields: Fields, t: Translate, untold: Untold): string {
-  const c = parse(logic, fields);
-  return c ? tell(c, fields, t) : untold(logic, 'rules.json');
+function describeLogic(logic: Json, fields: Fields, t: Translate, untold: DescribeJSON): string {
+  const c = parseCondition(logic, fields);
+  return c ? describeCondition(c, fields, t) : untold(logic, 'rules.json');
 }
 
 function operandName(o: Operand, fields: Fields, t: Translate): string {
@@ -80,11 +80,11 @@ const verbs = {
 } as const;
 
 /** The change of a variable in words, a sentence for each of its cases. */
-export function tellValue(name: string, v: Value, fields: Fields, t: Translate): string[] {
+export function describeChange(name: string, v: Value, fields: Fields, t: Translate): string[] {
   const own = (r: Operand): boolean => isRef(r) && r.from === 'variables' && r.id === name;
   const said = (verb: string, o: Operand, when?: Condition): string => {
     const done = { x: t('rules.quoted', { text: name }), v: operandName(o, fields, t) };
-    return when ? t('rules.do.' + verb + 'When', { ...done, c: tell(when, fields, t) }) : t('rules.do.' + verb, done);
+    return when ? t('rules.do.' + verb + 'When', { ...done, c: describeCondition(when, fields, t) }) : t('rules.do.' + verb, done);
   };
   if (v.op === 'set') {
     const lines = v.cases.map((c) => said('set', c.value, c.when));
@@ -109,29 +109,29 @@ function targetName(to: string, fields: Fields, t: Translate): string {
 }
 
 /** The jumps of a rule in words. */
-export function tellNext(jumps: Jump[], fields: Fields, t: Translate, untold: Untold = (_, key) => t(key)): string {
+export function describeJumps(jumps: Jump[], fields: Fields, t: Translate, untold: DescribeJSON = (_, key) => t(key)): string {
   return jumps.map((j, i) => {
     const to = targetName(j.to, fields, t);
     if (j.if === undefined) return t(i === 0 ? 'rules.go' : 'rules.goElse', { to });
-    return t('rules.goWhen', { to, c: tellLogic(j.if, fields, t, untold) });
+    return t('rules.goWhen', { to, c: describeLogic(j.if, fields, t, untold) });
   }).join('; ');
 }
 
 /** A rule in words, a line for each thing that it does. */
-export function tellRule(rule: Json | undefined, fields: Fields, t: Translate, untold: Untold = (_, key) => t(key)): string[] {
+export function describeRule(rule: Json | undefined, fields: Fields, t: Translate, untold: DescribeJSON = (_, key) => t(key)): string[] {
   if (rule === null || typeof rule !== 'object' || Array.isArray(rule)) return [];
   const lines: string[] = [];
-  if (rule.show !== undefined) lines.push(t('rules.shown', { c: tellLogic(rule.show, fields, t, untold) }));
-  if (rule.require !== undefined) lines.push(t('rules.required', { c: tellLogic(rule.require, fields, t, untold) }));
+  if (rule.show !== undefined) lines.push(t('rules.shown', { c: describeLogic(rule.show, fields, t, untold) }));
+  if (rule.require !== undefined) lines.push(t('rules.required', { c: describeLogic(rule.require, fields, t, untold) }));
   if (rule.set !== null && typeof rule.set === 'object' && !Array.isArray(rule.set)) {
     for (const [name, logic] of Object.entries(rule.set)) {
-      const value = parseValue(logic, fields);
-      lines.push(...(value ? tellValue(name, value, fields, t) : [t('rules.do.set', { x: t('rules.quoted', { text: name }), v: untold(logic, 'rules.json') })]));
+      const value = parseVariable(logic, fields);
+      lines.push(...(value ? describeChange(name, value, fields, t) : [t('rules.do.set', { x: t('rules.quoted', { text: name }), v: untold(logic, 'rules.json') })]));
     }
   }
   if (rule.next !== undefined) {
     const jumps = parseNext(rule.next);
-    lines.push(jumps ? tellNext(jumps, fields, t, untold) : untold(rule.next, 'rules.nextJSON'));
+    lines.push(jumps ? describeJumps(jumps, fields, t, untold) : untold(rule.next, 'rules.nextJSON'));
   }
   return lines;
 }

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { same } from '../app/json';
+import { isEqual } from '../app/json';
 import { t } from '../app/words';
 import { NumberField, Select, TextArea, TextField } from '../ui/Field';
-import { listed } from './edit';
+import { splitLines } from './edit';
 import { pathOf, type Field, type Fields, type Json, type Ref } from './fields';
-import { isOutOfOrder, isRef, type Leaf, type Operand } from './sentences';
-import { fieldName, inTime, valueName } from './tell';
+import { isOutOfOrder, isRef, type Leaf, type Operand } from './parse';
+import { fieldName, isTimeKind, valueName } from './describe';
 import { Button } from '../ui/Button';
 
 /** The fields that are offered, and the one that is chosen although it is not among them. */
@@ -26,18 +26,18 @@ export function LeafValue({ leaf, fields, put }: { leaf: Leaf; fields: Fields; p
     const [a = null, b = null] = value;
     return (
       <div class="rule-pair">
-        <Scalar label={t('rules.from_value')} field={field} value={a} put={(v) => put([v, b])} />
-        <Scalar label={t('rules.to_value')} field={field} value={b} put={(v) => put([a, v])} />
+        <ScalarInput label={t('rules.from_value')} field={field} value={a} put={(v) => put([v, b])} />
+        <ScalarInput label={t('rules.to_value')} field={field} value={b} put={(v) => put([a, v])} />
       </div>
     );
   }
-  if (!Array.isArray(value)) return <Scalar label={t('rules.value_label')} bare field={field} value={value} put={put} />;
+  if (!Array.isArray(value)) return <ScalarInput label={t('rules.value_label')} hideLabel field={field} value={value} put={put} />;
   return (
     <>
-      {field.choices.length === 0 ? <Lines field={field} value={value} put={put} /> : field.kind === 'order' ? <Places field={field} value={value} put={put} /> : <Several field={field} value={value} put={put} />}
+      {field.choices.length === 0 ? <LinesInput field={field} value={value} put={put} /> : field.kind === 'order' ? <RankingInput field={field} value={value} put={put} /> : <ChoiceList field={field} value={value} put={put} />}
       {isOutOfOrder(leaf, fields) && (
         <p class="notice rule-note">
-          {t('rules.order_changed')} <Button onClick={() => put(inOrder(field, value))}>{t('rules.use_new_order')}</Button>
+          {t('rules.order_changed')} <Button onClick={() => put(inFormOrder(field, value))}>{t('rules.use_new_order')}</Button>
         </p>
       )}
     </>
@@ -45,13 +45,13 @@ export function LeafValue({ leaf, fields, put }: { leaf: Leaf; fields: Fields; p
 }
 
 /** The values in the order of the form, those of no choice last. */
-const inOrder = (field: Field, values: Json[]): Json[] => {
+const inFormOrder = (field: Field, values: Json[]): Json[] => {
   const known = field.choices.map((c): Json => c.id).filter((id) => values.includes(id));
   return [...known, ...values.filter((v) => !known.includes(v))];
 };
 
-function Scalar({ label, bare, field, value, put }: { label: string; bare?: boolean; field: Field; value: Json; put(value: Json): void }) {
-  const shared = { label, ...(bare && { bare }) };
+function ScalarInput({ label, hideLabel, field, value, put }: { label: string; hideLabel?: boolean; field: Field; value: Json; put(value: Json): void }) {
+  const shared = { label, ...(hideLabel && { hideLabel }) };
   if (typeof value === 'boolean') {
     return <Select {...shared} value={String(value)} options={[['true', t('rules.yes')], ['false', t('rules.no')]]} onChange={(v) => put(v === 'true')} />;
   }
@@ -61,7 +61,7 @@ function Scalar({ label, bare, field, value, put }: { label: string; bare?: bool
     const ids = field.choices.map((c) => c.id);
     return <Select {...shared} value={text} options={(ids.includes(text) ? ids : [text, ...ids]).map((id) => [id, choiceName(id, field)])} onChange={put} />;
   }
-  if (!inTime(field.kind)) {
+  if (!isTimeKind(field.kind)) {
     return <TextField {...shared} value={text} hint={field.kind === 'country' && t('rules.hint.country')} onInput={(v) => put(field.kind === 'country' ? v.toUpperCase() : v)} />;
   }
   const moment = field.kind === 'moment';
@@ -80,14 +80,14 @@ function Scalar({ label, bare, field, value, put }: { label: string; bare?: bool
 const choiceName = (id: string, field: Field): string => field.choices.find((c) => c.id === id)?.label || valueName(id, { ...field, kind: 'choice', choices: [] }, t);
 
 /** Several choices. */
-function Several({ field, value, put }: { field: Field; value: Json[]; put(value: Json): void }) {
-  const ids = inOrder(field, [...field.choices.map((c) => c.id), ...value.filter((v) => !field.choices.some((c) => c.id === v))]);
+function ChoiceList({ field, value, put }: { field: Field; value: Json[]; put(value: Json): void }) {
+  const ids = inFormOrder(field, [...field.choices.map((c) => c.id), ...value.filter((v) => !field.choices.some((c) => c.id === v))]);
   return (
     <fieldset class="rule-checks">
       <legend class="unseen">{t('rules.value_label')}</legend>
       {ids.map((id) => (
         <label key={id}>
-          <input type="checkbox" checked={value.includes(id)} onChange={(e) => put(inOrder(field, e.currentTarget.checked ? [...value, id] : value.filter((v) => v !== id)))} />
+          <input type="checkbox" checked={value.includes(id)} onChange={(e) => put(inFormOrder(field, e.currentTarget.checked ? [...value, id] : value.filter((v) => v !== id)))} />
           <span dir="auto">{choiceName(String(id), field)}</span>
         </label>
       ))}
@@ -96,8 +96,8 @@ function Several({ field, value, put }: { field: Field; value: Json[]; put(value
 }
 
 /** All choices in an order: who takes a place gives up the own one. */
-function Places({ field, value, put }: { field: Field; value: Json[]; put(value: Json): void }) {
-  const options = inOrder(field, [...new Set([...field.choices.map((c): Json => c.id), ...value])]).map((id) => [String(id), choiceName(String(id), field)] as const);
+function RankingInput({ field, value, put }: { field: Field; value: Json[]; put(value: Json): void }) {
+  const options = inFormOrder(field, [...new Set([...field.choices.map((c): Json => c.id), ...value])]).map((id) => [String(id), choiceName(String(id), field)] as const);
   const take = (place: number, id: string) => put(value.map((v, i) => (i === place ? id : v === id ? (value[place] ?? id) : v)));
   return (
     <>
@@ -107,17 +107,17 @@ function Places({ field, value, put }: { field: Field; value: Json[]; put(value:
 }
 
 /** Texts or numbers, one on a line. */
-function Lines({ field, value, put }: { field: Field; value: Json[]; put(value: Json): void }) {
-  const read = (text: string): Json[] => (field.kind === 'number' ? listed(text).map(Number) : field.kind === 'country' ? listed(text.toUpperCase()) : listed(text));
-  const [text, setText] = useDraft(value, (v) => v.join('\n'), read);
+function LinesInput({ field, value, put }: { field: Field; value: Json[]; put(value: Json): void }) {
+  const read = (text: string): Json[] => (field.kind === 'number' ? splitLines(text).map(Number) : field.kind === 'country' ? splitLines(text.toUpperCase()) : splitLines(text));
+  const [text, setText] = useTextDraft(value, (v) => v.join('\n'), read);
   const bad = read(text).some((v) => typeof v === 'number' && !Number.isFinite(v));
   return (
     <TextArea
       label={t('rules.values')}
-      bare
+      hideLabel
       rows={3}
       hint={t(field.kind === 'country' ? 'rules.hint.countries' : 'rules.hint.lines')}
-      fault={bad ? t('app.enter_number') : undefined}
+      error={bad ? t('app.enter_number') : undefined}
       value={text}
       onInput={(now) => {
         setText(now);
@@ -129,21 +129,21 @@ function Lines({ field, value, put }: { field: Field; value: Json[]; put(value: 
 }
 
 /** The text that is typed for a value: it stays as it is typed until the value becomes another one elsewhere. */
-export function useDraft<T extends Json>(value: T, text: (value: T) => string, read: (text: string) => Json | undefined): [string, (text: string) => void] {
+export function useTextDraft<T extends Json>(value: T, text: (value: T) => string, read: (text: string) => Json | undefined): [string, (text: string) => void] {
   const [draft, setDraft] = useState(() => text(value));
   const seen = useRef(value);
   useEffect(() => {
-    if (same(seen.current, value)) return;
+    if (isEqual(seen.current, value)) return;
     seen.current = value;
     const typed = read(draft);
-    if (typed === undefined || !same(typed, value)) setDraft(text(value));
+    if (typed === undefined || !isEqual(typed, value)) setDraft(text(value));
   }, [value]);
   return [draft, setDraft];
 }
 
 /** Logic that sentences cannot say. It is changed by typing alone, and only to what is JSON. */
 export function JSONBox({ label, value, onChange, back }: { label: string; value: Json; onChange(value: Json | undefined): void; back?: (() => void) | undefined }) {
-  const [fault, setFault] = useState('');
+  const [error, setError] = useState('');
   const read = (text: string): Json | undefined => {
     try {
       return JSON.parse(text) as Json;
@@ -151,16 +151,16 @@ export function JSONBox({ label, value, onChange, back }: { label: string; value
       return undefined;
     }
   };
-  const [text, setText] = useDraft(value, (v) => JSON.stringify(v, null, 2), read);
+  const [text, setText] = useTextDraft(value, (v) => JSON.stringify(v, null, 2), read);
   const type = (now: string) => {
     setText(now);
     const typed = read(now);
-    setFault(typed === undefined ? t('rules.invalid_json') : '');
-    if (typed !== undefined && !same(typed, value)) onChange(typed);
+    setError(typed === undefined ? t('rules.invalid_json') : '');
+    if (typed !== undefined && !isEqual(typed, value)) onChange(typed);
   };
   return (
     <div class="rule-json">
-      <TextArea label={label} code rows={Math.min(16, text.split('\n').length + 1)} hint={t('rules.hint.json')} fault={fault || undefined} value={text} onInput={type} />
+      <TextArea label={label} code rows={Math.min(16, text.split('\n').length + 1)} hint={t('rules.hint.json')} error={error || undefined} value={text} onInput={type} />
       <div class="row">
         {back && <Button onClick={back}>{t('rules.as_sentence')}</Button>}
         <Button kind="quiet" icon="trash-2" onClick={() => onChange(undefined)}>{t('rules.remove')}</Button>

@@ -3,10 +3,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import test from 'node:test';
 
 import words from '../../../words/en.json';
-import { Fields, fits, ops, type Content, type Field, type Json, type Op, type Ref } from './fields';
-import { same } from '../app/json';
-import { isOutOfOrder, parse, parseNext, parseValue, write, writeNext, writeValue, type Condition, type Leaf, type Value } from './sentences';
-import { tell, tellNext, tellRule, tellValue, type Translate } from './tell';
+import { Fields, canCompare, ops, type Content, type Field, type Json, type Op, type Ref } from './fields';
+import { isEqual } from '../app/json';
+import { isOutOfOrder, parseCondition, parseNext, parseVariable, conditionLogic, jumpsLogic, valueLogic, type Condition, type Leaf, type Value } from './parse';
+import { describeCondition, describeJumps, describeRule, describeChange, type Translate } from './describe';
 
 const t: Translate = (key, params = {}) => {
   const text = (words.rules as { [key: string]: string })[key.slice('rules.'.length)];
@@ -157,7 +157,7 @@ function holds(c: Condition, data: Data): boolean {
     case 'yes': return answer === true;
     case 'notYes': return answer !== true;
     case 'is': return answer === c.value;
-    case 'exactly': return same(answer, list);
+    case 'exactly': return isEqual(answer, list);
     case 'oneOf': return list.includes(answer);
     case 'has': return (answer as string | Json[]).includes(c.value as string);
     case 'below': return compare(c.value) < 0;
@@ -197,8 +197,8 @@ function made(): Golden {
   const names = Object.keys(responses);
   return {
     form, responses,
-    conditions: [...leaves(), ...groups].map((c) => ({ says: tell(c, fields, t), logic: write(c), holds: names.filter((n) => holds(c, responses[n]!)) })),
-    values: values.map((v) => ({ says: tellValue('score', v, fields, t), logic: writeValue(v), gives: names.map((n) => result(v, responses[n]!)) })),
+    conditions: [...leaves(), ...groups].map((c) => ({ says: describeCondition(c, fields, t), logic: conditionLogic(c), holds: names.filter((n) => holds(c, responses[n]!)) })),
+    values: values.map((v) => ({ says: describeChange('score', v, fields, t), logic: valueLogic(v), gives: names.map((n) => result(v, responses[n]!)) })),
   };
 }
 
@@ -213,10 +213,10 @@ test('sentences are what Go holds against real responses', () => {
 });
 
 test('each shape is parsed to the sentence that wrote it', () => {
-  for (const c of [...leaves(), ...groups]) assert.deepEqual(parse(write(c), fields), c, JSON.stringify(write(c)));
-  for (const v of values) assert.deepEqual(parseValue(writeValue(v), fields), v, JSON.stringify(writeValue(v)));
-  for (const next of [[], [{ to: 'end' }], [{ if: write(above), to: 'day' }, { if: { cat: [] }, to: 'end' }, { to: 'at' }]] as Json[]) {
-    assert.deepEqual(writeNext(parseNext(next)!), next);
+  for (const c of [...leaves(), ...groups]) assert.deepEqual(parseCondition(conditionLogic(c), fields), c, JSON.stringify(conditionLogic(c)));
+  for (const v of values) assert.deepEqual(parseVariable(valueLogic(v), fields), v, JSON.stringify(valueLogic(v)));
+  for (const next of [[], [{ to: 'end' }], [{ if: conditionLogic(above), to: 'day' }, { if: { cat: [] }, to: 'end' }, { to: 'at' }]] as Json[]) {
+    assert.deepEqual(jumpsLogic(parseNext(next)!), next);
   }
 });
 
@@ -231,13 +231,13 @@ test('near-sentences are not said', () => {
     { and: [{ '==': [q, 5] }] }, { and: { '==': [q, 5] } }, { and: [{ and: [{ '==': [q, 5] }, { '==': [q, 6] }] }, { '==': [q, 7] }] },
     { '!': { and: [{ '==': [q, 5] }, { '==': [q, 6] }] } }, { '!': [{ '==': [q, 5] }] }, { '==': [q, { var: 'answers.in.ner' }] }, { or: [true, { '==': [q, 5] }] },
     { and: [{ '==': [q, 1] }, { or: [{ '==': [q, 1] }, { and: [{ '==': [q, 1] }, { or: [{ '==': [q, 1] }, { '==': [q, 2] }] }] }] }] },
-  ] as Json[]) assert.equal(parse(logic, fields), null, JSON.stringify(logic));
+  ] as Json[]) assert.equal(parseCondition(logic, fields), null, JSON.stringify(logic));
   const v = { var: 'variables.score' };
   for (const logic of [
     null, true, [], {}, { '+': [] }, { '+': [v] }, { '+': [1, 2] }, { '-': [v, 1, 2] }, { '-': [v] }, { '+': [v, '1'] }, { '+': [v, { if: [{ '==': [q, 1] }, 1, 2] }] },
     { '*': [v, { if: [{ '==': [q, 1] }, 1, 0] }] }, { '+': [v, { if: [{ cat: [] }, 1, 0] }] }, { '+': [v, { '+': [v, 1] }] }, { if: [] }, { if: [{ '==': [q, 1] }, 1] }, { '?:': [{ '==': [q, 1] }, 1, 0] },
     { if: [{ '==': [q, 1] }, 1, { cat: [] }] }, { var: ['answers.age', 0] }, { var: 'answers.meals' }, { '+': [v, { var: 'answers.name' }] }, { '%': [v, 2] },
-  ] as Json[]) assert.equal(parseValue(logic, fields), null, JSON.stringify(logic));
+  ] as Json[]) assert.equal(parseVariable(logic, fields), null, JSON.stringify(logic));
   for (const next of [null, {}, [{}], [{ to: 1 }], [{ to: 'a', x: 1 }], [{ if: null, to: 'a' }], [{ to: 'a' }, { to: 'b' }], ['a']] as Json[]) {
     assert.equal(parseNext(next), null, JSON.stringify(next));
   }
@@ -278,19 +278,19 @@ function changed(v: Json, pick: (n: number) => number): Json {
 }
 
 test('opening never changes a rule', () => {
-  const all: Json[] = [...[...leaves(), ...groups].map(write), ...values.map(writeValue), [{ if: write(above), to: 'day' }, { to: 'at' }]];
+  const all: Json[] = [...[...leaves(), ...groups].map(conditionLogic), ...values.map(valueLogic), [{ if: conditionLogic(above), to: 'day' }, { to: 'at' }]];
   let said = 0;
   for (let seed = 1; seed <= 20_000; seed++) {
     const pick = random(seed * 7919);
     const logic = seed % 3 === 0 ? anything(pick, 4) : changed(all[pick(all.length)] ?? null, pick);
     const before = JSON.stringify(logic);
-    const [c, v, next] = [parse(logic, fields), parseValue(logic, fields), parseNext(logic)];
-    if (c) assert.deepEqual(write(c), logic, before);
-    if (v) assert.deepEqual(writeValue(v), logic, before);
-    if (next) assert.deepEqual(writeNext(next), logic, before);
-    if (c) tell(c, fields, t);
-    if (v) tellValue('score', v, fields, t);
-    if (next) tellNext(next, fields, t);
+    const [c, v, next] = [parseCondition(logic, fields), parseVariable(logic, fields), parseNext(logic)];
+    if (c) assert.deepEqual(conditionLogic(c), logic, before);
+    if (v) assert.deepEqual(valueLogic(v), logic, before);
+    if (next) assert.deepEqual(jumpsLogic(next), logic, before);
+    if (c) describeCondition(c, fields, t);
+    if (v) describeChange('score', v, fields, t);
+    if (next) describeJumps(next, fields, t);
     if (c || v || next) said++;
     assert.equal(JSON.stringify(logic), before);
   }
@@ -306,7 +306,7 @@ test('choices that are no longer in their order are seen', () => {
 
 test('what is offered is said, and follows the type', () => {
   for (const f of fields.all) {
-    for (const op of ops[f.kind]) assert.ok(fits(f.kind, op, valueOf(f, op, 0)), `${JSON.stringify(f.ref)} ${op}`);
+    for (const op of ops[f.kind]) assert.ok(canCompare(f.kind, op, valueOf(f, op, 0)), `${JSON.stringify(f.ref)} ${op}`);
   }
   const offered = (path: string) => `${fields.get(get(path)).kind}: ${ops[fields.get(get(path)).kind].join(' ')}`;
   assert.equal(offered('answers.grid.speed'), 'choice: is isNot oneOf answered unanswered');
@@ -338,12 +338,12 @@ test('rules read well', () => {
     set: { score: { '+': [{ var: 'variables.score' }, { if: [{ '<': [{ var: 'answers.age' }, 18] }, 1, 0] }] }, tier: { cat: [] } },
     next: [{ if: { in: ['lunch', { var: 'answers.meals' }] }, to: 'terms' }, { to: 'end' }],
   };
-  assert.deepEqual(tellRule(rule, fields, t), [
+  assert.deepEqual(describeRule(rule, fields, t), [
     'shown when “Pet” is Yes and (“Day” is before 2026-11-20 or “Drink” is other than “TEA” or “MILK” (or unanswered))',
     'required when (JSON logic)',
     'when “Age” is below 18, add 1 to “score”',
     'set “tier” to (JSON logic)',
     'when “Meals” includes “LUNCH”, go to “Terms”; otherwise go to the end',
   ]);
-  assert.deepEqual(tellRule('x', fields, t), []);
+  assert.deepEqual(describeRule('x', fields, t), []);
 });

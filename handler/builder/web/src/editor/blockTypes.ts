@@ -4,7 +4,7 @@ import { types } from '../props/props.gen';
 import type { IconName } from '../ui/icons.gen';
 
 /** All types of blocks by their groups, in the order of the palette. */
-export const kindGroups = groups.map(([name, list]) => ({ name, types: list }));
+export const blockTypeGroups = groups.map(([name, list]) => ({ name, types: list }));
 
 export const iconOf = (type: string): IconName => types[type]?.icon ?? 'circle-help';
 

@@ -3,8 +3,8 @@
 // The law: what is parsed and written again is the same JSON value. Whatever does not keep it
 // is not said: parse returns null, and the editor shows the JSON.
 
-import { same } from '../app/json';
-import { fits, ops, pathOf, type Fields, type Json, type Kind, type Op, type Ref } from './fields';
+import { isEqual } from '../app/json';
+import { canCompare, ops, pathOf, type Fields, type Json, type Kind, type Op, type Ref } from './fields';
 
 /** One comparison of a field. value is absent, a scalar, or a list for exactly, oneOf and between. */
 export interface Leaf {
@@ -37,32 +37,32 @@ export type Value =
   | { op: Arithmetic; of: Ref; terms: Term[] };
 
 export interface Jump {
-  if?: Json; // a condition, or logic that is not said
+  if?: Json; // a condition, or logic that is not parsed
   to: string;
 }
 
 /** How deep groups may nest. */
-export const deepest = 3;
+export const maxDepth = 3;
 
 export const isRef = (o: Operand): o is Ref => typeof o === 'object';
 
 // Writing.
 
-const variable = (r: Ref): Json => ({ var: pathOf(r) });
-const written = (o: Operand): Json => (isRef(o) ? variable(o) : o);
-const neutral = (op: Arithmetic): number => (op === '*' || op === '/' ? 1 : 0);
+const varLogic = (r: Ref): Json => ({ var: pathOf(r) });
+const operandLogic = (o: Operand): Json => (isRef(o) ? varLogic(o) : o);
+const identityOf = (op: Arithmetic): number => (op === '*' || op === '/' ? 1 : 0);
 
 /** The operators of two operands, the field first. */
 const binary = { is: '==', isNot: '!=', exactly: '==', notExactly: '!=', oneOf: 'in', below: '<', atMost: '<=', above: '>', atLeast: '>=' } as const;
 
-export function write(c: Condition): Json {
+export function conditionLogic(c: Condition): Json {
   switch (c.op) {
     case 'always': case 'never': return c.op === 'always';
-    case 'all': return { and: c.of.map(write) };
-    case 'any': return { or: c.of.map(write) };
-    case 'not': return { '!': write(c.of) };
+    case 'all': return { and: c.of.map(conditionLogic) };
+    case 'any': return { or: c.of.map(conditionLogic) };
+    case 'not': return { '!': conditionLogic(c.of) };
   }
-  const q = variable(c.ref);
+  const q = varLogic(c.ref);
   const value = c.value ?? null;
   switch (c.op) {
     case 'answered': return { '!=': [q, null] };
@@ -75,28 +75,28 @@ export function write(c: Condition): Json {
   return { [binary[c.op]]: [q, value] };
 }
 
-export function writeValue(v: Value): Json {
+export function valueLogic(v: Value): Json {
   if (v.op === 'set') {
-    if (v.cases.length === 0) return written(v.value);
-    return { if: [...v.cases.flatMap((c) => [write(c.when), written(c.value)]), written(v.value)] };
+    if (v.cases.length === 0) return operandLogic(v.value);
+    return { if: [...v.cases.flatMap((c) => [conditionLogic(c.when), operandLogic(c.value)]), operandLogic(v.value)] };
   }
-  const none = neutral(v.op);
-  return { [v.op]: [variable(v.of), ...v.terms.map((t) => (t.when ? { if: [write(t.when), written(t.by), none] } : written(t.by)))] };
+  const none = identityOf(v.op);
+  return { [v.op]: [varLogic(v.of), ...v.terms.map((t) => (t.when ? { if: [conditionLogic(t.when), operandLogic(t.by), none] } : operandLogic(t.by)))] };
 }
 
-export const writeNext = (jumps: Jump[]): Json => jumps.map((j): Json => (j.if === undefined ? { to: j.to } : { if: j.if, to: j.to }));
+export const jumpsLogic = (jumps: Jump[]): Json => jumps.map((j): Json => (j.if === undefined ? { to: j.to } : { if: j.if, to: j.to }));
 
 // Parsing.
 
 /** The condition that logic is, or null: it cannot be said. */
-export function parse(logic: Json | undefined, fields: Fields): Condition | null {
+export function parseCondition(logic: Json | undefined, fields: Fields): Condition | null {
   if (typeof logic === 'boolean') return { op: logic ? 'always' : 'never' };
-  return lawful(logic, condition(logic, fields, deepest), write);
+  return ifLossless(logic, parseNested(logic, fields, maxDepth), conditionLogic);
 }
 
 /** The new value of a variable that logic is, or null. */
-export function parseValue(logic: Json | undefined, fields: Fields): Value | null {
-  return lawful(logic, value(logic, fields), writeValue);
+export function parseVariable(logic: Json | undefined, fields: Fields): Value | null {
+  return ifLossless(logic, parseChange(logic, fields), valueLogic);
 }
 
 /** The jumps of a rule, of which only the last may have no condition, or null. The conditions stay logic. */
@@ -108,11 +108,11 @@ export function parseNext(next: Json | undefined): Jump[] | null {
     if (item.if === undefined ? i < next.length - 1 : item.if === null) return null;
     jumps.push(item.if === undefined ? { to: item.to } : { if: item.if, to: item.to });
   }
-  return lawful(next, jumps, writeNext);
+  return ifLossless(next, jumps, jumpsLogic);
 }
 
-function lawful<T>(logic: Json | undefined, said: T | null, write: (said: T) => Json): T | null {
-  return said !== null && logic !== undefined && same(write(said), logic) ? said : null;
+function ifLossless<T>(logic: Json | undefined, parsed: T | null, write: (parsed: T) => Json): T | null {
+  return parsed !== null && logic !== undefined && isEqual(write(parsed), logic) ? parsed : null;
 }
 
 /** Whether choices stand in another order than in the form, in which answers are stored: then the comparison fails for all. */
@@ -123,49 +123,49 @@ export function isOutOfOrder(l: Leaf, fields: Fields): boolean {
   return places.some((at, i) => i > 0 && at < (places[i - 1] ?? 0));
 }
 
-function operation(logic: Json | undefined): [name: string, given: Json] | [] {
+function splitOperation(logic: Json | undefined): [name: string, given: Json] | [] {
   if (logic === null || typeof logic !== 'object' || Array.isArray(logic)) return [];
   const [first, ...more] = Object.entries(logic);
   return first && more.length === 0 ? first : [];
 }
 
-function ref(logic: Json | undefined, fields: Fields): Ref | undefined {
-  const [name, path] = operation(logic);
+function parseRef(logic: Json | undefined, fields: Fields): Ref | undefined {
+  const [name, path] = splitOperation(logic);
   return name === 'var' && typeof path === 'string' ? fields.resolve(path) : undefined;
 }
 
-function condition(logic: Json | undefined, fields: Fields, depth: number, within = ''): Condition | null {
-  const [name, given] = operation(logic);
+function parseNested(logic: Json | undefined, fields: Fields, depth: number, within = ''): Condition | null {
+  const [name, given] = splitOperation(logic);
   if (name === 'and' || name === 'or') {
     if (name === within || depth === 0 || !Array.isArray(given) || given.length < 2) return null;
-    const of = given.map((g) => condition(g, fields, depth - 1, name));
+    const of = given.map((g) => parseNested(g, fields, depth - 1, name));
     return of.some((c) => c === null) ? null : { op: name === 'and' ? 'all' : 'any', of: of as Condition[] };
   }
-  const said = leaf(logic, fields);
-  if (said || name !== '!') return said;
-  const of = leaf(given, fields);
+  const parsed = parseLeaf(logic, fields);
+  if (parsed || name !== '!') return parsed;
+  const of = parseLeaf(given, fields);
   return of && of.op !== 'yes' && of.op !== 'notYes' ? { op: 'not', of } : null;
 }
 
-function leaf(logic: Json | undefined, fields: Fields): Leaf | null {
-  const [name, given] = operation(logic);
-  let said: Leaf | undefined;
-  const bare = ref(name === '!' ? given : logic, fields);
+function parseLeaf(logic: Json | undefined, fields: Fields): Leaf | null {
+  const [name, given] = splitOperation(logic);
+  let parsed: Leaf | undefined;
+  const bare = parseRef(name === '!' ? given : logic, fields);
   if (bare) {
-    said = { op: name === '!' ? 'notYes' : 'yes', ref: bare };
+    parsed = { op: name === '!' ? 'notYes' : 'yes', ref: bare };
   } else if (name && Array.isArray(given)) {
-    said = comparison(name, given, fields);
+    parsed = parseComparison(name, given, fields);
   }
-  if (!said) return null;
-  const { kind } = fields.get(said.ref);
-  return ops[kind].includes(said.op) && fits(kind, said.op, said.value) ? said : null;
+  if (!parsed) return null;
+  const { kind } = fields.get(parsed.ref);
+  return ops[kind].includes(parsed.op) && canCompare(kind, parsed.op, parsed.value) ? parsed : null;
 }
 
-function comparison(name: string, args: Json[], fields: Fields): Leaf | undefined {
+function parseComparison(name: string, args: Json[], fields: Fields): Leaf | undefined {
   const [first, second = null, third] = args;
-  const q = ref(first, fields);
+  const q = parseRef(first, fields);
   if (!q) {
-    const within = ref(second, fields);
+    const within = parseRef(second, fields);
     if (!within || first === undefined) return undefined;
     if (name === 'in') return { op: 'has', ref: within, value: first };
     return name === '<=' && third !== undefined ? { op: 'between', ref: within, value: [first, third] } : undefined;
@@ -184,45 +184,45 @@ const countable: readonly Kind[] = ['number', 'loose', 'unknown'];
 export const canSet = (kind: Kind): boolean => storable.includes(kind);
 export const canCount = (kind: Kind): boolean => countable.includes(kind);
 
-function operand(logic: Json | undefined, fields: Fields, counted: boolean): Operand | null {
+function parseOperand(logic: Json | undefined, fields: Fields, counted: boolean): Operand | null {
   if (typeof logic === 'number' || (typeof logic === 'string' && !counted)) return logic;
-  const r = ref(logic, fields);
+  const r = parseRef(logic, fields);
   return r && (counted ? canCount : canSet)(fields.get(r).kind) ? r : null;
 }
 
-function value(logic: Json | undefined, fields: Fields): Value | null {
-  const [name, given] = operation(logic);
-  const plain = operand(logic, fields, false);
+function parseChange(logic: Json | undefined, fields: Fields): Value | null {
+  const [name, given] = splitOperation(logic);
+  const plain = parseOperand(logic, fields, false);
   if (plain !== null) return { op: 'set', cases: [], value: plain };
   if (!Array.isArray(given)) return null;
-  if (name === 'if') return choice(given, fields);
+  if (name === 'if') return parseCases(given, fields);
   if (name !== '+' && name !== '-' && name !== '*' && name !== '/') return null;
-  const of = operand(given[0], fields, true);
+  const of = parseOperand(given[0], fields, true);
   const two = name === '-' || name === '/'; // which take two operands, whatever follows
   if (of === null || !isRef(of) || given.length < 2 || (two && given.length > 2)) return null;
-  const terms = given.slice(1).map((g) => term(g, fields));
+  const terms = given.slice(1).map((g) => parseTerm(g, fields));
   return terms.some((t) => t === null) ? null : { op: name, of, terms: terms as Term[] };
 }
 
-function term(logic: Json, fields: Fields): Term | null {
-  const plain = operand(logic, fields, true);
+function parseTerm(logic: Json, fields: Fields): Term | null {
+  const plain = parseOperand(logic, fields, true);
   if (plain !== null) return { by: plain };
-  const [name, given] = operation(logic);
+  const [name, given] = splitOperation(logic);
   if (name !== 'if' || !Array.isArray(given) || given.length !== 3) return null;
-  const when = condition(given[0], fields, deepest);
-  const by = operand(given[1], fields, true);
+  const when = parseNested(given[0], fields, maxDepth);
+  const by = parseOperand(given[1], fields, true);
   return when && by !== null ? { when, by } : null;
 }
 
-function choice(given: Json[], fields: Fields): Value | null {
+function parseCases(given: Json[], fields: Fields): Value | null {
   if (given.length < 3 || given.length % 2 === 0) return null;
   const cases: { when: Condition; value: Operand }[] = [];
   for (let i = 0; i + 1 < given.length; i += 2) {
-    const when = condition(given[i], fields, deepest);
-    const value = operand(given[i + 1], fields, false);
+    const when = parseNested(given[i], fields, maxDepth);
+    const value = parseOperand(given[i + 1], fields, false);
     if (!when || value === null) return null;
     cases.push({ when, value });
   }
-  const otherwise = operand(given[given.length - 1], fields, false);
+  const otherwise = parseOperand(given[given.length - 1], fields, false);
   return otherwise === null ? null : { op: 'set', cases, value: otherwise };
 }

@@ -1,15 +1,15 @@
 import { t } from '../app/words';
 
-const keys: readonly (readonly [keys: string, word: string])[] = [
+const shortcuts: readonly (readonly [keys: string, word: string])[] = [
   ['↑ ↓', 'select'], ['Enter', 'edit'], ['/', 'add'], ['Alt ↑ ↓', 'move'], ['Ctrl D', 'duplicate'], ['Del', 'remove'],
   ['Esc', 'back'], ['F6', 'pane'], ['Ctrl Z', 'undo'], ['Ctrl Shift Z', 'redo'], ['Ctrl S', 'save'], ['?', 'help'],
 ];
 
 /** The keys of the editor. */
-export function Keys() {
+export function Shortcuts() {
   return (
     <dl class="keys">
-      {keys.map(([key, word]) => (
+      {shortcuts.map(([key, word]) => (
         <div key={key}>
           <dt>{key.split(' ').map((k) => <kbd key={k}>{k}</kbd>)}</dt>
           <dd>{t('editor.key_' + word)}</dd>

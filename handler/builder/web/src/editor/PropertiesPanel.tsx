@@ -6,20 +6,20 @@ import { BlockProperties } from '../props/BlockProperties';
 import { FormSettings } from '../props/FormSettings';
 import { ThemeEditor } from '../props/ThemeEditor';
 import { VariablesEditor } from '../props/VariablesEditor';
-import { users } from '../rules/references';
-import { retype, type Retyped } from '../rules/retype';
+import { countUsers } from '../rules/references';
+import { retype, type RetypeResult } from '../rules/retype';
 import { RuleEditor } from '../rules/RuleEditor';
 import { Select, TextField } from '../ui/Field';
 import { patchBlock, renameField } from './edits';
-import { typeName } from './kinds';
+import { typeName } from './blockTypes';
 import { get, pointerTo } from './content';
-import { isWithin, type Fault } from './operations';
-import { nameOf } from './places';
+import { isWithin, type Violation } from './operations';
+import { blockLabel } from './positions';
 import type { EditorStore } from './store';
 import { rememberChoice } from './warnings';
 
 /** Something was removed that so many rules use. */
-export type Removed = (name: string, kind: 'block' | 'choice' | 'field', uses: number) => void;
+export type OnRemoved = (name: string, kind: 'block' | 'choice' | 'field', uses: number) => void;
 
 const tabs = ['block', 'form', 'design', 'data'] as const;
 
@@ -27,61 +27,61 @@ interface Props {
   store: EditorStore;
   block: Block | undefined;
   tab: Signal<string>;
-  warnings: readonly Fault[];
+  warnings: readonly Violation[];
   readOnly: boolean;
-  onRemoved: Removed;
+  onRemoved: OnRemoved;
   /** Says what an edit did beside what was asked for, with a way back. */
   onChanged(text: string): void;
 }
 
 /** Properties that make another kind of answer of a block, as its type does. */
-const kinds = ['multiSelection', 'showSeconds', 'showTimePicker', 'otherOption'];
+const answerProperties = ['multiSelection', 'showSeconds', 'showTimePicker', 'otherOption'];
 
 /** What is selected, and what the whole form has beside its blocks. */
-export function Panel({ store, block, tab, warnings, readOnly, onRemoved, onChanged }: Props) {
+export function PropertiesPanel({ store, block, tab, warnings, readOnly, onRemoved, onChanged }: Props) {
   const content = store.shown.value!;
-  const faults = store.faults.value;
-  const nameNote = warnings.find((w) => w.path[0] === 'name')?.message;
+  const errors = store.errors.value;
+  const nameWarning = warnings.find((w) => w.path[0] === 'name')?.message;
   /** Those of a list that are about something in a place, with JSON Pointers into what is there. */
-  const within = (list: readonly Fault[], ...place: string[]): Detail[] =>
+  const detailsWithin = (list: readonly Violation[], ...place: string[]): Detail[] =>
     list.filter((f) => isWithin(f.path, place)).map((f) => ({ ...f, path: pointerTo(get(content, place), f.path.slice(place.length)) }));
 
   // Rules whose conditions have no equal for the new type of the block that they read, as long as both stay as they are.
-  const unfit = useSignal<readonly { rule: unknown; source: string; type: string }[]>([]);
+  const outdatedRules = useSignal<readonly { rule: unknown; source: string; type: string }[]>([]);
   const edit = (of: Block, patch: Partial<Record<keyof Block, unknown>>): void => {
-    if (!('type' in patch) && !kinds.some((name) => name in ((patch.properties ?? {}) as object))) return store.patch(of.id, patch);
-    let made: Retyped | undefined;
+    if (!('type' in patch) && !answerProperties.some((name) => name in ((patch.properties ?? {}) as object))) return store.patch(of.id, patch);
+    let result: RetypeResult | undefined;
     store.apply((c) => {
       const patched = patchBlock(c, of.id, patch);
-      made = retype(c as never, patched as never, of.id);
-      return made.blocks === patched.blocks ? patched : { ...patched, blocks: made.blocks };
+      result = retype(c as never, patched as never, of.id);
+      return result.blocks === patched.blocks ? patched : { ...patched, blocks: result.blocks };
     });
-    const { changed = [], left = [] } = made ?? {};
+    const { changed = [], outdated = [] } = result ?? {};
     const type = store.find(of.id)?.block.type ?? '';
-    unfit.value = left.map((id) => ({ rule: store.find(id)?.block.properties?.rule, source: of.id, type }));
-    const said = [...(changed.length ? [t('editor.logic_updated', { n: changed.length })] : []), ...(left.length ? [t('editor.logic_outdated', { n: left.length })] : [])];
-    if (said.length > 0) onChanged(said.join(' '));
+    outdatedRules.value = outdated.map((id) => ({ rule: store.find(id)?.block.properties?.rule, source: of.id, type }));
+    const messages = [...(changed.length ? [t('editor.logic_updated', { n: changed.length })] : []), ...(outdated.length ? [t('editor.logic_outdated', { n: outdated.length })] : [])];
+    if (messages.length > 0) onChanged(messages.join(' '));
   };
   const rule = block?.properties?.rule;
-  const ruleNotes = [
-    ...(block ? within(warnings, 'blocks', block.id, 'properties', 'rule') : []),
-    ...unfit.value.flatMap((u) => {
+  const ruleWarnings = [
+    ...(block ? detailsWithin(warnings, 'blocks', block.id, 'properties', 'rule') : []),
+    ...outdatedRules.value.flatMap((u) => {
       const source = u.rule === rule ? store.find(u.source)?.block : undefined;
-      return source?.type === u.type ? [{ path: '', code: '', message: t('editor.logic_type_changed', { name: nameOf(source, typeName) }) }] : [];
+      return source?.type === u.type ? [{ path: '', code: '', message: t('editor.logic_type_changed', { name: blockLabel(source, typeName) }) }] : [];
     }),
   ];
 
-  const arrows = (e: KeyboardEvent) => {
-    const by = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
-    if (by === undefined) return;
-    tab.value = tabs[(tabs.indexOf(tab.value as 'block') + by + tabs.length) % tabs.length]!;
+  const handleTabKey = (e: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+    if (step === undefined) return;
+    tab.value = tabs[(tabs.indexOf(tab.value as 'block') + step + tabs.length) % tabs.length]!;
     e.preventDefault();
     requestAnimationFrame(() => document.getElementById('tab-' + tab.value)?.focus());
   };
 
   return (
     <>
-      <div class="panel-tabs" role="tablist" aria-label={t('editor.tabs')} onKeyDown={arrows}>
+      <div class="panel-tabs" role="tablist" aria-label={t('editor.tabs')} onKeyDown={handleTabKey}>
         {tabs.map((name) => (
           <button key={name} id={'tab-' + name} type="button" role="tab" aria-selected={tab.value === name} aria-controls="panel-body" tabIndex={tab.value === name ? 0 : -1} onClick={() => (tab.value = name)}>
             {t('editor.tab_' + name)}
@@ -97,12 +97,12 @@ export function Panel({ store, block, tab, warnings, readOnly, onRemoved, onChan
               key={block.id}
               block={block as never}
               onPatch={(patch) => edit(block, patch)}
-              faults={within(faults, 'blocks', block.id)}
-              notes={within(warnings, 'blocks', block.id)}
+              errors={detailsWithin(errors, 'blocks', block.id)}
+              warnings={detailsWithin(warnings, 'blocks', block.id)}
               onRemoved={(label, choice, list) => {
                 if (choice === undefined) return onRemoved(label, 'choice', 0);
                 rememberChoice(block.id, choice, label);
-                onRemoved(label, 'choice', users(content as never, { kind: list === 'matrix_rows' ? 'row' : 'choice', block: block.id, id: choice }));
+                onRemoved(label, 'choice', countUsers(content as never, { kind: list === 'matrix_rows' ? 'row' : 'choice', block: block.id, id: choice }));
               }}
               rules={
                 <details class="props-section" open={rule !== undefined}>
@@ -111,7 +111,7 @@ export function Panel({ store, block, tab, warnings, readOnly, onRemoved, onChan
                     content={content as never}
                     block={block.id}
                     value={rule as Json | undefined}
-                    notes={ruleNotes}
+                    warnings={ruleWarnings}
                     onChange={(rule) => store.set(['blocks', block.id, 'properties', 'rule'], rule)}
                   />
                 </details>
@@ -120,7 +120,7 @@ export function Panel({ store, block, tab, warnings, readOnly, onRemoved, onChan
           )}
           {tab.value === 'form' && (
             <>
-              <TextField label={t('editor.name')} value={content.name} maxLength={200} hint={nameNote && <span class="props-note">{nameNote}</span>} fault={faults.find((f) => f.path[0] === 'name')?.message} onInput={(name) => store.set(['name'], name)} />
+              <TextField label={t('editor.name')} value={content.name} maxLength={200} hint={nameWarning && <span class="props-note">{nameWarning}</span>} error={errors.find((f) => f.path[0] === 'name')?.message} onInput={(name) => store.set(['name'], name)} />
               <Select
                 label={t('forms.type')}
                 hint={t(`forms.type_${content.type}_text`)}
@@ -128,11 +128,11 @@ export function Panel({ store, block, tab, warnings, readOnly, onRemoved, onChan
                 options={(['MULTI', 'SINGLE'] as const).map((type) => [type, t('forms.type_' + type)] as const)}
                 onChange={(type) => store.set(['type'], type)}
               />
-              <FormSettings settings={content.settings} blocks={content.blocks as never} onPatch={(patch) => store.patchSection('settings', patch)} faults={within(faults, 'settings')} notes={within(warnings, 'settings')} />
+              <FormSettings settings={content.settings} blocks={content.blocks as never} onPatch={(patch) => store.patchSection('settings', patch)} errors={detailsWithin(errors, 'settings')} warnings={detailsWithin(warnings, 'settings')} />
             </>
           )}
           {tab.value === 'design' && (
-            <ThemeEditor theme={content.theme} settings={content.settings} onPatch={(patch) => store.patchSection('theme', patch)} faults={within(faults, 'theme')} />
+            <ThemeEditor theme={content.theme} settings={content.settings} onPatch={(patch) => store.patchSection('theme', patch)} errors={detailsWithin(errors, 'theme')} />
           )}
           {tab.value === 'data' && (
             <VariablesEditor
@@ -144,8 +144,8 @@ export function Panel({ store, block, tab, warnings, readOnly, onRemoved, onChan
                 if (patch.hidden_fields) store.set(['hidden_fields'], patch.hidden_fields);
               }}
               onRename={(kind, from, to) => store.apply((c) => renameField(c, kind, from, to))}
-              faults={within(faults)}
-              onRemoved={(name) => onRemoved(name, 'field', users(content as never, { kind: Object.hasOwn(content.variables, name) ? 'variable' : 'hidden', id: name }))}
+              errors={detailsWithin(errors)}
+              onRemoved={(name) => onRemoved(name, 'field', countUsers(content as never, { kind: Object.hasOwn(content.variables, name) ? 'variable' : 'hidden', id: name }))}
             />
           )}
         </fieldset>

@@ -3,10 +3,10 @@ import { href } from '../app/router';
 import { t } from '../app/words';
 import { Button, LinkButton } from '../ui/Button';
 import { Empty } from '../ui/states';
-import type { Time } from './time';
+import type { TimeRange } from './timeRange';
 
 /** What is said where nothing came in, and what to do about it. */
-export function Nothing({ form, time, onTime }: { form: Form; time: Time; onTime(time: Time): void }) {
+export function EmptyResults({ form, time, onTime }: { form: Form; time: TimeRange; onTime(time: TimeRange): void }) {
   if (time.period !== 'all') {
     return (
       <Empty icon="inbox" title={t('results.empty_time')}>

@@ -3,39 +3,39 @@ import { useEffect, useRef } from 'preact/hooks';
 import { api, ApiError, pages, query, type Page } from '../app/api';
 import { type Pages, usePages } from '../ui/states';
 import type { Submission } from './answers';
-import { bounds, timeQuery, type Bounds, type Time } from './time';
+import { fetchBounds, timeQuery, type Bounds, type TimeRange } from './timeRange';
 
-const path = (form: string) => `/forms/${form}/submissions`;
+const submissionsPath = (form: string) => `/forms/${form}/submissions`;
 
-const page = async (form: string, params: Parameters<typeof query>[0]): Promise<Page<Submission>> =>
-  (await api<Page<Submission>>(path(form) + query(params))).body;
+const readPage = async (form: string, params: Parameters<typeof query>[0]): Promise<Page<Submission>> =>
+  (await api<Page<Submission>>(submissionsPath(form) + query(params))).body;
 
 /** Reads the newest responses of a time, and again when turn changes. */
-export function useResponses(form: string, time: Time, turn: number): Pages<Submission> {
-  const key = form + timeQuery(time) + turn;
+export function useResponses(form: string, time: TimeRange, refreshes: number): Pages<Submission> {
+  const key = form + timeQuery(time) + refreshes;
   const first = useRef<Promise<Bounds> | undefined>(undefined);
   const read = async (cursor: string | null) => {
-    if (!cursor || !first.current) first.current = bounds(time); // those of the first page hold for all
-    return page(form, { ...(await first.current), limit: 50, cursor });
+    if (!cursor || !first.current) first.current = fetchBounds(time); // those of the first page hold for all
+    return readPage(form, { ...(await first.current), limit: 50, cursor });
   };
   return usePages(read, key, (s) => s.id);
 }
 
 /** How often it is looked for new responses while the page is seen. */
-const every = 30_000;
+const pollInterval = 30_000;
 
 /** Counts the responses that came in since the page was opened or seen was called. More than 100 are 101. */
-export function useFresh(form: string): { count: number; seen(): void } {
+export function useNewResponses(form: string): { count: number; seen(): void } {
   const count = useSignal(0);
   const turn = useSignal(0);
   useEffect(() => {
     let newest: Submission | null | undefined; // undefined: it is not known yet, null: there is none
-    let current = true;
+    let isCurrent = true;
     count.value = 0;
-    const look = async () => {
+    const poll = async () => {
       try {
-        const found = await page(form, { since: newest?.submitted_at, limit: newest === undefined ? 1 : 100 });
-        if (!current) return;
+        const found = await readPage(form, { since: newest?.submitted_at, limit: newest === undefined ? 1 : 100 });
+        if (!isCurrent) return;
         if (newest === undefined) return void (newest = found.items[0] ?? null);
         const at = found.items.findIndex((s) => s.id === newest?.id);
         const later = at >= 0 ? found.items.slice(0, at) : found.items.filter((s) => !newest || s.submitted_at > newest.submitted_at);
@@ -44,31 +44,31 @@ export function useFresh(form: string): { count: number; seen(): void } {
         // The next look may work; what the page reads itself says what is wrong.
       }
     };
-    const seen = () => document.visibilityState === 'visible' && void look();
-    void look();
-    const timer = setInterval(seen, every);
-    addEventListener('focus', seen);
-    document.addEventListener('visibilitychange', seen);
+    const pollIfVisible = () => document.visibilityState === 'visible' && void poll();
+    void poll();
+    const timer = setInterval(pollIfVisible, pollInterval);
+    addEventListener('focus', pollIfVisible);
+    document.addEventListener('visibilitychange', pollIfVisible);
     return () => {
-      current = false;
+      isCurrent = false;
       clearInterval(timer);
-      removeEventListener('focus', seen);
-      document.removeEventListener('visibilitychange', seen);
+      removeEventListener('focus', pollIfVisible);
+      document.removeEventListener('visibilitychange', pollIfVisible);
     };
   }, [form, turn.value]);
   return { count: count.value, seen: () => void turn.value++ };
 }
 
 /** The responses before and after one in the list of a time, by id. */
-export async function neighbours(form: string, item: Submission, time: Time): Promise<{ newer: string | undefined; older: string | undefined }> {
-  const { since, until } = await bounds(time);
-  const [newer, older] = await Promise.all([newerThan(form, item, until), olderThan(form, item, since)]);
+export async function adjacentResponses(form: string, item: Submission, time: TimeRange): Promise<{ newer: string | undefined; older: string | undefined }> {
+  const { since, until } = await fetchBounds(time);
+  const [newer, older] = await Promise.all([findNewer(form, item, until), findOlder(form, item, since)]);
   return { newer, older };
 }
 
-async function olderThan(form: string, item: Submission, since: string | undefined): Promise<string | undefined> {
+async function findOlder(form: string, item: Submission, since: string | undefined): Promise<string | undefined> {
   let found = false;
-  for await (const { items } of pages<Submission>(path(form), { since, until: item.submitted_at })) {
+  for await (const { items } of pages<Submission>(submissionsPath(form), { since, until: item.submitted_at })) {
     const at: number = found ? -1 : items.findIndex((s) => s.id === item.id);
     if ((found || at >= 0) && items[at + 1]) return items[at + 1]!.id;
     found ||= at >= 0;
@@ -77,14 +77,14 @@ async function olderThan(form: string, item: Submission, since: string | undefin
 }
 
 /** The list begins with the newest, so the one after a response is the last of a page that ends soon after it: the time to look at is found by halving. */
-async function newerThan(form: string, item: Submission, until: string | undefined): Promise<string | undefined> {
+async function findNewer(form: string, item: Submission, until: string | undefined): Promise<string | undefined> {
   const from = Date.parse(item.submitted_at) / 1000;
   const end = until ? Date.parse(until) / 1000 : Date.now() / 1000 + 86_400;
   let none = -1; // seconds after it in which nothing came in
   let many = Infinity; // in which more came in than a page has
   for (let span = 3600; ; span = many === Infinity ? span * 24 : Math.floor((none + many) / 2)) {
     const within = (seconds: number) => ({ since: item.submitted_at, until: new Date(Math.min(from + seconds, end) * 1000).toISOString() });
-    const { items, page: { has_more } } = await page(form, { ...within(span), limit: 100 });
+    const { items, page: { has_more } } = await readPage(form, { ...within(span), limit: 100 });
     const at = items.findIndex((s) => s.id === item.id);
     if (!has_more && at > 0) return items[at - 1]!.id;
     if (!has_more && from + span >= end) return undefined;
@@ -92,7 +92,7 @@ async function newerThan(form: string, item: Submission, until: string | undefin
     else none = span;
     if (many - none > 1) continue;
     let before: string | undefined; // many in one second
-    for await (const { items: all } of pages<Submission>(path(form), within(many))) {
+    for await (const { items: all } of pages<Submission>(submissionsPath(form), within(many))) {
       for (const s of all) {
         if (s.id === item.id) return before;
         before = s.id;
@@ -103,20 +103,20 @@ async function newerThan(form: string, item: Submission, until: string | undefin
 }
 
 /** Deletes responses, four at a time, and says which are gone. What somebody else has deleted is gone, too. */
-export async function deleteAll(form: string, ids: string[], gone: (id: string) => void): Promise<void> {
+export async function deleteResponses(form: string, ids: string[], onDeleted: (id: string) => void): Promise<void> {
   const left = [...ids];
-  const work = async () => {
+  const deleteNext = async () => {
     for (let id = left.shift(); id !== undefined; id = left.shift()) {
       try {
-        await api(`${path(form)}/${id}`, { method: 'DELETE' });
+        await api(`${submissionsPath(form)}/${id}`, { method: 'DELETE' });
       } catch (error) {
         if (!(error instanceof ApiError && error.status === 404)) {
           left.length = 0;
           throw error;
         }
       }
-      gone(id);
+      onDeleted(id);
     }
   };
-  await Promise.all([work(), work(), work(), work()]);
+  await Promise.all([deleteNext(), deleteNext(), deleteNext(), deleteNext()]);
 }

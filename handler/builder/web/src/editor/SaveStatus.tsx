@@ -9,13 +9,13 @@ const icons: Record<Status, IconName> = {
 };
 
 /** Says whether the service has everything, and if not, why. */
-export function Saved({ status, faults, onRetry }: { status: Status; faults: number; onRetry(): void }) {
-  const bad = ['offline', 'signed-out', 'refused', 'conflict', 'gone'].includes(status);
+export function SaveStatus({ status, errors, onRetry }: { status: Status; errors: number; onRetry(): void }) {
+  const isError = ['offline', 'signed-out', 'refused', 'conflict', 'gone'].includes(status);
   return (
-    <span class={bad ? 'saved bad' : 'saved'}>
+    <span class={isError ? 'saved bad' : 'saved'}>
       <span role="status" data-status={status}>
         <Icon name={icons[status]} />
-        <span class="saved-text">{t('editor.status_' + status, { n: faults })}</span>
+        <span class="saved-text">{t('editor.status_' + status, { n: errors })}</span>
       </span>
       {(status === 'offline' || status === 'signed-out') && <Button kind="quiet" onClick={onRetry}>{t('app.again')}</Button>}
     </span>

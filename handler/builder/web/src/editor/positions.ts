@@ -1,0 +1,74 @@
+import type { Block } from '../app/records';
+import type { Position } from './edits';
+
+/** A block as the outline shows it. */
+export interface Row {
+  block: Block;
+  position: Position;
+  depth: number;
+  /** The number of the question, from 1; 0 for what asks nothing. */
+  number: number;
+}
+
+const nonQuestions = new Set(['welcome', 'statement', 'ending', 'heading', 'text', 'image', 'video', 'pdf', 'embed', 'divider', 'page_break', 'group', 'captcha']);
+
+export const isQuestion = (type: string): boolean => !nonQuestions.has(type);
+
+/** All blocks in their order, those in groups below their group. */
+export function rowsOf(blocks: readonly Block[]): Row[] {
+  const rows: Row[] = [];
+  let questions = 0;
+  const addRows = (list: readonly Block[], parent: string | undefined, depth: number) =>
+    list.forEach((block, index) => {
+      rows.push({ block, position: { parent, index }, depth, number: isQuestion(block.type) ? ++questions : 0 });
+      if (block.children) addRows(block.children, block.id, depth + 1);
+    });
+  addRows(blocks, undefined, 0);
+  return rows;
+}
+
+/** Where a block goes when it is moved one step: over its neighbour, into a group that it meets, out of its own at the end. */
+export function stepPosition(rows: readonly Row[], id: string, by: -1 | 1): Position | undefined {
+  const row = rows.find((r) => r.block.id === id);
+  if (!row) return undefined;
+  const { parent, index } = row.position;
+  const neighbor = rows.find((r) => r.position.parent === parent && r.position.index === index + by);
+  if (neighbor) {
+    if (neighbor.block.type === 'group' && row.block.type !== 'group') {
+      return { parent: neighbor.block.id, index: by > 0 ? 0 : (neighbor.block.children?.length ?? 0) };
+    }
+    return { parent, index: index + by };
+  }
+  const group = rows.find((r) => r.block.id === parent);
+  return group && { parent: group.position.parent, index: group.position.index + (by > 0 ? 1 : 0) };
+}
+
+/** All places that a block can be moved to: not into itself. */
+export function positionsFor(rows: readonly Row[], id: string): Position[] {
+  const inside = new Set<string | undefined>([id]);
+  const positions: Position[] = [];
+  const ends = new Map<string | undefined, number>();
+  for (const row of rows) {
+    if (inside.has(row.position.parent)) {
+      inside.add(row.block.id);
+      continue;
+    }
+    positions.push(row.position);
+    ends.set(row.position.parent, row.position.index + 1);
+    if (row.block.type === 'group' && row.block.id !== id && !row.block.children?.length) positions.push({ parent: row.block.id, index: 0 });
+  }
+  for (const [parent, index] of ends) positions.push({ parent, index });
+  return positions;
+}
+
+/** The place that a block has when it was moved before the one that is at a place now. */
+export function positionAfterMove(rows: readonly Row[], id: string, to: Position): Position {
+  const from = rows.find((r) => r.block.id === id)?.position;
+  return from && from.parent === to.parent && from.index < to.index ? { ...to, index: to.index - 1 } : to;
+}
+
+/** What a block is called in lists: its label on one line, else its type. */
+export function blockLabel(block: Block, typeName: (type: string) => string): string {
+  const label = (block.label ?? '').replace(/\s+/g, ' ').trim();
+  return label === '' ? typeName(block.type) : label.length > 80 ? label.slice(0, 79) + '…' : label;
+}

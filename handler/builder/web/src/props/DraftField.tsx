@@ -1,0 +1,104 @@
+import { signal } from '@preact/signals';
+import type { ComponentChildren, TargetedEvent, TargetedKeyboardEvent } from 'preact';
+import { useLayoutEffect, useReducer } from 'preact/hooks';
+import { route } from '../app/router';
+import { t } from '../app/words';
+import { Field } from '../ui/Field';
+import { ValueError } from './values';
+
+// What is typed and cannot be a value yet, by where it belongs. It is shown, with its fault, until it is
+// corrected or the value changes from elsewhere, also when the panel was closed in between.
+const drafts = new Map<string, { text: string; over: string; bad: boolean; left: boolean }>();
+
+/** How many fields on the page were left with a text that is no value, and is saved nowhere. */
+export const invalidFields = signal(0);
+
+interface Props<T> {
+  at: string;
+  label: string;
+  hideLabel?: boolean;
+  hint?: ComponentChildren;
+  error?: string | undefined;
+  value: T | undefined;
+  format(value: T | undefined): string;
+  /** The value of a text, undefined for none, or what is wrong with it. */
+  parse(text: string): T | undefined | ValueError;
+  set(value: T | undefined): void;
+  /** Completes a text when the field is left. */
+  complete?(text: string): string;
+  type?: 'text' | 'date' | 'datetime-local' | 'url';
+  decimal?: boolean;
+  rows?: number;
+  code?: boolean;
+  placeholder?: string | undefined;
+  /** The value changes when the field is left, or Enter is pressed, not with each key. */
+  lazy?: boolean;
+  /** Stands in the line, before the text. */
+  prefix?: ComponentChildren;
+  /** The attribute data-key, to find the field by. */
+  name?: string | undefined;
+  onKeyDown?(event: KeyboardEvent): void;
+  onPaste?(event: ClipboardEvent): void;
+}
+
+/** A field for a value that is written as text. Only what can be read changes the value. */
+export function DraftField<T>({ at: place, label, hideLabel, hint, error, value, format, parse, set, complete, type = 'text', decimal, rows, code, placeholder, lazy, prefix, name, onKeyDown, onPaste }: Props<T>) {
+  const at = route.value + '\n' + place;
+  const [, redraw] = useReducer((n: number) => n + 1, 0);
+  const shown = format(value);
+  const parseDraft = (d: { text: string; bad: boolean }): T | undefined | ValueError => (d.bad ? new ValueError(t('props.error_date')) : parse(d.text));
+  let draft = drafts.get(at);
+  const parsed = draft && parseDraft(draft);
+  if (draft && (lazy || parsed instanceof ValueError ? draft.over !== shown : format(parsed) !== shown)) {
+    drafts.delete(at);
+    draft = undefined;
+  }
+  const isInvalid = draft?.left === true && parsed instanceof ValueError;
+  useLayoutEffect(() => {
+    if (!isInvalid) return;
+    invalidFields.value++;
+    return () => void invalidFields.value--;
+  }, [isInvalid]);
+  const handleInput = (text: string, bad: boolean, now = !lazy): void => {
+    const draft = { text, over: shown, bad, left: false };
+    drafts.set(at, draft);
+    const result = parseDraft(draft);
+    if (now && !(result instanceof ValueError) && format(result) !== shown) set(result);
+    redraw(undefined);
+  };
+  const handleBlur = (text: string, bad: boolean): void => {
+    const completed = complete?.(text) ?? text;
+    if (drafts.has(at) && (lazy || completed !== text)) handleInput(completed, bad, true);
+    const current = drafts.get(at);
+    if (current && !(parseDraft(current) instanceof ValueError)) drafts.delete(at);
+    else if (current) current.left = true;
+    redraw(undefined);
+  };
+  const shared = {
+    class: code ? 'input code' : 'input',
+    value: draft?.text ?? shown,
+    placeholder,
+    'data-key': name,
+    spellcheck: !code,
+    onKeyDown: (e: TargetedKeyboardEvent<HTMLInputElement | HTMLTextAreaElement>) => {
+      if (lazy && e.key === 'Enter' && !e.isComposing) handleBlur(e.currentTarget.value, false);
+      onKeyDown?.(e);
+    },
+    onPaste,
+    onInput: (e: TargetedEvent<HTMLInputElement | HTMLTextAreaElement>) => handleInput(e.currentTarget.value, e.currentTarget.validity.badInput),
+    onBlur: (e: TargetedEvent<HTMLInputElement | HTMLTextAreaElement>) => handleBlur(e.currentTarget.value, e.currentTarget.validity.badInput),
+  };
+  const message = draft && parsed instanceof ValueError ? parsed.text : error;
+  return (
+    <Field label={label} hideLabel={hideLabel} hint={hint} error={message}>
+      {(ids) => {
+        if (rows) return <textarea {...ids} {...shared} rows={rows} />;
+        const input = <input {...ids} {...shared} type={type as 'text'} inputMode={decimal ? 'decimal' : undefined} />;
+        return prefix ? <span class="color">{prefix}{input}</span> : input;
+      }}
+    </Field>
+  );
+}
+
+/** A line or some lines of text. */
+export const plainText = { format: (v: string | undefined): string => v ?? '', parse: (text: string): string | undefined => text || undefined };
