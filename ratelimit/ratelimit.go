@@ -20,60 +20,56 @@ const (
 	DefaultPer    = time.Minute
 )
 
-// keyPrefix keeps the service's keys apart from the host's in a shared store.
+// keyPrefix separates the service's keys from the host's keys in a shared store.
 const keyPrefix = "formsvc:"
 
 // ErrClosed is returned by Take after Close.
 var ErrClosed = errors.New("ratelimit: closed")
 
-// Limiter counts calls by key. It is safe for concurrent use. Make one with
-// [New] or [NewWithStore].
+// Limiter limits calls by key. It is safe for concurrent use. Create it with [New] or [NewWithStore].
 type Limiter struct {
 	policy    string
-	ownConfig *memorystore.Config // of the store that is made and closed here; nil: it is a host's
-	slots     chan struct{}       // a place for each call of a host's store
+	ownConfig *memorystore.Config // of the limiter's own store; nil for a host's store
+	slots     chan struct{}       // one for each concurrent call of a host's store
 
 	mu     sync.Mutex
-	store  limiter.Store // nil until the first Take when own
+	store  limiter.Store // an own store is nil until the first Take
 	closed bool
 }
 
-// New returns a limiter that lets each key make tokens calls per interval and
-// keeps its counts in this process. The store behind it starts a goroutine, so
-// it is made with the first Take and stopped by Close.
+// New returns a limiter that allows each key the given number of tokens per interval, counted in this process. The
+// store starts a goroutine, so the first Take creates it and Close stops it.
 func New(tokens uint64, per time.Duration) (*Limiter, error) {
 	if tokens == 0 || per <= 0 {
 		return nil, errors.New("ratelimit: the limit must have at least one token and a positive interval")
 	}
 	return &Limiter{
 		policy: fmt.Sprintf(`"key";q=%d;w=%d`, tokens, int64((per+time.Second-1)/time.Second)),
-		// Below the interval, the store's sweep would hand out fresh limits.
+		// With a shorter minimum TTL, the store's sweep would reset limits early.
 		ownConfig: &memorystore.Config{Tokens: tokens, Interval: per, SweepMinTTL: max(12*time.Hour, 2*per)},
 	}, nil
 }
 
-// NewWithStore returns a limiter on the host's own store, which may be shared by several
-// processes. The limit is the store's. Keys carry the prefix "formsvc:". A store
-// that hangs holds nobody up for longer than [StoreTimeout]. It is never closed here.
+// NewWithStore returns a limiter that uses the host's store, which several processes can share. The store defines the
+// limit. Keys have the prefix "formsvc:". A hanging store blocks a call for at most [StoreTimeout]. The limiter never
+// closes the store.
 func NewWithStore(store limiter.Store) *Limiter {
 	return &Limiter{store: store, slots: make(chan struct{}, maxStoreCalls)}
 }
 
-// Result is the answer to one call.
+// Result is the result of one call.
 type Result struct {
 	Allowed   bool
 	Limit     uint64
 	Remaining uint64
-	// Reset is how long until the key has its full limit again, in whole seconds
-	// rounded up, at least 1.
+	// Reset is the time until the key has its full limit again, in whole seconds rounded up, at least 1.
 	Reset time.Duration
 
 	policy string
 }
 
-// Take counts one call for key and reports whether it may proceed. An error says
-// nothing about the key: it is the store's, [ErrTimeout] when a host's store has not
-// answered within [StoreTimeout], or that of ctx when it ends first.
+// Take counts one call for key and reports whether it is allowed. An error says nothing about the key. It comes from
+// the store or from ctx, or is [ErrTimeout] if a host's store did not respond within [StoreTimeout].
 func (l *Limiter) Take(ctx context.Context, key string) (Result, error) {
 	store, err := l.openStore()
 	if err != nil {
@@ -97,14 +93,12 @@ func (l *Limiter) Take(ctx context.Context, key string) (Result, error) {
 	}, nil
 }
 
-// StoreTimeout is how long a host's store has to answer. A store across a network takes
-// a millisecond; a request that waits longer than this for a limit is worse than one
-// that passes uncounted.
+// StoreTimeout is the timeout of a host's store. A store on the network takes a millisecond. A longer wait for a
+// limit is worse than a request that is not counted.
 const StoreTimeout = 250 * time.Millisecond
 
-// maxStoreCalls is how many calls of a host's store run at once. It bounds the goroutines
-// that a store leaves hanging when it ignores its context, and at a millisecond a
-// call it lets a million through in a second.
+// maxStoreCalls limits concurrent calls of a host's store. It limits the goroutines of a store that ignores its
+// context. At a millisecond a call, it allows a million calls a second.
 const maxStoreCalls = 1024
 
 // ErrTimeout is returned by Take when the host's store does not answer within
@@ -117,7 +111,7 @@ type storeResult struct {
 	err                     error
 }
 
-// ask calls a host's store, which may hang whatever its context says.
+// callStore calls a host's store, which may hang and ignore its context.
 func (l *Limiter) callStore(ctx context.Context, store limiter.Store, key string) storeResult {
 	bounded, cancel := context.WithTimeoutCause(ctx, StoreTimeout, ErrTimeout)
 	defer cancel()
@@ -146,15 +140,13 @@ func (l *Limiter) callStore(ctx context.Context, store limiter.Store, key string
 	}
 }
 
-// wait is the time from now to a store's reset, which it gives in nanoseconds
-// since 1970.
+// timeUntilReset returns the time from now to a store's reset, which is in nanoseconds since 1970.
 func timeUntilReset(reset uint64, now time.Time) time.Duration {
 	d := time.Duration(reset - uint64(now.UnixNano())) // #nosec G115 -- the difference is small, of either sign
 	return max(time.Second, (d + time.Second - 1).Truncate(time.Second))
 }
 
-// Policy is the value of the RateLimit-Policy header
-// (draft-ietf-httpapi-ratelimit-headers).
+// Policy returns the value of the RateLimit-Policy header (draft-ietf-httpapi-ratelimit-headers).
 func (r Result) Policy() string {
 	if r.policy != "" {
 		return r.policy
@@ -162,7 +154,7 @@ func (r Result) Policy() string {
 	return `"key";q=` + strconv.FormatUint(r.Limit, 10)
 }
 
-// Header is the value of the RateLimit header.
+// Header returns the value of the RateLimit header.
 func (r Result) Header() string {
 	b := make([]byte, 0, 32)
 	b = append(b, `"key";r=`...)
@@ -171,8 +163,7 @@ func (r Result) Header() string {
 	return string(strconv.AppendInt(b, int64(r.Reset/time.Second), 10))
 }
 
-// RetryAfter is the value of the Retry-After header of a refused call: whole
-// seconds, at least 1.
+// RetryAfter returns the value of the Retry-After header of a rejected call: whole seconds, at least 1.
 func (r Result) RetryAfter() string {
 	return strconv.FormatInt(int64(max(r.Reset, time.Second)/time.Second), 10)
 }
@@ -193,8 +184,7 @@ func (l *Limiter) openStore() (limiter.Store, error) {
 	return l.store, nil
 }
 
-// Close stops what the limiter started. A store of the host's stays open. It may
-// be called more than once.
+// Close stops the limiter's own store. A host's store stays open. It can be called several times.
 func (l *Limiter) Close(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

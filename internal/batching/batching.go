@@ -14,38 +14,37 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Delay is how long a value waits for others before it is written: with its write, a quarter of
-// a second.
+// Delay is how long a value waits for others before it is written. Including the write, a value takes about 250 ms.
 const Delay = 200 * time.Millisecond
 
 const (
-	maxPending   = 10_000           // values that wait
+	maxPending   = 10_000           // limit of waiting values
 	writeTimeout = 10 * time.Second // of one write
-	retryDelay   = 10 * time.Second // until the next write; an outage is not to fill the log
+	retryDelay   = 10 * time.Second // after a failed write, so that an outage does not fill the log
 )
 
-// Batcher gathers values until they are written. It is safe for concurrent use. It makes one
-// write at a time, and has a goroutine only for that.
+// Batcher collects values and writes them in batches. It is safe for concurrent use. Only one write runs at a time,
+// in its own goroutine.
 type Batcher[T any] struct {
-	label   string // the values are, for the log
+	label   string // name of the values in the log
 	log     *slog.Logger
 	write   func(context.Context, []T) error
-	writing chan struct{} // full while a write is under way
+	writing chan struct{} // full during a write
 
 	mu      sync.Mutex
 	pending []T
-	failed  bool // the last write
+	failed  bool // whether the last write failed
 	closed  bool
 }
 
-// New returns a group whose values are given to write. What that returns or panics with is
-// logged, and after [storage.ErrUnavailable] the values wait again.
+// New returns a Batcher that passes its values to write. It logs errors and panics of write. After
+// [storage.ErrUnavailable] it retains the values for the next write.
 func New[T any](what string, log *slog.Logger, write func(context.Context, []T) error) *Batcher[T] {
 	return &Batcher[T]{label: what, log: log, write: write, writing: make(chan struct{}, 1)}
 }
 
-// Add takes a value, to be written after [Delay] or, when the last write failed, after ten
-// seconds, and reports whether it did: not while too many wait, nor after Close.
+// Add adds a value, which is written after [Delay], or after ten seconds if the last write failed. It returns false
+// without adding the value if too many values wait, or after Close.
 func (g *Batcher[T]) Add(value T) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -62,8 +61,7 @@ func (g *Batcher[T]) Add(value T) bool {
 	return true
 }
 
-// Flush writes what was added before, at once, and returns the error. When ctx ends first,
-// the write goes on.
+// Flush immediately writes the values added before and returns the error. If ctx ends first, the write continues.
 func (g *Batcher[T]) Flush(ctx context.Context) error {
 	turn, written := g.writing, make(chan error, 1)
 	for {
@@ -79,8 +77,8 @@ func (g *Batcher[T]) Flush(ctx context.Context) error {
 	}
 }
 
-// Close is Flush, and nothing is added any more. What the storage cannot take it writes once
-// more, also that of a write that was under way.
+// Close flushes and stops accepting values. After an unavailable storage it tries the write once more, including a
+// write that was in progress.
 func (g *Batcher[T]) Close(ctx context.Context) error {
 	err := g.Flush(ctx)
 	g.mu.Lock()
@@ -92,7 +90,7 @@ func (g *Batcher[T]) Close(ctx context.Context) error {
 	return err
 }
 
-// writePending writes what waits, and ends the turn.
+// writePending writes the waiting values and releases writing.
 func (g *Batcher[T]) writePending() (err error) {
 	defer func() { <-g.writing }()
 	g.mu.Lock()

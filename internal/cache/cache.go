@@ -8,21 +8,19 @@ import (
 )
 
 const (
-	// DefaultMax bounds each cache, as its callers count.
+	// DefaultMax is the default limit of each cache, in bytes.
 	DefaultMax = 8 << 20
-	// entryOverhead is counted for each entry beside its value, so that the number of
-	// entries is bounded too.
+	// entryOverhead is added to the size of each value, so that the number of entries is also limited.
 	entryOverhead = 512
 )
 
-// Cache keeps values by their keys. A new one makes room by taking the place of any
-// others, which is as good as the oldest where nearly everything fits. The zero Cache is
-// ready for use. It is safe for concurrent use, and its values are not changed once they
-// are there.
+// Cache is a map with a size limit. A new entry evicts arbitrary others, which works as well as evicting the oldest
+// if nearly all entries fit. The zero Cache is ready for use. It is safe for concurrent use. Its values must not be
+// modified.
 //
-// A value may be out of date: whoever gets one knows how to tell.
+// A value may be outdated, so callers must be able to check it.
 type Cache[K comparable, V any] struct {
-	// Max bounds the bytes of all values. Defaults to Bytes.
+	// Max limits the total size in bytes. Defaults to DefaultMax.
 	Max int
 
 	mu      sync.RWMutex
@@ -35,7 +33,7 @@ type entry[V any] struct {
 	size  int
 }
 
-// Get returns the value of a key, if it is there. It allocates nothing.
+// Get returns the value of a key, if present. It does not allocate.
 func (c *Cache[K, V]) Get(key K) (V, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -43,8 +41,8 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 	return e.value, ok
 }
 
-// Put keeps a value of size bytes, and returns the key's value before, if any. What is
-// larger than the whole cache is not kept.
+// Put stores a value of size bytes and returns the key's previous value, if any. It does not store values that exceed
+// the whole cache.
 func (c *Cache[K, V]) Put(key K, value V, size int) (was V, there bool) {
 	size += entryOverhead
 	c.mu.Lock()

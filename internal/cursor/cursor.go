@@ -16,7 +16,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// ErrInvalid is returned for every cursor that does not decode for its list.
+// ErrInvalid is returned for every cursor that is invalid for its list.
 var ErrInvalid = errors.New("cursor: invalid")
 
 const (
@@ -29,9 +29,9 @@ var encoding = base64.RawURLEncoding.Strict()
 
 // List identifies the list that a cursor pages through.
 type List struct {
-	Name    string     // which list, with the id of its parent if it has one
-	Owner   storage.ID // the user that it is shown to, not the key: keys rotate
-	Filters string     // the filters in one normal form
+	Name    string     // name of the list, with its parent's ID if it has one
+	Owner   storage.ID // user who sees the list, independent of the key, because keys rotate
+	Filters string     // filters in a canonical form
 }
 
 // Encode returns the cursor for the records after p in l.
@@ -45,7 +45,7 @@ func Encode(l List, p storage.Position) string {
 	return encoding.EncodeToString(raw[:])
 }
 
-// Decode returns the position that s was made of for l, or [ErrInvalid].
+// Decode returns the position of a cursor of l, or [ErrInvalid].
 func Decode(l List, s string) (storage.Position, error) {
 	if len(s) != encoding.EncodedLen(size) {
 		return storage.Position{}, ErrInvalid
@@ -60,8 +60,7 @@ func Decode(l List, s string) (storage.Position, error) {
 	}
 	micros := int64(binary.BigEndian.Uint64(raw[1:9])) // #nosec G115 -- the bits, written from an int64
 	at := time.UnixMicro(micros).UTC()
-	// No record is dated outside the years that RFC 3339 can write, and not every
-	// store can compare with such a time.
+	// Records have only years that RFC 3339 can represent, and some stores cannot compare other times.
 	if year := at.Year(); year < 0 || year > 9999 {
 		return storage.Position{}, ErrInvalid
 	}
@@ -72,7 +71,7 @@ func (l List) digest(position []byte) [sha256.Size]byte {
 	b := make([]byte, 0, 128)
 	b = append(b, position...)
 	b = append(b, l.Owner[:]...)
-	// Each text is preceded by its length, so that no two lists run together.
+	// The length prefix prevents two lists from having the same bytes.
 	b = binary.BigEndian.AppendUint32(b, uint32(len(l.Name))) // #nosec G115 -- far below 4 GiB
 	b = append(b, l.Name...)
 	b = append(b, l.Filters...)

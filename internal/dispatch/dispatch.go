@@ -11,22 +11,20 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Params are the parts of a dispatcher.
+// Params are the parameters of a dispatcher.
 type Params struct {
-	// Store holds the deliveries. Required. The dispatcher never closes it.
+	// Store contains the deliveries. It is required. The dispatcher never closes it.
 	Store storage.DeliveryStore
-	// Secrets opens signing secrets. Nil: they are stored as they are.
+	// Secrets decrypts signing secrets. If nil, secrets are stored unencrypted.
 	Secrets *secrets.Encrypter
-	// Logger gets failed attempts and faults. Nil: discards. The standard logger of package
-	// log gets a line of up to 5 kB from net/http when a receiver sends more than an answer.
+	// Logger receives failed attempts and errors. If nil, they are discarded. If a receiver sends more than a response,
+	// net/http also writes up to 5 kB to the standard logger of package log.
 	Logger *slog.Logger
-	// Now is the clock of the times that receivers and owners see. Nil: [time.Now].
-	// What is due is judged by the store's clock; time-outs use neither.
+	// Now is the clock for times that receivers and users see. Defaults to [time.Now]. The store's clock decides what
+	// is due, and timeouts use neither clock.
 	Now func() time.Time
-	// Sweep does a piece of the maintenance, as [storage.Storage.Sweep] does, at the
-	// time that Now returns. While a dispatcher runs it is called about once a minute,
-	// beside the deliveries and one call at a time; ctx ends when the dispatcher stops,
-	// and a call that does not return then delays the end of Run. Errors and panics are
-	// logged and have no other effect. Nil: nothing is swept.
+	// Sweep performs a batch of the maintenance, as [storage.Storage.Sweep] does, at the given time. A running
+	// dispatcher calls it about once a minute, one call at a time. ctx ends when the dispatcher stops. A call that
+	// ignores ctx delays the end of Run. Errors and panics are only logged. If nil, there is no sweep.
 	Sweep func(ctx context.Context, now time.Time) error
 }

@@ -9,21 +9,20 @@ import (
 	"time"
 )
 
-// A client has patience for each piece of a file: 2 kB a second. A line that is meant to
-// carry files is never slower.
+// The client must read at least 2 kB a second. Connections for files are never slower.
 const (
 	chunkTimeout = 30 * time.Second
 	chunkSize    = 64 << 10
 )
 
-// File is the content of a response.
+// File describes a response.
 type File struct {
 	Name, ContentType string
-	// WriteStatus sends the status and the headers, once.
+	// WriteStatus sends the status and the headers. It is called once.
 	WriteStatus func(code int)
 }
 
-// Begin sends what stands in front of the file's bytes.
+// WriteHeaders sends the status and the headers of the file.
 func (f File) WriteHeaders(w http.ResponseWriter) {
 	h := w.Header()
 	h["Content-Type"] = []string{f.ContentType}
@@ -32,39 +31,38 @@ func (f File) WriteHeaders(w http.ResponseWriter) {
 	f.WriteStatus(http.StatusOK)
 }
 
-// Send sends what write writes. The response begins with the first byte, or when write
-// ends without an error and without a byte. Gone reports that the client took no more.
+// Send sends the output of write. The response starts with the first byte, or when write succeeds without output.
+// gone reports that the client stopped reading.
 //
-// The server's WriteTimeout would end an export while it reads; Send replaces it.
+// Send replaces the server's WriteTimeout, which would end a long export.
 func (f File) Send(w http.ResponseWriter, write func(io.Writer) error) (gone bool, err error) {
 	b := &bodyWriter{file: f, w: w, control: http.NewResponseController(w)}
 	b.setTimeout(0)
 	err = write(b)
-	b.setTimeout(chunkTimeout) // for what ends the response
+	b.setTimeout(chunkTimeout) // for the end of the response
 	if err == nil && !b.started {
 		f.WriteHeaders(w)
 	}
 	return b.clientGone, err
 }
 
-// Abort breaks the connection of a response that has begun and panics with [http.ErrAbortHandler].
-// The deadline in the past comes first, because a middleware of the host may recover the panic, and
-// the server would then end the response as if it were complete.
+// Abort closes the connection of a started response and panics with [http.ErrAbortHandler]. It first sets a deadline
+// in the past, because a host's middleware may recover the panic, and the server would then complete the response.
 func Abort(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Unix(1, 0)) // not every writer has one
 	panic(http.ErrAbortHandler)
 }
 
-// bodyWriter is the response's body.
+// bodyWriter writes the response's body.
 type bodyWriter struct {
 	file       File
 	w          http.ResponseWriter
 	control    *http.ResponseController
 	started    bool
-	clientGone bool // the client is
+	clientGone bool
 }
 
-// Write sends p in pieces, each within the client's time.
+// Write sends p in chunks, each with its own timeout.
 func (b *bodyWriter) Write(p []byte) (n int, err error) {
 	if !b.started {
 		b.started = true
@@ -86,8 +84,8 @@ func (b *bodyWriter) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// within bounds the time of the next write; 0 is no bound. A middleware of the host's
-// that hides the connection keeps the server's own time-out.
+// setTimeout limits the next write; 0 removes the limit. If a host's middleware hides the connection, the server's
+// timeout remains.
 func (b *bodyWriter) setTimeout(d time.Duration) {
 	var deadline time.Time
 	if d > 0 {

@@ -9,19 +9,19 @@ import (
 	"sync"
 )
 
-// gzipPattern matches an Accept-Encoding header with gzip, of a quality that is not 0.
+// gzipPattern matches an Accept-Encoding header that contains gzip with a non-zero quality.
 var gzipPattern = regexp.MustCompile(`(?i)(^|,)\s*gzip\s*(;\s*q=[0.]*[1-9][\d.]*\s*)?(,|$)`)
 
-// CanCompress reports whether a response may be compressed: the client accepts gzip, and no
-// middleware of the host has announced an encoding, which would then be applied twice.
+// CanCompress reports whether a response can be compressed. The client must accept gzip, and a middleware of the host
+// must not have set an encoding, which would then apply twice.
 func CanCompress(w http.ResponseWriter, r *http.Request) bool {
 	return w.Header().Get("Content-Encoding") == "" && gzipPattern.MatchString(r.Header.Get("Accept-Encoding"))
 }
 
 var writers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
-// Writer is a response writer that compresses HTML documents. Other content and documents with an
-// encoding pass unchanged. It ends with Close.
+// Writer is a response writer that compresses HTML documents. Other content and encoded documents pass unchanged.
+// Call Close at the end.
 type Writer struct {
 	http.ResponseWriter
 	r       *http.Request
@@ -34,7 +34,7 @@ func NewWriter(w http.ResponseWriter, r *http.Request) *Writer {
 	return &Writer{ResponseWriter: w, r: r}
 }
 
-// Unwrap serves [http.ResponseController].
+// Unwrap supports [http.ResponseController].
 func (p *Writer) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // WriteHeader implements [http.ResponseWriter].
@@ -64,7 +64,7 @@ func (p *Writer) Write(b []byte) (int, error) {
 	return p.gzip.Write(b)
 }
 
-// FlushError sends what was written so far, see [http.ResponseController.Flush].
+// FlushError sends the buffered data, see [http.ResponseController.Flush].
 func (p *Writer) FlushError() error {
 	if p.gzip != nil {
 		if err := p.gzip.Flush(); err != nil {
@@ -74,8 +74,8 @@ func (p *Writer) FlushError() error {
 	return http.NewResponseController(p.ResponseWriter).Flush()
 }
 
-// Close ends a compressed document. It is not called after a panic: a document that was cut must
-// not look whole.
+// Close ends a compressed document. Do not call it after a panic, so that a truncated document does not look
+// complete.
 func (p *Writer) Close() {
 	if p.gzip != nil {
 		_ = p.gzip.Close() // the client may be gone

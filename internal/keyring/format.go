@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	randomDigits    = 43 // as many values as 32 bytes have
+	randomDigits    = 43 // as many values as 32 bytes
 	checkDigits     = 6  // a CRC-32
-	displayedDigits = 6  // digits of the secret that are kept for display
+	displayedDigits = 6  // stored for display
 )
 
-// generateKey makes a key: the start, random digits of base 62, and a checksum of both, by which
-// a mistyped key is refused without a look-up.
+// generateKey creates a key: a prefix, random base-62 digits, and a checksum of both. The checksum rejects mistyped
+// keys without a lookup.
 func generateKey(start string) string {
 	return string(appendChecksum([]byte(start + objectid.Random(randomDigits))))
 }
@@ -29,11 +29,11 @@ func appendChecksum(b []byte) []byte {
 	return b
 }
 
-// isWellFormed reports whether a key has the format of the service's keys and its checksum.
+// isWellFormed reports whether a key has the service's format and a correct checksum.
 func isWellFormed(start, key string) bool {
 	if len(key) != len(start)+randomDigits+checkDigits || !strings.HasPrefix(key, start) {
 		return false
 	}
-	var b [64]byte // holds every key with a prefix of up to 9 characters; append makes room for others
+	var b [64]byte // enough for prefixes of up to 9 characters; append grows it for others
 	return string(appendChecksum(append(b[:0], key[:len(key)-checkDigits]...))) == key
 }

@@ -20,7 +20,7 @@ import (
 // ErrInvalid is the error for a key that is unknown, malformed, expired or revoked.
 var ErrInvalid = errors.New("keyring: invalid key")
 
-// Owner is whose a key is, and what the key may do.
+// Owner is the user of a key, with the key's permissions.
 type Owner struct {
 	KeyID       string
 	UserID      storage.ID
@@ -28,22 +28,20 @@ type Owner struct {
 	Scopes      []storage.Scope
 }
 
-// Keyring makes keys and resolves them. It is safe for concurrent use.
+// Keyring creates and resolves API keys. It is safe for concurrent use.
 type Keyring struct {
-	keyPrefix  string // what every key begins with
+	keyPrefix  string // prefix of every key
 	store      storage.KeyStore
 	clock      func() time.Time
-	lastUses   *batching.Batcher[storage.Key]      // with their last uses
-	recentUses *cache.Cache[storage.ID, time.Time] // the last uses that the storage knows, or will soon
-	// keyIDs has the keys that were valid. Whether one still is, the storage says. Keys are
-	// known by a hash with a seed of this process. The hash is good enough, because it only
-	// counts a call: for two keys with the same hash, calls of one key would at worst count
-	// against the limit of the other key.
-	keyIDs *cache.Cache[uint64, string] // their ids, as text
+	lastUses   *batching.Batcher[storage.Key]      // keys with their last uses
+	recentUses *cache.Cache[storage.ID, time.Time] // last uses that were passed to lastUses
+	// keyIDs contains the IDs of keys that were valid, by a seeded hash. They may have been revoked since. The IDs are
+	// used only for rate limits. If two keys had the same hash, one would count against the limit of the other.
+	keyIDs *cache.Cache[uint64, string]
 	seed   maphash.Seed
 }
 
-// New returns a keyring whose keys begin with <prefix>_live_.
+// New returns a keyring whose keys start with <prefix>_live_.
 func New(prefix string, store storage.KeyStore, clock func() time.Time, logger *slog.Logger) *Keyring {
 	k := &Keyring{
 		keyPrefix: prefix + "_live_", store: store, clock: clock, recentUses: new(cache.Cache[storage.ID, time.Time]),
@@ -53,20 +51,19 @@ func New(prefix string, store storage.KeyStore, clock func() time.Time, logger *
 	return k
 }
 
-// On is the keyring on another store. Last uses are still written to the first
-// store: the other may be a transaction that is over when they are.
+// WithStore returns the keyring with another store. Last uses are still written to the first store, because the other
+// may be a transaction that has ended by then.
 func (k *Keyring) WithStore(store storage.KeyStore) *Keyring {
 	copied := *k
 	copied.store = store
 	return &copied
 }
 
-// Close waits until the last uses that are pending are written.
+// Close writes the pending last uses.
 func (k *Keyring) Close(ctx context.Context) error { return k.lastUses.Close(ctx) }
 
-// Create makes a key with the id that newID gives, and returns the record of the key and the
-// key itself. It returns a [*schema.Error] that lists every fault of the request, and
-// [storage.ErrLimitReached] when the user holds as many keys as are allowed.
+// Create creates a key with an ID from newID, and returns its record and the key. It returns a [*schema.Error] with
+// every violation of the request, and [storage.ErrLimitReached] if the user has too many keys.
 func (k *Keyring) Create(ctx context.Context, r Request, now time.Time, newID func(time.Time) storage.ID) (storage.Key, string, error) {
 	if err := r.validate(now); err != nil {
 		return storage.Key{}, "", err
@@ -94,9 +91,8 @@ func (k *Keyring) Resolve(ctx context.Context, key string) (Owner, error) {
 	return k.checkKey(key, stored, user, k.clock(), err)
 }
 
-// FormForKey is Resolve with a form in the same step, nil when the owner may not see it. The
-// form is read only for a key that has the scope. A key that was resolved before is well
-// formed, so that is not checked again.
+// FormForKey is Resolve together with a form, which is nil if the owner cannot access it. The form is read only if
+// the key has the scope. The key must have been resolved before, so its format is not checked again.
 func (k *Keyring) FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (Owner, *storage.Form, error) {
 	now := k.clock()
 	got, err := k.store.FormForKey(ctx, storage.FormForKeyParams{Hash: hashKey(key), Form: form, Scope: scope, At: now})
@@ -109,14 +105,14 @@ func hashKey(key string) [sha256.Size]byte {
 	return sha256.Sum256(append(b[:0], key...))
 }
 
-// Remembered returns the KeyID that the key had when it was last resolved here, or "" if it was not
-// resolved. The id proves nothing about the key.
+// CachedKeyID returns the KeyID of a key that was resolved in this process, or "". It does not prove that the key is
+// still valid.
 func (k *Keyring) CachedKeyID(key string) string {
 	id, _ := k.keyIDs.Get(maphash.String(k.seed, key))
 	return id
 }
 
-// owner checks a key that was read at now.
+// checkKey returns the owner of a key record that was read at now, or an error.
 func (k *Keyring) checkKey(key string, stored storage.Key, user storage.User, now time.Time, err error) (Owner, error) {
 	if errors.Is(err, storage.ErrNotFound) {
 		return Owner{}, ErrInvalid
@@ -137,7 +133,7 @@ func (k *Keyring) checkKey(key string, stored storage.Key, user storage.User, no
 	}, nil
 }
 
-// remember remembers a key and returns its id as text.
+// cacheKeyID caches a key's ID and returns it as text.
 func (k *Keyring) cacheKeyID(key string, stored storage.Key) string {
 	var text [2 * len(stored.ID)]byte
 	hex.Encode(text[:], stored.ID[:])

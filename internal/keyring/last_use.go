@@ -7,11 +7,10 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// lastUseInterval is how often the last use of one key is written.
+// lastUseInterval is the minimum time between two writes of a key's last use.
 const lastUseInterval = time.Minute
 
-// note has the last use of a key written, outside the request and at most once a minute. It
-// costs a comparison when the stored time is recent.
+// recordUse queues the last use of a key for writing, at most once a minute.
 func (k *Keyring) recordUse(used storage.Key, now time.Time) {
 	now = now.UTC().Truncate(time.Second)
 	if now.Sub(used.LastUsedAt) < lastUseInterval {

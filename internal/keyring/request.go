@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// maxKeys is how many active, unexpired keys a user may hold.
+	// maxKeys is the maximum number of active keys of a user.
 	maxKeys = 20
-	// The longest names and the longest e-mail address, in characters.
+	// Maximum lengths in characters.
 	maxKeyName   = 120
 	maxUserName  = 200
 	maxUserEmail = 254
 )
 
-// Request asks for a key. Package formsvc documents its fields.
+// Request contains the parameters of a new key. Package formsvc documents its fields.
 type Request struct {
 	User      storage.User
 	Name      string
@@ -29,8 +29,7 @@ type Request struct {
 	ExpiresAt *time.Time
 }
 
-// check reports everything that is wrong with a request for a key as one
-// [*schema.Error]. now is when the key is made.
+// validate returns all violations of the request as one [*schema.Error]. now is the creation time.
 func (r Request) validate(now time.Time) error {
 	broken := []error{
 		checkText("/user/name", r.User.Name, 0, maxUserName),
@@ -61,7 +60,7 @@ func (r Request) validate(now time.Time) error {
 	return faults.Join(broken...)
 }
 
-// expiry is when the key ends, in whole seconds; zero for never.
+// expiresAt returns the key's expiry in whole seconds. A zero value means never.
 func (r Request) expiresAt() time.Time {
 	if r.ExpiresAt == nil {
 		return time.Time{}
@@ -69,8 +68,7 @@ func (r Request) expiresAt() time.Time {
 	return r.ExpiresAt.UTC().Truncate(time.Second)
 }
 
-// checkText holds text from a host to what every storage can keep: valid UTF-8
-// without U+0000, with least to most characters.
+// checkText checks that text is valid UTF-8 without U+0000 and has least to most characters.
 func checkText(path, text string, least, most int) error {
 	switch n := utf8.RuneCountInString(text); {
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):

@@ -11,16 +11,14 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// A Source makes ids that are unique within the process and, but for a chance
-// of one in 2^40 for two processes in the same second, beyond it. It is safe
-// for concurrent use.
+// A Source creates IDs that are unique within the process. Two processes collide in the same second with a
+// probability of 1 in 2^40. It is safe for concurrent use.
 type Source struct {
 	process [5]byte
 	counter atomic.Uint32
 }
 
-// NewSource returns a source with a random process part and a random start of
-// the counter.
+// NewSource returns a source with a random process part and a random start of the counter.
 func NewSource() *Source {
 	var seed [9]byte
 	rand.Read(seed[:]) // never fails, says its documentation
@@ -29,7 +27,7 @@ func NewSource() *Source {
 	return s
 }
 
-// New returns the next id, with the second of at in its first four bytes.
+// New returns the next ID. Its first four bytes are the second of at.
 func (s *Source) New(at time.Time) storage.ID {
 	var id storage.ID
 	binary.BigEndian.PutUint32(id[:4], uint32(at.Unix())) // #nosec G115 -- the layout has 32 bits of seconds
@@ -39,7 +37,7 @@ func (s *Source) New(at time.Time) storage.ID {
 	return id
 }
 
-// Base62 has the digits of numbers in base 62: all ASCII digits and letters.
+// Base62 contains the digits of base-62 numbers.
 const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // Random returns n random digits of [Base62].
@@ -49,8 +47,7 @@ func Random(n int) string {
 	for len(out) < n {
 		rand.Read(pool[:]) // never fails, says its documentation
 		for _, b := range pool {
-			// 248 is the largest multiple of 62 in a byte: the rest would favour the
-			// first characters.
+			// 248 is the largest multiple of 62 in a byte. Larger values would favor the first characters.
 			if b < 248 && len(out) < n {
 				out = append(out, Base62[b%62])
 			}
@@ -61,7 +58,7 @@ func Random(n int) string {
 
 const publicDigits = 12
 
-// PublicID returns a new id for addresses that respondents see.
+// PublicID returns a new ID for URLs that respondents see.
 func PublicID() string { return Random(publicDigits) }
 
 // IsPublicID reports whether [PublicID] could have returned s.

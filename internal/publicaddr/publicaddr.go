@@ -17,7 +17,7 @@ import (
 // globally reachable (AS112, AMT, anycast services) are listed all the same: no
 // receiver of webhooks lives there.
 
-// special4 lists the networks of IPv4 that are not public.
+// special4 lists the IPv4 networks that are not public.
 var special4 = mustParsePrefixes(
 	"0.0.0.0/8",        // this network, RFC 791
 	"10.0.0.0/8",       // private use, RFC 1918
@@ -40,12 +40,12 @@ var special4 = mustParsePrefixes(
 	"240.0.0.0/4",      // reserved, RFC 1112, with limited broadcast, RFC 919
 )
 
-// globalUnicast6 is all of IPv6 that is unicast with global scope today (RFC 4291). Everything
-// outside is not public: loopback, mapped and compatible IPv4, NAT64, discard, segment
-// routing, unique local, link and site local, multicast, and unassigned addresses.
+// globalUnicast6 contains all IPv6 addresses that are currently global unicast (RFC 4291). All others are not public:
+// loopback, mapped and compatible IPv4, NAT64, discard, segment routing, unique local, link and site local,
+// multicast, and unassigned addresses.
 var globalUnicast6 = netip.MustParsePrefix("2000::/3")
 
-// special6 lists the networks inside global6 that are not public.
+// special6 lists the networks inside globalUnicast6 that are not public.
 var special6 = mustParsePrefixes(
 	"2001::/23",         // IETF protocol assignments: Teredo, benchmarking, AMT, ORCHID …, RFC 2928
 	"2001:db8::/32",     // documentation, RFC 3849
@@ -55,12 +55,11 @@ var special6 = mustParsePrefixes(
 	"3fff::/20",         // documentation, RFC 9637
 )
 
-// BeforeDial is, where a test has set it, asked with the address of each socket of the
-// webhooks' client before it connects (package dialguard). Its error ends the attempt.
+// BeforeDial is a hook for tests (package dialguard). It receives the address of each socket of the webhooks' client
+// before it connects. An error ends the attempt.
 var BeforeDial func(address string) error
 
-// IsPublic reports whether addr is an address of the public internet. An IPv4
-// address mapped into IPv6 is judged as the IPv4 address that it stands for.
+// IsPublic reports whether addr is a public internet address. A mapped IPv4 address is checked as IPv4.
 func IsPublic(addr netip.Addr) bool {
 	if addr.Zone() != "" {
 		return false
@@ -75,15 +74,15 @@ func IsPublic(addr netip.Addr) bool {
 	return false
 }
 
-// isISATAP reports whether the interface id of addr carries an IPv4 address to
-// tunnel to (RFC 5214, section 6.1). Such an id is possible below any prefix.
+// isISATAP reports whether the interface ID of addr contains an IPv4 tunnel address (RFC 5214, section 6.1). This is
+// possible in any prefix.
 func isISATAP(addr netip.Addr) bool {
 	b := addr.As16()
-	// The two bits that may differ say universal and group.
+	// The two variable bits mean universal and group.
 	return b[8]&^0x03 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-// InNetworks reports whether one of the networks has the address.
+// InNetworks reports whether any of the networks contains the address.
 func InNetworks(networks []netip.Prefix, addr netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(addr) })
 }

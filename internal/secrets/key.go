@@ -10,13 +10,12 @@ import (
 	"github.com/formsvc/formsvc/internal/visible"
 )
 
-// standardPattern finds a secret of the Standard Webhooks specification in what was pasted: with
-// other characters around it, in capitals or with another sign in place of the underscore.
+// standardPattern finds a Standard Webhooks secret in pasted text: after other characters, in capitals, or with
+// another character instead of the underscore.
 var standardPattern = regexp.MustCompile(`(?i)whsec[^0-9a-z]`)
 
-// InvalidReason says why a secret is none that a receiver will have as well, which no signature would
-// fit. It is empty for all others. Only secrets that look like those of the Standard Webhooks
-// specification have a form.
+// InvalidReason returns why a secret is invalid, or "" if it is valid. A receiver would derive another key from an
+// invalid secret. Only secrets that resemble those of the Standard Webhooks specification have a required form.
 func InvalidReason(secret string) string {
 	shown := strings.Map(func(c rune) rune {
 		if visible.Hides(string(c)) {
@@ -33,9 +32,9 @@ func InvalidReason(secret string) string {
 	return ""
 }
 
-// SigningKey returns the key with which a secret signs as the Standard Webhooks specification says:
-// what follows "whsec_", decoded from base64, and of a secret that begins otherwise its
-// bytes. It reports false when what follows is not base64 or is empty.
+// SigningKey returns the signing key of a secret under the Standard Webhooks specification. This is the decoded
+// base64 after "whsec_", or the secret's bytes if it has no such prefix. It returns false if the base64 is invalid or
+// empty.
 func SigningKey(secret string) (key []byte, ok bool) {
 	encoded, standard := strings.CutPrefix(secret, "whsec_")
 	if !standard {

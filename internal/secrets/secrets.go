@@ -10,29 +10,25 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// First byte of a stored secret. What follows is the secret itself, or a nonce
-// and the sealed secret.
+// First byte of a stored secret. The rest is the secret itself, or a nonce and the encrypted secret.
 const (
 	formatPlain     = 0
 	formatEncrypted = 1
 )
 
-// Encrypter turns signing secrets into what is stored and back. A nil *Sealer
-// stores them as they are. It is safe for concurrent use when its AEADs are, as
-// those of the standard library.
+// Encrypter encrypts and decrypts signing secrets for the storage. A nil *Encrypter stores them unencrypted. It is
+// safe for concurrent use if its AEADs are, as those of the standard library.
 type Encrypter struct {
 	current     cipher.AEAD
 	decrypters  []cipher.AEAD // current first
-	rejectPlain bool          // what is stored as it is does not open
+	rejectPlain bool          // unencrypted secrets are rejected
 }
 
-// New returns a Sealer that seals with current and opens what current or one
-// of previous sealed, and also what was stored before there was a key. To
-// change the key, make the old one previous; [Encrypter.Reencrypt] then seals with the new
-// one what the old one sealed. A nil current stores secrets as they are. Nonces are
-// random and of the AEAD's own size.
+// New returns an Encrypter that encrypts with current and decrypts with current and previous. It also reads
+// unencrypted secrets. To change the key, pass the old one as previous; [Encrypter.Reencrypt] then encrypts with the
+// new one. If current is nil, secrets are stored unencrypted. Nonces are random and have the AEAD's size.
 //
-// It returns an error when a previous AEAD is nil.
+// It returns an error if a previous AEAD is nil.
 func New(current cipher.AEAD, previous ...cipher.AEAD) (*Encrypter, error) {
 	s := &Encrypter{current: current}
 	if current != nil {
@@ -47,15 +43,15 @@ func New(current cipher.AEAD, previous ...cipher.AEAD) (*Encrypter, error) {
 	return s, nil
 }
 
-// EncryptedOnly returns a copy of s that does not open what is stored as it is.
+// EncryptedOnly returns a copy of s that rejects unencrypted secrets.
 func (s *Encrypter) EncryptedOnly() *Encrypter {
 	only := *s
 	only.rejectPlain = true
 	return &only
 }
 
-// Seal returns what to store as the webhook's secret. The result is bound to the
-// webhook: copied to another one it does not open. No secret is nil.
+// Encrypt returns the stored form of the webhook's secret. It is bound to the webhook and cannot be decrypted for
+// another one. For an empty secret it returns nil.
 func (s *Encrypter) Encrypt(webhook storage.ID, secret string) []byte {
 	if secret == "" {
 		return nil
@@ -70,9 +66,8 @@ func (s *Encrypter) Encrypt(webhook storage.ID, secret string) []byte {
 	return s.current.Seal(sealed, nonce, []byte(secret), webhook[:]) // #nosec G407 -- the nonce is random
 }
 
-// Open returns the secret that was stored for the webhook, "" when there is
-// none. It returns [storage.ErrSecret] when that cannot be told; a caller must not take
-// that for "no secret".
+// Decrypt returns the webhook's secret, or "" if there is none. If it cannot decrypt the secret, it returns
+// [storage.ErrSecret]. A caller must not treat this as a missing secret.
 func (s *Encrypter) Decrypt(webhook storage.ID, sealed []byte) (string, error) {
 	if len(sealed) == 0 {
 		return "", nil
@@ -87,7 +82,7 @@ func (s *Encrypter) Decrypt(webhook storage.ID, sealed []byte) (string, error) {
 				continue
 			}
 			nonce, box := rest[:aead.NonceSize()], rest[aead.NonceSize():]
-			// The box is copied: the delivery's bytes are read only.
+			// The box is copied because the delivery's bytes are read only.
 			secret, err := aead.Open(nil, nonce, slices.Clone(box), webhook[:])
 			if err == nil && len(secret) > 0 {
 				return string(secret), nil
@@ -97,15 +92,14 @@ func (s *Encrypter) Decrypt(webhook storage.ID, sealed []byte) (string, error) {
 	return "", storage.ErrSecret
 }
 
-// Reseal returns a stored secret as [Encrypter.Encrypt] would store it now, or nil when it
-// is stored so already: sealed with the current AEAD or, without one, as it is. It
-// returns [storage.ErrSecret] when the secret cannot be opened.
+// Reencrypt returns a stored secret as [Encrypter.Encrypt] would store it now, or nil if it is already stored this
+// way. It returns [storage.ErrSecret] if the secret cannot be decrypted.
 func (s *Encrypter) Reencrypt(webhook storage.ID, stored []byte) ([]byte, error) {
 	secret, err := s.Decrypt(webhook, stored)
 	if err != nil || secret == "" {
 		return nil, err
 	}
-	var current Encrypter // opens what is stored as it should be, and nothing else
+	var current Encrypter // decrypts only the expected form
 	if s != nil && s.current != nil {
 		current = Encrypter{decrypters: s.decrypters[:1], rejectPlain: true}
 	}

@@ -10,9 +10,8 @@ import (
 
 type budgetKey struct{}
 
-// WithBudget returns a context whose calls of the storage have one time in common. What is done
-// between them, such as reading a body, does not count. A context that has such a time
-// keeps it.
+// WithBudget returns a context whose storage calls share one timeout. Time between the calls, such as for reading a
+// body, does not count. An existing budget is retained.
 func WithBudget(ctx context.Context) context.Context {
 	if ctx.Value(budgetKey{}) != nil {
 		return ctx
@@ -20,8 +19,8 @@ func WithBudget(ctx context.Context) context.Context {
 	return context.WithValue(ctx, budgetKey{}, new(atomic.Int64))
 }
 
-// WithTimeout bounds a call of the storage by d, less what earlier calls have used of the time
-// that they share. The call ends with the returned function.
+// WithTimeout limits a storage call to d minus the time of earlier calls with the same budget. The returned function
+// ends the call.
 func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	left, end := TimeLeft(ctx, d)
 	ctx, cancel := context.WithTimeout(ctx, left)
@@ -31,8 +30,8 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 	}
 }
 
-// TimeLeft is Start for a call that waits with a timer, which costs a third of a context. It
-// returns how long the call may take.
+// TimeLeft is WithTimeout for a call that uses a timer, which costs a third of a context. It returns the remaining
+// time.
 func TimeLeft(ctx context.Context, d time.Duration) (left time.Duration, end func()) {
 	used, ok := ctx.Value(budgetKey{}).(*atomic.Int64)
 	if !ok {

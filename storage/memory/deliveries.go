@@ -10,8 +10,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Enqueue implements [storage.DeliveryStore]. When the event is already pending
-// for the webhook, nothing changes.
+// Enqueue implements [storage.DeliveryStore]. If the event is already pending for the webhook, nothing changes.
 func (s *Store) Enqueue(ctx context.Context, webhookID storage.ID, e storage.Event) error {
 	return withRecord(ctx, s, s.findWebhook(storage.AsHost(), webhookID), nil, func(w *webhook) error {
 		if !w.rec.Enabled {
@@ -63,15 +62,15 @@ func (s *Store) redeliver(ctx context.Context, webhookID, id storage.ID, onlyFai
 	})
 }
 
-// isFinalFailure reports whether a, whose event is there, is how the delivery of the event ended.
+// isFinalFailure reports whether the delivery of a's event ended with the failure a. a must have an event.
 func (w *webhook) isFinalFailure(a *attempt) bool {
 	return !a.rec.Success && w.queue.byEvent[a.event.id] == nil && !slices.ContainsFunc(w.attempts(), func(b *attempt) bool {
 		return b.rec.EventID == a.rec.EventID && comparePositions(b.position(), a.position()) > 0
 	})
 }
 
-// ClaimDeliveries implements [storage.DeliveryStore]. It goes through all webhooks, which
-// costs a tenth of a millisecond or two for 10,000 that wait. more is never true.
+// ClaimDeliveries implements [storage.DeliveryStore]. It reads all webhooks, which takes 0.1 to 0.2 ms for 10,000
+// waiting webhooks. more is always false.
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
 	err = withLock(ctx, s, nil, func() error {
 		clock := s.now()
@@ -84,12 +83,11 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	return claimed, false, err
 }
 
-// FinishDeliveries implements [storage.DeliveryStore]. It is one step, however many
-// results there are.
+// FinishDeliveries implements [storage.DeliveryStore]. It records all results in one step.
 func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
 	return withLockResult(ctx, s, nil, func() (fenced []storage.Lease, err error) {
 		clock := s.now()
-		judging := map[*webhook]storage.Result{} // the last result of each
+		judging := map[*webhook]storage.Result{} // last result of each webhook
 		for _, r := range done {
 			if !s.finishDelivery(r, clock, judging) {
 				fenced = append(fenced, r.Lease)
@@ -102,9 +100,8 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) ([]
 	})
 }
 
-// finish settles one delivery, or reports false when the result came too late: the
-// delivery is gone, was settled, or was claimed again. It notes the result when the
-// result shows whether the destination works.
+// finishDelivery records one result. It returns false if the delivery is gone, was already settled, or was claimed
+// again. It adds the result to judging if it shows the health of the current destination.
 func (s *Store) finishDelivery(r storage.Result, clock time.Time, judging map[*webhook]storage.Result) bool {
 	w := s.webhooks[r.Lease.WebhookID]
 	if w == nil {
@@ -146,8 +143,7 @@ func (s *Store) finishDelivery(r storage.Result, clock time.Time, judging map[*w
 	return true
 }
 
-// ExpireDeliveries implements [storage.DeliveryStore]. It looks at every webhook
-// in one call.
+// ExpireDeliveries implements [storage.DeliveryStore]. Each call reads all webhooks.
 func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (storage.Expired, error) {
 	return withLockResult(ctx, s, nil, func() (storage.Expired, error) {
 		clock := s.now()
@@ -172,12 +168,12 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 	})
 }
 
-// canAddSummary reports whether w may get a summary of expired deliveries.
+// canAddSummary reports whether w can get a summary of expired deliveries.
 func (w *webhook) canAddSummary(clock time.Time) bool {
 	return clock.Sub(w.lastSummaryAt) >= storage.ExpiredSummaryInterval
 }
 
-// addExpiredSummary adds a summary of deliveries that end, d the oldest of them.
+// addExpiredSummary adds a summary of expired deliveries, of which d is the oldest.
 func (w *webhook) addExpiredSummary(d *delivery, id storage.ID, at, clock time.Time) storage.Delivery {
 	w.lastSummaryAt = clock
 	a := storage.Delivery{
@@ -188,8 +184,8 @@ func (w *webhook) addExpiredSummary(d *delivery, id storage.ID, at, clock time.T
 	return a
 }
 
-// expire ends those deliveries of w that wait since then or longer, counts them, and
-// returns the oldest. It reports false when there are more than the count may reach.
+// expireDeliveries ends the deliveries of w that were queued at then or earlier, until count reaches most. It returns
+// the oldest, and reports whether all were ended.
 func (w *webhook) expireDeliveries(then, clock time.Time, most int, count *int) (oldest *delivery, all bool) {
 	ended := make(map[storage.ID]*delivery)
 	defer w.clearNextAttempts(ended)

@@ -10,8 +10,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// documents are those beside a form, by kind and key. Their values are replaced, never
-// changed.
+// documents are the documents of a form by kind and key. Their values are replaced, never modified.
 type documents map[[2]string]storage.Document
 
 // PutDocument implements [storage.DocumentStore].
@@ -27,13 +26,13 @@ func (s *Store) PutDocument(ctx context.Context, actor storage.Actor, formID sto
 
 func documentKey(c storage.DocumentChange) [2]string { return [2]string{c.Kind, c.Key} }
 
-// own returns the document as the caller's own.
+// cloneDocument returns a copy of the document.
 func cloneDocument(doc storage.Document) storage.Document {
 	doc.Value = bytes.Clone(doc.Value)
 	return doc
 }
 
-// change makes changes of documents beside the form rec, or none of them.
+// apply applies all changes of documents of the form rec, or none of them.
 func (d documents) apply(rec *storage.Form, changes []storage.DocumentChange) error {
 	for _, c := range changes {
 		if old := d[documentKey(c)].Revision; len(c.IfRevision) > 0 && !slices.Contains(c.IfRevision, old) {
@@ -63,7 +62,7 @@ func (d documents) apply(rec *storage.Form, changes []storage.DocumentChange) er
 	return nil
 }
 
-// keep bounds a kind. What the changes wrote stays.
+// enforceRetention removes documents of a kind beyond its limits, but not documents that the changes wrote.
 func (d documents) enforceRetention(kind string, bound storage.Retention, changes []storage.DocumentChange) {
 	count, size := 0, 0
 	for _, written := range []bool{true, false} {
@@ -80,7 +79,7 @@ func (d documents) enforceRetention(kind string, bound storage.Retention, change
 	}
 }
 
-// of returns the documents of a kind, the one with the highest key first.
+// ofKind returns the documents of a kind by descending key.
 func (d documents) ofKind(kind string) []storage.Document {
 	found := slices.Collect(maps.Values(d))
 	found = slices.DeleteFunc(found, func(doc storage.Document) bool { return doc.Kind != kind })

@@ -8,15 +8,13 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// uniqueAnswers are the answers of a form that are taken.
+// uniqueAnswers is the index of a form's taken answers.
 type uniqueAnswers struct {
-	counts       map[uniqueAnswer]int // how many submissions have the answer
+	counts       map[uniqueAnswer]int // number of submissions with the answer
 	bySubmission map[storage.ID][]uniqueAnswer
 
-	// pending are the submissions that were there when entering for the gate's field began
-	// and are still to be entered, in the order of ids, with those that were deleted
-	// meanwhile. Each piece that is entered begins another round. Of forms with something
-	// to do, the one with the lowest is next.
+	// pending contains the submissions that the backfill has not indexed yet, in the order of their IDs, including
+	// submissions deleted in the meantime. Each batch starts another pass. The form with the lowest pass is next.
 	pending []storage.ID
 	pass    int64
 }
@@ -30,7 +28,7 @@ func (a *uniqueAnswers) isTaken(field storage.UniqueField, digest []byte) bool {
 	return a.counts[uniqueAnswer{field, string(digest)}] > 0
 }
 
-// enter makes the entry of a submission. It keeps one that is there for the field.
+// add adds the entry of a submission unless it has one for the field.
 func (a *uniqueAnswers) add(field storage.UniqueField, digest []byte, id storage.ID) {
 	if !a.contains(field, id) {
 		answer := uniqueAnswer{field, string(digest)}
@@ -43,7 +41,7 @@ func (a *uniqueAnswers) contains(field storage.UniqueField, id storage.ID) bool 
 	return slices.ContainsFunc(a.bySubmission[id], func(answer uniqueAnswer) bool { return answer.field == field })
 }
 
-// free removes the entries of a submission.
+// removeSubmission removes the entries of a submission.
 func (a *uniqueAnswers) removeSubmission(id storage.ID) {
 	for _, answer := range a.bySubmission[id] {
 		if a.counts[answer]--; a.counts[answer] == 0 {
@@ -57,7 +55,7 @@ func (f *form) duplicateCheckReady() bool {
 	return f.rec.Acceptance.Unique.Block != "" && len(f.answers.pending) == 0
 }
 
-// restartBackfill begins entering for the gate's field.
+// restartBackfill restarts the backfill of the form's unique field.
 func (s *Store) restartBackfill(f *form) {
 	f.answers.pending = nil
 	if f.rec.Acceptance.Unique.Block != "" {
@@ -67,8 +65,8 @@ func (s *Store) restartBackfill(f *form) {
 	f.answers.pass = s.backfillPasses
 }
 
-// upgradeRules begins entering anew, by the newer rules, when answers to the gate's field
-// are compared by others than the gate's.
+// upgradeRules restarts the backfill with the newer rules if the caller and the form use different rules for the
+// field.
 func (s *Store) upgradeRules(f *form, field storage.UniqueField) {
 	gate := &f.rec.Acceptance.Unique
 	if gate.Block != "" && gate.Block == field.Block && gate.Rules != field.Rules {
@@ -77,7 +75,7 @@ func (s *Store) upgradeRules(f *form, field storage.UniqueField) {
 	}
 }
 
-// PendingBackfill implements [storage.DuplicateStore]. It looks at all forms.
+// PendingBackfill implements [storage.DuplicateStore]. It reads all forms.
 func (s *Store) PendingBackfill(ctx context.Context, p storage.PendingBackfillParams) (storage.PendingBackfill, error) {
 	return withLockResult(ctx, s, nil, func() (storage.PendingBackfill, error) {
 		var next *form
@@ -105,7 +103,7 @@ func (s *Store) PendingBackfill(ctx context.Context, p storage.PendingBackfillPa
 			}
 			size += len(sub.rec.Answers)
 			if n := len(out.Submissions); n == p.Max || n > 0 && p.MaxBytes > 0 && size > p.MaxBytes {
-				out.Cursor.To = id // where the next piece begins
+				out.Cursor.To = id // start of the next batch
 				break
 			}
 			out.Submissions = append(out.Submissions, storage.SubmissionAnswers{ID: id, Answers: slices.Clone(sub.rec.Answers)})
@@ -129,7 +127,7 @@ func (s *Store) BackfillAnswers(ctx context.Context, at storage.BackfillCursor, 
 		s.backfillPasses++
 		f.answers.pass = s.backfillPasses
 		end := slices.Index(f.answers.pending, at.To)
-		if end < 0 { // it was the last piece
+		if end < 0 { // the last batch
 			end = len(f.answers.pending)
 		}
 		f.answers.pending = f.answers.pending[end:]

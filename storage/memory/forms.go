@@ -13,22 +13,22 @@ import (
 )
 
 type form struct {
-	// rec has neither Full nor DuplicateCheckReady; see copy. The bytes of its definition
-	// are replaced, never changed.
+	// rec has neither LimitReached nor DuplicateCheckReady; see copy. The bytes of its definition are replaced, never
+	// modified.
 	rec storage.Form
-	// lastOwner is who owned the form's workspace when it was deleted.
+	// lastOwner is the last owner of the form's deleted workspace.
 	lastOwner storage.ID
 
 	submissions index[*submission]
 	byID        map[storage.ID]*submission
 	byKey       map[string]*submission // by idempotency key
 	answers     uniqueAnswers
-	purged      int64 // places of submissions that were purged
+	purged      int64 // purged submissions that count against the response limit
 	partials    partials
 
 	funnel   funnel
-	lifetime storage.Counters // zero: not set
-	removed  int64            // submissions, ever
+	lifetime storage.Counters // zero if not set
+	removed  int64            // number of all removed submissions
 
 	webhooks  []*webhook
 	documents documents
@@ -45,16 +45,14 @@ func (f *form) limitReached() bool {
 	return limit > 0 && int64(len(f.byID))+f.purged >= limit
 }
 
-// copy returns the form as callers see it. Its sections are those that are stored:
-// they never change, and callers only read them.
+// copy returns the form for callers. They share the stored sections, which never change and are read only.
 func (f *form) copy() storage.Form {
 	out := f.rec
 	out.LimitReached, out.DuplicateCheckReady = f.limitReached(), f.duplicateCheckReady()
 	return out
 }
 
-// visible returns a form that the actor may see, or nil. The host sees all that are not
-// in the trash: the workspace of such a form exists.
+// visibleForm returns a form that the actor can access, or nil. The host can access all forms outside the trash.
 func (s *Store) visibleForm(actor storage.Actor, id storage.ID) *form {
 	f := s.forms[id]
 	if f == nil || f.inTrash() || !canAccess(actor, s.workspaces[f.rec.WorkspaceID]) {
@@ -63,7 +61,7 @@ func (s *Store) visibleForm(actor storage.Actor, id storage.ID) *form {
 	return f
 }
 
-// form finds a form that the actor may see.
+// findForm returns a lookup of a form that the actor can access.
 func (s *Store) findForm(actor storage.Actor, id storage.ID) func() *form {
 	return func() *form { return s.visibleForm(actor, id) }
 }
@@ -156,7 +154,7 @@ func (s *Store) UpdateForm(ctx context.Context, actor storage.Actor, id storage.
 	})
 }
 
-// at returns nil when the form is at one of the revisions, or there are none.
+// checkRevision returns an error unless revisions is empty or contains the form's revision.
 func (f *form) checkRevision(revisions []int64) error {
 	if len(revisions) > 0 && !slices.Contains(revisions, f.rec.Revision) {
 		return &storage.RevisionError{Current: f.rec.Revision}
@@ -164,7 +162,7 @@ func (f *form) checkRevision(revisions []int64) error {
 	return nil
 }
 
-// applyChange returns a changed record, at the old revision.
+// applyChange returns the changed record with the old revision.
 func applyChange(rec storage.Form, c storage.FormChange) storage.Form {
 	setIfGiven(&rec.Name, c.Name)
 	setIfGiven(&rec.Type, c.Type)
@@ -183,7 +181,7 @@ func applyChange(rec storage.Form, c storage.FormChange) storage.Form {
 	return rec
 }
 
-// cloneSections replaces the bytes of the caller.
+// cloneSections replaces the caller's bytes by copies.
 func cloneSections(d *storage.Definition) {
 	for _, section := range d.Sections() {
 		*section.Value = bytes.Clone(*section.Value)
@@ -201,7 +199,7 @@ func (s *Store) TrashForm(ctx context.Context, actor storage.Actor, id storage.I
 	})
 }
 
-// trash moves f to the trash, if it is not there, and ends its pending deliveries.
+// trash moves f to the trash and ends its pending deliveries.
 func (f *form) trash(at time.Time) {
 	if f.inTrash() {
 		return
@@ -212,8 +210,7 @@ func (f *form) trash(at time.Time) {
 	}
 }
 
-// RestoreForm implements [storage.FormStore]. UpdatedAt becomes at when the form
-// changes its workspace, as with every other change of its revision.
+// RestoreForm implements [storage.FormStore]. UpdatedAt changes only together with the revision.
 func (s *Store) RestoreForm(ctx context.Context, id, workspaceID storage.ID, at time.Time) error {
 	return withLock(ctx, s, []any{at}, func() error {
 		f := s.forms[id]

@@ -10,17 +10,17 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// positioned is a record with a place in a list that never changes.
+// positioned is a record with a fixed position in a list.
 type positioned interface{ position() storage.Position }
 
-// comparePositions orders oldest first.
+// comparePositions orders positions oldest first.
 func comparePositions(a, b storage.Position) int {
 	return cmp.Or(a.Time.Compare(b.Time), compareIDs(a.ID, b.ID))
 }
 
 func compareIDs(a, b storage.ID) int { return bytes.Compare(a[:], b[:]) }
 
-// pageOf returns a page of the records that are shown, newest first, as the caller's own.
+// pageOf returns copies of a page of the records for which shown returns true, newest first.
 func pageOf[T, Own any](records iter.Seq[T], page storage.Page, place func(T) storage.Position, own func(T) Own, shown func(T) bool) []Own {
 	var found []T
 	for r := range records {
@@ -36,35 +36,35 @@ func pageOf[T, Own any](records iter.Seq[T], page storage.Page, place func(T) st
 	return out
 }
 
-// readPage is pageOf for a method that does nothing else.
+// readPage is pageOf with the store's lock, for methods that only list records.
 func readPage[T, Own any](ctx context.Context, s *Store, records iter.Seq[T], page storage.Page, place func(T) storage.Position, own func(T) Own, shown func(T) bool) ([]Own, error) {
 	return withLockResult(ctx, s, []any{page}, func() ([]Own, error) { return pageOf(records, page, place, own, shown), nil })
 }
 
-// index keeps records in the order of their places, in a sorted slice: the
-// oldest first, because new records then are appended. The zero index is empty.
+// index contains records ordered by position in a sorted slice. The oldest is first, so that new records are
+// appended. The zero index is empty.
 type index[T positioned] struct{ items []T }
 
-// find returns the number of records that come before p, and whether one is there.
+// find returns the number of records before p, and whether a record has the position p.
 func (x *index[T]) find(p storage.Position) (int, bool) {
 	return slices.BinarySearchFunc(x.items, p, func(e T, p storage.Position) int { return comparePositions(e.position(), p) })
 }
 
-// before returns how many records come before p: for a time alone, those that are older.
+// countBefore returns the number of records before p. For a position with only a time, these are the older records.
 func (x *index[T]) countBefore(p storage.Position) int {
 	n, _ := x.find(p)
 	return n
 }
 
-// add puts e at its place, or does nothing when the place is taken.
+// add adds e unless its position is taken.
 func (x *index[T]) add(e T) {
 	if i, taken := x.find(e.position()); !taken {
 		x.items = slices.Insert(x.items, i, e)
 	}
 }
 
-// remove takes out the record with the place of e, if there is one. It moves those on
-// the shorter side, because most that go are among the oldest.
+// remove removes the record at the position of e, if any. It moves the records on the shorter side, because most
+// removed records are among the oldest.
 func (x *index[T]) remove(e T) {
 	i, found := x.find(e.position())
 	switch {
@@ -78,7 +78,7 @@ func (x *index[T]) remove(e T) {
 	}
 }
 
-// addBounded adds e, and removes all but the newest n records.
+// addBounded adds e and retains only the newest n records.
 func (x *index[T]) addBounded(n int, e T) {
 	x.add(e)
 	x.items = slices.Delete(x.items, 0, max(0, len(x.items)-n))

@@ -28,37 +28,35 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Store implements [storage.Storage]. Make one with [New]; it must not be
-// copied. It is safe for concurrent use, starts no goroutine and need not be
-// closed.
+// Store implements [storage.Storage]. Create it with [New]. It must not be copied. It is safe for concurrent use,
+// starts no goroutine, and need not be closed.
 type Store struct {
 	storage.Unimplemented
 
-	now func() time.Time // the clock of deliveries
+	now func() time.Time // clock of deliveries
 
 	mu                sync.Mutex
 	workspaces        map[storage.ID]*workspace
 	forms             map[storage.ID]*form
 	publicForms       map[string]*form
-	purgedSubmissions []*submission // of purged forms, until Sweep has told of them
+	purgedSubmissions []*submission // of purged forms, until Sweep has reported them
 	webhooks          map[storage.ID]*webhook
-	serviceOrder      list.List // of all webhooks, the least recently served first
-	lastToken         int64     // of the last lease
-	backfillPasses    int64     // of entering answers
+	serviceOrder      list.List // all webhooks, least recently served first
+	lastToken         int64     // of a lease
+	backfillPasses    int64     // number of all passes
 	users             map[storage.ID]storage.User
 	keys              map[[32]byte]*key         // by hash
-	maintenance       storage.MaintenanceStatus // Now is that of the last look
+	maintenance       storage.MaintenanceStatus // Now is the time of the last read
 }
 
 var _ storage.Storage = (*Store)(nil)
 
-// Option changes how [New] makes a store.
+// Option configures [New].
 type Option func(*Store)
 
-// WithClock sets the clock of deliveries: when they are due, for how long they are
-// leased, paused and kept. The default, also for nil, is [time.Now]. No other time
-// is read from it: the times of records come from callers. It is called while the
-// store is locked, so it must not call the store.
+// WithClock sets the clock of deliveries. It defines when they are due, and for how long they are leased, paused and
+// retained. Defaults to [time.Now], also for nil. The times of records come from callers instead. The clock is called
+// while the store is locked, so it must not call the store.
 func WithClock(now func() time.Time) Option {
 	return func(s *Store) {
 		if now != nil {
@@ -85,8 +83,8 @@ func New(opts ...Option) *Store {
 	return s
 }
 
-// withLock runs a method while the store is locked. It returns an error, and runs nothing, when
-// ctx is cancelled or one of the values is not valid.
+// withLock runs a method while the store is locked. It returns an error without running it if ctx is canceled or a
+// value is invalid.
 func withLock(ctx context.Context, s *Store, values []any, method func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -99,7 +97,7 @@ func withLock(ctx context.Context, s *Store, values []any, method func() error) 
 	return method()
 }
 
-// withLockResult is do for a method that returns something.
+// withLockResult is withLock for a method with a result.
 func withLockResult[R any](ctx context.Context, s *Store, values []any, method func() (R, error)) (out R, err error) {
 	err = withLock(ctx, s, values, func() (err error) {
 		out, err = method()
@@ -108,7 +106,7 @@ func withLockResult[R any](ctx context.Context, s *Store, values []any, method f
 	return out, err
 }
 
-// withRecord is do for a method about one record, which find returns, or nil: ErrNotFound.
+// withRecord is withLock for a method about one record. If find returns nil, it returns ErrNotFound.
 func withRecord[T any](ctx context.Context, s *Store, find func() *T, values []any, method func(*T) error) error {
 	return withLock(ctx, s, values, func() error {
 		if found := find(); found != nil {
@@ -118,7 +116,7 @@ func withRecord[T any](ctx context.Context, s *Store, find func() *T, values []a
 	})
 }
 
-// withRecordResult is withRecord for a method that returns something.
+// withRecordResult is withRecord for a method with a result.
 func withRecordResult[T, R any](ctx context.Context, s *Store, find func() *T, values []any, method func(*T) (R, error)) (out R, err error) {
 	err = withRecord(ctx, s, find, values, func(found *T) (err error) {
 		out, err = method(found)
@@ -127,11 +125,10 @@ func withRecordResult[T, R any](ctx context.Context, s *Store, find func() *T, v
 	return out, err
 }
 
-// requiredTime is a time that says by being set that something happened.
+// requiredTime is a time that must not be zero.
 type requiredTime time.Time
 
-// isValid reports whether a value is text or a time that the contract allows, or has
-// nothing else. It knows the types that the methods pass to it.
+// isValid reports whether the contract allows the texts and times in a value. It panics for unknown types.
 func isValid(value any) bool {
 	switch v := value.(type) {
 	case string:
@@ -163,11 +160,10 @@ func isValid(value any) bool {
 	panic("memory: unexpected type of value")
 }
 
-// utc returns t as the store keeps it: in UTC and without a reading of the
-// monotonic clock, so that equal times compare equal with ==.
+// utc returns t in UTC and without the monotonic clock reading, so that equal times compare equal with ==.
 func utc(t time.Time) time.Time { return t.Round(0).UTC() }
 
-// setIfGiven replaces a value by another one, if there is one.
+// setIfGiven replaces a value unless by is nil.
 func setIfGiven[T any](value, by *T) {
 	if by != nil {
 		*value = *by

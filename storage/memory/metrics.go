@@ -11,18 +11,18 @@ import (
 const (
 	minute = 60
 	day    = 24 * 60 * minute
-	// minuteRetention is how far behind the newest count minutes are told apart.
+	// minuteRetention is how long before the newest count minutes are stored separately.
 	minuteRetention = 2 * day
 )
 
-// funnel counts by the minute, and by the day what is too old for that.
+// funnel contains counts by minute, and older counts by day.
 type funnel struct {
-	counts    map[int64]storage.Counters // by the first second of the minute or day, since 1970
-	foldedDay int64                      // the day of the newest count when old minutes were last added up
+	counts    map[int64]storage.Counters // by the start of the minute or day, in seconds since 1970
+	foldedDay int64                      // day of the newest count at the last summing
 }
 
-// add counts at a time. Once a day it adds up the minutes of each day that are too old. A
-// count from later than the clock says makes none old.
+// add adds counts at a time. Once a day it sums the minutes of each old day. Counts later than the clock do not make
+// minutes old.
 func (f *funnel) add(at, clock time.Time, c storage.Counters) {
 	first := roundDown(at.Unix(), minute)
 	f.counts[first] = addCounters(f.counts[first], c)
@@ -39,7 +39,7 @@ func (f *funnel) add(at, clock time.Time, c storage.Counters) {
 	}
 }
 
-// window sums from <= t < to; a zero bound is none.
+// total returns the sum of from <= t < to. A zero limit means no limit.
 func (f *funnel) total(from, to time.Time) (total storage.Counters) {
 	for at, c := range f.counts {
 		if (from.IsZero() || at >= from.Unix()) && (to.IsZero() || at < to.Unix()) {

@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// partial never changes once it is stored: a save puts another one in its place.
+// partial is a stored partial submission. It never changes; a save replaces it.
 type partial struct {
 	rec   storage.Partial
 	token [32]byte
@@ -19,19 +19,19 @@ func (p *partial) position() storage.Position {
 	return storage.Position{Time: p.rec.SavedAt, ID: p.rec.ID}
 }
 
-// over reports whether p has ended, or is nil.
+// isExpired reports whether p has expired or is nil.
 func (p *partial) isExpired(now time.Time) bool { return p == nil || !p.rec.EndsAt.After(now) }
 
 func (p *partial) isOpen(now time.Time) bool { return !p.isExpired(now) && p.rec.SubmissionID.IsZero() }
 
-// partials are the half responses of a form. The zero value is none.
+// partials contains the partial submissions of a form.
 type partials struct {
 	byToken    map[[32]byte]*partial
-	open       index[*partial] // those that were not submitted
-	nextExpiry time.Time       // none ends earlier
+	open       index[*partial] // not submitted
+	nextExpiry time.Time       // no partial submission expires earlier
 }
 
-// put adds p, in place of one with its token.
+// put adds p and replaces the partial submission with its token.
 func (x *partials) put(p *partial) {
 	x.remove(x.byToken[p.token])
 	if len(x.byToken) == 0 {
@@ -53,7 +53,7 @@ func (x *partials) remove(p *partial) {
 	}
 }
 
-// replaced returns the partial submission that a new one replaces.
+// evictionCandidate returns the partial submission that a new one replaces.
 func (x *partials) evictionCandidate() *partial {
 	for _, p := range slices.Backward(x.open.items) {
 		if p.rec.Revision == 1 && !p.rec.LinkIssued {
@@ -63,7 +63,7 @@ func (x *partials) evictionCandidate() *partial {
 	return x.open.items[0]
 }
 
-// sweep removes those that are over, most of them, and returns how many.
+// removeExpired removes up to most expired partial submissions and returns their number.
 func (x *partials) removeExpired(now time.Time, most int) (n int) {
 	if x.nextExpiry.After(now) {
 		return 0
@@ -85,8 +85,7 @@ func copyPartial(rec storage.Partial) storage.Partial {
 	return rec
 }
 
-// SavePartial implements [storage.PartialStore]. When there are as many as the form may have,
-// those that are over go first.
+// SavePartial implements [storage.PartialStore]. At the limit, it first removes expired partial submissions.
 func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (int64, error) {
 	rec := p.Partial
 	values := []any{rec.Answers, rec.Hidden, rec.Metadata, rec.Block, rec.SavedAt, rec.EndsAt}
@@ -118,7 +117,7 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (i
 	})
 }
 
-// clearPartial empties the half response that a response was begun with, if it is there.
+// clearPartial clears the partial submission from which sub was created, if it exists.
 func (f *form) clearPartial(token [32]byte, sub *submission) {
 	if p := f.partials.byToken[token]; token != [32]byte{} && p.isOpen(sub.rec.SubmittedAt) {
 		rec := p.rec
@@ -138,7 +137,7 @@ func (s *Store) Partial(ctx context.Context, formID storage.ID, token [32]byte, 
 	})
 }
 
-// Partials implements [storage.PartialStore]. It lends as Submissions does.
+// Partials implements [storage.PartialStore]. The records share stored bytes.
 func (s *Store) Partials(ctx context.Context, actor storage.Actor, formID storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (more bool, err error) {
 	limit := max(0, q.Page.Limit)
 	found, err := withRecordResult(ctx, s, s.findForm(actor, formID), []any{q.Now, q.Page}, func(f *form) ([]storage.Partial, error) {
@@ -154,7 +153,7 @@ func (s *Store) Partials(ctx context.Context, actor storage.Actor, formID storag
 	return limit > 0 && len(found) > limit, err
 }
 
-// DeletePartials implements [storage.PartialStore]. It looks at all half responses of the form.
+// DeletePartials implements [storage.PartialStore]. It reads all partial submissions of the form.
 func (s *Store) DeletePartials(ctx context.Context, actor storage.Actor, id storage.ID, p storage.DeletePartialsParams) (n int, more bool, err error) {
 	find := s.findForm(actor, id)
 	if actor.Host() {

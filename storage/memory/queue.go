@@ -9,12 +9,11 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// event never changes. The pending deliveries and the kept attempts that refer
-// to it keep it, and its body, in memory.
+// event never changes. Pending deliveries and stored attempts refer to it and its body.
 type event struct {
 	id         storage.ID
 	eventType  string
-	submission storage.ID // zero: a test event
+	submission storage.ID // zero for a test event
 	body       []byte
 }
 
@@ -22,35 +21,34 @@ func newEvent(e storage.Event, submission storage.ID) *event {
 	return &event{id: e.ID, eventType: e.Type, submission: submission, body: bytes.Clone(e.Body)}
 }
 
-// delivery is one event on its way to one webhook.
+// delivery is a pending delivery of one event to one webhook.
 type delivery struct {
 	event          *event
 	queuedAt       time.Time // or redelivered
-	attempt        int       // the number of the next or running attempt
+	attempt        int       // number of the next or running attempt
 	dueAt          time.Time // or when the lease ends
-	token          int64     // of the last lease; 0: it was settled, or there was none
-	requested      bool      // somebody asked for it: a pause does not hold it back
-	requestedAgain bool      // somebody did while the result of a lease may still come
+	token          int64     // of the last lease; zero if there was none or it was settled
+	requested      bool      // explicitly requested, so that a pause does not delay it
+	requestedAgain bool      // requested while the result of a lease may still arrive
 }
 
 func (d *delivery) position() storage.Position {
 	return storage.Position{Time: d.queuedAt, ID: d.event.id}
 }
 
-// leased reports whether a lease on d holds.
+// isLeased reports whether d is under a valid lease.
 func (d *delivery) isLeased(clock time.Time) bool { return d.token != 0 && d.dueAt.After(clock) }
 
-// queue has the pending deliveries of one webhook. The zero queue has none.
+// queue contains the pending deliveries of one webhook. The zero queue is empty.
 type queue struct {
 	byEvent   map[storage.ID]*delivery
-	requested index[*delivery] // those that somebody asked for, by age
+	requested index[*delivery] // explicitly requested deliveries by age
 	regular   index[*delivery] // by age
-	// Nothing can be claimed before idleUntil. A claim that finds nothing sets it, so that
-	// the next one need not look.
+	// No delivery can be claimed before idleUntil. A claim that finds nothing sets it for the next claim.
 	idleUntil time.Time
 }
 
-// of returns the part that d is in.
+// indexFor returns the index that contains d.
 func (q *queue) indexFor(d *delivery) *index[*delivery] {
 	if d.requested {
 		return &q.requested
@@ -58,7 +56,7 @@ func (q *queue) indexFor(d *delivery) *index[*delivery] {
 	return &q.regular
 }
 
-// add makes d pending. There must be nothing pending of its event.
+// add makes d pending. Its event must not be pending.
 func (q *queue) add(d *delivery) {
 	if q.byEvent == nil {
 		q.byEvent = make(map[storage.ID]*delivery)
@@ -73,7 +71,7 @@ func (q *queue) remove(d *delivery) {
 	q.indexFor(d).remove(d)
 }
 
-// wait lets d wait until due.
+// setDue sets when d is due.
 func (q *queue) setDue(d *delivery, due time.Time) {
 	d.dueAt = due
 	if due.Before(q.idleUntil) {
@@ -81,7 +79,7 @@ func (q *queue) setDue(d *delivery, due time.Time) {
 	}
 }
 
-// hasten makes d due now despite a pause, or once its lease ends.
+// makeDue makes d due now despite a pause, or when its lease ends.
 func (q *queue) makeDue(d *delivery, queued, clock time.Time) {
 	q.remove(d)
 	d.queuedAt, d.requested, d.requestedAgain = queued, true, d.token != 0
@@ -91,8 +89,7 @@ func (q *queue) makeDue(d *delivery, queued, clock time.Time) {
 	q.add(d)
 }
 
-// makeOldestDue makes the oldest delivery that is not under a lease due now, of those that
-// nobody asked for if there is one.
+// makeOldestDue makes the oldest delivery without a lease due now. It prefers deliveries that were not requested.
 func (q *queue) makeOldestDue(clock time.Time) {
 	for _, d := range slices.Concat(q.regular.items, q.requested.items) {
 		if !d.isLeased(clock) {
@@ -102,14 +99,14 @@ func (q *queue) makeOldestDue(clock time.Time) {
 	}
 }
 
-// destinationHealth is what is known of a webhook's destination. The zero fate is that of a new one.
+// destinationHealth is the state of a webhook's destination. The zero value is the state of a new one.
 type destinationHealth struct {
 	health        storage.Health
 	failingSince  time.Time
-	failedAt      time.Time // the last failure
+	failedAt      time.Time // of the last failure
 	pausedUntil   time.Time
 	pauseReason   storage.PauseReason
-	minToken      int64     // that a result may have: the URL was another one before
+	minToken      int64     // results of leases up to this token belong to an earlier URL
 	lastSummaryAt time.Time // when the last summary of expired deliveries was added
 }
 
@@ -120,7 +117,7 @@ func (w *webhook) endPause() {
 	w.queue.idleUntil = time.Time{}
 }
 
-// fared notes how the destination fared.
+// recordHealth updates the destination's health after a result.
 func (w *webhook) recordHealth(r storage.Result, clock time.Time) {
 	w.health = r.Health
 	w.endPause()
@@ -137,15 +134,15 @@ func (w *webhook) recordHealth(r storage.Result, clock time.Time) {
 	}
 }
 
-// due returns the deliveries to claim next, at most n: those that somebody asked for,
-// and then, without a pause, the others, each the oldest first.
+// dueDeliveries returns up to n deliveries to claim: requested ones and then, without a pause, the others, oldest
+// first.
 func (w *webhook) dueDeliveries(clock time.Time, n int) []*delivery {
 	q := &w.queue
 	if n < 1 || clock.Before(q.idleUntil) {
 		return nil
 	}
 	parts := [][]*delivery{q.requested.items, q.regular.items}
-	idle := clock.Add(time.Hour) // or until something changes
+	idle := clock.Add(time.Hour) // unless something changes
 	if w.isPaused(clock) {
 		parts, idle = parts[:1], w.pausedUntil
 	}
@@ -169,7 +166,7 @@ func (w *webhook) dueDeliveries(clock time.Time, n int) []*delivery {
 	return found
 }
 
-// lease leases d, and gives its webhook the last turn.
+// leaseDelivery leases d and moves its webhook to the end of the service order.
 func (s *Store) leaseDelivery(w *webhook, d *delivery, lease time.Duration, clock time.Time) storage.ClaimedDelivery {
 	s.lastToken++
 	s.serviceOrder.MoveToBack(w.orderElement)
@@ -199,13 +196,13 @@ func (s *Store) leaseDelivery(w *webhook, d *delivery, lease time.Duration, cloc
 	return out
 }
 
-// claim leases deliveries of the webhooks that belong to a pool, as [storage.DeliveryStore] says.
+// claimFromPool leases deliveries of the webhooks that belong to a pool, as [storage.DeliveryStore] defines.
 func (s *Store) claimFromPool(p storage.ClaimParams, pool storage.Pool, belongs func(storage.Health) bool, clock time.Time) (out []storage.ClaimedDelivery) {
 	size, hosts := 0, make(map[string]int)
 	turn := s.serviceOrder.Front()
 	for n := s.serviceOrder.Len(); n > 0 && len(out) < pool.MaxDeliveries; n-- {
 		w := turn.Value.(*webhook)
-		turn = turn.Next() // before w has the last one
+		turn = turn.Next() // before leaseDelivery moves w
 		if !belongs(w.health) || slices.Contains(pool.ExcludedWorkspaces, s.forms[w.rec.FormID].rec.WorkspaceID) {
 			continue
 		}
@@ -226,7 +223,7 @@ func (s *Store) claimFromPool(p storage.ClaimParams, pool storage.Pool, belongs 
 		for _, d := range w.dueDeliveries(clock, most) {
 			size += len(d.event.body)
 			if p.MaxBytes > 0 && size > p.MaxBytes && len(out) > 0 {
-				return out // and what did not fit comes next
+				return out // the next claim starts with the remaining deliveries
 			}
 			hosts[w.host]++
 			out = append(out, s.leaseDelivery(w, d, p.Lease, clock))

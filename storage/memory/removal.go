@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// DeleteUser implements [storage.RemovalStore]. Only answers are left for Sweep.
+// DeleteUser implements [storage.RemovalStore]. Only submissions remain for Sweep.
 func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
 	return withLock(ctx, s, []any{requiredTime(at)}, func() error {
 		delete(s.users, user)
@@ -41,8 +41,7 @@ func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
 	})
 }
 
-// purge removes a form in the trash and everything of it, but the answers that somebody may
-// have to be told of: see Sweep.
+// purgeForm removes a form in the trash with everything except its submissions, which Sweep must report.
 func (s *Store) purgeForm(f *form) {
 	s.purgedSubmissions = append(s.purgedSubmissions, f.submissions.items...)
 	delete(s.forms, f.rec.ID)
@@ -89,7 +88,7 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	})
 }
 
-// beforeDelete calls a hook with submissions. The store is unlocked in the meantime.
+// beforeDelete calls a hook with submissions. The store is unlocked during the call.
 func (s *Store) beforeDelete(ctx context.Context, hook storage.BeforeDelete, subs []*submission) error {
 	if hook == nil || len(subs) == 0 {
 		return nil
@@ -103,9 +102,8 @@ func (s *Store) beforeDelete(ctx context.Context, hook storage.BeforeDelete, sub
 	return hook(ctx, leaving)
 }
 
-// Sweep implements [storage.Storage]. It never counts an event: here their bodies go
-// as soon as nothing refers to them. A form goes with everything of its own at once, but its
-// answers, the oldest of which go in each call.
+// Sweep implements [storage.Storage]. It never counts events, because a body is removed with its last reference. A
+// form is removed immediately, except its submissions. Each call removes the oldest of them.
 func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.SweepResult, error) {
 	return withLockResult(ctx, s, []any{p.Now, p.TrashBefore, p.KeysBefore}, func() (storage.SweepResult, error) {
 		if !p.RemovalsOnly && p.Max > 0 {
@@ -146,7 +144,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Sweep
 	})
 }
 
-// Upkeep implements [storage.Storage].
+// MaintenanceStatus implements [storage.Storage].
 func (s *Store) MaintenanceStatus(ctx context.Context) (storage.MaintenanceStatus, error) {
 	return withLockResult(ctx, s, nil, func() (storage.MaintenanceStatus, error) {
 		s.maintenance.Now = utc(s.now())

@@ -9,10 +9,10 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// submission never changes once it is stored.
+// submission is a stored submission. It never changes.
 type submission struct {
 	rec     storage.Submission
-	key     string // idempotency key; empty: none
+	key     string // idempotency key; empty if there is none
 	eventID storage.ID
 }
 
@@ -25,7 +25,7 @@ func copySubmission(rec storage.Submission) storage.Submission {
 	return rec
 }
 
-// read returns the record as the caller's own, or ErrNotFound for nil.
+// clone returns a copy of the record, or ErrNotFound for nil.
 func (sub *submission) clone() (storage.Submission, error) {
 	if sub == nil {
 		return storage.Submission{}, storage.ErrNotFound
@@ -33,9 +33,8 @@ func (sub *submission) clone() (storage.Submission, error) {
 	return copySubmission(sub.rec), nil
 }
 
-// Submit implements [storage.SubmissionStore]. Beyond the contract it returns
-// ErrConflict when the form has a submission with the same id, or a pending
-// delivery with the same event id.
+// Submit implements [storage.SubmissionStore]. In addition to the contract, it returns ErrConflict if the form has a
+// submission with the same ID, or a pending delivery with the same event ID.
 func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storage.Submission, replayed bool, err error) {
 	var granted []storage.ID
 	var lease time.Duration
@@ -43,7 +42,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storag
 	others := false
 	if n.Dispatcher != nil {
 		granted, lease = n.Dispatcher.Reserve(n.Submission.FormID)
-		defer func() { n.Dispatcher.Dispatch(leased, others) }() // when the store is unlocked
+		defer func() { n.Dispatcher.Dispatch(leased, others) }() // after unlocking the store
 	}
 	values := []any{
 		n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden, n.UniqueField.Block,
@@ -76,7 +75,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storag
 	return rec, replayed, err
 }
 
-// store makes the records of a submission.
+// addSubmission stores the records of a submission.
 func (s *Store) addSubmission(f *form, n storage.NewSubmission) *submission {
 	sub := &submission{rec: copySubmission(n.Submission), key: n.IdempotencyKey, eventID: n.Event.ID}
 	sub.rec.FormRevision = n.FormRevision
@@ -93,8 +92,8 @@ func (s *Store) addSubmission(f *form, n storage.NewSubmission) *submission {
 	return sub
 }
 
-// enqueue queues the event of a response for each enabled webhook of the form. It
-// leases deliveries that are granted and have none waiting before them.
+// enqueue queues the event of a submission for each enabled webhook of the form. It leases granted deliveries that
+// have none waiting before them.
 func (s *Store) enqueue(f *form, sub *submission, e storage.Event, granted []storage.ID, lease time.Duration, clock time.Time) (leased []storage.ClaimedDelivery, others bool) {
 	if e.ID.IsZero() || len(f.webhooks) == 0 {
 		return nil, false
@@ -129,8 +128,8 @@ func (s *Store) Submission(ctx context.Context, actor storage.Actor, formID, id 
 	})
 }
 
-// Submissions implements [storage.SubmissionStore]. Stored records never change, so they
-// are lent as they are, when the store is unlocked again.
+// Submissions implements [storage.SubmissionStore]. It passes stored records without copying, because they never
+// change, and after unlocking the store.
 func (s *Store) Submissions(ctx context.Context, actor storage.Actor, formID storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (more bool, err error) {
 	found, err := withRecordResult(ctx, s, s.findForm(actor, formID), []any{q.Since, q.Until, q.Page}, func(f *form) (found []*submission, _ error) {
 		found, more = f.listSubmissions(q)
@@ -146,7 +145,7 @@ func (s *Store) Submissions(ctx context.Context, actor storage.Actor, formID sto
 	return more, err
 }
 
-// page returns the records of a page, newest first, and whether the list goes on.
+// listSubmissions returns the records of a page, newest first, and whether the list continues.
 func (f *form) listSubmissions(q storage.SubmissionsParams) (found []*submission, more bool) {
 	from, to := f.submissions.countBefore(storage.Position{Time: q.Since}), len(f.submissions.items)
 	if !q.Until.IsZero() {
@@ -180,7 +179,7 @@ func (s *Store) SubmissionsRemoved(ctx context.Context, actor storage.Actor, for
 	return withRecordResult(ctx, s, s.findForm(actor, formID), nil, func(f *form) (int64, error) { return f.removed, nil })
 }
 
-// erase removes a submission with its entered answers.
+// eraseSubmission removes a submission with its indexed answers.
 func (f *form) eraseSubmission(id storage.ID) error {
 	sub := f.byID[id]
 	if sub == nil {

@@ -13,26 +13,26 @@ import (
 
 type webhook struct {
 	rec storage.Webhook
-	// Secrets are replaced, never changed.
+	// Secrets are replaced, never modified.
 	secret         []byte
 	previousSecret previousSecret
 
-	host         string // of its URL
+	host         string
 	form         *form
 	history      index[*attempt]
 	expired      index[*attempt] // summaries of expired deliveries
 	queue        queue
-	orderElement *list.Element // in Store.turns
+	orderElement *list.Element // in Store.serviceOrder
 	destinationHealth
 }
 
-// previousSecret is a secret that another one replaced. It is known for a time.
+// previousSecret is a replaced secret, which remains known until a time.
 type previousSecret struct {
 	secret []byte
 	until  time.Time
 }
 
-// at returns a copy of what is known at that time.
+// validAt returns a copy of the secret, or nil after its lifetime.
 func (o previousSecret) validAt(clock time.Time) []byte {
 	if !clock.Before(o.until) {
 		return nil
@@ -46,16 +46,16 @@ func (w *webhook) position() storage.Position {
 
 func (w *webhook) copy() storage.Webhook { return w.rec }
 
-// setSecret gives the webhook a copy of a secret. An empty one is none.
+// setSecret sets the webhook's secret to a copy of b. An empty b removes the secret.
 func (w *webhook) setSecret(b []byte) { w.secret, w.rec.HasSecret = cloneSecret(b), len(b) > 0 }
 
-// cloneSecret returns a copy of a secret. An empty one is none.
+// cloneSecret returns a copy of a secret, or nil if it is empty.
 func cloneSecret(b []byte) []byte { return append([]byte(nil), b...) }
 
 // attempt is an entry of a webhook's history.
 type attempt struct {
 	rec   storage.Delivery
-	event *event // nil: its submission was deleted
+	event *event // nil if its submission was deleted
 }
 
 func (a *attempt) position() storage.Position {
@@ -64,11 +64,10 @@ func (a *attempt) position() storage.Position {
 
 func (a *attempt) copy() storage.Delivery { return a.rec }
 
-// attempts returns all entries, in a slice of the caller's own.
+// attempts returns all entries in a new slice.
 func (w *webhook) attempts() []*attempt { return slices.Concat(w.history.items, w.expired.items) }
 
-// forget ends the pending delivery of a submission and drops the body of its
-// event, which its attempts then no longer have.
+// removeSubmission ends the pending delivery of a submission and removes its event from the history.
 func (w *webhook) removeSubmission(sub *submission) {
 	if d := w.queue.byEvent[sub.eventID]; d != nil && d.event.submission == sub.rec.ID {
 		w.queue.remove(d)
@@ -80,8 +79,8 @@ func (w *webhook) removeSubmission(sub *submission) {
 	}
 }
 
-// clearNextAttempts notes in the newest attempt of each event whose delivery ended without one
-// that it is tried no more. It uses up the map.
+// clearNextAttempts clears NextAttemptAt in the newest attempt of each event whose delivery ended. It removes these
+// events from the map.
 func (w *webhook) clearNextAttempts(ended map[storage.ID]*delivery) {
 	for _, a := range slices.Backward(w.history.items) {
 		if ended[a.rec.EventID] != nil {
@@ -96,7 +95,7 @@ func (w *webhook) endPending() {
 	w.queue = queue{}
 }
 
-// webhook finds a webhook of a form that the actor may see.
+// findWebhook returns a lookup of a webhook whose form the actor can access.
 func (s *Store) findWebhook(actor storage.Actor, id storage.ID) func() *webhook {
 	return func() *webhook {
 		if w := s.webhooks[id]; w != nil && s.visibleForm(actor, w.rec.FormID) != nil {
@@ -106,8 +105,7 @@ func (s *Store) findWebhook(actor storage.Actor, id storage.ID) func() *webhook 
 	}
 }
 
-// CreateWebhook implements [storage.WebhookStore]. Its first turn comes before those of
-// webhooks that were served.
+// CreateWebhook implements [storage.WebhookStore]. A new webhook is served before all others.
 func (s *Store) CreateWebhook(ctx context.Context, actor storage.Actor, n storage.NewWebhook) error {
 	rec := n.Webhook
 	return withRecord(ctx, s, s.findForm(actor, rec.FormID), []any{rec.URL, rec.CreatedAt, rec.UpdatedAt}, func(f *form) error {
@@ -167,7 +165,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, actor storage.Actor, id stora
 		if c.Secret != nil && (len(*c.Secret) == 0 || !bytes.Equal(*c.Secret, w.secret)) {
 			if len(*c.Secret) > 0 && len(w.secret) > 0 {
 				w.previousSecret = previousSecret{w.secret, c.At.Add(storage.OldSecretLifetime)}
-			} else { // with a secret that is removed nothing is signed any more
+			} else { // without a secret, nothing is signed
 				w.previousSecret = previousSecret{}
 			}
 			w.setSecret(*c.Secret)
@@ -186,7 +184,7 @@ func (s *Store) DeleteWebhook(ctx context.Context, actor storage.Actor, id stora
 	})
 }
 
-// removeWebhook forgets a webhook with its deliveries. Its form does not.
+// removeWebhook removes a webhook and its deliveries from the store, but not from its form.
 func (s *Store) removeWebhook(w *webhook) {
 	delete(s.webhooks, w.rec.ID)
 	s.serviceOrder.Remove(w.orderElement)

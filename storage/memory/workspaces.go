@@ -20,7 +20,7 @@ func (w *workspace) position() storage.Position {
 
 func (w *workspace) copy() storage.Workspace { return w.rec }
 
-// canAccess reports whether the workspace is accessible. A nil one is not.
+// canAccess reports whether the actor can access the workspace. It returns false if w is nil.
 func canAccess(actor storage.Actor, w *workspace) bool {
 	if w == nil {
 		return false
@@ -29,12 +29,12 @@ func canAccess(actor storage.Actor, w *workspace) bool {
 	return actor.Host() || ok && (user == w.rec.OwnerID || w.members[user])
 }
 
-// canManage reports whether an actor who sees the workspace may change it.
+// canManage reports whether an actor with access can change the workspace.
 func canManage(actor storage.Actor, w *workspace) bool {
 	return actor.Host() || actor == storage.As(w.rec.OwnerID)
 }
 
-// workspace finds a workspace that the actor sees.
+// findWorkspace returns a lookup of a workspace that the actor can access.
 func (s *Store) findWorkspace(actor storage.Actor, id storage.ID) func() *workspace {
 	return func() *workspace {
 		if w := s.workspaces[id]; canAccess(actor, w) {
@@ -96,8 +96,7 @@ func (s *Store) UpdateWorkspace(ctx context.Context, actor storage.Actor, id sto
 	})
 }
 
-// DeleteWorkspace implements [storage.WorkspaceStore]. A zero time is
-// ErrInvalidValue, as for TrashForm.
+// DeleteWorkspace implements [storage.WorkspaceStore]. A zero time is ErrInvalidValue, as in TrashForm.
 func (s *Store) DeleteWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, at time.Time) error {
 	return withRecord(ctx, s, s.findWorkspace(actor, id), []any{requiredTime(at)}, func(w *workspace) error {
 		if !canManage(actor, w) {
