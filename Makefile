@@ -76,7 +76,7 @@ test-workshop:
 
 # These tests wait for browsers and processes, so they run in parallel with the others.
 test-nested:
-	@set -e; for dir in $(NESTED); do (cd $$dir && $(GO) test -short ./...); done
+	@set -e; for dir in $(NESTED); do (cd $$dir && $(GO) test -short -timeout 20m ./...); done
 
 # The Debian packages of the programs that some tests use.
 CLIENT_PROGRAMS := nginx-light python3 nodejs redis-server
@@ -145,7 +145,8 @@ FAULTS ?= 20
 cluster:
 	$(GO) run -C internal/lab/cluster . -faults $(FAULTS)
 
-## lint: formatting, static analysis, unchanged results of make tidy, and limits on lines of code
+## lint: formatting, static analysis, unchanged results of make tidy, limits on lines of code, plain English
+## (needs a C compiler)
 lint:
 	$(GO) run ./internal/lab/release tidy -check
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
@@ -154,6 +155,7 @@ lint:
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) run $(GOLANGCI_LINT) run ./...
 	.ci/lines -check
+	.ci/prose
 
 ## vulnerabilities: known vulnerabilities in code that the library calls, including Go (needs vuln.go.dev)
 vulnerabilities:
