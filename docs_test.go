@@ -397,10 +397,10 @@ func TestTheFieldNamesTests(t *testing.T) {
 
 // withoutExample are exported functions and methods that need no example, and why.
 var withoutExample = map[string]string{
-	"Keep":          "the pages call it, as a method of formpage.FileStore",
 	"NewDispatcher": "package formsvc calls it",
 	"PreviewForm":   "the previews of handler/formpage call it",
-	"Release":       "the pages call it, as a method of formpage.FileStore",
+	"Release":       "the pages call it, as a method of formpage.FileRetainer",
+	"Retain":        "the pages call it, as a method of formpage.FileRetainer",
 }
 
 // calledByOthers are methods that a host does not call itself: package fmt, package errors,
