@@ -103,7 +103,7 @@ const maxStoreCalls = 1024
 
 // ErrTimeout is returned by Take when the host's store does not answer within
 // [StoreTimeout].
-var ErrTimeout = errors.New("ratelimit: timeout of the store")
+var ErrTimeout = errors.New("ratelimit: the store did not respond in time")
 
 type storeResult struct {
 	limit, remaining, reset uint64

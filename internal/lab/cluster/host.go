@@ -71,7 +71,7 @@ func runHost(args []string) error {
 	store := postgres.New(pool, postgres.WithTimeout(storeTimeout), postgres.WithLogger(logger))
 	service, err := formsvc.New(
 		formsvc.WithStorage(store),
-		formsvc.WithLimiter(newRedisLimiter(redis.NewClient(&redis.Options{Addr: *limits}), 1_000_000, time.Minute)),
+		formsvc.WithLimiter(newRedisLimiter(redis.NewClient(&redis.Options{Addr: *limits}), 1_000_000, time.Minute, redisTimeout)),
 		formsvc.WithLogger(logger),
 		formsvc.WithWebhookConfig(deliveries()),
 	)

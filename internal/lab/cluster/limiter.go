@@ -19,24 +19,26 @@ import (
 // When Redis does not answer in time, Take returns an error; the service then lets
 // the request pass, and logs it once until the store works again.
 type redisLimiter struct {
-	rate  *redis_rate.Limiter
-	limit redis_rate.Limit
+	rate    *redis_rate.Limiter
+	limit   redis_rate.Limit
+	timeout time.Duration
 }
 
-// redisTimeout is how long one request may wait for Redis. On a local network Redis
-// answers within a millisecond; a call that takes this long has failed.
+// redisTimeout is the default of how long one request may wait for Redis. On a local network
+// Redis answers within a millisecond; a call that takes this long has failed.
 const redisTimeout = 50 * time.Millisecond
 
-func newRedisLimiter(client *redis.Client, tokens int, per time.Duration) limiter.Store {
+func newRedisLimiter(client *redis.Client, tokens int, per, timeout time.Duration) limiter.Store {
 	return &redisLimiter{
-		rate:  redis_rate.NewLimiter(client),
-		limit: redis_rate.Limit{Rate: tokens, Burst: tokens, Period: per},
+		rate:    redis_rate.NewLimiter(client),
+		limit:   redis_rate.Limit{Rate: tokens, Burst: tokens, Period: per},
+		timeout: timeout,
 	}
 }
 
 // Take implements [limiter.Store].
 func (l *redisLimiter) Take(ctx context.Context, key string) (tokens, remaining, reset uint64, ok bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	r, err := l.rate.Allow(ctx, key, l.limit)
 	if err != nil {
@@ -51,7 +53,7 @@ func (l *redisLimiter) Take(ctx context.Context, key string) (tokens, remaining,
 
 // Get implements [limiter.Store]. It takes nothing.
 func (l *redisLimiter) Get(ctx context.Context, key string) (tokens, remaining uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
 	r, err := l.rate.AllowN(ctx, key, l.limit, 0)
 	if err != nil {
@@ -60,7 +62,7 @@ func (l *redisLimiter) Get(ctx context.Context, key string) (tokens, remaining u
 	return uint64(r.Limit.Rate), uint64(r.Remaining), nil
 }
 
-var errOneLimit = errors.New("cluster: all keys have the same limit")
+var errOneLimit = errors.New("cluster: limits per key are not supported")
 
 // Set implements [limiter.Store]; the service does not call it.
 func (l *redisLimiter) Set(context.Context, string, uint64, time.Duration) error { return errOneLimit }
