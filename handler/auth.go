@@ -12,9 +12,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Credential takes the key out of a request: X-API-Key when it is present, else Authorization when
-// its scheme is Bearer. It returns "" when there is none, or when a header that should be there
-// once is there twice. A key in the URL is never looked at.
+// Credential returns the API key of a request: the value of X-API-Key if the header is present, otherwise the Bearer
+// token of Authorization. It returns "" if the request has no key or repeats the header. It ignores keys in the URL.
 func Credential(r *http.Request) string {
 	if keys, ok := r.Header["X-Api-Key"]; ok {
 		if len(keys) != 1 {
@@ -36,9 +35,8 @@ func Credential(r *http.Request) string {
 	return token
 }
 
-// authenticate finds the principal, counts the call against its key's limit and
-// checks the scope of the operation. What an answer costs follows the same order: a
-// key over its limit or without the scope reads nothing else.
+// authenticate finds the principal, counts the request against the key's rate limit and checks the scope. This order
+// ensures that a key over its limit or without the scope reads nothing else.
 func (c *call) authenticate() error {
 	key := c.h.config.Credential(c.r)
 	if key == "" {
@@ -63,17 +61,16 @@ func (c *call) authenticate() error {
 	return nil
 }
 
-// resolve finds the owner of the key, where possible in one statement with the form that the
-// operation reads. The limit is then asked before the key's id is known for certain. A key that
-// was not seen here before takes two steps.
+// resolveKey finds the principal of the key. If possible, it reads the form of the operation in the same statement.
+// It then checks the rate limit before the key is resolved. A key that this process has not seen before takes two
+// steps.
 func (c *call) resolveKey(key string) (early limitResult, err error) {
 	together, ok := c.h.keys.(formKeyResolver)
 	if ok && c.op.readsForm {
 		if id := together.Remembered(key); id != "" {
 			if early = c.takeToken(id); early.allowed() {
 				owner, form, err := together.FormForKey(c.ctx(), key, c.pathID("formId"), c.op.scope)
-				// The operation reports a value that the storage cannot compare, after the
-				// other checks.
+				// The operation itself reports values that the storage cannot compare, after the other checks.
 				if !errors.Is(err, storage.ErrUnimplemented) && !errors.Is(err, storage.ErrInvalidValue) {
 					c.principal, c.form, c.formRead = Principal(owner), form, err == nil
 					return early, c.resolveError(err)
@@ -91,7 +88,7 @@ func (c *call) resolveError(err error) error {
 		return nil
 	case errors.Is(err, ErrInvalidKey), errors.Is(err, keyring.ErrInvalid):
 		return apierror.ErrInvalidAPIKey
-	case errors.Is(err, context.Canceled) && c.ctx().Err() != nil: // the resolver's own contexts end too
+	case errors.Is(err, context.Canceled) && c.ctx().Err() != nil: // The resolver's own contexts can be canceled too.
 		return err
 	default:
 		c.log(slog.LevelError, "key resolver failed", slog.Any("error", err))

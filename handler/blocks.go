@@ -8,8 +8,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// listBlocks serves both collections of the API description: questions and blocks
-// are the complete ordered top-level collection.
+// listBlocks serves both collections of the API description: the questions and the blocks of a form.
 func listBlocks(c *call) error {
 	return c.sendBlocks(c.h.core.Form(c.ctx(), c.actor(), c.formTarget()))
 }
@@ -49,7 +48,7 @@ func replaceBlocks(c *call, body []byte) error {
 
 func updateBlock(c *call) error {
 	id := c.param("blockId")
-	// A path is wrong before its body is looked at.
+	// Errors in the path are reported before errors in the body.
 	if err := c.h.core.CheckBlockID(id); err != nil {
 		return err
 	}

@@ -15,20 +15,18 @@ import (
 	"github.com/formsvc/formsvc/internal/apierror"
 )
 
-// initialBufferSize is the size of the buffer that a body is read into first. It grows with
-// what arrives: a Content-Length is a claim, and a client that sends nothing after it
-// must not hold more memory than this.
+// initialBufferSize is the initial size of the buffer for a body, in bytes. The buffer grows with the received data,
+// so a client cannot reserve memory with a large Content-Length.
 const initialBufferSize = 4 << 10
 
-// readBody reads a request body of at most Limits.Body bytes. An empty body is
-// returned as such: the validators say what is missing.
+// readBody reads a request body of at most Limits.Body bytes. It returns an empty body without an error, because the
+// validators report missing fields.
 func (c *call) readBody() ([]byte, error) {
 	r := c.r
 	if !hasBody(r) {
 		return nil, nil
 	}
-	// A length that the client did not send may turn out to be zero, which needs no
-	// Content-Type.
+	// Without a declared length, the body can be empty, and an empty body needs no Content-Type.
 	if r.ContentLength > 0 && !isJSON(r.Header) {
 		return nil, apierror.ErrUnsupportedMedia
 	}
@@ -44,7 +42,7 @@ func (c *call) readBody() ([]byte, error) {
 		return nil, apierror.ErrBodyTooLarge
 	case err == nil:
 	case errors.As(err, new(*http.MaxBytesError)):
-		// The host's own http.MaxBytesReader was tighter.
+		// The host can set a lower limit with http.MaxBytesReader.
 		return nil, apierror.ErrBodyTooLarge
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, apierror.ErrUnavailable
@@ -62,28 +60,26 @@ func hasBody(r *http.Request) bool {
 	return r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0
 }
 
-// The bounds of reading a body that no operation wants. The largest body that is
-// allowed is always within them, so that a refused key gets 401 whatever it sends.
+// These limits apply to bodies that no operation reads. They always include the largest allowed body, so a request
+// with a rejected key gets 401 whatever its body is.
 const (
-	// maxDrain is how many bytes are read beyond Limits.Body. Clients that exceed
-	// the limit mostly do so by little; reading 8 MiB takes some milliseconds.
+	// maxDrain is the number of bytes to read beyond Limits.Body. Most clients exceed the limit only slightly.
+	// Reading 8 MiB takes a few milliseconds.
 	maxDrain = 8 << 20
-	// drainTimeout is how long a client may take to send them: 1 MiB at 2 Mbit/s.
+	// drainTimeout is how long a client can take to send these bytes: 1 MiB takes 5 s at 2 Mbit/s.
 	drainTimeout = 5 * time.Second
 )
 
-// drainBody reads the rest of the request's body before an answer is written. Some
-// clients and proxies write the whole request before they read. They would see a reset
-// connection instead of the answer, because a server that closes a connection with
-// unread bytes resets the connection. net/http drains some of a body by itself, but not
-// on a connection that is to be closed.
+// drainBody reads the rest of the request body before the response is sent. Some clients and proxies send the whole
+// request before they read. If a server closes a connection with unread bytes, these clients see a reset connection
+// instead of the response. net/http drains part of a body, but not on a connection that it is about to close.
 //
-// Beyond the bounds the connection is closed all the same. A client that waits for
-// 100 Continue has sent nothing, and reading would invite it to.
+// Beyond the limits, the connection is closed anyway. drainBody does not read from a client that waits for 100
+// Continue, because reading would make the client send the body.
 func (c *call) drainBody() {
 	r := c.r
 	if c.bodyReadDone || !hasBody(r) || r.ProtoMajor != 1 {
-		return // HTTP/2 ends a request without harm to its answer
+		return // HTTP/2 can end a request without harm to its answer
 	}
 	if !c.bodyReadStarted && strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
 		return
@@ -95,7 +91,7 @@ func (c *call) drainBody() {
 	left := min(c.h.core.Limits.Body, math.MaxInt64-maxDrain) + maxDrain
 	_, err := io.Copy(io.Discard, &deadlineReader{r: io.LimitReader(r.Body, left), deadline: deadline})
 	if err == nil {
-		// The end of the limit is not the end of the body.
+		// Reaching the limit does not mean that the body has ended.
 		_, err = r.Body.Read(make([]byte, 1))
 	}
 	if !errors.Is(err, io.EOF) {
@@ -106,8 +102,8 @@ func (c *call) drainBody() {
 	}
 }
 
-// deadlineReader stops reading after a time, for connections without a deadline of
-// their own: each read may still wait.
+// deadlineReader stops reading after a deadline, for connections that do not support read deadlines. A single read
+// can still block.
 type deadlineReader struct {
 	r        io.Reader
 	deadline time.Time
@@ -120,8 +116,8 @@ func (u *deadlineReader) Read(b []byte) (int, error) {
 	return u.r.Read(b)
 }
 
-// isJSON reports whether the body is JSON as it stands: application/json
-// or a type that ends in +json, with any parameters, not compressed.
+// isJSON reports whether the body is uncompressed JSON: application/json or a type that ends in +json, with any
+// parameters.
 func isJSON(h http.Header) bool {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return false

@@ -17,12 +17,12 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// call is one request on its way through the handler.
+// call is one request that the handler processes.
 type call struct {
 	h  *api
 	w  http.ResponseWriter
 	r  *http.Request
-	id string // the request id
+	id string // The request ID.
 
 	sharedCtx context.Context //nolint:containedctx // the request's, whose calls of the storage share their time
 
@@ -30,40 +30,40 @@ type call struct {
 	route     chi.Context // the path parameters
 	principal Principal
 
-	form     *storage.Form // read together with the key; nil when not accessible
-	formRead bool          // form was asked for and may be relied on
+	form     *storage.Form // The form, read together with the key. nil if it is not accessible.; nil when not accessible
+	formRead bool          // Whether form was read. be relied on
 
-	requestBase string // what links begin with, see [fixedActor]
+	requestBase string // The start of all links, see [fixedActor]. [fixedActor]
 
-	buffer *[]byte // see borrow
+	buffer *[]byte // See borrowBuffer.
 
-	created bool // what was asked for is new: the status is 201
+	created bool // Whether the status is 201.: the status is 201
 
-	bodyReadStarted bool // reading the request's body has begun
-	bodyReadDone    bool // nothing more of it is to be read
+	bodyReadStarted bool // Whether reading the request body has started.
+	bodyReadDone    bool // Whether the body needs no more reading.
 
-	responseStarted bool // the response has begun
+	responseStarted bool // Whether the response has started.
 }
 
-// callPool lends calls out, mostly for the memory that the route in them has.
+// callPool reuses calls, mainly to save the memory of their route contexts.
 var callPool = sync.Pool{New: func() any { return new(call) }}
 
-// unknownOperation stands for the operation until it is known.
+// unknownOperation is the operation of a call until routing finds the real one.
 var unknownOperation operation
 
 var noStore = []string{"no-store"}
 
-// newCall begins a call; its caller defers [call.end].
+// newCall creates a call. The caller must defer [call.finish].
 func newCall(h *api, w http.ResponseWriter, r *http.Request) *call {
 	c := callPool.Get().(*call)
 	c.h, c.w, c.r, c.id, c.op = h, w, r, requestid.Of(r), &unknownOperation
 	c.sharedCtx = timeout.WithBudget(r.Context())
 	w.Header()[requestid.Header] = []string{c.id}
-	w.Header()["Cache-Control"] = noStore // what the description's operation replaces
+	w.Header()["Cache-Control"] = noStore // getOpenAPI replaces it
 	return c
 }
 
-// end answers a panic, and gives c back: nothing may hold it any more.
+// finish responds to a panic and returns c to the pool. Nothing can use c afterwards.
 func (c *call) finish() {
 	if v := recover(); v != nil {
 		c.handlePanic(v, debug.Stack())
@@ -85,35 +85,34 @@ func (c *call) actor() storage.Actor {
 	return storage.As(c.principal.UserID)
 }
 
-// param returns a path parameter as the caller meant it. Routing is done on the
-// escaped path, which net/http has checked.
+// param returns a decoded path parameter. Routing uses the escaped path, which net/http has checked.
 func (c *call) param(name string) string {
 	value, _ := url.PathUnescape(c.route.URLParam(name))
 	return value
 }
 
-// pathID returns a path parameter that is an id. A malformed one is the zero id, which
-// names nothing: the caller learns first what else is wrong.
+// pathID returns a path parameter that is an ID. For a malformed ID it returns the zero ID, which no record has, so
+// that other errors are reported first.
 func (c *call) pathID(name string) storage.ID {
 	id, _ := storage.ParseID(c.param(name)) // zero with an error
 	return id
 }
 
-// target is the form of the path.
+// formTarget returns the form that the path names.
 func (c *call) formTarget() core.Target {
 	if only := c.h.fixed; only != nil && !only.form.IsZero() && only.form != c.pathID("formId") {
-		return core.Target{Read: true} // there is no other form
+		return core.Target{Read: true} // This handler serves only one form.
 	}
 	return core.Target{ID: c.pathID("formId"), Read: c.formRead, Form: c.form}
 }
 
-// bufferPool holds bodies under construction. A large one is left to the garbage
-// collector, so that one big page does not stay in memory for ever.
+// bufferPool reuses the buffers of response bodies. It does not reuse large buffers, so that one large response does
+// not occupy memory permanently.
 var bufferPool = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
 
 const maxPooledBuffer = 256 << 10
 
-// borrow returns the call's buffer, empty. It is given back with the call.
+// borrowBuffer returns the empty buffer of the call. The buffer is returned to the pool with the call.
 func (c *call) borrowBuffer() []byte {
 	if c.buffer == nil {
 		c.buffer = bufferPool.Get().(*[]byte)
@@ -121,10 +120,10 @@ func (c *call) borrowBuffer() []byte {
 	return (*c.buffer)[:0]
 }
 
-// send sends the content of the call's buffer as a JSON response, with a line break.
+// sendBuffer sends b, which uses the call's buffer, as a JSON response that ends with a line break.
 func (c *call) sendBuffer(b []byte) {
 	b = append(b, '\n')
-	*c.buffer = b // it may have grown
+	*c.buffer = b // append can replace the buffer
 	status := http.StatusOK
 	if c.created {
 		status = http.StatusCreated
@@ -132,7 +131,7 @@ func (c *call) sendBuffer(b []byte) {
 	c.write(status, b)
 }
 
-// body lends a writer to fill and sends its content as a JSON response.
+// sendJSON sends what fill writes as a JSON response.
 func (c *call) sendJSON(fill func(w *jsontree.Writer)) error {
 	w := jsontree.NewWriter(c.borrowBuffer())
 	fill(w)
@@ -140,7 +139,7 @@ func (c *call) sendJSON(fill func(w *jsontree.Writer)) error {
 	return nil
 }
 
-// object is body for an object of which fill writes the members.
+// sendObject sends a JSON object. fill writes its fields.
 func (c *call) sendObject(fill func(w *jsontree.Writer)) error {
 	return c.sendJSON(func(w *jsontree.Writer) {
 		w.Object()
@@ -157,19 +156,19 @@ func (c *call) write(status int, body []byte) {
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	c.sendHeader(status)
 	if c.r.Method != http.MethodHead {
-		// A client that is gone is the only fault here, and nobody is left to tell.
+		// This fails only if the client has disconnected.
 		_, _ = c.w.Write(body)
 	}
 }
 
-// begin sends the status and the headers. Every response begins here.
+// sendHeader sends the status and the headers. Every response must use it.
 func (c *call) sendHeader(status int) {
 	c.drainBody()
 	c.responseStarted = true
 	c.w.WriteHeader(status)
 }
 
-// deleted ends a call that leaves nothing to show.
+// sendNoContent sends 204 unless err is set.
 func (c *call) sendNoContent(err error) error {
 	if err == nil {
 		c.sendHeader(http.StatusNoContent)
@@ -177,8 +176,8 @@ func (c *call) sendNoContent(err error) error {
 	return err
 }
 
-// made says, unless there is an error, that a record is new, and where it is: below the path
-// of its list.
+// setCreated sets the status 201 and the Location header, unless err is set. list is the path of the new record's
+// collection.
 func (c *call) setCreated(list, id string, err error) {
 	if err == nil {
 		c.created = true

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// getOpenAPI serves the description. It is public and may be cached.
+// getOpenAPI serves the API description. It is public, and caches can store it.
 func getOpenAPI(c *call) error {
 	h := c.w.Header()
 	h["Etag"] = []string{c.h.descriptionETag}
@@ -18,8 +18,8 @@ func getOpenAPI(c *call) error {
 	return nil
 }
 
-// matchesIfNoneMatch is the comparison of If-None-Match (RFC 9110, section 13.1.2), with tags that a
-// compressing proxy changed.
+// matchesIfNoneMatch reports whether an If-None-Match header contains tag, by weak comparison (RFC 9110, section
+// 13.1.2). It accepts tags that a compressing proxy has changed.
 func matchesIfNoneMatch(values []string, tag string) bool {
 	tags, star := parseTags(values)
 	return star || slices.ContainsFunc(tags, func(candidate string) bool {

@@ -13,8 +13,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// translate turns any error into the error that the caller sees. The causes of the
-// service's own faults are logged here and reach nobody else.
+// translate converts any error to the error of the response. It logs the causes of internal errors and does not
+// include them in the response.
 func (c *call) translate(err error) *apierror.Error {
 	if own, ok := errors.AsType[*apierror.Error](err); ok {
 		return own
@@ -40,7 +40,7 @@ func (c *call) translate(err error) *apierror.Error {
 	return e
 }
 
-// fail writes err as the response.
+// fail sends err as the response.
 func (c *call) fail(err error) {
 	e := c.translate(err)
 	switch e.Status {
@@ -76,11 +76,11 @@ func (c *call) log(level slog.Level, message string, what ...slog.Attr) {
 	c.h.config.Logger.LogAttrs(c.ctx(), level, message, append(request, what...)...)
 }
 
-// recovered answers a panic with INTERNAL_ERROR. When the response has begun, it ends
-// the connection, so that the cut response does not look whole.
+// handlePanic responds to a panic with INTERNAL_ERROR. If the response has started, it closes the connection, so that
+// the truncated response does not look complete.
 func (c *call) handlePanic(v any, stack []byte) {
 	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-		panic(v) // by download.Abort, or by a host's code
+		panic(v) // download.Abort or the host's code raised it
 	}
 	c.log(slog.LevelError, "panic", slog.Any("panic", v), slog.String("stack", string(stack)))
 	if c.responseStarted {

@@ -8,8 +8,7 @@ import (
 	"github.com/formsvc/formsvc/internal/core"
 )
 
-// A form's revision token is a strong entity tag made of its revision. Callers
-// must treat it as opaque.
+// An ETag of a form is a strong entity tag that contains its revision. Callers must treat it as opaque.
 const etagPrefix = `"r`
 
 func etag(revision int64) string {
@@ -20,9 +19,9 @@ func (c *call) setETag(revision int64) {
 	c.w.Header()["Etag"] = []string{etag(revision)}
 }
 
-// ifMatch reads the If-Match header. It accepts what compressing proxies make of our tokens,
-// because a token names a revision and not the bytes of a response. A header that names no
-// revision matches nothing, so that the condition fails with 412.
+// ifMatch parses the If-Match header. It accepts tags that compressing proxies have changed, because a tag identifies
+// a revision and not the bytes of a response. A header without a revision matches nothing, so the request fails with
+// 412.
 func (c *call) ifMatch() core.Precondition {
 	values := c.r.Header["If-Match"]
 	if len(values) == 0 {
@@ -36,7 +35,7 @@ func (c *call) ifMatch() core.Precondition {
 	}
 	for _, tag := range tags {
 		own, ok := trimEncoding(tag)
-		if !ok && tag != "" { // a list may have empty elements (RFC 9110, section 5.6.1)
+		if !ok && tag != "" { // a list can have empty elements (RFC 9110, section 5.6.1)
 			return core.Precondition{Set: true}
 		}
 		text := strings.TrimSuffix(strings.TrimPrefix(own, etagPrefix), `"`)
@@ -47,12 +46,12 @@ func (c *call) ifMatch() core.Precondition {
 	return p
 }
 
-// receivedTag matches an entity tag (RFC 9110, section 8.8.3) as a proxy may have changed it: nginx and
-// Varnish put W/ in front of it; Apache, Caddy, Jetty and others add the name of the encoding
-// behind a separator, inside the quotes or after them. No token of ours has a separator.
+// receivedTag matches an entity tag (RFC 9110, section 8.8.3) that a proxy may have changed. nginx and Varnish
+// prepend W/. Apache, Caddy, Jetty and others append a separator and the name of the encoding, inside or after the
+// quotes. Our own tags contain no separator.
 var receivedTag = regexp.MustCompile(`^(?:W/)?("[!#-~]*?)(?:[-+;:._~]{1,2}(?:x-)?(?:gzip|deflate|br|brotli|zstd|compress))?"(?:[-+;:._~]{1,2}(?:x-)?(?:gzip|deflate|br|brotli|zstd|compress))?$`)
 
-// trimEncoding returns an entity tag as it was before a proxy changed it, and whether it is one.
+// trimEncoding returns the original entity tag that a proxy has changed, and whether tag is an entity tag.
 func trimEncoding(tag string) (own string, ok bool) {
 	parts := receivedTag.FindStringSubmatch(tag)
 	if parts == nil {
@@ -61,8 +60,8 @@ func trimEncoding(tag string) (own string, ok bool) {
 	return parts[1] + `"`, true
 }
 
-// parseTags returns the elements of a list, and whether it is * for any tag. Commas inside quotes
-// belong to a tag.
+// parseTags returns the elements of a list of tags, and whether the list is *, which matches any tag. A comma inside
+// quotes is part of a tag.
 func parseTags(values []string) (tags []string, star bool) {
 	list, begin, quoted := strings.TrimSpace(strings.Join(values, ",")), 0, false
 	for i := range len(list) {

@@ -17,8 +17,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// exportOperation is not in the table of operations: the description does not have it,
-// and the host mounts it where it likes.
+// exportOperation is not in the table of operations, because the API description does not contain it. The host
+// chooses its path.
 var exportOperation = operation{id: "export", method: http.MethodGet, scope: storage.ScopeSubmissionsRead}
 
 var exportTypes = map[schema.ExportFormat]string{
@@ -26,8 +26,7 @@ var exportTypes = map[schema.ExportFormat]string{
 	schema.NDJSON: "application/x-ndjson",
 }
 
-// errHTTPVersion is for HTTP/1.0, in which an answer without a length looks complete when
-// it was cut.
+// errHTTPVersion rejects HTTP/1.0, because a truncated response without a length looks complete there.
 var errHTTPVersion = &apierror.Error{
 	Status: http.StatusHTTPVersionNotSupported, Code: "HTTP_VERSION_NOT_SUPPORTED",
 	Message: "Exports need HTTP/1.1 or newer, because over HTTP/1.0 a truncated file looks complete. If you use a proxy, set its HTTP version (in nginx, proxy_http_version).",
@@ -49,7 +48,7 @@ func (h *api) Exports() http.Handler {
 	})
 }
 
-// export serves one export. The checks have the same order as those of the operations.
+// export serves one export. It checks a request in the same order as the operations do.
 func (c *call) export() error {
 	path := c.r.URL.Path
 	name, ending, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
@@ -57,7 +56,7 @@ func (c *call) export() error {
 	if exportTypes[format] == "" {
 		return apierror.ErrNotFound
 	}
-	// For the host's metrics and traces, which see the request when this returns.
+	// Set the pattern for the host's metrics and traces.
 	if mounted := c.r.Pattern; mounted == "" || strings.HasSuffix(mounted, "/") {
 		c.r.Pattern = cmp.Or(mounted, "/") + "{form_id}." + ending
 	}
@@ -86,7 +85,7 @@ func (c *call) export() error {
 		return nil
 	}
 	if _, busy := c.h.runningExports.LoadOrStore(c.principal.KeyID, true); busy {
-		c.w.Header()["Retry-After"] = []string{"10"} // nobody knows when the other export ends
+		c.w.Header()["Retry-After"] = []string{"10"} // the duration of the other export is unknown
 		return apierror.ErrRateLimited.With("The API key already has an export in progress. Wait until it ends.")
 	}
 	defer c.h.runningExports.Delete(c.principal.KeyID)
@@ -109,15 +108,15 @@ func (c *call) export() error {
 	}
 	level := slog.LevelError
 	if gone || c.ctx().Err() != nil {
-		level = slog.LevelDebug // the client's doing
+		level = slog.LevelDebug // the client canceled the request
 	}
 	c.log(level, "export ended early", slog.Any("error", err))
 	download.Abort(c.w)
 	return nil
 }
 
-// warnHiddenConn logs the first export that the server's WriteTimeout ends, because a middleware
-// hides the connection.
+// warnHiddenConn logs the first export that the server's WriteTimeout will interrupt because a middleware hides the
+// connection.
 func (c *call) warnHiddenConn() {
 	server, _ := c.r.Context().Value(http.ServerContextKey).(*http.Server)
 	if server == nil || server.WriteTimeout <= 0 {
@@ -131,7 +130,7 @@ func (c *call) warnHiddenConn() {
 	}
 }
 
-// exportOptions reads the options out of the query.
+// exportOptions parses the export options in the query.
 func (q *query) exportOptions() (export.Options, error) {
 	o := export.Options{
 		Separator:      q.separator(),
@@ -156,8 +155,8 @@ func (q *query) separator() rune {
 	return cmp.Or(separators[value], ',')
 }
 
-// flag reads a parameter that has one of two values, and reports whether it is the
-// second one. Absent, it is the first.
+// flag parses a parameter with two possible values and reports whether it has the second value. Defaults to the first
+// value.
 func (q *query) flag(name, first, second string) bool {
 	value, given := q.get(name)
 	if given && value != first && value != second {
@@ -166,13 +165,12 @@ func (q *query) flag(name, first, second string) bool {
 	return value == second
 }
 
-// pageBudget counts the pages of an export against the key's limit, and leaves half of the
-// limit for the key's other calls. While only that half is left, it takes one page
-// whenever the key has its full limit again.
+// pageBudget counts the pages of an export against the key's rate limit, and leaves half of the limit to the key's
+// other requests. When only that half is left, it waits for the full limit before each page.
 type pageBudget struct {
 	c              *call
-	wait           time.Duration // before the next page
-	firstPageTaken bool          // the request itself was counted, and is the first page
+	wait           time.Duration // The delay before the next page.
+	firstPageTaken bool          // The request itself counts as the first page., and is the first page
 }
 
 func (b *pageBudget) waitForPage(ctx context.Context) error {
@@ -200,8 +198,8 @@ func (b *pageBudget) waitForPage(ctx context.Context) error {
 	}
 }
 
-// recheckKey resolves the key again: a key that is revoked, has expired or has lost
-// the scope reads no further page.
+// recheckKey resolves the key again before each page, so that a revoked or expired key, or a key without the scope,
+// cannot read further pages.
 func (c *call) recheckKey(ctx context.Context) error {
 	p, err := c.h.keys.ResolveKey(ctx, c.h.config.Credential(c.r))
 	if err != nil {

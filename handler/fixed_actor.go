@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// fixedActor makes a handler serve an actor who is known, and one form or, with the zero id, all.
+// fixedActor makes a handler serve a given actor without an API key. A zero form means all forms.
 type fixedActor struct {
 	actor storage.Actor
 	form  storage.ID
@@ -29,11 +29,11 @@ func (h *api) WorkingCopy(c *core.Core, actor storage.Actor, form storage.ID) ht
 	return copied
 }
 
-// setRequestBase has the links of an answer begin where the request came to: path is the part of it that
-// names the operation.
+// setRequestBase makes the links of a response start with the URL path of the request. path is the part of this path
+// that names the operation.
 func (*fixedActor) setRequestBase(c *call, path string) {
 	if sent, err := url.ParseRequestURI(c.r.RequestURI); err == nil {
-		if below, ok := strings.CutSuffix(sent.EscapedPath(), path); ok { // else the host rewrites paths
+		if below, ok := strings.CutSuffix(sent.EscapedPath(), path); ok { // Otherwise, the host rewrites paths.
 			c.requestBase = below
 		}
 	}

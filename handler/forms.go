@@ -19,7 +19,7 @@ func listForms(c *call) error {
 	}
 	read := func(page storage.Page) ([]storage.Form, error) {
 		if filtered && workspace.IsZero() {
-			return nil, apierror.ErrNotFound // to the storage it would mean: no filter
+			return nil, apierror.ErrNotFound // The storage would treat a zero ID as no filter.
 		}
 		return c.h.core.Storage.Forms(c.ctx(), c.actor(), storage.FormsParams{WorkspaceID: workspace, Page: page})
 	}
@@ -57,9 +57,9 @@ func (c *call) sendForm(f *storage.Form, err error) error {
 	return c.sendObject(func(w *jsontree.Writer) { view.writeForm(w, f) })
 }
 
-// formView has the values that the JSON of a form needs beside the form.
+// formView contains the values, in addition to the form, that the JSON of a form needs.
 type formView struct {
-	linkBase string    // what links begin with
+	linkBase string    // The start of all links.
 	now      time.Time // decides is_closed
 }
 
@@ -67,7 +67,7 @@ func (c *call) formView() formView {
 	return formView{linkBase: c.linkBase(), now: c.h.core.Clock()}
 }
 
-// writeSummary writes the members of a form without its definition.
+// writeSummary writes the fields of a form without its definition.
 func (v formView) writeSummary(w *jsontree.Writer, f *storage.Form) {
 	const submissions = "/submissions"
 	link := v.linkBase + "/forms/" + f.ID.String() + submissions
@@ -86,7 +86,7 @@ func (v formView) writeSummary(w *jsontree.Writer, f *storage.Form) {
 	w.Name("type").String(f.Type)
 }
 
-// writeForm passes the sections on as they are stored: a read decodes nothing.
+// writeForm writes a form. It copies the stored sections without decoding them.
 func (v formView) writeForm(w *jsontree.Writer, f *storage.Form) {
 	v.writeSummary(w, f)
 	w.Name("definition").Object()

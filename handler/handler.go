@@ -19,39 +19,37 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// api holds no state of its own between requests.
+// api serves the HTTP API. It stores no state between requests.
 type api struct {
 	config httpapi.Config
-	// keys finds out whose key a request carries. If it is a formKeyResolver, operations on one form
-	// take key and form in one step.
+	// keys resolves API keys. If it is a formKeyResolver, operations on one form read the key and the form in one
+	// step.
 	keys  KeyResolver
 	core  *core.Core
 	mount mount
-	// fixedLinkBase is what links begin with when that is the same for all requests.
+	// fixedLinkBase is the start of all links if it is the same for every request.
 	fixedLinkBase string
-	// limiterKey is what the limiter's keys begin with: the name of the service and a "#",
-	// which no name has, so that no two services have one key.
+	// limiterKey is the prefix of the limiter's keys: the service name and a "#". Names cannot contain "#", so two
+	// services never share a key.
 	limiterKey string
 	routes     *chi.Mux
-	// limiterHealth is shared with the copies that on makes.
+	// limiterHealth and the fields from misplacedOnce to runningExports are shared by the copies that withCore makes.
 	limiterHealth     *limiterHealth
-	misplacedOnce     *sync.Once            // logs the first request at another path than the base path; shared likewise
-	hiddenConnOnce    *sync.Once            // logs the first export whose connection a middleware hides; shared likewise
-	runningExports    *sync.Map             // by id, the keys that have an export under way; shared likewise
+	misplacedOnce     *sync.Once            // Logs the first request outside of the base path. than the base path; shared likewise
+	hiddenConnOnce    *sync.Once            // Logs the first export whose connection a middleware hides. connection a middleware hides; shared likewise
+	runningExports    *sync.Map             // The IDs of the keys with an export in progress. an export under way; shared likewise
 	operations        map[string]*operation // by method and pattern
-	contentOperations map[string]*operation // those of a working copy
+	contentOperations map[string]*operation // The operations of a working copy, by method and pattern.
 
-	fixed *fixedActor // whom the handler serves, without keys; nil: whoever has a key
+	fixed *fixedActor // If set, the handler serves this actor without API keys., without keys; nil: whoever has a key
 
 	description     []byte
 	descriptionETag string
 }
 
-// New returns the API for package formsvc, whose Service is the API for hosts: no other module can
-// name the type of config. It starts nothing.
+// New returns the API for package formsvc. No other module can name the type of config. New starts no goroutines.
 //
-// on returns the API with another Core. A resolver that keeps its keys in the storage is replaced
-// as well; nil leaves it as it is.
+// on returns the API with another Core. keys replaces the resolver unless it is nil.
 func New(config httpapi.Config, keys KeyResolver) (a httpapi.API, on func(*core.Core, KeyResolver) httpapi.API, err error) {
 	description, err := apidoc.Describe(config.BaseURL, config.BasePath)
 	if err != nil {
@@ -83,8 +81,8 @@ func New(config httpapi.Config, keys KeyResolver) (a httpapi.API, on func(*core.
 	for i := range table {
 		op := &table[i]
 		op.pattern = config.BasePath + op.path
-		// The mux is asked which pattern a path matches; it never serves, so that the
-		// chi context of a host's router stays as the host's middleware left it.
+		// The mux only finds the pattern of a path. It never serves requests, so it does not change the chi context
+		// of the host's router.
 		h.routes.MethodFunc(op.method, op.path, http.NotFound)
 		h.operations[op.method+op.path] = op
 		if op.formContent {
@@ -103,8 +101,7 @@ func (h *api) withCore(c *core.Core, keys KeyResolver) *api {
 	return &copied
 }
 
-// ServeHTTP serves one request. The order of the checks is the order of the
-// statements.
+// ServeHTTP serves one request. It checks the request in the order of its statements.
 func (h *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := newCall(h, w, r)
 	defer c.finish()
@@ -140,7 +137,7 @@ func (h *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.principal.Scopes = storage.Scopes()
 	}
 	c.op = op
-	// For the host's metrics and traces, which see the request when this returns.
+	// Set the pattern for the host's metrics and traces.
 	r.Pattern = c.op.pattern
 
 	if !c.op.public && h.fixed == nil {
@@ -154,7 +151,7 @@ func (h *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// logMisplaced logs the first request that came at another path than base.
+// logMisplaced logs the first request outside of the base path.
 func (h *api) logMisplaced(r *http.Request, base string) {
 	h.misplacedOnce.Do(func() {
 		h.config.Logger.LogAttrs(r.Context(), slog.LevelWarn,
@@ -163,7 +160,7 @@ func (h *api) logMisplaced(r *http.Request, base string) {
 	})
 }
 
-// allow answers OPTIONS, or a method that is not among those.
+// sendAllow responds to OPTIONS, or rejects a method that is not in methods.
 func (c *call) sendAllow(methods string) {
 	c.w.Header()["Allow"] = []string{methods}
 	if c.r.Method == http.MethodOptions {
@@ -173,7 +170,7 @@ func (c *call) sendAllow(methods string) {
 	}
 }
 
-// allowed lists the methods of a path, or "" when no operation has it.
+// allowedMethods lists the methods of a path. It returns "" if no operation has the path.
 func (h *api) allowedMethods(path string) string {
 	if path == "" {
 		return ""
@@ -194,7 +191,7 @@ func (h *api) allowedMethods(path string) string {
 	return strings.Join(append(methods, http.MethodOptions), ", ")
 }
 
-// base is what links begin with.
+// linkBase returns the start of the links in the response.
 func (c *call) linkBase() string {
 	if c.h.fixed != nil {
 		return c.requestBase

@@ -10,25 +10,24 @@ import (
 	"github.com/formsvc/formsvc/ratelimit"
 )
 
-// limitResult is the limiter's answer to one call of a key. A limiter that failed gives a
-// limitResult without a result, and the call is allowed: the limit protects the service and
-// must not take the service down.
+// limitResult is the rate limiter's result for one request. If the limiter fails, the request is allowed, because the
+// limiter must not make the service unavailable.
 type limitResult struct {
 	keyID  string
 	result ratelimit.Result
-	known  bool // result is the limiter's
+	known  bool // Whether the limiter returned the result.
 }
 
 func (t limitResult) allowed() bool { return !t.known || t.result.Allowed }
 
-// take counts the call against a key's limit.
+// takeToken counts the request against the rate limit of a key.
 func (c *call) takeToken(keyID string) limitResult {
 	if c.h.config.Limiter == nil {
 		return limitResult{keyID: keyID}
 	}
 	result, err := c.h.config.Limiter.Take(c.ctx(), c.h.limiterKey+keyID)
 	if err != nil {
-		if c.ctx().Err() == nil { // else it is the request that ended, not the limiter that failed
+		if c.ctx().Err() == nil { // Otherwise, the request ended and the limiter did not fail., not the limiter that failed
 			c.h.limiterHealth.recordFailure(c.ctx(), c.h.config.Logger, err)
 		}
 		return limitResult{keyID: keyID}
@@ -37,14 +36,13 @@ func (c *call) takeToken(keyID string) limitResult {
 	return limitResult{keyID: keyID, result: result, known: true}
 }
 
-// spend writes the limiter's figures into the response's headers and refuses the call
-// when the limit is exceeded.
+// applyLimit sets the rate limit headers of the response. It returns an error if the limit is exceeded.
 func (c *call) applyLimit(t limitResult) error {
 	if !t.known {
 		return nil
 	}
 	h := c.w.Header()
-	// The draft's names as they are written in the description.
+	// The header names have the spelling of the API description.
 	h["Ratelimit-Policy"] = []string{t.result.Policy()}
 	h["Ratelimit"] = []string{t.result.Header()}
 	if !t.result.Allowed {
@@ -54,16 +52,16 @@ func (c *call) applyLimit(t limitResult) error {
 	return nil
 }
 
-// limiterHealth logs when the limiter begins to fail and when it has recovered, not
-// each call that passes in between.
+// limiterHealth logs when the limiter starts to fail and when it has recovered, but not every allowed request in
+// between.
 type limiterHealth struct {
-	// failedAt is the time of the latest failure in nanoseconds since 1970; 0 while
-	// the limiter works.
+	// failedAt is the time of the latest failure in nanoseconds since 1970. A zero value means that the limiter
+	// works.
 	failedAt atomic.Int64
 }
 
-// recoveryTime is how long a limiter must go without a failure before it counts as
-// recovered. Without it, a store that fails now and then would log two lines each time.
+// recoveryTime is how long the limiter must work without a failure to count as recovered. It prevents two log lines
+// for each failure of a store that fails occasionally.
 const recoveryTime = 5 * time.Second
 
 func (l *limiterHealth) recordFailure(ctx context.Context, logger *slog.Logger, err error) {

@@ -12,14 +12,13 @@ import (
 	"github.com/formsvc/formsvc/internal/apidoc"
 )
 
-// mount finds the path of an operation in a request, however the host mounted the
-// handler. The handler may be on the standard mux with or without StripPrefix, below
-// any prefix, or in a chi router by Mount, Route or Handle.
+// mount finds the path of an operation in a request. The host can use the standard mux with or without StripPrefix,
+// any prefix, or a chi router with Mount, Route or Handle.
 type mount struct {
-	// base is the base URL's path with the base path, and basePath the latter alone.
-	// They are tried in this order.
+	// base is the path of the base URL plus the base path. basePath is only the base path. They are tried in this
+	// order.
 	base, basePath string
-	// resources are the first segments of all operations.
+	// resources contains the first path segments of all operations.
 	resources map[string]bool
 }
 
@@ -31,8 +30,7 @@ func newMount(baseURL, basePath string, operations []operation) mount {
 	return m
 }
 
-// urlPath is the path of an absolute URL or of a bare path, without a slash at its
-// end.
+// urlPath returns the path of an absolute URL or of a path, without a trailing slash.
 func urlPath(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -41,16 +39,14 @@ func urlPath(base string) string {
 	return strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
-// path returns the request's path below the base path, percent-encoded as it was
-// sent, so that a block id may contain a slash. It returns "" for a path that
-// cannot be an operation's: an unclean one, or one with a slash at its end. base
-// is [mount.base], or what takes its place for this request.
+// path returns the request's path below the base path. The path stays percent-encoded, so that a block ID can contain
+// a slash. path returns "" for paths that no operation can have: unclean paths and paths with a trailing slash. base
+// is [mount.base] or its replacement for this request.
 func (m mount) path(r *http.Request, base string) string {
 	full := r.URL.EscapedPath()
 	if rctx := chi.RouteContext(r.Context()); rctx != nil && rctx.RoutePath != "" {
-		// A chi router keeps the rest of the path in its context: escaped if the URL
-		// has an escaped form, else plain. It is the longer of the two when a
-		// StripPrefix stands between the router and us.
+		// A chi router stores the rest of the path in its context. It is escaped if the URL has an escaped form. It
+		// is longer than the URL path if a StripPrefix is between the router and this handler.
 		left := rctx.RoutePath
 		if r.URL.RawPath == "" {
 			left = (&url.URL{Path: left}).EscapedPath()
@@ -64,9 +60,8 @@ func (m mount) path(r *http.Request, base string) string {
 	}
 	for _, prefix := range [...]string{base, m.basePath} {
 		below, ok := strings.CutPrefix(full, prefix)
-		// The host may have taken the prefix away already. Then a part that looks like
-		// the prefix belongs to the path below the prefix: with the base path /forms,
-		// the path /forms/5f2b… may be a form.
+		// If the host has already removed the prefix, a part that looks like the prefix belongs to the remaining
+		// path. For example, with the base path /forms, the path /forms/5f2b… can be a form.
 		if ok && strings.HasPrefix(below, "/") && m.resources[firstSegment(below)] {
 			return below
 		}
@@ -74,10 +69,9 @@ func (m mount) path(r *http.Request, base string) string {
 	return full
 }
 
-// misses reports whether a request is for an operation, but came at another path than the
-// base path. left is what [mount.path] returned for the request, and no operation has it.
-// What lies below the base path is an ordinary 404, also when the host has taken the base
-// path away.
+// isMisplaced reports whether a request is for an operation but outside of the base path. left is the result of
+// [mount.path], which no operation has. A path below the base path is an ordinary 404, even if the host has removed
+// the base path.
 func (m mount) isMisplaced(r *http.Request, left, base string) bool {
 	if strings.HasPrefix(left, base+"/") || strings.HasPrefix(left, m.basePath+"/") {
 		return false
@@ -90,7 +84,7 @@ func (m mount) isMisplaced(r *http.Request, left, base string) bool {
 	if _, below, ok := strings.Cut(left, m.basePath+"/"); ok && m.resources[firstSegment(below)] {
 		return true
 	}
-	// A proxy may have taken the base path away, too: then a resource is in front.
+	// If a proxy has removed the base path, the path starts with a resource.
 	if m.resources[firstSegment(left)] {
 		return false
 	}

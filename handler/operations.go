@@ -7,8 +7,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// operation is one operation of the API. The id is the description's
-// operationId.
+// operation is one operation of the API. id is the operationId in the API description.
 type operation struct {
 	id     string
 	method string
@@ -19,14 +18,13 @@ type operation struct {
 	pattern string // the path with the base path, for the host
 
 	public bool // needs no key
-	// readsForm: the operation wants the form of its path as it is, so key and form
-	// may be read in one step.
+	// readsForm means that the operation reads the form of its path, so the key and the form can be read in one step.
 	readsForm bool
-	// formContent: the operation is about the content of a form alone, so a working copy has it.
+	// formContent means that the operation only concerns the content of a form, so it also exists for working copies.
 	formContent bool
 }
 
-// operations lists all operations. A test holds it against the description.
+// operations lists all operations. A test checks the list against the API description.
 func operations() []operation {
 	const (
 		get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
@@ -75,7 +73,7 @@ func operations() []operation {
 	}
 }
 
-// withBody reads the request's body first.
+// withBody reads the request body before it calls serve.
 func withBody(serve func(c *call, body []byte) error) func(*call) error {
 	return func(c *call) error {
 		body, err := c.readBody()
@@ -86,8 +84,7 @@ func withBody(serve func(c *call, body []byte) error) func(*call) error {
 	}
 }
 
-// requirePathIDs refuses malformed ids in the path: they name nothing, and no storage is asked
-// whether it has one like the zero id.
+// requirePathIDs rejects malformed IDs in the path, so that the storage never receives a zero ID.
 func requirePathIDs(serve func(*call) error) func(*call) error {
 	return func(c *call) error {
 		for _, name := range c.route.URLParams.Keys {

@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// page reads limit and cursor for a list.
+// page parses the limit and the cursor of a list.
 func (q *query) page(list cursor.List) (storage.Page, error) {
 	page := storage.Page{Limit: q.limit()}
 	text, ok := q.get("cursor")
@@ -28,8 +28,8 @@ func (q *query) page(list cursor.List) (storage.Page, error) {
 	return page, q.err()
 }
 
-// writePage reads and writes a list response: the records, and the cursor of the next page
-// when there are more.
+// writePage reads records and sends them as a list response. The response contains the cursor of the next page if
+// there is one.
 func writePage[T any](c *call, q *query, list cursor.List, read func(storage.Page) ([]T, error),
 	position func(*T) storage.Position, writeItem func(*jsontree.Writer, *T),
 ) error {
@@ -38,7 +38,7 @@ func writePage[T any](c *call, q *query, list cursor.List, read func(storage.Pag
 		return err
 	}
 	most := page.Limit
-	page.Limit++ // whether that record is there says whether there are more
+	page.Limit++ // An additional record means that there is another page. says whether there are more
 	records, err := read(page)
 	if err != nil {
 		return err
@@ -60,8 +60,7 @@ func writePage[T any](c *call, q *query, list cursor.List, read func(storage.Pag
 	})
 }
 
-// appendPageEnd appends the members of a list response beside its items. more is false
-// for a page without items.
+// appendPageEnd appends the paging fields of a list response. more is false for a page without items.
 func appendPageEnd(b []byte, list cursor.List, more bool, last storage.Position) []byte {
 	if !more {
 		return append(b, `{"has_more":false,"next_cursor":null}`...)

@@ -15,8 +15,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// query reads query parameters and collects their faults. Unknown parameters are
-// ignored; a repeated one must have the same value each time.
+// query parses query parameters and collects their violations. It ignores unknown parameters. A repeated parameter
+// must have the same value each time.
 type query struct {
 	values     url.Values
 	violations []schema.Violation
@@ -29,7 +29,7 @@ func (c *call) query() *query {
 	values, err := url.ParseQuery(c.r.URL.RawQuery)
 	q := &query{values: values}
 	if err != nil {
-		// Dropped, a filter would widen the answer.
+		// Ignoring a malformed filter would return more records than requested.
 		q.violations = []schema.Violation{{Path: "query", Code: schema.CodeBadFormat, Message: "is not a well-formed query string"}}
 	}
 	return q
@@ -49,8 +49,7 @@ func (q *query) addViolation(name, code, message string) {
 	q.violations = append(q.violations, schema.Violation{Path: "query:" + name, Code: code, Message: message})
 }
 
-// fault adds the fault of a parameter by a rule that is not about HTTP. nil adds
-// nothing.
+// addError adds the violations in err.
 func (q *query) addError(err error) {
 	if broken, ok := errors.AsType[*schema.Error](err); ok {
 		q.violations = append(q.violations, broken.Violations...)
@@ -70,7 +69,7 @@ const (
 	maxPageSize     = 100
 )
 
-// limit reads the page size: 1 to 100, 20 when absent.
+// limit parses the page size: 1 to 100. Defaults to 20.
 func (q *query) limit() int {
 	s, ok := q.get("limit")
 	if !ok {
@@ -86,8 +85,8 @@ func (q *query) limit() int {
 	return n
 }
 
-// bounds reads since and until, both zero when absent. Records have whole seconds: a fraction of
-// since excludes the second that it is in.
+// timeRange parses since and until. Both default to zero. Records have whole seconds, so a fractional since excludes
+// the second that contains it.
 func (q *query) timeRange() (since, until time.Time) {
 	since, fraction := q.time("since")
 	until, _ = q.time("until")
@@ -95,13 +94,13 @@ func (q *query) timeRange() (since, until time.Time) {
 	if fraction {
 		since = since.Add(time.Microsecond)
 	}
-	if until.IsZero() && q.values.Has("until") { // a zero time would be no bound
+	if until.IsZero() && q.values.Has("until") { // A zero time would mean no limit.
 		until = until.Add(time.Microsecond)
 	}
 	return since, until
 }
 
-// time reads an RFC 3339 time in whole seconds; zero when absent.
+// time parses an RFC 3339 time in whole seconds. It returns a zero time if the parameter is missing.
 func (q *query) time(name string) (t time.Time, fraction bool) {
 	s, given := q.get(name)
 	if !given {
@@ -114,7 +113,7 @@ func (q *query) time(name string) (t time.Time, fraction bool) {
 	return t, fraction
 }
 
-// id reads an id, and reports whether it was given.
+// id parses an ID and reports whether the parameter exists.
 func (q *query) id(name string) (id storage.ID, given bool) {
 	s, given := q.get(name)
 	if !given {

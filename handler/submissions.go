@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// listSubmissions writes each record from the storage's memory into the response's bytes.
+// listSubmissions writes each record directly from the storage's memory to the response.
 func listSubmissions(c *call) error {
 	form, q := c.pathID("formId"), c.query()
 	params := storage.SubmissionsParams{MaxBytes: core.MaxPageBytes, SummaryOnly: true}

@@ -10,15 +10,14 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// webhookBatch is how many webhooks are read at a time for the list, which the
-// API does not page: fewer take a statement for every few webhooks, which is most of the time
-// of a long list. With the longest URLs they take about 2.5 MB.
+// webhookBatch is the number of webhooks to read at a time for the list, which has no pages in the API. Smaller
+// batches need more statements, which take most of the time of a long list. With the longest URLs, a batch takes
+// about 2.5 MB.
 const webhookBatch = 1000
 
-// listWebhooks writes the list as it reads it, so that it takes the memory of one
-// page however long it is. Nothing of the storage is held while the client takes a
-// page. A failure after the first page ends the connection: a list that was cut
-// never looks whole.
+// listWebhooks sends the list while it reads it, so that it needs the memory of only one batch. It holds no storage
+// resources while the client receives a batch. A failure after the first batch closes the connection, so that a
+// truncated list never looks complete.
 func listWebhooks(c *call) error {
 	page := storage.Page{Limit: webhookBatch}
 	found, err := c.h.core.Storage.Webhooks(c.ctx(), c.actor(), page)
@@ -50,11 +49,11 @@ func listWebhooks(c *call) error {
 			w.LineBreak()
 		}
 		if written := w.Flush(c.w) == nil; last || !written {
-			return nil // the list is whole, or nobody reads on
+			return nil // The list is complete, or the client has disconnected.
 		}
 		end := found[len(found)-1]
 		page.After = &storage.Position{Time: end.CreatedAt, ID: end.ID}
-		// Each page has a time of its own.
+		// Each batch has its own timeout.
 		if found, err = c.h.core.Storage.Webhooks(c.r.Context(), c.actor(), page); err != nil {
 			c.log(slog.LevelError, "list ended early because the storage failed", slog.Any("error", err))
 			download.Abort(c.w)
@@ -62,7 +61,7 @@ func listWebhooks(c *call) error {
 	}
 }
 
-// items writes a list response that has no pages.
+// sendItems sends a list response without pages.
 func (c *call) sendItems(n int, writeItem func(w *jsontree.Writer, i int)) error {
 	return c.sendObject(func(w *jsontree.Writer) {
 		w.Name("items").Array()
@@ -100,7 +99,7 @@ func (c *call) sendWebhook(webhook storage.Webhook, err error) error {
 	return c.sendObject(func(w *jsontree.Writer) { writeWebhook(w, &webhook) })
 }
 
-// writeWebhook says whether there is a secret, and never more of it.
+// writeWebhook writes a webhook. It never includes the secret, only whether there is one.
 func writeWebhook(w *jsontree.Writer, webhook *storage.Webhook) {
 	w.Name("id").Hex(webhook.ID[:])
 	w.Name("form_id").Hex(webhook.FormID[:])
@@ -120,8 +119,7 @@ func listDeliveries(c *call) error {
 	return c.sendItems(len(attempts), func(w *jsontree.Writer, i int) { writeAttempt(w, &attempts[i]) })
 }
 
-// writeAttempt writes a redacted summary: no body, header, URL, address or secret
-// is part of it.
+// writeAttempt writes a summary without the body, headers, URL, IP address and secret.
 func writeAttempt(w *jsontree.Writer, a *storage.Delivery) {
 	w.Name("id").Hex(a.ID[:])
 	w.Name("event").String(a.EventType)

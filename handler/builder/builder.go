@@ -58,77 +58,73 @@ import (
 	"github.com/formsvc/formsvc/internal/requestid"
 )
 
-// Config says how the pages belong to the host. The zero value of each field but User and Pages is
-// usable.
+// Config configures the builder. User and Pages are required. The zero values of the other fields are valid.
 type Config struct {
-	// BasePath is where the handler is mounted, without a slash at the end; default "/forms". It is
-	// removed from the path of a request when it is there, so the handler works below
-	// http.StripPrefix too, and behind a proxy that takes a prefix away: the page's addresses are relative.
+	// BasePath is the path where the handler is mounted, without a trailing slash. Defaults to "/forms". The handler
+	// removes it from the request path if present, so it also works below http.StripPrefix and behind a proxy that
+	// removes a prefix. The links of the pages are relative.
 	BasePath string
 
-	// User returns the id of the user who is signed in, see [formsvc.UserIDFrom]. It is asked for each
-	// request. An error, or the zero id, means that nobody is. Required.
+	// User returns the ID of the signed-in user, see [formsvc.UserIDFrom]. It is called for each request. An error or
+	// a zero ID means that no user is signed in. User is required.
 	User func(r *http.Request) (formsvc.ID, error)
-	// SignIn leads to the host's sign-in: it answers a page's request of somebody who is not signed in.
-	// Requests of the page's script get 401 instead, and the page says that its user was signed out. Nil: a page
-	// with the status 401.
+	// SignIn handles page requests without a signed-in user, for example with a redirect to the sign-in page.
+	// Requests of the page's script get 401 instead. Defaults to a page with the status 401.
 	SignIn http.Handler
 
-	// Pages draws the forms in the editor, and has previews and public links. Required, with a Secret.
+	// Pages renders the forms in the editor and serves previews and public links. It is required and needs a Secret.
 	Pages *formpage.Handler
-	// PublicURL is what public links begin with, before the path of Pages, such as
-	// https://forms.example. Default: what the browser has in its address.
+	// PublicURL is the start of public links, before the path of Pages, such as https://forms.example. Defaults to
+	// the origin in the user's browser.
 	PublicURL string
 
-	// AllowedOrigins are the origins whose pages may change something, such as "https://app.example". The
-	// handler's own is the host of the request: behind a proxy that changes the Host header, list the one
-	// that visitors see, which browsers tell of plain http only by its address. Default: the handler's own.
+	// AllowedOrigins are the origins whose pages can change data, such as "https://app.example". The handler's own
+	// origin is the host of the request. If a proxy changes the Host header, list the origin that browsers use.
+	// Browsers identify origins with plain http only by this header. Defaults to the handler's own origin.
 	AllowedOrigins []string
 
-	// FrameAncestors are the origins whose pages may show the builder in a frame, as sources of a
-	// Content-Security-Policy, such as "https://crm.example". A page that shows it can lay something over
-	// it and have its user press what the user does not see. Default: none.
+	// FrameAncestors are the origins whose pages can show the builder in a frame, as sources of a
+	// Content-Security-Policy, such as "https://crm.example". Such a page can cover the builder and make users click
+	// things that they do not see. Defaults to none.
 	FrameAncestors []string
 
-	// Limits bound what one user may ask. The zero value has a default for each limit.
+	// Limits limits the requests of each user. The zero value has a default for each limit.
 	Limits Limits
 
-	// Name is the product's, in the title and at the top of each page. Default "Forms". HomeURL is where it
-	// leads; default: the list of forms.
+	// Name is the product name in the title and at the top of each page. Defaults to "Forms". HomeURL is the link of
+	// the name. Defaults to the list of forms.
 	Name, HomeURL string
-	// Accent is the color of buttons and marks, as #rrggbb; default: a blue. Where it could not be seen or
-	// read, as a dark one on dark pages, its nearest tone that can is taken.
+	// Accent is the color of buttons and highlights, as #rrggbb. Defaults to blue. If the contrast is too low, for
+	// example for a dark color on dark pages, the builder uses the nearest readable shade.
 	Accent string
-	// Background is the color of the page, as #rrggbb. It decides whether the pages are light or dark,
-	// and must be light or dark enough for their texts. Default: light or dark, as the visitor's browser
-	// prefers.
+	// Background is the color of the page, as #rrggbb. It also selects light or dark pages, and must have enough
+	// contrast for their texts. Defaults to light or dark, as the user's browser prefers.
 	Background string
-	// Font is the font of all texts, as CSS has it in font-family: "Inter, sans-serif". A font that
-	// browsers do not have is for Layout to load, from the page's origin. Default: that of the visitor's
-	// system.
+	// Font is the font of all texts, as a value of the CSS property font-family: "Inter, sans-serif". Layout must
+	// load web fonts from the page's origin. Defaults to the font of the user's system.
 	Font string
-	// Theme is the theme of new forms that are created without one, as the definition of a form has it:
-	// {"colors":{"primary":"#7a3e9d"}}. Default: none.
+	// Theme is the theme of new forms that are created without one, in the format of a form definition:
+	// {"colors":{"primary":"#7a3e9d"}}. Defaults to none.
 	Theme json.RawMessage
-	// Layout is the document around the pages, executed with a [Document]: once by [New], to find its
-	// faults, and for each page. The pages fill the width of their element; the editor fills the window
-	// below what stands above it. Default: a plain page.
+	// Layout is the document around the pages, executed with a [Document]. [New] executes it once to validate it. The
+	// pages fill the width of their element. The editor fills the window below the element's top. Defaults to a plain
+	// page.
 	Layout *template.Template
 
-	// Language chooses the language of a page by its tag. Nil, and "": the first of the visitor's
-	// Accept-Language that there is, else English.
+	// Language returns the language tag of a page. If it is nil or returns "", the builder uses the first supported
+	// language of the Accept-Language header, or English.
 	Language func(r *http.Request) string
-	// Words adds languages and changes words: by language tag, then by key. The keys are those of the files
-	// in handler/builder/words, as in "editor.add". What is missing is English. Those that begin with
-	// "errors." are what the service refuses or warns of, by its code; {message} in them is its English sentence.
+	// Translations adds languages and changes texts, by language tag and then by key. The files in
+	// handler/builder/words contain the keys, such as "editor.add". Missing texts are in English. Keys that start
+	// with "errors." are the texts of errors and warnings by code. In these texts, {message} is the English message.
 	Translations map[string]map[string]string
 
-	// Logger gets what users are not told. Default: discards.
+	// Logger receives errors and warnings for the host. If nil, they are discarded.
 	Logger *slog.Logger
 }
 
-// Handler serves the pages. It is safe for concurrent use. Between two requests it keeps only counts of what
-// users asked, see [Limits]. Make one with [New]; Close it when the host stops.
+// Handler serves the pages. It is safe for concurrent use. Between requests it stores only the request counts of
+// users, see [Limits]. Create a Handler with [New], and call Close when the host stops.
 type Handler struct {
 	service *formsvc.Service
 	config  Config
@@ -139,14 +135,13 @@ type Handler struct {
 
 	limiters limiters
 	slots    userSlots
-	// Logs the first request of a page at another path than the base path.
+	// misplacedOnce logs the first page request outside of the base path.
 	misplacedOnce sync.Once
-	// Of all users together, since they take much memory for a few milliseconds.
+	// These slots are shared by all users, because this work needs much memory for a few milliseconds.
 	renderSlots, compareSlots semaphore
 }
 
-// New returns the pages of svc. It reports every fault of the configuration at once, and starts
-// nothing.
+// New returns a Handler for svc. It reports all configuration errors together, and starts no work.
 func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	var faults []error
 	must := func(holds bool, format string, args ...any) {
@@ -204,7 +199,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	return h, nil
 }
 
-// Below the base path, "-" is no form: what the page's script asks for.
+// These paths are used by the page's script. No form has the ID "-".
 const (
 	assetsPath = "/-/assets/"
 	apiPath    = "/-/v1"
@@ -224,8 +219,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if below == "" {
-		// Relative, whatever stands before it: the last part of the path that was asked for. It may be one that
-		// a visitor chose and the host strips, such as http:x.
+		// The redirect is relative and uses only the last part of the requested path, because a client can choose a
+		// path such as http:x that the host strips.
 		w.Header().Set("Location", "./"+path.Base(asked)+"/")
 		w.WriteHeader(http.StatusMovedPermanently)
 		return
@@ -266,7 +261,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if rest, ok := strings.CutPrefix(below, copyPath); ok {
 		name, rest, _ := strings.Cut(rest, "/")
-		form, _ := formsvc.ParseID(name) // the zero id is no form
+		form, _ := formsvc.ParseID(name) // no form has the zero ID
 		serveAt(client.WorkingCopy(form), w, r, "/"+rest)
 		return
 	}
@@ -281,15 +276,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	writeError(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
 }
 
-// No path of a page or of what its script asks for is longer than maxPath bytes, or has more slashes than
-// maxDepth. An id of a block has up to 200 characters, each of up to twelve bytes when it is escaped.
+// maxPath and maxDepth limit the bytes and the slashes in a path. A block ID has up to 200 characters, and an escaped
+// character has up to twelve bytes.
 const (
 	maxPath  = 4096
 	maxDepth = 10
 )
 
-// below is the path below the base path, with its slash; "" for the base path itself. The host may have taken
-// the base path away, and the slash with it: then asked, the path as it was sent, says whether there was one.
+// pathBelowBase returns the path below the base path, with a leading slash, or "" for the base path itself. If the
+// host has removed the base path and the slash, asked, the original path, shows whether there was a slash.
 func (h *Handler) pathBelowBase(at, asked string) string {
 	if rest, ok := strings.CutPrefix(at, h.config.BasePath); ok && (rest == "" || rest[0] == '/') {
 		return rest
@@ -300,12 +295,12 @@ func (h *Handler) pathBelowBase(at, asked string) string {
 	return at
 }
 
-// pagePaths are the paths of the pages, below the base path.
+// pagePaths matches the paths of pages, below the base path.
 var pagePaths = regexp.MustCompile(`^/(w/.*|[0-9a-f]{24}(/.*)?)?$`)
 
-// misplaced reports whether a request of a page came at another path than the base path, and has none
-// of a page that the host took the base path from. It logs the first one: the handler is likely mounted
-// at another path than BasePath says, and every page would be empty.
+// isMisplaced reports whether a page request is outside of the base path. It accepts the path of a page without the
+// base path, because the host may have removed it. It logs the first misplaced request, because a wrong BasePath
+// makes every page empty.
 func (h *Handler) isMisplaced(r *http.Request, below string) bool {
 	if strings.HasPrefix(r.URL.EscapedPath(), h.config.BasePath+"/") || pagePaths.MatchString(below) {
 		return false
@@ -317,7 +312,7 @@ func (h *Handler) isMisplaced(r *http.Request, below string) bool {
 	return true
 }
 
-// serveAt serves a request at another path, which is escaped.
+// serveAt serves a request at another, escaped path.
 func serveAt(to http.Handler, w http.ResponseWriter, r *http.Request, at string) {
 	u := *r.URL
 	plain, err := url.PathUnescape(at)

@@ -10,8 +10,8 @@ import (
 	"github.com/formsvc/formsvc"
 )
 
-// canvas serves the form in the editor, as the pages draw it: a document with all blocks of the working
-// copy, else of the form, and parts of it that are drawn from what a POST brings.
+// serveCanvas serves the form in the editor as form pages render it. GET returns a document with all blocks of the
+// working copy, or of the form without one. POST renders the sent parts.
 func (h *Handler) serveCanvas(w http.ResponseWriter, r *http.Request, client formsvc.Client, name string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost {
 		w.Header().Set("Allow", "GET, HEAD, POST")
@@ -23,12 +23,12 @@ func (h *Handler) serveCanvas(w http.ResponseWriter, r *http.Request, client for
 		return
 	}
 	defer end()
-	var body bytes.Buffer // which takes half of what io.ReadAll takes
+	var body bytes.Buffer // needs half the memory of io.ReadAll
 	if r.Method == http.MethodPost {
 		limit := h.service.Limits().Body
 		_, err := body.ReadFrom(io.LimitReader(r.Body, limit+1))
 		switch {
-		case int64(body.Len()) > limit, errors.As(err, new(*http.MaxBytesError)): // the host's own bound may be tighter
+		case int64(body.Len()) > limit, errors.As(err, new(*http.MaxBytesError)): // the host can set a lower limit
 			writeError(w, http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "The request body is too large.")
 			return
 		case err != nil:
@@ -42,7 +42,7 @@ func (h *Handler) serveCanvas(w http.ResponseWriter, r *http.Request, client for
 	defer h.renderSlots.release()
 	var update formsvc.FormUpdate
 	if r.Method == http.MethodPost {
-		sent := struct { // parts of a form that the page has not saved yet
+		sent := struct { // unsaved parts of a form
 			Name *string `json:"name"`
 			formsvc.Definition
 		}{Definition: formsvc.Definition{Blocks: []byte("[]"), Settings: []byte("{}"), Theme: []byte("{}")}}

@@ -25,7 +25,7 @@ const (
 	maxDays       = 31   // bars of days, months or years
 )
 
-// mark is one bar or cell of a chart, and one row of the table beside it.
+// mark is one bar or cell of a chart, and one row of its table.
 type mark struct {
 	Label string  `json:"label"`
 	Count int64   `json:"count"`
@@ -34,22 +34,22 @@ type mark struct {
 	kind  string  // of NPS: a class of its own
 }
 
-// table has the numbers of a chart. Label is that of the matrix's row, else empty. More is how
-// many rows are left out.
+// table contains the numbers of a chart. Label is the label of a matrix row, otherwise empty. More is the number of
+// omitted rows.
 type table struct {
 	Label string `json:"label,omitempty"`
 	Rows  []mark `json:"rows"`
 	More  int    `json:"more,omitempty"`
 }
 
-// statistic is a number that describes all answers: mean, median, spread, min, max, nps.
+// statistic is a number that describes all answers: mean, median, spread, min, max or nps.
 type statistic struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 }
 
-// chartRenderer draws the charts of one summary in one language. Charts have their size from the page:
-// widths are percentages, so that text has one size on all of them; colours come from classes.
+// chartRenderer renders the charts of a summary in one language. The page sets their width, so bars use percentages
+// and text has the same size in all charts. CSS classes set the colors.
 type chartRenderer struct {
 	words   map[string]string
 	printer *message.Printer
@@ -61,8 +61,8 @@ func newChartRenderer(tag string, words map[string]string) chartRenderer {
 	return chartRenderer{words, message.NewPrinter(parsed), display.Regions(parsed)}
 }
 
-// chart returns what is known of the answers to a block: the numbers, and pictures of them.
-// scale has the values of a block that has a scale.
+// renderBlock returns the tables, statistics and charts of the answers to a block. scale contains the values of a
+// block with a scale.
 func (a chartRenderer) renderBlock(b *formsvc.BlockSummary, scale []float64) (tables []table, figures []statistic, svg string) {
 	switch {
 	case len(b.Rows) > 0:
@@ -136,7 +136,7 @@ func setShares(marks []mark, of int64) []mark {
 	return marks
 }
 
-// choices are the marks of choices, under names that people read.
+// choiceMarks returns the marks of choices with readable labels.
 func (a chartRenderer) choiceMarks(b *formsvc.BlockSummary, choices []formsvc.ChoiceCount) []mark {
 	marks := make([]mark, len(choices))
 	for i, c := range choices {
@@ -155,7 +155,7 @@ func (a chartRenderer) choiceMarks(b *formsvc.BlockSummary, choices []formsvc.Ch
 	return marks
 }
 
-// bins are the marks of a histogram. Those of a scale are all its values.
+// binMarks returns the marks of a histogram. For a scale, it returns a mark for every value.
 func (a chartRenderer) binMarks(bins []formsvc.Bin, scale []float64) (marks []mark) {
 	if slices.ContainsFunc(bins, func(b formsvc.Bin) bool { return b.From != b.To }) {
 		for _, b := range bins {
@@ -180,8 +180,8 @@ func (a chartRenderer) binMarks(bins []formsvc.Bin, scale []float64) (marks []ma
 	return marks
 }
 
-// dayUnits are what days are counted by: the first so many characters of a day, and what is added
-// for the first day of the next unit.
+// dayUnits are the units that days are grouped by: the number of leading characters of a day, the suffix for the
+// first day, and the step to the next unit.
 var dayUnits = []struct {
 	digits              int
 	first, mark         string
@@ -191,8 +191,8 @@ var dayUnits = []struct {
 	{3, "0-01-01", "x", 10, 0, 0}, {2, "00-01-01", "xx", 100, 0, 0}, {1, "000-01-01", "xxx", 1000, 0, 0},
 }
 
-// dayMarks has all days between the first and the last, or the months, years or more where those
-// are too many to be drawn.
+// dayMarks returns the days between the first and the last day. If there are too many, it groups them by month, year
+// or a longer period.
 func dayMarks(days []formsvc.DayCount) (marks []mark) {
 	for _, u := range dayUnits {
 		counts := map[string]int64{}
@@ -212,7 +212,8 @@ func dayMarks(days []formsvc.DayCount) (marks []mark) {
 	return marks
 }
 
-// scaleValues are the values that a block offers, nil where it has no scale or a very long one.
+// scaleValues returns the values that a block offers. It returns nil for a block without a scale or with a very long
+// scale.
 func scaleValues(b *schema.Block) (values []float64) {
 	k, _ := schema.LookupBlockType(b.Type)
 	s, p := k.Scale, cmp.Or(b.Properties, &schema.Properties{})
@@ -234,17 +235,17 @@ func (a chartRenderer) formatNumber(n float64, digits int) string {
 	return a.printer.Sprint(number.Decimal(n, number.MaxFractionDigits(digits)))
 }
 
-// shareSize draws by the share.
+// shareSize sizes a bar by its share.
 func (a chartRenderer) shareSize(m mark) (width float64, text string) {
 	return m.Share, a.formatNumber(float64(m.Count), 0) + " · " + a.printer.Sprint(number.Percent(m.Share/100, number.MaxFractionDigits(0)))
 }
 
-// shortLabel is a label on one line.
+// shortLabel returns a label as one short line.
 func shortLabel(label string) string {
 	return truncate(strings.Join(strings.Fields(label), " "), maxLabel)
 }
 
-// truncate leaves so many characters of a text.
+// truncate shortens text to most characters.
 func truncate(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most-1]) + "…"
@@ -252,7 +253,7 @@ func truncate(text string, most int) string {
 	return text
 }
 
-// cell is a mark where it is drawn, or a label: pixels from the top, percentages from the left.
+// cell is a mark or a label with its position: Y in pixels from the top, X in percent from the left.
 type cell struct {
 	Label, Figure, Kind, Anchor string
 	X, Middle, Width, Opacity   float64
@@ -260,7 +261,7 @@ type cell struct {
 	Y, Height                   int
 }
 
-// chart is what the templates are executed with. Text says the same in words.
+// chart is the data of the chart templates. Text describes the chart in words.
 type chart struct {
 	Text   string
 	Height int
@@ -287,7 +288,7 @@ func executeChart(shape string, p chart) string {
 	return b.String()
 }
 
-// describeChart says what a chart shows.
+// describeChart describes a chart in words.
 func describeChart(label string, marks []mark, size markSize) string {
 	said := make([]string, 0, maxMarks)
 	for _, m := range marks[:min(len(marks), maxMarks)] {
@@ -297,10 +298,10 @@ func describeChart(label string, marks []mark, size markSize) string {
 	return shortLabel(label) + ": " + strings.Join(said, ", ")
 }
 
-// markSize says how long the bar of a mark is, in percent, and what stands at it.
+// markSize returns the length of a mark's bar in percent, and the text next to it.
 type markSize func(mark) (width float64, figure string)
 
-// renderBars are drawn below each other, each below its label.
+// renderBars renders horizontal bars, each below its label.
 func renderBars(label string, marks []mark, size markSize) string {
 	drawn := marks[:min(len(marks), maxMarks)]
 	p := chart{Text: describeChart(label, drawn, size), Height: 46 * len(drawn)}
@@ -311,7 +312,7 @@ func renderBars(label string, marks []mark, size markSize) string {
 	return executeChart("bars", p)
 }
 
-// columns stand beside each other. Where there are many, only some have their labels.
+// renderColumns renders vertical columns. If there are many, only some have labels.
 func (a chartRenderer) renderColumns(label string, marks []mark) string {
 	p := chart{Text: describeChart(label, marks, a.shareSize), Height: 178}
 	most, longest := int64(1), 1
@@ -340,7 +341,7 @@ func (a chartRenderer) renderColumns(label string, marks []mark) string {
 	return executeChart("columns", p)
 }
 
-// grid has a row of cells for each row of a matrix, the darker the more often chosen.
+// renderGrid renders a row of cells for each row of a matrix. Cells that were chosen more often are darker.
 func (a chartRenderer) renderGrid(label string, rows []table) string {
 	drawn := rows[:min(len(rows), maxMarks)]
 	said := make([]string, len(drawn))
@@ -367,5 +368,5 @@ func (a chartRenderer) renderGrid(label string, rows []table) string {
 	return executeChart("grid", p)
 }
 
-// round leaves digits that the eye sees.
+// round rounds to two decimals, which is enough for a chart.
 func round(n float64) float64 { return math.Round(n*100) / 100 }

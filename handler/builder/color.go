@@ -7,12 +7,12 @@ import (
 	"github.com/formsvc/formsvc/internal/color"
 )
 
-// isColor reports whether a text is a color as #rrggbb.
+// isColor reports whether s is a color in the format #rrggbb.
 func isColor(s string) bool {
 	return len(s) == 7 && s[0] == '#' && strings.Trim(strings.ToLower(s[1:]), "0123456789abcdef") == ""
 }
 
-// scheme is one of the two in which the pages are drawn, with colors of base.css and dark.css.
+// scheme is the light or the dark color scheme of the pages, with the colors of base.css and dark.css.
 type scheme struct {
 	name    string
 	paper   string // behind most texts
@@ -25,14 +25,14 @@ var schemes = [...]scheme{
 	{"dark", "#1b1e25", "#a8afbd", "#ffffff"},
 }
 
-// The least contrasts of texts and of marks, by WCAG 2.2, level AA.
+// These are the minimum contrasts of WCAG 2.2, level AA.
 const (
 	minTextContrast = 4.5
 	minMarkContrast = 3.0
 )
 
-// schemeName is the name of the scheme whose texts can be read on a background, "" if those of neither can
-// or there is no background.
+// schemeName returns the scheme whose texts are readable on a background. It returns "" if there is none or no
+// background.
 func schemeName(background string) string {
 	for _, s := range schemes {
 		if background != "" && contrast(background, s.text) >= minTextContrast {
@@ -42,7 +42,7 @@ func schemeName(background string) string {
 	return ""
 }
 
-// style has the variables of CSS that are the host's. The accent has a tone for each scheme.
+// cssVariables returns the CSS variables that the host sets. The accent has a shade for each scheme.
 func (c *Config) cssVariables() map[string]string {
 	style := map[string]string{}
 	if c.Font != "" {
@@ -70,7 +70,7 @@ func (c *Config) cssVariables() map[string]string {
 	return style
 }
 
-// readable is the tone of a color that is nearest to it and has a contrast on surfaces.
+// readableTone returns the nearest shade of a color that has at least the given contrast on all surfaces.
 func (s scheme) readableTone(color string, least float64, surfaces []string) string {
 	tone := color
 	for share := 0.0; share <= 1; share += 0.05 {
@@ -82,12 +82,12 @@ func (s scheme) readableTone(color string, least float64, surfaces []string) str
 	return tone
 }
 
-// mix is a share of one color in another.
+// mix blends a share of color a into color b.
 func mix(a, b string, share float64) string {
 	return color.Blend(parseColor(a), parseColor(b), share).String()
 }
 
-// contrast is the ratio of the luminances of two colors, as WCAG defines it.
+// contrast returns the contrast ratio of two colors, as defined by WCAG.
 func contrast(a, b string) float64 { return color.Contrast(parseColor(a), parseColor(b)) }
 
 func parseColor(text string) color.RGB {

@@ -13,19 +13,20 @@ import (
 	"github.com/formsvc/formsvc/ratelimit"
 )
 
-// Limits are what one user may ask of the pages. Each process counts for itself. A zero field means its
-// default, and a negative value means no limit. A request beyond a limit gets 429 with Retry-After.
+// Limits limits the requests of each user. Each process counts separately. A zero field has its default, and a
+// negative value means no limit. A request beyond a limit gets 429 with Retry-After.
 type Limits struct {
 	Requests   int // in a minute, of any kind but scripts and styles; default 600
 	TestEvents int // in a minute; default 10
 
-	// At a time; default 2 each. Beyond that a render or a summary waits for up to 10 seconds.
+	// These are limits on concurrent work. Each defaults to 2. Renders and summaries beyond the limit wait for up to
+	// 10 seconds.
 	Renders   int // of the form in the editor, and comparisons of its versions
 	Summaries int
 	Exports   int
 }
 
-// limiters count the requests of users. A nil limiter has no limit.
+// limiters limit the requests of users. A nil limiter has no limit.
 type limiters struct{ requests, tests *ratelimit.Limiter }
 
 func newLimiters(l Limits) (made limiters, err error) {
@@ -40,8 +41,8 @@ func newLimiters(l Limits) (made limiters, err error) {
 	return limiters{perMinute(cmp.Or(l.Requests, 600)), perMinute(cmp.Or(l.TestEvents, 10))}, err
 }
 
-// setFramePolicy says who may show a response in a frame: the pages that the host lists, and for a canvas the
-// editor, whatever the response is: else the editor could not load it again.
+// setFramePolicy sets which pages can show the response in a frame: the pages that the host lists and, for a canvas,
+// the editor. It applies to error responses too, because otherwise the editor could not reload the canvas.
 func (h *Handler) setFramePolicy(w http.ResponseWriter, canvas bool) {
 	sources, option := h.config.FrameAncestors, "DENY"
 	if canvas {
@@ -53,8 +54,7 @@ func (h *Handler) setFramePolicy(w http.ResponseWriter, canvas bool) {
 	}
 }
 
-// Close stops what counts the requests of users. It may be called more than once, when no request is
-// in progress.
+// Close stops the counting of requests. Call it when no request is in progress. It can be called more than once.
 func (h *Handler) Close(ctx context.Context) error {
 	var err error
 	for _, l := range []*ratelimit.Limiter{h.limiters.requests, h.limiters.tests} {
@@ -65,7 +65,7 @@ func (h *Handler) Close(ctx context.Context) error {
 	return err
 }
 
-// allowed counts a request of a user. If there were too many, it responds with 429.
+// allowRequest counts a request of a user. If there were too many, it responds with 429.
 func (h *Handler) allowRequest(w http.ResponseWriter, r *http.Request, l *ratelimit.Limiter, user string) bool {
 	if l == nil {
 		return true
@@ -83,7 +83,7 @@ func writeTooManyRequests(w http.ResponseWriter, retryAfter, message string) {
 	writeError(w, http.StatusTooManyRequests, "RATE_LIMITED", message)
 }
 
-// workKind is a kind of work with a limit for each user.
+// workKind is a kind of work that has a limit for each user.
 type workKind string
 
 const (
@@ -98,10 +98,10 @@ const (
 	maxComparisons = 1 // a form of 4 MiB with its working copy and its warnings takes 70 MB
 )
 
-// semaphore has an item for each request that is served.
+// semaphore limits concurrent work. It contains an item for each request in progress.
 type semaphore chan struct{}
 
-// take waits for a turn. It reports whether the request still waits for its response.
+// acquire waits for a free slot. It returns false if the request is canceled first.
 func (t semaphore) acquire(r *http.Request) bool {
 	select {
 	case t <- struct{}{}:
@@ -113,13 +113,13 @@ func (t semaphore) acquire(r *http.Request) bool {
 
 func (t semaphore) release() { <-t }
 
-// workKey is a kind of work of one user, by the client of the user.
+// workKey identifies a kind of work of one user.
 type workKey struct {
 	user formsvc.Client
 	kind workKind
 }
 
-// userSlots bound the work that is in progress.
+// userSlots limits the concurrent work of each user.
 type userSlots struct {
 	mu    sync.Mutex
 	inUse map[workKey]*slotPool
@@ -130,8 +130,8 @@ type slotPool struct {
 	users int           // requests that have a slot or wait for one; without any, it is forgotten
 }
 
-// begin takes a slot for one piece of work, and returns how to release it. If there is none, it responds
-// with 429. An export does not wait for one, because it takes long.
+// acquireSlot reserves a slot for work and returns a function that releases it. If there is none, it responds with
+// 429. Exports do not wait for a slot, because they take long.
 func (h *Handler) acquireSlot(w http.ResponseWriter, r *http.Request, user formsvc.Client, kind workKind) (end func(), ok bool) {
 	l := h.config.Limits
 	most := cmp.Or(map[workKind]int{renders: l.Renders, summaries: l.Summaries, exports: l.Exports}[kind], 2)
@@ -177,7 +177,7 @@ func (h *Handler) acquireSlot(w http.ResponseWriter, r *http.Request, user forms
 	return nil, false
 }
 
-// compares makes a handler of a function that reads whole definitions.
+// compareHandler returns a handler for a function that reads whole definitions.
 func (h *Handler) compareHandler(do func(*http.Request) (any, error)) http.HandlerFunc {
 	next := h.jsonHandler(do)
 	return h.withSlot(renders, func(w http.ResponseWriter, r *http.Request) {
@@ -188,7 +188,7 @@ func (h *Handler) compareHandler(do func(*http.Request) (any, error)) http.Handl
 	})
 }
 
-// bounded makes a handler take a slot for its work.
+// withSlot makes a handler wait for a slot.
 func (h *Handler) withSlot(kind workKind, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if end, ok := h.acquireSlot(w, r, requestClient(r), kind); ok {

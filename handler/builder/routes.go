@@ -16,8 +16,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// The door has what the page needs and the API does not have, as JSON, with the rights of the user
-// who is signed in.
+// newRoutes returns the JSON endpoints that the page needs in addition to the API. They have the permissions of the
+// signed-in user.
 func (h *Handler) newRoutes() *http.ServeMux {
 	mux := http.NewServeMux()
 	h.addPublishRoutes(mux)
@@ -32,20 +32,20 @@ func (h *Handler) newRoutes() *http.ServeMux {
 
 type signedInKey struct{}
 
-// signedIn is the user whose request it is, and the user's client.
+// signedIn is the user of a request and the user's client.
 type signedIn struct {
 	user   formsvc.ID
 	client formsvc.Client
 }
 
 func signedInUser(r *http.Request) signedIn {
-	s, _ := r.Context().Value(signedInKey{}).(signedIn) // the door is reached with one alone
+	s, _ := r.Context().Value(signedInKey{}).(signedIn) // ServeHTTP sets it for all routes
 	return s
 }
 
 func requestClient(r *http.Request) formsvc.Client { return signedInUser(r).client }
 
-// errorBody is an error in the shape of the API's.
+// errorBody is an error in the format of the API.
 type errorBody struct {
 	Type      string             `json:"type"`
 	Code      string             `json:"code"`
@@ -66,7 +66,7 @@ func writeError(w http.ResponseWriter, status int, code, message string) {
 	errorBody{Code: code, Message: message, Status: status}.write(w)
 }
 
-// writeJSON writes a value as JSON.
+// writeJSON sends a value as JSON.
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	to := &statusWriter{w, status}
@@ -92,7 +92,7 @@ func (r *statusWriter) Write(b []byte) (int, error) {
 	return r.w.Write(b)
 }
 
-// page is a part of a list, as the API shows it.
+// listPage is a page of a list, in the format of the API.
 type listPage[T any] struct {
 	Items []T `json:"items"`
 	Page  struct {
@@ -101,8 +101,8 @@ type listPage[T any] struct {
 	} `json:"page"`
 }
 
-// readPage is the page of a list that begins at the first record which is not before the cursor. show
-// returns what the page has of a record, cursor the one that begins behind it.
+// readPage returns a page of a list. It skips the records that are before the cursor. show converts a record, and
+// cursor returns the cursor after a record.
 func readPage[R, T any](list iter.Seq2[R, error], most int, before func(R) bool, show func(R) T, cursor func(R) string) (p listPage[T], err error) {
 	p.Items = []T{}
 	var next string
@@ -121,7 +121,7 @@ func readPage[R, T any](list iter.Seq2[R, error], most int, before func(R) bool,
 	return p, nil
 }
 
-// fail answers with an error, as the API does.
+// handleError sends an error in the format of the API.
 func (h *Handler) handleError(w http.ResponseWriter, r *http.Request, err error) {
 	e := apierror.Of(err)
 	f := errorBody{Status: e.Status, Code: e.Code, Message: e.Message, Details: e.Details}

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// contents has the data that the template walks through.
+// contents is the data for the page template.
 type contents struct {
 	*document
 	Title, HomeURL, Server, Path string
@@ -26,7 +26,7 @@ type group struct {
 	Operations []operation
 }
 
-// entry is a member of a schema, a parameter, or a header.
+// entry is a schema field, a parameter or a header.
 type entry struct {
 	ID, Name, In, Rules string
 	Needed              bool
@@ -71,8 +71,8 @@ func newContents(d *document, path string, o Options) *contents {
 	return c
 }
 
-// operations returns the operations of paths with the members of their path and their
-// references resolved. Operations that are given a tag are events.
+// operations returns the operations of paths. It adds the parameters of their path and resolves references. With a
+// tag, the operations are events.
 func (d *document) operations(paths ordered[pathItem], tag string) []operation {
 	var all []operation
 	for _, path := range paths {
@@ -98,8 +98,8 @@ func (d *document) operations(paths ordered[pathItem], tag string) []operation {
 	return all
 }
 
-// Scope is the scope that a key needs for the operation. Empty: any key will do, or none
-// is needed.
+// Scope returns the scope that a key needs for the operation. It returns "" if the operation needs no particular
+// scope or no key.
 func (op operation) Scope() string {
 	if len(op.Security) == 0 {
 		return ""
@@ -107,7 +107,7 @@ func (op operation) Scope() string {
 	return strings.Join(op.Security[0].APIKey, ", ")
 }
 
-// All are the examples.
+// All returns the examples.
 func (c content) All() []example {
 	var all []example
 	if c.Example != nil {
@@ -119,7 +119,7 @@ func (c content) All() []example {
 	return all
 }
 
-// JSON is the example on several lines.
+// JSON returns the indented example.
 func (e example) JSON() string {
 	var out bytes.Buffer
 	if json.Indent(&out, e.Value, "", "  ") != nil {
@@ -128,7 +128,7 @@ func (e example) JSON() string {
 	return out.String()
 }
 
-// functions are the functions that the template calls beside methods.
+// functions returns the template functions.
 func (c *contents) functions() template.FuncMap {
 	return template.FuncMap{
 		"prose": renderProse, "inline": renderInline, "last": lastPart, "type": typeOf, "rules": constraints, "words": formatValues,
@@ -142,7 +142,7 @@ func (c *contents) functions() template.FuncMap {
 	}
 }
 
-// members returns the members of a schema. Without an owner no link leads to them.
+// fields returns the fields of a schema. If owner is empty, they have no anchors.
 func (c *contents) fields(owner string, n node) []entry {
 	var all []entry
 	for _, p := range n.Properties {
@@ -151,7 +151,7 @@ func (c *contents) fields(owner string, n node) []entry {
 	return all
 }
 
-// parameters returns the parameters of an operation: of the path first, headers last.
+// parameters returns the parameters of an operation: path parameters first and headers last.
 func (c *contents) parameters(op operation) []entry {
 	var all []entry
 	for _, in := range []string{"path", "query", "header"} {
@@ -185,7 +185,7 @@ func (c *contents) entry(owner, name string, n node, needed bool) entry {
 	return e
 }
 
-// typeOf is a type in words, of which some are links.
+// typeOf describes the type of a schema as HTML, with links to other schemas.
 func typeOf(n node) template.HTML {
 	var text string
 	switch branches := slices.Concat(n.AnyOf, n.OneOf); {
@@ -225,7 +225,7 @@ func types(n node) []string {
 	return nil
 }
 
-// formatValues are values as they are written.
+// formatValues formats values as text.
 func formatValues(list []any) []string {
 	var out []string
 	for _, v := range list {
@@ -237,7 +237,7 @@ func formatValues(list []any) []string {
 	return out
 }
 
-// constraints are the limits in words.
+// constraints describes the limits of a schema as text.
 func constraints(n node) string {
 	var out []string
 	span := func(from, to any, unit string) {
@@ -255,7 +255,7 @@ func constraints(n node) string {
 	} else {
 		span(n.MinLength, n.MaxLength, " characters")
 	}
-	if to, ok := n.Maximum.(float64); !ok || to < 1<<53-1 { // the bound of every integer says nothing
+	if to, ok := n.Maximum.(float64); !ok || to < 1<<53-1 { // ignore the general limit of integers
 		span(n.Minimum, n.Maximum, "")
 	}
 	span(n.MinItems, n.MaxItems, " items")

@@ -26,22 +26,20 @@ import (
 	"sync"
 )
 
-// Options change the page. The zero value is ready.
+// Options customizes the page. The zero value is valid.
 type Options struct {
-	// Title replaces the title of the description.
+	// Title is the title of the page. Defaults to the title of the API description.
 	Title string
-	// Key stands in the example requests, so that they work when they are copied.
-	// Everybody who can read the page can read it: it is for demonstrations. Empty:
-	// a placeholder.
+	// Key is the API key in the example requests, so that they work when they are copied. Every reader of the page
+	// can see it, so use a key for demonstrations. Defaults to a placeholder.
 	Key string
-	// HomeURL is where the title leads. Empty: nowhere.
+	// HomeURL is the link of the title. If empty, the title is not a link.
 	HomeURL string
 }
 
-// Handler returns the page of an API. It asks api for the description at path, as
-// in "/v1/openapi.json", when it is first needed, and keeps the page from then on.
-// While it cannot have the description it answers with 502 and asks again the next
-// time. It is safe for concurrent use.
+// Handler returns the documentation page of an API. On the first request it reads the API description from api at
+// path, such as "/v1/openapi.json", and then caches the page. If it cannot read the description, it responds with 502
+// and tries again on the next request. It is safe for concurrent use.
 func Handler(api http.Handler, path string, o Options) http.Handler {
 	return &page{api: api, path: path, options: o}
 }
@@ -52,7 +50,7 @@ type page struct {
 	options Options
 
 	mu   sync.Mutex
-	html []byte // nil: not made yet
+	html []byte // The rendered page. nil before the first request.
 }
 
 var (
@@ -63,7 +61,7 @@ var (
 	//go:embed page.js
 	pageJS string
 
-	// The page's own style and script are the only ones that a browser takes.
+	// The policy allows only the page's own style and script.
 	policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; style-src 'sha256-" +
 		digest(pageCSS) + "'; script-src 'sha256-" + digest(pageJS) + "'"
 )
@@ -87,11 +85,11 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "no-referrer")
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(html) // the reader may be gone; there is nobody to tell
+		_, _ = w.Write(html) // the client may have disconnected
 	}
 }
 
-// render makes the page, once.
+// render renders the page once.
 func (p *page) render(r *http.Request) ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -119,7 +117,7 @@ func (p *page) render(r *http.Request) ([]byte, error) {
 	return p.html, nil
 }
 
-// fetch asks the API for its description.
+// fetch reads the API description.
 func (p *page) fetch(r *http.Request) ([]byte, error) {
 	ask, err := http.NewRequestWithContext(r.Context(), http.MethodGet, p.path, nil)
 	if err != nil {
@@ -134,7 +132,7 @@ func (p *page) fetch(r *http.Request) ([]byte, error) {
 	return answer.body.Bytes(), nil
 }
 
-// recorder keeps an answer.
+// recorder records a response.
 type recorder struct {
 	header http.Header
 	status int

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// document is as much of an OpenAPI 3.1 document as the page shows.
+// document contains the parts of an OpenAPI 3.1 document that the page shows.
 type document struct {
 	Info       struct{ Title, Version, Summary, Description string }
 	Servers    []struct{ URL string }
@@ -42,7 +42,7 @@ type operation struct {
 	Event        bool   `json:"-"`
 }
 
-// parameter is a parameter, or a header of a response.
+// parameter is a parameter or a response header.
 type parameter struct {
 	Ref         string `json:"$ref"`
 	Name, In    string
@@ -108,7 +108,7 @@ func (a *additional) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, &a.Schema)
 }
 
-// resolve follows a reference into the components.
+// resolve returns the component that ref names, or value if there is none.
 func resolve[T any](value T, ref string, components ordered[T]) T {
 	for _, c := range components {
 		if ref != "" && c.Name == lastPart(ref) {
@@ -120,7 +120,7 @@ func resolve[T any](value T, ref string, components ordered[T]) T {
 
 func lastPart(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
 
-// ordered is a JSON object whose members keep their order.
+// ordered is a JSON object that preserves the order of its fields.
 type ordered[T any] []field[T]
 
 type field[T any] struct {
@@ -128,7 +128,7 @@ type field[T any] struct {
 	Value T
 }
 
-// UnmarshalJSON reads member after member.
+// UnmarshalJSON implements [json.Unmarshaler].
 func (o *ordered[T]) UnmarshalJSON(raw []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if _, err := dec.Token(); err != nil { // the opening brace

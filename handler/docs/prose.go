@@ -12,14 +12,12 @@ var (
 	blankLine = regexp.MustCompile(`\n\s*\n`)
 )
 
-// renderInline renders one line of text with `code` in it. Everything is escaped before
-// any tag is added.
+// renderInline renders text with `code` spans. It escapes the text before it adds tags.
 func renderInline(text string) template.HTML {
 	return template.HTML(codeSpan.ReplaceAllString(html.EscapeString(text), "<code>$1</code>")) //nolint:gosec // escaped
 }
 
-// renderProse renders the little Markdown that descriptions use: paragraphs, headings,
-// lists, tables and `code`.
+// renderProse renders the Markdown of descriptions: paragraphs, headings, lists, tables and `code`.
 func renderProse(text string) template.HTML {
 	var out strings.Builder
 	for _, part := range blankLine.Split(strings.TrimSpace(text), -1) {

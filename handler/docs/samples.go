@@ -8,7 +8,7 @@ import (
 	"text/template"
 )
 
-// sample is one way to send a request.
+// sample is an example request in one language.
 type sample struct{ Language, Code string }
 
 var (
@@ -27,12 +27,11 @@ var (
 	}).Parse(sampleText))
 )
 
-// hostPlaceholder stands for the host where the service does not know its own address.
-// The page's script puts in the address that the page came from.
+// hostPlaceholder is the origin in examples if the service does not know its own. The page's script replaces it with
+// the origin of the page.
 const hostPlaceholder = "https://api.example.com"
 
-// samples are requests that can be copied: the parameters that are required, and the
-// first example of the body.
+// samples returns example requests with the required parameters and the first example of the body.
 func (c *contents) samples(op operation) ([]sample, error) {
 	address := c.Server + op.Path
 	if !strings.Contains(address, "://") {
