@@ -73,7 +73,6 @@ const applyDocumentChanges = `written AS (
 	WHERE d.form_id = s.form_id AND d.kind = s.kind AND d.key = s.key
 )`
 
-// numberArgs numbers the arguments of requestedChanges.
 func numberArgs(text string, first int) string {
 	for i := range 10 {
 		text = strings.ReplaceAll(text, fmt.Sprintf("$%c", 'a'+i), fmt.Sprintf("$%d", first+i))
@@ -81,7 +80,6 @@ func numberArgs(text string, first int) string {
 	return text
 }
 
-// documentArgs returns the arguments of requestedChanges.
 func documentArgs(changes []storage.DocumentChange) []any {
 	type change = *storage.DocumentChange
 	return []any{
@@ -146,7 +144,6 @@ func checkDocuments(ctx context.Context, changes []storage.DocumentChange) error
 
 const documentColumns = `d.kind, d.key, d.revision, d.user_id, d.created_at, d.updated_at`
 
-// documentTargets returns the targets for documentColumns and the value.
 func documentTargets(d *storage.Document) []any {
 	return []any{&d.Kind, &d.Key, &d.Revision, &d.By, &d.CreatedAt, &d.UpdatedAt, (*[]byte)(&d.Value)}
 }

@@ -34,7 +34,6 @@ type cachedForm struct {
 // that the row does not exist.
 type rowVersion uint32
 
-// ScanUint32 implements [pgtype.Uint32Scanner].
 func (v *rowVersion) ScanUint32(n pgtype.Uint32) error {
 	*v = rowVersion(n.Uint32)
 	return nil

@@ -19,7 +19,6 @@ const keyColumns = `k.id, k.user_id, k.name, k.prefix, k.scopes, k.created_at, k
 // Each key contains its user, so that a request reads both in one row.
 const userColumns = `k.user_name, k.user_email`
 
-// appendKey appends the targets for keyColumns.
 func appendKey(to []any, k *storage.Key) []any {
 	return append(to,
 		&k.ID, &k.UserID, &k.Name, &k.Prefix, (*scopesColumn)(&k.Scopes),
@@ -213,7 +212,6 @@ func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) er
 // scopesColumn scans a text[]. Every request reads the scopes of its key, so known scopes are not allocated.
 type scopesColumn []storage.Scope
 
-// SetDimensions implements [pgtype.ArraySetter].
 func (c *scopesColumn) SetDimensions(dimensions []pgtype.ArrayDimension) error {
 	*c = nil
 	if len(dimensions) > 0 {
@@ -222,17 +220,14 @@ func (c *scopesColumn) SetDimensions(dimensions []pgtype.ArrayDimension) error {
 	return nil
 }
 
-// ScanIndex implements [pgtype.ArraySetter].
 func (c *scopesColumn) ScanIndex(i int) any { return (*scopeElement)(&(*c)[i]) }
 
-// ScanIndexType implements [pgtype.ArraySetter].
 func (c *scopesColumn) ScanIndexType() any { return new(scopeElement) }
 
 type scopeElement storage.Scope
 
 var knownScopes = storage.Scopes()
 
-// ScanBytes implements [pgtype.BytesScanner].
 func (e *scopeElement) ScanBytes(b []byte) error {
 	if i := slices.IndexFunc(knownScopes, func(s storage.Scope) bool { return string(s) == string(b) }); i >= 0 {
 		*e = scopeElement(knownScopes[i])

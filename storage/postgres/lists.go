@@ -23,7 +23,6 @@ import (
 // doubles its cost.
 const pageLimit = "(SELECT $3::bigint)"
 
-// pageArgs returns the arguments $1 to $3.
 func pageArgs(p storage.Page) []any {
 	if p.After == nil {
 		return []any{conn.TimeArg(time.Time{}), maxID, int64(max(p.Limit, 0))}

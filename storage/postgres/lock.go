@@ -42,7 +42,6 @@ func (s *Store) lock(kind lockKind, id storage.ID) conn.Statement {
 	return conn.Run(lockExclusive, s.lockKey(kind, id)).ForRecord(id[:])
 }
 
-// lockForm takes the exclusive lock of a form.
 func (s *Store) lockForm(id storage.ID) conn.Statement { return s.lock(lockForms, id) }
 
 // lockFormShared takes the shared lock of a form, as submissions do.

@@ -21,7 +21,6 @@ import (
 // used in a host's transaction.
 const asyncCommit = `SELECT set_config('synchronous_commit', 'off', true), ` + conn.LockTimeoutSet
 
-// sendPartialSave sends statements that save partial submissions.
 func (s *Store) sendPartialSave(ctx context.Context, batch ...conn.Statement) error {
 	if !s.db.InTx {
 		batch = append([]conn.Statement{conn.Run(asyncCommit)}, batch...)
@@ -268,7 +267,6 @@ func createPartialArgs(form storage.ID, batch []storage.SavePartialParams, limit
 
 const partialColumns = `p.form_id, p.id, p.revision, p.answers, p.hidden, p.metadata, p.block, p.seconds, p.shared, p.verified, p.link_taken, p.created_at, p.saved_at, p.ends_at, p.submission_id`
 
-// partialTargets returns the targets for partialColumns.
 func partialTargets(p *storage.Partial) []any {
 	return []any{
 		&p.FormID, &p.ID, &p.Revision, (*[]byte)(&p.Answers), (*[]byte)(&p.Hidden), (*[]byte)(&p.Metadata), &p.Block, &p.Seconds, &p.Shared, &p.Verified, &p.LinkIssued,

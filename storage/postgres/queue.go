@@ -93,7 +93,6 @@ const webhookStateColumns = `x.webhook_id, w.form_id, w.workspace_id, w.url, x.h
 	(EXTRACT(epoch FROM statement_timestamp() - x.failed_at) * 1000000)::bigint,
 	(EXTRACT(epoch FROM GREATEST(x.paused_until - statement_timestamp(), interval '0')) * 1000000)::bigint, x.pause_reason, x.generation`
 
-// webhookStateTargets returns the targets for webhookStateColumns.
 func webhookStateTargets(d *storage.ClaimedDelivery) []any {
 	return []any{
 		&d.Lease.WebhookID, &d.FormID, &d.WorkspaceID, &d.URL, &d.Host,

@@ -7,15 +7,14 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// liveWebhook is a part of a WITH list: the webhook $1, unless its form is in the
-// trash.
+// liveWebhook is a part of a WITH list: the webhook $1, unless its form is in the trash.
 const liveWebhook = `hook AS (
 	SELECT w.id, w.form_id, w.enabled
 	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
 	WHERE w.id = $1::bytea AND ` + formNotTrashed + `
 )`
 
-// makeDueNow is a part of a WITH list: it makes the delivery in pending due now.
+// makeDueNow is a part of a WITH list. It makes the delivery in pending due immediately.
 const makeDueNow = `hastened AS (
 	UPDATE formsvc.deliveries d SET
 		queued_at = statement_timestamp(),
@@ -25,9 +24,9 @@ const makeDueNow = `hastened AS (
 	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id AND hook.enabled
 )`
 
-// enqueue has no row when there is no such webhook. With $5, pending is an event of no submission that the
-// webhook waits for. Calls for one webhook come one after the other, so each sees what the one before
-// it has queued.
+// enqueue returns no row if the webhook does not exist. With $5, pending is an event without submission that already
+// waits for the webhook. Calls for one webhook run one after another, so each sees the events that the earlier calls
+// queued.
 const enqueue = `
 WITH ` + liveWebhook + `, pending AS MATERIALIZED (
 	SELECT d.event_id, d.webhook_id, COALESCE(d.leased_until > statement_timestamp(), false) AS leased, d.token <> 0 AS result_may_come
@@ -52,8 +51,7 @@ WITH ` + liveWebhook + `, pending AS MATERIALIZED (
 )
 SELECT hook.enabled FROM hook`
 
-// Enqueue implements [storage.DeliveryStore]. When the event is already pending
-// for the webhook, nothing changes.
+// Enqueue implements [storage.DeliveryStore]. If the event is already pending for the webhook, nothing changes.
 func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event) error {
 	var enabled bool
 	err := s.db.Change(ctx, conn.Run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockRequestedDeliveries, webhook),
@@ -64,14 +62,12 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 	return err
 }
 
-// redeliver has no row when there is no such webhook. It locks the delivery that is
-// pending, or if there is none the event, so that nobody removes that before the new
-// delivery counts. The statement does not lock both: a call that removes the event may
-// have locked it before the delivery was there, and then ends the delivery.
+// redeliver returns no row if the webhook does not exist. It locks the pending delivery, or else the event, so that
+// the event is not deleted before the new delivery counts as a reference. It does not lock both: a call that deletes
+// the event may have locked it before the delivery existed, and then ends the delivery.
 //
-// With $4 it is for what ended without success. What is pending or settled is then as the
-// snapshot has it: a result that is recorded meanwhile takes the delivery out and adds its
-// attempt in one step, so one of the two is seen.
+// With $4, it applies only to failed deliveries, as of the snapshot. A concurrent result deletes the delivery and
+// adds its attempt in one step, so the snapshot contains one of them.
 const redeliver = `
 WITH ` + liveWebhook + `, told AS MATERIALIZED (
 	SELECT w.id AS webhook_id, a.event_id FROM hook w CROSS JOIN LATERAL ` + webhookHistory + ` a

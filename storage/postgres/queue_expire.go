@@ -12,14 +12,13 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// maxFailingWebhooks bounds the failing webhooks that a call of ExpireDeliveries looks at. A call
-// makes an id for each webhook, in case the webhook gets a summary. Where nothing is old a
-// call took 1 to 10 ms on a busy machine, so that more would save little.
+// maxFailingWebhooks limits the failing webhooks of one call of ExpireDeliveries, which creates an ID for each in
+// case it gets a summary. Without old deliveries, a call took 1 to 10 ms on a busy machine, so a higher limit would
+// save little.
 const maxFailingWebhooks = 200
 
-// An expired delivery is a row d of deliveries that waits for the turn of its webhook, that
-// nobody asked for, and that was queued long enough ago. A given-up webhook is a row x of
-// destinations that has failed for that long, and failed a short while ago.
+// An expired delivery is a row d of deliveries that waits for its webhook, that no user requested, and that is old
+// enough. A long-failing webhook is a row x of destinations that has failed for as long, and failed recently.
 const (
 	expiredDelivery = `d.due_at IS NULL AND ` + requestedByUser + ` = 0
 	AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
@@ -28,15 +27,13 @@ const (
 	AND x.failed_at > statement_timestamp() - $5::bigint * interval '1 microsecond'`
 )
 
-// expire ends what waits for the turn of webhooks that have failed for long: the oldest
-// deliveries first, webhook after webhook. It returns the summaries, and in a row
-// without one what ended and the last webhook when there is more to look at.
+// expire ends the expired deliveries of long-failing webhooks, webhook by webhook and oldest first. It returns the
+// summaries. A row without a summary contains the number of ended deliveries, and the last webhook if more are left.
 //
-// What it finds may change until it is locked: somebody redelivers it, the webhook gets a
-// new URL, or a request succeeds. So held and marked look at the locked rows again: the
-// server repeats the conditions of the table that is locked, and of no other one.
-// Deliveries are locked before destinations and those before events, because each of
-// these steps reads the one before.
+// Rows can change before they are locked: a user redelivers them, the webhook gets a new URL, or a request succeeds.
+// held and marked therefore check the locked rows again, because the server repeats conditions only for the locked
+// table. Each of these steps reads the previous one, so that deliveries are locked before destinations, and those
+// before events.
 var expire = `
 WITH failing AS MATERIALIZED (
 	SELECT x.webhook_id, ` + longFailingWebhook + ` AS given_up, row_number() OVER (ORDER BY x.webhook_id) AS number
@@ -97,8 +94,8 @@ SELECT CASE
 	WHEN (SELECT count(*) FROM failing) >= $4::bigint THEN (SELECT f.webhook_id FROM failing f ORDER BY f.webhook_id DESC LIMIT 1) END,
 	NULL, NULL, NULL, NULL, NULL, NULL, (SELECT count(*) FROM ended)`
 
-// truncateSummaries is a part of a WITH list. It follows told, the summaries that are added, notes
-// when, and cuts what is more than MaxExpiredSummaries.
+// truncateSummaries is a part of a WITH list. It follows told, the new summaries. It records their time and deletes
+// summaries above MaxExpiredSummaries.
 var truncateSummaries = fmt.Sprintf(`past AS MATERIALIZED (
 	SELECT a.rel, a.place FROM told t CROSS JOIN LATERAL (
 		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a
@@ -115,8 +112,8 @@ var truncateSummaries = fmt.Sprintf(`past AS MATERIALIZED (
 	WHERE x.webhook_id = t.webhook_id
 )`, storage.DeliveryExpired, storage.MaxExpiredSummaries)
 
-// addExpiredSummaries adds a summary for the webhooks of deliveries that ended with a result, unless
-// somebody else holds the webhook. It locks attempts after destinations, and events last.
+// addExpiredSummaries adds a summary for the webhooks of deliveries that ended with a result. It skips locked
+// webhooks. It locks attempts after destinations, and events last.
 var addExpiredSummaries = `
 WITH over AS MATERIALIZED (
 	SELECT DISTINCT ON (o.webhook_id) o.*
@@ -139,8 +136,8 @@ WITH over AS MATERIALIZED (
 ), ` + updateReferences + `
 SELECT count(*) FROM told`
 
-// addExpiredSummaries adds what results that are settled have in Summary. Those of deliveries that
-// somebody asked for meanwhile have none, because these did not end.
+// addExpiredSummaries adds the summaries of settled results. If a user requested the delivery in the meantime, there
+// is no summary, because the delivery did not end.
 func (s *Store) addExpiredSummaries(ctx context.Context, settled []pendingResult) error {
 	over := slices.DeleteFunc(settled, func(r pendingResult) bool { return r.Summary.IsZero() || r.urgency == 2 })
 	if len(over) == 0 {
@@ -183,7 +180,7 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 	return done, err
 }
 
-// pausedWebhooks reads newest first from the position on.
+// pausedWebhooks reads the newest first from the position.
 const pausedWebhooks = `
 SELECT x.webhook_id, w.form_id, w.url, x.failures, x.failing_since, x.paused_until, x.pause_reason
 FROM formsvc.destinations x

@@ -10,22 +10,22 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// Results are settled by two statements of one transaction: lockResults says what can be
-// settled, and writeResults writes it. They wait for no row. A result is passed over,
-// to be given again, when somebody else holds its delivery, or the row of its webhook in
-// destinations and the result changes that. So no result waits for what another one needs.
+// Two statements of one transaction settle results: lockResults returns which can be settled, and writeResults writes
+// them. Neither waits for rows. If another transaction holds the delivery, the result is skipped and must be passed
+// again. The same applies to the webhook's row in destinations, if the result changes it. So a result never waits for
+// a row that another result needs.
 //
-// A claim passes over a webhook whose row in destinations is locked. So that row is
-// locked only when it changes: not when a destination that works goes on working.
+// A claim skips a webhook whose row in destinations is locked. Results therefore lock this row only to change it, and
+// a success of a healthy destination does not change it.
 //
-// What could be locked and not settled keeps its lease for a while: so nobody sends it again
-// while its result waits.
+// If a delivery is locked but cannot be settled, its lease is extended, so that it is not sent again while its result
+// waits.
 //
-// Events are not touched: a delivery that ends leaves its reference to the attempt that
-// ended it, and one that is tried again keeps it.
+// Results do not update events: a delivery that ends passes its reference to its last attempt, and a delivery that is
+// retried retains it.
 
-// lockResults returns what becomes of each result, and how its delivery was asked for. Of
-// the results of a webhook the last one for the newest url says how it fares.
+// lockResults returns the outcome of each result, and how its delivery was requested. The last result of a webhook
+// for its newest URL determines its health.
 var lockResults = perQueueSize(`
 WITH given AS MATERIALIZED (
 	SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::boolean[], $5::boolean[], $6::integer[], $7::integer[])
@@ -57,13 +57,13 @@ SELECT g.number, 0, CASE WHEN (SELECT true FROM formsvc.deliveries d
 	ELSE '` + resultFenced + `' END
 FROM given g WHERE g.number NOT IN (SELECT h.number FROM held h)`)
 
-// What becomes of a result.
+// Outcomes of a result.
 const (
 	resultFenced         = "fenced"
-	resultDeliveryLocked = "held"    // somebody else has its delivery
-	resultWebhookLocked  = "blocked" // or the row of its webhook
+	resultDeliveryLocked = "held"    // another transaction holds its delivery
+	resultWebhookLocked  = "blocked" // another transaction holds its webhook's row
 	resultSettled        = "settled"
-	resultChangesHealth  = "judged" // and it changes how its webhook fares
+	resultChangesHealth  = "judged" // settled, and changes the destination's health
 )
 
 // writeResults writes to deliveries and destinations that the transaction has locked.
@@ -118,13 +118,12 @@ FROM (
 ) j
 WHERE x.webhook_id = j.webhook_id`)
 
-// minResultLease is the least that is left of the lease of a delivery whose result is to be
-// given again. A dispatcher gives it again within 5 s, in a write that has 10 s. It is short,
-// because when the process is killed meanwhile the delivery waits for as long.
+// minResultLease is the minimum rest of a lease whose result must be passed again. A dispatcher does so within 5 s,
+// in a write with a timeout of 10 s. It is short, because the delivery waits for this time if the process is killed.
 const minResultLease = 20 * time.Second
 
-// FinishDeliveries implements [storage.DeliveryStore]. A step is one transaction. Of
-// results with the same lease the first one counts.
+// FinishDeliveries implements [storage.DeliveryStore]. Each batch is one transaction. Of several results with the
+// same lease, the first one counts.
 func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fenced []storage.Lease, err error) {
 	var locked []storage.Lease
 	seen := make(map[storage.Lease]bool, len(done))
@@ -143,7 +142,7 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 		})
 		if err == nil {
 			err = cmp.Or(s.addExpiredSummaries(ctx, slices.Concat(byOutcome[resultSettled], byOutcome[resultChangesHealth])), s.truncateSomeHistories(ctx, step))
-			if err != nil && !s.db.InTx { // in a transaction everything is lost; else the results are recorded
+			if err != nil && !s.db.InTx { // an error in a transaction loses everything; otherwise the results are stored
 				s.log.WarnContext(ctx, "formsvc: failed to update the delivery history of webhooks", "error", err)
 				err = nil
 			}

@@ -8,49 +8,45 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// # When the database's clock is set back
+// # If the database's clock is set back
 //
-// Then times of deliveries lie farther ahead than any legal wait, and nothing happens until
-// the clock has come so far again. A sweep brings them back. A row that has the time at
-// which it was written shows by how much it is off: for that time may not lie ahead. Other
-// rows show it when a time lies farther ahead than the longest wait of its kind.
+// Times of deliveries are then further ahead than any valid wait, and deliveries stop until the clock reaches these
+// times. A sweep corrects them. If a row contains the time at which it was written, the row shows the clock's error,
+// because this time cannot be in the future. Other rows show it if a time is further ahead than its longest wait.
 
 const (
-	// futureFrom is from where on a time that is past when it is written lies ahead: more than
-	// clocks are off after a failover.
+	// futureFrom is when a past time counts as being in the future. It exceeds the clock difference after a failover.
 	futureFrom = `statement_timestamp() + interval '1 minute'`
-	// The longest waits, and some more: a Retry-After counts for a day at most; a delay is at
-	// most 30 days, and its jitter less than that again; a lease is twice a time-out, which is
-	// an hour at most, and 30 s.
+	// The longest waits, with a margin. A Retry-After counts for at most a day. A delay is at most 30 days, plus its
+	// jitter of less than that. A lease is twice a timeout of at most an hour, plus 30 s.
 	maxPausedUntil = `statement_timestamp() + interval '25 hours'`
 	maxDueAt       = `statement_timestamp() + interval '61 days'`
 	maxLeasedUntil = `statement_timestamp() + interval '3 hours'`
 )
 
-// tooFarAhead is the condition that a time lies too far ahead: it was set when the clock had
-// passed a time of its row that lies ahead now, or it is later than most.
+// tooFarAhead is the condition that a time is too far ahead: its row was written in the future, or the time is later
+// than most.
 func tooFarAhead(time, written, most string) string {
 	return fmt.Sprintf(`(%[1]s > %[2]s AND %[2]s > %[3]s OR %[1]s > %[4]s)`, time, written, futureFrom, most)
 }
 
-// back is such a time brought back: by as much as its row is off, or to now.
+// correctedTime returns the time moved back by its row's error, or to now.
 func correctedTime(time, written, most string) string {
 	return fmt.Sprintf(`CASE WHEN NOT COALESCE(%[1]s, false) THEN %[2]s
 		WHEN %[3]s > %[4]s THEN %[2]s - (%[3]s - statement_timestamp()) ELSE statement_timestamp() END`,
 		tooFarAhead(time, written, most), time, written, futureFrom)
 }
 
-// notAfterNow is a time that may not lie ahead.
+// notAfterNow returns a time that must not be in the future.
 func notAfterNow(time string) string {
 	return fmt.Sprintf(`CASE WHEN %[1]s > statement_timestamp() THEN statement_timestamp() ELSE %[1]s END`, time)
 }
 
 var leaseTooFarAhead = tooFarAhead("d.leased_until", "d.queued_at", maxLeasedUntil)
 
-// correctFutureTimes brings back about $1 times of each kind. A webhook whose turn is not to be
-// explained by what waits has one now, and the claim then says when the next one is. What
-// was queued within the last minute may have an arrival that no claim has taken yet. It waits
-// for no row.
+// correctFutureTimes corrects about $1 times of each kind. If waiting deliveries do not explain a webhook's schedule,
+// the webhook becomes due, and a claim sets its next schedule. Deliveries of the last minute are excluded, because a
+// claim may not have read their arrivals yet. It skips locked rows.
 var correctFutureTimes = `
 WITH come AS MATERIALIZED (
 	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE a.at > ` + futureFrom + `
@@ -101,7 +97,7 @@ WITH come AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM arrived) + (SELECT count(*) FROM moved) + (SELECT count(*) FROM turned)`
 
-// correctFutureTimes brings back times that lie farther ahead than any legal wait.
+// correctFutureTimes moves times back that are further ahead than any valid wait.
 func (s *Store) correctFutureTimes(ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (_ bool, err error) {
 	return false, s.db.Write(ctx, func(ctx context.Context) error {
 		return s.db.QueryRow(ctx, correctFutureTimes, conn.Into(&swept.Rescheduled), int64(p.Max))

@@ -9,14 +9,13 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// The history of a webhook is its newest MaxHistory attempts, and the summaries of
-// expired deliveries, which expire cuts. Recording an attempt neither counts the history
-// nor cuts it, so that two who record share no row: with a chance of 1 in MaxHistory each
-// recorded attempt has its webhook's history cut afterwards. So about MaxHistory more are
-// in the table than anybody sees: more than ten times as many with a chance of 4 in
-// 100,000, and more than twenty times with one of 2 in a billion.
+// A webhook's history is its newest MaxHistory attempts and its summaries of expired deliveries, which expire
+// truncates. Recording an attempt does not truncate the history, so that concurrent results share no row. Instead,
+// each recorded attempt truncates it afterwards with a probability of 1 in MaxHistory. The table then has about
+// MaxHistory additional attempts: more than ten times as many with a probability of 4 in 100,000, and more than
+// twenty times with 2 in a billion.
 
-// webhookHistory is what is shown of the attempts of a webhook w, with MaxHistory as $3.
+// webhookHistory selects the history of a webhook w, with MaxHistory as $3.
 const webhookHistory = `(
 	(SELECT * FROM formsvc.attempts a
 	WHERE a.webhook_id = w.id AND a.error <> '` + storage.DeliveryExpired + `'
@@ -26,13 +25,12 @@ const webhookHistory = `(
 	(SELECT * FROM formsvc.attempts a WHERE a.webhook_id = w.id AND a.error = '` + storage.DeliveryExpired + `')
 )`
 
-// maxTruncated bounds the attempts of one webhook that a call cuts. About MaxHistory are usual;
-// more attempts are left only when another transaction held them. Each takes about 10 µs.
+// maxTruncated limits the attempts of one webhook that a call deletes. Usually there are about MaxHistory, and more
+// only if another transaction held them. Each takes about 10 µs.
 const maxTruncated = 5 * storage.MaxHistory
 
-// truncateHistories deletes the attempts of some webhooks that are not shown, with the events
-// that nothing else refers to. It waits for no row: what somebody holds, or whose event
-// somebody holds, is for a later call.
+// truncateHistories deletes attempts outside of the history, and events without other references. It skips locked
+// attempts and attempts with a locked event.
 var truncateHistories = perQueueSize(`
 WITH old AS MATERIALIZED (
 	SELECT a.rel, a.place
@@ -69,12 +67,12 @@ WITH old AS MATERIALIZED (
 )
 UPDATE formsvc.events e SET refs = t.refs FROM totals t WHERE e.id = t.id AND t.refs > 0`)
 
-// rowUnchanged is the condition that nobody has changed the row of h between the snapshot of
-// the statement and the lock. Servers before the updates of November 2025 do not ask a plain
-// condition on a ctid again when they have locked the row, and they do ask a CASE.
+// rowUnchanged is the condition that the row of h did not change between the statement's snapshot and the lock. After
+// locking, servers before the updates of November 2025 do not check a plain condition on a ctid again, but they check
+// a CASE.
 const rowUnchanged = `CASE WHEN h.place = h.seen THEN true ELSE false END`
 
-// truncateSomeHistories cuts the histories of some of the webhooks whose results were recorded.
+// truncateSomeHistories truncates the histories of some webhooks whose results were recorded.
 func (s *Store) truncateSomeHistories(ctx context.Context, recorded []storage.Result) error {
 	var webhooks []storage.ID
 	for i := range recorded {

@@ -8,16 +8,16 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// lockWorkspacesOfUser locks the workspaces that a user owns or is a member of, and the
-// deleted workspaces that the user owned.
+// lockWorkspacesOfUser locks the workspaces of which a user is the owner or a member, and the user's deleted
+// workspaces.
 const lockWorkspacesOfUser = `
 SELECT 1 FROM formsvc.workspaces w
 WHERE w.owner_id = $1::bytea OR w.id = ANY (ARRAY(SELECT a.workspace_id FROM formsvc.workspace_users a WHERE a.user_id = $1::bytea))
 ORDER BY w.id
 FOR NO KEY UPDATE`
 
-// deleteUser is the whole of it for everybody who looks. The forms are gone with their
-// workspaces (see formNotTrashed and notPurged), and sweeps remove the rows.
+// deleteUser makes the user's workspaces and forms inaccessible (see formNotTrashed and notPurged). Sweeps delete the
+// rows.
 const deleteUser = `
 WITH owned AS (
 	UPDATE formsvc.workspaces w SET deleted_at = COALESCE(w.deleted_at, $2::timestamptz), name = '', tidied = false, purged = true
@@ -29,9 +29,8 @@ WITH owned AS (
 )
 DELETE FROM formsvc.api_keys k WHERE k.user_id = $1::bytea`
 
-// DeleteUser implements [storage.RemovalStore]. It takes as long for a user with many
-// forms as for one without, and waits for no response. Sweeps wait for those that are on
-// their way: see trashFormsOfDeleted.
+// DeleteUser implements [storage.RemovalStore]. Its duration does not depend on the number of forms, and it does not
+// wait for submissions. Sweeps wait for submissions in progress, see trashFormsOfDeleted.
 func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
 	if at.IsZero() {
 		return storage.ErrInvalidValue
@@ -40,8 +39,7 @@ func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) e
 		conn.Run(lockWorkspacesOfUser, user[:]), conn.Run(deleteUser, user[:], at.UTC()))
 }
 
-// purgeForm gives the form's row what a sweep would have given it, when it was trashed
-// with its workspace; for that it has the form's lock.
+// purgeForm also sets trashed_at if the form is in the trash because of its workspace. This requires the form's lock.
 const purgeForm = `
 UPDATE formsvc.forms f SET purged_at = clock_timestamp(), trashed_at = COALESCE(f.trashed_at, (
 	SELECT o.deleted_at FROM formsvc.workspaces o WHERE o.id = f.workspace_id))
@@ -53,15 +51,12 @@ func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
 	return s.db.Change(ctx, s.lockForm(id), conn.Run(purgeForm, id[:]).Into(nil))
 }
 
-// removalStatements are the statements that remove submissions of a form to which somebody has
-// access.
+// removalStatements delete accessible submissions of a form.
 //
-// lock locks what is pending of their events, and then the events: after it no redelivery can
-// add to that. Every statement locks deliveries before their event. One that a redelivery
-// added meanwhile is for the next statement.
+// lock locks the pending deliveries of their events, and then the events, which prevents redeliveries. All statements
+// lock deliveries before their event. If a redelivery adds a delivery in between, remove deletes it.
 //
-// remove follows it. With $4 each keeps its place: the count of a limit, which may be under
-// way, then covers it as if it were there.
+// remove follows lock. With $4, the submissions still count against the response limit, as does a count in progress.
 type removalStatements struct{ lock, remove string }
 
 var (
@@ -118,12 +113,12 @@ WITH gone AS (
 SELECT count(*) FROM gone`}
 }
 
-// removeSubmissions removes submissions of a form, which keep their places or do not. Like
-// a response it takes the form's lock shared.
+// removeSubmissions deletes submissions of a form. If places is true, they still count against the response limit.
+// Like a submission, it takes the form's shared lock.
 func (s *Store) removeSubmissions(ctx context.Context, by removalStatements, form storage.ID, user []byte, ids []storage.ID, places bool) (gone int, err error) {
 	err = s.db.Change(ctx, s.lockFormShared(form), conn.Run(by.lock, form[:], user, conn.IDsArg(ids)),
 		conn.Run(by.remove, form[:], user, conn.IDsArg(ids), places).Into(&gone))
-	if err != nil { // it may be that of the commit
+	if err != nil { // the commit may have failed
 		return 0, err
 	}
 	return gone, nil
@@ -137,12 +132,11 @@ func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []sto
 	return s.removeSubmissions(ctx, removalByHost, form, nil, ids, false)
 }
 
-// maxBeforeDelete bounds the submissions whose answers are in memory at a time: each may have a MiB.
+// maxBeforeDelete limits the submissions with answers in memory. Each can have a MiB.
 const maxBeforeDelete = 100
 
-// leaving reads at most most submissions with text, calls the hook with them and returns their
-// ids. No lock is held in the meantime. The last two arguments of text are a bound and whether the
-// answers are wanted.
+// callBeforeDelete reads submissions with text, calls the hook with them, and returns their IDs. It holds no lock
+// during the call. The last two arguments of text are the limit and whether to read the answers.
 func (s *Store) callBeforeDelete(ctx context.Context, hook storage.BeforeDelete, most int, text string, args ...any) (forms, ids []storage.ID, err error) {
 	if hook != nil {
 		most = min(most, maxBeforeDelete)
@@ -159,7 +153,7 @@ func (s *Store) callBeforeDelete(ctx context.Context, hook storage.BeforeDelete,
 	return forms, ids, err
 }
 
-// oldSubmissions are those of the first form that has any.
+// oldSubmissions selects submissions of the first form with old ones.
 const oldSubmissions = `
 WITH form AS MATERIALIZED (
 	SELECT f.id
@@ -177,7 +171,7 @@ FROM form CROSS JOIN LATERAL (
 	LIMIT (SELECT $3::bigint)
 ) old`
 
-// PurgeSubmissions implements [storage.RemovalStore]. One call deals with one form.
+// PurgeSubmissions implements [storage.RemovalStore]. One call purges submissions of one form.
 func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
 	if err := ctx.Err(); err != nil {
 		return storage.PurgedSubmissions{}, err

@@ -8,21 +8,18 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// What was deleted with many rows goes in two stages: one row says that it is gone,
-// and sweeps remove what is left of it, some rows at a time. Nobody sees those rows,
-// so nobody waits for a lock on them, and a sweep that dies has lost one piece.
+// Large deletions have two stages: one row marks the deletion, and sweeps delete the remaining rows in batches. These
+// rows are invisible, so no call waits for their locks, and an interrupted sweep loses one batch.
 
-// skipOrWait is a statement of sweeps, which pass over rows that somebody else has locked
-// (false), and of removals, which wait for them (true).
+// skipOrWait returns a statement that skips locked rows, for sweeps (false), and one that waits for them, for
+// removals (true).
 func skipOrWait(text string) map[bool]string {
 	return map[bool]string{false: text, true: strings.ReplaceAll(text, " SKIP LOCKED", "")}
 }
 
-// endDeliveriesOfDeleted and trashFormsOfDeleted tidy up after the deletion of a
-// workspace: first the pending deliveries of some of its forms end, then those of
-// which nothing is pending any more go to the trash by their own rows. That takes the
-// form's lock, as it does in TrashForm, and only what is in the trash by its own row is
-// purged. So no response is on its way to a form whose rows are removed.
+// After a workspace is deleted, endDeliveriesOfDeleted ends the pending deliveries of its forms. trashFormsOfDeleted
+// then updates the rows of forms without pending deliveries. Like TrashForm, it holds the form's lock. Only forms
+// whose own rows are in the trash are purged, so no submission is in progress when a form's rows are deleted.
 const (
 	endDeliveriesOfDeleted = `
 WITH most AS (
@@ -69,8 +66,8 @@ SELECT count(*) FROM trashed`
 	LIMIT (SELECT $1::bigint)`
 )
 
-// removeDeletedWorkspaces looks at deleted workspaces that have no form outside the trash: one
-// that no form at all refers to is removed, of the others there is nothing to do.
+// removeDeletedWorkspaces processes deleted workspaces whose forms are all in the trash. It deletes workspaces
+// without forms, and marks the others as tidied.
 var removeDeletedWorkspaces = skipOrWait(`
 WITH empty AS MATERIALIZED (
 	SELECT o.id, (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id LIMIT 1) IS NULL AS unused
@@ -93,9 +90,8 @@ WITH empty AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM tidied) + (SELECT count(*) FROM gone)`)
 
-// removePurgedWorkspaces removes the workspaces of deleted users whose last form is removed. It asks
-// nobody whether they are tidied: when two sweeps work at once, one may say so of a
-// workspace whose last form the other is just removing.
+// removePurgedWorkspaces deletes the workspaces of deleted users after their last form. It ignores tidied: of two
+// concurrent sweeps, one may set it while the other deletes the last form.
 var removePurgedWorkspaces = skipOrWait(`
 WITH empty AS MATERIALIZED (
 	SELECT o.id FROM formsvc.workspaces o
@@ -110,11 +106,11 @@ WITH empty AS MATERIALIZED (
 )
 SELECT count(*) FROM gone`)
 
-// formNotYetTrashed is a form of a deleted workspace that is not in the trash by its own row.
+// formNotYetTrashed selects a form of a deleted workspace whose own row is not in the trash.
 const formNotYetTrashed = `SELECT b.id FROM (` + formsOfDeleted + `) b`
 
-// cleanUpWorkspaces tidies up after DeleteWorkspace. A form to which a response is on its
-// way is for the next sweep; removals wait for it.
+// cleanUpWorkspaces continues DeleteWorkspace. A form with a submission in progress is left to the next sweep.
+// Removals wait for it.
 func (s *Store) cleanUpWorkspaces(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
 	more, err = s.cleanUpWorkspacesBatch(ctx, p, storage.ID{})
 	if err != nil || more || !p.RemovalsOnly {
@@ -127,7 +123,7 @@ func (s *Store) cleanUpWorkspaces(ctx context.Context, p storage.SweepParams, _ 
 	return s.cleanUpWorkspacesBatch(ctx, p, busy[0])
 }
 
-// tidy waits for the lock of one form first, unless that is zero.
+// cleanUpWorkspacesBatch first waits for the lock of the form, unless it is zero.
 func (s *Store) cleanUpWorkspacesBatch(ctx context.Context, p storage.SweepParams, form storage.ID) (more bool, err error) {
 	var ended, trashed, closed, gone int64
 	var batch []conn.Statement
@@ -142,7 +138,7 @@ func (s *Store) cleanUpWorkspacesBatch(ctx context.Context, p storage.SweepParam
 	return ended+trashed+closed+gone > 0, err
 }
 
-// markPurged is the whole of a purge for everybody who looks: the forms are gone.
+// markPurged hides the forms. Other steps delete their rows.
 var markPurged = skipOrWait(`
 UPDATE formsvc.forms f SET purged_at = clock_timestamp()
 WHERE f.id = ANY (ARRAY(
@@ -159,8 +155,8 @@ func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *st
 	return false, err
 }
 
-// purgeFormsOfDeleted marks the forms of workspaces that were purged with their owner. They
-// were gone before; none has anything pending when it is removed.
+// purgeFormsOfDeleted marks the forms of workspaces that were purged with their owner. They are hidden already, and
+// have no pending deliveries when they are deleted.
 const purgeFormsOfDeleted = `
 WITH left_over AS MATERIALIZED (
 	SELECT f.id
@@ -179,7 +175,7 @@ func (s *Store) purgeFormsOfDeleted(ctx context.Context, p storage.SweepParams, 
 	return n > 0, err
 }
 
-// purgedForms are the purged forms that one piece deals with.
+// purgedForms are the purged forms of one batch.
 const purgedForms = `
 	SELECT f.id, f.workspace_id FROM formsvc.forms f
 	WHERE f.purged_at IS NOT NULL
@@ -187,18 +183,17 @@ const purgedForms = `
 	LIMIT (SELECT $1::bigint)
 	FOR UPDATE SKIP LOCKED`
 
-// purgedSubmissions are some of the purged forms. None is added to those.
+// purgedSubmissions selects submissions of purged forms, which get no new ones.
 const purgedSubmissions = `
 SELECT s.form_id, s.id, CASE WHEN $2::boolean THEN s.answers END
 FROM (SELECT f.id FROM formsvc.forms f WHERE f.purged_at IS NOT NULL ORDER BY f.purged_at, f.id LIMIT (SELECT $1::bigint)) p
 CROSS JOIN LATERAL (SELECT s.form_id, s.id, s.answers FROM formsvc.submissions s WHERE s.form_id = p.id LIMIT (SELECT $1::bigint)) s
 LIMIT (SELECT $1::bigint)`
 
-// removeRows removes rows of purged forms, $1 at most of each table, and of the submissions
-// those of the forms $2 with the ids $3, which were told of. Deliveries and
-// attempts that somebody else holds are left to the next sweep. Events come after them, in
-// the order of ids, as everywhere, and before submissions, as when one is deleted. Counts
-// of the funnel come last, under the lock of the funnels: what was being folded is there.
+// removeRows deletes rows of purged forms, at most $1 of each table. It deletes submissions of the forms $2 with the
+// IDs $3, which the hook has received. It leaves locked deliveries and attempts to the next sweep. As in all
+// statements, events follow in the order of their IDs, before submissions. Counts of the funnel come last, under the
+// lock of the funnels, so that a concurrent fold has finished.
 var removeRows = skipOrWait(`
 WITH purged AS MATERIALIZED (` + purgedForms + `
 ), hooks AS MATERIALIZED (
@@ -244,8 +239,8 @@ WITH purged AS MATERIALIZED (` + purgedForms + `
 SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) + (SELECT count(*) FROM partials) + (SELECT count(*) FROM unique_answers) +
 	(SELECT count(*) FROM funnel_log) + (SELECT count(*) FROM funnel_days) + (SELECT count(*) FROM funnel_minutes) + (SELECT count(*) FROM documents)`)
 
-// deleteFormRows is a part of a WITH list that removes rows of the purged forms from a table.
-// The part has the name of the table. Somebody else may have locked rows of half responses.
+// deleteFormRows is a part of a WITH list that deletes rows of the purged forms from a table. The part has the
+// table's name. lock is needed for tables with rows that other statements lock.
 func deleteFormRows(table, lock string) string {
 	return deleteRows(table, `
 	SELECT t.rel, t.place FROM purged p
@@ -253,7 +248,7 @@ func deleteFormRows(table, lock string) string {
 	LIMIT (SELECT $1::bigint)`)
 }
 
-// documentsToDelete are those that one piece removes: large values count as many rows.
+// documentsToDelete selects the documents of one batch. Large values count as several rows.
 const documentsToDelete = `
 	SELECT t.rel, t.place FROM (
 		SELECT t.rel, t.place, sum(t.value_bytes) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
@@ -272,9 +267,8 @@ func deleteRows(table, some string) string {
 )`
 }
 
-// removeForms removes the purged forms of which nothing else is left. What is tied to
-// them by a foreign key goes with them: webhooks, the limit, the progress of entering, the
-// lifetime counters. A deleted workspace that may have lost its last form is for
+// removeForms deletes purged forms without other rows. Foreign keys delete the webhooks, the limit, the backfill
+// progress and the lifetime counters. A deleted workspace that may have lost its last form is left to
 // cleanUpWorkspaces.
 var removeForms = skipOrWait(`
 WITH empty AS MATERIALIZED (
@@ -307,7 +301,7 @@ WITH empty AS MATERIALIZED (
 )
 SELECT count(*) FROM gone`)
 
-// removePurgedForms removes what is left of purged forms.
+// removePurgedForms deletes the remaining rows of purged forms.
 func (s *Store) removePurgedForms(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
 	of, ids, err := s.callBeforeDelete(ctx, p.BeforeDelete, p.Max, purgedSubmissions)
 	if err != nil {

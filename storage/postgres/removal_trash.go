@@ -9,9 +9,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// endPending is a part of a WITH list: it ends pending deliveries of the webhooks
-// in hooks, as many as the row of most says. The rows are locked in the order that
-// every statement locks them in.
+// endPending is a part of a WITH list. It ends pending deliveries of the webhooks in hooks, up to the number in most.
+// It locks rows in the same order as all statements.
 const endPending = `found AS MATERIALIZED (
 	SELECT d.webhook_id, d.event_id
 	FROM hooks h
@@ -35,7 +34,6 @@ const endPending = `found AS MATERIALIZED (
 	SELECT * FROM left_over
 ), ` + updateReferences
 
-// lockPending locks what is pending for a form.
 const lockPending = `
 WITH pending AS MATERIALIZED (
 	SELECT d.webhook_id
@@ -48,8 +46,8 @@ WITH pending AS MATERIALIZED (
 )
 SELECT count(*) FROM pending`
 
-// trashForm follows lockPending: so it sees the attempts that were being recorded. It has no
-// row when the form is not accessible.
+// trashForm follows lockPending, so it sees the attempts of concurrent results. It returns no row if the form is not
+// accessible.
 const trashForm = `
 WITH most AS (
 	SELECT $5::bigint AS n
@@ -83,8 +81,7 @@ func (s *Store) TrashForm(ctx context.Context, actor storage.Actor, id storage.I
 	return err
 }
 
-// lockRestoreTarget keeps the workspace that the form goes to from being deleted
-// meanwhile.
+// lockRestoreTarget prevents the deletion of the target workspace.
 const lockRestoreTarget = `
 SELECT 1 FROM formsvc.workspaces w
 WHERE w.id = COALESCE((SELECT $2::bytea), (SELECT f.workspace_id FROM formsvc.forms f WHERE f.id = $1::bytea))
@@ -93,12 +90,10 @@ FOR SHARE OF w`
 // formInTrash is the condition that the form f can be restored.
 const formInTrash = notPurged + ` AND (f.trashed_at IS NOT NULL OR NOT ` + workspaceNotDeleted + `)`
 
-// restoreForm gives the form's row what a sweep would have given it, when it was
-// trashed with its workspace, and restores it. The workspace that the form leaves is
-// for the next sweep to look at: this may have been its last form.
+// restoreForm restores a form, also if it is in the trash because of its workspace. It marks the previous workspace
+// for the next sweep, because this may have been its last form.
 //
-// What was pending when the workspace was deleted may still be there and would be
-// sent again: then nothing is restored yet.
+// Deliveries from before the deletion of the workspace could be sent again. While there are any, nothing is restored.
 const restoreForm = `
 WITH seen AS MATERIALIZED (
 	SELECT f.id, f.workspace_id, COALESCE($2::bytea, f.workspace_id) AS target FROM formsvc.forms f
@@ -137,11 +132,11 @@ WITH most AS (
 ), ` + endPending + `
 SELECT count(*) FROM ended`
 
-// maxEndedDeliveries is how many deliveries one piece of a restore ends.
+// maxEndedDeliveries is the number of deliveries that one batch of a restore ends.
 const maxEndedDeliveries = 5000
 
-// RestoreForm implements [storage.FormStore]. UpdatedAt becomes at when the form
-// changes its workspace, as with every other change of its revision.
+// RestoreForm implements [storage.FormStore]. If the workspace changes, UpdatedAt becomes at, as with every new
+// revision.
 func (s *Store) RestoreForm(ctx context.Context, id, workspace storage.ID, at time.Time) error {
 	for {
 		var possible, pending bool

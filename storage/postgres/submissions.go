@@ -9,11 +9,11 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// submissionColumns are what scanSubmission reads. The caller knows the form.
+// submissionColumns are the columns for scanSubmission. The caller knows the form.
 const submissionColumns = `s.id, s.form_revision, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden`
 
-// scanSubmission reads the columns beside a submission, and a row of submissionColumns into a
-// record of its own. The three JSON values are passed on as they are stored.
+// scanSubmission scans the columns in before, and submissionColumns into a copy. The JSON values are returned as
+// stored.
 func scanSubmission(rows pgx.Rows, sub *storage.Submission, before ...any) error {
 	err := conn.Scan(rows, append(before, &sub.ID, &sub.FormRevision, &sub.SubmittedAt, &sub.CompletionTime,
 		&sub.Answers, &sub.Metadata, &sub.Hidden)...)
@@ -52,9 +52,8 @@ func (s *Store) readSubmission(ctx context.Context, form storage.ID, text string
 	return sub, nil
 }
 
-// DeleteSubmission implements [storage.SubmissionStore]. Like a response it takes the
-// form's lock shared, so that it is either counted for a new limit or not there any
-// more.
+// DeleteSubmission implements [storage.SubmissionStore]. Like a submission, it takes the form's shared lock, so that
+// a count for a new limit is correct.
 func (s *Store) DeleteSubmission(ctx context.Context, actor storage.Actor, form, id storage.ID) error {
 	gone, err := s.removeSubmissions(ctx, removalByActor, form, userArg(actor), []storage.ID{id}, false)
 	if err == nil && gone == 0 {
@@ -74,5 +73,4 @@ func (s *Store) SubmissionsRemoved(ctx context.Context, actor storage.Actor, for
 	return removed, err
 }
 
-// jsonBytes is how many bytes the three sections of a response have.
 func jsonBytes(s *storage.Submission) int { return len(s.Answers) + len(s.Metadata) + len(s.Hidden) }

@@ -11,10 +11,9 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// pageFrom is where a page and the record that comes after it are read from: one scan of
-// submissions_newest from a position on, so that a page costs the same wherever it is.
-// The form's id comes out of the access check, so that without access nothing is read.
-// The times are subqueries for the reason given at [pageLimit].
+// pageFrom reads a page and the next record with one scan of submissions_newest, so that every page costs the same.
+// The form's ID comes from the access check, so that nothing is read without access. The times are subqueries for the
+// reason given at [pageLimit].
 const pageFrom = `
 FROM formsvc.submissions s
 WHERE s.form_id = (
@@ -25,24 +24,21 @@ WHERE s.form_id = (
 ORDER BY s.submitted_at DESC, s.id DESC
 LIMIT (SELECT $6::bigint + 1)`
 
-// summaryColumns have nulls in place of the answers of a record that is larger than its
-// share of the page's bytes. Without such a record the page is within its bound. Each
-// column is a twentieth of what the server does for a page.
+// summaryColumns replace the answers of large records with null: records that exceed their share of the page's bytes.
+// A page without such records is within its limit. Each column is a twentieth of the server's work for a page.
 const summaryColumns = `
 SELECT s.id, s.submitted_at, s.completion_time, s.metadata, CASE WHEN s.json_bytes <= $7::bigint THEN s.answers END`
 
 const pageColumns = summaryColumns + `, s.form_revision, CASE WHEN s.json_bytes <= $7::bigint THEN s.hidden END`
 
-// The pages of submissions.
 const (
 	fullPage    = pageColumns + pageFrom
 	summaryPage = summaryColumns + pageFrom
 )
 
-// pageWithinBytes is a page with large records: no further than its bytes go. Sizes are
-// summed up from the column that has them, so that no large value is read that the page
-// has no room for. When $8 is true, one record comes whatever its size. Windows double
-// what an ordinary page costs.
+// pageWithinBytes reads a page with large records up to its limit of bytes. It adds up sizes from their column, so
+// that it reads no value that exceeds the page. If $8 is true, it reads at least one record. Window functions would
+// double the cost of ordinary pages.
 const pageWithinBytes = `
 SELECT s.id, s.submitted_at, s.completion_time, s.metadata, s.answers, s.form_revision, s.hidden, s.goes_on
 FROM (
@@ -54,20 +50,19 @@ FROM (
 WHERE s.number <= $6::bigint AND (s.number = 1 AND $8::boolean OR s.bytes <= $7::bigint)
 ORDER BY s.number`
 
-// formExists tells an empty page from one that is not there.
+// formExists distinguishes an empty page from a missing form.
 const formExists = `
 SELECT 1 FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + formAccess
 
-// Submissions implements [storage.SubmissionStore]. It is tried again like every read,
-// but not when it has lent a record.
+// Submissions implements [storage.SubmissionStore]. It is retried like every read, unless it has passed a record to
+// each.
 func (s *Store) Submissions(ctx context.Context, actor storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (more bool, err error) {
 	p := newPageRead(form, q, each)
 	err = s.readPage(ctx, p, func(ctx context.Context) error { return s.readPageRows(ctx, p, actor) })
 	return p.more, err
 }
 
-// readPage is read for a page whose records are lent while it is read. What is lent
-// cannot be taken back, so after that nothing is tried again.
+// readPage is Read for a page whose records are passed during the read. After the first record, it does not retry.
 func (s *Store) readPage(ctx context.Context, p *pageRead, do func(context.Context) error) error {
 	var final error
 	err := s.db.Read(ctx, func(ctx context.Context) error {
@@ -87,7 +82,6 @@ func (s *Store) readPage(ctx context.Context, p *pageRead, do func(context.Conte
 	return err
 }
 
-// readPageRows reads a page for somebody.
 func (s *Store) readPageRows(ctx context.Context, p *pageRead, actor storage.Actor) error {
 	rows, err := s.db.Query(ctx, p.text, p.args(userArg(actor)))
 	if err == nil {
@@ -103,8 +97,7 @@ func (s *Store) readPageRows(ctx context.Context, p *pageRead, actor storage.Act
 	return s.readRestOfPage(ctx, p, actor)
 }
 
-// readRestOfPage goes on where the page's first statement came to a record that is larger
-// than its share.
+// readRestOfPage continues after the first statement if it found a record above its share.
 func (s *Store) readRestOfPage(ctx context.Context, p *pageRead, actor storage.Actor) error {
 	if !p.tooLarge {
 		return nil
@@ -114,27 +107,26 @@ func (s *Store) readRestOfPage(ctx context.Context, p *pageRead, actor storage.A
 	if err != nil {
 		return err
 	}
-	p.tooLarge, p.more = false, !first // unless there are rows, which know better
+	p.tooLarge, p.more = false, !first // rows overwrite this
 	p.targets = append(p.targets, &p.more)
 	return p.passRows(rows)
 }
 
-// pageRead is a page of submissions that is being read.
 type pageRead struct {
 	form            storage.ID
 	q               storage.SubmissionsParams
-	limit, maxBytes int64 // the records and bytes that there is room for
+	limit, maxBytes int64 // the records and bytes that are left
 	each            func(*storage.Submission) error
 
-	text    string             // the statement
-	sub     storage.Submission // the record that is lent
+	text    string             // of the statement
+	sub     storage.Submission // the record that is passed to each
 	targets []any              // of the columns, in sub
 
-	passed   int              // records
-	last     storage.Position // of these
-	tooLarge bool             // the next record is larger than its share
-	more     bool             // there is a next record
-	eachErr  error            // of each
+	passed   int              // number of records passed to each
+	last     storage.Position // of the records passed to each
+	tooLarge bool             // whether the next record exceeds its share
+	more     bool             // whether there is a next record
+	eachErr  error            // the error of each
 }
 
 func newPageRead(form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) *pageRead {
@@ -152,8 +144,7 @@ func newPageRead(form storage.ID, q storage.SubmissionsParams, each func(*storag
 	return p
 }
 
-// args are the arguments for the page, or for what is left of it after records were
-// lent.
+// args returns the arguments for the page, or for its rest.
 func (p *pageRead) args(actor []byte) []any {
 	before, id := pageStart(p.q)
 	if p.passed > 0 {
@@ -166,7 +157,7 @@ func (p *pageRead) args(actor []byte) []any {
 	return append(make([]any, 0, 8), p.form[:], actor, conn.TimeArg(before), id, conn.TimeArg(p.q.Since), p.limit, most)
 }
 
-// passRows lends the records of a statement's rows.
+// passRows passes the records of a statement's rows to each.
 func (p *pageRead) passRows(rows pgx.Rows) error {
 	defer rows.Close()
 	for rows.Next() {
@@ -192,8 +183,7 @@ func (p *pageRead) passRows(rows pgx.Rows) error {
 	return rows.Err()
 }
 
-// pageStart returns the position that the records of the page come after, newest
-// first: that of the page, or the end of until when this is earlier.
+// pageStart returns the position before the page, newest first: the page's position, or q.Until if it is earlier.
 func pageStart(q storage.SubmissionsParams) (time.Time, []byte) {
 	after := q.Page.After
 	if after == nil || !q.Until.IsZero() && conn.StoredTime(q.Until).Before(conn.StoredTime(after.Time)) {

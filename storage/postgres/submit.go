@@ -8,30 +8,28 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// Submit implements [storage.SubmissionStore]. On a pool, responses that come while
-// others are being stored are stored together, in one transaction, whatever their forms.
-// A response that comes alone is stored at once, in one round trip. One whose form is
-// locked by another transaction, has a response limit, or that has a unique answer, is
-// stored together with those to its form only. When ctx ends the
-// call returns at once; if the response may be stored by then, the error wraps
-// [storage.ErrOutcomeUnknown]. On a pool, statements do not see the values of ctx, and a
-// panic of the pool's tracer or hooks is passed on to each caller. Beyond the contract it returns ErrConflict when the form
-// has a submission with the same id, or there is an event with the same id.
+// Submit implements [storage.SubmissionStore]. On a pool, concurrent submissions are stored in one transaction, also
+// for different forms. A single submission is stored immediately in one round trip. A submission is stored only with
+// others of its form if another transaction holds the form's lock, or if it has a response limit or a unique answer.
+// If ctx ends, the call returns immediately. If the submission may then still be stored, the error wraps
+// [storage.ErrOutcomeUnknown]. On a pool, statements do not see the values of ctx, and a panic in the pool's tracer
+// or hooks reaches each caller. In addition to the contract, it returns ErrConflict if the form has a submission with
+// the same ID, or an event with the same ID exists.
 func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return storage.Submission{}, false, err
 	}
 	sub, e := &n.Submission, &n.Event
-	// A response that cannot be stored is refused before it is part of a group.
+	// Reject invalid submissions before they are part of a batch.
 	err := conn.CheckArgs([]any{n.UniqueField.Block, sub.Answers, sub.Metadata, sub.Hidden, n.IdempotencyKey, e.Type, sub.SubmittedAt})
 	if err != nil {
 		return storage.Submission{}, false, err
 	}
-	// A caller who leaves may write over the bytes while they are being stored.
+	// A caller that leaves can reuse its memory while the values are stored.
 	conn.CopyBorrowed(&sub.Answers, &sub.Metadata, &sub.Hidden, (*json.RawMessage)(&e.Body), (*json.RawMessage)(&n.UniqueAnswer))
 	var out submitResult
 	if s.submitBatches == nil {
-		n.Dispatcher = nil // before the host's transaction is committed there is nothing to hand over
+		n.Dispatcher = nil // nothing can be dispatched before the host commits
 		err = s.db.Write(ctx, func(ctx context.Context) (err error) {
 			out, err = s.submitSingle(ctx, n)
 			return err

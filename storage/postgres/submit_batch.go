@@ -12,23 +12,22 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// submitBatches are the responses that a process stores at one time.
+// submitBatches store the concurrent submissions of a process.
 type submitBatches struct {
-	// batched stores responses without a conflict, many at once: with the zero ID as their
-	// key those to any form, without waiting for the lock of one, and with the form's ID
-	// those that wait for its lock, count towards its limit, or have a unique answer. alone
-	// finds out about the others, one after another, so that a form whose lock is held
-	// keeps few connections.
+	// batched stores submissions without a conflict. The zero ID is the key for submissions to any form, which do not
+	// wait for a form's lock. A form's ID is the key for submissions that wait for its lock, count against its limit
+	// or have a unique answer. single determines the outcome of the other submissions one by one, so that a locked
+	// form uses few connections.
 	batched batcher[storage.ID, storage.NewSubmission, submitResult]
 	single  batcher[storage.ID, storage.NewSubmission, submitResult]
-	// counted has the revisions at which the submissions of a form are counted: only the
-	// responses of such a form are stored by the statement that counts them. When the other
-	// statement does not store a response, its caller knows that the form is counted.
+	// counted contains the revisions at which a form counts its submissions. Only the statement for one form stores
+	// such submissions. If the statement for any form does not store a submission, single finds out that the form is
+	// counted.
 	counted cache.Cache[storage.ID, int64]
 }
 
 const (
-	// submitRows and submitBytes bound a group of responses.
+	// submitRows and submitBytes limit a batch.
 	submitRows  = 128
 	submitBytes = 1 << 20
 )
@@ -55,14 +54,13 @@ func (s *Store) newSubmitBatches() *submitBatches {
 	return &all
 }
 
-// submitBatch stores those responses of a form, or with the zero ID of any form, that
-// have no conflict. When one of them makes the statement fail, nothing is known of any. That
-// may be because another transaction stored the same value between the statement's snapshot
-// and its look at the value's lock.
+// submitBatch stores the submissions without a conflict, for a form or with the zero ID for any form. If one makes
+// the statement fail, the outcome of all is undecided. For example, another transaction may store the same value
+// between the statement's snapshot and its attempt to lock the value.
 func (s *Store) submitBatch(ctx context.Context, form storage.ID, items []storage.NewSubmission) ([]submitResult, error) {
 	rows, places := s.distinctRows(items)
 	direct, committed := reserveDeliveries(items), false
-	defer func() { direct.dispatch(items, committed) }() // whatever becomes of the statement
+	defer func() { direct.dispatch(items, committed) }() // after every outcome of the statement
 	forms := sortedForms(rows)
 	lock, send := s.tryLockForms(forms), s.db.Send
 	if !form.IsZero() {
@@ -94,14 +92,14 @@ func (s *Store) submitBatch(ctx context.Context, form storage.ID, items []storag
 		})
 	}))
 	committed = err == nil
-	// The write to any form waits for no lock: its responses go on by form.
+	// The statement for any form waits for no lock. Its submissions continue by form.
 	if (conn.IsPermanent(err) || conn.LockHeld(err) && form.IsZero()) && ctx.Err() == nil {
 		return slices.Repeat([]submitResult{{statementFailed: true}}, len(items)), nil
 	}
 	return out, err
 }
 
-// sortedForms returns the forms of responses in the order in which they are locked.
+// sortedForms returns the forms of submissions in the order of their locks.
 func sortedForms(rows []submissionRow) [][]byte {
 	forms := conn.Column(rows, formOf)
 	slices.SortFunc(forms, bytes.Compare)
@@ -113,8 +111,7 @@ func (s *Store) tryLockForms(forms [][]byte) conn.Statement {
 	return conn.Run(tryLockForms, forms, locks)
 }
 
-// scanInserted reads the ids of the stored responses, the leased deliveries, and the
-// state of their webhooks.
+// scanInserted reads the IDs of the stored submissions, the leased deliveries, and the state of their webhooks.
 func scanInserted(rows pgx.Rows, places map[storage.ID]int, items []storage.NewSubmission, out []submitResult, direct *directDeliveries) error {
 	events := make(map[storage.ID]int, len(items))
 	for i := range items {
@@ -147,8 +144,8 @@ func scanInserted(rows pgx.Rows, places map[storage.ID]int, items []storage.NewS
 	})
 }
 
-// directDeliveries are the deliveries of a group that its callers send without a claim: the
-// granted room, and the leased deliveries of each response.
+// directDeliveries are a batch's deliveries that callers send without a claim: the reserved webhooks, and the leased
+// deliveries of each submission.
 type directDeliveries struct {
 	webhooks, events [][]byte
 	leases           []int64
@@ -172,7 +169,7 @@ func reserveDeliveries(batch []storage.NewSubmission) *directDeliveries {
 	return d
 }
 
-// dispatch follows the commit.
+// dispatch runs after the commit.
 func (d *directDeliveries) dispatch(batch []storage.NewSubmission, committed bool) {
 	for i := range batch {
 		if to := batch[i].Dispatcher; to != nil && committed {
@@ -183,8 +180,7 @@ func (d *directDeliveries) dispatch(batch []storage.NewSubmission, committed boo
 	}
 }
 
-// submitInBatch stores a response together with others: of any form, or else of its own form, or
-// else alone.
+// submitInBatch stores a submission in a batch for any form, then in a batch of its form, and else alone.
 func (s *Store) submitInBatch(ctx context.Context, n storage.NewSubmission) (out submitResult, err error) {
 	all := s.submitBatches
 	timedOut, end := s.lateTimer(ctx)

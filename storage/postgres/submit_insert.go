@@ -8,15 +8,14 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// The statements that store those responses that have no conflict, when the statement before them
-// had the lock of their form. They return the ids; the statement submit determines why another
-// response is not stored. They wait for no other transaction but a piece of a count: a response with
-// an idempotency key or a unique answer that another transaction is about to store is left out,
-// because both take the value's lock. So is one whose unique answer is of another field than the
-// form's gate has, and one whose half response somebody holds.
+// These statements store submissions without a conflict. The previous statement has taken the locks of their forms.
+// They return the IDs. The statement submit determines why the other submissions are not stored. They wait for no
+// other transaction except a batch of a count. Submissions with a value that another transaction is storing are
+// skipped, because both take the value's lock. Submissions for another unique field than the form's, or with a locked
+// partial submission, are skipped too.
 //
-// What leases deliveries is in statements of its own, because it costs a response that comes alone a
-// quarter more even when it has nothing to do. testdata/submit.txt has every text whole.
+// Leases are in separate statements, because they slow down a single submission by a quarter even without deliveries.
+// testdata/submit.txt contains the complete statements.
 const (
 	insertForForms       = submissionsForForms + insertSubmissions + queueDeliveries
 	insertForFormsLeased = submissionsForForms + insertSubmissions + leaseDeliveries
@@ -24,18 +23,15 @@ const (
 	insertForFormLeased  = submissionsForForm + insertSubmissions + applyLimits + leaseDeliveries
 )
 
-// tryLockForms takes the locks of those forms of the responses that nobody holds or waits for,
-// and leaves these forms to the statement after it, in a setting that ends with the
-// transaction. It is a statement of its own because the snapshot of the statement that
-// stores must not be older than the locks. The name of the setting is not rewritten for
-// another schema: no dot follows "formsvc".
+// tryLockForms locks the forms that no one holds or waits for. It passes them to the next statement in a setting that
+// ends with the transaction. It is a separate statement, because the snapshot of the next statement must not be older
+// than the locks. The setting's name is not rewritten for another schema, because no dot follows "formsvc".
 const tryLockForms = `
 SELECT set_config('formsvc_responses.locked', COALESCE(array_agg(f.id), '{}')::text, true), ` + conn.LockTimeoutSet + `
 FROM unnest($1::bytea[], $2::bigint[]) AS f (id, lock) WHERE pg_try_advisory_xact_lock_shared(f.lock)`
 
-// submissionArgs are the arguments as a table. The subqueries hide the length of the arrays from the
-// planner: otherwise a plan for these values alone looks cheaper than the generic one, and is made
-// again for each call.
+// submissionArgs are the arguments as a table. The subqueries hide the arrays' lengths from the planner. Otherwise, a
+// plan for the values looks cheaper than the generic plan, and each call is planned again.
 const submissionArgs = `
 		SELECT * FROM unnest(
 			(SELECT $1::bytea[]), (SELECT $2::bytea[]), (SELECT $3::bigint[]), (SELECT $4::timestamptz[]),
@@ -48,8 +44,7 @@ const submissionArgs = `
 			unique_answer, answer_lock, unique_block, unique_rules,
 			partial, place)`
 
-// submissionsForForms are those to any forms whose lock the statement before had and that do not count
-// their responses.
+// submissionsForForms are submissions to forms that the previous statement locked and that do not count submissions.
 const submissionsForForms = `
 WITH form AS MATERIALIZED (
 	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks
@@ -63,9 +58,8 @@ WITH form AS MATERIALIZED (
 	WHERE ` + isInsertable + `
 )`
 
-// submissionsForForm are those to one form, before which its lock was waited for: it may have a limit and
-// a unique field. Whether a value is there is a scalar subquery: with EXISTS the planner may hash all
-// responses of the form instead.
+// submissionsForForm are submissions to one locked form, which can have a limit and a unique field. Scalar subqueries
+// look up values: with EXISTS, the planner may hash all submissions of the form.
 const submissionsForForm = `
 WITH form AS MATERIALIZED (
 	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks,
@@ -85,15 +79,14 @@ WITH form AS MATERIALIZED (
 				WHERE u.form_id = form.id AND u.digest = g.unique_answer AND u.block_id = g.unique_block AND u.rules = g.unique_rules LIMIT 1) IS NULL)
 )`
 
-// isInsertable is the condition on a response g that it is for the form's revision, that its key is new, and
-// that nobody holds its half response.
+// isInsertable is the condition that a submission g has the form's revision, that its idempotency key is new, and
+// that its partial submission is not locked.
 const isInsertable = `g.revision = form.revision
 		AND (g.key_lock = 0 OR pg_try_advisory_xact_lock(g.key_lock) AND (
 			SELECT true FROM formsvc.submissions s WHERE s.form_id = form.id AND s.idempotency_key = g.idempotency_key) IS NULL)
 		AND (g.partial IS NULL OR (SELECT true FROM formsvc.partials p WHERE ` + partialOfSubmission + ` FOR NO KEY UPDATE SKIP LOCKED) IS NOT NULL
 			OR (SELECT true FROM formsvc.partials p WHERE ` + partialOfSubmission + `) IS NULL)`
 
-// insertSubmissions stores the responses in given.
 const insertSubmissions = `, stored AS (
 	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
 		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id)
@@ -111,7 +104,7 @@ const insertSubmissions = `, stored AS (
 	SELECT g.event_id, g.form_id, g.id, g.event_type, g.event_body, cardinality(g.hooks) FROM given g WHERE g.hooks <> '{}'
 )`
 
-// applyLimits counts the responses in given towards what the form limits.
+// applyLimits counts the submissions in given against the form's limits.
 const applyLimits = `, entered AS (
 	INSERT INTO formsvc.unique_answers (form_id, digest, block_id, rules, copy, submission_id)
 	SELECT g.form_id, g.unique_answer, g.unique_block, g.unique_rules, 0, g.id FROM given g WHERE g.answer_lock <> 0
@@ -121,15 +114,14 @@ const applyLimits = `, entered AS (
 	WHERE l.form_id = form.id AND form.counted
 )`
 
-// partialOfSubmission is the condition that p is the half response that the response g was begun
-// with, and clearPartial what becomes of it. No index but that of the token serves the
-// conditions behind IS TRUE.
+// partialOfSubmission is the condition that p is the partial submission that the submission g continues. clearPartial
+// are the assignments that mark it as submitted. IS TRUE excludes all indexes except that of the token.
 const (
 	partialOfSubmission = `p.token = g.partial AND (p.form_id = g.form_id AND p.open AND p.ends_at > g.submitted_at) IS TRUE`
 	clearPartial        = `submission_id = g.id, answers = NULL, hidden = NULL, metadata = NULL, block = '', seconds = 0`
 )
 
-// queueDeliveries leaves all deliveries to be claimed.
+// queueDeliveries leaves all deliveries to claims.
 const queueDeliveries = `, queued AS (
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
 	SELECT hook.id, g.event_id, 0, octet_length(g.event_body) FROM given g CROSS JOIN unnest(g.hooks) AS hook (id)
@@ -139,9 +131,8 @@ const queueDeliveries = `, queued AS (
 )
 SELECT g.id, g.hooks <> '{}' FROM given g`
 
-// leaseDeliveries leases the deliveries that the last three arguments grant, when their webhook
-// has no turn now and no pause. The stored responses come first, the leased deliveries next, and
-// the state of the webhooks last.
+// leaseDeliveries leases the deliveries in the last three arguments if their webhook is neither due nor paused. It
+// returns the stored submissions, then the leased deliveries, and then the state of the webhooks.
 const leaseDeliveries = `, granted AS MATERIALIZED (
 	SELECT h.*, statement_timestamp() + h.lease * interval '1 microsecond' AS until, x.generation
 	FROM (
@@ -179,15 +170,14 @@ FROM granted h
 CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = h.webhook_id LIMIT 1) w
 CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = h.webhook_id LIMIT 1) x`
 
-// submissionRow is a response of a group that the statement gets.
+// submissionRow is a submission of a batch that is passed to the statement.
 type submissionRow struct {
 	n                   *storage.NewSubmission
-	keyLock, answerLock int64 // 0: none
+	keyLock, answerLock int64 // zero without a value
 }
 
-// distinctRows returns the responses of a group without those that repeat an id, an
-// idempotency key or a unique answer of the group: the statement would not see the
-// first response. places has their places in the group, by id.
+// distinctRows omits submissions that repeat an ID, an idempotency key or a unique answer of the batch, because the
+// statement would not see the first one. places maps IDs to positions in the batch.
 func (s *Store) distinctRows(batch []storage.NewSubmission) (rows []submissionRow, places map[storage.ID]int) {
 	rows, places = make([]submissionRow, 0, len(batch)), make(map[storage.ID]int, len(batch))
 	values := map[int64]bool{}

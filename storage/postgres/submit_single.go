@@ -11,12 +11,11 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// lockForSubmit takes the form's lock shared, so that the responses of a form do not wait
-// for each other. A form with a response limit takes its responses one by one: each of
-// them changes the form's row in form_limits, so they would wait for each other anyway.
+// lockForSubmit takes the form's shared lock, so that submissions do not wait for each other. With a response limit,
+// it takes the exclusive lock, because each submission changes the form's row in form_limits anyway.
 //
-// No response misses a limit that is set after this statement has read the form: the limit
-// raises the revision, and a response for another revision is refused.
+// A submission sees every new limit. A limit that is set after this statement raises the revision, and submissions
+// for another revision are rejected.
 const lockForSubmit = `
 SELECT CASE
 	WHEN (SELECT f.response_limit > 0 FROM formsvc.forms f WHERE f.id = $1::bytea)
@@ -24,7 +23,7 @@ SELECT CASE
 	ELSE pg_advisory_xact_lock_shared($2::bigint)
 END`
 
-// What became of a response, in the order of the checks.
+// Outcomes of a submission, in the order of the checks.
 const (
 	submitStored = iota
 	submitReplayed
@@ -32,17 +31,16 @@ const (
 	submitDraft
 	submitLimitReached
 	submitDuplicate
-	submitIDTaken // the id
+	submitIDTaken // its ID exists
 )
 
-// submit makes every check and every change of a response in one statement. It
-// has no row when there is no such form. When a response that came at the same
-// time has the same key, answer or id, the row says so: submitStored, and not stored; the
-// next run of the statement sees that response and reports which conflict it was.
+// submit checks and stores a submission in one statement. It returns no row if the form does not exist. A concurrent
+// submission with the same key, answer or ID results in submitStored without a stored row. The next run then sees
+// that submission and returns the conflict.
 //
-// A response that repeats one writes an empty message to the server's log, so that its commit
-// waits for the synchronous standby as well. The first may have been cut off while it waited:
-// then its row is seen, but a failover still loses it.
+// A repeated submission writes an empty message to the WAL, so that its commit also waits for the synchronous
+// standby. The first commit may have been interrupted during this wait: its row is visible, but a failover would lose
+// it.
 const submit = `
 WITH form AS (
 	SELECT f.revision, f.status, f.response_limit, f.counted
@@ -104,17 +102,14 @@ SELECT v.code, v.revision, v.counted, EXISTS (SELECT FROM stored),
 	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
 FROM verdict v LEFT JOIN earlier e ON v.code = 1`
 
-// lockPartial comes before all other locks of a response: nobody waits for those while the
-// response waits for this one.
+// lockPartial precedes all other locks of a submission, so that no call waits for those during this wait.
 const lockPartial = `
 SELECT FROM formsvc.partials p WHERE p.token = $1::bytea AND (p.form_id = $2::bytea AND p.open) IS TRUE FOR NO KEY UPDATE`
 
-// maxSubmitTries bounds how often a response is tried again because another one
-// with the same key, answer or id came at the same time.
+// maxSubmitTries limits the retries after concurrent submissions with the same key, answer or ID.
 const maxSubmitTries = 8
 
-// submitSingle stores a response, or determines why it cannot be stored. It hands
-// nothing over.
+// submitSingle stores a submission, or determines why it cannot be stored. It dispatches nothing.
 func (s *Store) submitSingle(ctx context.Context, n storage.NewSubmission) (submitResult, error) {
 	for range maxSubmitTries {
 		out, err := s.trySubmit(ctx, n)
@@ -132,14 +127,14 @@ func (s *Store) submitSingle(ctx context.Context, n storage.NewSubmission) (subm
 	return submitResult{}, fmt.Errorf("%w: other submissions with the same idempotency key changed repeatedly", storage.ErrUnavailable)
 }
 
-// submitResult is what became of a response: it is stored, it repeats an earlier response, an
-// error says why neither is so, or nothing is known yet.
+// submitResult is the outcome of a submission: it is stored, it repeats an earlier one, an error prevents it, or it
+// is undecided.
 type submitResult struct {
 	stored, replayed bool
-	submission       storage.Submission // when replayed
+	submission       storage.Submission // if replayed
 	err              error
-	statementFailed  bool // nothing is known because the statement of its group failed
-	counted          bool // the form counts its submissions; known of a response that came alone
+	statementFailed  bool // undecided, because the statement of its batch failed
+	counted          bool // whether the form counts its submissions; set by submitSingle
 }
 
 func (r *submitResult) decided() bool { return r.stored || r.replayed || r.err != nil }

@@ -7,12 +7,11 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// sweepStep is one kind of a sweep's work. It does one piece, in a transaction of its own,
-// and reports whether more work of the kind may be left.
+// sweepStep is one kind of a sweep's work. It processes one batch in one transaction, and reports whether more may be
+// left.
 type sweepStep func(s *Store, ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (more bool, err error)
 
-// sweepSteps take turns, so that neither a long step nor a failing step holds up the
-// others.
+// sweepSteps run in rotation, so that long or failing steps do not delay the others.
 var sweepSteps = [...]sweepStep{
 	(*Store).cleanUpWorkspaces,
 	(*Store).markPurged,
@@ -27,12 +26,11 @@ var sweepSteps = [...]sweepStep{
 	(*Store).correctFutureTimes,
 }
 
-// removalSteps is how many of sweepSteps, the first ones, remove the rows of deleted records.
+// removalSteps is the number of the first steps, which delete the rows of deleted records.
 const removalSteps = 4
 
-// Sweep implements [storage.Storage]. A call does one piece of the first kind of
-// work that has some, and is one transaction. Inside a transaction of the host's
-// every piece stays locked until that ends.
+// Sweep implements [storage.Storage]. A call processes one batch of the first kind of work that has any, in one
+// transaction. In a host's transaction, the rows of every batch stay locked until its end.
 func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.SweepResult, error) {
 	if err := ctx.Err(); err != nil || p.Max < 1 {
 		return storage.SweepResult{}, err
@@ -41,19 +39,19 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Sweep
 		return storage.SweepResult{}, err
 	}
 	if p.RemovalsOnly {
-		// The turns belong to all sweeps, and this call has to take every step itself.
+		// All sweeps share the rotation, but this call must run every step itself.
 		swept, err := s.runFirstStep(ctx, p, sweepSteps[:removalSteps], func(i int) int { return i })
 		if err != nil || swept.More {
 			return swept, err
 		}
-		// What is left now is what other sweeps are about, and the next call waits for it.
+		// Concurrent sweeps hold the remaining rows. The next call waits for them.
 		return conn.ReadOne(ctx, &s.db, func(left *storage.SweepResult) []any { return []any{&left.More} }, removalsLeft)
 	}
 	defer s.noteWork(ctx, "maintained")
 	return s.runFirstStep(ctx, p, sweepSteps[:], func(int) int { return int(s.sweepPosition.step.Add(1)-1) % len(sweepSteps) })
 }
 
-// runFirstStep takes steps until one has done something.
+// runFirstStep runs steps until one has done something.
 func (s *Store) runFirstStep(ctx context.Context, p storage.SweepParams, steps []sweepStep, turn func(i int) int) (storage.SweepResult, error) {
 	for i := range steps {
 		var swept storage.SweepResult
@@ -62,15 +60,14 @@ func (s *Store) runFirstStep(ctx context.Context, p storage.SweepParams, steps [
 			return storage.SweepResult{}, err
 		}
 		if more || swept != (storage.SweepResult{}) {
-			swept.More = true // of this kind or of the kinds that were not looked at
+			swept.More = true // of this kind or of the following ones
 			return swept, nil
 		}
 	}
 	return storage.SweepResult{}, nil
 }
 
-// removalsLeft reports whether a removed record still has a row. It looks for the row
-// of a purged form, which goes after all other rows of the form, and for the row of a
+// removalsLeft reports whether a deleted record still has a row: a purged form, whose row is deleted last, or a
 // deleted workspace that no form in the trash needs.
 const removalsLeft = `
 SELECT (SELECT f.id FROM formsvc.forms f WHERE f.purged_at IS NOT NULL LIMIT 1) IS NOT NULL
@@ -102,14 +99,14 @@ WHERE w.id = ANY (ARRAY(
 	LIMIT (SELECT $2::bigint)
 	FOR NO KEY UPDATE SKIP LOCKED))`
 
-// purgeOldSecrets forgets secrets that others replaced a day ago.
+// purgeOldSecrets deletes secrets that were replaced a day ago.
 func (s *Store) purgeOldSecrets(ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (_ bool, err error) {
 	swept.Secrets, err = s.db.ChangeRows(ctx, purgeOldSecrets, p.Now.UTC(), int64(p.Max))
 	return false, err
 }
 
-// purgeEvents removes the bodies that nothing refers to. Only a fault or a
-// change by hand leaves one: a statement that removes the last reference removes the body.
+// purgeEvents deletes events without references. Only an error or a manual change leaves one, because the statement
+// that removes the last reference deletes the event.
 const purgeEvents = `
 DELETE FROM formsvc.events e WHERE e.id = ANY (ARRAY(
 	SELECT u.id FROM formsvc.events u

@@ -15,16 +15,14 @@ func webhookTargets(w *storage.Webhook) []any {
 	return []any{&w.ID, &w.FormID, &w.URL, &w.Enabled, &w.HasSecret, &w.CreatedAt, &w.UpdatedAt}
 }
 
-// lockFormOfWebhook takes the exclusive lock of a webhook's form, with the salt
-// as $2.
+// lockFormOfWebhook takes the exclusive lock of a webhook's form, with the salt as $2.
 const (
 	lockFormOfWebhook       = `SELECT pg_advisory_xact_lock(` + lockKeyOfWebhook + `) FROM formsvc.webhooks w WHERE w.id = $1::bytea`
 	lockFormOfWebhookShared = `SELECT pg_advisory_xact_lock_shared(` + lockKeyOfWebhook + `) FROM formsvc.webhooks w WHERE w.id = $1::bytea`
 	lockKeyOfWebhook        = `(('x' || encode(substr(w.form_id, 5), 'hex'))::bit(64)::bigint # $2::bigint)`
 )
 
-// createWebhook runs after the form's lock. KEY SHARE keeps the form in its
-// workspace and out of a purge until the webhook is there.
+// createWebhook runs under the form's lock. KEY SHARE prevents moves and purges of the form until the webhook exists.
 const createWebhook = `
 WITH form AS (
 	SELECT f.id, f.workspace_id
@@ -61,12 +59,12 @@ func (s *Store) Webhook(ctx context.Context, actor storage.Actor, id storage.ID)
 	return conn.ReadOne(ctx, &s.db, webhookTargets, webhookByID, id[:], userArg(actor))
 }
 
-// Webhooks of forms in the trash are passed over. LIMIT leaves the planner the look-up
-// of single forms and no other way; a join, unlike a condition, remembers those of the page.
+// webhooks skips forms in the trash. LIMIT forces the planner to look up single forms. Unlike a condition, a join
+// caches the forms of the page.
 var webhooks = listSource{`formsvc.webhooks w
 	CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND ` + rowNotTrashed + ` LIMIT 1) f`, "w", webhookColumns, "true"}
 
-// allWebhooks are webhooks as the host lists them.
+// allWebhooks is the source of the host's list.
 var allWebhooks = listSource{webhooks.from, webhooks.alias, webhooks.columns, webhooks.where + notInDeletedWorkspace("w")}
 
 var (
@@ -98,8 +96,7 @@ func (s *Store) FormWebhooks(ctx context.Context, actor storage.Actor, form stor
 	return found, err
 }
 
-// pendingOfWebhook is a part of a WITH list: the pending deliveries of a webhook,
-// locked.
+// pendingOfWebhook is a part of a WITH list that locks the pending deliveries of a webhook.
 const pendingOfWebhook = `hook AS (
 	SELECT w.id, w.form_id
 	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
@@ -111,10 +108,9 @@ const pendingOfWebhook = `hook AS (
 	FOR UPDATE OF d
 )`
 
-// endDeliveries ends the pending deliveries of a webhook. It runs after the form's lock, and
-// after lockDeliveries: so it sees the attempts that were being recorded. The destination is
-// locked although only updateWebhook, in the same transaction, may write it: by then events
-// are locked, which come after destinations.
+// endDeliveries ends the pending deliveries of a webhook. It follows lockDeliveries under the form's lock, so it sees
+// the attempts of concurrent results. It locks the destination for updateWebhook in the same transaction, because
+// destinations must be locked before events.
 const endDeliveries = `
 WITH ` + pendingOfWebhook + `, destination AS MATERIALIZED (
 	SELECT x.webhook_id FROM formsvc.destinations x
@@ -129,10 +125,9 @@ WITH ` + pendingOfWebhook + `, destination AS MATERIALIZED (
 ), ` + updateReferences + `
 SELECT true`
 
-// updateWebhook runs after the form's lock when it changes url or enabled, and then
-// makes one pending delivery ready that is not under a lease. Deliveries are locked
-// before the destination, as everywhere, because renewed and resumed count the rows of
-// one: steps that nothing reads run last, in an order that is not the one they stand in.
+// updateWebhook runs under the form's lock if it changes url or enabled. It then makes one pending delivery without a
+// lease due. renewed and resumed count the rows of one, so that deliveries are locked before the destination: unread
+// steps run last and in any order.
 const updateWebhook = `
 WITH seen AS MATERIALIZED (
 	SELECT w.id, COALESCE($3::text <> w.url, false) AS moves, COALESCE($4::boolean, false) AND NOT w.enabled AS starts,
@@ -209,10 +204,9 @@ const lockDeliveries = `
 WITH ` + pendingOfWebhook + `
 SELECT count(*) FROM pending`
 
-// deleteWebhook follows lockDeliveries: a result that was being recorded is there by
-// now, and no other one can come. The destination goes before the attempts, as in all
-// statements. The events of the pending deliveries and of the attempts are locked at
-// once.
+// deleteWebhook follows lockDeliveries, so it sees the attempts of concurrent results, and no other result can
+// follow. As in all statements, destinations are deleted before attempts. The events of deliveries and attempts are
+// locked together.
 const deleteWebhook = `
 WITH gone AS (
 	DELETE FROM formsvc.webhooks w USING formsvc.forms f
@@ -240,7 +234,7 @@ func (s *Store) DeleteWebhook(ctx context.Context, actor storage.Actor, id stora
 		conn.Run(deleteWebhook, id[:], userArg(actor)).Into(nil))
 }
 
-// attemptsOf has one row of nulls when the webhook is there and has no attempt.
+// attemptsOf returns a row of nulls if the webhook has no attempts.
 const attemptsOf = `
 SELECT a.id, a.event_id, a.event_type, a.submission_id, a.attempt, a.http_status, a.success, a.error,
 	a.duration_us, a.created_at, a.next_attempt_at
@@ -284,10 +278,9 @@ func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]sto
 	}, secretsAfter, after[:], int64(max(limit, 0)))
 }
 
-// Rows are locked in the order of their ids, so that two calls never wait for each
-// other in a circle. FOR UPDATE looks at the secret again when it had to wait. The secrets
-// that are replaced come as digests: one that is stored as it is would come into the
-// server's log on the occasion of its being sealed.
+// replaceSecrets locks rows in the order of their IDs, so that concurrent calls cannot deadlock. FOR UPDATE checks
+// the secret again after a wait. Old secrets are passed as digests, because the server's log could otherwise show an
+// unencrypted secret when it is encrypted.
 //
 //nolint:gosec // a statement, not a credential
 const replaceSecrets = `
@@ -307,7 +300,7 @@ WITH kept AS (
 )
 SELECT count(*) FROM kept`
 
-// secretDigest is the digest of a secret. No secret has none, and is never replaced.
+// secretDigest returns the digest of a secret. An empty secret has none and is never replaced.
 func secretDigest(secret []byte) []byte {
 	if len(secret) == 0 {
 		return nil

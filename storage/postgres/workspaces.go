@@ -16,8 +16,8 @@ func workspaceTargets(w *storage.Workspace) []any {
 	return []any{&w.ID, &w.PublicID, &w.OwnerID, &w.Name, &w.CreatedAt, &w.UpdatedAt}
 }
 
-// lockWorkspaceRow makes changes of one workspace's owner and members wait for each
-// other: the next statement of the batch sees the changes of the statement before.
+// lockWorkspaceRow serializes changes of a workspace's owner and members. The next statement sees the previous
+// changes.
 const lockWorkspaceRow = `SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea FOR NO KEY UPDATE`
 
 const createWorkspace = `
@@ -38,8 +38,8 @@ WITH room AS (
 )
 SELECT room.ok, EXISTS (SELECT 1 FROM made) FROM room`
 
-// CreateWorkspace implements [storage.WorkspaceStore]. The id of a workspace that
-// was deleted stays taken while forms in the trash refer to it.
+// CreateWorkspace implements [storage.WorkspaceStore]. The ID of a deleted workspace cannot be used while forms in
+// the trash refer to it.
 func (s *Store) CreateWorkspace(ctx context.Context, w storage.Workspace, limit int) error {
 	return s.db.Create(ctx, s.lock(lockOwners, w.OwnerID),
 		conn.Run(createWorkspace, w.ID[:], w.PublicID, w.OwnerID[:], w.Name, w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(max(limit, 0))))
@@ -55,7 +55,7 @@ func (s *Store) Workspace(ctx context.Context, actor storage.Actor, id storage.I
 	return conn.ReadOne(ctx, &s.db, workspaceTargets, workspaceByID, id[:], userArg(actor))
 }
 
-// workspaceExists tells an empty workspace from a missing workspace.
+// workspaceExists distinguishes an empty workspace from a missing one.
 const workspaceExists = `
 SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea AND ` + workspaceAccess
 
@@ -63,8 +63,7 @@ var workspacesOfHost = sync.OnceValue(func() string {
 	return listText(listSource{"formsvc.workspaces w", "w", workspaceColumns, "w.deleted_at IS NULL"}.selectForHost())
 })
 
-// workspacesOfUser reads the page from the user's own index, and then each of its
-// workspaces by its id.
+// workspacesOfUser reads the page from the user's index, and then each workspace by ID.
 const workspacesOfUser = `
 SELECT ` + workspaceColumns + `
 FROM (
@@ -85,7 +84,7 @@ func (s *Store) Workspaces(ctx context.Context, actor storage.Actor, page storag
 	return conn.ReadAll(ctx, &s.db, workspaceTargets, text, args...)
 }
 
-// The statement reads the workspace as its lock found it.
+// updateWorkspace reads the workspace as of its lock.
 const updateWorkspace = `
 WITH seen AS (
 	SELECT w.id, w.owner_id, $2::bytea IS NULL OR w.owner_id = $2::bytea AS allowed
@@ -122,9 +121,8 @@ func (s *Store) UpdateWorkspace(ctx context.Context, actor storage.Actor, id sto
 	return w, err
 }
 
-// deleteWorkspace is the whole of a deletion: its forms are in the trash from then on
-// (see formNotTrashed), and nothing comes into the workspace any more. Sweeps write the
-// rows of the forms.
+// deleteWorkspace moves the workspace's forms to the trash (see formNotTrashed), and prevents new ones. Sweeps update
+// the forms' rows.
 const deleteWorkspace = `
 WITH closed AS (
 	UPDATE formsvc.workspaces w SET deleted_at = $3::timestamptz, name = ''
@@ -133,16 +131,15 @@ WITH closed AS (
 )
 DELETE FROM formsvc.workspace_users a USING closed WHERE a.workspace_id = closed.id`
 
-// canDeleteWorkspace says whether the actor may delete the workspace. It comes between
-// the lock and deleteWorkspace: afterwards there is nothing left to see.
+// canDeleteWorkspace returns whether the actor may delete the workspace. It runs between the lock and
+// deleteWorkspace, which removes the access.
 const canDeleteWorkspace = `
 SELECT $2::bytea IS NULL OR w.owner_id = $2::bytea
 FROM formsvc.workspaces w
 WHERE w.id = $1::bytea AND ` + workspaceAccess
 
-// DeleteWorkspace implements [storage.WorkspaceStore]. It takes as long for a
-// workspace with many forms as for an empty one. It waits for transactions that put
-// a form into the workspace, and not for responses.
+// DeleteWorkspace implements [storage.WorkspaceStore]. Its duration does not depend on the number of forms. It waits
+// for transactions that put a form into the workspace, but not for submissions.
 func (s *Store) DeleteWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, at time.Time) error {
 	if at.IsZero() {
 		return storage.ErrInvalidValue
@@ -180,7 +177,7 @@ func (s *Store) SetMember(ctx context.Context, workspace, user storage.ID, membe
 	return err
 }
 
-// A workspace without members is one row of null.
+// members returns a row of null for a workspace without members.
 const members = `
 SELECT a.user_id
 FROM formsvc.workspaces w

@@ -21,7 +21,6 @@ func (c *Conn) MaxConns() int {
 	return 4
 }
 
-// acquired is the connection in the context of a call.
 type acquired struct {
 	by   *acquirer
 	conn *pgxpool.Conn
@@ -42,7 +41,6 @@ type noConnectionError struct{ error }
 
 func (e noConnectionError) Unwrap() error { return e.error }
 
-// onConnection runs do on a connection of its own.
 func (c *Conn) onConnection(ctx context.Context, do func(context.Context) error) error {
 	if c.acquirer == nil {
 		return do(ctx)

@@ -18,7 +18,6 @@ import (
 // idColumn scans a bytea into an ID. Null becomes the zero ID.
 type idColumn storage.ID
 
-// ScanBytes implements [pgtype.BytesScanner].
 func (c *idColumn) ScanBytes(b []byte) error {
 	switch len(b) {
 	case 0:
@@ -34,7 +33,6 @@ func (c *idColumn) ScanBytes(b []byte) error {
 // timeColumn scans a timestamptz in UTC. Null becomes the zero time.
 type timeColumn time.Time
 
-// ScanTimestamptz implements [pgtype.TimestamptzScanner].
 func (c *timeColumn) ScanTimestamptz(v pgtype.Timestamptz) error {
 	if v.InfinityModifier != pgtype.Finite {
 		return fmt.Errorf("postgres: unsupported time %s", v.InfinityModifier)
@@ -50,7 +48,6 @@ func (c *timeColumn) ScanTimestamptz(v pgtype.Timestamptz) error {
 // row. CopyBorrowed copies them.
 type borrowedColumn json.RawMessage
 
-// ScanBytes implements [pgtype.BytesScanner].
 func (c *borrowedColumn) ScanBytes(b []byte) error {
 	*c = b
 	return nil
@@ -59,7 +56,6 @@ func (c *borrowedColumn) ScanBytes(b []byte) error {
 // bytesColumn scans a bytea. An empty value becomes nil.
 type bytesColumn []byte
 
-// ScanBytes implements [pgtype.BytesScanner].
 func (c *bytesColumn) ScanBytes(b []byte) error {
 	*c = append([]byte(nil), b...)
 	return nil
@@ -73,19 +69,16 @@ type (
 	microsColumn time.Duration
 )
 
-// ScanInt64 implements [pgtype.Int64Scanner].
 func (c *sizeColumn) ScanInt64(v pgtype.Int8) error {
 	*c = sizeColumn(v.Int64)
 	return nil
 }
 
-// ScanBool implements [pgtype.BoolScanner].
 func (c *boolColumn) ScanBool(v pgtype.Bool) error {
 	*c = boolColumn(v.Bool)
 	return nil
 }
 
-// ScanInt64 implements [pgtype.Int64Scanner].
 func (c *microsColumn) ScanInt64(v pgtype.Int8) error {
 	*c = microsColumn(time.Duration(v.Int64) * time.Microsecond)
 	return nil

@@ -100,7 +100,6 @@ func (w *pendingWrite) joinQueue(held bool) {
 	}
 }
 
-// leaveQueue removes the write from its queue.
 func (w *pendingWrite) leaveQueue() {
 	if w == nil || w.queue == nil {
 		return

@@ -191,7 +191,6 @@ type migration struct {
 	pids []int64 // server processes that may wait for a lock
 }
 
-// connect opens a connection with the pool's configuration.
 func (m *migration) connect(ctx context.Context) (*pgx.Conn, error) {
 	config := m.config.Copy()
 	if m.beforeConnect != nil {
@@ -271,7 +270,6 @@ func (m *migration) unlock(ctx context.Context, c *pgx.Conn) {
 	_ = c.Close(ctx)
 }
 
-// run migrates the schema. c holds the lock.
 func (m *migration) run(ctx context.Context, c *pgx.Conn) (have State, failed int, err error) {
 	of := m.conn.On(c)
 	have, err = ReadState(ctx, &of)
