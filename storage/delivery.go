@@ -114,7 +114,7 @@ type ClaimParams struct {
 // PauseReason is the reason why a webhook's deliveries are paused.
 type PauseReason string
 
-// The reasons for a pause.
+// Reasons for a pause.
 const (
 	PauseFailures   PauseReason = "failures"    // too many consecutive failures
 	PauseRetryAfter PauseReason = "retry_after" // the destination requested it

@@ -30,14 +30,14 @@ type NewKey struct {
 	User User
 	Key  Key
 	Hash [32]byte // SHA-256 of the whole key
-	// Max bounds the user's active keys. Below 1: no bound.
+	// Max limits the user's active keys. A value below 1 means no limit.
 	Max int
 }
 
 // FormForKeyParams identifies a key and a form. The form is read only if the key has Scope and is neither revoked nor
 // expired at At.
 type FormForKeyParams struct {
-	Hash  [32]byte // the SHA-256 of the whole key
+	Hash  [32]byte // SHA-256 of the whole key
 	Form  ID
 	Scope Scope // if empty, no scope is required
 	At    time.Time

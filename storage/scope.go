@@ -5,7 +5,7 @@ import "slices"
 // Scope is one permission of an API key, in the form resource:action.
 type Scope string
 
-// The scopes.
+// All scopes.
 const (
 	ScopeAnalyticsRead    Scope = "analytics:read"
 	ScopeFormsRead        Scope = "forms:read"

@@ -86,7 +86,7 @@ func (j guardedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	to, err := j.guard.checkParts(req.URL)
 	if err != nil {
 		if req.Body != nil {
-			_ = req.Body.Close() // a RoundTripper closes it, also on errors
+			_ = req.Body.Close() // a RoundTripper must close it, also on errors
 		}
 		return nil, err
 	}
@@ -106,12 +106,12 @@ func (j guardedTransport) CloseIdleConnections() { j.next.CloseIdleConnections()
 // transport sends requests with checked URLs. It connects only to addresses that its guard permits.
 type transport struct {
 	guard      *Guard
-	timeout    time.Duration // of connecting, resolving and TLS included
+	timeout    time.Duration // of connecting, including DNS and TLS
 	tls        *tls.Config
 	http       *http.Transport
 	createdAt  time.Time
-	renewedAt  atomic.Int64 // when idle connections were closed: time since began
-	spareDials atomic.Int64 // dials whose requests are over
+	renewedAt  atomic.Int64 // when idle connections were closed, as time since createdAt
+	spareDials atomic.Int64 // dials whose requests have ended
 }
 
 // newTransport returns a transport with up to idle idle connections per host.
@@ -144,7 +144,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		go t.CloseIdleConnections()
 	}
 	ctx := req.Context()
-	var over tlsConn // not TLS: zero
+	var over tlsConn // zero without TLS
 	ctx = httptrace.WithClientTrace(context.WithValue(ctx, requestContextKey{}, ctx), &httptrace.ClientTrace{
 		GotConn: func(got httptrace.GotConnInfo) { over, _ = got.Conn.(tlsConn) },
 	})
@@ -155,7 +155,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp.TLS = over.state // net/http recognizes only its own type
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols:
-		_ = resp.Body.Close() // it is the connection
+		_ = resp.Body.Close() // the body of a 101 response is the connection
 		resp.Body = http.NoBody
 	case resp.Body != http.NoBody:
 		resp.Body = http.MaxBytesReader(nil, resp.Body, maxResponseBody)
@@ -202,13 +202,13 @@ func (t *transport) dialTLS(ctx context.Context, _, address string) (net.Conn, e
 		return nil, err
 	}
 	config := t.tls.Clone()
-	config.ServerName, _, _ = net.SplitHostPort(address) // reach has split it
+	config.ServerName, _, _ = net.SplitHostPort(address) // connectHost has validated it
 	client := tls.Client(conn, config)
 	trace := httptrace.ContextClientTrace(ctx)
 	if trace != nil && trace.TLSHandshakeStart != nil {
 		trace.TLSHandshakeStart()
 	}
-	err = catchPanic(func() error { return client.HandshakeContext(ctx) }) // it asks for the host's certificate
+	err = catchPanic(func() error { return client.HandshakeContext(ctx) }) // it calls the host's ClientCertificate
 	state := client.ConnectionState()
 	if trace != nil && trace.TLSHandshakeDone != nil {
 		trace.TLSHandshakeDone(state, err)
@@ -250,7 +250,7 @@ func (t *transport) connectHost(ctx context.Context, address string) (net.Conn, 
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := catchPanicResult(func() ([]netip.Addr, error) { return t.guard.resolve(ctx, h) }) // a host's resolver
+	addrs, err := catchPanicResult(func() ([]netip.Addr, error) { return t.guard.resolve(ctx, h) }) // it calls the host's resolver
 	if err != nil {
 		return nil, err
 	}

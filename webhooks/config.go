@@ -66,17 +66,14 @@ type Config struct {
 	HeaderPrefix string
 	// UserAgent is the User-Agent header. Defaults to [DefaultUserAgent], which is the same for all releases.
 	UserAgent string
-	// AllowedNetworks may be reached although they are not public: for
-	// development and for installations whose receivers are on-premises. 127.0.0.1/32 is
-	// enough for a receiver at http://127.0.0.1:8080. A name that resolves wholly inside them
-	// need not look like a public name either, so http://localhost:8080 works with
-	// 127.0.0.1/32 and ::1/128. None by default.
+	// AllowedNetworks are networks that are allowed although they are not public, for development and for receivers on
+	// your premises. 127.0.0.1/32 allows a receiver at http://127.0.0.1:8080. A name that resolves only to these
+	// networks can have any form, so 127.0.0.1/32 and ::1/128 allow http://localhost:8080. Defaults to none.
 	AllowedNetworks []netip.Prefix
-	// DeniedNetworks may not be reached although they are public: a host's own
-	// addresses, a provider's NAT64 prefix. They win over AllowedNetworks. None by
-	// default.
+	// DeniedNetworks are networks that are never allowed, such as your own public addresses or a provider's NAT64
+	// prefix. They take precedence over AllowedNetworks. Defaults to none.
 	DeniedNetworks []netip.Prefix
-	// Resolver looks names up. Nil: [net.DefaultResolver].
+	// Resolver resolves hostnames. Defaults to [net.DefaultResolver].
 	Resolver Resolver
 	// RootCAs are the certificate authorities of receivers, for example your own. Defaults to the authorities of the
 	// system.

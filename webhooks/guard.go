@@ -109,7 +109,7 @@ func (g *Guard) CheckHost(ctx context.Context, raw string) error {
 	return err
 }
 
-// target is a URL that passed CheckURL.
+// target is a checked URL.
 type target struct {
 	url  *url.URL // with the checked host in ASCII and lower case
 	host host
@@ -240,7 +240,7 @@ func (g *Guard) parseName(raw string) (host, error) {
 		return host{}, rejectURL(reasonHost)
 	}
 	if last := labels[len(labels)-1]; strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
-		switch addr, err := netip.ParseAddr(raw); { // raw: only what was written plainly
+		switch addr, err := netip.ParseAddr(raw); { // raw, because only the plain form is allowed
 		case err != nil || !addr.Is4():
 			return host{}, rejectURL(reasonNumber)
 		case !g.isPermitted(addr):
@@ -278,14 +278,14 @@ func (g *Guard) resolve(ctx context.Context, h host) ([]netip.Addr, error) {
 	if h.addr.IsValid() {
 		return []netip.Addr{h.addr}, nil
 	}
-	if strings.HasSuffix(h.name, ".invalid") { // RFC 6761 promises that, so nobody is asked
+	if strings.HasSuffix(h.name, ".invalid") { // RFC 6761 guarantees this, so no lookup is needed
 		return nil, &URLError{Reason: reasonResolve, cause: errors.New("no such host")}
 	}
 	lookup, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	name := h.name
 	if strings.Contains(name, ".") {
-		name += "." // a hosts file has single labels, for allowed networks, without it
+		name += "." // a hosts file lists single labels, for allowed networks, without a final dot
 	}
 	found, err := g.resolver.LookupNetIP(lookup, "ip", name)
 	if ctx.Err() != nil {

@@ -76,7 +76,7 @@ func parseRetryAfter(h http.Header, now time.Time) time.Duration {
 	if strings.Trim(value, "0123456789") == "" {
 		seconds, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || seconds > int64(maxRetryAfter/time.Second) {
-			return maxRetryAfter // more digits than fit is a long time too
+			return maxRetryAfter // an overflow is also a long time
 		}
 		return time.Duration(seconds) * time.Second
 	}

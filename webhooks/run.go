@@ -26,23 +26,23 @@ type run struct {
 	postCtx     context.Context
 	cancelPosts context.CancelCauseFunc
 
-	stepMu    sync.Mutex // guards what follows
+	stepMu    sync.Mutex // protects the following fields
 	scheduler *scheduler.Scheduler
 	timer     *time.Timer
 	ended     bool // no more steps
 	pauses    chan storage.PausedWebhook
 
-	pendingMu     sync.Mutex        // guards handed
-	pendingEvents []scheduler.Event // that no step has taken in yet
+	pendingMu     sync.Mutex        // protects pendingEvents
+	pendingEvents []scheduler.Event // not yet passed to a step
 
-	done         chan struct{}  // closed when nothing is left after a stop
-	storeCalls   sync.WaitGroup // of the store
-	requests     sync.WaitGroup // and what else an Observer may hold up
-	storeFailing atomic.Bool    // the last claim or write failed
+	done         chan struct{} // closed when all work has ended after a stop
+	storeCalls   sync.WaitGroup
+	requests     sync.WaitGroup // and other goroutines that an Observer may block
+	storeFailing atomic.Bool    // whether the last claim or write failed
 	// Unix nanoseconds of the last log entry at level error.
 	claimLogged, writeLogged atomic.Int64
-	observerCalls            atomic.Int64 // calls of AttemptFinished
-	logStuck                 sync.Once    // too many of them
+	observerCalls            atomic.Int64 // unfinished calls of AttemptFinished
+	logStuck                 sync.Once    // logs too many unfinished calls
 }
 
 func newRun(ctx context.Context, d *Dispatcher) *run {
@@ -85,7 +85,7 @@ func (r *run) stepRequests(events ...scheduler.Event) []*scheduler.Request {
 	for _, p := range do.Pauses {
 		select {
 		case r.pauses <- p:
-		default: // an Observer does not return
+		default: // the Observer does not return
 		}
 	}
 	if !do.NextStep.IsZero() {
@@ -143,7 +143,7 @@ func (r *run) send(req *scheduler.Request) {
 		if ended.Delivery == nil || r.d.config.Observer == nil {
 			next = r.stepRequests(ended)
 		} else {
-			seen := *ended.Delivery // the store may change its own
+			seen := *ended.Delivery // a copy, because the store may modify the original
 			next = r.stepRequests(ended)
 			r.requests.Go(func() { r.observeAttempt(seen) })
 		}

@@ -48,13 +48,13 @@ func signStandard(secret, id, timestamp string, body []byte) string {
 		key = []byte(secret)
 	}
 	mac := hmac.New(sha256.New, key)
-	_, _ = io.WriteString(mac, id+"."+timestamp+".") // never fails, says its documentation
+	_, _ = io.WriteString(mac, id+"."+timestamp+".") // never fails
 	mac.Write(body)
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
 func computeMAC(secret string, body []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write(body) // never fails, says its documentation
+	mac.Write(body) // never fails
 	return mac.Sum(nil)
 }

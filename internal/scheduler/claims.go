@@ -56,7 +56,7 @@ func (s *Scheduler) startClaim() {
 	params.NewOrFailing.MaxDeliveries = min(params.Slow.MaxDeliveries, s.config.maxNewOrFailing-s.newOrFailing)
 	fast, slow := s.fast.claimWanted && params.Fast.MaxDeliveries > 0, s.slow.claimWanted && params.Slow.MaxDeliveries > 0
 	if !fast && !slow {
-		return // until something ends, or has waited for too long
+		return // until a request ends or a delivery waits too long
 	}
 	// A pool without capacity stays wanted, and the next claim serves it.
 	s.fast.claimWanted, s.slow.claimWanted = s.fast.claimWanted && !fast, s.slow.claimWanted && !slow

@@ -31,7 +31,7 @@ var mutants = []struct{ name, file, from, to string }{
 	{"a pause ends with an earlier request", "webhook.go", "case began.Before(w.pause.startedAt):", "case false:"},
 	{"a webhook that takes its time gets one request after the other", "webhook.go", "max(s.config.FastSlotTime, time.Duration(s.config.hangFactor)*w.usualDuration)", "s.config.FastSlotTime"},
 	{"a place is not given back", "scheduler.go", "	r.pool.updateLoad(r, 0, -1)\n\tif r.moved {", "	if r.moved {\n\t\tr.pool.updateLoad(r, 0, -1)"},
-	{"what is too late is forgotten", "scheduler.go", "{ // the rest is for those that work\n\t\t\ts.release(w, 0)", "{\n\t\t\ts.popWaiting(w)"},
+	{"what is too late is forgotten", "scheduler.go", "{ // the other slots are for healthy webhooks\n\t\t\ts.release(w, 0)", "{\n\t\t\ts.popWaiting(w)"},
 	{"what waits is forgotten at a stop", "scheduler.go", "for _, w := range s.webhooks {\n\t\t\t\ts.releaseAll(w, 0)\n\t\t\t}", ""},
 	{"a failed write is forgotten", "results.go", "r.pending = append(r.pending, batch...)", "r.pending = append(r.pending, batch[:0]...)"},
 	{"results are written twice", "results.go", "r.pending[n:], s.now, 0", "r.pending, s.now, 0"},

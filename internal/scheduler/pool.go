@@ -20,7 +20,7 @@ type pool struct {
 	moved       int  // in-flight requests that started in the fast pool
 	waiting     int  // deliveries and reservations
 	bytes       int  // total size of the waiting and in-flight bodies
-	unrecorded  int  // results
+	unrecorded  int  // sent deliveries whose results are not recorded
 	claimWanted bool // the store may have due deliveries for this pool
 	queue       []*webhook
 	hosts       map[string]load
@@ -51,7 +51,7 @@ func (p *pool) updateLoad(r *Request, waiting, used int) {
 	p.inFlight += used
 	p.bytes += (waiting + used) * len(r.Delivery.Body)
 	addLoad(p.hosts, r.webhook.host, waiting, used)
-	addLoad(p.workspaces, r.Delivery.WorkspaceID, waiting, used) // its form may have moved since
+	addLoad(p.workspaces, r.Delivery.WorkspaceID, waiting, used) // the workspace of the delivery, because the form may have moved
 }
 
 // addLoad adds to the load of one key.

@@ -202,7 +202,7 @@ func (s *Scheduler) startRequests(p *pool) {
 		if w == nil {
 			return
 		}
-		if s.waitedTooLong(w.waiting[0]) || !w.health.Healthy() && s.newOrFailing >= s.config.maxNewOrFailing { // the rest is for those that work
+		if s.waitedTooLong(w.waiting[0]) || !w.health.Healthy() && s.newOrFailing >= s.config.maxNewOrFailing { // the other slots are for healthy webhooks
 			s.release(w, 0)
 		} else {
 			s.startRequest(w)

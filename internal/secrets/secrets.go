@@ -62,7 +62,7 @@ func (s *Encrypter) Encrypt(webhook storage.ID, secret string) []byte {
 	sealed := make([]byte, 1+s.current.NonceSize(), 1+s.current.NonceSize()+len(secret)+s.current.Overhead())
 	sealed[0] = formatEncrypted
 	nonce := sealed[1:]
-	rand.Read(nonce)                                                 // never fails, says its documentation
+	rand.Read(nonce)                                                 // never fails
 	return s.current.Seal(sealed, nonce, []byte(secret), webhook[:]) // #nosec G407 -- the nonce is random
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// In seconds.
+// Durations in seconds.
 const (
 	minute = 60
 	day    = 24 * 60 * minute

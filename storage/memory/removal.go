@@ -136,7 +136,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Sweep
 		}
 		going := slices.Clone(s.purgedSubmissions[:max(0, min(p.Max, len(s.purgedSubmissions)))])
 		err := s.beforeDelete(ctx, p.BeforeDelete, going)
-		if err == nil && len(going) > 0 && len(s.purgedSubmissions) > 0 && s.purgedSubmissions[0] == going[0] { // else another call removed them
+		if err == nil && len(going) > 0 && len(s.purgedSubmissions) > 0 && s.purgedSubmissions[0] == going[0] { // otherwise another call removed them
 			s.purgedSubmissions = slices.Delete(s.purgedSubmissions, 0, len(going))
 		}
 		out.More = p.Max > 0 && (len(s.purgedSubmissions) > 0 || p.Max == max(out.Forms, out.Keys, out.Secrets, partials))
