@@ -1,5 +1,4 @@
-// Package ratelimit limits the request rate of each API key,
-// with any store of github.com/sethvargo/go-limiter.
+// Package ratelimit limits the request rate of each API key, with any store of github.com/sethvargo/go-limiter.
 package ratelimit
 
 import (

@@ -1,5 +1,5 @@
-// Package batching combines single values into batches. Callers do not wait, and the store gets one write
-// instead of many.
+// Package batching combines single values into batches. Callers do not wait, and the store gets one write instead of
+// many.
 package batching
 
 import (

@@ -1,5 +1,5 @@
-// Package cache implements a map with a limit in bytes. All caches of the service use it, for values
-// that can be computed again.
+// Package cache implements a map with a limit in bytes. All caches of the service use it, for values that can be
+// computed again.
 package cache
 
 import (

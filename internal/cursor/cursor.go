@@ -1,9 +1,8 @@
 // Package cursor encodes and decodes the opaque page cursors of the API.
 //
-// A cursor is URL-safe text with a version byte, a position and a digest. The digest covers the position
-// and the list. A cursor therefore does not decode if it was changed, or if it belongs to another list, user
-// or filter. The digest needs no secret key: a position reveals only what the previous page showed, and each
-// page checks the access again.
+// A cursor is URL-safe text with a version byte, a position and a digest. The digest covers the position and the list.
+// A cursor therefore does not decode if it was changed, or if it belongs to another list, user or filter. The digest
+// needs no secret key: a position reveals only what the previous page showed, and each page checks the access again.
 package cursor
 
 import (

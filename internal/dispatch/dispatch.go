@@ -1,5 +1,5 @@
-// Package dispatch contains types with which package formsvc creates the dispatcher of package webhooks.
-// Hosts cannot use them.
+// Package dispatch contains types with which package formsvc creates the dispatcher of package webhooks. Hosts cannot
+// use them.
 package dispatch
 
 import (

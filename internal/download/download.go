@@ -1,5 +1,5 @@
-// Package download sends an export as an HTTP response. It sends the export in chunks, and a client has a
-// limited time for each chunk.
+// Package download sends an export as an HTTP response. It sends the export in chunks, and a client has a limited time
+// for each chunk.
 package download
 
 import (

@@ -1,5 +1,4 @@
-// Package timeout limits how long an operation waits for the storage in total, over all of its storage
-// calls.
+// Package timeout limits how long an operation waits for the storage in total, over all of its storage calls.
 package timeout
 
 import (

@@ -1,18 +1,18 @@
-// Package memory implements [storage.Storage] in the memory of one process. Use it for tests, for trying
-// out the service, or if you can lose the data when the process ends.
+// Package memory implements [storage.Storage] in the memory of one process. Use it for tests, for trying out the
+// service, or if you can lose the data when the process ends.
 //
 // # Implementation
 //
-// Records are in maps by their IDs, and one mutex protects them. A method copies its arguments, checks all
-// conditions, makes its change and returns copies. Only the definition of a form is returned without copying.
-// Each method is therefore one atomic change.
+// Records are in maps by their IDs, and one mutex protects them. A method copies its arguments, checks all conditions,
+// makes its change and returns copies. Only the definition of a form is returned without copying. Each method is
+// therefore one atomic change.
 //
-// To create a list, a method reads all records of a type. Only large sets are sorted (index.go): the
-// submissions and partial submissions of a form, and the pending deliveries of a webhook. A claim reads each
-// webhook, and reads only deliveries that may be due (queue.go).
+// To create a list, a method reads all records of a type. Only large sets are sorted (index.go): the submissions and
+// partial submissions of a form, and the pending deliveries of a webhook. A claim reads each webhook, and reads only
+// deliveries that may be due (queue.go).
 //
-// Only the deliveries and attempts of an event refer to its body. When the last of them is removed, the body
-// is removed too.
+// Only the deliveries and attempts of an event refer to its body. When the last of them is removed, the body is removed
+// too.
 package memory
 
 import (
