@@ -144,15 +144,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		go t.CloseIdleConnections()
 	}
 	ctx := req.Context()
-	var over tlsConn // zero without TLS
+	var conn tlsConn // zero without TLS
 	ctx = httptrace.WithClientTrace(context.WithValue(ctx, requestContextKey{}, ctx), &httptrace.ClientTrace{
-		GotConn: func(got httptrace.GotConnInfo) { over, _ = got.Conn.(tlsConn) },
+		GotConn: func(got httptrace.GotConnInfo) { conn, _ = got.Conn.(tlsConn) },
 	})
 	resp, err := t.http.RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		return nil, err
 	}
-	resp.TLS = over.state // net/http recognizes only its own type
+	resp.TLS = conn.state // net/http recognizes only its own type
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols:
 		_ = resp.Body.Close() // the body of a 101 response is the connection
@@ -187,16 +187,16 @@ func (t *transport) dialContext(ctx context.Context) (context.Context, func()) {
 
 // dial connects to a host and port.
 func (t *transport) dial(ctx context.Context, _, address string) (net.Conn, error) {
-	ctx, over := t.dialContext(ctx)
-	defer over()
+	ctx, done := t.dialContext(ctx)
+	defer done()
 	return t.connectHost(ctx, address)
 }
 
 // dialTLS connects to a host and port and performs the TLS handshake within the timeout of one dial, because net/http
 // applies a separate timeout to each.
 func (t *transport) dialTLS(ctx context.Context, _, address string) (net.Conn, error) {
-	ctx, over := t.dialContext(ctx)
-	defer over()
+	ctx, done := t.dialContext(ctx)
+	defer done()
 	conn, err := t.connectHost(ctx, address)
 	if err != nil {
 		return nil, err

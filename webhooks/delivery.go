@@ -82,7 +82,7 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 		return scheduler.RequestFinished{Duration: time.Since(started), RetryIn: hostErrorRetryDelay}
 	}
 	a.Duration = time.Since(started)
-	var asked time.Duration
+	var requestedPause time.Duration
 	var cause string
 	a.Status = status
 	switch {
@@ -95,12 +95,12 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 		if status/100 == 3 {
 			a.Error = ClassRedirect
 		}
-		asked = parseRetryAfter(header, d.now())
+		requestedPause = parseRetryAfter(header, d.now())
 	}
 	if !a.Success {
 		d.log.Info("webhook attempt failed", append(logAttrs(a), "class", a.Error, "error", cause, "duration", a.Duration)...)
 	}
-	return d.planRetry(del, a, asked)
+	return d.planRetry(del, a, requestedPause)
 }
 
 // checkHostError reports whether err is an error of the host: a secret that cannot be decrypted, or invalid
@@ -122,12 +122,12 @@ func (d *Dispatcher) checkHostError(a *storage.Delivery, err error) bool {
 }
 
 // planRetry returns the result of an attempt, with the time of the next attempt after a failure.
-func (d *Dispatcher) planRetry(del *storage.ClaimedDelivery, a *storage.Delivery, asked time.Duration) scheduler.RequestFinished {
-	e := scheduler.RequestFinished{Delivery: a, Duration: a.Duration, RequestedPause: asked}
+func (d *Dispatcher) planRetry(del *storage.ClaimedDelivery, a *storage.Delivery, requestedPause time.Duration) scheduler.RequestFinished {
+	e := scheduler.RequestFinished{Delivery: a, Duration: a.Duration, RequestedPause: requestedPause}
 	if a.Success {
 		return e
 	}
-	wait, again := d.config.Retry.delayAfter(a.Attempt, asked)
+	wait, again := d.config.Retry.delayAfter(a.Attempt, requestedPause)
 	switch {
 	case a.Status == http.StatusGone || !again:
 		d.log.Warn("webhook delivery failed permanently", logAttrs(a)...)

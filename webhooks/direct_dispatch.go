@@ -22,7 +22,7 @@ type directDispatch struct {
 
 var _ storage.DirectDispatcher = (*directDispatch)(nil)
 
-// newDirectDispatch is the handOver function of NewDispatcher. If a store ignores it, the deliveries must be claimed.
+// newDirectDispatch is the newDirect function of NewDispatcher. If a store ignores it, the deliveries must be claimed.
 func (d *Dispatcher) newDirectDispatch() (to storage.DirectDispatcher, stored func()) {
 	r := d.currentRun.Load()
 	if r == nil {

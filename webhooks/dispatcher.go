@@ -62,9 +62,9 @@ type Dispatcher struct {
 // NewDispatcher returns a service's dispatcher for package formsvc. Other modules cannot name the type of p. It
 // starts nothing and opens no connection. It returns an error if p.Store is nil or config is invalid.
 //
-// handOver returns the direct dispatcher for one submission, which is nil while d does not run, and a function to
+// newDirect returns the direct dispatcher for one submission, which is nil while d does not run, and a function to
 // call after the submission is stored.
-func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, handOver func() (to storage.DirectDispatcher, stored func()), err error) {
+func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, newDirect func() (to storage.DirectDispatcher, stored func()), err error) {
 	if p.Store == nil {
 		return nil, nil, errors.New("webhooks: Params.Store is nil")
 	}

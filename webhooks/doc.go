@@ -129,7 +129,7 @@
 // # Implementation
 //
 //	ClaimDeliveries or Dispatch → the scheduler →  a request  → FinishDeliveries
-//	   run.go       direct_dispatch.go run.go       delivery.go       run.go
+//	run.go    direct_dispatch.go       run.go       delivery.go       run.go
 //
 // Package internal/scheduler decides which deliveries to claim, send and record, and when. Its documentation describes
 // the rules. A run (run.go) connects the scheduler with the outside: under one lock, it passes events to the scheduler

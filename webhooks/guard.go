@@ -180,15 +180,15 @@ func (g *Guard) checkParts(u *url.URL) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	judged := *u
-	judged.Host = h.String()
+	checked := *u
+	checked.Host = h.String()
 	if h.addr.Is6() {
-		judged.Host = "[" + judged.Host + "]"
+		checked.Host = "[" + checked.Host + "]"
 	}
 	if port != "" {
-		judged.Host += ":" + port
+		checked.Host += ":" + port
 	}
-	return target{url: &judged, host: h}, nil
+	return target{url: &checked, host: h}, nil
 }
 
 // isForbidden reports whether a URL must not contain c, because URL parsers drop, trim or translate c differently.

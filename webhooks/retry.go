@@ -56,14 +56,14 @@ func (p RetryPolicy) validate() error {
 }
 
 // delayAfter returns the wait after the failure of attempt n, where 1 is the first, and false if there is no further
-// attempt. The wait is at least asked, the wait that the receiver requested.
-func (p RetryPolicy) delayAfter(n int, asked time.Duration) (time.Duration, bool) {
+// attempt. The wait is at least requestedPause, which the receiver requested.
+func (p RetryPolicy) delayAfter(n int, requestedPause time.Duration) (time.Duration, bool) {
 	if n < 1 || n > len(p.Delays) {
 		return 0, false
 	}
 	wait := float64(p.Delays[n-1])
 	wait *= 1 + p.Jitter*(2*rand.Float64()-1) // #nosec G404 -- spreads load, guards nothing
-	return max(time.Duration(wait), min(asked, maxRetryAfter)), true
+	return max(time.Duration(wait), min(requestedPause, maxRetryAfter)), true
 }
 
 // parseRetryAfter parses the Retry-After header (RFC 9110, section 10.2.3): seconds or a date. It returns zero for a

@@ -39,8 +39,8 @@ type Batcher[T any] struct {
 
 // New returns a Batcher that passes its values to write. It logs errors and panics of write. After
 // [storage.ErrUnavailable] it retains the values for the next write.
-func New[T any](what string, log *slog.Logger, write func(context.Context, []T) error) *Batcher[T] {
-	return &Batcher[T]{label: what, log: log, write: write, writing: make(chan struct{}, 1)}
+func New[T any](label string, log *slog.Logger, write func(context.Context, []T) error) *Batcher[T] {
+	return &Batcher[T]{label: label, log: log, write: write, writing: make(chan struct{}, 1)}
 }
 
 // Add adds a value, which is written after [Delay], or after ten seconds if the last write failed. It returns false
@@ -63,11 +63,11 @@ func (g *Batcher[T]) Add(value T) bool {
 
 // Flush immediately writes the values added before and returns the error. If ctx ends first, the write continues.
 func (g *Batcher[T]) Flush(ctx context.Context) error {
-	turn, written := g.writing, make(chan error, 1)
+	slot, written := g.writing, make(chan error, 1)
 	for {
 		select {
-		case turn <- struct{}{}:
-			turn = nil
+		case slot <- struct{}{}:
+			slot = nil
 			go func() { written <- g.writePending() }()
 		case err := <-written:
 			return err

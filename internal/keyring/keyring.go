@@ -69,7 +69,7 @@ func (k *Keyring) Create(ctx context.Context, r Request, now time.Time, newID fu
 		return storage.Key{}, "", err
 	}
 	key := generateKey(k.keyPrefix)
-	made := storage.Key{
+	record := storage.Key{
 		ID:        newID(now),
 		UserID:    r.User.ID,
 		Name:      visible.Name(r.Name),
@@ -78,8 +78,8 @@ func (k *Keyring) Create(ctx context.Context, r Request, now time.Time, newID fu
 		CreatedAt: now,
 		ExpiresAt: r.expiresAt(),
 	}
-	err := k.store.CreateKey(ctx, storage.NewKey{User: r.User, Key: made, Hash: hashKey(key), Max: maxKeys})
-	return made, key, err
+	err := k.store.CreateKey(ctx, storage.NewKey{User: r.User, Key: record, Hash: hashKey(key), Max: maxKeys})
+	return record, key, err
 }
 
 // Resolve returns the owner of a key, or [ErrInvalid].

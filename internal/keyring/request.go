@@ -31,7 +31,7 @@ type Request struct {
 
 // validate returns all violations of the request as one [*schema.Error]. now is the creation time.
 func (r Request) validate(now time.Time) error {
-	broken := []error{
+	errs := []error{
 		checkText("/user/name", r.User.Name, 0, maxUserName),
 		checkText("/user/email", r.User.Email, 0, maxUserEmail),
 		checkText("/name", visible.Name(r.Name), 1, maxKeyName),
@@ -39,25 +39,25 @@ func (r Request) validate(now time.Time) error {
 	switch name := visible.Name(r.Name); {
 	case name == "" || strings.ContainsRune(name, 0): // checkText says so
 	case visible.IsBlank(name):
-		broken = append(broken, faults.One("/name", schema.CodeTooShort, "must have a visible character"))
+		errs = append(errs, faults.One("/name", schema.CodeTooShort, "must have a visible character"))
 	case visible.Misleads(name):
-		broken = append(broken, faults.One("/name", schema.CodeBadFormat, faults.MessageMisleads))
+		errs = append(errs, faults.One("/name", schema.CodeBadFormat, faults.MessageMisleads))
 	}
 	if r.User.ID.IsZero() {
-		broken = append(broken, faults.One("/user/id", schema.CodeRequired, "is required"))
+		errs = append(errs, faults.One("/user/id", schema.CodeRequired, "is required"))
 	}
 	if len(r.Scopes) == 0 {
-		broken = append(broken, faults.One("/scopes", schema.CodeTooFew, "must have at least 1 scope"))
+		errs = append(errs, faults.One("/scopes", schema.CodeTooFew, "must have at least 1 scope"))
 	}
 	for i, scope := range r.Scopes {
 		if !scope.Valid() {
-			broken = append(broken, faults.One("/scopes/"+strconv.Itoa(i), schema.CodeNotAllowed, "is not a valid scope"))
+			errs = append(errs, faults.One("/scopes/"+strconv.Itoa(i), schema.CodeNotAllowed, "is not a valid scope"))
 		}
 	}
 	if r.ExpiresAt != nil && !r.expiresAt().After(now) {
-		broken = append(broken, faults.One("/expires_at", schema.CodeOutOfRange, "must be in the future"))
+		errs = append(errs, faults.One("/expires_at", schema.CodeOutOfRange, "must be in the future"))
 	}
-	return faults.Join(broken...)
+	return faults.Join(errs...)
 }
 
 // expiresAt returns the key's expiry in whole seconds. A zero value means never.

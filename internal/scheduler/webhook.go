@@ -55,14 +55,14 @@ const (
 
 // pauseDuration returns the duration and reason of a pause after the given failures. requested is the pause that the
 // receiver requested.
-func pauseDuration(failures int, failing, asked time.Duration) (time.Duration, storage.PauseReason) {
+func pauseDuration(failures int, failing, requested time.Duration) (time.Duration, storage.PauseReason) {
 	if failures >= pauseAfterFailures && failing >= pauseAfter {
-		if own := min(max(failing/3, minPause), maxPause); own >= asked {
+		if own := min(max(failing/3, minPause), maxPause); own >= requested {
 			return own, storage.PauseFailures
 		}
 	}
-	if asked > 0 {
-		return asked, storage.PauseRetryAfter
+	if requested > 0 {
+		return requested, storage.PauseRetryAfter
 	}
 	return 0, ""
 }

@@ -87,13 +87,13 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
 	return withLockResult(ctx, s, nil, func() (fenced []storage.Lease, err error) {
 		clock := s.now()
-		judging := map[*webhook]storage.Result{} // last result of each webhook
+		lastResults := map[*webhook]storage.Result{} // last result of each webhook
 		for _, r := range done {
-			if !s.finishDelivery(r, clock, judging) {
+			if !s.finishDelivery(r, clock, lastResults) {
 				fenced = append(fenced, r.Lease)
 			}
 		}
-		for w, r := range judging {
+		for w, r := range lastResults {
 			w.recordHealth(r, clock)
 		}
 		return fenced, nil
@@ -101,8 +101,8 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) ([]
 }
 
 // finishDelivery records one result. It returns false if the delivery is gone, was already settled, or was claimed
-// again. It adds the result to judging if it shows the health of the current destination.
-func (s *Store) finishDelivery(r storage.Result, clock time.Time, judging map[*webhook]storage.Result) bool {
+// again. It adds the result to lastResults if it shows the health of the current destination.
+func (s *Store) finishDelivery(r storage.Result, clock time.Time, lastResults map[*webhook]storage.Result) bool {
 	w := s.webhooks[r.Lease.WebhookID]
 	if w == nil {
 		return false
@@ -124,7 +124,7 @@ func (s *Store) finishDelivery(r storage.Result, clock time.Time, judging map[*w
 		}
 		w.history.addBounded(storage.MaxHistory, &attempt{rec: a, event: d.event})
 		if r.Lease.Token > w.minToken {
-			judging[w] = r
+			lastResults[w] = r
 		}
 		d.attempt++
 		if a.NextAttemptAt.IsZero() {

@@ -199,10 +199,10 @@ func (s *Store) leaseDelivery(w *webhook, d *delivery, lease time.Duration, cloc
 // claimFromPool leases deliveries of the webhooks that belong to a pool, as [storage.DeliveryStore] defines.
 func (s *Store) claimFromPool(p storage.ClaimParams, pool storage.Pool, belongs func(storage.Health) bool, clock time.Time) (out []storage.ClaimedDelivery) {
 	size, hosts := 0, make(map[string]int)
-	turn := s.serviceOrder.Front()
+	element := s.serviceOrder.Front()
 	for n := s.serviceOrder.Len(); n > 0 && len(out) < pool.MaxDeliveries; n-- {
-		w := turn.Value.(*webhook)
-		turn = turn.Next() // before leaseDelivery moves w
+		w := element.Value.(*webhook)
+		element = element.Next() // before leaseDelivery moves w
 		if !belongs(w.health) || slices.Contains(pool.ExcludedWorkspaces, s.forms[w.rec.FormID].rec.WorkspaceID) {
 			continue
 		}
