@@ -50,8 +50,8 @@ type UnmatchedInput struct{ Block, Text string }
 // block does not take is passed on as it is, so that Submit names the fault. Answers of
 // file_upload, signature and payment are the host's and never made here.
 func ParseAnswers(form formsvc.PublicForm, values url.Values) ParsedAnswers {
-	comma := words.WritesComma(language.Make(values.Get(input.Language)))
-	read, _ := read.Answers(form.Blocks, values, read.Manner{Comma: comma, Zone: time.UTC})
+	comma := words.HasDecimalComma(language.Make(values.Get(input.Language)))
+	read, _ := read.ParseAnswers(form.Blocks, values, read.Options{Comma: comma, Zone: time.UTC})
 	given := ParsedAnswers{Answers: read.Answers, Hidden: read.Hidden}
 	for _, u := range read.Unmatched {
 		given.Unmatched = append(given.Unmatched, UnmatchedInput(u))

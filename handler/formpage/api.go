@@ -33,10 +33,10 @@ type jsonForm struct {
 	State         string          `json:"state"` // to be sent with everything else
 	Settings      schema.Settings `json:"settings"`
 	Theme         schema.Theme    `json:"theme"`
-	Blocks        []schema.Block  `json:"blocks"` // the last member, see formJSON
+	Blocks        []schema.Block  `json:"blocks"` // the last member, see serveFormJSON
 }
 
-type jsonFault struct {
+type jsonViolation struct {
 	Field   string `json:"field"`
 	Path    string `json:"path,omitempty"`
 	Code    string `json:"code"`
@@ -44,9 +44,9 @@ type jsonFault struct {
 }
 
 type jsonError struct {
-	Code    string      `json:"code"`
-	Message string      `json:"message"`
-	Faults  []jsonFault `json:"faults,omitempty"`
+	Code       string          `json:"code"`
+	Message    string          `json:"message"`
+	Violations []jsonViolation `json:"faults,omitempty"`
 	// Captcha is sent the next time instead of the token, which is used up.
 	Captcha string `json:"captcha,omitempty"`
 	// State is sent from now on: the one before has stored its response.
@@ -59,13 +59,13 @@ type jsonStep struct {
 }
 
 type jsonPath struct {
-	Blocks []jsonStep  `json:"blocks"`
-	Ending string      `json:"ending"`
-	Faults []jsonFault `json:"faults"`
+	Blocks     []jsonStep      `json:"blocks"`
+	Ending     string          `json:"ending"`
+	Violations []jsonViolation `json:"faults"`
 }
 
-// jsonDone answers a response that is stored.
-type jsonDone struct {
+// jsonSubmitted answers a response that is stored.
+type jsonSubmitted struct {
 	Ending      string       `json:"ending"` // the id of a block, "": none
 	Block       schema.Block `json:"block"`  // the ending, or one in the page's words
 	RedirectURL string       `json:"redirect_url"`
@@ -83,8 +83,8 @@ func writeJSONHeader(w http.ResponseWriter, status int) {
 	w.WriteHeader(status)
 }
 
-// formJSON serves {public id}/form.json.
-func (c *call) formJSON() {
+// serveFormJSON serves {public id}/form.json.
+func (c *call) serveFormJSON() {
 	form := c.Form
 	// The service alone goes by these, and who sends a response is told where it leads.
 	form.Settings.ResponseLimit, form.Settings.DuplicateField, form.Settings.RedirectURL = nil, "", ""
@@ -136,56 +136,56 @@ func withoutRule(b schema.Block) schema.Block {
 
 // readJSON reads the body of a front end as strictly as the API does, and answers the
 // request when the body is refused.
-func (c *call) readJSON() (in read.Sent, ok bool) {
+func (c *call) readJSON() (in read.FrontEndBody, ok bool) {
 	if kind := c.r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
-		c.refuse(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "unreadable.text")
+		c.writeError(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "unreadable.text")
 		return in, false
 	}
-	in, wrong, err := read.JSON(c.r.Body, read.Bounds{Bytes: c.h.config.MaxBody, Inputs: c.mostInputs()})
+	in, wrong, err := read.ParseJSON(c.r.Body, read.BodyLimits{Bytes: c.h.config.MaxBody, Inputs: c.maxInputs()})
 	switch {
 	case errors.Is(err, read.ErrTooLarge):
-		c.refuse(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "too_large")
+		c.writeError(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "too_large")
 	case err != nil:
-		c.refuse(http.StatusBadRequest, "MALFORMED_JSON", "unreadable.text")
+		c.writeError(http.StatusBadRequest, "MALFORMED_JSON", "unreadable.text")
 	case len(wrong) > 0:
-		c.refuseFaults(wrong)
+		c.writeViolations(wrong)
 	default:
-		c.given = read.ParsedAnswers{Answers: in.Answers, Hidden: in.Hidden}
+		c.parsed = read.ParsedAnswers{Answers: in.Answers, Hidden: in.Hidden}
 		if c.visit, ok = c.h.signer.OpenVisit(visit.PurposeVisit, c.Form.ID.String(), in.State, c.now); !ok {
-			c.refuse(http.StatusForbidden, "STATE", "send_again")
+			c.writeError(http.StatusForbidden, "STATE", "send_again")
 		}
 	}
 	return in, ok
 }
 
-// pathJSON serves {public id}/path: which blocks to show for the answers so far.
-func (c *call) pathJSON() {
+// servePathJSON serves {public id}/path: which blocks to show for the answers so far.
+func (c *call) servePathJSON() {
 	if _, ok := c.readJSON(); !ok {
 		return
 	}
 	if err := c.findPath(); err != nil {
-		c.failJSON(err)
+		c.writeFailure(err)
 		return
 	}
-	out := jsonPath{Blocks: []jsonStep{}, Ending: c.Path.Ending, Faults: c.jsonFaults(c.Path.Violations)}
+	out := jsonPath{Blocks: []jsonStep{}, Ending: c.Path.Ending, Violations: c.jsonViolations(c.Path.Violations)}
 	for _, b := range c.Path.Blocks {
 		out.Blocks = append(out.Blocks, jsonStep{b.ID, b.Required})
 	}
 	writeJSON(c.w, http.StatusOK, out)
 }
 
-// submitJSON serves {public id}/submit.
-func (c *call) submitJSON() {
+// serveSubmitJSON serves {public id}/submit.
+func (c *call) serveSubmitJSON() {
 	in, ok := c.readJSON()
 	if !ok {
 		return
 	}
 	if c.visit.Age(c.now) < c.h.config.MinFillTime {
-		c.refuse(http.StatusUnprocessableEntity, "TOO_FAST", "too_fast")
+		c.writeError(http.StatusUnprocessableEntity, "TOO_FAST", "too_fast")
 		return
 	}
 	if err := c.findPath(); err != nil {
-		c.failJSON(err)
+		c.writeFailure(err)
 		return
 	}
 	proofs := strings.Fields(in.Captcha)
@@ -196,8 +196,8 @@ func (c *call) submitJSON() {
 	}
 	// A token is good once, so all other faults are reported first.
 	if len(c.h.config.Verifiers) > 0 {
-		if faults := c.stepFaults(c.OnPath); len(faults) > 0 {
-			c.refuseFaults(faults)
+		if faults := c.stepViolations(c.OnPath); len(faults) > 0 {
+			c.writeViolations(faults)
 			return
 		}
 	}
@@ -205,31 +205,33 @@ func (c *call) submitJSON() {
 	for name, text := range in.UTM {
 		c.Values.Set(input.UTM+name, text)
 	}
-	c.Values.Set(input.Took, strconv.FormatFloat(in.Took, 'g', -1, 64))
-	err := c.send()
-	faults := c.faultsOf(err)
+	c.Values.Set(input.Seconds, strconv.FormatFloat(in.Took, 'g', -1, 64))
+	err := c.checkAndSubmit()
+	faults := c.submitViolations(err)
 	switch {
 	case err == nil:
-		writeJSON(c.w, http.StatusCreated, jsonDone{
-			Ending: c.Path.Ending, Block: withoutRule(c.ending(c.Path.Ending)), RedirectURL: string(policy.Link(c.Form.Settings.RedirectURL, "mailto", "tel")),
+		writeJSON(c.w, http.StatusCreated, jsonSubmitted{
+			Ending: c.Path.Ending, Block: withoutRule(c.findEnding(c.Path.Ending)), RedirectURL: string(policy.Link(c.Form.Settings.RedirectURL, "mailto", "tel")),
 		})
 	case isClosed(err):
 		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.Form.ClosedMessage), c.Words.Get("closed.text"))})
 	case errors.Is(err, formsvc.ErrIdempotencyKeyReused):
-		c.refuse(http.StatusConflict, visit.CodeSpent, "error."+visit.CodeSpent, faults...)
+		c.writeError(http.StatusConflict, visit.CodeUsed, "error."+visit.CodeUsed, faults...)
 	case len(faults) > 0:
-		c.refuseFaults(faults)
+		c.writeViolations(faults)
 	default:
-		c.failJSON(err)
+		c.writeFailure(err)
 	}
 }
 
-// failJSON says that something was not done.
-func (c *call) failJSON(err error) { c.refuse(c.notTaken("failed to store response", err)) }
+// writeFailure says that something was not done.
+func (c *call) writeFailure(err error) {
+	c.writeError(c.reportFailure("failed to store response", err))
+}
 
-// notTaken says of a page or response that was not taken why that is, by a code and a text of the
+// reportFailure says of a page or response that was not taken why that is, by a code and a text of the
 // catalogue, and sets when to try again. It logs what is not the visitor's doing.
-func (c *call) notTaken(what string, err error) (status int, code, word string) {
+func (c *call) reportFailure(what string, err error) (status int, code, word string) {
 	if errors.Is(err, errLimited) {
 		c.w.Header().Set("Retry-After", "60")
 		return http.StatusTooManyRequests, "RATE_LIMITED", "too_many_requests"
@@ -240,30 +242,30 @@ func (c *call) notTaken(what string, err error) (status int, code, word string) 
 }
 
 // refuse answers with a code, a text of the catalogue, and the faults.
-func (c *call) refuse(status int, code, word string, faults ...schema.Violation) {
+func (c *call) writeError(status int, code, word string, faults ...schema.Violation) {
 	writeJSON(c.w, status, jsonError{
-		Code: code, Message: c.Words.Get(word), Faults: c.jsonFaults(faults), Captcha: strings.Join(c.Values[input.Proof], " "), State: c.Values.Get(input.State),
+		Code: code, Message: c.Words.Get(word), Violations: c.jsonViolations(faults), Captcha: strings.Join(c.Values[input.Proof], " "), State: c.Values.Get(input.State),
 	})
 }
 
-// refuseFaults answers that something sent breaks rules.
-func (c *call) refuseFaults(faults []schema.Violation) {
-	c.refuse(http.StatusUnprocessableEntity, "VALIDATION_FAILED", "problems.title", faults...)
+// writeViolations answers that something sent breaks rules.
+func (c *call) writeViolations(faults []schema.Violation) {
+	c.writeError(http.StatusUnprocessableEntity, "VALIDATION_FAILED", "problems.title", faults...)
 }
 
-// jsonFaults words faults in the language of the request, as the page does.
-func (c *call) jsonFaults(faults []schema.Violation) []jsonFault {
-	list := []jsonFault{}
+// jsonViolations words faults in the language of the request, as the page does.
+func (c *call) jsonViolations(faults []schema.Violation) []jsonViolation {
+	list := []jsonViolation{}
 	for _, v := range faults {
 		b := c.Index.Find(v.Field)
-		part := b != nil && (b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo) && field.FaultPart(v.Path) != ""
-		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.FaultText(v, b, part)})
+		part := b != nil && (b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo) && field.ViolationPart(v.Path) != ""
+		list = append(list, jsonViolation{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.ViolationText(v, b, part)})
 	}
 	return list
 }
 
 // say answers with the handler's own words, where there is no form.
-func (h *Handler) say(w http.ResponseWriter, r *http.Request, inJSON bool, status int, title, text string) {
+func (h *Handler) showError(w http.ResponseWriter, r *http.Request, inJSON bool, status int, title, text string) {
 	c := h.newCall(w, r, formsvc.PublicForm{})
 	if !inJSON {
 		c.showMessage(status, c.Words.Get(title), c.Words.Get(text))
@@ -274,12 +276,12 @@ func (h *Handler) say(w http.ResponseWriter, r *http.Request, inJSON bool, statu
 }
 
 // unread answers that there is no form, or that it could not be read.
-func (h *Handler) unread(w http.ResponseWriter, r *http.Request, inJSON bool, err error) {
+func (h *Handler) showReadError(w http.ResponseWriter, r *http.Request, inJSON bool, err error) {
 	if errors.Is(err, storage.ErrNotFound) {
-		h.say(w, r, inJSON, http.StatusNotFound, "not_found.title", "not_found.text")
+		h.showError(w, r, inJSON, http.StatusNotFound, "not_found.title", "not_found.text")
 		return
 	}
 	h.config.Logger.ErrorContext(r.Context(), "failed to read form", "error", err)
 	w.Header().Set("Retry-After", "1")
-	h.say(w, r, inJSON, http.StatusServiceUnavailable, "failure.title", "failure.text")
+	h.showError(w, r, inJSON, http.StatusServiceUnavailable, "failure.title", "failure.text")
 }

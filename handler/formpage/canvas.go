@@ -20,11 +20,11 @@ import (
 // sources of a Content-Security-Policy for pages that may show the editor's page in a frame. The
 // caller has asked whether its user may see the form.
 func (h *Handler) Canvas(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm, ancestors ...string) {
-	if h.framedByOthers(w, r) {
+	if h.rejectFraming(w, r) {
 		return
 	}
 	c := h.newCanvas(w, r, form)
-	c.sent(c.Editable(w, ancestors))
+	c.checkRendered(c.SendCanvas(w, ancestors))
 }
 
 // CanvasParts are parts of a [Handler.Canvas], to be put into the page of one in place of what is there.
@@ -48,7 +48,7 @@ type CanvasBlock struct {
 // blocks of form, which may be a few of those that are on the page. Numbers of questions begin
 // with 1 in each call.
 func (h *Handler) CanvasParts(r *http.Request, form formsvc.PublicForm) (CanvasParts, error) {
-	style, around, parts, err := h.newCanvas(nil, r, form).Parts()
+	style, around, parts, err := h.newCanvas(nil, r, form).CanvasParts()
 	if err != nil {
 		return CanvasParts{}, err
 	}

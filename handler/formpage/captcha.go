@@ -125,11 +125,11 @@ func (v siteVerifier) Verify(ctx context.Context, token, address string) (bool, 
 }
 
 // Format implements [fmt.Formatter]: the keys print without the Secret.
-func (k CaptchaKeys) Format(f fmt.State, _ rune) { conceal(f, k.text()) }
+func (k CaptchaKeys) Format(f fmt.State, _ rune) { redact(f, k.text()) }
 
 // MarshalText implements [encoding.TextMarshaler], for JSON and for logs, as Format does.
 func (k CaptchaKeys) MarshalText() ([]byte, error) { return []byte(k.text()), nil }
 
-func (k CaptchaKeys) text() string { return "{" + k.SiteKey + " " + concealed + "}" }
+func (k CaptchaKeys) text() string { return "{" + k.SiteKey + " " + redacted + "}" }
 
-func (v siteVerifier) Format(f fmt.State, _ rune) { conceal(f, v.keys.text()) }
+func (v siteVerifier) Format(f fmt.State, _ rune) { redact(f, v.keys.text()) }

@@ -159,7 +159,7 @@ type Link struct{ Text, URL string }
 
 // Format implements [fmt.Formatter]: a Config prints nothing of what it holds, because package
 // fmt passes over the methods of what is in a value that it cannot print.
-func (c Config) Format(f fmt.State, _ rune) { conceal(f, "formpage.Config") }
+func (c Config) Format(f fmt.State, _ rune) { redact(f, "formpage.Config") }
 
 // Document is what [Config.Layout] is executed with.
 type Document struct {

@@ -22,14 +22,14 @@ func (h *Handler) Read(w http.ResponseWriter, r *http.Request, form formsvc.Publ
 		in, _ := c.readJSON()
 		return in
 	}
-	values, _, _ := c.read(h.config.MaxBody)
+	values, _, _ := c.readForm(h.config.MaxBody)
 	return values
 }
 
-// FaultText words a violation of the service.
+// ViolationText words a violation of the service.
 func (h *Handler) FaultText(r *http.Request, form formsvc.PublicForm, v schema.Violation) string {
 	c := h.newCall(nil, r, form)
-	return c.FaultText(v, c.Index.Find(v.Field), false)
+	return c.ViolationText(v, c.Index.Find(v.Field), false)
 }
 
 // The path takes answers to hidden blocks, payments and files for the host's, so none of a
@@ -44,7 +44,7 @@ func TestAnswersOfTheHostAreNotTheRespondents(t *testing.T) {
 		{ID: "open", Children: []schema.Block{{ID: "kept"}, {ID: "covered", Properties: hide}}},
 	}
 	answers := map[string]json.RawMessage{"shown": nil, "secret": nil, "inner": nil, "kept": nil, "covered": nil, "pay": nil, "file": nil, "sign": nil, "unknown": nil}
-	dropHosts(blocks, answers)
+	removeHostAnswers(blocks, answers)
 	for _, id := range []string{"shown", "kept", "unknown"} {
 		_, ok := answers[id]
 		expect.That(t, ok, "%s was dropped", id)
@@ -61,6 +61,6 @@ func TestAnIDMayBeginAsTheBasePath(t *testing.T) {
 		"/f/abc": "abc", "/f/abc/": "abc/", "/abc": "abc", "abc": "abc",
 		"/fabc": "fabc", "/f/fabc": "fabc", "/fabc/done": "fabc/done",
 	} {
-		expect.Equal(t, h.below(path), want, "%v", path)
+		expect.Equal(t, h.pathBelowBase(path), want, "%v", path)
 	}
 }

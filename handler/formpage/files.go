@@ -21,9 +21,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// takesFiles returns a block that takes files, nil when there is none with the id or no place
+// fileBlock returns a block that takes files, nil when there is none with the id or no place
 // for its files.
-func (c *call) takesFiles(id string) *schema.Block {
+func (c *call) fileBlock(id string) *schema.Block {
 	b := c.Index.Find(id)
 	if c.fileStore() == nil || b == nil || formblock.Properties(b).Hide || !formblock.TakesFile(b) {
 		return nil
@@ -34,49 +34,49 @@ func (c *call) takesFiles(id string) *schema.Block {
 // read reads the inputs that were posted, at most so many bytes of text, and stores the files
 // that came with them. Of a body that is too large it reads as far as is allowed: complete is
 // false then.
-func (c *call) read(most int64) (values url.Values, complete bool, err error) {
-	bounds := read.Bounds{Bytes: most, Inputs: c.mostInputs()}
+func (c *call) readForm(most int64) (values url.Values, complete bool, err error) {
+	bounds := read.BodyLimits{Bytes: most, Inputs: c.maxInputs()}
 	if c.fileStore() == nil {
-		return read.Values(c.r, bounds, nil)
+		return read.ReadForm(c.r, bounds, nil)
 	}
-	return read.Values(c.r, bounds, c.takeFile)
+	return read.ReadForm(c.r, bounds, c.receiveFile)
 }
 
 // maxUploads bounds how many files one request brings, for all blocks together.
 const maxUploads = 100
 
-// maxSpared is how much of refused files one request is read over, so that a browser sees
+// maxDiscarded is how much of refused files one request is read over, so that a browser sees
 // the answer.
-const maxSpared = 32 << 20
+const maxDiscarded = 32 << 20
 
 // errVisitFull: a visit has sent as much as it may.
 var errVisitFull = errors.New("the files of the visit exceed the total size limit")
 
-// takeFile is a [read.TakeFile].
-func (c *call) takeFile(block, name string, body io.Reader, values url.Values) (more bool) {
-	name = filetype.Name(name)
-	if code := c.storeFile(block, name, body, values); code != "" {
-		c.refused = append(c.refused, schema.Violation{Field: block, Code: code, Params: map[string]any{"name": name}})
-		n, _ := io.CopyN(io.Discard, body, maxSpared-c.spared)
-		c.spared += n
+// receiveFile is a [read.ReceiveFile].
+func (c *call) receiveFile(block, name string, body io.Reader, values url.Values) (more bool) {
+	name = filetype.CleanName(name)
+	if code := c.saveFile(block, name, body, values); code != "" {
+		c.rejectedFiles = append(c.rejectedFiles, schema.Violation{Field: block, Code: code, Params: map[string]any{"name": name}})
+		n, _ := io.CopyN(io.Discard, body, maxDiscarded-c.discardedBytes)
+		c.discardedBytes += n
 	}
-	return c.spared < maxSpared
+	return c.discardedBytes < maxDiscarded
 }
 
-// storeFile stores a file and puts its record among the values. It returns the code of the fault
+// saveFile stores a file and puts its record among the values. It returns the code of the fault
 // for a file that it refuses.
-func (c *call) storeFile(block, name string, body io.Reader, values url.Values) (refused string) {
-	b := c.takesFiles(block)
+func (c *call) saveFile(block, name string, body io.Reader, values url.Values) (refused string) {
+	b := c.fileBlock(block)
 	if b == nil {
 		return upload.CodeLost
 	}
 	v, known := c.h.signer.OpenVisit(visit.PurposeVisit, c.Form.ID.String(), values.Get(input.State), c.now)
-	if !known || c.Form.Closed || !c.allowed() {
+	if !known || c.Form.Closed || !c.withinLimit() {
 		return upload.CodeLost
 	}
 	single := b.Type == schema.TypeSignature || !formblock.Properties(b).MultipleFiles
-	several := single && slices.Contains(c.brought, block) || !single && len(values[input.File+block]) >= formblock.MaxFiles
-	if c.brought = append(c.brought, block); several || len(c.brought) > maxUploads {
+	several := single && slices.Contains(c.uploadedBlocks, block) || !single && len(values[input.File+block]) >= formblock.MaxFiles
+	if c.uploadedBlocks = append(c.uploadedBlocks, block); several || len(c.uploadedBlocks) > maxUploads {
 		return upload.CodeCount
 	}
 	head := make([]byte, filetype.HeadSize)
@@ -88,27 +88,27 @@ func (c *call) storeFile(block, name string, body io.Reader, values url.Values) 
 		return upload.CodeEmpty
 	}
 	kind := filetype.Sniff(head[:n], name)
-	if !filetype.Fits(b, name, kind) {
+	if !filetype.Accepts(b, name, kind) {
 		return upload.CodeType
 	}
-	whole := &read.Bounded{Reader: io.MultiReader(bytes.NewReader(head[:n]), body), Left: c.Host.FileSize(formblock.Properties(b))}
-	content := upload.Meter(whole, c.h.visitFiles(v.Key), c.h.config.MaxVisitFiles, errVisitFull)
+	whole := &read.LimitedReader{Reader: io.MultiReader(bytes.NewReader(head[:n]), body), Left: c.Host.MaxBlockFile(formblock.Properties(b))}
+	content := upload.Meter(whole, c.h.visitUsage(v.Key), c.h.config.MaxVisitFiles, errVisitFull)
 	file, err := c.fileStore().Save(c.r.Context(), Upload{Form: *c.Form, Block: block, Name: name, MIMEType: kind, Body: content})
 	if err != nil {
-		content.GiveBack()
-		return c.notStored(err, content.Broke())
+		content.Release()
+		return c.uploadErrorCode(err, content.Interrupted())
 	}
 	file.Name, file.MIMEType = cmp.Or(file.Name, name), cmp.Or(file.MIMEType, kind)
 	if single {
 		values.Del(input.File + block)
 	}
-	values.Add(input.File+block, c.records().Sign(block, file))
+	values.Add(input.File+block, c.fileRecords().Sign(block, file))
 	return ""
 }
 
-// notStored returns the code of the fault for a file that the host's place did not store, and logs
+// uploadErrorCode returns the code of the fault for a file that the host's place did not store, and logs
 // what the visitor is not told.
-func (c *call) notStored(err error, brokeOff bool) (code string) {
+func (c *call) uploadErrorCode(err error, brokeOff bool) (code string) {
 	level, code := slog.LevelError, upload.CodeLost
 	switch {
 	case errors.Is(err, read.ErrTooLarge):
@@ -125,7 +125,7 @@ func (c *call) notStored(err error, brokeOff bool) (code string) {
 }
 
 // records signs the page's records of files, and opens them.
-func (c *call) records() upload.Records {
+func (c *call) fileRecords() upload.Records {
 	purpose := visit.PurposeFile
 	if c.Preview != nil { // the form itself must not take the record for a stored file's
 		purpose = visit.PurposePreviewFile
@@ -133,17 +133,17 @@ func (c *call) records() upload.Records {
 	return upload.Records{Signer: c.h.signer, Purpose: purpose, Form: c.Form.ID.String(), Now: c.now}
 }
 
-// openFiles reads the records of the files that the page carries, and reports whether the
+// loadFiles reads the records of the files that the page carries, and reports whether the
 // visitor took some back.
-func (c *call) openFiles() (takenBack bool) {
-	stored, lost, takenBack := c.records().Open(c.Values)
-	c.Files, c.refused = stored, append(c.refused, lost...)
+func (c *call) loadFiles() (takenBack bool) {
+	stored, lost, takenBack := c.fileRecords().Open(c.Values)
+	c.Files, c.rejectedFiles = stored, append(c.rejectedFiles, lost...)
 	return takenBack
 }
 
-// keepFiles says to the host's place which files are about to be sent. The function release takes
+// retainFiles says to the host's place which files are about to be sent. The function release takes
 // that back, where the response is not stored.
-func (c *call) keepFiles(files []string) (release func(), err error) {
+func (c *call) retainFiles(files []string) (release func(), err error) {
 	keeper, ok := c.fileStore().(FileRetainer)
 	if !ok || len(files) == 0 {
 		return func() {}, nil
@@ -159,18 +159,18 @@ func (c *call) keepFiles(files []string) (release func(), err error) {
 	}, nil
 }
 
-// visitFiles counts the files of a visit that are in no response.
-func (h *Handler) visitFiles(visit string) *atomic.Int64 {
-	h.unsentMu.Lock()
-	defer h.unsentMu.Unlock()
-	used, ok := h.unsent.Get(visit)
+// visitUsage counts the files of a visit that are in no response.
+func (h *Handler) visitUsage(visit string) *atomic.Int64 {
+	h.usageMu.Lock()
+	defer h.usageMu.Unlock()
+	used, ok := h.usage.Get(visit)
 	if !ok {
 		used = new(atomic.Int64)
-		h.unsent.Put(visit, used, len(visit))
+		h.usage.Put(visit, used, len(visit))
 	}
 	return used
 }
 
-// filesSent begins to count anew. A file that is still being read gives its space back to the
+// resetVisitUsage begins to count anew. A file that is still being read gives its space back to the
 // count before.
-func (h *Handler) filesSent(visit string) { h.unsent.Put(visit, new(atomic.Int64), len(visit)) }
+func (h *Handler) resetVisitUsage(visit string) { h.usage.Put(visit, new(atomic.Int64), len(visit)) }

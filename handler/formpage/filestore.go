@@ -83,7 +83,7 @@ func FileHandler(files FileStore) http.Handler {
 			return
 		}
 		if err != nil {
-			http500(w)
+			writeInternalError(w)
 			return
 		}
 		defer func() { _ = body.Close() }()
@@ -116,10 +116,10 @@ type Dir struct {
 	root *os.Root
 	url  string
 
-	mu      sync.Mutex
-	used    atomic.Int64 // bytes of files that no attempt keeps
-	counted time.Time    // when they were counted in the directory
-	full    atomic.Bool  // a file was refused since
+	mu          sync.Mutex
+	used        atomic.Int64 // bytes of files that no attempt keeps
+	usageReadAt time.Time    // when they were counted in the directory
+	full        atomic.Bool  // a file was refused since
 }
 
 // NewDir returns a store in a directory that exists. The files' addresses are url, such as
@@ -140,21 +140,21 @@ func (d *Dir) Close() error { return d.root.Close() }
 
 // The files beside the content of a file.
 const (
-	recordEnd = ".json"  // what Save returned
-	keptEnd   = ".kept-" // empty: an attempt keeps the file, whose name follows
+	recordSuffix = ".json"  // what Save returned
+	retainedMark = ".kept-" // empty: an attempt keeps the file, whose name follows
 )
 
 // Save implements [FileStore].
 func (d *Dir) Save(_ context.Context, u Upload) (_ schema.File, err error) {
 	file := schema.File{ID: strings.ToLower(rand.Text()), Name: u.Name, MIMEType: u.MIMEType}
 	file.URL = d.url + file.ID
-	if err := d.count(); err != nil {
+	if err := d.refreshUsage(); err != nil {
 		return schema.File{}, err
 	}
 	body := upload.Meter(u.Body, &d.used, cmp.Or(d.MaxUnsubmitted, 1<<30), ErrNoSpace)
 	defer func() {
 		if err != nil {
-			body.GiveBack() // first: a file that is counted in between counts too much, not too little
+			body.Release() // first: a file that is counted in between counts too much, not too little
 			_ = d.remove(file.ID)
 			d.full.CompareAndSwap(false, errors.Is(err, ErrNoSpace))
 		}
@@ -171,19 +171,19 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ schema.File, err error) {
 	if err != nil {
 		return schema.File{}, err
 	}
-	return file, d.root.WriteFile(file.ID+recordEnd, record, 0o600)
+	return file, d.root.WriteFile(file.ID+recordSuffix, record, 0o600)
 }
 
 // count reads how much the files take that no attempt keeps, where that is due. A file that
 // is being written counts as far as it is there, and goes on counting as it is read.
-func (d *Dir) count() error {
+func (d *Dir) refreshUsage() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if age := time.Since(d.counted); d.MaxUnsubmitted < 0 || age < 5*time.Second || age < time.Minute && !d.full.Load() {
+	if age := time.Since(d.usageReadAt); d.MaxUnsubmitted < 0 || age < 5*time.Second || age < time.Minute && !d.full.Load() {
 		return nil
 	}
 	used := -d.used.Load() // files that others add meanwhile stay
-	unsent, err := d.unsent()
+	unsent, err := d.unsubmitted()
 	if err != nil {
 		return err
 	}
@@ -192,19 +192,19 @@ func (d *Dir) count() error {
 	}
 	d.used.Add(used)
 	d.full.Store(false)
-	d.counted = time.Now()
+	d.usageReadAt = time.Now()
 	return nil
 }
 
 // unsent are the files that no attempt keeps, without their records.
-func (d *Dir) unsent() (list []fs.FileInfo, err error) {
+func (d *Dir) unsubmitted() (list []fs.FileInfo, err error) {
 	entries, err := fs.ReadDir(d.root.FS(), ".")
 	if err != nil {
 		return nil, err
 	}
 	kept := map[string]bool{}
 	for _, entry := range entries {
-		if id, _, marked := strings.Cut(entry.Name(), keptEnd); marked {
+		if id, _, marked := strings.Cut(entry.Name(), retainedMark); marked {
 			kept[id] = true
 		}
 	}
@@ -230,10 +230,10 @@ func (d *Dir) Retain(_ context.Context, attempt string, ids []string) error {
 		if !isFileID(id) || !isFileID(attempt) {
 			return fs.ErrNotExist
 		}
-		if _, err := d.root.Stat(id + recordEnd); err != nil {
+		if _, err := d.root.Stat(id + recordSuffix); err != nil {
 			return err // swept, or never saved
 		}
-		if err := d.root.WriteFile(id+keptEnd+attempt, nil, 0o600); err != nil {
+		if err := d.root.WriteFile(id+retainedMark+attempt, nil, 0o600); err != nil {
 			return err
 		}
 	}
@@ -247,7 +247,7 @@ func (d *Dir) Release(_ context.Context, attempt string, ids []string) error {
 		if !isFileID(id) || !isFileID(attempt) {
 			continue
 		}
-		if err := d.root.Remove(id + keptEnd + attempt); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := d.root.Remove(id + retainedMark + attempt); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			faults = append(faults, err)
 		}
 	}
@@ -258,7 +258,7 @@ func (d *Dir) Release(_ context.Context, attempt string, ids []string) error {
 // and returns how many there were. A host calls Sweep now and then, for files older
 // than eight days: until then, a page may still be sent with them.
 func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err error) {
-	unsent, err := d.unsent()
+	unsent, err := d.unsubmitted()
 	if err != nil {
 		return 0, err
 	}
@@ -275,7 +275,7 @@ func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err err
 		removed++
 	}
 	d.mu.Lock()
-	d.counted = time.Time{}
+	d.usageReadAt = time.Time{}
 	d.mu.Unlock()
 	return removed, nil
 }
@@ -283,7 +283,7 @@ func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err err
 // remove removes a file. Its content goes last, because Sweep finds the file by its
 // content.
 func (d *Dir) remove(id string) error {
-	for _, end := range []string{recordEnd, ""} {
+	for _, end := range []string{recordSuffix, ""} {
 		if err := d.root.Remove(id + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -294,7 +294,7 @@ func (d *Dir) remove(id string) error {
 // RemoveFiles implements [formsvc.FileRemover]: with [formsvc.WithFiles] the files of a response
 // go with it. Ids that are not those of a Dir are passed over. It reads the names of all files.
 func (d *Dir) RemoveFiles(ctx context.Context, ids []string) error {
-	marks, err := fs.Glob(d.root.FS(), "*"+keptEnd+"*")
+	marks, err := fs.Glob(d.root.FS(), "*"+retainedMark+"*")
 	removed := map[string]bool{}
 	for _, id := range ids {
 		if removed[id] = isFileID(id); removed[id] && err == nil {
@@ -302,14 +302,14 @@ func (d *Dir) RemoveFiles(ctx context.Context, ids []string) error {
 		}
 	}
 	for _, mark := range marks { // last: a file without a mark was never sent
-		if id, attempt, _ := strings.Cut(mark, keptEnd); removed[id] && err == nil {
+		if id, attempt, _ := strings.Cut(mark, retainedMark); removed[id] && err == nil {
 			err = d.Release(ctx, attempt, []string{id})
 		}
 	}
 	return err
 }
 
-func isFileID(id string) bool { return len(id) == 26 && policy.IsName(id) }
+func isFileID(id string) bool { return len(id) == 26 && policy.IsSafeName(id) }
 
 // Open implements [FileStore].
 func (d *Dir) Open(_ context.Context, id string) (io.ReadCloser, schema.File, error) {
@@ -317,7 +317,7 @@ func (d *Dir) Open(_ context.Context, id string) (io.ReadCloser, schema.File, er
 	if !isFileID(id) {
 		return nil, file, fs.ErrNotExist
 	}
-	record, err := d.root.ReadFile(id + recordEnd)
+	record, err := d.root.ReadFile(id + recordSuffix)
 	if err == nil {
 		err = json.Unmarshal(record, &file)
 	}
@@ -331,14 +331,14 @@ func (d *Dir) Open(_ context.Context, id string) (io.ReadCloser, schema.File, er
 	return content, file, nil
 }
 
-func http500(w http.ResponseWriter) {
+func writeInternalError(w http.ResponseWriter) {
 	http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 }
 
-// noFiles takes files as a real place does, and keeps nothing of them.
-type noFiles struct{}
+// discardStore takes files as a real place does, and keeps nothing of them.
+type discardStore struct{}
 
-func (noFiles) Save(_ context.Context, u Upload) (schema.File, error) {
+func (discardStore) Save(_ context.Context, u Upload) (schema.File, error) {
 	size, err := io.Copy(io.Discard, u.Body)
 	if err != nil {
 		return schema.File{}, err
@@ -346,6 +346,6 @@ func (noFiles) Save(_ context.Context, u Upload) (schema.File, error) {
 	return schema.File{ID: "preview-" + rand.Text(), Name: u.Name, URL: "https://preview.invalid/", MIMEType: u.MIMEType, Size: size}, nil
 }
 
-func (noFiles) Open(context.Context, string) (io.ReadCloser, schema.File, error) {
+func (discardStore) Open(context.Context, string) (io.ReadCloser, schema.File, error) {
 	return nil, schema.File{}, fs.ErrNotExist
 }

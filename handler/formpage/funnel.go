@@ -24,30 +24,30 @@ type event struct {
 }
 
 var (
-	viewed  = event{input.Viewed, (*formsvc.Service).RecordView}
-	started = event{input.Started, (*formsvc.Service).RecordStart}
+	viewEvent  = event{input.Viewed, (*formsvc.Service).RecordView}
+	startEvent = event{input.Started, (*formsvc.Service).RecordStart}
 )
 
 // beacon takes the requests of the script of a page.
-func (c *call) beacon(e event) {
-	values, _, _ := c.read(4096) // an unreadable body has no state
+func (c *call) serveBeacon(e event) {
+	values, _, _ := c.readForm(4096) // an unreadable body has no state
 	v, ok := c.h.signer.OpenVisit(visit.PurposeVisit, c.Form.ID.String(), values.Get(input.State), c.now)
 	if !ok || c.Form.Closed {
 		http.Error(c.w, "the request does not come from a page of this form", http.StatusForbidden)
 		return
 	}
 	c.visit = v
-	c.count(e)
+	c.recordOnce(e)
 	c.w.WriteHeader(http.StatusNoContent)
 }
 
 // count records an event of a visit, once. An address has a budget for each kind of event,
 // beside the one for what is stored: anybody may open pages without end.
-func (c *call) count(e event) {
-	if nobody(c.r) {
+func (c *call) recordOnce(e event) {
+	if isAutomated(c.r) {
 		return
 	}
-	if _, counted := c.h.counted.Put(e.input+c.visit.Key, struct{}{}, len(c.visit.Key)); counted || !c.h.allowed(c.r, e.input+":") {
+	if _, counted := c.h.countedVisits.Put(e.input+c.visit.Key, struct{}{}, len(c.visit.Key)); counted || !c.h.takeToken(c.r, e.input+":") {
 		return
 	}
 	if err := e.record(c.h.service, c.r.Context(), c.Form.ID); err != nil {
@@ -55,24 +55,24 @@ func (c *call) count(e event) {
 	}
 }
 
-// countSent counts for a page that was sent: who sends has seen and started. A page that
+// recordPosted counts for a page that was sent: who sends has seen and started. A page that
 // is not known to be one of ours counts when it comes back. A preview is never counted: its
 // pages say that they were, so that the script sends nothing either.
-func (c *call) countSent() {
-	if c.Form.Closed || !c.known && c.Preview == nil {
+func (c *call) recordPosted() {
+	if c.Form.Closed || !c.visitValid && c.Preview == nil {
 		return
 	}
-	for _, e := range []event{viewed, started} {
+	for _, e := range []event{viewEvent, startEvent} {
 		if c.Preview == nil && c.Values.Get(e.input) == "" {
-			c.count(e)
+			c.recordOnce(e)
 		}
 		c.Values.Set(e.input, "1")
 	}
 }
 
-// nobody reports whether a request is of a browser that loads a page ahead, or of a program
+// isAutomated reports whether a request is of a browser that loads a page ahead, or of a program
 // that says so. Programs that render pages run their scripts too.
-func nobody(r *http.Request) bool {
+func isAutomated(r *http.Request) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		purpose := strings.ToLower(r.Header.Get(name))
 		if strings.Contains(purpose, "prefetch") || strings.Contains(purpose, "prerender") || strings.Contains(purpose, "preview") {
@@ -81,12 +81,12 @@ func nobody(r *http.Request) bool {
 	}
 	// Cubot makes phones.
 	agent := strings.ReplaceAll(strings.ToLower(r.UserAgent()), "cubot", "")
-	return slices.ContainsFunc(programs, func(word string) bool { return strings.Contains(agent, word) })
+	return slices.ContainsFunc(botNames, func(word string) bool { return strings.Contains(agent, word) })
 }
 
 // programs are words in the names of crawlers and of programs that preview links, such
 // as Googlebot, Slackbot-LinkExpanding and facebookexternalhit.
-var programs = []string{
+var botNames = []string{
 	"bot", "crawl", "spider", "slurp", "facebookexternalhit", "whatsapp", "skypeuripreview", "linkpreview", "link preview",
 	"bingpreview", "embedly", "lighthouse", "pagespeed", "mediapartners-google", "google-inspectiontool",
 }

@@ -44,16 +44,16 @@ type Handler struct {
 	host host.Host // the parts of the host that pages show
 	site draw.Site // and the host's settings for all pages
 
-	sources cache.Cache[storage.ID, *source]
-	warned  cache.Cache[string, struct{}] // form ids with what Lacks says of them, which was logged
-	counted cache.Cache[string, struct{}] // visits whose view or start was counted here
+	forms         cache.Cache[storage.ID, *cachedForm]
+	warned        cache.Cache[string, struct{}] // form ids with what Lacks says of them, which was logged
+	countedVisits cache.Cache[string, struct{}] // visits whose view or start was counted here
 
-	limiter  *ratelimit.Limiter // nil: no limit
-	unsentMu sync.Mutex
-	unsent   cache.Cache[string, *atomic.Int64] // bytes by visit, see visitFiles
+	limiter *ratelimit.Limiter // nil: no limit
+	usageMu sync.Mutex
+	usage   cache.Cache[string, *atomic.Int64] // bytes by visit, see visitUsage
 
-	ownSecret sync.Once // logs that there is no shared secret
-	misplaced sync.Once // logs that a request came at another path than the base path
+	ownSecretOnce sync.Once // logs that there is no shared secret
+	misplacedOnce sync.Once // logs that a request came at another path than the base path
 }
 
 // New returns the handler of the pages of svc. It reports every fault of the configuration
@@ -115,7 +115,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	if config.Limiter != nil {
 		h.limiter = ratelimit.NewWithStore(config.Limiter)
 	}
-	h.signer = visit.Signer{Secret: config.Secret, Former: config.PreviousSecrets}
+	h.signer = visit.Signer{Secret: config.Secret, Previous: config.PreviousSecrets}
 	if config.Secret == nil {
 		h.signer.Secret = []byte(rand.Text())
 	}
@@ -124,7 +124,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 		h.site.Layout = func(out io.Writer, d draw.Document) error { return config.Layout.Execute(out, Document(d)) }
 	}
 	h.host = host.Host{
-		Files: config.Files != nil, Payments: config.HostAnswers != nil, Limited: h.limiter != nil, Partials: config.Partials != 0, Location: config.Location,
+		Files: config.Files != nil, Payments: config.HostAnswers != nil, HasLimiter: h.limiter != nil, Partials: config.Partials != 0, Location: config.Location,
 		MaxFile: config.MaxFileSize, ServiceFile: serviceFile, MaxVisit: config.MaxVisitFiles,
 		Captcha: func(kind string) *host.Widget {
 			v := config.Verifiers[kind]
@@ -155,9 +155,9 @@ func (h *Handler) MissingFeatures(form formsvc.PublicForm) []string {
 	return list
 }
 
-// warnLacks logs the parts that a form lacks, each part once as long as it is
+// warnMissingFeatures logs the parts that a form lacks, each part once as long as it is
 // remembered.
-func (h *Handler) warnLacks(ctx context.Context, form *formsvc.PublicForm) {
+func (h *Handler) warnMissingFeatures(ctx context.Context, form *formsvc.PublicForm) {
 	for _, l := range h.host.MissingFeatures(form.Blocks) {
 		key := form.ID.String() + l.Text
 		if _, logged := h.warned.Put(key, struct{}{}, len(key)); !logged {
@@ -168,12 +168,12 @@ func (h *Handler) warnLacks(ctx context.Context, form *formsvc.PublicForm) {
 
 // language chooses the words of a page: the host's choice, the address's, the
 // visitor's.
-func (h *Handler) language(r *http.Request, form formsvc.PublicForm) *words.Words {
+func (h *Handler) chooseWords(r *http.Request, form formsvc.PublicForm) *words.Words {
 	wish := ""
 	if h.config.Language != nil {
 		wish = h.config.Language(r, form)
 	}
-	query, _ := read.Pairs(r.URL.RawQuery, read.SpareInputs)
+	query, _ := read.ParseQuery(r.URL.RawQuery, read.ExtraInputs)
 	return h.words.Choose(cmp.Or(wish, query.Get(input.Language)), r.Header.Get("Accept-Language"))
 }
 
@@ -182,17 +182,17 @@ func (h *Handler) warnSecret() {
 	if h.config.Secret != nil {
 		return
 	}
-	h.ownSecret.Do(func() {
+	h.ownSecretOnce.Do(func() {
 		h.config.Logger.Warn("formpage.Config.Secret is not set: previews are disabled, and respondents must resubmit pages from other processes")
 	})
 }
 
 // Format implements [fmt.Formatter]: a Handler prints nothing of its Config.
-func (h *Handler) Format(f fmt.State, _ rune) { conceal(f, "formpage.Handler") }
+func (h *Handler) Format(f fmt.State, _ rune) { redact(f, "formpage.Handler") }
 
 // below is the path below the base path, whether or not the host has taken that off
 // already. An id may begin as the base path does.
-func (h *Handler) below(path string) string {
+func (h *Handler) pathBelowBase(path string) string {
 	if rest, ok := strings.CutPrefix(path, h.config.BasePath+"/"); ok {
 		return rest
 	}
@@ -202,24 +202,24 @@ func (h *Handler) below(path string) string {
 // source is the remembered part of a form: its looks, for which a style sheet is parsed,
 // and the definition that respondents saw last, see gone. It is compared with the form that
 // the service returns, so it is never out of date.
-type source struct {
+type cachedForm struct {
 	publicID   string
 	definition storage.Definition // shared with the service
-	looks      theme.Theme
+	theme      theme.Theme
 }
 
 // source returns the source of the form of this call.
-func (c *call) source() *source {
+func (c *call) cached() *cachedForm {
 	f := c.Form
-	s, ok := c.h.sources.Get(f.ID)
+	s, ok := c.h.forms.Get(f.ID)
 	if ok && s.publicID == f.PublicID && s.definition.Equal(&f.Definition) {
 		return s
 	}
-	c.h.warnLacks(c.r.Context(), f)
-	s = &source{publicID: f.PublicID, definition: f.Definition, looks: theme.New(&f.Theme, &f.Settings)}
+	c.h.warnMissingFeatures(c.r.Context(), f)
+	s = &cachedForm{publicID: f.PublicID, definition: f.Definition, theme: theme.New(&f.Theme, &f.Settings)}
 	if f.PublicID != "" && c.Preview == nil { // a page without its form says nothing of it, and a preview may be of a draft
 		d := &s.definition
-		c.h.sources.Put(f.ID, s, d.Size()+len(d.Theme)+len(d.Settings)+len(s.looks.Custom))
+		c.h.forms.Put(f.ID, s, d.Size()+len(d.Theme)+len(d.Settings)+len(s.theme.Custom))
 	}
 	return s
 }

@@ -17,29 +17,29 @@ import (
 )
 
 // page serves the form itself.
-func (c *call) page() {
+func (c *call) servePage() {
 	switch {
-	case c.h.foreign(c.r, false):
-		c.refuseForeign()
+	case c.h.isCrossOrigin(c.r, false):
+		c.rejectCrossOrigin()
 	case c.r.Method == http.MethodPost:
-		c.post()
+		c.handlePost()
 	case c.Form.Closed:
-		c.closed()
+		c.showClosed()
 	default:
-		c.open()
+		c.showFirstPage()
 	}
 }
 
 // open shows the first page.
-func (c *call) open() {
+func (c *call) showFirstPage() {
 	c.visit = visit.New(c.Form.ID.String(), c.now)
-	c.bring(read.Prefilled(c.Form.Blocks, c.query(), c.Words))
+	c.setValues(read.Prefill(c.Form.Blocks, c.query(), c.Words))
 	if c.Preview != nil {
-		c.countSent()
+		c.recordPosted()
 	}
 	c.readAnswers()
 	if err := c.findPath(); err != nil {
-		c.failed(err)
+		c.showFailure(err)
 		return
 	}
 	c.showStep(http.StatusOK, 0, nil)
@@ -47,79 +47,79 @@ func (c *call) open() {
 
 // post takes a page that was sent. Whatever happens, the typed text is shown again or
 // stored.
-func (c *call) post() {
+func (c *call) handlePost() {
 	h, r := c.h, c.r
-	values, complete, err := c.read(h.config.MaxBody)
+	values, complete, err := c.readForm(h.config.MaxBody)
 	if err != nil {
 		h.config.Logger.InfoContext(r.Context(), "failed to read form submission", "error", err)
 		c.showMessage(http.StatusBadRequest, c.Words.Get("failure.title"), c.Words.Get("unreadable.text"))
 		return
 	}
-	c.bring(values)
-	c.goOnIn(values.Get(input.Language))
-	action := values.Get(input.Go)
+	c.setValues(values)
+	c.useLanguage(values.Get(input.Language))
+	action := values.Get(input.Action)
 	if name := values.Get(input.Clear); input.IsAnswer(name) {
 		values.Del(name)
 		values.Del(input.Other + input.Block(name))
-		action = input.GoStay
+		action = input.ActionStay
 	}
-	if c.saves() && values.Has(input.Link) {
-		c.byLink(action == input.GoForget)
+	if c.savesPartials() && values.Has(input.Link) {
+		c.handleLink(action == input.ActionDelete)
 		return
 	}
 	c.openVisit()
-	takenBack := c.openFiles()
+	takenBack := c.loadFiles()
 	c.readAnswers()
-	c.given.Unmatched = append(c.given.Unmatched, c.Files.Unmatched(c.takesFiles)...)
+	c.parsed.Unmatched = append(c.parsed.Unmatched, c.Files.Unmatched(c.fileBlock)...)
 	if err := c.findPath(); err != nil {
-		c.failed(err)
+		c.showFailure(err)
 		return
 	}
-	c.countSent()
+	c.recordPosted()
 
 	switch {
-	case c.saves() && action == input.GoForget:
-		c.forget()
+	case c.savesPartials() && action == input.ActionDelete:
+		c.deletePartial()
 	case !complete:
 		c.Notice = c.Words.Get("too_large")
 		c.showStep(http.StatusRequestEntityTooLarge, c.At, nil)
 	case c.limited: // its files were not stored
-		c.failed(errLimited, c.refused...)
-	case len(c.refused) > 0:
+		c.showFailure(errLimited, c.rejectedFiles...)
+	case len(c.rejectedFiles) > 0:
 		status := http.StatusUnprocessableEntity
-		if slices.ContainsFunc(c.refused, func(v schema.Violation) bool { return v.Code == upload.CodeSize || v.Code == upload.CodeTotal }) {
+		if slices.ContainsFunc(c.rejectedFiles, func(v schema.Violation) bool { return v.Code == upload.CodeSize || v.Code == upload.CodeTotal }) {
 			status = http.StatusRequestEntityTooLarge
 		}
-		c.showFirst(status, c.refused)
-	case action == input.GoBack:
-		c.goTo(max(0, c.At-1))
-	case action == input.GoStay || action == input.GoUpload || takenBack && action == "":
+		c.showFirst(status, c.rejectedFiles)
+	case action == input.ActionBack:
+		c.goToStep(max(0, c.At-1))
+	case action == input.ActionStay || action == input.ActionUpload || takenBack && action == "":
 		c.showStep(http.StatusOK, c.At, nil)
-	case c.saves() && (action == input.GoSave || action == input.GoLater):
-		c.saveNow(action == input.GoLater)
+	case c.savesPartials() && (action == input.ActionSave || action == input.ActionShowLink):
+		c.handleSave(action == input.ActionShowLink)
 	default:
-		c.forward()
+		c.goForward()
 	}
 }
 
-// goOnIn chooses the language of the page that was sent, where the host chooses none.
-func (c *call) goOnIn(tag string) {
+// useLanguage chooses the language of the page that was sent, where the host chooses none.
+func (c *call) useLanguage(tag string) {
 	if tag != "" && (c.h.config.Language == nil || c.h.config.Language(c.r, *c.Form) == "") {
 		c.Words = c.h.words.ByTag(tag, c.Words)
 	}
 }
 
 // forward goes on to the next page, or submits after the last one.
-func (c *call) forward() {
+func (c *call) goForward() {
 	on := c.Steps[c.At].Blocks
 	// The answers of this page may have added blocks to it. The respondent has not seen them yet, so
 	// their violations are not reported.
 	unseen := walk.Unseen(on, c.Values[input.Seen])
 	isUnseen := func(v schema.Violation) bool { return unseen[v.Field] }
-	faults := c.stepFaults(on)
-	unsolved, err := c.captcha(on)
+	faults := c.stepViolations(on)
+	unsolved, err := c.checkCaptchas(on)
 	if err != nil {
-		c.failed(err)
+		c.showFailure(err)
 		return
 	}
 	if len(unseen) > 0 {
@@ -132,27 +132,27 @@ func (c *call) forward() {
 	switch last := c.At+1 == len(c.Steps); {
 	case len(unseen) > 0:
 		c.showStep(http.StatusOK, c.At, nil)
-	case walk.Asks(on, c.Readings, c.Values[input.Shown]):
-		c.again(http.StatusUnprocessableEntity, "read.check")
+	case walk.NeedsConfirmation(on, c.Readings, c.Values[input.ReadingShown]):
+		c.showAgain(http.StatusUnprocessableEntity, "read.check")
 	case !last && c.Form.Closed: // nobody fills in the rest in vain
-		c.closed()
+		c.showClosed()
 	case !last:
-		c.goTo(c.At + 1)
-	case !c.known:
-		c.again(http.StatusUnprocessableEntity, "send_again")
+		c.goToStep(c.At + 1)
+	case !c.visitValid:
+		c.showAgain(http.StatusUnprocessableEntity, "send_again")
 	case c.Preview != nil: // what holds programs up would only be in the author's way
 		c.submit()
-	case c.Values.Get(input.Trap) != "":
-		c.Values.Del(input.Trap)
-		c.again(http.StatusUnprocessableEntity, "send_again")
+	case c.Values.Get(input.Honeypot) != "":
+		c.Values.Del(input.Honeypot)
+		c.showAgain(http.StatusUnprocessableEntity, "send_again")
 	case c.visit.Age(c.now) < c.h.config.MinFillTime:
-		c.again(http.StatusUnprocessableEntity, "too_fast")
-	case len(c.given.Unmatched) > 0 && c.Values.Get(input.Lost) == "":
-		c.Lost = c.given.Unmatched
-		c.Values.Set(input.Lost, "1")
-		c.again(http.StatusConflict, "questions_removed")
-	case c.behind():
-		c.again(http.StatusConflict, "partial.merged")
+		c.showAgain(http.StatusUnprocessableEntity, "too_fast")
+	case len(c.parsed.Unmatched) > 0 && c.Values.Get(input.LostShown) == "":
+		c.Lost = c.parsed.Unmatched
+		c.Values.Set(input.LostShown, "1")
+		c.showAgain(http.StatusConflict, "questions_removed")
+	case c.mergeBeforeSubmit():
+		c.showAgain(http.StatusConflict, "partial.merged")
 	default:
 		c.submit()
 	}
@@ -160,16 +160,16 @@ func (c *call) forward() {
 
 // submit takes the last page.
 func (c *call) submit() {
-	err := c.send()
-	faults := c.faultsOf(err)
+	err := c.checkAndSubmit()
+	faults := c.submitViolations(err)
 	switch {
 	case err == nil:
-		c.finished()
+		c.showSubmitted()
 	case isClosed(err):
 		c.Form.Closed = true
-		c.closed()
+		c.showClosed()
 	case len(faults) == 0:
-		c.failed(err)
+		c.showFailure(err)
 	default:
 		status := http.StatusUnprocessableEntity
 		if errors.Is(err, formsvc.ErrIdempotencyKeyReused) || errors.Is(err, storage.ErrDuplicate) {
@@ -182,34 +182,34 @@ func (c *call) submit() {
 // gone answers a page that was sent to a form which is a draft or in the trash now. The
 // answer shows the typed text, as that of a closed form does. It reports whether it did: the
 // page has to be one that was made here for a visit. To everybody else there is no form.
-func (h *Handler) gone(w http.ResponseWriter, r *http.Request, publicID string) bool {
+func (h *Handler) serveUnavailable(w http.ResponseWriter, r *http.Request, publicID string) bool {
 	c := h.newCall(w, r, formsvc.PublicForm{Closed: true})
-	values, _, err := c.read(h.config.MaxBody)
+	values, _, err := c.readForm(h.config.MaxBody)
 	var v visit.Visit
 	if err != nil || !h.signer.Open(visit.PurposeVisit, values.Get(input.State), &v) {
 		return false
 	}
 	id, _ := storage.ParseID(v.Form) // was signed here
-	c.bring(values)
+	c.setValues(values)
 	c.Form.ID = id
-	c.goOnIn(values.Get(input.Language))
+	c.useLanguage(values.Get(input.Language))
 	// The labels are the ones that respondents saw here last. What the form holds by now is not
 	// public; where they are not remembered, blocks have their ids.
-	if s, ok := h.sources.Get(id); ok && s.publicID == publicID {
+	if s, ok := h.forms.Get(id); ok && s.publicID == publicID {
 		c.Form.Blocks, _ = schema.DecodeBlocks(s.definition.Blocks) // they were read before
 		c.Index = formblock.Index{Blocks: c.Form.Blocks}
 	}
-	c.openFiles()
-	c.closed()
+	c.loadFiles()
+	c.showClosed()
 	return true
 }
 
-// refuseForeign shows the typed text, to be copied: a proxy that changes the Host header
+// rejectCrossOrigin shows the typed text, to be copied: a proxy that changes the Host header
 // makes all pages foreign. Nothing is stored, and the host is asked for no answers.
-func (c *call) refuseForeign() {
+func (c *call) rejectCrossOrigin() {
 	c.Form.Closed = true // no file is taken
-	if values, _, err := c.read(c.h.config.MaxBody); err == nil {
+	if values, _, err := c.readForm(c.h.config.MaxBody); err == nil {
 		c.Values = values
 	}
-	c.handBack(http.StatusForbidden, "failure.title", c.Words.Get("cross_site.text"), nil)
+	c.showForCopying(http.StatusForbidden, "failure.title", c.Words.Get("cross_site.text"), nil)
 }

@@ -36,20 +36,20 @@ const (
 )
 
 // saves reports whether pages save half responses. A preview stores nothing.
-func (c *call) saves() bool { return c.h.config.Partials != 0 && c.Preview == nil }
+func (c *call) savesPartials() bool { return c.h.config.Partials != 0 && c.Preview == nil }
 
 // keep is what a page says of the half response.
-func (c *call) keep() *draw.SaveOffer {
-	half, status := c.half, "partial.auto"
-	half.Told = c.h.config.Partials == ResumeAndShow
-	if half.Off {
+func (c *call) saveOffer() *draw.SaveOffer {
+	half, status := c.partial, "partial.auto"
+	half.SharingShown = c.h.config.Partials == ResumeAndShow
+	if half.Disabled {
 		status = "partial.off"
 	} else if half.Token != "" {
 		status = "partial.saved"
 	}
 	return &draw.SaveOffer{
-		Half: c.h.signer.Sign(visit.PurposeHalf, half), Auto: !half.Off, Saved: half.Token != "", Days: intake.PartialDays, Shared: half.Told,
-		Status: cmp.Or(c.kept, status), Link: c.later,
+		State: c.h.signer.Sign(visit.PurposePartial, half), Auto: !half.Disabled, Saved: half.Token != "", Days: intake.PartialDays, Shared: half.SharingShown,
+		Status: cmp.Or(c.saveErrorKey, status), Link: c.resumeLink,
 	}
 }
 
@@ -59,20 +59,20 @@ func (c *call) keep() *draw.SaveOffer {
 // Half responses that are begun have a budget of their own, and so have saves: who fills in the form
 // beside many others of one address can send it all the same. The next save makes up for one that
 // is refused.
-func (c *call) save(block string) (taken bool, err error) {
+func (c *call) saveAndMerge(block string) (taken bool, err error) {
 	kind := "save:"
-	if c.half.Token == "" {
+	if c.partial.Token == "" {
 		kind = "half:"
 	}
-	if !c.h.allowed(c.r, kind) {
+	if !c.h.takeToken(c.r, kind) {
 		return false, errLimited
 	}
-	c.half.Block = walk.Later(c.Form, c.half.Block, block)
+	c.partial.Block = walk.Later(c.Form, c.partial.Block, block)
 	for range 3 {
 		if err = c.saveOnce(); !errors.Is(err, storage.ErrRevisionMismatch) {
 			return taken, err
 		}
-		more, failed := c.catchUp()
+		more, failed := c.mergeSaved()
 		if taken = taken || more; failed != nil {
 			return taken, failed
 		}
@@ -82,18 +82,18 @@ func (c *call) save(block string) (taken bool, err error) {
 
 func (c *call) saveOnce() error {
 	token, dropped, err := c.savePartial(c.visit.Key)
-	if errors.Is(err, formsvc.ErrAlreadySubmitted) && c.half.Token == "" {
+	if errors.Is(err, formsvc.ErrAlreadySubmitted) && c.partial.Token == "" {
 		// The respondent went back after submitting, and may submit something else.
 		token, dropped, err = c.savePartial(c.visit.Key + " again")
 	}
-	if errors.Is(err, storage.ErrRevisionMismatch) && c.half.Token == "" {
-		c.half.Token = token // of what an earlier page of the visit created
+	if errors.Is(err, storage.ErrRevisionMismatch) && c.partial.Token == "" {
+		c.partial.Token = token // of what an earlier page of the visit created
 	}
 	if err == nil {
-		kept := maps.Clone(c.given.Answers)
+		kept := maps.Clone(c.parsed.Answers)
 		maps.DeleteFunc(kept, func(id string, _ json.RawMessage) bool { return slices.Contains(dropped, id) })
-		c.half.Token = token
-		c.half.Learn(c.half.Revision+1, kept)
+		c.partial.Token = token
+		c.partial.SetKnown(c.partial.Revision+1, kept)
 	}
 	return err
 }
@@ -101,10 +101,10 @@ func (c *call) saveOnce() error {
 // savePartial saves what the page brought. It creates at most one partial submission for a visit.
 func (c *call) savePartial(visitKey string) (token string, dropped []string, err error) {
 	return c.h.service.SavePartial(c.r.Context(), formsvc.PartialSubmission{
-		FormID: c.Form.ID, Token: c.half.Token, Answers: c.allAnswers(), Hidden: c.given.Hidden, Metadata: c.metadata(),
-		Block: c.half.Block, Seconds: c.seconds(), Revision: c.half.Revision,
-		ShareWithOwner: c.half.Told && c.h.config.Partials == ResumeAndShow, // the page may be older than the setting
-		Visit:          c.h.signer.Sign(visit.PurposeHalf, visitKey), CaptchaSolved: c.solvedCaptcha(), LinkIssued: c.linkTaken,
+		FormID: c.Form.ID, Token: c.partial.Token, Answers: c.allAnswers(), Hidden: c.parsed.Hidden, Metadata: c.metadata(),
+		Block: c.partial.Block, Seconds: c.elapsedSeconds(), Revision: c.partial.Revision,
+		ShareWithOwner: c.partial.SharingShown && c.h.config.Partials == ResumeAndShow, // the page may be older than the setting
+		Visit:          c.h.signer.Sign(visit.PurposePartial, visitKey), CaptchaSolved: c.solvedCaptcha(), LinkIssued: c.linkRequested,
 	})
 }
 
@@ -127,26 +127,26 @@ func (c *call) solvedCaptcha() bool {
 	return lacking && !shown
 }
 
-// catchUp takes over the answers that another page has saved, where this one did not change its
+// mergeSaved takes over the answers that another page has saved, where this one did not change its
 // own. It reports whether there are any. One that the other page does not have stays: it may be off
 // the path there alone.
-func (c *call) catchUp() (taken bool, err error) {
-	theirs, err := c.h.service.ResumePartial(c.r.Context(), c.Form.ID, c.half.Token)
-	if err != nil || theirs.Revision == c.half.Revision {
+func (c *call) mergeSaved() (taken bool, err error) {
+	theirs, err := c.h.service.ResumePartial(c.r.Context(), c.Form.ID, c.partial.Token)
+	if err != nil || theirs.Revision == c.partial.Revision {
 		return false, err
 	}
-	values, _ := read.Filled(c.Form.Blocks, theirs.Answers, c.manner().Comma)
-	given, _ := read.Answers(c.Form.Blocks, values, c.manner())
+	values, _ := read.FillInputs(c.Form.Blocks, theirs.Answers, c.readOptions().Comma)
+	given, _ := read.ParseAnswers(c.Form.Blocks, values, c.readOptions())
 	stays := func(name string, _ []string) bool {
 		id := input.Block(name)
-		mine := c.given.Answers[id]
-		return given.Answers[id] == nil || strings.HasPrefix(name, input.File) || c.half.Changed(id, mine) || bytes.Equal(mine, given.Answers[id])
+		mine := c.parsed.Answers[id]
+		return given.Answers[id] == nil || strings.HasPrefix(name, input.File) || c.partial.Changed(id, mine) || bytes.Equal(mine, given.Answers[id])
 	}
 	maps.DeleteFunc(values, stays)
 	maps.DeleteFunc(c.Values, func(name string, list []string) bool { return !stays(name, list) })
 	maps.Copy(c.Values, values)
-	c.half.Block = walk.Later(c.Form, c.half.Block, theirs.Block)
-	c.half.Learn(theirs.Revision, given.Answers)
+	c.partial.Block = walk.Later(c.Form, c.partial.Block, theirs.Block)
+	c.partial.SetKnown(theirs.Revision, given.Answers)
 	if taken = len(values) > 0; taken {
 		c.readAnswers()
 		err = c.findPath()
@@ -154,125 +154,125 @@ func (c *call) catchUp() (taken bool, err error) {
 	return taken, err
 }
 
-// saveAt saves as the page with an index is about to be shown. It reports whether it has answered
+// saveBeforeStep saves as the page with an index is about to be shown. It reports whether it has answered
 // the request instead.
-func (c *call) saveAt(at int) (answered bool) {
-	taken, err := c.save(c.Steps[at].ID)
-	answered = c.ended(err)
+func (c *call) saveBeforeStep(at int) (answered bool) {
+	taken, err := c.saveAndMerge(c.Steps[at].ID)
+	answered = c.handleSaveError(err)
 	if !answered && taken {
-		c.again(http.StatusConflict, "partial.merged")
+		c.showAgain(http.StatusConflict, "partial.merged")
 	}
 	return answered || taken
 }
 
-// goTo shows another page of the form. It saves what this one brought, but makes no half response of
+// goToStep shows another page of the form. It saves what this one brought, but makes no half response of
 // a page without any answer, or of one that was not made here.
-func (c *call) goTo(at int) {
-	save := c.saves() && !c.Form.Closed && !c.half.Off && (c.half.Token != "" || len(c.given.Answers) > 0 && c.known)
-	if !save || !c.saveAt(at) {
+func (c *call) goToStep(at int) {
+	save := c.savesPartials() && !c.Form.Closed && !c.partial.Disabled && (c.partial.Token != "" || len(c.parsed.Answers) > 0 && c.visitValid)
+	if !save || !c.saveBeforeStep(at) {
 		c.showStep(http.StatusOK, at, nil)
 	}
 }
 
 // behind reports whether the page takes over answers of another one, before the response is sent.
 // Whether it can be sent is for Submit to say.
-func (c *call) behind() bool {
-	if c.half.Token == "" {
+func (c *call) mergeBeforeSubmit() bool {
+	if c.partial.Token == "" {
 		return false
 	}
-	taken, err := c.catchUp()
+	taken, err := c.mergeSaved()
 	return taken && err == nil
 }
 
-// saveNow saves and shows the same page, with the link if that is asked for. The page's script reads
+// handleSave saves and shows the same page, with the link if that is asked for. The page's script reads
 // from the answer what became of it.
-func (c *call) saveNow(link bool) {
-	if link && c.half.Off {
-		c.half = visit.Half{Told: c.half.Told}
+func (c *call) handleSave(link bool) {
+	if link && c.partial.Disabled {
+		c.partial = visit.PartialState{SharingShown: c.partial.SharingShown}
 	}
-	c.linkTaken = link
-	if !c.half.Off && !c.Form.Closed && (c.half.Token != "" || c.known) {
+	c.linkRequested = link
+	if !c.partial.Disabled && !c.Form.Closed && (c.partial.Token != "" || c.visitValid) {
 		// A captcha that is not solved does not prevent the save. The page that is returned has the
 		// proof, because the captcha's token can be checked only once.
-		if _, err := c.captcha(c.Steps[c.At].Blocks); err != nil && !errors.Is(err, errLimited) {
+		if _, err := c.checkCaptchas(c.Steps[c.At].Blocks); err != nil && !errors.Is(err, errLimited) {
 			c.h.config.Logger.WarnContext(c.r.Context(), "failed to check the captcha of a partial submission", "form", c.Form.ID, "error", err)
 		}
 	}
 	switch {
 	case c.Form.Closed:
-		c.closed()
-	case c.half.Token == "" && !c.known:
-		c.again(http.StatusUnprocessableEntity, "send_again")
-	case !c.half.Off && c.saveAt(c.At): // it has answered
-	case link && c.kept != "":
-		c.again(http.StatusUnprocessableEntity, c.kept)
+		c.showClosed()
+	case c.partial.Token == "" && !c.visitValid:
+		c.showAgain(http.StatusUnprocessableEntity, "send_again")
+	case !c.partial.Disabled && c.saveBeforeStep(c.At): // it has answered
+	case link && c.saveErrorKey != "":
+		c.showAgain(http.StatusUnprocessableEntity, c.saveErrorKey)
 	case link:
-		c.later = c.Up + c.Form.PublicID + "/later?" + url.Values{input.Language: {c.Words.Tag}}.Encode() + "#" + c.half.Token
-		c.again(http.StatusOK, "partial.link")
+		c.resumeLink = c.Up + c.Form.PublicID + "/later?" + url.Values{input.Language: {c.Words.Tag}}.Encode() + "#" + c.partial.Token
+		c.showAgain(http.StatusOK, "partial.link")
 	default:
 		c.showStep(http.StatusOK, c.At, nil)
 	}
 }
 
 // forget removes the half response at a press.
-func (c *call) forget() {
-	if c.half.Token != "" {
-		if err := c.h.service.DeletePartial(c.r.Context(), c.Form.ID, c.half.Token); err != nil {
-			c.failed(err)
+func (c *call) deletePartial() {
+	if c.partial.Token != "" {
+		if err := c.h.service.DeletePartial(c.r.Context(), c.Form.ID, c.partial.Token); err != nil {
+			c.showFailure(err)
 			return
 		}
 	}
-	c.half = visit.Half{Off: true}
-	c.again(http.StatusOK, "partial.deleted")
+	c.partial = visit.PartialState{Disabled: true}
+	c.showAgain(http.StatusOK, "partial.deleted")
 }
 
 // ended answers the request where the response is sent or the form closed, and reports whether it
 // did. Of other errors the page tells.
-func (c *call) ended(err error) bool {
+func (c *call) handleSaveError(err error) bool {
 	var refused *schema.Error
 	switch {
 	case err == nil:
 		return false
-	case errors.Is(err, formsvc.ErrAlreadySubmitted) && c.half.Token == "":
+	case errors.Is(err, formsvc.ErrAlreadySubmitted) && c.partial.Token == "":
 		// The browser went back after it had submitted: another response begins, in the same visit.
-		c.half.Off = true
-	case errors.Is(err, formsvc.ErrAlreadySubmitted) && c.changed():
-		c.handBack(http.StatusConflict, "partial.submitted", "", nil)
+		c.partial.Disabled = true
+	case errors.Is(err, formsvc.ErrAlreadySubmitted) && c.hasUnsavedChanges():
+		c.showForCopying(http.StatusConflict, "partial.submitted", "", nil)
 		return true
 	case errors.Is(err, formsvc.ErrAlreadySubmitted):
-		c.onlyEnding()
+		c.showOnlyEnding()
 		return true
-	case errors.Is(err, formsvc.ErrClosed), c.half.Token == "" && isClosed(err):
+	case errors.Is(err, formsvc.ErrClosed), c.partial.Token == "" && isClosed(err):
 		c.Form.Closed = true
-		c.closed()
+		c.showClosed()
 		return true
 	case errors.Is(err, storage.ErrNotFound):
 		// Somebody had it removed, or it is over. Made anew, it would be kept against a wish.
-		c.half, c.kept = visit.Half{Off: true}, "partial.expired"
+		c.partial, c.saveErrorKey = visit.PartialState{Disabled: true}, "partial.expired"
 	case errors.As(err, &refused) && slices.ContainsFunc(refused.Violations, func(v schema.Violation) bool { return v.Path == "" && v.Code == schema.CodeTooLong }):
-		c.kept = "partial.too_long"
+		c.saveErrorKey = "partial.too_long"
 	default:
-		c.notTaken("failed to save partial submission", err)
+		c.reportFailure("failed to save partial submission", err)
 		c.w.Header().Del("Retry-After") // the page itself was taken
-		c.kept = "partial.failed"
+		c.saveErrorKey = "partial.failed"
 	}
 	return false
 }
 
 // changed reports whether the page has an answer that is another one than was saved.
-func (c *call) changed() bool {
-	for id, answer := range c.given.Answers {
-		if c.half.Changed(id, answer) {
+func (c *call) hasUnsavedChanges() bool {
+	for id, answer := range c.parsed.Answers {
+		if c.partial.Changed(id, answer) {
 			return true
 		}
 	}
 	return false
 }
 
-// onlyEnding shows the ending of a form that has one, without the form's redirect: another page, and
+// showOnlyEnding shows the ending of a form that has one, without the form's redirect: another page, and
 // perhaps another person, submitted the form. Which of several a response reached that
 // another page sent is not known here.
-func (c *call) onlyEnding() {
+func (c *call) showOnlyEnding() {
 	var ids []string
 	for b, hidden := range formblock.Walk(c.Form.Blocks) {
 		if b.Type == schema.TypeEnding && !hidden {
@@ -285,26 +285,26 @@ func (c *call) onlyEnding() {
 	c.showDone()
 }
 
-// askForLink shows the page that a link leads to. It says nothing of what is saved: programs look
+// showLinkPage shows the page that a link leads to. It says nothing of what is saved: programs look
 // at links that somebody sends. The token is in the link's fragment, which no server is told, so
 // nothing logs it. Without a script the link is put into an input.
 //
 // The page tells other hosts nothing of its address. It tells this one, because browsers send the
 // Origin "null" from a page that tells nobody, and such a POST may be foreign.
-func (c *call) askForLink(status int, word string) {
+func (c *call) showLinkPage(status int, word string) {
 	c.Notice = c.Words.Get(word)
 	c.w.Header().Set("X-Robots-Tag", "noindex, nofollow")
-	c.sent(c.drawing().Resume(c.w, status))
+	c.checkRendered(c.preparePage().SendResume(c.w, status))
 }
 
-// byLink goes on with the half response that a link leads to, or removes it.
-func (c *call) byLink(forget bool) {
+// handleLink goes on with the half response that a link leads to, or removes it.
+func (c *call) handleLink(forget bool) {
 	link := c.Values.Get(input.Link)
 	token := strings.TrimSpace(link[strings.LastIndexByte(link, '#')+1:])
 	var p formsvc.PartialSubmission
 	err := errLimited
 	switch {
-	case !c.h.allowed(c.r, "save:"):
+	case !c.h.takeToken(c.r, "save:"):
 	case forget:
 		err = c.h.service.DeletePartial(c.r.Context(), c.Form.ID, token)
 	default:
@@ -316,19 +316,19 @@ func (c *call) byLink(forget bool) {
 	case err == nil:
 		c.resume(&p)
 	case errors.Is(err, formsvc.ErrAlreadySubmitted):
-		c.onlyEnding()
+		c.showOnlyEnding()
 	case errors.Is(err, storage.ErrNotFound):
-		c.askForLink(http.StatusNotFound, "partial.none")
+		c.showLinkPage(http.StatusNotFound, "partial.none")
 	default:
-		status, _, _ := c.notTaken("failed to save partial submission", err)
-		c.askForLink(status, "failure.text")
+		status, _, _ := c.reportFailure("failed to save partial submission", err)
+		c.showLinkPage(status, "failure.text")
 	}
 }
 
 // resume shows a half response on the farthest page that its respondent came to: in a new visit,
 // which counts no view and no start and has solved no captcha. A closed form shows what was typed.
 func (c *call) resume(p *formsvc.PartialSubmission) {
-	values, lost := read.Filled(c.Form.Blocks, p.Answers, c.manner().Comma)
+	values, lost := read.FillInputs(c.Form.Blocks, p.Answers, c.readOptions().Comma)
 	for name, text := range p.Hidden {
 		values.Set(input.Hidden+name, text)
 	}
@@ -338,29 +338,29 @@ func (c *call) resume(p *formsvc.PartialSubmission) {
 	values.Set(input.Language, c.Words.Locale.String())
 	values.Set(input.Viewed, "1")
 	values.Set(input.Started, "1")
-	c.bring(values)
+	c.setValues(values)
 	if c.Form.Closed {
-		c.closed()
+		c.showClosed()
 		return
 	}
-	c.visit, c.known = visit.New(c.Form.ID.String(), c.now), true
+	c.visit, c.visitValid = visit.New(c.Form.ID.String(), c.now), true
 	c.visit.Before = p.Seconds
 	c.readAnswers()
-	c.half = visit.Half{Token: p.Token, Block: p.Block}
-	c.half.Learn(p.Revision, c.given.Answers)
+	c.partial = visit.PartialState{Token: p.Token, Block: p.Block}
+	c.partial.SetKnown(p.Revision, c.parsed.Answers)
 	if err := c.findPath(); err != nil {
-		c.failed(err)
+		c.showFailure(err)
 		return
 	}
 	c.Notice = c.Words.Get("partial.resumed")
 	if len(lost) > 0 {
-		c.Notice, c.Lost = c.Words.Get("questions_removed"), c.labelled(lost)
+		c.Notice, c.Lost = c.Words.Get("questions_removed"), c.addLabels(lost)
 	}
 	for b, hidden := range formblock.Walk(c.OnPath) {
-		if !hidden && c.takesFiles(b.ID) != nil {
+		if !hidden && c.fileBlock(b.ID) != nil {
 			c.Notice += " " + c.Words.Get("partial.files")
 			break
 		}
 	}
-	c.showStep(http.StatusOK, walk.StepAt(c.Form, c.Steps, p.Block), nil)
+	c.showStep(http.StatusOK, walk.Find(c.Form, c.Steps, p.Block), nil)
 }

@@ -42,7 +42,7 @@ var ErrNoPreview = errors.New("formpage: previews need Config.Secret")
 //
 // Errors: [ErrNoPreview]; a time that is not in the future.
 func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) {
-	if !h.previews() {
+	if !h.previewsEnabled() {
 		return "", ErrNoPreview
 	}
 	if !until.After(h.config.Clock()) {
@@ -66,7 +66,7 @@ type previewLink struct {
 }
 
 // previews reports whether previews are on, and logs that they are not.
-func (h *Handler) previews() bool {
+func (h *Handler) previewsEnabled() bool {
 	h.warnSecret()
 	return h.config.Secret != nil
 }
@@ -74,7 +74,7 @@ func (h *Handler) previews() bool {
 // servePreview serves the page of a link, and its ending.
 func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest string) {
 	w.Header().Set("X-Robots-Tag", "noindex, nofollow")
-	if h.framedByOthers(w, r) {
+	if h.rejectFraming(w, r) {
 		return
 	}
 	token, rest, _ := strings.Cut(rest, "/")
@@ -85,9 +85,9 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 	}
 	switch {
 	case err != nil:
-		h.unread(w, r, false, err)
+		h.showReadError(w, r, false, err)
 		return
-	case h.answersMethod(w, r, methods, false):
+	case h.handleMethod(w, r, methods, false):
 		return
 	}
 	c := h.newCall(w, r, form)
@@ -95,17 +95,17 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 	c.Form.Closed = false // the author sees the form, and the note
 	if rest == "done" {
 		c.Preview.Text = "preview.sent"
-		c.showEnding(c.ending(r.URL.Query().Get(input.Ending)), "", false)
+		c.showEnding(c.findEnding(r.URL.Query().Get(input.Ending)), "", false)
 		return
 	}
-	c.page()
+	c.servePage()
 }
 
 // openPreview reads the form that a link leads to. A link that is not good now leads to
 // nothing.
 func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm, schema.Warnings, error) {
 	var link previewLink
-	if !h.previews() || !h.signer.Open(visit.PurposePreview, token, &link) || h.config.Clock().UnixMilli() >= link.Until {
+	if !h.previewsEnabled() || !h.signer.Open(visit.PurposePreview, token, &link) || h.config.Clock().UnixMilli() >= link.Until {
 		return formsvc.PublicForm{}, nil, storage.ErrNotFound
 	}
 	id, _ := storage.ParseID(link.Form) // was signed here
@@ -146,7 +146,7 @@ func (c *call) previewWarnings(warnings schema.Warnings) []draw.Warning {
 		list = append(list, shown)
 	}
 	for _, l := range c.h.host.MissingFeatures(c.Form.Blocks) {
-		if !l.Quiet {
+		if !l.HiddenInPreview {
 			list = append(list, draw.Warning{Message: l.Text})
 		}
 	}

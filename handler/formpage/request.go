@@ -30,22 +30,22 @@ type call struct {
 	now  time.Time
 	link string // the token of a preview, see Page.Preview
 
-	charged, limited bool // see allowed
+	limitChecked, limited bool // see allowed
 
-	visit   visit.Visit
-	known   bool                       // the page was made here, for this visit
-	brought []string                   // the blocks that files came for, one for each file
-	refused []schema.Violation         // files that were not taken
-	spared  int64                      // bytes of those that were read over
-	given   read.ParsedAnswers         // the answers of the page as the service takes them
-	hosts   map[string]json.RawMessage // what Config.HostAnswers returned
-	proofs  visit.Proofs               // the captchas that are solved
-	half    visit.Half                 // what the page saves half-way
-	kept    string                     // why that was not done, a key of the catalogue
-	later   string                     // the link to it, where it is asked for
+	visit          visit.Visit
+	visitValid     bool                       // the page was made here, for this visit
+	uploadedBlocks []string                   // the blocks that files came for, one for each file
+	rejectedFiles  []schema.Violation         // files that were not taken
+	discardedBytes int64                      // bytes of those that were read over
+	parsed         read.ParsedAnswers         // the answers of the page as the service takes them
+	fromHost       map[string]json.RawMessage // what Config.HostAnswers returned
+	proofs         visit.Proofs               // the captchas that are solved
+	partial        visit.PartialState         // what the page saves half-way
+	saveErrorKey   string                     // why that was not done, a key of the catalogue
+	resumeLink     string                     // the link to it, where it is asked for
 
-	linkTaken bool // the request asks for that link
-	stored    bool // the service has stored the response
+	linkRequested bool // the request asks for that link
+	submitted     bool // the service has stored the response
 
 	draw.Page
 }
@@ -55,39 +55,39 @@ const previewDir = "preview/"
 
 func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) *call {
 	c := &call{h: h, w: w, r: r, now: h.config.Clock(), Page: draw.Page{
-		Source: field.Source{Words: h.language(r, form), Host: &h.host, Own: policy.OwnHosts(r, h.config.AllowedOrigins)}, Form: &form, Site: &h.site, Index: formblock.Index{Blocks: form.Blocks},
+		Source: field.Source{Words: h.chooseWords(r, form), Host: &h.host, Own: policy.OwnHosts(r, h.config.AllowedOrigins)}, Form: &form, Site: &h.site, Index: formblock.Index{Blocks: form.Blocks},
 		// Up leads nowhere from {base}/{id}, one up from {base}/{id}/done.
-		Up: strings.Repeat("../", strings.Count(h.below(r.URL.Path), "/")), Posted: r.Method == http.MethodPost,
+		Up: strings.Repeat("../", strings.Count(h.pathBelowBase(r.URL.Path), "/")), Posted: r.Method == http.MethodPost,
 	}}
-	c.bring(url.Values{})
+	c.setValues(url.Values{})
 	return c
 }
 
 // bring sets the inputs that a page brought.
-func (c *call) bring(values url.Values) {
+func (c *call) setValues(values url.Values) {
 	c.Values = values
 	c.proofs = visit.Proofs{Signer: c.h.signer, Visit: &c.visit, Values: values}
 }
 
 // query has the values of the page's address.
 func (c *call) query() url.Values {
-	values, _ := read.Pairs(c.r.URL.RawQuery, c.mostInputs())
+	values, _ := read.ParseQuery(c.r.URL.RawQuery, c.maxInputs())
 	return values
 }
 
-// mostInputs is how many values a page of the form, or a link to it, can bring.
-func (c *call) mostInputs() int {
-	return read.MostInputs(c.Form.Blocks, c.Form.Definition.HiddenFields)
+// maxInputs is how many values a page of the form, or a link to it, can bring.
+func (c *call) maxInputs() int {
+	return read.MaxInputs(c.Form.Blocks, c.Form.Definition.HiddenFields)
 }
 
 // token is the visit, signed.
-func (c *call) token() string { return c.h.signer.Sign(visit.PurposeVisit, c.visit) }
+func (c *call) visitToken() string { return c.h.signer.Sign(visit.PurposeVisit, c.visit) }
 
 // allowed reports whether the visitor's address may do one more thing of a kind. A request
 // is charged once for all that it stores.
-func (c *call) allowed() bool {
-	if !c.charged {
-		c.charged, c.limited = true, !c.h.allowed(c.r, "")
+func (c *call) withinLimit() bool {
+	if !c.limitChecked {
+		c.limitChecked, c.limited = true, !c.h.takeToken(c.r, "")
 	}
 	return !c.limited
 }
@@ -95,25 +95,25 @@ func (c *call) allowed() bool {
 // openVisit reads the visit that the page carries, and what it saves half-way.
 func (c *call) openVisit() {
 	id := c.Form.ID.String()
-	if c.visit, c.known = c.h.signer.OpenVisit(visit.PurposeVisit, id, c.Values.Get(input.State), c.now); !c.known {
+	if c.visit, c.visitValid = c.h.signer.OpenVisit(visit.PurposeVisit, id, c.Values.Get(input.State), c.now); !c.visitValid {
 		// The page was made by another process, or long ago. A new page is as good.
 		c.visit = visit.New(id, c.now)
 		c.h.warnSecret()
 	}
-	if c.saves() && !c.h.signer.Open(visit.PurposeHalf, c.Values.Get(input.Half), &c.half) {
-		c.half = visit.Half{}
+	if c.savesPartials() && !c.h.signer.Open(visit.PurposePartial, c.Values.Get(input.Partial), &c.partial) {
+		c.partial = visit.PartialState{}
 	}
 }
 
 // manner is how the inputs of the page are read.
-func (c *call) manner() read.Manner {
+func (c *call) readOptions() read.Options {
 	typed := c.h.words.ByTag(c.Values.Get(input.Language), c.Words)
-	return read.Manner{Comma: typed.Comma, Zone: c.h.config.Location, Words: typed}
+	return read.Options{Comma: typed.Comma, Zone: c.h.config.Location, Words: typed}
 }
 
 // readAnswers reads the inputs of the page.
 func (c *call) readAnswers() {
-	c.given, c.Readings = read.Answers(c.Form.Blocks, c.Values, c.manner())
+	c.parsed, c.Readings = read.ParseAnswers(c.Form.Blocks, c.Values, c.readOptions())
 }
 
 // findPath finds out which blocks are to be shown: the walk is the one that Submit makes.
@@ -125,11 +125,11 @@ func (c *call) findPath() error {
 		if err != nil {
 			return fmt.Errorf("HostAnswers: %w", err)
 		}
-		c.hosts = answers
+		c.fromHost = answers
 	}
-	path, err := c.Form.Path(c.allAnswers(), c.given.Hidden)
+	path, err := c.Form.Path(c.allAnswers(), c.parsed.Hidden)
 	if err == nil {
-		c.follow(path)
+		c.setPath(path)
 	}
 	return err
 }
@@ -137,28 +137,28 @@ func (c *call) findPath() error {
 // allAnswers are those of the page and those of the host. The service takes every answer that only
 // the host can give for the host's, so such answers of a respondent are left out.
 func (c *call) allAnswers() map[string]json.RawMessage {
-	all := maps.Clone(c.given.Answers)
-	dropHosts(c.Form.Blocks, all)
+	all := maps.Clone(c.parsed.Answers)
+	removeHostAnswers(c.Form.Blocks, all)
 	maps.Copy(all, c.hostAnswers())
 	return all
 }
 
 // follow divides a path into pages.
-func (c *call) follow(path schema.Path) {
+func (c *call) setPath(path schema.Path) {
 	c.Path, c.OnPath = path, walk.OnPath(c.Form, path)
-	c.Steps = walk.Steps(c.Form, c.OnPath)
-	c.At = walk.StepAt(c.Form, c.Steps, c.Values.Get(input.At))
+	c.Steps = walk.Split(c.Form, c.OnPath)
+	c.At = walk.Find(c.Form, c.Steps, c.Values.Get(input.At))
 }
 
 // hostAnswers are the files of the page, and the answers of the host.
 func (c *call) hostAnswers() map[string]json.RawMessage {
 	all := c.fileAnswers()
-	maps.Copy(all, c.hosts)
+	maps.Copy(all, c.fromHost)
 	return all
 }
 
-// dropHosts removes the answers that only the host can give.
-func dropHosts(blocks []schema.Block, answers map[string]json.RawMessage) {
+// removeHostAnswers removes the answers that only the host can give.
+func removeHostAnswers(blocks []schema.Block, answers map[string]json.RawMessage) {
 	for b, hidden := range formblock.Walk(blocks) {
 		if hidden || formblock.TakesFile(b) || b.Type == schema.TypePayment {
 			delete(answers, b.ID)
@@ -169,7 +169,7 @@ func dropHosts(blocks []schema.Block, answers map[string]json.RawMessage) {
 // fileStore is the place for files, nil when there is none. A preview keeps none.
 func (c *call) fileStore() FileStore {
 	if c.Preview != nil && c.h.config.Files != nil {
-		return noFiles{}
+		return discardStore{}
 	}
 	return c.h.config.Files
 }

@@ -12,18 +12,18 @@ type Secret []byte
 // Secrets are several. They print as a [Secret] does.
 type Secrets [][]byte
 
-const concealed = "[secret]"
+const redacted = "[secret]"
 
-func conceal(f fmt.State, text string) { _, _ = io.WriteString(f, text) }
-
-// Format implements [fmt.Formatter].
-func (Secret) Format(f fmt.State, _ rune) { conceal(f, concealed) }
-
-// MarshalText implements [encoding.TextMarshaler], for JSON and for logs.
-func (Secret) MarshalText() ([]byte, error) { return []byte(concealed), nil }
+func redact(f fmt.State, text string) { _, _ = io.WriteString(f, text) }
 
 // Format implements [fmt.Formatter].
-func (Secrets) Format(f fmt.State, _ rune) { conceal(f, concealed) }
+func (Secret) Format(f fmt.State, _ rune) { redact(f, redacted) }
 
 // MarshalText implements [encoding.TextMarshaler], for JSON and for logs.
-func (Secrets) MarshalText() ([]byte, error) { return []byte(concealed), nil }
+func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// Format implements [fmt.Formatter].
+func (Secrets) Format(f fmt.State, _ rune) { redact(f, redacted) }
+
+// MarshalText implements [encoding.TextMarshaler], for JSON and for logs.
+func (Secrets) MarshalText() ([]byte, error) { return []byte(redacted), nil }

@@ -22,22 +22,22 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// codeKnown is the page's own code for an answer that must be new and is not.
-const codeKnown = "KNOWN"
+// codeDuplicate is the page's own code for an answer that must be new and is not.
+const codeDuplicate = "KNOWN"
 
 // errLimited: the address has asked for too much.
 var errLimited = errors.New("the rate limit of the address is exceeded")
 
-// stepFaults are the faults of the answers to blocks of the path.
-func (c *call) stepFaults(blocks []schema.Block) []schema.Violation {
-	answers := maps.Clone(c.given.Answers)
+// stepViolations are the faults of the answers to blocks of the path.
+func (c *call) stepViolations(blocks []schema.Block) []schema.Violation {
+	answers := maps.Clone(c.parsed.Answers)
 	maps.Copy(answers, c.hostAnswers())
-	return walk.Faults(blocks, c.Path, answers)
+	return walk.Violations(blocks, c.Path, answers)
 }
 
 // captcha checks the captchas among blocks. One that was solved stays solved for the
 // visit, because its token is good for one question to the service only.
-func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err error) {
+func (c *call) checkCaptchas(blocks []schema.Block) (faults []schema.Violation, err error) {
 	for b, hidden := range formblock.Walk(blocks) {
 		w := c.Host.Widget(b)
 		if w == nil || hidden || c.proofs.Checked(b.ID) {
@@ -46,7 +46,7 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 		ok := false
 		if token := c.Values.Get(w.Input); token != "" && len(token) <= 8192 {
 			c.Values[w.Input] = c.Values[w.Input][1:] // the next one is of the next captcha
-			if !c.allowed() {
+			if !c.withinLimit() {
 				return nil, errLimited
 			}
 			v := c.h.config.Verifiers[formblock.Properties(b).CaptchaType]
@@ -59,17 +59,17 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 			faults = append(faults, schema.Violation{Field: b.ID, Code: visit.CodeCaptcha})
 			continue
 		}
-		c.proofs.Prove(b.ID)
+		c.proofs.AddProof(b.ID)
 	}
 	return faults, nil
 }
 
 // send stores the response, once all captchas on the path are solved: who posts the last
 // page alone has not solved those before it. A preview checks all answers and stores nothing.
-func (c *call) send() error {
-	faults, err := c.captcha(c.OnPath)
+func (c *call) checkAndSubmit() error {
+	faults, err := c.checkCaptchas(c.OnPath)
 	if c.Preview != nil {
-		faults = append(c.stepFaults(c.OnPath), faults...)
+		faults = append(c.stepViolations(c.OnPath), faults...)
 	}
 	switch {
 	case err != nil:
@@ -78,40 +78,40 @@ func (c *call) send() error {
 		return &schema.Error{Violations: faults}
 	case c.Preview != nil:
 		return nil
-	case !c.allowed():
+	case !c.withinLimit():
 		return errLimited
 	}
 	var kept []string
 	for b := range formblock.Walk(c.OnPath) {
-		for _, file := range c.Files.Of(b) {
+		for _, file := range c.Files.ForBlock(b) {
 			kept = append(kept, file.ID)
 		}
 	}
-	release, err := c.keepFiles(kept)
+	release, err := c.retainFiles(kept)
 	if err != nil {
 		return err
 	}
 	key := c.visit.Key // that of the files, though store goes on in another visit
-	err = c.store(c.response())
+	err = c.submitAgain(c.submitParams())
 	switch {
-	case !c.stored && (isClosed(err) || len(c.faultsOf(err)) > 0): // after any other error it may be stored
+	case !c.submitted && (isClosed(err) || len(c.submitViolations(err)) > 0): // after any other error it may be stored
 		release()
 	case err == nil && len(kept) > 0: // the response has them
-		c.h.filesSent(key)
+		c.h.resetVisitUsage(key)
 	}
 	return err
 }
 
-// faultsOf are what send refuses in a response.
-func (c *call) faultsOf(err error) []schema.Violation {
+// submitViolations are what send refuses in a response.
+func (c *call) submitViolations(err error) []schema.Violation {
 	var refused *schema.Error
 	switch {
 	case errors.As(err, &refused):
 		return refused.Violations
 	case errors.Is(err, formsvc.ErrIdempotencyKeyReused):
-		return c.proofs.Spent()
+		return c.proofs.UsedViolations()
 	case errors.Is(err, storage.ErrDuplicate):
-		return []schema.Violation{{Field: c.Form.Settings.DuplicateField, Code: codeKnown}}
+		return []schema.Violation{{Field: c.Form.Settings.DuplicateField, Code: codeDuplicate}}
 	}
 	return nil
 }
@@ -124,18 +124,18 @@ func isClosed(err error) bool {
 // store submits a response. Proofs are good for one visit, and a visit with a captcha for
 // one response, because its idempotency key is the visit's. Who sends another one goes on
 // in a new visit, at once where this request has solved all captchas.
-func (c *call) store(r formsvc.SubmitParams) error {
-	err := c.storeOnce(r)
+func (c *call) submitAgain(r formsvc.SubmitParams) error {
+	err := c.submitOnce(r)
 	if !errors.Is(err, formsvc.ErrIdempotencyKeyReused) {
 		return err
 	}
 	c.visit.Key = rand.Text()
-	c.Values.Set(input.State, c.token())
+	c.Values.Set(input.State, c.visitToken())
 	if !c.proofs.Renew() {
 		return err
 	}
 	r.IdempotencyKey = c.visit.Key
-	return c.storeOnce(r)
+	return c.submitOnce(r)
 }
 
 // serviceError is an error of the service among those of [Config.Submit].
@@ -143,14 +143,14 @@ type serviceError struct{ error }
 
 func (e serviceError) Unwrap() error { return e.error }
 
-// storeOnce submits a response as the host wants it.
-func (c *call) storeOnce(r formsvc.SubmitParams) error {
+// submitOnce submits a response as the host wants it.
+func (c *call) submitOnce(r formsvc.SubmitParams) error {
 	next := func(ctx context.Context, r formsvc.SubmitParams) (formsvc.Submission, error) {
 		submission, err := c.h.service.Submit(ctx, r)
 		if err != nil {
 			return submission, serviceError{err}
 		}
-		c.stored = true
+		c.submitted = true
 		return submission, nil
 	}
 	submit := c.h.config.Submit
@@ -165,28 +165,28 @@ func (c *call) storeOnce(r formsvc.SubmitParams) error {
 }
 
 // response is the response to submit.
-func (c *call) response() formsvc.SubmitParams {
+func (c *call) submitParams() formsvc.SubmitParams {
 	return formsvc.SubmitParams{
-		FormID: c.Form.ID, Answers: c.given.Answers, HostAnswers: c.hostAnswers(), Hidden: c.given.Hidden,
-		IdempotencyKey: c.idempotencyKey(), StrictIdempotency: c.proofs.Any(), Partial: c.half.Token,
-		Metadata: c.metadata(), CompletionTime: c.seconds(),
+		FormID: c.Form.ID, Answers: c.parsed.Answers, HostAnswers: c.hostAnswers(), Hidden: c.parsed.Hidden,
+		IdempotencyKey: c.idempotencyKey(), StrictIdempotency: c.proofs.AnyChecked(), Partial: c.partial.Token,
+		Metadata: c.metadata(), CompletionTime: c.elapsedSeconds(),
 	}
 }
 
 // metadata is what is known of the respondent.
 func (c *call) metadata() formsvc.Metadata {
-	m := formsvc.Metadata{UserAgent: read.Cleaned(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}}
+	m := formsvc.Metadata{UserAgent: read.CleanText(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}}
 	if strings.Contains(c.r.UserAgent(), "Mobi") {
 		m.Device = "mobile"
 	}
 	if c.h.config.Country != nil {
-		m.Country = read.Cleaned(c.h.config.Country(c.r))
+		m.Country = read.CleanText(c.h.config.Country(c.r))
 	}
 	if utm := c.Form.Settings.UTM; utm != nil { // the form says which ones it records
 		for name, wanted := range map[string]bool{
 			"campaign": utm.Campaign, "content": utm.Content, "medium": utm.Medium, "source": utm.Source, "term": utm.Term,
 		} {
-			if text := read.Cleaned(c.Values.Get(input.UTM + name)); wanted && text != "" {
+			if text := read.CleanText(c.Values.Get(input.UTM + name)); wanted && text != "" {
 				m.UTM[name] = text
 			}
 		}
@@ -195,9 +195,9 @@ func (c *call) metadata() formsvc.Metadata {
 }
 
 // seconds is how long the respondent has taken.
-func (c *call) seconds() float64 {
+func (c *call) elapsedSeconds() float64 {
 	age := max(0, c.visit.Age(c.now).Round(time.Second/10).Seconds())
-	if took, err := strconv.ParseFloat(c.Values.Get(input.Took), 64); err == nil && took > 0 && took < age {
+	if took, err := strconv.ParseFloat(c.Values.Get(input.Seconds), 64); err == nil && took > 0 && took < age {
 		age = took
 	}
 	return c.visit.Before + age
@@ -207,13 +207,13 @@ func (c *call) seconds() float64 {
 // first response; who goes back and sends something else is not told that it is stored
 // while the first one is. With a captcha the visit is good for one response, see store.
 func (c *call) idempotencyKey() string {
-	if c.proofs.Any() {
+	if c.proofs.AnyChecked() {
 		return c.visit.Key
 	}
 	sum := sha256.New()
 	encoder := json.NewEncoder(sum)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode([]any{c.given.Answers, c.fileAnswers(), c.given.Hidden}); err != nil {
+	if err := encoder.Encode([]any{c.parsed.Answers, c.fileAnswers(), c.parsed.Hidden}); err != nil {
 		return c.visit.Key // the answers are JSON that was written or read here
 	}
 	return c.visit.Key + "." + base64.RawURLEncoding.EncodeToString(sum.Sum(nil))

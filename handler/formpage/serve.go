@@ -13,22 +13,22 @@ import (
 
 // route is what serves the rest of a path below a form.
 type route struct {
-	serve   func(c *call)
-	methods string
-	json    bool // its refusals are JSON
-	shared  bool // other origins may use it, where the host allows them
-	half    bool // it is there where pages save half responses
+	serve    func(c *call)
+	methods  string
+	json     bool // its refusals are JSON
+	cors     bool // other origins may use it, where the host allows them
+	partials bool // it is there where pages save half responses
 }
 
 var routes = map[string]route{
-	"":          {(*call).page, pageMethods, false, false, false},
-	"done":      {(*call).done, readMethods, false, false, false},
-	"view":      {func(c *call) { c.beacon(viewed) }, "POST, OPTIONS", false, true, false},
-	"start":     {func(c *call) { c.beacon(started) }, "POST, OPTIONS", false, true, false},
-	"form.json": {(*call).formJSON, readMethods, true, true, false},
-	"path":      {(*call).pathJSON, "POST, OPTIONS", true, true, false},
-	"submit":    {(*call).submitJSON, "POST, OPTIONS", true, true, false},
-	"later":     {func(c *call) { c.askForLink(http.StatusOK, "") }, readMethods, false, false, true},
+	"":          {(*call).servePage, pageMethods, false, false, false},
+	"done":      {(*call).serveDone, readMethods, false, false, false},
+	"view":      {func(c *call) { c.serveBeacon(viewEvent) }, "POST, OPTIONS", false, true, false},
+	"start":     {func(c *call) { c.serveBeacon(startEvent) }, "POST, OPTIONS", false, true, false},
+	"form.json": {(*call).serveFormJSON, readMethods, true, true, false},
+	"path":      {(*call).servePathJSON, "POST, OPTIONS", true, true, false},
+	"submit":    {(*call).serveSubmitJSON, "POST, OPTIONS", true, true, false},
+	"later":     {func(c *call) { c.showLinkPage(http.StatusOK, "") }, readMethods, false, false, true},
 }
 
 // maxDepth is how many slashes the path of a page has at most, below the base path: -/preview/{token}/done.
@@ -40,7 +40,7 @@ const maxDepth = 3
 // stranger could guess from its length: the visit's token and the nonce are new with each page that
 // is opened, no cookie is read, and pages that another origin sends are refused.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	below := h.below(r.URL.Path)
+	below := h.pathBelowBase(r.URL.Path)
 	if strings.Count(below, "/") > maxDepth { // a page would have a way up from it in each link
 		http.NotFound(w, r)
 		return
@@ -50,7 +50,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if isPreview = isPreview && publicID == static.Dir; publicID == static.Dir && !isPreview {
 		if file, there := static.Files[rest]; !there {
 			http.NotFound(w, r)
-		} else if !h.answersMethod(w, r, readMethods, false) {
+		} else if !h.handleMethod(w, r, readMethods, false) {
 			file.ServeHTTP(w, r)
 		}
 		return
@@ -67,19 +67,19 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serveForm serves a form and what belongs to it.
 func (h *Handler) serveForm(w http.ResponseWriter, r *http.Request, publicID, rest string) {
 	route, known := routes[rest]
-	known = known && (!route.half || h.config.Partials != 0)
-	if route.shared && h.shared(w, r, route.methods) {
+	known = known && (!route.partials || h.config.Partials != 0)
+	if route.cors && h.handleCORS(w, r, route.methods) {
 		return
 	}
 	switch {
 	case !known:
 		h.warnMisplaced(r, true)
-		h.say(w, r, false, http.StatusNotFound, "not_found.title", "not_found.text")
+		h.showError(w, r, false, http.StatusNotFound, "not_found.title", "not_found.text")
 		return
-	case h.answersMethod(w, r, route.methods, route.json):
+	case h.handleMethod(w, r, route.methods, route.json):
 		return
-	case rest != "" && h.foreign(r, route.shared):
-		h.say(w, r, route.json, http.StatusForbidden, "cross_site.text", "cross_site.text")
+	case rest != "" && h.isCrossOrigin(r, route.cors):
+		h.showError(w, r, route.json, http.StatusForbidden, "cross_site.text", "cross_site.text")
 		return
 	}
 	r = r.WithContext(timeout.WithBudget(r.Context()))
@@ -87,12 +87,12 @@ func (h *Handler) serveForm(w http.ResponseWriter, r *http.Request, publicID, re
 	switch {
 	case err == nil:
 		route.serve(h.newCall(w, r, form))
-	case errors.Is(err, storage.ErrNotFound) && rest == "" && r.Method == http.MethodPost && h.gone(w, r, publicID):
+	case errors.Is(err, storage.ErrNotFound) && rest == "" && r.Method == http.MethodPost && h.serveUnavailable(w, r, publicID):
 	default:
 		if errors.Is(err, storage.ErrNotFound) {
 			h.warnMisplaced(r, false)
 		}
-		h.unread(w, r, route.json, err)
+		h.showReadError(w, r, route.json, err)
 	}
 }
 
@@ -105,7 +105,7 @@ func (h *Handler) warnMisplaced(r *http.Request, unknownPart bool) {
 	if strings.HasPrefix(r.URL.Path, h.config.BasePath+"/") || stripped && !unknownPart {
 		return
 	}
-	h.misplaced.Do(func() {
+	h.misplacedOnce.Do(func() {
 		h.config.Logger.WarnContext(r.Context(), "request path is outside the form pages' path: check formpage.Config.BasePath",
 			"path", r.URL.Path, "base_path", h.config.BasePath)
 	})

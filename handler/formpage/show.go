@@ -20,13 +20,13 @@ import (
 
 // showFirst shows the first page with one of the faults, or the one that was sent.
 func (c *call) showFirst(status int, faults []schema.Violation) {
-	c.showStep(status, walk.First(c.Steps, faults, c.At), faults)
+	c.showStep(status, walk.FirstWithViolation(c.Steps, faults, c.At), faults)
 }
 
 // failed shows the page again when the address has sent too much, which may have been files, or
 // the service did not answer. Trying again is safe: the idempotency key stays.
-func (c *call) failed(err error, faults ...schema.Violation) {
-	status, _, word := c.notTaken("failed to process form page", err)
+func (c *call) showFailure(err error, faults ...schema.Violation) {
+	status, _, word := c.reportFailure("failed to process form page", err)
 	c.Notice = c.Words.Get(word)
 	if len(c.Steps) == 0 { // the rules could not be run: all that can be answered is shown
 		var path schema.Path
@@ -35,7 +35,7 @@ func (c *call) failed(err error, faults ...schema.Violation) {
 				path.Blocks = append(path.Blocks, schema.PathBlock{ID: b.ID, Required: b.Required})
 			}
 		}
-		c.follow(path)
+		c.setPath(path)
 	}
 	if c.visit.Key == "" {
 		c.visit = visit.New(c.Form.ID.String(), c.now)
@@ -45,26 +45,26 @@ func (c *call) failed(err error, faults ...schema.Violation) {
 
 // closed says that a form takes no more responses, in the author's words where there
 // are some.
-func (c *call) closed() {
+func (c *call) showClosed() {
 	text := c.Form.ClosedMessage
 	if strings.TrimSpace(text) == "" {
 		text = c.Words.Get("closed.text")
 	}
-	c.handBack(http.StatusGone, "closed.title", text, c.Files.Names(c.refused))
+	c.showForCopying(http.StatusGone, "closed.title", text, c.Files.Names(c.rejectedFiles))
 }
 
-// handBack shows a message, the typed text and the names of files, to be copied: they are
+// showForCopying shows a message, the typed text and the names of files, to be copied: they are
 // stored nowhere.
-func (c *call) handBack(status int, title, text string, files []string) {
-	p := c.drawing()
-	p.Lost, p.LostFiles = c.typed(), files
-	c.sent(p.Message(c.w, status, c.Words.Get(title), text))
+func (c *call) showForCopying(status int, title, text string, files []string) {
+	p := c.preparePage()
+	p.Lost, p.LostFiles = c.typedText(), files
+	c.checkRendered(p.SendMessage(c.w, status, c.Words.Get(title), text))
 }
 
 // typed is the text that the page brought, with the labels of its blocks.
-func (c *call) typed() []read.UnmatchedInput {
+func (c *call) typedText() []read.UnmatchedInput {
 	var list []read.UnmatchedInput
-	for _, u := range read.Typed(c.Values) {
+	for _, u := range read.TypedInput(c.Values) {
 		if b := c.Index.Find(u.Block); b != nil {
 			if k, _ := schema.LookupBlockType(b.Type); k.Shape == schema.ShapeBoolean || formblock.IsButtonScale(b) || b.Type == schema.TypeCountry {
 				continue // was chosen
@@ -72,11 +72,11 @@ func (c *call) typed() []read.UnmatchedInput {
 		}
 		list = append(list, u)
 	}
-	return c.labelled(list)
+	return c.addLabels(list)
 }
 
 // labelled names blocks by their labels, where they have some.
-func (c *call) labelled(list []read.UnmatchedInput) []read.UnmatchedInput {
+func (c *call) addLabels(list []read.UnmatchedInput) []read.UnmatchedInput {
 	for i := range list {
 		if b := c.Index.Find(list[i].Block); b != nil {
 			list[i].Block = cmp.Or(b.Label, b.ID)
@@ -88,16 +88,16 @@ func (c *call) labelled(list []read.UnmatchedInput) []read.UnmatchedInput {
 // done shows the ending that a response reached, with a button to where the form redirects. Anyone
 // can have the link, so it redirects no one. Without a token of
 // a response, or with an old one, it shows the page's own thanks alone.
-func (c *call) done() {
+func (c *call) serveDone() {
 	if sent, ok := c.h.signer.OpenVisit(visit.PurposeDone, c.Form.ID.String(), c.r.URL.Query().Get(input.Sent), c.now); ok {
-		c.showEnding(c.ending(sent.Key), c.redirect(), false)
+		c.showEnding(c.findEnding(sent.Key), c.redirect(), false)
 		return
 	}
-	c.showEnding(c.ending(""), "", false)
+	c.showEnding(c.findEnding(""), "", false)
 }
 
 // ending is the ending with an id, or one in the page's words.
-func (c *call) ending(id string) schema.Block {
+func (c *call) findEnding(id string) schema.Block {
 	for _, b := range c.Form.Blocks {
 		if b.Type == schema.TypeEnding && b.ID == id && !formblock.Properties(&b).Hide {
 			return b
@@ -113,12 +113,12 @@ const scriptHeader = "Formpage-Script"
 // finished redirects the browser that submitted the form to where the form says, or to the ending.
 // Without the page's script the ending is the response to the POST, which no other browser reads,
 // and it leads on immediately.
-func (c *call) finished() {
+func (c *call) showSubmitted() {
 	switch target := c.redirect(); {
 	case target != "" && c.r.Header.Get(scriptHeader) == "1":
 		c.leadTo(string(target))
 	case target != "" && c.r.Header.Get(scriptHeader) == "":
-		c.showEnding(c.ending(c.Path.Ending), target, true)
+		c.showEnding(c.findEnding(c.Path.Ending), target, true)
 	default:
 		c.showDone()
 	}
@@ -169,8 +169,8 @@ func (c *call) leadTo(target string) {
 }
 
 // drawing has the data of a page of this call, with its looks.
-func (c *call) drawing() *draw.Page {
-	looks := c.source().looks // fields add rules to a copy
+func (c *call) preparePage() *draw.Page {
+	looks := c.cached().theme // fields add rules to a copy
 	c.Theme = &looks
 	c.Embedded = c.Values.Has(input.Embed) || c.r.URL.RawQuery != "" && c.query().Has(input.Embed)
 	c.Framed = c.Embedded || strings.HasSuffix(c.r.Header.Get("Sec-Fetch-Dest"), "frame")
@@ -179,34 +179,34 @@ func (c *call) drawing() *draw.Page {
 
 // showStep shows one page of the form with the typed text and the faults.
 func (c *call) showStep(status, at int, faults []schema.Violation) {
-	p := c.drawing()
-	p.At, p.Faults, p.Solved, p.Visit, p.State = at, faults, c.proofs.Solved, c.visit.Key, c.token()
-	if c.saves() {
-		p.SaveOffer = c.keep()
+	p := c.preparePage()
+	p.At, p.Violations, p.Solved, p.Visit, p.State = at, faults, c.proofs.Solved, c.visit.Key, c.visitToken()
+	if c.savesPartials() {
+		p.SaveOffer = c.saveOffer()
 	}
-	c.sent(p.Step(c.w, status))
+	c.checkRendered(p.SendStep(c.w, status))
 }
 
 // again shows the page that was sent with a sentence above it.
-func (c *call) again(status int, word string) {
+func (c *call) showAgain(status int, word string) {
 	c.Notice = c.Words.Get(word)
 	c.showStep(status, c.At, nil)
 }
 
 func (c *call) showMessage(status int, title, text string) {
-	c.sent(c.drawing().Message(c.w, status, title, text))
+	c.checkRendered(c.preparePage().SendMessage(c.w, status, title, text))
 }
 
 // showEnding shows an ending with a button to a target, "" for none. It leads there by itself if
 // redirects is set.
 func (c *call) showEnding(ending schema.Block, target template.URL, redirects bool) {
-	c.sent(c.drawing().Ending(c.w, &ending, target, redirects))
+	c.checkRendered(c.preparePage().SendEnding(c.w, &ending, target, redirects))
 }
 
 // sent answers for a page that could not be drawn, of which nothing was sent.
-func (c *call) sent(err error) {
+func (c *call) checkRendered(err error) {
 	if err != nil {
 		c.h.config.Logger.ErrorContext(c.r.Context(), "failed to render page", "form", c.Form.ID, "error", err)
-		http500(c.w)
+		writeInternalError(c.w)
 	}
 }

@@ -11,13 +11,13 @@ import (
 )
 
 // canvas has the view of a canvas without its blocks, and the blocks.
-func (p *Page) canvas() (*view, []field.Part) {
+func (p *Page) newCanvas() (*view, []field.Part) {
 	v := p.newView("canvas")
 	p.Canvas, p.Single = true, walk.OneAtATime(p.Form)
 	if p.Settings.NumberedQuestions {
 		p.Numbered = p.Blocks
 	}
-	parts := field.Canvas(&p.Source, p.Blocks)
+	parts := field.RenderCanvas(&p.Source, p.Blocks)
 	v.Step, v.First, v.Last, v.Steps = 1, true, true, make([]walk.Step, 3) // a sample: which pages there are depends on answers
 	v.Progress, v.Navigation = p.Settings.ProgressBar, p.Settings.Navigation
 	v.Next = v.nextLabel(walk.Step{})
@@ -25,8 +25,8 @@ func (p *Page) canvas() (*view, []field.Part) {
 }
 
 // Editable sends the page of all blocks for an editor, whose own page the ancestors may show in a frame.
-func (p *Page) Editable(w http.ResponseWriter, ancestors []string) error {
-	v, parts := p.canvas()
+func (p *Page) SendCanvas(w http.ResponseWriter, ancestors []string) error {
+	v, parts := p.newCanvas()
 	fields, ends := pen.New(0), pen.New(0)
 	for i, part := range parts {
 		if p.Blocks[i].Type == schema.TypeEnding {
@@ -35,22 +35,22 @@ func (p *Page) Editable(w http.ResponseWriter, ancestors []string) error {
 			fields.Raw(part.HTML)
 		}
 	}
-	v.Fields, v.Ends = v.inserts.Add(fields.End()), v.inserts.Add(ends.End())
+	v.Fields, v.Ends = v.inserts.Add(fields.TakePieces()), v.inserts.Add(ends.TakePieces())
 	v.ancestors = ancestors
 	return v.send(w, http.StatusOK)
 }
 
 // Parts are the blocks of a canvas, the HTML around them and the style of the theme.
-func (p *Page) Parts() (style, around string, parts []field.Part, err error) {
-	v, parts := p.canvas()
+func (p *Page) CanvasParts() (style, around string, parts []field.Part, err error) {
+	v, parts := p.newCanvas()
 	v.Theme.Allow(v.policy)
 	body, err := v.inserts.Execute(templates, "body.html", v)
 	if err != nil {
 		return "", "", nil, err
 	}
 	var html, rules strings.Builder
-	out := pen.To(&html)
-	out.Pieces(body)
+	out := pen.NewStream(&html)
+	out.WritePieces(body)
 	out.Close()
 	v.Theme.Style(func(rule string) { rules.WriteString(rule) })
 	return rules.String(), html.String(), parts, nil

@@ -50,7 +50,7 @@ type Page struct {
 
 // Keep is what a page says of the half response that it saves.
 type SaveOffer struct {
-	Half   string // signed: the input of that name
+	State  string // signed: the input of that name
 	Auto   bool   // it is saved without a press of a button
 	Saved  bool   // there is one
 	Days   int    // that it is kept
@@ -86,62 +86,62 @@ type Preview struct {
 // Warning is what an author is told of a form.
 type Warning struct{ Label, Path, Message string }
 
-// maxProblems bounds the summary of faults that a page draws, in bytes.
-const maxProblems = 1 << 18
+// maxSummary bounds the summary of faults that a page draws, in bytes.
+const maxSummary = 1 << 18
 
 // Step sends the page with the questions of a step, with the typed text and the faults.
-func (p *Page) Step(w http.ResponseWriter, status int) error {
+func (p *Page) SendStep(w http.ResponseWriter, status int) error {
 	v, s := p.newView("form"), p.Steps[p.At]
 	p.Single = walk.OneAtATime(p.Form)
 	v.Step, v.At = p.At+1, s.ID
 	v.First, v.Last = p.At == 0, v.Step == len(p.Steps)
 	v.Progress = p.Settings.ProgressBar && len(p.Steps) > 1
 	v.Navigation = p.Settings.Navigation && len(p.Steps) > 1
-	p.Focus = p.At > 0 && len(p.Faults) == 0 && p.Notice == ""
+	p.Focus = p.At > 0 && len(p.Violations) == 0 && p.Notice == ""
 	if p.Settings.NumberedQuestions {
 		p.Numbered = p.OnPath
 	}
-	drawn := field.Draw(&p.Source, s.Blocks)
+	drawn := field.Render(&p.Source, s.Blocks)
 	v.policy, v.Multipart, v.Native = &drawn.Policy, drawn.Multipart, drawn.Native
 	v.Fields = v.inserts.Add(drawn.HTML)
-	v.problems(append(drawn.Problems, p.elsewhere(drawn)...))
-	v.Inputs = v.inserts.Add(p.inputs(s, drawn.Used))
-	if v.First && p.Notice == "" && slices.ContainsFunc(p.Steps, func(s walk.Step) bool { return p.Host.InVain(s.Blocks) }) { // said before somebody fills in the rest
+	v.addProblems(append(drawn.Problems, p.otherProblems(drawn)...))
+	v.Inputs = v.inserts.Add(p.hiddenInputs(s, drawn.Used))
+	if v.First && p.Notice == "" && slices.ContainsFunc(p.Steps, func(s walk.Step) bool { return p.Host.CannotSubmit(s.Blocks) }) { // said before somebody fills in the rest
 		p.Notice = p.Words.Get("error.REQUIRED.unavailable")
 	}
 	v.Next = v.nextLabel(s)
 	for i := range p.Form.Blocks {
 		v.Reactive = v.Reactive || len(formblock.Properties(&p.Form.Blocks[i]).Rule) > 2
 	}
-	if drawn.Cut > 0 {
-		label := drawn.CutAt
+	if drawn.Omitted > 0 {
+		label := drawn.FirstOmitted
 		if utf8.RuneCountInString(label) > 100 {
 			label = string([]rune(label)[:100]) + "…"
 		}
-		v.Cut = p.Words.Get("truncated", "n", drawn.Cut, "label", label)
+		v.Cut = p.Words.Get("truncated", "n", drawn.Omitted, "label", label)
 	}
 	return v.send(w, status)
 }
 
 // problems draws the summary of the faults.
-func (v *view) problems(list []field.Problem) {
+func (v *view) addProblems(list []field.Problem) {
 	if len(list) == 0 {
 		return
 	}
-	p := pen.New(maxProblems)
+	p := pen.New(maxSummary)
 	for _, one := range pen.Each(p, list) {
 		p.Put("<li>")
-		p.When(one.ID != "", `<a href="#%i">%s</a>`, one.ID, one.Label)
-		p.When(one.ID == "" && one.Label != "", "<b>%s</b>", one.Label)
+		p.PutIf(one.ID != "", `<a href="#%i">%s</a>`, one.ID, one.Label)
+		p.PutIf(one.ID == "" && one.Label != "", "<b>%s</b>", one.Label)
 		p.Put(" <span>%v</span></li>", one.Text)
 	}
-	v.Problems = v.inserts.Add(p.End())
+	v.Problems = v.inserts.Add(p.TakePieces())
 }
 
 // elsewhere are the faults of no field on the page.
-func (p *Page) elsewhere(drawn *field.Drawn) []field.Problem {
+func (p *Page) otherProblems(drawn *field.Rendered) []field.Problem {
 	var list []field.Problem
-	for _, id := range slices.Sorted(maps.Keys(drawn.Faults)) {
+	for _, id := range slices.Sorted(maps.Keys(drawn.Violations)) {
 		if drawn.Shows(id) {
 			continue
 		}
@@ -153,8 +153,8 @@ func (p *Page) elsewhere(drawn *field.Drawn) []field.Problem {
 				continue // its page is shown after this one
 			}
 		}
-		for _, v := range drawn.Faults[id] {
-			list = append(list, field.Problem{Label: label, Text: p.FaultText(v, block, false)})
+		for _, v := range drawn.Violations[id] {
+			list = append(list, field.Problem{Label: label, Text: p.ViolationText(v, block, false)})
 		}
 	}
 	return list
@@ -182,7 +182,7 @@ func (v *view) nextLabel(s walk.Step) string {
 }
 
 // inputs are hidden: they carry the visit, and the answers of the inputs that are not shown.
-func (p *Page) inputs(on walk.Step, shown map[string]bool) []pen.Piece {
+func (p *Page) hiddenInputs(on walk.Step, shown map[string]bool) []pen.Piece {
 	out := pen.New(0)
 	hidden := func(name string, values ...string) {
 		for _, value := range values {
@@ -192,22 +192,22 @@ func (p *Page) inputs(on walk.Step, shown map[string]bool) []pen.Piece {
 	hidden(input.State, p.State)
 	hidden(input.At, on.ID)
 	hidden(input.Language, p.Words.Locale.String())
-	for _, name := range []string{input.Viewed, input.Started, input.Took} {
+	for _, name := range []string{input.Viewed, input.Started, input.Seconds} {
 		hidden(name, p.Values.Get(name))
 	}
 	hidden(input.Proof, p.Values[input.Proof]...)
 	if p.SaveOffer != nil {
-		hidden(input.Half, p.SaveOffer.Half)
+		hidden(input.Partial, p.SaveOffer.State)
 	}
-	for _, name := range []string{input.Lost, input.Embed} {
+	for _, name := range []string{input.LostShown, input.Embed} {
 		if p.Values.Has(name) {
 			hidden(name, p.Values.Get(name))
 		}
 	}
-	hidden(input.Seen, walk.IDs(on.Blocks)...)
+	hidden(input.Seen, walk.QuestionIDs(on.Blocks)...)
 	for _, name := range slices.Sorted(maps.Keys(p.Readings)) {
-		if r := p.Readings[name]; r.Ask && shown[name] {
-			hidden(input.Shown, r.Shown(name))
+		if r := p.Readings[name]; r.NeedsConfirmation && shown[name] {
+			hidden(input.ReadingShown, r.Confirmation(name))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Values)) {
@@ -215,11 +215,11 @@ func (p *Page) inputs(on walk.Step, shown map[string]bool) []pen.Piece {
 			hidden(name, p.Values[name]...)
 		}
 	}
-	return out.End()
+	return out.TakePieces()
 }
 
 // Message sends a page that says something instead of a form.
-func (p *Page) Message(w http.ResponseWriter, status int, title, text string) error {
+func (p *Page) SendMessage(w http.ResponseWriter, status int, title, text string) error {
 	v := p.newView("message")
 	v.Title, v.Text, v.LostNames = title, text, p.Words.List(p.LostFiles)
 	return v.send(w, status)
@@ -227,7 +227,7 @@ func (p *Page) Message(w http.ResponseWriter, status int, title, text string) er
 
 // Resume sends the page that a link to a half response leads to: a button, and an input for the
 // link where no script reads it from the address.
-func (p *Page) Resume(w http.ResponseWriter, status int) error {
+func (p *Page) SendResume(w http.ResponseWriter, status int) error {
 	v := p.newView("resume")
 	v.Title, v.Action, v.referrer = p.Words.Get("partial.title"), p.Up+p.Form.PublicID, "same-origin"
 	return v.send(w, status)
@@ -235,10 +235,10 @@ func (p *Page) Resume(w http.ResponseWriter, status int) error {
 
 // Ending sends the page of an ending with a button to a target, "" for none. The page leads there by
 // itself if redirects is set.
-func (p *Page) Ending(w http.ResponseWriter, ending *schema.Block, target template.URL, redirects bool) error {
+func (p *Page) SendEnding(w http.ResponseWriter, ending *schema.Block, target template.URL, redirects bool) error {
 	v := p.newView("ending")
 	p.Top = p.Preview == nil
-	drawn := field.Ending(&p.Source, ending, target != "")
+	drawn := field.RenderEnding(&p.Source, ending, target != "")
 	v.LeadsTo, v.redirects, v.policy, v.Fields = target, redirects, &drawn.Policy, v.inserts.Add(drawn.HTML)
 	if formblock.Properties(ending).ShareButtons && p.Preview == nil {
 		v.Share = p.Form.PublicID

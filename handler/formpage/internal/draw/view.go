@@ -85,7 +85,7 @@ func (p *Page) newView(kind string) *view {
 		for _, one := range p.Lost {
 			lost.Put("<div><dt>%v</dt><dd>%v</dd></div>", one.Block, one.Text)
 		}
-		v.Lost = v.inserts.Add(lost.End())
+		v.Lost = v.inserts.Add(lost.TakePieces())
 	}
 	return v
 }
@@ -106,21 +106,21 @@ func (v *view) send(w http.ResponseWriter, status int) error {
 		if err := layout(&document, v.document(body)); err != nil {
 			return err
 		}
-		v.begin(w, status)
+		v.sendHeader(w, status)
 		_, _ = w.Write(document.Bytes()) // the visitor may be gone
 		return nil
 	}
-	v.begin(w, status)
+	v.sendHeader(w, status)
 	// The layout of a host that gives none is written without a template, which would copy
 	// the page three times.
-	out := pen.To(w)
+	out := pen.NewStream(w)
 	out.Raw("<!doctype html>\n<html lang=\"" + template.HTMLEscapeString(v.Words.Tag) + "\" dir=\"" + v.Words.Direction + "\">\n<head>\n" +
 		"<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>")
-	out.Typed(v.title())
+	out.Escaped(v.title())
 	out.Raw("</title>\n")
 	v.head(out)
 	out.Raw("\n</head>\n<body>\n")
-	out.Pieces(body)
+	out.WritePieces(body)
 	out.Raw("\n</body>\n</html>\n")
 	out.Close()
 	return nil
@@ -131,14 +131,14 @@ func (v *view) document(body []pen.Piece) Document {
 	var content bytes.Buffer
 	part := func(write func(*pen.Pen)) template.HTML {
 		content.Reset()
-		out := pen.To(&content)
+		out := pen.NewStream(&content)
 		write(out)
 		out.Close()
 		return template.HTML(content.String()) //nolint:gosec // made by our templates
 	}
 	return Document{
 		Language: v.Words.Tag, Direction: v.Words.Direction, Title: v.title(), Nonce: v.Nonce, Form: *v.Form,
-		Head: part(v.head), Body: part(func(out *pen.Pen) { out.Pieces(body) }),
+		Head: part(v.head), Body: part(func(out *pen.Pen) { out.WritePieces(body) }),
 	}
 }
 
@@ -155,12 +155,12 @@ func (v *view) title() string {
 	return v.Form.Name
 }
 
-func (v *view) begin(w http.ResponseWriter, status int) {
+func (v *view) sendHeader(w http.ResponseWriter, status int) {
 	h := w.Header()
 	csp := v.policy.Header(v.Nonce, v.Site.FrameAncestors)
 	switch {
 	case v.Kind == "canvas":
-		csp = policy.Canvas(v.Nonce, v.ancestors)
+		csp = policy.CanvasHeader(v.Nonce, v.ancestors)
 	case v.Preview != nil: // of a draft, which the host's list was not made for
 		csp = v.policy.Header(v.Nonce, nil)
 	}
@@ -196,7 +196,7 @@ func (v *view) head(out *pen.Pen) {
 	}
 	if v.redirects && !v.Framed { // many pages forbid frames, and would be blank in one
 		out.Raw("\n<meta http-equiv=\"refresh\" content=\"0;url=")
-		out.Typed(string(v.LeadsTo))
+		out.Escaped(string(v.LeadsTo))
 		out.Raw(`">`)
 	}
 	out.Raw("\n<style nonce=\"" + v.Nonce + `" data-theme>`)

@@ -27,38 +27,38 @@ type Source struct {
 	Theme *theme.Theme // rules of fields are added to it
 	Own   policy.Hosts // of the page: it shows none of them in a frame
 
-	Values   url.Values              // what was typed
-	Readings map[string]read.Reading // how it is read, by input
-	Files    upload.Files            // the files that the page carries
-	Faults   []schema.Violation
-	Verbatim bool                    // the messages of Faults are the host's, and shown as they are
-	Solved   func(block string) bool // whether a captcha is solved
-	Visit    string                  // choices are mixed in the same way for one visit
-	Focus    bool                    // the first field may have the focus
-	Canvas   bool                    // the blocks are drawn for their editor
-	Top      bool                    // the link of an ending leaves the frame that the page may be in
+	Values     url.Values              // what was typed
+	Readings   map[string]read.Reading // how it is read, by input
+	Files      upload.Files            // the files that the page carries
+	Violations []schema.Violation
+	Verbatim   bool                    // the messages of Faults are the host's, and shown as they are
+	Solved     func(block string) bool // whether a captcha is solved
+	Visit      string                  // choices are mixed in the same way for one visit
+	Focus      bool                    // the first field may have the focus
+	Canvas     bool                    // the blocks are drawn for their editor
+	Top        bool                    // the link of an ending leaves the frame that the page may be in
 }
 
-// Drawn has the drawn fields, and the facts about them that the whole page needs.
-type Drawn struct {
-	HTML      []pen.Piece
-	Problems  []Problem
-	Faults    map[string][]schema.Violation // by block
-	Used      map[string]bool               // names of the inputs on the page
-	Policy    policy.Policy
-	Multipart bool
-	Native    bool   // the script leaves sending to the browser: a foreign script runs in the page
-	Cut       int    // blocks that are missing, or not whole, for want of room
-	CutAt     string // label of the first such block
+// Rendered has the drawn fields, and the facts about them that the whole page needs.
+type Rendered struct {
+	HTML         []pen.Piece
+	Problems     []Problem
+	Violations   map[string][]schema.Violation // by block
+	Used         map[string]bool               // names of the inputs on the page
+	Policy       policy.Policy
+	Multipart    bool
+	Native       bool   // the script leaves sending to the browser: a foreign script runs in the page
+	Omitted      int    // blocks that are missing, or not whole, for want of room
+	FirstOmitted string // label of the first such block
 }
 
 // Shows reports whether a block is on the page.
-func (d *Drawn) Shows(block string) bool { return d.Used["#"+block] }
+func (d *Rendered) Shows(block string) bool { return d.Used["#"+block] }
 
 // builder makes fields of blocks.
 type builder struct {
 	*Source
-	Drawn
+	Rendered
 	pen     *writer
 	numbers map[string]int // of questions, when they are numbered
 	index   map[string]int // of all blocks, for ids of elements
@@ -79,21 +79,21 @@ const maxHTML = 7 << 19
 func newBuilder(s *Source) *builder {
 	b := &builder{
 		Source: s, pen: &writer{pen.New(maxHTML), s.Words},
-		Drawn:   Drawn{Faults: map[string][]schema.Violation{}, Used: make(map[string]bool, 2*len(s.Blocks))},
-		numbers: map[string]int{}, index: make(map[string]int, len(s.Blocks)),
+		Rendered: Rendered{Violations: map[string][]schema.Violation{}, Used: make(map[string]bool, 2*len(s.Blocks))},
+		numbers:  map[string]int{}, index: make(map[string]int, len(s.Blocks)),
 		pictures: map[*byte]*policy.Picture{}, digits: map[string]string{}, focus: s.Focus,
 	}
 	b.Policy.Own = s.Own
-	for _, v := range s.Faults {
-		b.Drawn.Faults[v.Field] = append(b.Drawn.Faults[v.Field], v)
+	for _, v := range s.Violations {
+		b.Rendered.Violations[v.Field] = append(b.Rendered.Violations[v.Field], v)
 	}
 	for block, hidden := range formblock.Walk(s.Blocks) {
 		b.index[block.ID] = len(b.index) + 1 // the ids of elements stay the same on all pages
 		if s.Canvas {
-			b.index[block.ID] = numberOf(block.ID)
+			b.index[block.ID] = elementNumber(block.ID)
 		}
 		if !hidden {
-			b.allow(block)
+			b.allowSources(block)
 			if block.AnswerShape() == schema.ShapeContact {
 				b.contacts++
 			}
@@ -109,27 +109,27 @@ func newBuilder(s *Source) *builder {
 
 // allow lets the page load what a block on any page of the form shows: the script shows the
 // next one in the document of the first.
-func (b *builder) allow(block *schema.Block) {
+func (b *builder) allowSources(block *schema.Block) {
 	p := formblock.Properties(block)
-	b.picture(p.Image, "")
+	b.allowPicture(p.Image, "")
 	for _, c := range block.Choices {
-		b.picture(c.Image, "")
+		b.allowPicture(c.Image, "")
 	}
 	if w := b.Host.Widget(block); w != nil {
-		b.Policy.Widget(w.Script, w.Sources)
+		b.Policy.AllowWidget(w.Script, w.Sources)
 		b.Native = true
 	}
 	switch block.Type {
 	case schema.TypeVideo:
-		b.Policy.Video(p.VideoLink)
+		b.Policy.AllowVideo(p.VideoLink)
 	case schema.TypeEmbed:
-		b.Policy.Frame(p.EmbedLink)
+		b.Policy.AllowFrame(p.EmbedLink)
 	}
 }
 
 // picture reads a free JSON value that may be an image: an address, or an object with
 // one. Others are no picture.
-func (b *builder) picture(raw json.RawMessage, alt string) *policy.Picture {
+func (b *builder) allowPicture(raw json.RawMessage, alt string) *policy.Picture {
 	if len(raw) == 0 {
 		return nil
 	}
@@ -137,12 +137,12 @@ func (b *builder) picture(raw json.RawMessage, alt string) *policy.Picture {
 	if !ok {
 		var image schema.Image
 		if json.Unmarshal(raw, &image.URL) == nil || json.Unmarshal(raw, &image) == nil {
-			known = b.Policy.Picture(&image)
+			known = b.Policy.AllowPicture(&image)
 		}
 		b.pictures[&raw[0]] = known
 	}
-	if known == nil || pen.Size(string(known.URL)) > b.pen.Room {
-		b.pen.Full = b.pen.Full || known != nil
+	if known == nil || pen.EscapedSize(string(known.URL)) > b.pen.Remaining {
+		b.pen.Truncated = b.pen.Truncated || known != nil
 		return nil
 	}
 	pic := *known
@@ -165,8 +165,8 @@ func (b *builder) value(name string) string {
 	return ""
 }
 
-// inWords writes a plain number as the page's language does.
-func (b *builder) inWords(plain string) string {
+// formatNumber writes a plain number as the page's language does.
+func (b *builder) formatNumber(plain string) string {
 	text, known := b.digits[plain]
 	if !known {
 		text = b.Words.Number(plain)

@@ -20,10 +20,10 @@ type Part struct{ ID, HTML string }
 // data-block. An element fs-none is for a name: of a page break, of an ending, and of what shows nothing yet
 // or has no room left. The style rules of a block are in an element data-style, so that a part can be
 // drawn without the others.
-func Canvas(s *Source, blocks []schema.Block) []Part {
+func RenderCanvas(s *Source, blocks []schema.Block) []Part {
 	source := *s // the rules of a block stand at the block, not in the theme of the page
 	b := newBuilder(&source)
-	b.reserve(blocks)
+	b.reserveElements(blocks)
 	parts := make([]Part, 0, min(len(blocks), b.elements))
 	var f Field
 	for i := range blocks {
@@ -31,14 +31,14 @@ func Canvas(s *Source, blocks []schema.Block) []Part {
 			break
 		}
 		b.Theme = new(theme.Theme)
-		b.canvas(&f, &blocks[i])
+		b.writeCanvasBlock(&f, &blocks[i])
 		var rules strings.Builder
 		b.Theme.Style(func(rule string) { rules.WriteString(rule) })
-		b.pen.When(rules.Len() > 0 && rules.Len() < b.pen.Room, `<i data-style="%i" hidden></i>`, rules.String())
+		b.pen.PutIf(rules.Len() > 0 && rules.Len() < b.pen.Remaining, `<i data-style="%i" hidden></i>`, rules.String())
 		b.pen.Raw("</div>\n")
 		var out bytes.Buffer
-		to := pen.To(&out)
-		to.Pieces(b.pen.End())
+		to := pen.NewStream(&out)
+		to.WritePieces(b.pen.TakePieces())
 		to.Close()
 		parts = append(parts, Part{blocks[i].ID, out.String()})
 	}
@@ -47,25 +47,25 @@ func Canvas(s *Source, blocks []schema.Block) []Part {
 
 // reserve takes the room for the elements of the blocks out of that for their content: an editor finds a
 // block by its element, whatever the blocks before it take. A form that a write accepts has room for all.
-func (b *builder) reserve(blocks []schema.Block) {
+func (b *builder) reserveElements(blocks []schema.Block) {
 	const tags = 150 // of an element, at most
-	left := b.pen.Room * 3 / 4
+	left := b.pen.Remaining * 3 / 4
 	for block := range formblock.Walk(blocks) {
-		size := tags + pen.Size(block.ID)
+		size := tags + pen.EscapedSize(block.ID)
 		if left -= size; left < 0 {
 			return
 		}
-		b.pen.Room -= size
+		b.pen.Remaining -= size
 		b.elements++
 	}
 }
 
 // canvas draws a block but the end of its element.
-func (b *builder) canvas(f *Field, block *schema.Block) {
+func (b *builder) writeCanvasBlock(f *Field, block *schema.Block) {
 	p, w := formblock.Properties(block), b.pen
 	b.elements--
 	w.Raw(`<div data-block="`)
-	w.Typed(block.ID)
+	w.Escaped(block.ID)
 	if _, known := schema.LookupBlockType(block.Type); known {
 		w.Raw(`" data-type="` + block.Type)
 	}
@@ -75,24 +75,24 @@ func (b *builder) canvas(f *Field, block *schema.Block) {
 	}
 	w.Raw(">")
 	const none = `<div class="fs-none"></div>`
-	if !w.More() {
+	if !w.HasRoom() {
 		w.Raw(none)
 		return
 	}
-	b.field(f, block)
+	b.fill(f, block)
 	link := string(f.Link)
 	switch block.Type {
 	case schema.TypeEnding:
 		w.Put(none + `<div class="fs-screen fs-done">`)
-		b.ending(f)
+		b.writeEnding(f)
 		w.Put("</div>")
 	case schema.TypePageBreak:
-		w.When(!b.Single && !b.Settings.SinglePage, `<div class="fs-actions"><span class="fs-button">%s</span></div>`, b.Words.Get("next_page"))
+		w.PutIf(!b.Single && !b.Settings.SinglePage, `<div class="fs-actions"><span class="fs-button">%s</span></div>`, b.Words.Get("next_page"))
 		w.Put(none)
 	case schema.TypeGroup:
 		f.write(w, f)
 		for i := 0; i < len(block.Children) && b.elements > 0; i++ {
-			b.canvas(f, &block.Children[i])
+			b.writeCanvasBlock(f, &block.Children[i])
 			w.Raw("</div>\n")
 		}
 		w.Put("</fieldset>")
@@ -102,7 +102,7 @@ func (b *builder) canvas(f *Field, block *schema.Block) {
 		}
 		media := block.Type == schema.TypeImage && f.Image == nil ||
 			link == "" && (block.Type == schema.TypeVideo || block.Type == schema.TypePDF || block.Type == schema.TypeEmbed)
-		w.When(f.write == nil || media || !block.TakesAnswer() && block.Type != schema.TypeDivider && f.Label == "" && f.Description == "" && f.Image == nil && link == "", none)
+		w.PutIf(f.write == nil || media || !block.TakesAnswer() && block.Type != schema.TypeDivider && f.Label == "" && f.Description == "" && f.Image == nil && link == "", none)
 	}
 	b.options, b.parts = f.Options[:0], f.Parts[:0]
 	welcome := block.Type == schema.TypeWelcome
@@ -110,12 +110,12 @@ func (b *builder) canvas(f *Field, block *schema.Block) {
 	if welcome {
 		text = cmp.Or(text, b.Words.Get("begin"))
 	}
-	w.When(text != "" && (welcome || block.Type == schema.TypeStatement || b.Single && block.TakesAnswer()),
+	w.PutIf(text != "" && (welcome || block.Type == schema.TypeStatement || b.Single && block.TakesAnswer()),
 		`<div class="fs-actions fs-own"><span class="fs-button">%s</span></div>`, text)
 }
 
-// numberOf is the number that the elements of a block are named by where not all blocks are drawn at once.
-func numberOf(id string) int {
+// elementNumber is the number that the elements of a block are named by where not all blocks are drawn at once.
+func elementNumber(id string) int {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(id))
 	return int(sum.Sum64() & math.MaxInt)

@@ -22,10 +22,10 @@ import (
 )
 
 // buttons draws a field with options as buttons.
-func (f *Field) buttons() { f.control, f.Set, f.Input = (*writer).choices, true, "radio" }
+func (f *Field) useButtons() { f.control, f.Fieldset, f.Input = (*writer).writeChoices, true, "radio" }
 
 // fixed makes options of values and labels in turn.
-func (b *builder) fixed(f *Field, pairs ...string) {
+func (b *builder) addFixedOptions(f *Field, pairs ...string) {
 	chosen := b.value(f.Name)
 	for pair := range slices.Chunk(pairs, 2) {
 		value, label := pair[0], pair[len(pair)-1]
@@ -34,21 +34,21 @@ func (b *builder) fixed(f *Field, pairs ...string) {
 }
 
 // choices makes the options of a block in the order that it asks for.
-func (b *builder) choices(f *Field, block *schema.Block, p *schema.Properties) {
+func (b *builder) addChoices(f *Field, block *schema.Block, p *schema.Properties) {
 	posted := b.posted(f.Name)
-	for i, c := range b.ordered(block, p) {
+	for i, c := range b.orderChoices(block, p) {
 		o := Option{
-			Name: f.Name, Value: input.Picked + c.ID, Label: c.Label,
-			Chosen: slices.Contains(posted, input.Picked+c.ID),
+			Name: f.Name, Value: input.ChoicePrefix + c.ID, Label: c.Label,
+			Chosen: slices.Contains(posted, input.ChoicePrefix+c.ID),
 		}
 		if block.Type == schema.TypePictureChoice || len(c.Image) > 0 {
-			o.Image = b.picture(c.Image, c.Alt)
+			o.Image = b.allowPicture(c.Image, c.Alt)
 		}
 		if o.Label == "" {
 			o.Label = cmp.Or(c.Alt, c.ID)
 		}
 		if p.ColorOption && c.Color != "" {
-			if color, ok := theme.Color(c.Color); ok {
+			if color, ok := theme.ParseColor(c.Color); ok {
 				o.Color = "c" + strconv.Itoa(b.index[block.ID]) + "-" + strconv.Itoa(i)
 				b.Theme.AddRule("."+o.Color, "background:"+color)
 			}
@@ -63,8 +63,8 @@ func (b *builder) choices(f *Field, block *schema.Block, p *schema.Properties) {
 		f.OtherName = input.Other + block.ID
 		f.OtherText, f.Reading = b.value(f.OtherName), b.Readings[f.OtherName].Text
 		f.Other = &Option{
-			Name: f.Name, Value: input.PickedOther, Label: cmp.Or(p.OtherText, b.Words.Get("other")),
-			Chosen: slices.Contains(posted, input.PickedOther), Badge: badge(p.BadgeType, len(f.Options)),
+			Name: f.Name, Value: input.OtherChoice, Label: cmp.Or(p.OtherText, b.Words.Get("other")),
+			Chosen: slices.Contains(posted, input.OtherChoice), Badge: badge(p.BadgeType, len(f.Options)),
 		}
 	}
 }
@@ -82,7 +82,7 @@ func badge(kind string, i int) string {
 
 // ordered returns the choices as given, in the order of the alphabet, or mixed: in the
 // same way for one visit, so that going back changes nothing.
-func (b *builder) ordered(block *schema.Block, p *schema.Properties) []schema.Choice {
+func (b *builder) orderChoices(block *schema.Block, p *schema.Properties) []schema.Choice {
 	list := slices.Clone(block.Choices)
 	switch {
 	case p.Randomize:
@@ -110,7 +110,7 @@ func (b *builder) countHelp(p *schema.Properties) string {
 		high = n
 	}
 	high = max(high, 0)
-	kind := cmp.Or(words.Bounds(low > 0, high > 0), "any")
+	kind := cmp.Or(words.BoundsSuffix(low > 0, high > 0), "any")
 	if low > 0 && low == high {
 		kind = "exactly"
 	}
@@ -118,121 +118,121 @@ func (b *builder) countHelp(p *schema.Properties) string {
 }
 
 // list writes options to choose from in a list.
-func (p *writer) list(f *Field) {
+func (p *writer) writeSelect(f *Field) {
 	p.Put(`<select id="%i" name="%i"`, f.ID, f.Name)
-	p.When(f.Complete != "", ` autocomplete="%i"`, f.Complete)
-	p.When(f.Required, " required")
-	p.aria(f)
+	p.PutIf(f.Autocomplete != "", ` autocomplete="%i"`, f.Autocomplete)
+	p.PutIf(f.Required, " required")
+	p.writeARIA(f)
 	p.Put(`><option value="">%s</option>`, cmp.Or(f.Placeholder, p.words.Get("choose")))
 	p.Markup(f.Countries)
 	for _, o := range pen.Each(p.Pen, f.Options) {
-		p.listed(o)
+		p.writeOption(o)
 	}
 	if f.Other != nil {
-		p.listed(f.Other)
+		p.writeOption(f.Other)
 	}
 	p.Put("</select>")
-	p.dateParts(f)
-	p.otherText(f)
+	p.writeDateParts(f)
+	p.writeOtherText(f)
 }
 
 // clear writes a button that takes back the choice of an input, which a browser cannot do by
 // itself. The style sheet shows it while something is chosen.
-func (p *writer) clear(f *Field, name, label string) {
-	p.When(f.Input == "radio" && !f.Required, `<button class="fs-clear" name="clear" value="%i">%s<span class="vh">: %s</span></button>`, name, p.words.Get("clear"), label)
+func (p *writer) writeClearButton(f *Field, name, label string) {
+	p.PutIf(f.Input == "radio" && !f.Required, `<button class="fs-clear" name="clear" value="%i">%s<span class="vh">: %s</span></button>`, name, p.words.Get("clear"), label)
 }
 
-func (p *writer) choices(f *Field) {
+func (p *writer) writeChoices(f *Field) {
 	for _, o := range pen.Each(p.Pen, f.Options) {
-		p.choice(f.Input, o)
+		p.writeChoice(f.Input, o)
 		p.Put("\n")
 	}
 	if f.Other != nil {
 		p.Put(`<div class="opt-other">`)
-		p.choice(f.Input, f.Other)
-		p.otherText(f)
+		p.writeChoice(f.Input, f.Other)
+		p.writeOtherText(f)
 		p.Put("</div>")
 	}
-	p.dateParts(f)
+	p.writeDateParts(f)
 }
 
-func (b *builder) ranking(f *Field, block *schema.Block, p *schema.Properties) {
-	choices := b.ordered(block, p)
+func (b *builder) addRanking(f *Field, block *schema.Block, p *schema.Properties) {
+	choices := b.orderChoices(block, p)
 	for i, c := range choices {
-		name := input.Sub(input.Rank, c.ID, block.ID)
+		name := input.SubName(input.Rank, c.ID, block.ID)
 		o := Option{ID: f.ID + "-" + strconv.Itoa(i), Name: name, Label: cmp.Or(c.Label, c.ID), Value: b.value(name)}
 		f.Options = append(f.Options, o)
 	}
 	// What was ordered already is shown in its order.
-	slices.SortStableFunc(f.Options, func(x, y Option) int { return cmp.Compare(place(x.Value), place(y.Value)) })
+	slices.SortStableFunc(f.Options, func(x, y Option) int { return cmp.Compare(rankOf(x.Value), rankOf(y.Value)) })
 }
 
-func place(text string) int {
+func rankOf(text string) int {
 	if n, err := strconv.Atoi(text); err == nil {
 		return n
 	}
 	return math.MaxInt
 }
 
-func (p *writer) ranking(f *Field) {
+func (p *writer) writeRanking(f *Field) {
 	p.Put(`<ol class="ranking">`)
-	most := formblock.MaxDrawn(schema.TypeRanking) // choices that have a list of all places
+	most := formblock.MaxRendered(schema.TypeRanking) // choices that have a list of all places
 	for _, o := range pen.Each(p.Pen, f.Options) {
 		p.Put(`<li data-label="%s"><span class="grip" aria-hidden="true"></span>`, o.Label)
 		if len(f.Options) > most {
 			p.Put(`<input id="%i" name="%i" value="%v" inputmode="numeric" autocomplete="off" aria-label="`, o.ID, o.Name, o.Value)
-			p.Sentence(p.words.Get("ranking.position"), "label", o.Label)
+			p.PutSentence(p.words.Get("ranking.position"), "label", o.Label)
 			p.Put(`">`)
 		} else {
 			p.Put(`<select id="%i" name="%i" aria-label="`, o.ID, o.Name)
-			p.Sentence(p.words.Get("ranking.position"), "label", o.Label)
+			p.PutSentence(p.words.Get("ranking.position"), "label", o.Label)
 			p.Put(`"><option value="">–</option>`)
 			for n := range f.Options {
 				place := strconv.Itoa(n + 1)
-				p.listed(&Option{Value: place, Label: p.words.Number(place), Chosen: o.Value == place})
+				p.writeOption(&Option{Value: place, Label: p.words.Number(place), Chosen: o.Value == place})
 			}
 			p.Put("</select>")
 		}
 		p.Put(`<span class="lbl">%s</span><span class="moves" hidden>`, o.Label)
-		p.move("-1", "up", "M6 15l6-6 6 6", o.Label)
-		p.move("1", "down", "M6 9l6 6 6-6", o.Label)
+		p.writeMoveButton("-1", "up", "M6 15l6-6 6 6", o.Label)
+		p.writeMoveButton("1", "down", "M6 9l6 6 6-6", o.Label)
 		p.Put("</span></li>")
 	}
 	p.Put(`</ol><button type="button" class="fs-button quiet" data-ranked hidden>%s</button>`, p.words.Get("ranking.keep"))
 }
 
-func (p *writer) move(by, word, drawing, label string) {
+func (p *writer) writeMoveButton(by, word, drawing, label string) {
 	p.Put(`<button type="button" data-move="%i" aria-label="`, by)
-	p.Sentence(p.words.Get(word), "label", label)
+	p.PutSentence(p.words.Get(word), "label", label)
 	p.Put(`"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="%i"/></svg></button>`, drawing)
 }
 
-func (b *builder) matrix(f *Field, block *schema.Block) {
+func (b *builder) addMatrix(f *Field, block *schema.Block) {
 	for _, c := range block.MatrixColumns {
-		f.Options = append(f.Options, Option{Value: input.Picked + c.ID, Label: cmp.Or(c.Label, c.ID)})
+		f.Options = append(f.Options, Option{Value: input.ChoicePrefix + c.ID, Label: cmp.Or(c.Label, c.ID)})
 	}
 	if n := len(f.Options); n > 0 && n <= 12 {
 		f.Classes += " of" + strconv.Itoa(n)
 	}
-	if brief(f.Options) {
+	if fitsPhone(f.Options) {
 		f.Classes += " brief"
 	}
 	for i, r := range block.MatrixRows {
-		name := input.Sub(input.Row, r.ID, block.ID)
+		name := input.SubName(input.Row, r.ID, block.ID)
 		f.Rows = append(f.Rows, Row{f.ID + "-r" + strconv.Itoa(i), name, cmp.Or(r.Label, r.ID), b.posted(name)})
 	}
 }
 
-// brief reports whether the columns of a matrix stand side by side on a phone: they are
+// fitsPhone reports whether the columns of a matrix stand side by side on a phone: they are
 // few, and no word of their labels is wider than a column.
-func brief(columns []Option) bool {
+func fitsPhone(columns []Option) bool {
 	return len(columns) <= 5 && !slices.ContainsFunc(columns, func(c Option) bool {
 		return utf8.RuneCountInString(c.Label) > 24 ||
 			slices.ContainsFunc(strings.Fields(c.Label), func(word string) bool { return utf8.RuneCountInString(word) > 9 })
 	})
 }
 
-func (p *writer) matrix(f *Field) {
+func (p *writer) writeMatrix(f *Field) {
 	p.Put(`<div class="matrix"><div class="m-head" aria-hidden="true"><span></span>`)
 	for _, column := range pen.Each(p.Pen, f.Options) {
 		p.Put("<span>%s</span>", column.Label)
@@ -241,9 +241,9 @@ func (p *writer) matrix(f *Field) {
 	for _, r := range pen.Each(p.Pen, f.Rows) {
 		p.Put(`<fieldset class="m-row" id="%i"><legend>%s</legend>`, r.ID, r.Label)
 		for _, column := range pen.Each(p.Pen, f.Options) {
-			p.choice(f.Input, &Option{Name: r.Name, Value: column.Value, Label: column.Label, Chosen: slices.Contains(r.Chosen, column.Value)})
+			p.writeChoice(f.Input, &Option{Name: r.Name, Value: column.Value, Label: column.Label, Chosen: slices.Contains(r.Chosen, column.Value)})
 		}
-		p.clear(f, r.Name, r.Label)
+		p.writeClearButton(f, r.Name, r.Label)
 		p.Put("</fieldset>")
 	}
 	p.Put("</div>")

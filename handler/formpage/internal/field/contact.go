@@ -23,13 +23,13 @@ var partCompletes = map[string]string{
 	"state": "address-level1", "country": "country",
 }
 
-func (b *builder) contact(f *Field, block *schema.Block, p *schema.Properties) {
+func (b *builder) addContact(f *Field, block *schema.Block, p *schema.Properties) {
 	parts := slices.Clone(formblock.ContactParts)
 	if base, _ := language.Make(b.Words.Tag).Base(); slices.Contains([]string{"hu", "ja", "ko", "vi", "zh"}, base.String()) {
 		parts[0], parts[1] = parts[1], parts[0] // the name of the family comes first
 	}
 	country := p.DefaultCountry
-	if given := b.Values[input.Sub(input.Part, "country", block.ID)]; len(given) > 0 && !p.AddressOrContact.Part("country").Hide {
+	if given := b.Values[input.SubName(input.Part, "country", block.ID)]; len(given) > 0 && !p.AddressOrContact.Part("country").Hide {
 		country = given[0]
 	}
 	for i, name := range parts {
@@ -42,34 +42,34 @@ func (b *builder) contact(f *Field, block *schema.Block, p *schema.Properties) {
 			complete = "section-" + f.ID + " " + complete
 		}
 		part := Field{
-			control: (*writer).input, Input: "text", ID: f.ID + "-p" + strconv.Itoa(i), Block: name,
+			control: (*writer).writeInput, Input: "text", ID: f.ID + "-p" + strconv.Itoa(i), Block: name,
 			Label: b.Words.Get("part." + name), Required: set.Required && kinds.AddressHas(name, country),
-			Name: input.Sub(input.Part, name, block.ID), Complete: complete,
+			Name: input.SubName(input.Part, name, block.ID), Autocomplete: complete,
 		}
 		switch name {
 		case "email":
-			part.Input, part.Reads = "email", true
+			part.Input, part.ShowsReading = "email", true
 		case "phone":
-			part.Input, part.Reads = "tel", true
-			part.Callers = b.callers(part.Name, p.DefaultCountry)
+			part.Input, part.ShowsReading = "tel", true
+			part.CallingCodes = b.callingCodeOptions(part.Name, p.DefaultCountry)
 		case "country":
-			part.control = (*writer).list
-			part.Countries = b.countries(b.Words.Countries(), part.Name, p.DefaultCountry)
+			part.control = (*writer).writeSelect
+			part.Countries = b.countryOptions(b.Words.Countries(), part.Name, p.DefaultCountry)
 		}
 		part.Value, part.Reading = b.value(part.Name), b.Readings[part.Name].Text
 		f.Parts = append(f.Parts, part)
 	}
 }
 
-func (p *writer) contact(f *Field) {
+func (p *writer) writeContact(f *Field) {
 	p.Put(`<div class="parts">`)
 	for _, part := range pen.Each(p.Pen, f.Parts) {
 		p.Put(`<div class="part %i`, part.Block)
-		p.When(part.Fault != "", " bad")
+		p.PutIf(part.Error != "", " bad")
 		p.Put(`"><label for="%i">`, part.ID)
-		p.name(part)
+		p.writeLabel(part)
 		p.Put("</label>")
-		p.about(part)
+		p.writeHelp(part)
 		part.control(p, part)
 		p.Put("</div>")
 	}
@@ -78,7 +78,7 @@ func (p *writer) contact(f *Field) {
 
 // countries are the options of a country field in the language's order, as HTML: 250 of
 // them through a template would cost more than the rest of a page.
-func (b *builder) countries(list, name, preset string) string {
+func (b *builder) countryOptions(list, name, preset string) string {
 	chosen := strings.ToUpper(strings.TrimSpace(b.value(name)))
 	if len(b.posted(name)) == 0 {
 		chosen = strings.ToUpper(preset)
@@ -97,12 +97,12 @@ func (b *builder) countries(list, name, preset string) string {
 
 // callers are the same with the codes of phone numbers, for the country of the number in
 // the input with a name. There is an option for none where no country is preset.
-func (b *builder) callers(name, preset string) string {
+func (b *builder) callingCodeOptions(name, preset string) string {
 	own, _ := kinds.PhoneCountry(preset)
 	here, _ := kinds.PhoneCountry(b.Words.Region)
-	list := b.Words.Callers()
+	list := b.Words.CallingCodes()
 	if own = cmp.Or(own, here); own == "" {
 		list = `<option value="">+</option>` + list
 	}
-	return b.countries(list, input.Whose+name, own)
+	return b.countryOptions(list, input.CallingCountry+name, own)
 }

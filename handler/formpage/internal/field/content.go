@@ -10,31 +10,31 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-func (p *writer) divider(f *Field) { p.Put(`<hr class="fs-divider" data-b="%i">`+"\n", f.Block) }
+func (p *writer) writeDivider(f *Field) { p.Put(`<hr class="fs-divider" data-b="%i">`+"\n", f.Block) }
 
 // group writes the beginning of a group.
-func (p *writer) group(f *Field) {
+func (p *writer) writeGroup(f *Field) {
 	p.Put(`<fieldset class="q group%i" id="%i" data-b="%i">`, f.Classes, f.ID, f.Block)
-	p.When(f.Label != "", "<legend>%s</legend>", f.Label)
-	p.When(f.Description != "", `<p class="fs-desc">%s</p>`, f.Description)
-	p.pic(f.Image)
+	p.PutIf(f.Label != "", "<legend>%s</legend>", f.Label)
+	p.PutIf(f.Description != "", `<p class="fs-desc">%s</p>`, f.Description)
+	p.writePicture(f.Image)
 	p.Put("\n")
 }
 
 // content writes a block that nobody answers.
-func (p *writer) content(f *Field) {
+func (p *writer) writeContent(f *Field) {
 	p.Put(`<div class="c c-%i`, f.Kind)
-	p.When(f.ImageAlign != "", " pic-%i", f.ImageAlign)
-	p.When(f.Kind == "screen", " fs-screen")
+	p.PutIf(f.ImageAlign != "", " pic-%i", f.ImageAlign)
+	p.PutIf(f.Kind == "screen", " fs-screen")
 	p.Put(`" id="%i" data-b="%i">`, f.ID, f.Block)
 	switch f.ImageAlign {
 	case "cover", "split_left", "split_right", "float_left", "float_right":
-		p.pic(f.Image)
+		p.writePicture(f.Image)
 	}
 	p.Put("\n")
 	switch {
 	case f.Label == "":
-	case f.Kind == "statement" && f.P.QuotationMarks:
+	case f.Kind == "statement" && f.Properties.QuotationMarks:
 		p.Put("<blockquote><p>%s</p></blockquote>", f.Label)
 	case f.Kind == "prose":
 		p.Put(`<p class="fs-text">%s</p>`, f.Label)
@@ -42,48 +42,48 @@ func (p *writer) content(f *Field) {
 		p.Put("<h2>%s</h2>", f.Label)
 	}
 	p.Put("\n")
-	p.When(f.Description != "", `<p class="fs-desc">%s</p>`, f.Description)
+	p.PutIf(f.Description != "", `<p class="fs-desc">%s</p>`, f.Description)
 	p.Put("\n")
 	if f.ImageAlign == "inline" {
-		p.pic(f.Image)
+		p.writePicture(f.Image)
 	}
 	switch link := string(f.Link); {
 	case f.Video != "":
 		p.Put(`<video class="fs-video" src="%i" controls preload="metadata"></video>`, f.Video)
 	case f.Frame != "":
 		p.Put(`<div class="fs-embed" data-frame="%i"><a class="fs-button quiet" href="%i" target="_blank" rel="noopener">`, f.Frame, link)
-		p.When(f.Kind == "video", `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 5v14l11-7z"/></svg>`)
-		p.linkText(f)
+		p.PutIf(f.Kind == "video", `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 5v14l11-7z"/></svg>`)
+		p.writeLinkText(f)
 		p.Put(`<span class="vh nt"> %s</span></a></div>`, p.words.Get("new_tab"))
 	case link != "" && f.Kind != "screen":
 		p.Put(`<a class="fs-button quiet" href="%i" target="_blank" rel="noopener">`, link)
-		p.linkText(f)
+		p.writeLinkText(f)
 		p.Put(`<span class="vh"> %s</span></a>`, p.words.Get("new_tab"))
 	}
 	p.Put("</div>\n\n")
 }
 
 // ending writes what follows a response, which says thanks if it says nothing.
-func (b *builder) ending(f *Field) {
+func (b *builder) writeEnding(f *Field) {
 	p := b.pen
 	if f.Label == "" {
 		f.Label, f.Description = p.words.Get("done.title"), cmp.Or(f.Description, p.words.Get("done.text"))
 	}
-	p.pic(f.Image)
-	p.When(f.Image == nil, `<svg class="fs-tick" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 12.5l5.5 5.5L20 7"/></svg>`)
+	p.writePicture(f.Image)
+	p.PutIf(f.Image == nil, `<svg class="fs-tick" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 12.5l5.5 5.5L20 7"/></svg>`)
 	p.Put("<h1>%s</h1>", f.Label)
-	p.When(f.Description != "", `<p class="fs-desc">%s</p>`, f.Description)
+	p.PutIf(f.Description != "", `<p class="fs-desc">%s</p>`, f.Description)
 	if f.Link != "" {
 		p.Put(`<p class="fs-actions"><a class="fs-button"`)
-		p.When(b.Top, ` target="_top"`)
-		p.Put(` href="%i">%s</a></p>`, string(f.Link), cmp.Or(f.P.ButtonText, f.Label))
+		p.PutIf(b.Top, ` target="_top"`)
+		p.Put(` href="%i">%s</a></p>`, string(f.Link), cmp.Or(f.Properties.ButtonText, f.Label))
 	}
 }
 
-func (p *writer) linkText(f *Field) {
+func (p *writer) writeLinkText(f *Field) {
 	switch {
 	case f.Kind == "embed":
-		p.Sentence(p.words.Get("embed.show"), "host", strings.TrimPrefix(strings.TrimPrefix(policy.Origin(string(f.Link)), "https://"), "http://"))
+		p.PutSentence(p.words.Get("embed.show"), "host", strings.TrimPrefix(strings.TrimPrefix(policy.Origin(string(f.Link)), "https://"), "http://"))
 	case f.Frame != "":
 		p.Put("%s", p.words.Get("video.play"))
 	default:
@@ -91,26 +91,26 @@ func (p *writer) linkText(f *Field) {
 	}
 }
 
-// drawCaptcha shows the challenge of a block, or nothing when it is solved or the host
+// addCaptcha shows the challenge of a block, or nothing when it is solved or the host
 // has no verifier for it. A page never pretends: a captcha that nothing verifies is not
 // shown.
-func (b *builder) drawCaptcha(f *Field, block *schema.Block) {
+func (b *builder) addCaptcha(f *Field, block *schema.Block) {
 	f.write = nil
 	w := b.Host.Widget(block)
 	if w == nil || b.Solved(block.ID) {
 		return
 	}
-	f.write, f.Widget = (*writer).captcha, w
+	f.write, f.Widget = (*writer).writeCaptcha, w
 	if f.Label == "" {
 		f.Label = b.Words.Get("captcha.label")
 	}
 }
 
-func (p *writer) captcha(f *Field) {
+func (p *writer) writeCaptcha(f *Field) {
 	p.Put(`<div class="q`)
-	p.When(f.Fault != "", " bad")
+	p.PutIf(f.Error != "", " bad")
 	p.Put(`" id="%i" data-b="%i" tabindex="-1"><p class="fs-label">%s</p>`, f.ID, f.Block, f.Label)
-	p.about(f)
+	p.writeHelp(f)
 	p.Put(`<div class="%i" data-sitekey="%i"></div><noscript>%s</noscript><script src="%i" async defer></script></div>`+"\n",
 		f.Widget.Class, f.Widget.SiteKey, p.words.Get("captcha.noscript"), f.Widget.Script)
 }

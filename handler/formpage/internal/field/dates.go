@@ -20,9 +20,9 @@ var (
 	dateWords = map[string]string{input.Day: "date.day", input.Month: "date.month", input.Year: "date.year"}
 )
 
-// drawDate draws a date as one input, which browsers show in the visitor's way with a
+// addDate draws a date as one input, which browsers show in the visitor's way with a
 // calendar, or as three in the order that the form asks for.
-func (b *builder) drawDate(f *Field, block *schema.Block, p *schema.Properties) {
+func (b *builder) addDate(f *Field, block *schema.Block, p *schema.Properties) {
 	f.Input, f.Classes = "date", " short"
 	location := b.Host.Location
 	if p.AfterDate != nil {
@@ -34,9 +34,9 @@ func (b *builder) drawDate(f *Field, block *schema.Block, p *schema.Properties) 
 	f.Help = b.dateHelp(f.Min, f.Max, weekdays(p))
 	order, split := dateOrders[p.DateFormat]
 	days := possibleDays(p, location, f.Min, f.Max)
-	listed := len(days) > 0 && len(days) <= formblock.MaxDrawn(schema.TypeDate)
+	listed := len(days) > 0 && len(days) <= formblock.MaxRendered(schema.TypeDate)
 	split = split && !p.ShowDatePicker && !listed
-	f.Set = split || p.ShowTimePicker
+	f.Fieldset = split || p.ShowTimePicker
 	part := func(prefix, word, kind, mode string) Field {
 		name := prefix + block.ID
 		return Field{
@@ -46,7 +46,7 @@ func (b *builder) drawDate(f *Field, block *schema.Block, p *schema.Properties) 
 	}
 	switch {
 	case listed:
-		b.listDays(f, days)
+		b.addDayOptions(f, days)
 	case split:
 		// A link prefills the date in one.
 		day, err := time.Parse(time.DateOnly, b.value(f.Name))
@@ -58,8 +58,8 @@ func (b *builder) drawDate(f *Field, block *schema.Block, p *schema.Properties) 
 			}
 			f.Parts = append(f.Parts, one)
 		}
-		f.Sep = strings.TrimSpace(p.DateSeparator)
-	case f.Set:
+		f.Separator = strings.TrimSpace(p.DateSeparator)
+	case f.Fieldset:
 		f.Parts = append(f.Parts, part(input.Answer, "date.date", "date", ""))
 		f.Parts[0].Min, f.Parts[0].Max = f.Min, f.Max
 	}
@@ -68,10 +68,10 @@ func (b *builder) drawDate(f *Field, block *schema.Block, p *schema.Properties) 
 		f.Zone = input.Zone + block.ID
 		b.Used[f.Zone] = true
 	}
-	if f.Set && !listed {
-		f.control = (*writer).dateParts
+	if f.Fieldset && !listed {
+		f.control = (*writer).writeDateParts
 	}
-	if len(days) > formblock.MaxDrawn(schema.TypeDate) {
+	if len(days) > formblock.MaxRendered(schema.TypeDate) {
 		f.Help = b.Words.Get("help.dates", "min", b.Words.Date(days[0]), "max", b.Words.Date(days[len(days)-1]))
 	}
 }
@@ -80,14 +80,14 @@ func (b *builder) drawDate(f *Field, block *schema.Block, p *schema.Properties) 
 // choose from. A longer list is explained below the question, and a very long list is
 // not explained at all.
 const (
-	mostDayButtons = 10
-	mostNamedDays  = 10_000
+	maxDayButtons = 10
+	maxListedDays = 10_000
 )
 
 // possibleDays are the days that specificDates names and the other rules leave, as
 // YYYY-MM-DD in their order.
 func possibleDays(p *schema.Properties, zone *time.Location, low, high string) (days []string) {
-	if len(p.SpecificDates) > mostNamedDays {
+	if len(p.SpecificDates) > maxListedDays {
 		return nil
 	}
 	on := weekdays(p)
@@ -111,11 +111,11 @@ func weekdays(p *schema.Properties) (list []int) {
 	return list
 }
 
-// listDays draws the days that can be chosen.
-func (b *builder) listDays(f *Field, days []string) {
-	f.control, f.Set, f.Classes, f.Help = (*writer).list, false, "", ""
-	if len(days) <= mostDayButtons {
-		f.buttons()
+// addDayOptions draws the days that can be chosen.
+func (b *builder) addDayOptions(f *Field, days []string) {
+	f.control, f.Fieldset, f.Classes, f.Help = (*writer).writeSelect, false, "", ""
+	if len(days) <= maxDayButtons {
+		f.useButtons()
 	}
 	var pairs []string
 	for _, day := range days {
@@ -123,13 +123,13 @@ func (b *builder) listDays(f *Field, days []string) {
 		name := b.Words.Weekdays([]int{int(at.Weekday())})
 		pairs = append(pairs, day, b.Words.List([]string{name, b.Words.Date(day)}))
 	}
-	b.fixed(f, pairs...)
+	b.addFixedOptions(f, pairs...)
 }
 
 // dateHelp says which days can be chosen, on is the days of the week.
 func (b *builder) dateHelp(low, high string, on []int) (help string) {
 	low, high = b.Words.Date(low), b.Words.Date(high)
-	help = b.Words.Get("help.date_"+words.Bounds(low != "", high != ""), "min", low, "max", high)
+	help = b.Words.Get("help.date_"+words.BoundsSuffix(low != "", high != ""), "min", low, "max", high)
 	if n := len(on); n > 0 && n < 7 {
 		help += " " + b.Words.Get("help.weekdays", "days", b.Words.Weekdays(on))
 	}

@@ -37,55 +37,55 @@ type Field struct {
 	write   func(*writer, *Field) // nil: there is nothing to show
 	control func(*writer, *Field) // writes the inputs of a question; nil: it has none
 
-	Type  string // of the block
-	Kind  string // for an unanswered field: a class of the page's style
-	Set   bool   // it has several controls: drawn as a fieldset
-	ID    string // of the element, the start of the ids of its parts
-	Block string // the block's id
+	Type     string // of the block
+	Kind     string // for an unanswered field: a class of the page's style
+	Fieldset bool   // it has several controls: drawn as a fieldset
+	ID       string // of the element, the start of the ids of its parts
+	Block    string // the block's id
 
 	Label, Description string
 	Number             int // zero: not numbered
 	Required           bool
-	Fault              string
+	Error              string
 	Focus              bool   // it has the focus when the page is shown
 	Help               string // a sentence that says which answer is expected
 	Image              *policy.Picture
 	ImageAlign         string
-	P                  *schema.Properties
+	Properties         *schema.Properties
 
-	Name, Value  string
-	Input        string // type of the input
-	Mode         string // its inputmode
-	Complete     string // its autocomplete
-	Placeholder  string
-	Min, Max     string
-	Step         string
-	MaxChars     int
-	Options      []Option // the choices, or the columns of a matrix
-	Other        *Option
-	OtherName    string // of the input for its text
-	OtherText    string
-	Rows         []Row
-	Parts        []Field
-	Low, Mid, Hi string // labels of a scale
-	Icon         string // its drawing
-	Link         template.URL
-	Sep          string // between the parts of a date
-	Frame        string // address of an embed
-	Video        string // address of a video file
-	Zone         string // name of the input for the browser's offset
-	Countries    string // the options of a country field, as HTML
-	Callers      string // those of the country of a phone number
-	Reads        bool   // how its text is read is shown below it
-	Reading      string
-	Stored       []upload.File
-	Widget       *host.Widget
-	Accept       string
-	MaxBytes     int64 // of a file
-	Several      bool
-	Remove       string // name of the buttons that take a file back
-	Amount       string // of a payment, with its currency
-	Classes      string
+	Name, Value    string
+	Input          string // type of the input
+	Mode           string // its inputmode
+	Autocomplete   string // its autocomplete
+	Placeholder    string
+	Min, Max       string
+	Step           string
+	MaxChars       int
+	Options        []Option // the choices, or the columns of a matrix
+	Other          *Option
+	OtherName      string // of the input for its text
+	OtherText      string
+	Rows           []Row
+	Parts          []Field
+	Low, Mid, High string // labels of a scale
+	Icon           string // its drawing
+	Link           template.URL
+	Separator      string // between the parts of a date
+	Frame          string // address of an embed
+	Video          string // address of a video file
+	Zone           string // name of the input for the browser's offset
+	Countries      string // the options of a country field, as HTML
+	CallingCodes   string // those of the country of a phone number
+	ShowsReading   bool   // how its text is read is shown below it
+	Reading        string
+	Stored         []upload.File
+	Widget         *host.Widget
+	Accept         string
+	MaxBytes       int64 // of a file
+	Multiple       bool
+	Remove         string // name of the buttons that take a file back
+	Amount         string // of a payment, with its currency
+	Classes        string
 }
 
 // Option is a choice of a field.
@@ -107,29 +107,29 @@ type Row struct {
 // field for it.
 type Problem struct{ ID, Label, Text string }
 
-// Draw draws blocks of a page.
-func Draw(s *Source, blocks []schema.Block) *Drawn {
+// Render draws blocks of a page.
+func Render(s *Source, blocks []schema.Block) *Rendered {
 	b := newBuilder(s)
-	b.fields(blocks)
-	b.HTML = b.pen.End()
-	return &b.Drawn
+	b.renderBlocks(blocks)
+	b.HTML = b.pen.TakePieces()
+	return &b.Rendered
 }
 
 // Ending draws an ending, with its link unless the page leads on by itself.
-func Ending(s *Source, block *schema.Block, leads bool) *Drawn {
+func RenderEnding(s *Source, block *schema.Block, leads bool) *Rendered {
 	b, f := newBuilder(s), new(Field)
-	b.field(f, block)
+	b.fill(f, block)
 	if leads {
 		f.Link = ""
 	}
-	b.ending(f)
-	b.HTML = b.pen.End()
-	return &b.Drawn
+	b.writeEnding(f)
+	b.HTML = b.pen.TakePieces()
+	return &b.Rendered
 }
 
 // fields draws blocks, as many as there is room for. The view of one is gone when the next
 // one is drawn: all of them would take more memory than the page.
-func (b *builder) fields(blocks []schema.Block) {
+func (b *builder) renderBlocks(blocks []schema.Block) {
 	var f Field // one for all: it is a kilobyte
 	for i := range blocks {
 		block := &blocks[i]
@@ -137,8 +137,8 @@ func (b *builder) fields(blocks []schema.Block) {
 			continue
 		}
 		group := block.Type == schema.TypeGroup
-		if b.pen.More() {
-			b.field(&f, block)
+		if b.pen.HasRoom() {
+			b.fill(&f, block)
 			f.Focus = b.focus && block.TakesAnswer() && f.control != nil
 			b.focus = b.focus && group && f.Description == "" && f.Image == nil
 			if f.write != nil {
@@ -146,41 +146,41 @@ func (b *builder) fields(blocks []schema.Block) {
 			}
 			b.options, b.parts = f.Options, f.Parts
 			if group {
-				b.fields(block.Children)
+				b.renderBlocks(block.Children)
 				b.pen.Put("</fieldset>\n")
 			}
 			b.focus = false
 		}
-		if b.pen.Full && !group {
-			if b.Cut++; b.Cut == 1 {
-				b.CutAt = cmp.Or(block.Label, block.ID)
+		if b.pen.Truncated && !group {
+			if b.Omitted++; b.Omitted == 1 {
+				b.FirstOmitted = cmp.Or(block.Label, block.ID)
 			}
 		}
 	}
 }
 
 // field makes f the view of one block.
-func (b *builder) field(f *Field, block *schema.Block) {
+func (b *builder) fill(f *Field, block *schema.Block) {
 	p := formblock.Properties(block)
 	*f = Field{
-		write: (*writer).question, control: (*writer).input,
-		Type: block.Type, Kind: block.Type, ID: "q" + strconv.Itoa(b.index[block.ID]), Block: block.ID, P: p,
+		write: (*writer).writeQuestion, control: (*writer).writeInput,
+		Type: block.Type, Kind: block.Type, ID: "q" + strconv.Itoa(b.index[block.ID]), Block: block.ID, Properties: p,
 		Label: block.Label, Description: block.Description, Required: block.Required, Number: b.numbers[block.ID],
 		Name: input.Answer + block.ID, Placeholder: p.PlaceholderText, Input: "text", Options: b.options[:0], Parts: b.parts[:0],
 	}
 	if block.Label == "" && block.TakesAnswer() {
 		f.Label = b.Words.Get("type." + block.Type)
 	}
-	f.Image = b.picture(p.Image, p.ImageAlt)
+	f.Image = b.allowPicture(p.Image, p.ImageAlt)
 	if p.ImageWidth != nil && f.Image != nil && *p.ImageWidth > 0 {
-		b.Theme.AddRule("#"+f.ID+" .pic img", "width:"+theme.Pixels(math.Min(*p.ImageWidth, 4000)))
+		b.Theme.AddRule("#"+f.ID+" .pic img", "width:"+theme.FormatPixels(math.Min(*p.ImageWidth, 4000)))
 	}
 	if f.Image != nil {
 		f.ImageAlign = cmp.Or(p.ImageAlign, "inline")
 	}
 	b.Used["#"+block.ID] = true
-	b.draw(f, block, p)
-	if b.Host.CannotGive(block) { // the page demands nothing that it cannot take
+	b.fillByType(f, block, p)
+	if b.Host.CannotAnswer(block) { // the page demands nothing that it cannot take
 		f.Required = false
 		f.Help += " " + b.Words.Get("error.REQUIRED.unavailable")
 	}
@@ -193,7 +193,7 @@ func (b *builder) field(f *Field, block *schema.Block) {
 	if answered && f.Remove == "" {
 		f.Value, f.Reading = b.value(f.Name), cmp.Or(f.Reading, b.Readings[f.Name].Text)
 	}
-	b.fault(f, block)
+	b.addViolation(f, block)
 	if b.Settings.InlineFields && !b.Single {
 		f.Classes += " inline"
 	}
@@ -201,18 +201,18 @@ func (b *builder) field(f *Field, block *schema.Block) {
 
 // fault words the fault of a field and adds it to the summary. Faults of a part stand
 // beside the part.
-func (b *builder) fault(f *Field, block *schema.Block) {
-	for _, v := range b.Drawn.Faults[block.ID] {
-		sub := FaultPart(v.Path)
+func (b *builder) addViolation(f *Field, block *schema.Block) {
+	for _, v := range b.Rendered.Violations[block.ID] {
+		sub := ViolationPart(v.Path)
 		i := slices.IndexFunc(f.Parts, func(part Field) bool { return sub != "" && part.Block == sub })
 		if i < 0 {
-			f.Fault = cmp.Or(f.Fault, b.FaultText(v, block, false))
-		} else if part := &f.Parts[i]; part.Fault == "" {
-			part.Fault = b.FaultText(v, block, true)
-			b.Problems = append(b.Problems, Problem{part.ID, f.Label + ": " + part.Label, part.Fault})
+			f.Error = cmp.Or(f.Error, b.ViolationText(v, block, false))
+		} else if part := &f.Parts[i]; part.Error == "" {
+			part.Error = b.ViolationText(v, block, true)
+			b.Problems = append(b.Problems, Problem{part.ID, f.Label + ": " + part.Label, part.Error})
 		}
 	}
-	if f.Fault != "" {
-		b.Problems = append(b.Problems, Problem{f.ID, f.Label, f.Fault})
+	if f.Error != "" {
+		b.Problems = append(b.Problems, Problem{f.ID, f.Label, f.Error})
 	}
 }

@@ -12,56 +12,56 @@ import (
 )
 
 // draw chooses how a block is drawn: as a question with one line of text if it says no more.
-func (b *builder) draw(f *Field, block *schema.Block, p *schema.Properties) {
+func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties) {
 	switch block.Type {
 	case schema.TypeShortText:
 		f.MaxChars = formblock.Positive(p.MaxChars)
 	case schema.TypeLongText:
-		f.control, f.MaxChars = (*writer).textarea, formblock.Positive(p.MaxChars)
+		f.control, f.MaxChars = (*writer).writeTextarea, formblock.Positive(p.MaxChars)
 	case schema.TypeEmail:
-		f.Input, f.Complete, f.Mode, f.Reads = "email", "email", "email", true
+		f.Input, f.Autocomplete, f.Mode, f.ShowsReading = "email", "email", "email", true
 	case schema.TypePhone:
-		f.Input, f.Complete, f.Mode, f.Reads = "tel", "tel", "tel", true
-		f.Callers = b.callers(f.Name, p.DefaultCountry)
+		f.Input, f.Autocomplete, f.Mode, f.ShowsReading = "tel", "tel", "tel", true
+		f.CallingCodes = b.callingCodeOptions(f.Name, p.DefaultCountry)
 	case schema.TypeWebsite:
-		f.Complete, f.Mode = "url", "url"
+		f.Autocomplete, f.Mode = "url", "url"
 		f.Placeholder = cmp.Or(f.Placeholder, "https://")
 	case schema.TypeNumber:
-		f.Mode, f.Classes, f.Reads = decimalMode(p.MinVal && p.Min != nil && *p.Min >= 0), " short", true
+		f.Mode, f.Classes, f.ShowsReading = decimalMode(p.MinVal && p.Min != nil && *p.Min >= 0), " short", true
 		f.Help = b.numberHelp(p)
 	case schema.TypeCountry:
-		f.control, f.Complete = (*writer).list, "country"
-		f.Countries = b.countries(b.Words.Countries(), f.Name, p.DefaultCountry)
+		f.control, f.Autocomplete = (*writer).writeSelect, "country"
+		f.Countries = b.countryOptions(b.Words.Countries(), f.Name, p.DefaultCountry)
 	case schema.TypeTime:
 		f.Input, f.Classes = "time", " short"
 		if p.ShowSeconds {
 			f.Step = "1"
 		}
 	case schema.TypeDate:
-		b.drawDate(f, block, p)
+		b.addDate(f, block, p)
 	case schema.TypeRating:
-		f.Icon = rateIcon(p.Icon)
-		b.scale(f)
+		f.Icon = iconPath(p.Icon)
+		b.addScale(f)
 	case schema.TypeNPS, schema.TypeOpinionScale:
-		b.scale(f)
+		b.addScale(f)
 	case schema.TypeYesNo:
-		f.buttons()
+		f.useButtons()
 		f.Classes = " pair"
-		b.fixed(f, "true", b.Words.Get("yes"), "false", b.Words.Get("no"))
+		b.addFixedOptions(f, "true", b.Words.Get("yes"), "false", b.Words.Get("no"))
 	case schema.TypeLegal:
-		f.buttons()
+		f.useButtons()
 		if p.LegalType != nil && *p.LegalType == 1 {
 			f.Input = "checkbox"
-			b.fixed(f, "true", cmp.Or(p.LegalText, b.Words.Get("legal.accept")))
+			b.addFixedOptions(f, "true", cmp.Or(p.LegalText, b.Words.Get("legal.accept")))
 			break
 		}
 		f.Help = p.LegalText
-		b.fixed(f, "true", b.Words.Get("legal.accept"), "false", b.Words.Get("legal.refuse"))
+		b.addFixedOptions(f, "true", b.Words.Get("legal.accept"), "false", b.Words.Get("legal.refuse"))
 	case schema.TypeDropdown:
-		f.control = (*writer).list
-		b.choices(f, block, p)
+		f.control = (*writer).writeSelect
+		b.addChoices(f, block, p)
 	case schema.TypeSingleChoice, schema.TypeMultipleChoice, schema.TypePictureChoice:
-		f.buttons()
+		f.useButtons()
 		if formblock.TakesSeveral(block) {
 			f.Input = "checkbox"
 			f.Help = b.countHelp(p)
@@ -78,23 +78,23 @@ func (b *builder) draw(f *Field, block *schema.Block, p *schema.Properties) {
 		if n := formblock.Positive(p.PerRow); n > 0 && n <= 12 {
 			f.Classes += " per of" + strconv.Itoa(n)
 		}
-		b.choices(f, block, p)
+		b.addChoices(f, block, p)
 	case schema.TypeRanking:
-		f.control, f.Set = (*writer).ranking, true
+		f.control, f.Fieldset = (*writer).writeRanking, true
 		f.Help = b.Words.Get("help.ranking")
-		b.ranking(f, block, p)
+		b.addRanking(f, block, p)
 	case schema.TypeMatrix:
-		f.control, f.Set, f.Input = (*writer).matrix, true, "radio"
+		f.control, f.Fieldset, f.Input = (*writer).writeMatrix, true, "radio"
 		if p.MultiSelection {
 			f.Input = "checkbox"
 		}
-		b.matrix(f, block)
+		b.addMatrix(f, block)
 	case schema.TypeAddress, schema.TypeContactInfo:
-		f.control, f.Set = (*writer).contact, true
-		b.contact(f, block, p)
+		f.control, f.Fieldset = (*writer).writeContact, true
+		b.addContact(f, block, p)
 	case schema.TypeFileUpload, schema.TypeSignature:
 		if b.Host.Files {
-			b.drawFiles(f, block, p)
+			b.addFiles(f, block, p)
 			break
 		}
 		f.control, f.Help = nil, b.Words.Get("help.no_files")
@@ -105,26 +105,26 @@ func (b *builder) draw(f *Field, block *schema.Block, p *schema.Properties) {
 			f.Help += " " + b.Words.Get("payment.first")
 		}
 	case schema.TypeGroup:
-		f.write = (*writer).group
+		f.write = (*writer).writeGroup
 	case schema.TypeCaptcha:
-		b.drawCaptcha(f, block)
+		b.addCaptcha(f, block)
 	case schema.TypeWelcome, schema.TypeEnding:
-		f.write, f.Kind, f.Link = (*writer).content, "screen", policy.Link(p.ButtonLink, "mailto", "tel")
+		f.write, f.Kind, f.Link = (*writer).writeContent, "screen", policy.Link(p.ButtonLink, "mailto", "tel")
 	case schema.TypeText:
-		f.write, f.Kind = (*writer).content, "prose"
+		f.write, f.Kind = (*writer).writeContent, "prose"
 	case schema.TypeStatement, schema.TypeHeading, schema.TypeImage:
-		f.write = (*writer).content
+		f.write = (*writer).writeContent
 	case schema.TypeVideo:
-		f.write = (*writer).content
+		f.write = (*writer).writeContent
 		f.Link = policy.Link(p.VideoLink)
-		f.Frame, f.Video = b.Policy.Video(p.VideoLink)
+		f.Frame, f.Video = b.Policy.AllowVideo(p.VideoLink)
 	case schema.TypePDF:
-		f.write, f.Link = (*writer).content, policy.Link(p.PDFLink)
+		f.write, f.Link = (*writer).writeContent, policy.Link(p.PDFLink)
 	case schema.TypeEmbed:
-		f.write, f.Link = (*writer).content, policy.Link(p.EmbedLink)
-		f.Frame = b.Policy.Frame(p.EmbedLink)
+		f.write, f.Link = (*writer).writeContent, policy.Link(p.EmbedLink)
+		f.Frame = b.Policy.AllowFrame(p.EmbedLink)
 	case schema.TypeDivider:
-		f.write = (*writer).divider
+		f.write = (*writer).writeDivider
 	default:
 		f.write = nil
 	}
@@ -140,6 +140,6 @@ func decimalMode(positive bool) string {
 }
 
 func (b *builder) numberHelp(p *schema.Properties) string {
-	kind := words.Bounds(p.MinVal && p.Min != nil, p.MaxVal && p.Max != nil)
-	return b.Words.Get("help."+kind, "min", formblock.Or(p.Min, 0), "max", formblock.Or(p.Max, 0))
+	kind := words.BoundsSuffix(p.MinVal && p.Min != nil, p.MaxVal && p.Max != nil)
+	return b.Words.Get("help."+kind, "min", formblock.ValueOr(p.Min, 0), "max", formblock.ValueOr(p.Max, 0))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-func (b *builder) scale(f *Field) {
-	p := f.P
+func (b *builder) addScale(f *Field) {
+	p := f.Properties
 	from, to, step, n := formblock.Scale(f.Type, p)
 	if p.LeftLabel || f.Type == schema.TypeNPS {
 		f.Low = p.FirstLabel
@@ -22,10 +22,10 @@ func (b *builder) scale(f *Field) {
 		f.Mid = p.SecondLabel
 	}
 	if p.RightLabel || f.Type == schema.TypeNPS {
-		f.Hi = p.ThirdLabel
+		f.High = p.ThirdLabel
 	}
 	if n == 0 {
-		f.control, f.Mode, f.Classes = (*writer).typedScale, decimalMode(from >= 0), " short"
+		f.control, f.Mode, f.Classes = (*writer).writeNumberScale, decimalMode(from >= 0), " short"
 		f.Help = b.Words.Get("help.between", "min", from, "max", to)
 		return
 	}
@@ -34,23 +34,23 @@ func (b *builder) scale(f *Field) {
 	} else if n > 7 {
 		f.Classes += " n" + strconv.Itoa(n)
 	}
-	f.control, f.Set, f.Input = (*writer).scale, true, "radio"
+	f.control, f.Fieldset, f.Input = (*writer).writeScale, true, "radio"
 	chosen := b.value(f.Name)
 	for i := range n {
-		value := words.Plain(from + float64(i)*step)
-		label := b.inWords(value)
+		value := words.FormatPlain(from + float64(i)*step)
+		label := b.formatNumber(value)
 		f.Options = append(f.Options, Option{Name: f.Name, Value: value, Label: label, Chosen: chosen == value})
 	}
 }
 
-func (p *writer) scale(f *Field) {
+func (p *writer) writeScale(f *Field) {
 	kind := "scale"
 	if f.Icon != "" {
 		kind = "icons"
 	}
 	p.Put(`<div class="%i">`, kind)
 	for _, o := range pen.Each(p.Pen, f.Options) {
-		p.pick("<label>", f.Input, o)
+		p.writeChoiceInput("<label>", f.Input, o)
 		if f.Icon == "" {
 			p.Put("<span>%s</span></label>", o.Label)
 		} else {
@@ -59,32 +59,32 @@ func (p *writer) scale(f *Field) {
 		}
 	}
 	p.Put("</div>")
-	p.ends(f)
+	p.writeScaleLabels(f)
 }
 
-// typedScale writes a scale with too many steps for a button each.
-func (p *writer) typedScale(f *Field) {
-	p.input(f)
-	p.ends(f)
+// writeNumberScale writes a scale with too many steps for a button each.
+func (p *writer) writeNumberScale(f *Field) {
+	p.writeInput(f)
+	p.writeScaleLabels(f)
 }
 
-func (p *writer) ends(f *Field) {
-	p.When(f.Low != "" || f.Mid != "" || f.Hi != "", `<div class="ends"><span>%s</span><span>%s</span><span>%s</span></div>`, f.Low, f.Mid, f.Hi)
+func (p *writer) writeScaleLabels(f *Field) {
+	p.PutIf(f.Low != "" || f.Mid != "" || f.High != "", `<div class="ends"><span>%s</span><span>%s</span><span>%s</span></div>`, f.Low, f.Mid, f.High)
 }
 
-// drawings are paths on 24 by 24 units, each after its name.
+// iconPaths are paths on 24 by 24 units, each after its name.
 //
 //go:embed icons.txt
-var drawings string
+var iconPaths string
 
 var icons = func() map[string]string {
 	list := map[string]string{}
-	for line := range strings.Lines(drawings) {
+	for line := range strings.Lines(iconPaths) {
 		name, path, _ := strings.Cut(strings.TrimSpace(line), " ")
 		list[name] = path
 	}
 	return list
 }()
 
-// rateIcon returns the drawing of an icon, a star where there is none with that name.
-func rateIcon(name string) string { return cmp.Or(icons[name], icons["star"]) }
+// iconPath returns the drawing of an icon, a star where there is none with that name.
+func iconPath(name string) string { return cmp.Or(icons[name], icons["star"]) }

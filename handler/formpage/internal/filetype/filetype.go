@@ -19,7 +19,7 @@ import (
 const HeadSize = 1024
 
 // Name keeps the last part of a name, without invisible characters.
-func Name(name string) string {
+func CleanName(name string) string {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
 	}
@@ -44,7 +44,7 @@ func Name(name string) string {
 // the type of the bytes, see Fits. HTML has the type of unknown content where it can be what
 // the name says.
 func Sniff(head []byte, name string) string {
-	kind, claimed := content(head), kinds.TypeByName(name)
+	kind, claimed := detect(head), kinds.TypeByName(name)
 	isText := strings.HasPrefix(kind, "text/")
 	switch {
 	case kind == htmlType && (claimed == "" || kinds.IsText(claimed)), isText && claimed == htmlType:
@@ -52,7 +52,7 @@ func Sniff(head []byte, name string) string {
 	case claimed == "" && (kind == kinds.UnknownFile || isText):
 		claimed, _, _ = mime.ParseMediaType(mime.TypeByExtension(extension(name)))
 	}
-	if claimed != "" && kinds.MediaType(claimed) != htmlType && mayBe(kind, claimed) {
+	if claimed != "" && kinds.MediaType(claimed) != htmlType && isCompatible(kind, claimed) {
 		return claimed
 	}
 	return kind
@@ -89,10 +89,10 @@ var brands = map[string]string{
 }
 
 // content returns the media type of a file by its first bytes alone.
-func content(head []byte) string {
+func detect(head []byte) string {
 	kind := kinds.MediaType(http.DetectContentType(head))
 	if strings.HasPrefix(kind, "text/") {
-		switch tags := bare(head); {
+		switch tags := skipPrologue(head); {
 		case kinds.MediaType(http.DetectContentType(tags)) == htmlType:
 			return htmlType
 		case kind == htmlType: // only a comment, such as that of a drawing
@@ -121,9 +121,9 @@ func content(head []byte) string {
 	return kind
 }
 
-// bare returns the beginning of a text without what hides its first tag from a sniffer, but not
+// skipPrologue returns the beginning of a text without what hides its first tag from a sniffer, but not
 // from browsers: a byte order mark, declarations and comments.
-func bare(head []byte) []byte {
+func skipPrologue(head []byte) []byte {
 	text := bytes.ReplaceAll(head, []byte{0}, nil) // UTF-16
 	for _, mark := range []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"} {
 		text = bytes.TrimPrefix(text, []byte(mark))
@@ -144,18 +144,18 @@ func bare(head []byte) []byte {
 	}
 }
 
-// plainlyKnown are types whose files always begin in a way that content knows.
-var plainlyKnown = []string{
+// alwaysDetected are types whose files always begin in a way that content knows.
+var alwaysDetected = []string{
 	"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff", "image/heic", "image/heif", "image/avif", "image/jxl",
 	"application/pdf", "application/zip", "application/gzip",
 }
 
-// mayBe reports whether a file whose bytes look like one type can be of the claimed one.
-func mayBe(kind, claimed string) bool {
+// isCompatible reports whether a file whose bytes look like one type can be of the claimed one.
+func isCompatible(kind, claimed string) bool {
 	family, _, _ := strings.Cut(claimed, "/")
 	own, _, _ := strings.Cut(kind, "/")
 	zipped := strings.Contains(claimed, "openxmlformats") || strings.Contains(claimed, "opendocument")
-	known := slices.Contains(plainlyKnown, claimed)
+	known := slices.Contains(alwaysDetected, claimed)
 	switch kind {
 	case claimed:
 		return true
@@ -181,18 +181,18 @@ func mayBe(kind, claimed string) bool {
 }
 
 // programs are the ends of names that make a file run when it is opened.
-var programs = []string{".exe", ".com", ".scr", ".msi", ".dll", ".bat", ".cmd", ".ps1", ".vbs", ".hta", ".lnk"}
+var programExtensions = []string{".exe", ".com", ".scr", ".msi", ".dll", ".bat", ".cmd", ".ps1", ".vbs", ".hta", ".lnk"}
 
-// Fits reports whether a block takes a file: by its type, and by the end of its name where that
+// Accepts reports whether a block takes a file: by its type, and by the end of its name where that
 // says the same. A file that is of another type than its name says fits where the block takes
 // that type. A program or a page of HTML that is named otherwise never does.
-func Fits(b *schema.Block, name, kind string) bool {
+func Accepts(b *schema.Block, name, kind string) bool {
 	if b.Type == schema.TypeSignature && !slices.Contains(SignatureTypes, kind) {
 		return false
 	}
 	types, claimed := kinds.FileTypesOf(formblock.Properties(b)), kinds.TypeByName(name)
 	switch {
-	case slices.Contains(programs, extension(name)):
+	case slices.Contains(programExtensions, extension(name)):
 		return types.Allow(name, "") // by its name alone
 	case claimed == "" || claimed == kind:
 		return types.Allow(name, kind)

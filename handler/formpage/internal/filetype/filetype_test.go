@@ -32,14 +32,14 @@ func TestTypesOfFiles(t *testing.T) {
 			t.Errorf("%q: %q, want %q", c.given, got, c.want)
 		}
 		for _, f := range c.takes {
-			expect.That(t, Fits(&b, f[0], f[1]), "%q does not take %q", c.given, f)
+			expect.That(t, Accepts(&b, f[0], f[1]), "%q does not take %q", c.given, f)
 		}
 		for _, f := range c.refuses {
-			expect.That(t, !Fits(&b, f[0], f[1]), "%q takes %q", c.given, f)
+			expect.That(t, !Accepts(&b, f[0], f[1]), "%q takes %q", c.given, f)
 		}
 	}
 	sign := schema.Block{Type: schema.TypeSignature}
-	expect.That(t, !Fits(&sign, "a.gif", "image/gif") && Fits(&sign, "a.png", "image/png"),
+	expect.That(t, !Accepts(&sign, "a.gif", "image/gif") && Accepts(&sign, "a.png", "image/png"),
 		"a signature is a png, jpeg or webp picture")
 }
 
@@ -75,7 +75,7 @@ func TestFilesAreWhatTheyAreAndWhatTheyAreCalled(t *testing.T) {
 	} {
 		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: []string{c.allowed}}}
 		kind := Sniff([]byte(c.content), c.name)
-		expect.That(t, Fits(&b, c.name, kind) && (c.kind == "" || kind == c.kind),
+		expect.That(t, Accepts(&b, c.name, kind) && (c.kind == "" || kind == c.kind),
 			"%q does not take %s, which is %s, want %s", c.allowed, c.name, kind, c.kind)
 	}
 	for _, c := range []struct{ allowed, name, content string }{
@@ -92,7 +92,7 @@ func TestFilesAreWhatTheyAreAndWhatTheyAreCalled(t *testing.T) {
 		{"", "a.png", "MZ\x90\x00"},
 	} {
 		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: []string{c.allowed}}}
-		if kind := Sniff([]byte(c.content), c.name); Fits(&b, c.name, kind) {
+		if kind := Sniff([]byte(c.content), c.name); Accepts(&b, c.name, kind) {
 			t.Errorf("%q takes %s with %q, as %s", c.allowed, c.name, c.content, kind)
 		}
 	}
@@ -103,7 +103,7 @@ func TestFileNames(t *testing.T) {
 		"a.png": "a.png", `C:\x\a.png`: "a.png", "../../a": "a", "\x00\u202egpj.exe": "gpj.exe", "\u202a\u202b\u202c\u202d": "file",
 		"pay\u2067fdp.\u2069exe": "payfdp.exe", "\u2066a\u2068.png": "a.png", "שלום.png": "שלום.png", "a\u200db": "a\u200db", "..": "file",
 	} {
-		expect.Equal(t, Name(name), want, "%v", name)
+		expect.Equal(t, CleanName(name), want, "%v", name)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestFilesThatPeopleHave(t *testing.T) {
 	} {
 		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: []string{c.allowed}}}
 		kind := Sniff([]byte(c.content), c.name)
-		if fits := Fits(&b, c.name, kind); fits != (c.kind != "") || fits && kind != c.kind {
+		if fits := Accepts(&b, c.name, kind); fits != (c.kind != "") || fits && kind != c.kind {
 			t.Errorf("%q takes %s with %.20q: %v, as %s, want %q", c.allowed, c.name, c.content, fits, kind, c.kind)
 		} else if fits && !kinds.FileTypesOf(b.Properties).Allow(c.name, kind) {
 			t.Errorf("%q: the service does not take %s as %s", c.allowed, c.name, kind)

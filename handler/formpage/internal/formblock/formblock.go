@@ -71,10 +71,10 @@ func Scale(typ string, p *schema.Properties) (from, to, step float64, buttons in
 	from, to, step = kind.Scale.From, kind.Scale.To, kind.Scale.Step
 	switch typ {
 	case schema.TypeRating:
-		to = math.Floor(math.Max(1, Or(p.To, to)))
+		to = math.Floor(math.Max(1, ValueOr(p.To, to)))
 	case schema.TypeOpinionScale:
-		from, to = Or(p.From, from), Or(p.To, to)
-		if set := Or(p.ScaleStep, step); set > 0 {
+		from, to = ValueOr(p.From, from), ValueOr(p.To, to)
+		if set := ValueOr(p.ScaleStep, step); set > 0 {
 			step = set
 		}
 	}
@@ -91,7 +91,7 @@ func IsButtonScale(b *schema.Block) bool {
 }
 
 // MaxRendered is how many options of a block of a type are drawn, see [schema.BlockType].
-func MaxDrawn(typ string) int {
+func MaxRendered(typ string) int {
 	kind, _ := schema.LookupBlockType(typ)
 	return kind.MaxRendered
 }
@@ -102,8 +102,8 @@ var ContactParts = []string{
 	"firstName", "lastName", "email", "phone", "company", "address", "address2", "zip", "city", "state", "country",
 }
 
-// Or is the number that n leads to, the fallback where it leads to none.
-func Or(n *float64, fallback float64) float64 {
+// ValueOr is the number that n leads to, the fallback where it leads to none.
+func ValueOr(n *float64, fallback float64) float64 {
 	if n == nil {
 		return fallback
 	}

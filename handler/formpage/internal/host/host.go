@@ -12,11 +12,11 @@ import (
 
 // Host has the parts of the host that pages show.
 type Host struct {
-	Files    bool           // there is a place for files
-	Payments bool           // the host may answer payments
-	Limited  bool           // the requests of an address are limited
-	Partials bool           // half responses are saved
-	Location *time.Location // the zone of the days by which bounds of dates are shown
+	Files      bool           // there is a place for files
+	Payments   bool           // the host may answer payments
+	HasLimiter bool           // the requests of an address are limited
+	Partials   bool           // half responses are saved
+	Location   *time.Location // the zone of the days by which bounds of dates are shown
 
 	MaxFile     int64 // bytes of one file
 	ServiceFile int64 // how large a file the service takes, 0: it does not say
@@ -44,63 +44,63 @@ func (h *Host) Widget(b *schema.Block) *Widget {
 	return h.Captcha(p.CaptchaType)
 }
 
-// CannotGive reports whether a block is required and nobody can answer it: a file without a
+// CannotAnswer reports whether a block is required and nobody can answer it: a file without a
 // place for it, a payment that no host knows of.
-func (h *Host) CannotGive(b *schema.Block) bool {
+func (h *Host) CannotAnswer(b *schema.Block) bool {
 	return b.Required && (formblock.TakesFile(b) && !h.Files || b.Type == schema.TypePayment && !h.Payments)
 }
 
-// InVain reports whether a form with these blocks on the path cannot be sent.
-func (h *Host) InVain(blocks []schema.Block) bool {
+// CannotSubmit reports whether a form with these blocks on the path cannot be sent.
+func (h *Host) CannotSubmit(blocks []schema.Block) bool {
 	for b, hidden := range formblock.Walk(blocks) {
-		if !hidden && h.CannotGive(b) {
+		if !hidden && h.CannotAnswer(b) {
 			return true
 		}
 	}
 	return false
 }
 
-// FileSize is how many bytes a file of a block may have.
-func (h *Host) FileSize(p *schema.Properties) int64 {
+// MaxBlockFile is how many bytes a file of a block may have.
+func (h *Host) MaxBlockFile(p *schema.Properties) int64 {
 	if p.MaxFileSize && h.ServiceFile > 0 {
 		return min(h.MaxFile, h.ServiceFile)
 	}
 	return h.MaxFile
 }
 
-// Lack is a part that a form asks for and the host does not give.
-type Lack struct {
-	Text  string
-	Quiet bool // the preview says it in the author's words, or not at all
+// MissingFeature is a part that a form asks for and the host does not give.
+type MissingFeature struct {
+	Text            string
+	HiddenInPreview bool // the preview says it in the author's words, or not at all
 }
 
 // Lacks returns the parts that a form with these blocks lacks.
-func (h *Host) MissingFeatures(blocks []schema.Block) []Lack {
-	var list []Lack
-	if h.Partials && !h.Limited {
-		list = append(list, Lack{"partial submissions are saved but Config.Limiter is not set, so one address can save any number of them", true})
+func (h *Host) MissingFeatures(blocks []schema.Block) []MissingFeature {
+	var list []MissingFeature
+	if h.Partials && !h.HasLimiter {
+		list = append(list, MissingFeature{"partial submissions are saved but Config.Limiter is not set, so one address can save any number of them", true})
 	}
 	for b, hidden := range formblock.Walk(blocks) {
 		if hidden {
 			continue
 		}
 		lack := func(quiet bool, text string) {
-			list = append(list, Lack{"block " + strconv.Quote(b.ID) + text, quiet})
+			list = append(list, MissingFeature{"block " + strconv.Quote(b.ID) + text, quiet})
 		}
 		kind, file := formblock.Properties(b).CaptchaType, formblock.TakesFile(b)
 		captcha := b.Type == schema.TypeCaptcha && kind != "none"
 		switch {
 		case captcha && h.Captcha(kind) == nil:
 			lack(true, " is a captcha without verification: Config.Verifiers has no verifier for the type "+strconv.Quote(kind))
-		case captcha && !h.Limited:
+		case captcha && !h.HasLimiter:
 			lack(true, " is a captcha but Config.Limiter is not set, so one address can check any number of tokens")
-		case file && h.CannotGive(b):
+		case file && h.CannotAnswer(b):
 			lack(false, " requires a file but Config.Files is not set, so no response can be stored")
 		case file && !h.Files:
 			lack(false, " asks for files but Config.Files is not set")
-		case file && !h.Limited:
+		case file && !h.HasLimiter:
 			lack(true, " accepts files but Config.Limiter is not set, so one address can send any number of them")
-		case h.CannotGive(b): // as nobody has paid
+		case h.CannotAnswer(b): // as nobody has paid
 			lack(false, " requires a payment but Config.HostAnswers is not set, so no response can be stored")
 		}
 	}

@@ -14,11 +14,11 @@ import (
 // Pen writes HTML in pieces, within bounds: text that grows in one piece is copied time and
 // again.
 type Pen struct {
-	Room int  // bytes that may still be written of the form
-	Full bool // something was left out for want of room
+	Remaining int  // bytes that may still be written of the form
+	Truncated bool // something was left out for want of room
 
 	out     io.Writer // where the pieces go; nil: they are kept
-	kept    []Piece
+	pieces  []Piece
 	buf     []byte
 	inserts Inserts // of a template whose output this is
 }
@@ -31,22 +31,22 @@ type Piece struct {
 	typed string
 }
 
-// room for pieces, to be used again.
-var room = sync.Pool{New: func() any { return new([pieceSize]byte) }}
+// pieceBuffers for pieces, to be used again.
+var pieceBuffers = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
-func newPiece() []byte { return room.Get().(*[pieceSize]byte)[:0] }
+func newPiece() []byte { return pieceBuffers.Get().(*[pieceSize]byte)[:0] }
 
 func release(html []byte) {
 	if cap(html) == pieceSize {
-		room.Put((*[pieceSize]byte)(html[:pieceSize]))
+		pieceBuffers.Put((*[pieceSize]byte)(html[:pieceSize]))
 	}
 }
 
 // New returns a pen that keeps its output.
-func New(room int) *Pen { return &Pen{Room: room} }
+func New(room int) *Pen { return &Pen{Remaining: room} }
 
-// To returns a pen that sends its output to out. It ends with Close.
-func To(out io.Writer) *Pen { return &Pen{out: out} }
+// NewStream returns a pen that sends its output to out. It ends with Close.
+func NewStream(out io.Writer) *Pen { return &Pen{out: out} }
 
 // Close sends the rest.
 func (p *Pen) Close() {
@@ -73,13 +73,13 @@ func (p *Pen) flush() {
 		_, _ = p.out.Write(p.buf) // the visitor may be gone
 		p.buf = p.buf[:0]
 	} else if len(p.buf) > 0 {
-		p.kept = append(p.kept, Piece{html: p.buf})
+		p.pieces = append(p.pieces, Piece{html: p.buf})
 		p.buf = nil
 	}
 }
 
 // Pieces sends what another pen wrote, and takes its room back.
-func (p *Pen) Pieces(list []Piece) {
+func (p *Pen) WritePieces(list []Piece) {
 	for _, one := range list {
 		if len(p.buf)+len(one.html) <= cap(p.buf) {
 			p.buf = append(p.buf, one.html...)
@@ -88,7 +88,7 @@ func (p *Pen) Pieces(list []Piece) {
 			_, _ = p.out.Write(one.html)
 		}
 		release(one.html)
-		p.Typed(one.typed)
+		p.Escaped(one.typed)
 	}
 }
 
@@ -97,10 +97,10 @@ func (p *Pen) Pieces(list []Piece) {
 var entities = [256]string{0: "\uFFFD", '"': "&#34;", '\'': "&#39;", '&': "&amp;", '<': "&lt;", '>': "&gt;"}
 
 // Typed writes the text that a visitor typed. There is always room for it.
-func (p *Pen) Typed(s string) {
+func (p *Pen) Escaped(s string) {
 	if p.out == nil && len(s) > pieceSize {
 		p.flush()
-		p.kept = append(p.kept, Piece{typed: s})
+		p.pieces = append(p.pieces, Piece{typed: s})
 		return
 	}
 	last := 0
@@ -116,23 +116,23 @@ func (p *Pen) Typed(s string) {
 
 // Markup writes HTML.
 func (p *Pen) Markup(s string) {
-	p.Room -= len(s)
+	p.Remaining -= len(s)
 	p.Raw(s)
 }
 
 // Text writes text of the form as far as there is room.
-func (p *Pen) Text(s string) {
+func (p *Pen) FormText(s string) {
 	for i := range len(s) {
-		if p.Room -= max(1, len(entities[s[i]])); p.Room < 0 && utf8.RuneStart(s[i]) {
-			s, p.Full = s[:i], true
+		if p.Remaining -= max(1, len(entities[s[i]])); p.Remaining < 0 && utf8.RuneStart(s[i]) {
+			s, p.Truncated = s[:i], true
 			break
 		}
 	}
-	p.Typed(s)
+	p.Escaped(s)
 }
 
-// Size returns how many bytes a text takes when it is escaped.
-func Size(s string) int {
+// EscapedSize returns how many bytes a text takes when it is escaped.
+func EscapedSize(s string) int {
 	n := len(s)
 	for i := range len(s) {
 		n += max(0, len(entities[s[i]])-1)
@@ -141,16 +141,16 @@ func Size(s string) int {
 }
 
 // More reports whether there is room for one thing more.
-func (p *Pen) More() bool {
-	p.Full = p.Full || p.Room <= 0
-	return !p.Full
+func (p *Pen) HasRoom() bool {
+	p.Truncated = p.Truncated || p.Remaining <= 0
+	return !p.Truncated
 }
 
 // Each yields the items of a list as long as there is room for another item.
 func Each[T any](p *Pen, list []T) iter.Seq2[int, *T] {
 	return func(yield func(int, *T) bool) {
 		for i := range list {
-			if !p.More() || !yield(i, &list[i]) {
+			if !p.HasRoom() || !yield(i, &list[i]) {
 				return
 			}
 		}
@@ -165,12 +165,12 @@ func (p *Pen) Put(format string, values ...string) {
 		p.Markup(before)
 		switch rest[0] {
 		case 's':
-			p.Text(value)
+			p.FormText(value)
 		case 'i':
-			p.Room -= Size(value) // whole: cut, it would mean something else
-			p.Typed(value)
+			p.Remaining -= EscapedSize(value) // whole: cut, it would mean something else
+			p.Escaped(value)
 		case 'v':
-			p.Typed(value)
+			p.Escaped(value)
 		}
 		format = rest[1:]
 	}
@@ -178,23 +178,23 @@ func (p *Pen) Put(format string, values ...string) {
 }
 
 // When puts something on a condition.
-func (p *Pen) When(is bool, format string, values ...string) {
+func (p *Pen) PutIf(is bool, format string, values ...string) {
 	if is {
 		p.Put(format, values...)
 	}
 }
 
 // Sentence writes one of the page's own texts with a value at a {place}, which may be long.
-func (p *Pen) Sentence(text, place, value string) {
+func (p *Pen) PutSentence(text, place, value string) {
 	before, after, _ := strings.Cut(text, "{"+place+"}")
 	p.Put("%i%s%i", before, value, after)
 }
 
 // End returns the output since the last End.
-func (p *Pen) End() []Piece {
+func (p *Pen) TakePieces() []Piece {
 	p.flush()
-	kept := p.kept
-	p.kept = nil
+	kept := p.pieces
+	p.pieces = nil
 	return kept
 }
 
@@ -202,7 +202,7 @@ func (p *Pen) End() []Piece {
 func (p *Pen) Write(b []byte) (int, error) {
 	if pieces, ok := p.inserts[string(b)]; ok {
 		p.flush()
-		p.kept = append(p.kept, pieces...)
+		p.pieces = append(p.pieces, pieces...)
 		delete(p.inserts, string(b)) // whoever sends them takes their room back, once
 	} else {
 		p.Raw(string(b))
@@ -227,5 +227,5 @@ func (i *Inserts) Add(pieces []Piece) template.HTML {
 func (i Inserts) Execute(t *template.Template, name string, data any) ([]Piece, error) {
 	p := Pen{inserts: i}
 	err := t.ExecuteTemplate(&p, name, data)
-	return p.End(), err
+	return p.TakePieces(), err
 }

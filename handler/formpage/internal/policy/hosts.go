@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Hosts are names of hosts, in the spelling of hostName.
+// Hosts are names of hosts, in the spelling of normalizeHost.
 type Hosts map[string]bool
 
 // OwnHosts returns the names by which the site of a request is known: those that the request has, and those of
@@ -19,25 +19,25 @@ type Hosts map[string]bool
 func OwnHosts(r *http.Request, origins []string) Hosts {
 	own := Hosts{}
 	for _, origin := range append([]string{r.Header.Get("Origin")}, origins...) {
-		own[hostName(origin)] = true
+		own[normalizeHost(origin)] = true
 	}
 	for _, forwarded := range r.Header.Values("Forwarded") {
 		for _, pair := range strings.FieldsFunc(forwarded, func(c rune) bool { return c == ';' || c == ',' }) {
 			if name, value, _ := strings.Cut(strings.TrimSpace(pair), "="); strings.EqualFold(name, "host") {
-				own[hostName("//"+strings.Trim(value, `"`))] = true
+				own[normalizeHost("//"+strings.Trim(value, `"`))] = true
 			}
 		}
 	}
 	for _, host := range append(strings.Split(strings.Join(r.Header.Values("X-Forwarded-Host"), ","), ","), r.Host) {
-		own[hostName("//"+strings.TrimSpace(host))] = true
+		own[normalizeHost("//"+strings.TrimSpace(host))] = true
 	}
 	delete(own, "")
 	return own
 }
 
-// hostName returns the host of an address in one spelling for all that lead to it, without the port: cookies
+// normalizeHost returns the host of an address in one spelling for all that lead to it, without the port: cookies
 // do not tell ports apart. All names of the own machine are "localhost".
-func hostName(address string) string {
+func normalizeHost(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""
@@ -47,7 +47,7 @@ func hostName(address string) string {
 		name = ascii
 	}
 	name = strings.TrimRight(strings.ToLower(name), ".")
-	ip, ok := numbers(name)
+	ip, ok := parseIPv4(name)
 	if !ok {
 		ip, _ = netip.ParseAddr(name)
 	}
@@ -60,9 +60,9 @@ func hostName(address string) string {
 	return name
 }
 
-// numbers reads an IPv4 address as browsers do: up to four numbers in decimal, octal or hexadecimal form, of which
+// parseIPv4 reads an IPv4 address as browsers do: up to four numbers in decimal, octal or hexadecimal form, of which
 // the last one fills the bytes that are left.
-func numbers(name string) (netip.Addr, bool) {
+func parseIPv4(name string) (netip.Addr, bool) {
 	parts := strings.Split(name, ".")
 	if len(parts) > 4 {
 		return netip.Addr{}, false

@@ -49,7 +49,7 @@ func (p *Policy) Header(nonce string, ancestors []string) string {
 // Canvas is the policy of a form that its editor sees: nothing runs there and nothing is sent. What the
 // editor draws into it may show images of any host. Pages of its own origin may show it in a frame, and below
 // them the other ancestors.
-func Canvas(nonce string, ancestors []string) string {
+func CanvasHeader(nonce string, ancestors []string) string {
 	return "default-src 'none'; base-uri 'none'; object-src 'none'; script-src 'none'; form-action 'none'; frame-ancestors " +
 		strings.Join(append([]string{"'self'"}, ancestors...), " ") + "; " +
 		"style-src 'nonce-" + nonce + "'; img-src 'self' data: http: https:; media-src http: https:"
@@ -57,8 +57,8 @@ func Canvas(nonce string, ancestors []string) string {
 
 // Frame allows an address in a frame and returns it, or "" if no frame may show it. A frame with
 // a page of the site's own would act with the cookies of who looks at the form.
-func (p *Policy) Frame(link string) string {
-	if origin := Origin(link); origin != "" && !p.Own[hostName(origin)] {
+func (p *Policy) AllowFrame(link string) string {
+	if origin := Origin(link); origin != "" && !p.Own[normalizeHost(origin)] {
 		p.frames = append(p.frames, origin)
 		return link
 	}
@@ -66,7 +66,7 @@ func (p *Policy) Frame(link string) string {
 }
 
 // Widget allows the script of a verifier's widget, and the sources that it loads from.
-func (p *Policy) Widget(script string, sources []string) {
+func (p *Policy) AllowWidget(script string, sources []string) {
 	p.scripts = append(p.scripts, sources...)
 	if origin := Origin(script); origin != "" {
 		p.scripts = append(p.scripts, origin)
@@ -123,11 +123,11 @@ type Picture struct {
 	Width, Height int
 }
 
-// maxInline is how large an image may be that stands in the definition itself.
-const maxInline = 256 << 10
+// maxInlineImage is how large an image may be that stands in the definition itself.
+const maxInlineImage = 256 << 10
 
 // Picture allows an image and returns it, nil when it cannot be shown.
-func (p *Policy) Picture(image *schema.Image) *Picture {
+func (p *Policy) AllowPicture(image *schema.Image) *Picture {
 	if image == nil {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (p *Policy) Picture(image *schema.Image) *Picture {
 		text = after
 	}
 	raw, err := base64.StdEncoding.DecodeString(text)
-	if text == "" || len(text) > maxInline || err != nil {
+	if text == "" || len(text) > maxInlineImage || err != nil {
 		return nil
 	}
 	switch kind := http.DetectContentType(raw); kind {
@@ -159,7 +159,7 @@ func (p *Policy) Picture(image *schema.Image) *Picture {
 
 // Video allows a file, for the browser's player, or a film of the two great platforms in a
 // frame, and returns the address of either. Others are a link.
-func (p *Policy) Video(link string) (frame, file string) {
+func (p *Policy) AllowVideo(link string) (frame, file string) {
 	u, err := url.Parse(link)
 	if Link(link) == "" || err != nil {
 		return "", ""
@@ -167,17 +167,17 @@ func (p *Policy) Video(link string) (frame, file string) {
 	first, rest, _ := strings.Cut(strings.Trim(u.Path, "/"), "/")
 	switch host := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www."); {
 	case host == "youtu.be":
-		return p.youtube(first), ""
+		return p.allowYouTube(first), ""
 	case host == "youtube.com" || host == "m.youtube.com" || host == "youtube-nocookie.com":
 		switch first {
 		case "watch":
-			return p.youtube(u.Query().Get("v")), ""
+			return p.allowYouTube(u.Query().Get("v")), ""
 		case "shorts", "embed", "live":
-			return p.youtube(rest), ""
+			return p.allowYouTube(rest), ""
 		}
 	case host == "vimeo.com":
-		if IsName(first) && strings.Trim(first, "0123456789") == "" {
-			return p.Frame("https://player.vimeo.com/video/" + first + "?dnt=1"), ""
+		if IsSafeName(first) && strings.Trim(first, "0123456789") == "" {
+			return p.AllowFrame("https://player.vimeo.com/video/" + first + "?dnt=1"), ""
 		}
 	case slices.Contains([]string{".mp4", ".webm", ".ogv", ".m4v", ".mov"}, strings.ToLower(path.Ext(u.Path))):
 		p.media = append(p.media, Origin(link))
@@ -186,21 +186,21 @@ func (p *Policy) Video(link string) (frame, file string) {
 	return "", ""
 }
 
-func (p *Policy) youtube(id string) string {
-	if !IsName(id) {
+func (p *Policy) allowYouTube(id string) string {
+	if !IsSafeName(id) {
 		return ""
 	}
-	return p.Frame("https://www.youtube-nocookie.com/embed/" + id)
+	return p.AllowFrame("https://www.youtube-nocookie.com/embed/" + id)
 }
 
-// IsName reports whether an id has only letters, digits, "-" and "_".
-func IsName(text string) bool {
-	return text != "" && len(text) <= 64 && Name(text) == text
+// IsSafeName reports whether an id has only letters, digits, "-" and "_".
+func IsSafeName(text string) bool {
+	return text != "" && len(text) <= 64 && SafeName(text) == text
 }
 
 // Name leaves of a text only letters, digits, "-" and "_", and signs that are named: it means nothing but
 // itself in a style sheet, in an address and in a file's name.
-func Name(text string, more ...rune) string {
+func SafeName(text string, more ...rune) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || slices.Contains(more, c) {
 			return c

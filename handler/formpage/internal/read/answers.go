@@ -31,61 +31,61 @@ type ParsedAnswers struct {
 // Unplaced is something typed that has no place in the form.
 type UnmatchedInput struct{ Block, Text string }
 
-// Manner is how the text of inputs is to be read.
-type Manner struct {
+// Options is how the text of inputs is to be read.
+type Options struct {
 	Comma bool           // numbers are typed with a decimal comma
 	Zone  *time.Location // of times whose offset the browser did not send
 	Words *words.Words   // of the page; nil: nobody asks for readings
 }
 
-// Answers makes answers of the values of inputs, and says how those are read that the page
+// ParseAnswers makes answers of the values of inputs, and says how those are read that the page
 // tells of. Package input has the names of the inputs.
-func Answers(blocks []schema.Block, values url.Values, m Manner) (ParsedAnswers, map[string]Reading) {
+func ParseAnswers(blocks []schema.Block, values url.Values, m Options) (ParsedAnswers, map[string]Reading) {
 	r := newReader(values, m)
 	for name := range values {
 		if input.IsAnswer(name) {
-			r.blocks(blocks)
+			r.readBlocks(blocks)
 			break // nothing is read of a block whose inputs are all absent
 		}
 	}
 	for name, values := range values {
 		if key, ok := strings.CutPrefix(name, input.Hidden); ok && len(values) > 0 {
-			r.given.Hidden[key] = Cleaned(values[0])
+			r.given.Hidden[key] = CleanText(values[0])
 		}
 	}
-	r.unplaced()
+	r.collectUnmatched()
 	return r.given, r.readings
 }
 
 // Typed is all text of the inputs of blocks, whatever blocks the form has.
-func Typed(values url.Values) []UnmatchedInput {
-	r := newReader(values, Manner{})
-	r.unplaced()
+func TypedInput(values url.Values) []UnmatchedInput {
+	r := newReader(values, Options{})
+	r.collectUnmatched()
 	return r.given.Unmatched
 }
 
 // reader reads inputs and remembers which inputs had a place.
 type reader struct {
-	Manner
+	Options
 	values   url.Values
 	used     map[string]bool
 	given    ParsedAnswers
 	readings map[string]Reading // by input
 }
 
-func newReader(values url.Values, m Manner) *reader {
+func newReader(values url.Values, m Options) *reader {
 	return &reader{
-		Manner: m, values: values, used: map[string]bool{}, readings: map[string]Reading{},
+		Options: m, values: values, used: map[string]bool{}, readings: map[string]Reading{},
 		given: ParsedAnswers{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}},
 	}
 }
 
-func (r *reader) blocks(blocks []schema.Block) {
+func (r *reader) readBlocks(blocks []schema.Block) {
 	for b, hidden := range formblock.Walk(blocks) {
 		if hidden {
 			continue // a value that was typed before its block was hidden has no place now
 		}
-		if value := r.answer(b); value != nil {
+		if value := r.readAnswer(b); value != nil {
 			raw, err := marshal(value)
 			if err == nil { // strings, numbers and maps of them
 				r.given.Answers[b.ID] = raw
@@ -116,7 +116,7 @@ func (r *reader) text(name string) string {
 }
 
 // answer makes the value of one block, nil for none.
-func (r *reader) answer(b *schema.Block) any {
+func (r *reader) readAnswer(b *schema.Block) any {
 	switch b.AnswerShape() {
 	case schema.ShapeChoice, schema.ShapeChoices:
 		return r.choices(b)
@@ -154,7 +154,7 @@ func (r *reader) answer(b *schema.Block) any {
 	case text == "":
 		return nil
 	case b.Type == schema.TypePhone:
-		return r.phone(b, input.Answer+b.ID, text, r.text(input.Whose+input.Answer+b.ID))
+		return r.phone(b, input.Answer+b.ID, text, r.text(input.CallingCountry+input.Answer+b.ID))
 	case b.Type == schema.TypeEmail:
 		r.email(b.ID, input.Answer+b.ID, text)
 	}
@@ -163,13 +163,13 @@ func (r *reader) answer(b *schema.Block) any {
 
 // picks reads choices: a value that has no prefix was typed into another kind of field
 // and stays without a place.
-func (r *reader) picks(name string) (picks []any, other bool) {
+func (r *reader) readPicks(name string) (picks []any, other bool) {
 	for _, v := range r.values[name] {
-		id, picked := strings.CutPrefix(v, input.Picked)
+		id, picked := strings.CutPrefix(v, input.ChoicePrefix)
 		if picked {
 			picks = append(picks, map[string]string{"id": id})
 		}
-		other = other || v == input.PickedOther
+		other = other || v == input.OtherChoice
 		if picked || other || v == "" {
 			r.used[name] = true
 		}
@@ -178,7 +178,7 @@ func (r *reader) picks(name string) (picks []any, other bool) {
 }
 
 func (r *reader) choices(b *schema.Block) any {
-	picks, other := r.picks(input.Answer + b.ID)
+	picks, other := r.readPicks(input.Answer + b.ID)
 	if formblock.Properties(b).OtherOption {
 		name := input.Other + b.ID
 		text := r.text(name)
@@ -208,7 +208,7 @@ func (r *reader) choices(b *schema.Block) any {
 func (r *reader) ranking(b *schema.Block) any {
 	at := map[int][]string{}
 	for _, c := range b.Choices {
-		text := strings.TrimSpace(kinds.ASCIIDigits(r.text(input.Sub(input.Rank, c.ID, b.ID))))
+		text := strings.TrimSpace(kinds.ASCIIDigits(r.text(input.SubName(input.Rank, c.ID, b.ID))))
 		if n, err := strconv.Atoi(text); err == nil {
 			at[n] = append(at[n], c.ID)
 		}
@@ -233,7 +233,7 @@ func (r *reader) ranking(b *schema.Block) any {
 func (r *reader) matrix(b *schema.Block) any {
 	rows := map[string]any{}
 	for _, row := range b.MatrixRows {
-		picks, _ := r.picks(input.Sub(input.Row, row.ID, b.ID))
+		picks, _ := r.readPicks(input.SubName(input.Row, row.ID, b.ID))
 		switch {
 		case len(picks) == 0:
 		case formblock.Properties(b).MultiSelection:
@@ -255,11 +255,11 @@ func (r *reader) contact(b *schema.Block) any {
 			continue
 		}
 		asked++
-		name := input.Sub(input.Part, part, b.ID)
+		name := input.SubName(input.Part, part, b.ID)
 		if text := r.text(name); strings.TrimSpace(text) != "" {
 			switch part {
 			case "phone":
-				text = r.phone(b, name, text, r.text(input.Whose+name))
+				text = r.phone(b, name, text, r.text(input.CallingCountry+name))
 			case "email":
 				r.email(b.ID, name, text)
 			}
@@ -309,7 +309,7 @@ func (r *reader) date(b *schema.Block) any {
 // datePart returns the digits of a part of a date, of a day and a month two.
 func (r *reader) datePart(name string, isDay bool) string {
 	text := r.text(name)
-	if len(text) > maxNumber {
+	if len(text) > maxNumberBytes {
 		return text
 	}
 	text = strings.TrimSpace(kinds.ASCIIDigits(text))
@@ -320,12 +320,12 @@ func (r *reader) datePart(name string, isDay bool) string {
 }
 
 // unplaced collects the values that no block of the form read.
-func (r *reader) unplaced() {
+func (r *reader) collectUnmatched() {
 	var names []string
 	for name := range r.values {
 		// The zone comes from the browser, a number's country from the page, and files are
 		// the host's.
-		if input.IsAnswer(name) && !r.used[name] && !strings.HasPrefix(name, input.Zone) && !strings.HasPrefix(name, input.Whose) && !strings.HasPrefix(name, input.File) {
+		if input.IsAnswer(name) && !r.used[name] && !strings.HasPrefix(name, input.Zone) && !strings.HasPrefix(name, input.CallingCountry) && !strings.HasPrefix(name, input.File) {
 			names = append(names, name)
 		}
 	}
@@ -334,7 +334,7 @@ func (r *reader) unplaced() {
 		prefix, id := name[:2], input.Block(name)
 		for _, text := range r.values[name] {
 			// A choice's id was not typed, and means nothing without its label.
-			if strings.TrimSpace(text) != "" && !strings.HasPrefix(text, input.Picked) && text != input.PickedOther && prefix != input.Rank {
+			if strings.TrimSpace(text) != "" && !strings.HasPrefix(text, input.ChoicePrefix) && text != input.OtherChoice && prefix != input.Rank {
 				r.given.Unmatched = append(r.given.Unmatched, UnmatchedInput{Block: id, Text: text})
 			}
 		}

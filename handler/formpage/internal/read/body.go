@@ -21,15 +21,15 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// SpareInputs is how many values are read beyond those that the form asks for: a page may
+// ExtraInputs is how many values are read beyond those that the form asks for: a page may
 // be made from another revision of the form, and a link may have parameters of other
 // programs.
-const SpareInputs = 1000
+const ExtraInputs = 1000
 
-// MostInputs is how many values a page of a form, or a link to it, can bring: of its blocks,
+// MaxInputs is how many values a page of a form, or a link to it, can bring: of its blocks,
 // and of its hidden fields as they are stored.
-func MostInputs(blocks []schema.Block, hiddenFields json.RawMessage) int {
-	most := SpareInputs + bytes.Count(hiddenFields, []byte{','})
+func MaxInputs(blocks []schema.Block, hiddenFields json.RawMessage) int {
+	most := ExtraInputs + bytes.Count(hiddenFields, []byte{','})
 	for b := range formblock.Walk(blocks) {
 		most += 2 + len(b.Choices) // its answer, and that it was seen
 		switch b.AnswerShape() {
@@ -49,9 +49,9 @@ func MostInputs(blocks []schema.Block, hiddenFields json.RawMessage) int {
 	return most
 }
 
-// Pairs reads text that is written as a query. It reads a bounded number of values, those of
+// ParseQuery reads text that is written as a query. It reads a bounded number of values, those of
 // the first names. An escape that is broken drops its value.
-func Pairs(raw string, most int) (values url.Values, complete bool) {
+func ParseQuery(raw string, most int) (values url.Values, complete bool) {
 	values = url.Values{}
 	for n := 0; raw != ""; {
 		var pair string
@@ -68,15 +68,15 @@ func Pairs(raw string, most int) (values url.Values, complete bool) {
 			continue
 		}
 		if text, err = url.QueryUnescape(text); err == nil {
-			values.Add(valid(name), valid(text))
+			values.Add(toValidUTF8(name), toValidUTF8(text))
 		}
 	}
 	return values, true
 }
 
-// valid replaces what is not UTF-8. strings.ToValidUTF8 takes five times the text for that,
+// toValidUTF8 replaces what is not UTF-8. strings.ToValidUTF8 takes five times the text for that,
 // where there is much of it.
-func valid(text string) string {
+func toValidUTF8(text string) string {
 	if utf8.ValidString(text) {
 		return text
 	}
@@ -94,18 +94,18 @@ func valid(text string) string {
 }
 
 // Bounds are how much of a body is read.
-type Bounds struct {
+type BodyLimits struct {
 	Bytes  int64 // of text
-	Inputs int   // see MostInputs
+	Inputs int   // see MaxInputs
 }
 
-// TakeFile takes a file that came for a block, and puts its record among the values. It
+// ReceiveFile takes a file that came for a block, and puts its record among the values. It
 // returns false when no more of the body is to be read.
-type TakeFile func(block, name string, body io.Reader, values url.Values) (more bool)
+type ReceiveFile func(block, name string, body io.Reader, values url.Values) (more bool)
 
-// Values reads the inputs that were posted. Of a body that is too large it reads as far as is
+// ReadForm reads the inputs that were posted. Of a body that is too large it reads as far as is
 // allowed: complete is false then. Without take no files come.
-func Values(r *http.Request, most Bounds, take TakeFile) (values url.Values, complete bool, err error) {
+func ReadForm(r *http.Request, most BodyLimits, take ReceiveFile) (values url.Values, complete bool, err error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
 		return nil, false, err
@@ -125,7 +125,7 @@ func Values(r *http.Request, most Bounds, take TakeFile) (values url.Values, com
 			raw = raw[:i] // an escape that was cut
 		}
 	}
-	values, all := Pairs(string(raw), most.Inputs)
+	values, all := ParseQuery(string(raw), most.Inputs)
 	if len(values) == 0 && len(raw) > 0 {
 		return nil, false, errors.New("the body has no values")
 	}
@@ -148,14 +148,14 @@ func readAll(body io.Reader, most int64) (raw []byte, complete bool, err error) 
 // ErrTooLarge says that there is more to read than may be.
 var ErrTooLarge = errors.New("the body is too large")
 
-// Bounded reads at most so many bytes, and fails when there are more, for it or for an
+// LimitedReader reads at most so many bytes, and fails when there are more, for it or for an
 // [http.MaxBytesReader] of the host's. Left is negative then.
-type Bounded struct {
+type LimitedReader struct {
 	Reader io.Reader
 	Left   int64
 }
 
-func (b *Bounded) Read(p []byte) (int, error) {
+func (b *LimitedReader) Read(p []byte) (int, error) {
 	if b.Left < 0 {
 		return 0, ErrTooLarge
 	}
@@ -176,12 +176,12 @@ const partCost = 100
 
 // readParts reads a page with files. The inputs come before the files, so a file is
 // only taken from a page of ours.
-func readParts(r io.Reader, boundary string, bounds Bounds, take TakeFile) (values url.Values, complete bool, err error) {
+func readParts(r io.Reader, boundary string, bounds BodyLimits, take ReceiveFile) (values url.Values, complete bool, err error) {
 	if boundary == "" {
 		return nil, false, errors.New("the multipart body has no boundary")
 	}
 	most, inputs := bounds.Bytes, bounds.Inputs
-	body := &Bounded{Reader: r, Left: max(most, 2*most)}
+	body := &LimitedReader{Reader: r, Left: max(most, 2*most)}
 	reader := multipart.NewReader(body, boundary)
 	values = url.Values{}
 	var text bytes.Buffer
@@ -196,7 +196,7 @@ func readParts(r io.Reader, boundary string, bounds Bounds, take TakeFile) (valu
 		case err != nil:
 			return values, false, err
 		}
-		name := valid(part.FormName())
+		name := toValidUTF8(part.FormName())
 		most -= int64(len(name)) + partCost
 		block, isFile := strings.CutPrefix(name, input.Upload)
 		if !isFile && most >= 0 {
@@ -205,7 +205,7 @@ func readParts(r io.Reader, boundary string, bounds Bounds, take TakeFile) (valu
 			if most -= int64(text.Len()); err != nil && !errors.Is(err, ErrTooLarge) {
 				return values, false, err
 			}
-			values.Add(name, valid(text.String()))
+			values.Add(name, toValidUTF8(text.String()))
 		}
 		if inputs--; most < 0 || inputs < 0 {
 			drain(r)
@@ -227,8 +227,8 @@ func readParts(r io.Reader, boundary string, bounds Bounds, take TakeFile) (valu
 // before it reads sees the answer and not a reset.
 func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, 8<<20) }
 
-// Sent is the body that a front end sends.
-type Sent struct {
+// FrontEndBody is the body that a front end sends.
+type FrontEndBody struct {
 	State   string                     `json:"state"`
 	Answers map[string]json.RawMessage `json:"answers"` // as Service.Submit takes them
 	Hidden  map[string]string          `json:"hidden"`
@@ -237,14 +237,14 @@ type Sent struct {
 	Took    float64                    `json:"took"`    // seconds since the first input
 }
 
-// members are the members of a [Sent].
-var members = []string{"state", "answers", "hidden", "utm", "captcha", "took"}
+// knownFields are the members of a [FrontEndBody].
+var knownFields = []string{"state", "answers", "hidden", "utm", "captcha", "took"}
 
-// JSON reads the body of a front end, as strictly as the API does. Its members must be of the
+// ParseJSON reads the body of a front end, as strictly as the API does. Its members must be of the
 // right kinds; null is as good as none. What may not be there is wrong: members of other
 // names, and more answers or texts than the form has inputs. The error of a body that is too
 // large is [ErrTooLarge].
-func JSON(body io.Reader, most Bounds) (in Sent, wrong []schema.Violation, err error) {
+func ParseJSON(body io.Reader, most BodyLimits) (in FrontEndBody, wrong []schema.Violation, err error) {
 	raw, complete, err := readAll(body, most.Bytes)
 	if !complete {
 		return in, nil, ErrTooLarge
@@ -263,7 +263,7 @@ func JSON(body io.Reader, most Bounds) (in Sent, wrong []schema.Violation, err e
 	for _, member := range tree.Root().All() {
 		var fault schema.Violation
 		switch {
-		case !slices.Contains(members, member.Name()):
+		case !slices.Contains(knownFields, member.Name()):
 			fault = schema.Violation{Code: schema.CodeUnknownField, Message: "is not a known field"}
 		case member.Len() > most.Inputs:
 			fault = schema.Violation{Code: schema.CodeTooMany, Message: "must have at most " + strconv.Itoa(most.Inputs) + " members"}
@@ -284,7 +284,7 @@ func JSON(body io.Reader, most Bounds) (in Sent, wrong []schema.Violation, err e
 		in.Answers = map[string]json.RawMessage{}
 	}
 	for name, text := range in.Hidden {
-		in.Hidden[name] = Cleaned(text)
+		in.Hidden[name] = CleanText(text)
 	}
 	return in, nil, nil
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Filled makes inputs of answers that [ParseAnswers] has read, possibly of another version of the form:
+// FillInputs makes inputs of answers that [ParseAnswers] has read, possibly of another version of the form:
 // it reads the same answers from them. Answers that do not fit the form, or not as a whole, are
 // lost. Comma says how numbers are written.
-func Filled(blocks []schema.Block, answers map[string]json.RawMessage, comma bool) (values url.Values, lost []UnmatchedInput) {
+func FillInputs(blocks []schema.Block, answers map[string]json.RawMessage, comma bool) (values url.Values, lost []UnmatchedInput) {
 	f := filler{url.Values{}, comma}
 	left := maps.Clone(answers)
 	for b, hidden := range formblock.Walk(blocks) {
@@ -53,21 +53,21 @@ func (f filler) fill(b *schema.Block, raw json.RawMessage) (fits bool) {
 		var rows map[string]json.RawMessage
 		fits = json.Unmarshal(raw, &rows) == nil
 		for row, cell := range rows {
-			fits = has(b.MatrixRows, row) && f.pick(b, input.Sub(input.Row, row, b.ID), cell, b.MatrixColumns, p.MultiSelection) && fits
+			fits = hasChoice(b.MatrixRows, row) && f.pick(b, input.SubName(input.Row, row, b.ID), cell, b.MatrixColumns, p.MultiSelection) && fits
 		}
 	case schema.ShapeRanking:
 		var order []string
 		fits = json.Unmarshal(raw, &order) == nil
 		for i, id := range order {
-			f.values.Set(input.Sub(input.Rank, id, b.ID), strconv.Itoa(i+1))
-			fits = fits && has(b.Choices, id)
+			f.values.Set(input.SubName(input.Rank, id, b.ID), strconv.Itoa(i+1))
+			fits = fits && hasChoice(b.Choices, id)
 		}
 	case schema.ShapeContact:
 		var parts map[string]string
 		fits = json.Unmarshal(raw, &parts) == nil
 		for part, text := range parts {
 			if shown := slices.Contains(formblock.ContactParts, part) && !p.AddressOrContact.Part(part).Hide; shown {
-				f.values.Set(input.Sub(input.Part, part, b.ID), text)
+				f.values.Set(input.SubName(input.Part, part, b.ID), text)
 			} else {
 				fits = false
 			}
@@ -101,7 +101,7 @@ func (f filler) text(b *schema.Block, raw json.RawMessage) (fits bool) {
 	case scale:
 		from, _, step, buttons := formblock.Scale(b.Type, formblock.Properties(b))
 		for i := range buttons {
-			fits = fits || text == words.Plain(from+float64(i)*step)
+			fits = fits || text == words.FormatPlain(from+float64(i)*step)
 		}
 	default:
 		fits = b.TakesAnswer()
@@ -156,10 +156,10 @@ func (f filler) pick(b *schema.Block, name string, raw json.RawMessage, choices 
 	for _, one := range list {
 		switch {
 		case one.Other != nil && formblock.Properties(b).OtherOption:
-			f.values.Add(name, input.PickedOther)
+			f.values.Add(name, input.OtherChoice)
 			f.values.Set(input.Other+b.ID, *one.Other)
-		case has(choices, one.ID):
-			f.values.Add(name, input.Picked+one.ID)
+		case hasChoice(choices, one.ID):
+			f.values.Add(name, input.ChoicePrefix+one.ID)
 		default:
 			fits = false
 		}
@@ -167,6 +167,6 @@ func (f filler) pick(b *schema.Block, name string, raw json.RawMessage, choices 
 	return fits
 }
 
-func has(choices []schema.Choice, id string) bool {
+func hasChoice(choices []schema.Choice, id string) bool {
 	return slices.ContainsFunc(choices, func(c schema.Choice) bool { return c.ID == id })
 }

@@ -25,17 +25,17 @@ var (
 	spacedNumber  = regexp.MustCompile(`\d\p{Zs}+(\d{1,2}|\d{4,})(\D|$)`)
 )
 
-// plainSigns leaves the signs of ASCII, and apostrophes for signs that only ever stand
+// asciiSigns leaves the signs of ASCII, and apostrophes for signs that only ever stand
 // between groups.
 var (
-	plainSigns = strings.NewReplacer("’", "'", "٬", "'", "＇", "'", "٫", ".", "．", ".", "，", ",",
+	asciiSigns = strings.NewReplacer("’", "'", "٬", "'", "＇", "'", "٫", ".", "．", ".", "，", ",",
 		"−", "-", "－", "-", "‐", "-", "‑", "-", "–", "-", "＋", "+")
-	otherSigns = strings.NewReplacer(".", ",", ",", ".")
+	swapSeparators = strings.NewReplacer(".", ",", ",", ".")
 )
 
-// maxNumber is how many bytes a number has at most as it is typed. The service takes 64
+// maxNumberBytes is how many bytes a number has at most as it is typed. The service takes 64
 // digits.
-const maxNumber = 256
+const maxNumberBytes = 256
 
 // dropSpaces drops spaces and invisible characters, such as the marks of direction that
 // programs write before a minus. Overrides show digits in another order.
@@ -55,12 +55,12 @@ func dropSpaces(c rune) rune {
 // between other groups: "5 10" is 510, or two numbers. What can be neither is not a
 // number: better asked for again than stored as another one.
 func parseNumber(text string, comma bool) (literal, other string, ok bool) {
-	if len(text) > maxNumber {
+	if len(text) > maxNumberBytes {
 		return "", "", false
 	}
 	text = kinds.ASCIIDigits(strings.TrimSpace(text))
 	spaced := spacedNumber.MatchString(text)
-	text = plainSigns.Replace(strings.Map(dropSpaces, text))
+	text = asciiSigns.Replace(strings.Map(dropSpaces, text))
 	if strings.Trim(text, "0123456789+-.,'") != "" {
 		return "", "", false // finds most texts that are no number, without the patterns below
 	}
@@ -76,10 +76,10 @@ func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 		comma = points > 1
 	}
 	if comma {
-		text = otherSigns.Replace(text)
+		text = swapSeparators.Replace(text)
 	}
 	if open {
-		other = strings.TrimPrefix(strings.ReplaceAll(otherSigns.Replace(text), ",", ""), "+")
+		other = strings.TrimPrefix(strings.ReplaceAll(swapSeparators.Replace(text), ",", ""), "+")
 	}
 	switch {
 	case groupedNumber.MatchString(text):

@@ -24,7 +24,7 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 		{"１，５００", "ja-JP", "1500"}, {"１．５", "ja", "1.5"}, {"－７", "ja", "-7"}, {"१,००,०००", "hi-IN", "100000"}, {"۱۲٬۳۴۵٫۶", "fa", "12345.6"}, {"\u061c-١", "ar", "-1"}, {"১২", "bn", "12"}, {"\u202a12\u202c", "en", "12"},
 		{"5'10", "en", ""}, {"5'10\"", "en", ""}, {"12'345'678.9", "de-CH", "12345678.9"}, {"1'2345", "de-CH", ""}, {"1'234'56", "de-CH", ""},
 	} {
-		got, _, ok := parseNumber(c.text, words.WritesComma(language.Make(c.language)))
+		got, _, ok := parseNumber(c.text, words.HasDecimalComma(language.Make(c.language)))
 		expect.That(t, ok == (c.want != "") && (!ok || got == c.want), "%q in %s is %q, want %q", c.text, c.language, got, c.want)
 	}
 }

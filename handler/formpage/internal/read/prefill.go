@@ -16,12 +16,12 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// maxHidden is how many characters a hidden field has at most.
-const maxHidden = 10_000
+// maxHiddenChars is how many characters a hidden field has at most.
+const maxHiddenChars = 10_000
 
-// Cleaned is text that nobody typed as the service takes it: a line break or tab becomes
+// CleanText is text that nobody typed as the service takes it: a line break or tab becomes
 // a space, and other control characters go. A respondent could not correct it.
-func Cleaned(text string) string {
+func CleanText(text string) string {
 	return strings.Map(func(c rune) rune {
 		switch {
 		case !unicode.IsControl(c):
@@ -33,29 +33,29 @@ func Cleaned(text string) string {
 	}, text)
 }
 
-// Prefilled makes inputs of a link's query: hidden fields and campaign parameters by
+// Prefill makes inputs of a link's query: hidden fields and campaign parameters by
 // name, answers by block id. A choice is named by its id or its label, several are repeated or
 // separated by commas.
-func Prefilled(blocks []schema.Block, query url.Values, w *words.Words) url.Values {
+func Prefill(blocks []schema.Block, query url.Values, w *words.Words) url.Values {
 	values := url.Values{input.Language: {w.Locale.String()}}
 	for name, given := range query {
-		if utf8.RuneCountInString(given[0]) > maxHidden {
+		if utf8.RuneCountInString(given[0]) > maxHiddenChars {
 			continue // the service refuses such a hidden field, and nobody could correct it
 		}
-		text := Cleaned(given[0]) // already here: a browser makes U+FFFD of U+0000
+		text := CleanText(given[0]) // already here: a browser makes U+FFFD of U+0000
 		values.Set(input.Hidden+name, text)
 		if strings.HasPrefix(name, input.UTM) { // which may be a hidden field as well
 			values.Set(name, text)
 		}
 	}
-	prefill(blocks, query, values, w)
+	prefillBlocks(blocks, query, values, w)
 	if query.Has(input.Embed) {
 		values.Set(input.Embed, "1")
 	}
 	return values
 }
 
-func prefill(blocks []schema.Block, query, values url.Values, w *words.Words) {
+func prefillBlocks(blocks []schema.Block, query, values url.Values, w *words.Words) {
 	for b, hidden := range formblock.Walk(blocks) {
 		given := query[b.ID]
 		if len(given) == 0 || hidden {
@@ -65,9 +65,9 @@ func prefill(blocks []schema.Block, query, values url.Values, w *words.Words) {
 		case schema.ShapeChoice, schema.ShapeChoices:
 			prefillChoices(b, given, values)
 		case schema.ShapeRanking:
-			ids, _ := named(b.Choices, given)
+			ids, _ := findChoices(b.Choices, given)
 			for i, id := range ids {
-				values.Set(input.Sub(input.Rank, id, b.ID), strconv.Itoa(i+1))
+				values.Set(input.SubName(input.Rank, id, b.ID), strconv.Itoa(i+1))
 			}
 		case schema.ShapeMatrix, schema.ShapeContact, schema.ShapeFiles, schema.ShapeFile, schema.ShapePayment:
 			// A query has one value a name.
@@ -103,7 +103,7 @@ func prefillText(b *schema.Block, text string, w *words.Words) string {
 		}
 	case k.Shape == schema.ShapeBoolean:
 		for value, list := range map[string][]string{"true": {"true", "yes", "1", w.Get("yes")}, "false": {"false", "no", "0", w.Get("no")}} {
-			if slices.ContainsFunc(list, func(word string) bool { return labelKey(word) == labelKey(text) }) {
+			if slices.ContainsFunc(list, func(word string) bool { return foldLabel(word) == foldLabel(text) }) {
 				return value
 			}
 		}
@@ -117,18 +117,18 @@ func prefillText(b *schema.Block, text string, w *words.Words) string {
 	return text
 }
 
-// labelKey is the same for labels that read the same.
-func labelKey(label string) string {
+// foldLabel is the same for labels that read the same.
+func foldLabel(label string) string {
 	return strings.ToLower(strings.ToUpper(norm.NFC.String(strings.TrimSpace(label))))
 }
 
-// named returns the ids of the choices that texts name by id or label, each text one choice or
+// findChoices returns the ids of the choices that texts name by id or label, each text one choice or
 // several with commas between them, and what names none.
-func named(choices []schema.Choice, given []string) (ids, others []string) {
+func findChoices(choices []schema.Choice, given []string) (ids, others []string) {
 	byID, byLabel, commas := map[string]string{}, map[string]string{}, 0
 	for _, c := range slices.Backward(choices) { // the first one counts
 		byID[c.ID] = c.ID
-		if key := labelKey(c.Label); key != "" {
+		if key := foldLabel(c.Label); key != "" {
 			byLabel[key] = c.ID
 		}
 		commas = max(commas, strings.Count(c.Label, ","))
@@ -136,7 +136,7 @@ func named(choices []schema.Choice, given []string) (ids, others []string) {
 	find := func(text string) bool {
 		id, ok := byID[text]
 		if !ok {
-			id, ok = byLabel[labelKey(text)]
+			id, ok = byLabel[foldLabel(text)]
 		}
 		if ok && !slices.Contains(ids, id) {
 			ids = append(ids, id)
@@ -171,15 +171,15 @@ func prefillChoices(b *schema.Block, given []string, values url.Values) {
 	if !several {
 		given = given[:1]
 	}
-	ids, others := named(b.Choices, given)
+	ids, others := findChoices(b.Choices, given)
 	if !several && len(ids)+len(others) > 1 { // one text with commas
 		ids, others = nil, given
 	}
 	for _, id := range ids {
-		values.Add(input.Answer+b.ID, input.Picked+id)
+		values.Add(input.Answer+b.ID, input.ChoicePrefix+id)
 	}
 	if len(others) > 0 && formblock.Properties(b).OtherOption {
-		values.Add(input.Answer+b.ID, input.PickedOther)
+		values.Add(input.Answer+b.ID, input.OtherChoice)
 		values.Set(input.Other+b.ID, others[0])
 	}
 }

@@ -14,17 +14,17 @@ import (
 // Reading says how something typed is read, where the page tells that: below the field, as
 // soon as it is left, when there is a script.
 type Reading struct {
-	Block string
-	Text  string
-	Ask   bool // nothing goes on before the page has told it
+	Block             string
+	Text              string
+	NeedsConfirmation bool // nothing goes on before the page has told it
 }
 
 // Shown is the value by which a page says that it has shown the reading of an input.
-func (r Reading) Shown(name string) string { return name + "=" + r.Text }
+func (r Reading) Confirmation(name string) string { return name + "=" + r.Text }
 
 // tell keeps the reading of an input: how it is read, and what else it may mean, if
 // anything. Both are written from left to right.
-func (r *reader) tell(block, name string, ask bool, key, value, other string) {
+func (r *reader) addReading(block, name string, ask bool, key, value, other string) {
 	if r.Words != nil {
 		text := r.Words.Get(key, "value", "\u2066"+value+"\u2069", "other", "\u2066"+other+"\u2069")
 		r.readings[name] = Reading{block, text, ask}
@@ -41,7 +41,7 @@ func (r *reader) number(block, name, number, other string) {
 			literal = strings.TrimRight(strings.TrimRight(literal, "0"), ".")
 		}
 		if r.Comma {
-			literal = otherSigns.Replace(literal)
+			literal = swapSeparators.Replace(literal)
 		}
 		return literal
 	}
@@ -49,7 +49,7 @@ func (r *reader) number(block, name, number, other string) {
 	if other == number {
 		key = "read.as"
 	}
-	r.tell(block, name, true, key, written(number), written(other))
+	r.addReading(block, name, true, key, written(number), written(other))
 }
 
 // phone returns the number that was typed into an input, of the country that stands beside
@@ -65,11 +65,11 @@ func (r *reader) phone(b *schema.Block, name, text, country string) string {
 	}
 	switch {
 	case read.Other != "":
-		r.tell(b.ID, name, true, "read.not", read.Text, read.Other)
+		r.addReading(b.ID, name, true, "read.not", read.Text, read.Other)
 	case r.Words != nil:
 		// The form's country is not the visitor's, who may not have looked at it.
 		stranger := read.National && country == own && r.Words.Region != "" && r.Words.Region != country
-		r.tell(b.ID, name, stranger, "read.as", read.Text, "")
+		r.addReading(b.ID, name, stranger, "read.as", read.Text, "")
 	}
 	return read.Number
 }
@@ -82,31 +82,31 @@ var providers = []string{
 	"yandex.ru", "mail.ru", "rediffmail.com", "naver.com", "uol.com.br", "comcast.net", "verizon.net",
 }
 
-// neighbours are other providers, one letter from one of those.
-var neighbours = []string{"mail.com", "email.com", "ymail.com", "bol.com.br"}
+// similarProviders are other providers, one letter from one of those.
+var similarProviders = []string{"mail.com", "email.com", "ymail.com", "bol.com.br"}
 
 // email reports an address whose domain is one slip from the domain of a provider.
 func (r *reader) email(block, name, text string) {
 	at := strings.LastIndexAny(text, "@＠")
 	domain := strings.ToLower(strings.Trim(text[max(0, at):], "@＠> \t\r\n"))
-	if at < 0 || slices.Contains(providers, domain) || slices.Contains(neighbours, domain) {
+	if at < 0 || slices.Contains(providers, domain) || slices.Contains(similarProviders, domain) {
 		return
 	}
-	if i := slices.IndexFunc(providers, func(p string) bool { return isSlip(domain, p) && !isAbroad(domain, p) }); i >= 0 {
-		r.tell(block, name, true, "read.mean", providers[i], "")
+	if i := slices.IndexFunc(providers, func(p string) bool { return isTypo(domain, p) && !inDifferentCountries(domain, p) }); i >= 0 {
+		r.addReading(block, name, true, "read.mean", providers[i], "")
 	}
 }
 
-// isAbroad reports whether two domains are of two countries, as those of one provider are.
-func isAbroad(a, b string) bool {
+// inDifferentCountries reports whether two domains are of two countries, as those of one provider are.
+func inDifferentCountries(a, b string) bool {
 	a, b = a[strings.LastIndexByte(a, '.')+1:], b[strings.LastIndexByte(b, '.')+1:]
 	_, calling := kinds.PhoneCountry(a)
 	return a != b && len(a) == 2 && len(b) == 2 && calling != 0
 }
 
-// isSlip reports whether a is b with a letter too many, too few or wrong, or with two that
+// isTypo reports whether a is b with a letter too many, too few or wrong, or with two that
 // changed places.
-func isSlip(a, b string) bool {
+func isTypo(a, b string) bool {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]
 	}

@@ -31,10 +31,10 @@ const Dir = "-"
 
 // File is a file as it is served.
 type File struct {
-	content []byte
-	packed  func() []byte // by gzip, with the first request for it
-	kind    string
-	tag     string
+	content    []byte
+	compressed func() []byte // by gzip, with the first request for it
+	kind       string
+	tag        string
 }
 
 // Files are the files by their names.
@@ -45,12 +45,12 @@ var Files = map[string]File{
 }
 
 func newFile(raw []byte, between, kind string) File {
-	content := compact(raw, between)
+	content := minify(raw, between)
 	sum := sha256.Sum256(content)
-	return File{content, sync.OnceValue(func() []byte { return pack(content) }), kind, `"` + hex.EncodeToString(sum[:8]) + `"`}
+	return File{content, sync.OnceValue(func() []byte { return compress(content) }), kind, `"` + hex.EncodeToString(sum[:8]) + `"`}
 }
 
-func pack(content []byte) []byte {
+func compress(content []byte) []byte {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	_, _ = w.Write(content) // a buffer takes all
@@ -61,10 +61,10 @@ func pack(content []byte) []byte {
 // Version changes with the files, so that browsers may keep them for ever.
 var Version = Files["page.css"].tag[1:9] + Files["page.js"].tag[1:9]
 
-// compact leaves out indentation, and lines that are comments alone: a tenth of a file.
+// minify leaves out indentation, and lines that are comments alone: a tenth of a file.
 // None of the files has a text of several lines, in which that would matter. A script
 // needs its lines, whose ends may end statements.
-func compact(content []byte, between string) []byte {
+func minify(content []byte, between string) []byte {
 	var kept [][]byte
 	comment := false
 	for line := range bytes.Lines(content) {
@@ -81,7 +81,7 @@ func compact(content []byte, between string) []byte {
 // Style is the content of the style sheet, Canvas what a canvas has beside it.
 var (
 	Style  = string(Files["page.css"].content)
-	Canvas = string(compact(canvasCSS, ""))
+	Canvas = string(minify(canvasCSS, ""))
 )
 
 // ServeHTTP answers with the file.
@@ -95,7 +95,7 @@ func (f File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	content, tag := f.content, f.tag
 	w.Header().Add("Vary", "Accept-Encoding")
 	if gzipped.CanCompress(w, r) {
-		content, tag = f.packed(), "W/"+tag
+		content, tag = f.compressed(), "W/"+tag
 		w.Header().Set("Content-Encoding", "gzip")
 	}
 	w.Header().Set("ETag", tag)

@@ -19,11 +19,11 @@ import (
 	"github.com/formsvc/formsvc/internal/color"
 )
 
-// Sheet writes the author's style sheet anew from the allowed parts: properties,
+// SanitizeCSS writes the author's style sheet anew from the allowed parts: properties,
 // functions and selectors by list, no address of any kind, no at-rule but @media. Every
 // selector is put below the form's element. What is not on the lists is left out, so
 // nothing that a browser may learn to do later gets through.
-func Sheet(sheet string) string {
+func SanitizeCSS(sheet string) string {
 	if strings.TrimSpace(sheet) == "" {
 		return ""
 	}
@@ -127,7 +127,7 @@ func (w *writer) selector() {
 		} else {
 			tokens = nil
 		}
-		if text, ok := scoped(one); ok && len(w.selectors) < 100 {
+		if text, ok := scopeSelector(one); ok && len(w.selectors) < 100 {
 			w.selectors = append(w.selectors, text)
 		}
 	}
@@ -146,14 +146,14 @@ var (
 	valueSigns    = []string{"/", "+", "-", "*", "!", ","}
 )
 
-// written is a token that may stand in all places, or one of the signs.
-func written(t css.Token, signs []string) (string, bool) {
+// allowedToken is a token that may stand in all places, or one of the signs.
+func allowedToken(t css.Token, signs []string) (string, bool) {
 	text := string(t.Data)
 	switch t.TokenType {
 	case css.WhitespaceToken, css.CommentToken:
 		return " ", true
 	case css.IdentToken, css.HashToken:
-		return text, policy.IsName(strings.TrimPrefix(text, "#"))
+		return text, policy.IsSafeName(strings.TrimPrefix(text, "#"))
 	case css.NumberToken, css.DimensionToken, css.PercentageToken:
 		return text, isNumeric(text)
 	}
@@ -163,11 +163,11 @@ func written(t css.Token, signs []string) (string, bool) {
 // rootNames are what authors call the whole form.
 var rootNames = []string{"html", "body", ":root", ".fs"}
 
-// scoped writes a selector anew, below the form's element.
-func scoped(tokens []css.Token) (string, bool) {
+// scopeSelector writes a selector anew, below the form's element.
+func scopeSelector(tokens []css.Token) (string, bool) {
 	var b strings.Builder
 	for i, t := range tokens {
-		text, ok := written(t, selectorSigns)
+		text, ok := allowedToken(t, selectorSigns)
 		switch t.TokenType {
 		case css.NumberToken, css.DimensionToken, css.PercentageToken:
 			ok = false
@@ -197,7 +197,7 @@ func scoped(tokens []css.Token) (string, bool) {
 func mediaPrelude(tokens []css.Token) (string, bool) {
 	var b strings.Builder
 	for _, t := range tokens {
-		text, ok := written(t, mediaSigns)
+		text, ok := allowedToken(t, mediaSigns)
 		if !ok {
 			return "", false
 		}
@@ -225,19 +225,19 @@ var allowedFunctions = strings.Fields(`
 // declaration writes one declaration anew, or leaves it out.
 func (w *writer) declaration(property string) {
 	property = strings.ToLower(property)
-	if value, ok := declared(property, w.parser.Values()); ok && slices.Contains(allowedProperties, property) {
+	if value, ok := parseDeclaration(property, w.parser.Values()); ok && slices.Contains(allowedProperties, property) {
 		w.body.WriteString(property + ":" + value + ";")
 	}
 }
 
-func declared(property string, tokens []css.Token) (string, bool) {
+func parseDeclaration(property string, tokens []css.Token) (string, bool) {
 	var b strings.Builder
 	depth := 0
 	for _, t := range tokens {
-		text, ok := written(t, valueSigns)
+		text, ok := allowedToken(t, valueSigns)
 		switch t.TokenType {
 		case css.CustomPropertyNameToken:
-			ok = depth > 0 && policy.IsName(text)
+			ok = depth > 0 && policy.IsSafeName(text)
 		case css.FunctionToken:
 			text = strings.ToLower(text)
 			ok = slices.Contains(allowedFunctions, strings.TrimSuffix(text, "("))
@@ -252,7 +252,7 @@ func declared(property string, tokens []css.Token) (string, bool) {
 			// A family's name is the only text that a value needs.
 			inner := strings.Trim(text, `"'`)
 			text = `"` + inner + `"`
-			ok = (property == "font-family" || property == "font") && policy.IsName(strings.ReplaceAll(inner, " ", ""))
+			ok = (property == "font-family" || property == "font") && policy.IsSafeName(strings.ReplaceAll(inner, " ", ""))
 		}
 		if !ok {
 			return "", false
@@ -271,11 +271,11 @@ func declared(property string, tokens []css.Token) (string, bool) {
 
 // isNumeric reports whether a token is a number with a unit and nothing escaped.
 func isNumeric(text string) bool {
-	return len(text) <= 40 && policy.Name(text, '.', '%', '+') == text
+	return len(text) <= 40 && policy.SafeName(text, '.', '%', '+') == text
 }
 
-// Color reads a colour of a member that is a plain string and writes it anew.
-func Color(text string) (string, bool) {
+// ParseColor reads a colour of a member that is a plain string and writes it anew.
+func ParseColor(text string) (string, bool) {
 	if strings.EqualFold(strings.TrimSpace(text), "transparent") {
 		return "transparent", true
 	}
@@ -285,9 +285,9 @@ func Color(text string) (string, bool) {
 
 var lengthUnits = []string{"px", "em", "rem", "%", "vw", "vh", "ch", "pt"}
 
-// Length reads a length and writes it anew: a number of 0 to 4000, and a unit. A
+// ParseLength reads a length and writes it anew: a number of 0 to 4000, and a unit. A
 // number alone is pixels.
-func Length(text string) (string, bool) {
+func ParseLength(text string) (string, bool) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz%")
 	unit := cmp.Or(text[len(digits):], "px")
@@ -295,11 +295,11 @@ func Length(text string) (string, bool) {
 	if err != nil || math.IsNaN(n) || n < 0 || n > 4000 || !slices.Contains(lengthUnits, unit) {
 		return "", false
 	}
-	return words.Plain(n) + unit, true
+	return words.FormatPlain(n) + unit, true
 }
 
-// Quoted quotes an address for url(): only what cannot end the string stays as it is.
-func Quoted(text string) string {
+// QuoteURL quotes an address for url(): only what cannot end the string stays as it is.
+func QuoteURL(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, c := range text {

@@ -26,7 +26,7 @@ func TestCustomCSSKeepsWhatIsAllowed(t *testing.T) {
 		`.fs-button { letter-spacing: .01em }`:                         `.fs .fs-button{letter-spacing:.01em}`,
 		`input[value^="a"] { background: red } [data-b] { color:red }`: ``,
 	} {
-		got := Sheet(sheet)
+		got := SanitizeCSS(sheet)
 		expect.That(t, strings.ReplaceAll(got, " ", "") == strings.ReplaceAll(want, " ", ""),
 			"%s\n got %s\nwant %s", sheet, got, want)
 	}
@@ -56,7 +56,7 @@ func TestHostileCSS(t *testing.T) {
 	allowed := regexp.MustCompile(`^(@media [a-z0-9 ():.,%-]+\{|\}|\.fs[A-Za-z0-9 .,:#>+~*_-]*\{[A-Za-z0-9 .,:;#%()!"/+*_-]*\})*$`)
 	forbidden := regexp.MustCompile(`(?i)url|image\(|image-set|src\(|paint\(|element\(|expression|@import|@font|@keyframes|@supports|@layer|position:|z-index|behavior|binding|content:|</|<!|\\|animation|contain|attr\(`)
 	for _, payload := range payloads {
-		got := Sheet(payload)
+		got := SanitizeCSS(payload)
 		expect.That(t, allowed.MatchString(got) && !forbidden.MatchString(got) && strings.Count(got, "{") == strings.Count(got, "}"),
 			"%s\n became %s", payload, got)
 		if strings.Contains(got, ".fs +") || strings.Contains(got, ".fs ~") || strings.Contains(got, ".fs+") || strings.Contains(got, ".fs~") {
@@ -71,7 +71,7 @@ func FuzzCustomCSS(f *testing.F) {
 	f.Add(`.a{font-family:"x";b{c:d}}`)
 	forbidden := regexp.MustCompile(`(?i)url\(|@import|@font|[{;]position:|\\|<`)
 	f.Fuzz(func(t *testing.T, sheet string) {
-		got := Sheet(sheet)
+		got := SanitizeCSS(sheet)
 		expect.That(t, !forbidden.MatchString(got) && strings.Count(got, "{") == strings.Count(got, "}"),
 			"%q became %q", sheet, got)
 	})
@@ -81,19 +81,19 @@ func TestLengthsAndColoursAreWrittenAnew(t *testing.T) {
 	for text, want := range map[string]string{
 		"10": "10px", "1.5rem": "1.5rem", " 50% ": "50%", "-1px": "", "1e9px": "", "10px;x:y": "", "calc(1px)": "", "": "", "NaN": "", "5vw": "5vw",
 	} {
-		if got, ok := Length(text); ok != (want != "") || ok && got != want {
+		if got, ok := ParseLength(text); ok != (want != "") || ok && got != want {
 			t.Errorf("Length(%q) is %q, %v", text, got, ok)
 		}
 	}
 	for text, want := range map[string]string{
 		"#abc": "#aabbcc", "#AABBCC80": "#aabbcc", "rgb(1, 2, 3)": "#010203", "white": "#ffffff", "transparent": "transparent", "url(x)": "", "#xyz": "", "rgb(1,2)": "", "red;x": "", "rgb(1,2,300)": "",
 	} {
-		if got, ok := Color(text); ok != (want != "") || ok && got != want {
+		if got, ok := ParseColor(text); ok != (want != "") || ok && got != want {
 			t.Errorf("Color(%q) is %q, %v", text, got, ok)
 		}
 	}
-	if got := Quoted(`https://x/")}</style>\`); strings.ContainsAny(got[1:len(got)-1], `"<>)`) {
+	if got := QuoteURL(`https://x/")}</style>\`); strings.ContainsAny(got[1:len(got)-1], `"<>)`) {
 		t.Errorf("an address ends its string: %s", got)
 	}
-	expect.Equal(t, Quoted(`https://cdn.example/Büro.png`), `"https://cdn.example/B\fc ro.png"`, "an address beyond ASCII")
+	expect.Equal(t, QuoteURL(`https://cdn.example/Büro.png`), `"https://cdn.example/B\fc ro.png"`, "an address beyond ASCII")
 }

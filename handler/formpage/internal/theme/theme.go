@@ -42,33 +42,33 @@ type declarations []string
 
 func (d *declarations) set(name, value string) { *d = append(*d, name+":"+value) }
 
-func (d *declarations) pixels(name string, n *float64, most float64) {
+func (d *declarations) setPixels(name string, n *float64, most float64) {
 	if n != nil && *n >= 0 {
-		d.set(name, Pixels(math.Min(*n, most)))
+		d.set(name, FormatPixels(math.Min(*n, most)))
 	}
 }
 
-func (d *declarations) size(name, text string) {
-	if l, ok := Length(text); ok {
+func (d *declarations) setLength(name, text string) {
+	if l, ok := ParseLength(text); ok {
 		d.set(name, l)
 	}
 }
 
 // em scales text: 0, 1, 2 … are small, as usual, large and so on.
-func (d *declarations) color(name, text string) {
-	if c, ok := Color(text); ok {
+func (d *declarations) setColor(name, text string) {
+	if c, ok := ParseColor(text); ok {
 		d.set(name, c)
 	}
 }
 
-func (d *declarations) em(name string, n *float64) {
+func (d *declarations) setScale(name string, n *float64) {
 	if n != nil {
-		d.set(name, words.Plain(math.Max(0.7, math.Min(0.85+0.15**n, 2)))+"em")
+		d.set(name, words.FormatPlain(math.Max(0.7, math.Min(0.85+0.15**n, 2)))+"em")
 	}
 }
 
 // given returns the value of a pointer, the zero value when the pointer is nil.
-func given[T any](p *T) (v T) {
+func deref[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
 	}
@@ -86,33 +86,33 @@ func (t *Theme) Style(raw func(string)) {
 
 // Allow lets the page load the theme's images.
 func (t *Theme) Allow(p *policy.Policy) {
-	t.Logo = p.Picture(t.logo)
-	if pic := p.Picture(t.background); pic != nil {
+	t.Logo = p.AllowPicture(t.logo)
+	if pic := p.AllowPicture(t.background); pic != nil {
 		t.Backdrop = true
-		t.AddRule(".fs-back", "background-image:url("+Quoted(string(pic.URL))+")")
+		t.AddRule(".fs-back", "background-image:url("+QuoteURL(string(pic.URL))+")")
 	}
-	if pic := p.Picture(t.cover); pic != nil {
+	if pic := p.AllowPicture(t.cover); pic != nil {
 		t.HasCover = true
-		t.AddRule(".fs-cover", "background-image:url("+Quoted(string(pic.URL))+")")
+		t.AddRule(".fs-cover", "background-image:url("+QuoteURL(string(pic.URL))+")")
 	}
 }
 
 // New reads the theme and the settings that are about looks.
 func New(theme *schema.Theme, settings *schema.Settings) Theme {
-	t := Theme{logo: theme.Logo, Name: policy.Name(theme.Theme)}
-	t.colors(given(theme.Colors), settings.DarkMode)
-	t.shape(theme, settings)
-	t.place(theme)
-	cover, background := given(settings.Cover), given(theme.Background)
+	t := Theme{logo: theme.Logo, Name: policy.SafeName(theme.Theme)}
+	t.setColors(deref(theme.Colors), settings.DarkMode)
+	t.setShape(theme, settings)
+	t.setPlacement(theme)
+	cover, background := deref(settings.Cover), deref(theme.Background)
 	t.cover, t.background = cover.Image, background.Image
-	if color, ok := Color(cover.Color); ok {
+	if color, ok := ParseColor(cover.Color); ok {
 		t.HasCover = true
 		t.AddRule(".fs-cover", "background-color:"+color)
 	}
 	if p := cover.Position; p != nil {
-		t.AddRule(".fs-cover", "background-position:"+percent(formblock.Or(p.X, 50))+" "+percent(formblock.Or(p.Y, 50)))
+		t.AddRule(".fs-cover", "background-position:"+percent(formblock.ValueOr(p.X, 50))+" "+percent(formblock.ValueOr(p.Y, 50)))
 	}
-	if height, ok := Length(theme.CoverHeight); ok {
+	if height, ok := ParseLength(theme.CoverHeight); ok {
 		t.AddRule(".fs-cover", "height:min("+height+",60vh)")
 	}
 	switch background.Layout {
@@ -127,70 +127,70 @@ func New(theme *schema.Theme, settings *schema.Settings) Theme {
 		if math.Abs(n) > 3 {
 			n /= 100
 		}
-		t.AddRule(".fs-back", "filter:brightness("+words.Plain(math.Max(0, math.Min(n, 3)))+")")
+		t.AddRule(".fs-back", "filter:brightness("+words.FormatPlain(math.Max(0, math.Min(n, 3)))+")")
 	}
-	t.Custom, t.rules = Sheet(theme.CustomCSS), slices.Clip(t.rules) // pages add to them
+	t.Custom, t.rules = SanitizeCSS(theme.CustomCSS), slices.Clip(t.rules) // pages add to them
 	return t
 }
 
 // shape sets font, sizes, corners, fields and buttons.
-func (t *Theme) shape(theme *schema.Theme, settings *schema.Settings) {
+func (t *Theme) setShape(theme *schema.Theme, settings *schema.Settings) {
 	const most = 400
 	var root declarations
 	if font := fontFamily(theme.Font); font != "" {
 		root.set("--font", font)
 	}
-	root.pixels("--radius", settings.BorderRadius, most)
-	root.pixels("--radius", theme.Corners, most) // the theme's is the later one
-	layout, text := given(theme.Layout), given(theme.Size)
-	root.size("--width", cmp.Or(pageWidths[strings.ToLower(layout.PageWidth)], layout.PageWidth))
-	root.size("--text", layout.BaseFontSize)
-	root.em("--q-size", text.Questions)
-	root.em("--s-size", text.WelcomeAndEndings)
+	root.setPixels("--radius", settings.BorderRadius, most)
+	root.setPixels("--radius", theme.Corners, most) // the theme's is the later one
+	layout, text := deref(theme.Layout), deref(theme.Size)
+	root.setLength("--width", cmp.Or(pageWidths[strings.ToLower(layout.PageWidth)], layout.PageWidth))
+	root.setLength("--text", layout.BaseFontSize)
+	root.setScale("--q-size", text.Questions)
+	root.setScale("--s-size", text.WelcomeAndEndings)
 
-	in := given(theme.Inputs)
-	root.size("--in-width", in.Width)
-	root.size("--in-height", in.Height)
+	in := deref(theme.Inputs)
+	root.setLength("--in-width", in.Width)
+	root.setLength("--in-height", in.Height)
 	if background, ok := color.Parse(in.Background); ok {
 		root.set("--in-bg", background.String())
 		root.set("--in-fg", color.Readable(color.Black, background, 4.5).String())
 		root.set("--in-hint", color.Readable(pickColor(in.Placeholder, "#666666"), background, 4.5).String())
 		root.set("--in-line", color.Readable(pickColor(in.Border, "#808080"), background, 3).String())
 	} else {
-		root.color("--in-hint", in.Placeholder)
-		root.color("--in-line", in.Border)
+		root.setColor("--in-hint", in.Placeholder)
+		root.setColor("--in-line", in.Border)
 	}
-	root.pixels("--in-border", in.BorderWidth, most)
-	root.pixels("--in-radius", in.Radius, most)
-	root.pixels("--in-gap", in.MarginBottom, most)
-	root.pixels("--in-pad", in.PaddingX, most)
+	root.setPixels("--in-border", in.BorderWidth, most)
+	root.setPixels("--in-radius", in.Radius, most)
+	root.setPixels("--in-gap", in.MarginBottom, most)
+	root.setPixels("--in-pad", in.PaddingX, most)
 
-	button := given(theme.Buttons)
-	root.size("--bt-width", button.Width)
-	root.size("--bt-height", button.Height)
-	if _, flex, ok := side(button.Alignment); ok {
+	button := deref(theme.Buttons)
+	root.setLength("--bt-width", button.Width)
+	root.setLength("--bt-height", button.Height)
+	if _, flex, ok := parseAlignment(button.Alignment); ok {
 		root.set("--bt-align", flex)
 	}
 	if background, ok := color.Parse(button.Background); ok {
 		root.set("--bt-bg", background.String())
 		root.set("--bt-fg", color.Legible(pickColor(button.Text), background).String())
 	}
-	root.pixels("--bt-size", button.FontSize, most)
-	root.pixels("--bt-radius", button.Radius, most)
-	root.pixels("--bt-gap", button.MarginY, most)
-	root.pixels("--bt-pad", button.PaddingX, most)
+	root.setPixels("--bt-size", button.FontSize, most)
+	root.setPixels("--bt-radius", button.Radius, most)
+	root.setPixels("--bt-gap", button.MarginY, most)
+	root.setPixels("--bt-pad", button.PaddingX, most)
 	t.AddRule(".fs", root...)
 }
 
 var pageWidths = map[string]string{"narrow": "32rem", "medium": "42rem", "wide": "56rem", "full": "100%"}
 
 // place sets where the logo and texts stand.
-func (t *Theme) place(theme *schema.Theme) {
-	alignment, logo, size := given(theme.Alignment), given(theme.LogoPlacement), given(theme.LogoSize)
-	t.align(".fs-screen", alignment.WelcomeAndEndings)
-	t.align(".fs-fields", alignment.Questions)
-	t.align(".fs-logo", alignment.Logo)
-	if text, _, ok := side(logo.Align); ok {
+func (t *Theme) setPlacement(theme *schema.Theme) {
+	alignment, logo, size := deref(theme.Alignment), deref(theme.LogoPlacement), deref(theme.LogoSize)
+	t.setAlignment(".fs-screen", alignment.WelcomeAndEndings)
+	t.setAlignment(".fs-fields", alignment.Questions)
+	t.setAlignment(".fs-logo", alignment.Logo)
+	if text, _, ok := parseAlignment(logo.Align); ok {
 		t.AddRule(".fs-logo", "text-align:"+text)
 	}
 	if strings.EqualFold(logo.Vertical, "bottom") {
@@ -198,22 +198,22 @@ func (t *Theme) place(theme *schema.Theme) {
 	}
 	const most = 1000
 	var image declarations
-	image.pixels("width", size.Width, most)
-	image.pixels("height", size.Height, most)
-	image.pixels("border-radius", size.Radius, most)
+	image.setPixels("width", size.Width, most)
+	image.setPixels("height", size.Height, most)
+	image.setPixels("border-radius", size.Radius, most)
 	t.AddRule(".fs-logo img", image...)
 }
 
 // align places text: 0 at the start, 1 in the middle, 2 at the end.
-func (t *Theme) align(selector string, n *float64) {
+func (t *Theme) setAlignment(selector string, n *float64) {
 	if n != nil {
-		text, flex, _ := side([]string{"start", "center", "end"}[int(math.Max(0, math.Min(math.Round(*n), 2)))])
+		text, flex, _ := parseAlignment([]string{"start", "center", "end"}[int(math.Max(0, math.Min(math.Round(*n), 2)))])
 		t.AddRule(selector, "text-align:"+text, "--bt-align:"+flex)
 	}
 }
 
-// side reads an alignment as words say it, for text and for boxes.
-func side(word string) (text, flex string, ok bool) {
+// parseAlignment reads an alignment as words say it, for text and for boxes.
+func parseAlignment(word string) (text, flex string, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "left", "start", "flex-start":
 		return "start", "flex-start", true
@@ -227,23 +227,23 @@ func side(word string) (text, flex string, ok bool) {
 	return "", "", false
 }
 
-// Pixels writes a length.
-func Pixels(pixels float64) string { return words.Plain(pixels) + "px" }
+// FormatPixels writes a length.
+func FormatPixels(pixels float64) string { return words.FormatPlain(pixels) + "px" }
 
 func percent(n float64) string {
 	if n > 0 && n < 1 {
 		n *= 100 // a share
 	}
-	return words.Plain(math.Max(0, math.Min(n, 100))) + "%"
+	return words.FormatPlain(math.Max(0, math.Min(n, 100))) + "%"
 }
 
 // colors writes the colours of the light and of the dark form. Pairs that cannot be
 // read are corrected to WCAG 2.2 AA.
-func (t *Theme) colors(c schema.Colors, dark bool) {
+func (t *Theme) setColors(c schema.Colors, dark bool) {
 	t.AddRule(".fs", "color-scheme:light", palette(&c.Palette, &lightPalette))
 	if dark {
 		t.Dark = true
-		night := given(c.Dark)
+		night := deref(c.Dark)
 		night.Primary = cmp.Or(night.Primary, c.Primary) // a brand's colour stays, made readable
 		t.rules = append(t.rules, "@media screen and (prefers-color-scheme:dark){.fs{color-scheme:dark;--ink:invert(.9);"+palette(&night, &darkPalette)+"}}")
 	}

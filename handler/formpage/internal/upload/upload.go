@@ -101,7 +101,7 @@ func (r Records) Open(values url.Values) (files Files, refused []schema.Violatio
 }
 
 // Of are the files that were sent for a block: as many as a response has.
-func (f Files) Of(b *schema.Block) (list []schema.File) {
+func (f Files) ForBlock(b *schema.Block) (list []schema.File) {
 	most := formblock.MaxFiles
 	if b.Type == schema.TypeSignature {
 		most = 1
@@ -120,7 +120,7 @@ func (f Files) Answers(form *formblock.Index) map[string]json.RawMessage {
 		if b == nil || !formblock.TakesFile(b) {
 			continue
 		}
-		files := f.Of(b)
+		files := f.ForBlock(b)
 		var value any = files
 		if b.Type == schema.TypeSignature {
 			value = files[0]
@@ -165,34 +165,34 @@ func (f Files) Names(refused []schema.Violation) (list []string) {
 // a block.
 const FileCost = 4096
 
-// Metered is a file that takes space while it is read: several at once do not take more
+// MeteredReader is a file that takes space while it is read: several at once do not take more
 // than there is.
-type Metered struct {
-	r     io.Reader
-	used  *atomic.Int64
-	most  int64 // negative: no bound
-	full  error // what is returned beyond it
-	taken int64
-	err   error // the latest of r
+type MeteredReader struct {
+	r        io.Reader
+	used     *atomic.Int64
+	limit    int64 // negative: no bound
+	limitErr error // what is returned beyond it
+	taken    int64
+	err      error // the latest of r
 }
 
 // Meter counts a file in used while r is read, and fails with full beyond most bytes.
-func Meter(r io.Reader, used *atomic.Int64, most int64, full error) *Metered {
+func Meter(r io.Reader, used *atomic.Int64, most int64, full error) *MeteredReader {
 	used.Add(FileCost)
-	return &Metered{r: r, used: used, most: most, full: full, taken: FileCost}
+	return &MeteredReader{r: r, used: used, limit: most, limitErr: full, taken: FileCost}
 }
 
-func (m *Metered) Read(p []byte) (n int, err error) {
+func (m *MeteredReader) Read(p []byte) (n int, err error) {
 	n, m.err = m.r.Read(p)
 	m.taken += int64(n)
-	if m.used.Add(int64(n)) > m.most && m.most >= 0 {
-		return 0, m.full
+	if m.used.Add(int64(n)) > m.limit && m.limit >= 0 {
+		return 0, m.limitErr
 	}
 	return n, m.err
 }
 
-// GiveBack frees the space of a file that was not stored.
-func (m *Metered) GiveBack() { m.used.Add(-m.taken) }
+// Release frees the space of a file that was not stored.
+func (m *MeteredReader) Release() { m.used.Add(-m.taken) }
 
 // Broke reports whether the file ended before its end: the visitor left.
-func (m *Metered) Broke() bool { return m.err != nil && !errors.Is(m.err, io.EOF) }
+func (m *MeteredReader) Interrupted() bool { return m.err != nil && !errors.Is(m.err, io.EOF) }

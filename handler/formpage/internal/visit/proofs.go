@@ -12,7 +12,7 @@ import (
 // The page's own codes for captchas.
 const (
 	CodeCaptcha = "CAPTCHA"      // it is not solved
-	CodeSpent   = "CAPTCHA_USED" // it was solved for a response that is stored
+	CodeUsed    = "CAPTCHA_USED" // it was solved for a response that is stored
 )
 
 // Proofs say which captchas a visit has solved. A captcha that was solved stays solved
@@ -22,8 +22,8 @@ type Proofs struct {
 	Visit  *Visit
 	Values url.Values // of the page, which carries the proofs
 
-	asked  map[string]bool // the captchas that were checked, and whether this request solved them
-	proven map[string]bool // see Solved
+	checked map[string]bool // the captchas that were checked, and whether this request solved them
+	proven  map[string]bool // see Solved
 }
 
 // maxProofs is how many proofs of a page are looked at.
@@ -48,44 +48,44 @@ func (p *Proofs) Solved(block string) bool {
 // Checked is Solved for a captcha that is checked now, which the visit then depends on.
 func (p *Proofs) Checked(block string) bool {
 	solved := p.Solved(block)
-	if p.asked == nil {
-		p.asked = map[string]bool{}
+	if p.checked == nil {
+		p.checked = map[string]bool{}
 	}
-	if solved && !p.asked[block] {
-		p.asked[block] = false // by an earlier request
+	if solved && !p.checked[block] {
+		p.checked[block] = false // by an earlier request
 	}
 	return solved
 }
 
 // Prove puts it into the page that this visit has solved a captcha, which was checked.
-func (p *Proofs) Prove(block string) {
+func (p *Proofs) AddProof(block string) {
 	proof := p.Visit.Key + "/" + block
-	p.asked[block], p.proven[proof] = true, true
+	p.checked[block], p.proven[proof] = true, true
 	p.Values.Add(input.Proof, p.Signer.Sign(PurposeProof, proof))
 }
 
 // Any reports whether a captcha was checked: the visit is good for one response then.
-func (p *Proofs) Any() bool { return len(p.asked) > 0 }
+func (p *Proofs) AnyChecked() bool { return len(p.checked) > 0 }
 
 // Renew drops the proofs, for a visit with a new key. It reports whether the captchas are
 // proved in that as well, because this request has solved them all.
 func (p *Proofs) Renew() bool {
 	p.Values.Del(input.Proof)
-	for _, now := range p.asked {
+	for _, now := range p.checked {
 		if !now {
 			return false
 		}
 	}
-	for block := range p.asked {
-		p.Prove(block)
+	for block := range p.checked {
+		p.AddProof(block)
 	}
 	return true
 }
 
 // Spent are the faults of captchas that were solved for a response which is stored.
-func (p *Proofs) Spent() (faults []schema.Violation) {
-	for _, block := range slices.Sorted(maps.Keys(p.asked)) {
-		faults = append(faults, schema.Violation{Field: block, Code: CodeSpent})
+func (p *Proofs) UsedViolations() (faults []schema.Violation) {
+	for _, block := range slices.Sorted(maps.Keys(p.checked)) {
+		faults = append(faults, schema.Violation{Field: block, Code: CodeUsed})
 	}
 	return faults
 }

@@ -15,8 +15,8 @@ import (
 // Signer makes and opens tokens. A token is bound to its purpose, so that one kind of token
 // is never taken for another.
 type Signer struct {
-	Secret []byte
-	Former [][]byte // tokens made with these secrets are good as well
+	Secret   []byte
+	Previous [][]byte // tokens made with these secrets are good as well
 }
 
 func mac(secret []byte, purpose, payload string) []byte {
@@ -40,7 +40,7 @@ func (s Signer) Open(purpose, token string, v any) bool {
 	payload, signature, _ := strings.Cut(token, ".")
 	given, err := base64.RawURLEncoding.Strict().DecodeString(signature)
 	right := func(secret []byte) bool { return hmac.Equal(given, mac(secret, purpose, payload)) }
-	if err != nil || !right(s.Secret) && !slices.ContainsFunc(s.Former, right) {
+	if err != nil || !right(s.Secret) && !slices.ContainsFunc(s.Previous, right) {
 		return false
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(payload)
@@ -55,7 +55,7 @@ const (
 	PurposeProof       = "captcha"
 	PurposePreview     = "preview"
 	PurposePreviewFile = "preview file"
-	PurposeHalf        = "half response"
+	PurposePartial     = "half response"
 )
 
 // Visit is one respondent's way through a form, from the first page to the end. It

@@ -21,17 +21,17 @@ func OneAtATime(form *formsvc.PublicForm) bool {
 	return form.Type == "SINGLE" && !form.Settings.SinglePage
 }
 
-// Steps divides the blocks on the path into pages: at page breaks, or one question
+// Split divides the blocks on the path into pages: at page breaks, or one question
 // at a time. There is always one step.
-func Steps(form *formsvc.PublicForm, blocks []schema.Block) []Step {
+func Split(form *formsvc.PublicForm, blocks []schema.Block) []Step {
 	var steps []Step
 	switch {
 	case form.Settings.SinglePage:
 		steps = []Step{{Blocks: slices.DeleteFunc(slices.Clone(blocks), isPageBreak)}}
 	case OneAtATime(form):
-		steps = singleSteps(blocks)
+		steps = splitSingle(blocks)
 	default:
-		steps = brokenSteps(blocks)
+		steps = splitAtBreaks(blocks)
 	}
 	if len(steps) == 0 {
 		steps = []Step{{}}
@@ -61,8 +61,8 @@ func OnPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
 	return blocks
 }
 
-// brokenSteps begins a page at every page break.
-func brokenSteps(blocks []schema.Block) []Step {
+// splitAtBreaks begins a page at every page break.
+func splitAtBreaks(blocks []schema.Block) []Step {
 	var steps []Step
 	id := "" // of the break before
 	for {
@@ -82,10 +82,10 @@ func brokenSteps(blocks []schema.Block) []Step {
 
 func isPageBreak(b schema.Block) bool { return b.Type == schema.TypePageBreak }
 
-// singleSteps gives each question, welcome and statement a page. Other content is
+// splitSingle gives each question, welcome and statement a page. Other content is
 // shown above the question that follows it; what stands at the end joins the last page,
 // and so does a captcha.
-func singleSteps(blocks []schema.Block) []Step {
+func splitSingle(blocks []schema.Block) []Step {
 	var (
 		steps   []Step
 		waiting []schema.Block // content for the next question
@@ -116,29 +116,29 @@ func startsStep(b *schema.Block) bool {
 	return b.TakesAnswer() || slices.Contains([]string{schema.TypeGroup, schema.TypeWelcome, schema.TypeStatement}, b.Type)
 }
 
-// StepAt returns the index of the step with an id. When the path no longer leads there,
+// Find returns the index of the step with an id. When the path no longer leads there,
 // it is the last one before it.
-func StepAt(form *formsvc.PublicForm, steps []Step, id string) int {
+func Find(form *formsvc.PublicForm, steps []Step, id string) int {
 	if at := slices.IndexFunc(steps, func(s Step) bool { return s.ID == id }); at >= 0 {
 		return at
 	}
-	wanted, found := order(form, id), 0
+	wanted, found := indexOf(form, id), 0
 	for i, s := range steps {
-		if order(form, s.ID) <= wanted {
+		if indexOf(form, s.ID) <= wanted {
 			found = i
 		}
 	}
 	return found
 }
 
-// order is the index of a block at the top of a form, -1 when there is none.
-func order(form *formsvc.PublicForm, id string) int {
+// indexOf is the index of a block at the top of a form, -1 when there is none.
+func indexOf(form *formsvc.PublicForm, id string) int {
 	return slices.IndexFunc(form.Blocks, func(b schema.Block) bool { return b.ID == id })
 }
 
 // Later returns that one of two blocks at the top of a form that comes later.
 func Later(form *formsvc.PublicForm, a, b string) string {
-	if order(form, a) > order(form, b) {
+	if indexOf(form, a) > indexOf(form, b) {
 		return a
 	}
 	return b
@@ -149,8 +149,8 @@ func Contains(blocks []schema.Block, id string) bool {
 	return slices.ContainsFunc(blocks, func(b schema.Block) bool { return b.ID == id || Contains(b.Children, id) })
 }
 
-// IDs lists the blocks of a page that ask for something: an answer, or a solved captcha.
-func IDs(blocks []schema.Block) []string {
+// QuestionIDs lists the blocks of a page that ask for something: an answer, or a solved captcha.
+func QuestionIDs(blocks []schema.Block) []string {
 	var list []string
 	for b := range formblock.Walk(blocks) {
 		if b.TakesAnswer() || b.Type == schema.TypeCaptcha {

@@ -24,16 +24,16 @@ var files embed.FS
 
 // Words are the page's own texts in one language.
 type Words struct {
-	Tag       string
-	Region    string       // of the visitor, "" when it is not known
-	Locale    language.Tag // the tag with the region: how numbers are written
-	Direction string
-	Texts     map[string]string
-	printer   *message.Printer
-	Comma     bool          // numbers have a decimal comma
-	Countries func() string // made when it is first asked for
-	Callers   func() string // the same: countries with the codes of their phone numbers
-	codes     func() map[string]string
+	Tag          string
+	Region       string       // of the visitor, "" when it is not known
+	Locale       language.Tag // the tag with the region: how numbers are written
+	Direction    string
+	Texts        map[string]string
+	printer      *message.Printer
+	Comma        bool          // numbers have a decimal comma
+	Countries    func() string // made when it is first asked for
+	CallingCodes func() string // the same: countries with the codes of their phone numbers
+	codes        func() map[string]string
 }
 
 // Catalogue has the words of all languages.
@@ -85,11 +85,11 @@ func NewCatalogue(more map[string]map[string]string) (Catalogue, error) {
 		own := maps.Clone(texts["en"])              // for texts that a host's language lacks
 		maps.Copy(own, texts[tag])
 		c.list = append(c.list, &Words{
-			Tag: tag, Locale: t, Direction: direction(t), Texts: own, Comma: WritesComma(t),
-			printer:   message.NewPrinter(numbers),
-			Countries: sync.OnceValue(func() string { return countryOptions(t, false) }),
-			Callers:   sync.OnceValue(func() string { return countryOptions(t, true) }),
-			codes:     sync.OnceValue(func() map[string]string { return countriesByName(t) }),
+			Tag: tag, Locale: t, Direction: direction(t), Texts: own, Comma: HasDecimalComma(t),
+			printer:      message.NewPrinter(numbers),
+			Countries:    sync.OnceValue(func() string { return countryOptions(t, false) }),
+			CallingCodes: sync.OnceValue(func() string { return countryOptions(t, true) }),
+			codes:        sync.OnceValue(func() map[string]string { return countriesByName(t) }),
 		})
 	}
 	c.matcher = language.NewMatcher(parsed)
@@ -118,13 +118,13 @@ func (c Catalogue) Tags() []string {
 // Choose returns the words of a page in the wished language ("" for none), else in a
 // language of an Accept-Language.
 func (c Catalogue) Choose(wish, accept string) *Words {
-	tags := wishes(accept)
+	tags := parseAcceptLanguage(accept)
 	if wish != "" {
 		w := c.ByTag(wish, c.list[0])
 		if w.Region == "" && len(tags) > 0 {
 			own, _ := w.Locale.Base()
 			if theirs, _ := tags[0].Base(); own == theirs { // who chose a language is still where they are
-				return w.in(regionOf(tags[0]))
+				return w.inRegion(regionOf(tags[0]))
 			}
 		}
 		return w
@@ -136,7 +136,7 @@ func (c Catalogue) Choose(wish, accept string) *Words {
 	if confidence == language.No {
 		i = 0
 	}
-	return c.list[i].in(regionOf(tags[0]))
+	return c.list[i].inRegion(regionOf(tags[0]))
 }
 
 // regionOf returns the region that a tag names, "" when it names none.
@@ -151,7 +151,7 @@ func regionOf(t language.Tag) string {
 }
 
 // in returns the words as they are in a region: a Swiss writes other numbers than a German.
-func (w *Words) in(region string) *Words {
+func (w *Words) inRegion(region string) *Words {
 	parsed, err := language.ParseRegion(region)
 	if err != nil {
 		return w
@@ -159,15 +159,15 @@ func (w *Words) in(region string) *Words {
 	own := *w
 	own.Region = parsed.String()
 	own.Locale, _ = language.Compose(w.Locale, parsed) // both are tags already
-	if comma := WritesComma(own.Locale); comma != w.Comma {
+	if comma := HasDecimalComma(own.Locale); comma != w.Comma {
 		own.Comma, own.printer = comma, message.NewPrinter(own.Locale)
 	}
 	return &own
 }
 
-// wishes are the languages of an Accept-Language, the dearest first. One that cannot be
+// parseAcceptLanguage are the languages of an Accept-Language, the dearest first. One that cannot be
 // read does not count, and drops no other.
-func wishes(header string) []language.Tag {
+func parseAcceptLanguage(header string) []language.Tag {
 	if len(header) > 1000 {
 		header = header[:1000]
 	}
@@ -193,9 +193,9 @@ func (c Catalogue) ByTag(tag string, fallback *Words) *Words {
 	}
 	_, i, confidence := c.matcher.Match(parsed)
 	if confidence == language.No {
-		return fallback.in(regionOf(parsed))
+		return fallback.inRegion(regionOf(parsed))
 	}
-	return c.list[i].in(regionOf(parsed))
+	return c.list[i].inRegion(regionOf(parsed))
 }
 
 // Get returns a text, its {places} filled with the parameters: names and values in
@@ -204,7 +204,7 @@ func (w *Words) Get(key string, params ...any) string {
 	text := w.Texts[key]
 	for i := 0; i+1 < len(params); i += 2 {
 		name, _ := params[i].(string)
-		text = strings.ReplaceAll(text, "{"+name+"}", w.value(params[i+1]))
+		text = strings.ReplaceAll(text, "{"+name+"}", w.formatValue(params[i+1]))
 	}
 	return text
 }
@@ -224,14 +224,14 @@ func (w *Words) List(items []string) string {
 	return strings.Join(items, between)
 }
 
-func (w *Words) value(v any) string {
+func (w *Words) formatValue(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
 	case int:
 		return w.Number(strconv.Itoa(v))
 	case float64:
-		return w.Number(Plain(v))
+		return w.Number(FormatPlain(v))
 	case json.Number:
 		return w.Number(string(v))
 	}
@@ -252,8 +252,8 @@ func (w *Words) Number(plain string) string {
 	return w.printer.Sprint(number.Decimal(n, number.MaxFractionDigits(len(fraction)), number.MinFractionDigits(len(fraction))))
 }
 
-// Plain writes a number without the traces of its binary fraction.
-func Plain(n float64) string {
+// FormatPlain writes a number without the traces of its binary fraction.
+func FormatPlain(n float64) string {
 	return strconv.FormatFloat(math.Round(n*1e9)/1e9, 'f', -1, 64)
 }
 
@@ -266,8 +266,8 @@ func (w *Words) Date(day string) string {
 	return at.Format(w.Get("date.layout"))
 }
 
-// WritesComma reports whether a language has a decimal comma, in the region of the tag.
-func WritesComma(t language.Tag) bool {
+// HasDecimalComma reports whether a language has a decimal comma, in the region of the tag.
+func HasDecimalComma(t language.Tag) bool {
 	return strings.Contains(message.NewPrinter(t).Sprint(number.Decimal(1.5)), ",")
 }
 
@@ -282,7 +282,7 @@ func Megabytes(bytes int64) float64 {
 }
 
 // Bounds is how the keys of the texts on bounds end, "" where there are none.
-func Bounds(low, high bool) string {
+func BoundsSuffix(low, high bool) string {
 	switch {
 	case low && high:
 		return "between"

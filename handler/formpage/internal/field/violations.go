@@ -10,15 +10,15 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// FaultText words a fault for the person who typed. The library's own sentence is
+// ViolationText words a fault for the person who typed. The library's own sentence is
 // English, so it is only used for a code that the catalogue does not know. The host's is
 // always used. The block is nil
 // when the form has none; part says that the fault is one of a part of it.
-func (s *Source) FaultText(v schema.Violation, b *schema.Block, part bool) string {
+func (s *Source) ViolationText(v schema.Violation, b *schema.Block, part bool) string {
 	if s.Verbatim && v.Message != "" {
 		return v.Message
 	}
-	code, kind, params := s.faultKind(v, b, part)
+	code, kind, params := s.textVariant(v, b, part)
 	for _, key := range []string{"error." + code + "." + kind, "error." + code} {
 		if _, known := s.Words.Texts[key]; known {
 			return s.Words.Get(key, params...)
@@ -34,9 +34,9 @@ var formatWords = map[string]string{
 	"offset": "skipped", // the page sends none for a time that the clocks skip
 }
 
-// faultKind returns the catalogue's text that fits a fault, with the parameters of the
+// textVariant returns the catalogue's text that fits a fault, with the parameters of the
 // violation.
-func (s *Source) faultKind(v schema.Violation, b *schema.Block, part bool) (code, kind string, params []any) {
+func (s *Source) textVariant(v schema.Violation, b *schema.Block, part bool) (code, kind string, params []any) {
 	code, unit, reason := v.Code, v.Params["unit"], v.Params["reason"]
 	switch {
 	case b != nil && b.Type == schema.TypeRanking && code != schema.CodeRequired:
@@ -44,13 +44,13 @@ func (s *Source) faultKind(v schema.Violation, b *schema.Block, part bool) (code
 	case code == upload.CodeSize:
 		most := s.Host.MaxFile
 		if b != nil {
-			most = s.Host.FileSize(formblock.Properties(b))
+			most = s.Host.MaxBlockFile(formblock.Properties(b))
 		}
 		return code, "", []any{"size", words.Megabytes(most)}
 	case code == upload.CodeTotal:
 		return code, "", []any{"size", words.Megabytes(s.Host.MaxVisit)}
 	case code == schema.CodeRequired:
-		return code, s.requiredKind(b, part), nil
+		return code, s.requiredVariant(b, part), nil
 	case code == schema.CodeBadFormat:
 		format, _ := v.Params["format"].(string)
 		return code, formatWords[format], nil
@@ -71,7 +71,7 @@ func (s *Source) faultKind(v schema.Violation, b *schema.Block, part bool) (code
 		n, _ := most.Float64()
 		return upload.CodeSize, "", []any{"size", words.Megabytes(int64(n))}
 	case code == schema.CodeOutOfRange:
-		kind, params = s.rangeKind(v)
+		kind, params = s.rangeVariant(v)
 		return code, kind, params
 	case code == schema.CodeNotAllowed && (reason == "weekday" || reason == "date"):
 		if days := s.allowedDays(v.Params["allowed"]); days != "" {
@@ -84,12 +84,12 @@ func (s *Source) faultKind(v schema.Violation, b *schema.Block, part bool) (code
 	return code, "", nil
 }
 
-// requiredKind says what kind of answer is missing.
-func (s *Source) requiredKind(b *schema.Block, part bool) string {
+// requiredVariant says what kind of answer is missing.
+func (s *Source) requiredVariant(b *schema.Block, part bool) string {
 	switch {
 	case b == nil:
 		return ""
-	case s.Host.CannotGive(&schema.Block{Type: b.Type, Required: true}):
+	case s.Host.CannotAnswer(&schema.Block{Type: b.Type, Required: true}):
 		return "unavailable"
 	case part:
 		return "part"
@@ -99,7 +99,7 @@ func (s *Source) requiredKind(b *schema.Block, part bool) string {
 	case shape == schema.ShapeMatrix, shape == schema.ShapePayment, b.Type == schema.TypeLegal:
 		return b.Type
 	case shape == schema.ShapeChoice, shape == schema.ShapeChoices, shape == schema.ShapeBoolean,
-		shape == schema.ShapeDate && days > 0 && days <= formblock.MaxDrawn(b.Type),
+		shape == schema.ShapeDate && days > 0 && days <= formblock.MaxRendered(b.Type),
 		b.Type == schema.TypeCountry, formblock.IsButtonScale(b):
 		return "choice"
 	case formblock.TakesFile(b): // where there is no place for files, nobody can give one
@@ -122,8 +122,8 @@ func (s *Source) allowedDays(allowed any) string {
 	return s.Words.List(names)
 }
 
-// rangeKind is faultKind for bounds of numbers and of days.
-func (s *Source) rangeKind(v schema.Violation) (kind string, params []any) {
+// rangeVariant is textVariant for bounds of numbers and of days.
+func (s *Source) rangeVariant(v schema.Violation) (kind string, params []any) {
 	low, hasLow := v.Params["min"]
 	high, hasHigh := v.Params["max"]
 	prefix := ""
@@ -132,12 +132,12 @@ func (s *Source) rangeKind(v schema.Violation) (kind string, params []any) {
 			prefix, *bound = "date_", s.Words.Date(day)
 		}
 	}
-	return prefix + words.Bounds(hasLow, hasHigh), []any{"min", low, "max", high}
+	return prefix + words.BoundsSuffix(hasLow, hasHigh), []any{"min", low, "max", high}
 }
 
-// FaultPart is the last part of a JSON Pointer that goes into an answer, "" for the
+// ViolationPart is the last part of a JSON Pointer that goes into an answer, "" for the
 // answer itself.
-func FaultPart(pointer string) string {
+func ViolationPart(pointer string) string {
 	parts := strings.Split(pointer, "/")
 	if len(parts) < 4 {
 		return ""

@@ -10,9 +10,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Faults returns the faults of the answers to blocks: those faults of the path that are about
+// Violations returns the faults of the answers to blocks: those faults of the path that are about
 // these blocks, and required blocks without an answer. The host's are its own affair.
-func Faults(blocks []schema.Block, path schema.Path, answers map[string]json.RawMessage) (faults []schema.Violation) {
+func Violations(blocks []schema.Block, path schema.Path, answers map[string]json.RawMessage) (faults []schema.Violation) {
 	for _, v := range path.Violations {
 		if Contains(blocks, v.Field) {
 			faults = append(faults, v)
@@ -33,9 +33,9 @@ func Faults(blocks []schema.Block, path schema.Path, answers map[string]json.Raw
 	return faults
 }
 
-// First returns the index of the first page with one of the faults, or where none has one the
+// FirstWithViolation returns the index of the first page with one of the faults, or where none has one the
 // given one.
-func First(steps []Step, faults []schema.Violation, otherwise int) int {
+func FirstWithViolation(steps []Step, faults []schema.Violation, otherwise int) int {
 	at := slices.IndexFunc(steps, func(s Step) bool {
 		return slices.ContainsFunc(faults, func(v schema.Violation) bool { return Contains(s.Blocks, v.Field) })
 	})
@@ -53,7 +53,7 @@ func Unseen(on []schema.Block, seen []string) map[string]bool {
 		return unseen
 	}
 	known := slices.Sorted(slices.Values(seen))
-	for _, id := range IDs(on) {
+	for _, id := range QuestionIDs(on) {
 		if _, found := slices.BinarySearch(known, id); !found {
 			unseen[id] = true
 		}
@@ -61,12 +61,12 @@ func Unseen(on []schema.Block, seen []string) map[string]bool {
 	return unseen
 }
 
-// Asks reports whether a page has a value that can be read in two ways, and has not shown
+// NeedsConfirmation reports whether a page has a value that can be read in two ways, and has not shown
 // the reading yet by its input Shown. Without a script the page comes back once with the
 // reading.
-func Asks(on []schema.Block, readings map[string]read.Reading, shown []string) bool {
+func NeedsConfirmation(on []schema.Block, readings map[string]read.Reading, shown []string) bool {
 	for name, r := range readings {
-		if r.Ask && Contains(on, r.Block) && !slices.Contains(shown, r.Shown(name)) {
+		if r.NeedsConfirmation && Contains(on, r.Block) && !slices.Contains(shown, r.Confirmation(name)) {
 			return true
 		}
 	}

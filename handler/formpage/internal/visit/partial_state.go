@@ -7,15 +7,15 @@ import (
 )
 
 // Half is what a page carries of the half response that it saves.
-type Half struct {
+type PartialState struct {
 	Token    string `json:"t,omitempty"` // "": none is made yet
 	Revision int64  `json:"r,omitempty"`
 	Block    string `json:"b,omitempty"` // the farthest one that the respondent came to
 	// Known has the digest of each answer at the revision. It tells which answers the respondent
 	// changed since then in this page.
-	Known map[string]string `json:"k,omitempty"`
-	Told  bool              `json:"s,omitempty"` // the page said that owners see it
-	Off   bool              `json:"o,omitempty"` // the respondent had it removed: nothing is saved by itself
+	Known        map[string]string `json:"k,omitempty"`
+	SharingShown bool              `json:"s,omitempty"` // the page said that owners see it
+	Disabled     bool              `json:"o,omitempty"` // the respondent had it removed: nothing is saved by itself
 }
 
 // Digest is a short text that stands for an answer, "" for none.
@@ -28,12 +28,12 @@ func Digest(answer json.RawMessage) string {
 }
 
 // Changed reports whether an answer of the page is another one than at the revision.
-func (h *Half) Changed(block string, answer json.RawMessage) bool {
+func (h *PartialState) Changed(block string, answer json.RawMessage) bool {
 	return h.Known[block] != Digest(answer)
 }
 
 // Learn notes the answers at a revision.
-func (h *Half) Learn(revision int64, answers map[string]json.RawMessage) {
+func (h *PartialState) SetKnown(revision int64, answers map[string]json.RawMessage) {
 	h.Revision, h.Known = revision, make(map[string]string, len(answers))
 	for id, answer := range answers {
 		h.Known[id] = Digest(answer)
