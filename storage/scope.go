@@ -18,7 +18,6 @@ const (
 	ScopeWorkspacesWrite  Scope = "workspaces:write"
 )
 
-// scopes contains every scope in alphabetical order.
 var scopes = [...]Scope{
 	ScopeAnalyticsRead,
 	ScopeFormsRead, ScopeFormsWrite,

@@ -185,7 +185,6 @@ func (t *transport) dialContext(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// dial connects to a host and port.
 func (t *transport) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	ctx, done := t.dialContext(ctx)
 	defer done()

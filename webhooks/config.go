@@ -128,7 +128,6 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// withDefaults returns the config with defaults for zero fields.
 func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	c.InFlight = cmp.Or(c.InFlight, DefaultInFlight)

@@ -37,7 +37,6 @@ const (
 	ClassStatus = "status"
 )
 
-// payloadVersion is the value of the version header.
 const payloadVersion = "1.0.0"
 
 // errStopped is the cancellation cause of requests that end because the dispatcher stops.
@@ -195,7 +194,6 @@ func (d *Dispatcher) post(posts context.Context, del *storage.ClaimedDelivery, n
 	return resp.StatusCode, resp.Header, nil
 }
 
-// addSignatures adds the signature headers of a delivery.
 func (d *Dispatcher) addSignatures(header http.Header, del *storage.ClaimedDelivery, now time.Time) error {
 	secret, err := d.secrets.Decrypt(del.Lease.WebhookID, del.Secret)
 	if err != nil {
@@ -228,7 +226,6 @@ var reservedHeaders = []string{
 	"Upgrade", "Expect", "Accept-Encoding", "Webhook-Id", "Webhook-Timestamp", "Webhook-Signature",
 }
 
-// errHeaders is the error for invalid Config.Headers.
 var errHeaders = errors.New("webhooks: Config.Headers")
 
 // addHeaders adds the headers of Config.Headers. Its errors contain no values, which may be secret.

@@ -157,7 +157,6 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	return nil
 }
 
-// randomBetween returns a random duration from least to most.
 func randomBetween(least, most time.Duration) time.Duration {
 	return least + time.Duration(rand.Int64N(int64(most-least)+1)) // #nosec G404 -- spreads load, guards nothing
 }

@@ -109,13 +109,11 @@ func (g *Guard) CheckHost(ctx context.Context, raw string) error {
 	return err
 }
 
-// target is a checked URL.
 type target struct {
 	url  *url.URL // with the checked host in ASCII and lower case
 	host host
 }
 
-// host is the name or the address of a target.
 type host struct {
 	addr netip.Addr // literal address; if invalid, name applies
 	name string     // in ASCII and lower case, without a final dot
@@ -263,7 +261,6 @@ func isLabel(s string) bool {
 	return s != "" && len(s) <= 63 && strings.Trim(s, "-") == s && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
-// isPermitted reports whether addr can be dialed.
 func (g *Guard) isPermitted(addr netip.Addr) bool {
 	return (publicaddr.IsPublic(addr) || g.isAllowed(addr)) && !publicaddr.InNetworks(g.denied, addr.Unmap())
 }

@@ -42,7 +42,6 @@ func (d *Dispatcher) runMaintenance(ctx context.Context, aside func(func())) {
 	}
 }
 
-// expireDeliveries ends the deliveries whose webhook has failed for Config.MaxAge.
 func (d *Dispatcher) expireDeliveries(ctx context.Context, aside func(func())) error {
 	var from storage.ID
 	for {

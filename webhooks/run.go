@@ -154,7 +154,6 @@ func (r *run) send(req *scheduler.Request) {
 	}
 }
 
-// observeAttempt reports an attempt to the Observer.
 func (r *run) observeAttempt(a storage.Delivery) {
 	defer r.observerCalls.Add(-1)
 	if r.observerCalls.Add(1) > maxObserverCalls {
@@ -164,7 +163,6 @@ func (r *run) observeAttempt(a storage.Delivery) {
 	r.d.observe(func(o Observer) { o.AttemptFinished(context.WithoutCancel(r.baseCtx), a) })
 }
 
-// claim claims deliveries from the store.
 func (r *run) claim(p storage.ClaimParams) scheduler.ClaimFinished {
 	var e scheduler.ClaimFinished
 	ctx, cancel := context.WithTimeout(r.baseCtx, storeTimeout)
@@ -202,7 +200,6 @@ func (r *run) storeResponded() {
 	}
 }
 
-// write records results in the store.
 func (r *run) write(results []storage.Result) scheduler.WriteFinished {
 	ctx, cancel := context.WithTimeout(r.baseCtx, storeTimeout)
 	defer cancel()
@@ -239,7 +236,6 @@ func catchPanic(f func() error) error {
 	return err
 }
 
-// catchPanicResult is catchPanic for a function with a result.
 func catchPanicResult[T any](f func() (T, error)) (result T, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -53,7 +53,6 @@ func Abort(w http.ResponseWriter) {
 	panic(http.ErrAbortHandler)
 }
 
-// bodyWriter writes the response's body.
 type bodyWriter struct {
 	file       File
 	w          http.ResponseWriter

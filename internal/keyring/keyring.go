@@ -133,7 +133,6 @@ func (k *Keyring) checkKey(key string, stored storage.Key, user storage.User, no
 	}, nil
 }
 
-// cacheKeyID caches a key's ID and returns it as text.
 func (k *Keyring) cacheKeyID(key string, stored storage.Key) string {
 	var text [2 * len(stored.ID)]byte
 	hex.Encode(text[:], stored.ID[:])

@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	// maxKeys is the maximum number of active keys of a user.
 	maxKeys = 20
 	// Maximum lengths in characters.
 	maxKeyName   = 120

@@ -108,7 +108,6 @@ func (s *Scheduler) poolCapacity(p *pool) int {
 	return max(0, room)
 }
 
-// finishClaim handles the end of a claim.
 func (s *Scheduler) finishClaim(e ClaimFinished) {
 	c := &s.claims
 	c.running, c.nextCheck = false, s.now.Add(s.config.BatchDelay)

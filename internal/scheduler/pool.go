@@ -2,7 +2,6 @@ package scheduler
 
 import "slices"
 
-// poolLimits are the limits of a pool.
 type poolLimits struct {
 	maxStarted        int // slots for requests that start in this pool
 	maxHeld           int // requests that may be in flight or not recorded
@@ -54,7 +53,6 @@ func (p *pool) updateLoad(r *Request, waiting, used int) {
 	addLoad(p.workspaces, r.Delivery.WorkspaceID, waiting, used) // the workspace of the delivery, because the form may have moved
 }
 
-// addLoad adds to the load of one key.
 func addLoad[K comparable](to map[K]load, of K, waiting, used int) {
 	l := load{to[of].waiting + waiting, to[of].inFlight + used}
 	if to[of] = l; l == (load{}) {
@@ -93,7 +91,6 @@ func (p *pool) nextWebhook(ready func(*webhook) bool) *webhook {
 	return next
 }
 
-// dequeue removes w from the queue.
 func (p *pool) dequeue(w *webhook) {
 	if w.queued {
 		i := slices.Index(p.queue, w)

@@ -75,7 +75,6 @@ func (s *Scheduler) startWrite() {
 	}
 }
 
-// finishWrite handles the end of a write.
 func (s *Scheduler) finishWrite(e WriteFinished) {
 	r := &s.results
 	batch := r.writing

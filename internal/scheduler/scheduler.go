@@ -195,7 +195,6 @@ func (s *Scheduler) enqueue(w *webhook) {
 	}
 }
 
-// startRequests starts requests while p has free slots.
 func (s *Scheduler) startRequests(p *pool) {
 	for !s.stopped && p.freeSlots() > 0 {
 		w := p.nextWebhook(s.canStart)
@@ -227,7 +226,6 @@ func (s *Scheduler) startRequest(w *webhook) {
 	s.actions.Send = append(s.actions.Send, r)
 }
 
-// popWaiting removes and returns the delivery that has waited longest for w.
 func (s *Scheduler) popWaiting(w *webhook) *Request {
 	r := w.waiting[0]
 	w.waiting[0] = nil
@@ -247,7 +245,6 @@ func (s *Scheduler) release(w *webhook, retryIn time.Duration) {
 	s.queueResult(s.popWaiting(w), storage.Result{RetryIn: retryIn})
 }
 
-// releaseAll releases all deliveries that wait for w.
 func (s *Scheduler) releaseAll(w *webhook, retryIn time.Duration) {
 	for len(w.waiting) > 0 {
 		s.release(w, retryIn)
@@ -269,7 +266,6 @@ func (s *Scheduler) moveToSlowPool() {
 	})
 }
 
-// finishRequest handles the result of a request.
 func (s *Scheduler) finishRequest(e RequestFinished) {
 	r, w := e.Request, e.Request.webhook
 	is := func(other *Request) bool { return other == r }

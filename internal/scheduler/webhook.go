@@ -163,7 +163,6 @@ func (s *Scheduler) canStart(w *webhook) bool {
 	return len(w.waiting) > 0 && len(w.inFlight) < s.maxInFlight(w) && !s.isHanging(w)
 }
 
-// maxInFlight returns the maximum number of in-flight requests of w.
 func (s *Scheduler) maxInFlight(w *webhook) int {
 	if w.health.Healthy() {
 		return s.config.PerWebhook
@@ -190,7 +189,6 @@ func (s *Scheduler) webhookCapacity(w *webhook) int {
 	return max(0, room-len(w.waiting)-len(w.inFlight)-w.reserved)
 }
 
-// removeWebhook removes w from the state.
 func (s *Scheduler) removeWebhook(w *webhook) {
 	delete(s.webhooks, w.id)
 	others := slices.DeleteFunc(s.forms[w.form], func(other *webhook) bool { return other == w })

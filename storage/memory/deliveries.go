@@ -168,7 +168,6 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 	})
 }
 
-// canAddSummary reports whether w can get a summary of expired deliveries.
 func (w *webhook) canAddSummary(clock time.Time) bool {
 	return clock.Sub(w.lastSummaryAt) >= storage.ExpiredSummaryInterval
 }

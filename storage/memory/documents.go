@@ -26,7 +26,6 @@ func (s *Store) PutDocument(ctx context.Context, actor storage.Actor, formID sto
 
 func documentKey(c storage.DocumentChange) [2]string { return [2]string{c.Kind, c.Key} }
 
-// cloneDocument returns a copy of the document.
 func cloneDocument(doc storage.Document) storage.Document {
 	doc.Value = bytes.Clone(doc.Value)
 	return doc

@@ -41,7 +41,6 @@ func (a *uniqueAnswers) contains(field storage.UniqueField, id storage.ID) bool 
 	return slices.ContainsFunc(a.bySubmission[id], func(answer uniqueAnswer) bool { return answer.field == field })
 }
 
-// removeSubmission removes the entries of a submission.
 func (a *uniqueAnswers) removeSubmission(id storage.ID) {
 	for _, answer := range a.bySubmission[id] {
 		if a.counts[answer]--; a.counts[answer] == 0 {
@@ -55,7 +54,6 @@ func (f *form) duplicateCheckReady() bool {
 	return f.rec.Acceptance.Unique.Block != "" && len(f.answers.pending) == 0
 }
 
-// restartBackfill restarts the backfill of the form's unique field.
 func (s *Store) restartBackfill(f *form) {
 	f.answers.pending = nil
 	if f.rec.Acceptance.Unique.Block != "" {

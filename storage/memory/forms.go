@@ -154,7 +154,6 @@ func (s *Store) UpdateForm(ctx context.Context, actor storage.Actor, id storage.
 	})
 }
 
-// checkRevision returns an error unless revisions is empty or contains the form's revision.
 func (f *form) checkRevision(revisions []int64) error {
 	if len(revisions) > 0 && !slices.Contains(revisions, f.rec.Revision) {
 		return &storage.RevisionError{Current: f.rec.Revision}
@@ -181,7 +180,6 @@ func applyChange(rec storage.Form, c storage.FormChange) storage.Form {
 	return rec
 }
 
-// cloneSections replaces the caller's bytes by copies.
 func cloneSections(d *storage.Definition) {
 	for _, section := range d.Sections() {
 		*section.Value = bytes.Clone(*section.Value)
@@ -199,7 +197,6 @@ func (s *Store) TrashForm(ctx context.Context, actor storage.Actor, id storage.I
 	})
 }
 
-// trash moves f to the trash and ends its pending deliveries.
 func (f *form) trash(at time.Time) {
 	if f.inTrash() {
 		return

@@ -23,7 +23,6 @@ func (k *key) copy() storage.Key {
 	return rec
 }
 
-// isActive reports whether the key is neither revoked nor expired at t.
 func (k *key) isActive(t time.Time) bool {
 	return k.rec.RevokedAt.IsZero() && (k.rec.ExpiresAt.IsZero() || k.rec.ExpiresAt.After(t))
 }

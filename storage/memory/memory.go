@@ -97,7 +97,6 @@ func withLock(ctx context.Context, s *Store, values []any, method func() error) 
 	return method()
 }
 
-// withLockResult is withLock for a method with a result.
 func withLockResult[R any](ctx context.Context, s *Store, values []any, method func() (R, error)) (out R, err error) {
 	err = withLock(ctx, s, values, func() (err error) {
 		out, err = method()
@@ -116,7 +115,6 @@ func withRecord[T any](ctx context.Context, s *Store, find func() *T, values []a
 	})
 }
 
-// withRecordResult is withRecord for a method with a result.
 func withRecordResult[T, R any](ctx context.Context, s *Store, find func() *T, values []any, method func(*T) (R, error)) (out R, err error) {
 	err = withRecord(ctx, s, find, values, func(found *T) (err error) {
 		out, err = method(found)
@@ -163,7 +161,6 @@ func isValid(value any) bool {
 // utc returns t in UTC and without the monotonic clock reading, so that equal times compare equal with ==.
 func utc(t time.Time) time.Time { return t.Round(0).UTC() }
 
-// setIfGiven replaces a value unless by is nil.
 func setIfGiven[T any](value, by *T) {
 	if by != nil {
 		*value = *by

@@ -24,7 +24,6 @@ func (p *partial) isExpired(now time.Time) bool { return p == nil || !p.rec.Ends
 
 func (p *partial) isOpen(now time.Time) bool { return !p.isExpired(now) && p.rec.SubmissionID.IsZero() }
 
-// partials contains the partial submissions of a form.
 type partials struct {
 	byToken    map[[32]byte]*partial
 	open       index[*partial] // not submitted

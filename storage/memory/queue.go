@@ -36,7 +36,6 @@ func (d *delivery) position() storage.Position {
 	return storage.Position{Time: d.queuedAt, ID: d.event.id}
 }
 
-// isLeased reports whether d is under a valid lease.
 func (d *delivery) isLeased(clock time.Time) bool { return d.token != 0 && d.dueAt.After(clock) }
 
 // queue contains the pending deliveries of one webhook. The zero queue is empty.
@@ -48,7 +47,6 @@ type queue struct {
 	idleUntil time.Time
 }
 
-// indexFor returns the index that contains d.
 func (q *queue) indexFor(d *delivery) *index[*delivery] {
 	if d.requested {
 		return &q.requested
@@ -71,7 +69,6 @@ func (q *queue) remove(d *delivery) {
 	q.indexFor(d).remove(d)
 }
 
-// setDue sets when d is due.
 func (q *queue) setDue(d *delivery, due time.Time) {
 	d.dueAt = due
 	if due.Before(q.idleUntil) {
@@ -117,7 +114,6 @@ func (w *webhook) endPause() {
 	w.queue.idleUntil = time.Time{}
 }
 
-// recordHealth updates the destination's health after a result.
 func (w *webhook) recordHealth(r storage.Result, clock time.Time) {
 	w.health = r.Health
 	w.endPause()

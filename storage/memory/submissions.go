@@ -75,7 +75,6 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storag
 	return rec, replayed, err
 }
 
-// addSubmission stores the records of a submission.
 func (s *Store) addSubmission(f *form, n storage.NewSubmission) *submission {
 	sub := &submission{rec: copySubmission(n.Submission), key: n.IdempotencyKey, eventID: n.Event.ID}
 	sub.rec.FormRevision = n.FormRevision

@@ -46,13 +46,11 @@ func (w *webhook) position() storage.Position {
 
 func (w *webhook) copy() storage.Webhook { return w.rec }
 
-// setSecret sets the webhook's secret to a copy of b. An empty b removes the secret.
 func (w *webhook) setSecret(b []byte) { w.secret, w.rec.HasSecret = cloneSecret(b), len(b) > 0 }
 
 // cloneSecret returns a copy of a secret, or nil if it is empty.
 func cloneSecret(b []byte) []byte { return append([]byte(nil), b...) }
 
-// attempt is an entry of a webhook's history.
 type attempt struct {
 	rec   storage.Delivery
 	event *event // nil if its submission was deleted
@@ -64,7 +62,6 @@ func (a *attempt) position() storage.Position {
 
 func (a *attempt) copy() storage.Delivery { return a.rec }
 
-// attempts returns all entries in a new slice.
 func (w *webhook) attempts() []*attempt { return slices.Concat(w.history.items, w.expired.items) }
 
 // removeSubmission ends the pending delivery of a submission and removes its event from the history.

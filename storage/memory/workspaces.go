@@ -20,7 +20,6 @@ func (w *workspace) position() storage.Position {
 
 func (w *workspace) copy() storage.Workspace { return w.rec }
 
-// canAccess reports whether the actor can access the workspace. It returns false if w is nil.
 func canAccess(actor storage.Actor, w *workspace) bool {
 	if w == nil {
 		return false
@@ -34,7 +33,6 @@ func canManage(actor storage.Actor, w *workspace) bool {
 	return actor.Host() || actor == storage.As(w.rec.OwnerID)
 }
 
-// findWorkspace returns a lookup of a workspace that the actor can access.
 func (s *Store) findWorkspace(actor storage.Actor, id storage.ID) func() *workspace {
 	return func() *workspace {
 		if w := s.workspaces[id]; canAccess(actor, w) {
@@ -107,7 +105,6 @@ func (s *Store) DeleteWorkspace(ctx context.Context, actor storage.Actor, id sto
 	})
 }
 
-// deleteWorkspace removes w and moves its forms to the trash.
 func (s *Store) deleteWorkspace(w *workspace, at time.Time) {
 	delete(s.workspaces, w.rec.ID)
 	for _, f := range s.forms {
