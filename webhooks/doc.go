@@ -136,7 +136,7 @@
 // and starts the resulting actions. Claims, requests and writes run in separate goroutines, which only report their
 // results. Connections use [net/http.Transport] with the guard (client.go).
 //
-// [New] and [Params] connect this package with the root package. They may change before version 1.
+// [NewDispatcher] is for the root package. It may change before version 1.
 //
 // [example Receiver]: https://pkg.go.dev/github.com/formsvc/formsvc/webhooks#example-package-Receiver
 package webhooks
