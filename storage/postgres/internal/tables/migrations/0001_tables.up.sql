@@ -1,22 +1,19 @@
--- Everything of formsvc. The names are not qualified: the migration runs with the
--- service's own schema as the only one in search_path.
+-- All tables of formsvc. The names are not qualified, because search_path contains only the
+-- service's schema during the migration.
 --
--- Ids are 12 bytes. Columns of type json keep a value as it was sent: its members,
--- their order and its number literals.
+-- IDs are 12 bytes. Columns of type json store a value as it was sent: its fields, their order
+-- and its number literals.
 --
--- There is no foreign key on what every response of a form and every delivery
--- writes (submissions, unique_answers, events, destinations, deliveries,
--- attempts, funnel_log): its check would lock the row of the form or of the webhook each
--- time. Those rows are removed by the statements that remove what they belong to.
+-- Tables that every submission or delivery writes have no foreign keys (submissions,
+-- unique_answers, events, destinations, deliveries, attempts, funnel_log). Their check would
+-- lock the row of the form or webhook. Statements that delete a form or webhook delete these rows.
 
--- How tables are vacuumed stands with each that responses and deliveries write. PostgreSQL's
--- own setting waits for a fifth of the rows. A table that is emptied as fast as it is filled
--- has a fixed threshold; one that keeps what it has a small share, because a vacuum after
--- deletions reads the whole of each index.
+-- Tables that submissions and deliveries write have vacuum settings. By default, PostgreSQL waits
+-- for a fifth of the rows. Tables that are emptied as fast as they are filled have a fixed
+-- threshold. Growing tables have a small share, because a vacuum reads every index completely.
 
--- What the columns of submissions, unique_answers, funnel_log, events, destinations,
--- deliveries and attempts hold. Each response and each delivery write these tables, and a statement reads
--- and compiles every CHECK of a table anew (2.5 µs), but a domain once in a session.
+-- Types of the tables that every submission or delivery writes. A statement compiles every CHECK
+-- of a table again (2.5 µs), but a session compiles a domain once.
 CREATE DOMAIN id AS bytea CHECK (octet_length(VALUE) = 12);
 CREATE DOMAIN revision AS bigint CHECK (VALUE >= 1);
 CREATE DOMAIN seconds AS double precision CHECK (VALUE >= 0 AND VALUE < 'infinity');
@@ -30,24 +27,23 @@ CREATE DOMAIN pause_reason AS text CHECK (VALUE IN ('failures', 'retry_after'));
 CREATE DOMAIN http_status AS integer CHECK (VALUE BETWEEN 0 AND 999);
 CREATE DOMAIN microseconds AS bigint CHECK (VALUE >= 0);
 CREATE DOMAIN token_digest AS bytea CHECK (octet_length(VALUE) = 32);
-COMMENT ON DOMAIN id IS 'Id of a record.';
+COMMENT ON DOMAIN id IS 'ID of a record.';
 COMMENT ON DOMAIN revision IS 'Revision of a form.';
 COMMENT ON DOMAIN seconds IS 'How long something took.';
 COMMENT ON DOMAIN byte_count IS 'Size of a value.';
 COMMENT ON DOMAIN counter IS 'How many there are.';
 COMMENT ON DOMAIN small_counter IS 'How many there are.';
 COMMENT ON DOMAIN attempt_number IS 'Attempts of a delivery, the first is 1.';
-COMMENT ON DOMAIN copy_number IS 'Tells equal answers apart.';
+COMMENT ON DOMAIN copy_number IS 'Distinguishes equal answers.';
 COMMENT ON DOMAIN urgency IS 'How a delivery was asked for.';
 COMMENT ON DOMAIN pause_reason IS 'Why deliveries of a webhook wait.';
 COMMENT ON DOMAIN http_status IS 'Status of a response; 0: there was none.';
 COMMENT ON DOMAIN microseconds IS 'How long something took.';
-COMMENT ON DOMAIN token_digest IS 'SHA-256 of what a respondent holds.';
+COMMENT ON DOMAIN token_digest IS 'SHA-256 of a respondent''s token.';
 
--- The version of these tables, and which programs they serve. Every migration sets
--- both, in its own transaction. A migration that only adds keeps oldest_program, so
--- that older processes start and run meanwhile; one that takes something away raises
--- it to the first version that does without.
+-- The version of these tables, and the oldest release that they support. Every migration sets
+-- both in its transaction. A migration that only adds leaves oldest_program, so that older
+-- processes can continue. A migration that removes something raises it.
 CREATE TABLE formsvc_version (
     only_row       boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     version        integer NOT NULL,
@@ -55,7 +51,7 @@ CREATE TABLE formsvc_version (
 );
 INSERT INTO formsvc_version (version, oldest_program) VALUES (1, 1);
 
--- What is known of the user is kept with each of their keys.
+-- Each key contains its user's name and email.
 CREATE TABLE api_keys (
     id           bytea PRIMARY KEY,
     user_id      bytea NOT NULL,
@@ -71,13 +67,12 @@ CREATE TABLE api_keys (
     last_used_at timestamptz,
     CONSTRAINT api_keys_hash UNIQUE (hash)
 );
--- When a key ended or will end; null: never.
+-- When a key ended or will end, or null.
 CREATE INDEX api_keys_ended ON api_keys (LEAST(revoked_at, expires_at));
 CREATE INDEX api_keys_user ON api_keys (user_id, created_at DESC, id DESC);
 
--- A deleted workspace stays as a row without a name for as long as forms refer to
--- it. From deleted_at on its forms are in the trash, whatever their own rows say:
--- a sweep moves them there, some at a time.
+-- A deleted workspace remains as a row without a name while forms refer to it. After deleted_at,
+-- its forms are in the trash, and sweeps update their rows in batches.
 CREATE TABLE workspaces (
     id         bytea PRIMARY KEY,
     public_id  text NOT NULL,
@@ -86,19 +81,19 @@ CREATE TABLE workspaces (
     created_at timestamptz NOT NULL,
     updated_at timestamptz NOT NULL,
     deleted_at timestamptz,
-    tidied     boolean NOT NULL DEFAULT false, -- of a deleted one: a sweep has nothing to do for it
-    purged     boolean NOT NULL DEFAULT false, -- of a deleted one: its forms are not in the trash, but gone
+    tidied     boolean NOT NULL DEFAULT false, -- a deleted workspace without work for sweeps
+    purged     boolean NOT NULL DEFAULT false, -- a deleted workspace whose forms are purged
     CONSTRAINT workspaces_public_id UNIQUE (public_id)
 );
--- The indexes named …_of_all have a condition that always holds. Only the lists of the
--- host say it: no other statement can be planned with them.
+-- The indexes named …_of_all have a condition that is always true. Only the host's lists contain
+-- it, so no other statement uses these indexes.
 CREATE INDEX workspaces_newest_of_all ON workspaces (created_at DESC, id DESC) WHERE deleted_at IS NULL AND id > '';
 CREATE INDEX workspaces_to_tidy ON workspaces (deleted_at, id) WHERE deleted_at IS NOT NULL AND NOT tidied;
 CREATE INDEX workspaces_purged ON workspaces (id) WHERE purged;
 CREATE INDEX workspaces_owner ON workspaces (owner_id);
 
--- Who may use a workspace, its owner included. created_at is the workspace's, so
--- that a user's list is one index scan.
+-- The owner and the members of a workspace. created_at is a copy, so that a user's list is one
+-- index scan.
 CREATE TABLE workspace_users (
     workspace_id bytea NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
     user_id      bytea NOT NULL,
@@ -119,15 +114,15 @@ CREATE TABLE forms (
     closed         boolean NOT NULL,
     close_at       timestamptz,
     response_limit bigint NOT NULL,
-    counted        boolean NOT NULL DEFAULT false, -- there is a row in form_limits
-    places_kept    bigint NOT NULL DEFAULT 0, -- of submissions that were purged for their age
-    unique_block       text NOT NULL DEFAULT '', -- empty: none
+    counted        boolean NOT NULL DEFAULT false, -- whether the form has a row in form_limits
+    places_kept    bigint NOT NULL DEFAULT 0, -- submissions that were purged for their age
+    unique_block       text NOT NULL DEFAULT '', -- empty without such a field
     unique_rules       integer NOT NULL DEFAULT 0,
     duplicates_covered boolean NOT NULL DEFAULT false,
     created_at     timestamptz NOT NULL,
     updated_at     timestamptz NOT NULL,
     trashed_at     timestamptz,
-    purged_at      timestamptz, -- from then on nobody sees the form; sweeps remove what is left of it
+    purged_at      timestamptz, -- after this, the form is hidden and sweeps delete its rows
     format         integer NOT NULL,
     blocks         json NOT NULL,
     settings       json NOT NULL,
@@ -145,19 +140,18 @@ CREATE INDEX forms_trash_of_all ON forms (created_at DESC, id DESC) WHERE trashe
 CREATE INDEX forms_trashed_at ON forms (trashed_at) WHERE trashed_at IS NOT NULL AND purged_at IS NULL;
 CREATE INDEX forms_purged_at ON forms (purged_at, id) WHERE purged_at IS NOT NULL;
 
--- How many submissions a form has, for forms with a response limit only: its row
--- is the one that their submissions lock. A new limit begins with a count of what
--- is there, some at a time in the order of ids.
+-- The number of submissions, only for forms with a response limit. Their submissions lock this
+-- row. A new limit starts with a count of the stored submissions, in batches by ID.
 CREATE TABLE form_limits (
     form_id          bytea PRIMARY KEY REFERENCES forms (id) ON DELETE CASCADE,
     submission_count bigint NOT NULL,
-    counted_to       bytea,      -- the last id that the count covers; null: all
-    count_at         timestamptz -- when the last piece was counted; null: the limit is in force
+    counted_to       bytea,      -- the last ID that is counted; null after the last batch
+    count_at         timestamptz -- when the last batch was counted; null when the limit applies
 );
 CREATE INDEX form_limits_count_at ON form_limits (count_at) WHERE count_at IS NOT NULL;
 
--- The condition on revision always holds. Only the statement that looks for older rules
--- says it: no other one can be planned with this index.
+-- The condition on revision is always true. Only the statement that searches for older rules
+-- contains it, so no other statement uses this index.
 CREATE INDEX forms_unique_rules ON forms (unique_rules) WHERE unique_block <> '' AND revision > 0;
 
 CREATE TABLE form_lifetime (
@@ -172,10 +166,9 @@ CREATE TABLE form_removals (
     removed bigint NOT NULL
 );
 
--- What is kept beside a form: documents, and partial submissions. Both are removed in
--- batches when their form goes.
+-- Documents and partial submissions are deleted in batches with their form.
 
--- A kind is read and written under the lock of the form's row, and bounded by number and bytes.
+-- Documents are written under the lock of the form's row. Their number and bytes are limited by kind.
 CREATE TABLE documents (
     form_id     id NOT NULL REFERENCES forms (id) ON DELETE CASCADE,
     kind        text NOT NULL,
@@ -189,7 +182,7 @@ CREATE TABLE documents (
     PRIMARY KEY (form_id, kind, key)
 );
 
--- One that was submitted is empty, and says which response became of it until it ends.
+-- A submitted partial submission contains only the ID of its submission until it expires.
 CREATE TABLE partials (
     token         token_digest PRIMARY KEY,
     form_id       id NOT NULL REFERENCES forms (id) ON DELETE CASCADE,
@@ -207,20 +200,20 @@ CREATE TABLE partials (
     saved_at      timestamptz NOT NULL,
     ends_at       timestamptz NOT NULL,
     submission_id id,
-    open          boolean NOT NULL GENERATED ALWAYS AS (submission_id IS NULL) STORED, -- of a list, and of the bound
+    open          boolean NOT NULL GENERATED ALWAYS AS (submission_id IS NULL) STORED, -- for lists and the limit
     CONSTRAINT partials_sent_check CHECK (submission_id IS NULL OR answers IS NULL AND hidden IS NULL AND metadata IS NULL)
-) WITH ( -- rows are replaced all the time, and who looks for the oldest passes the dead ones
+) WITH ( -- rows are often replaced, and searches for the oldest pass dead rows
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000
 );
--- The lists of a form and its bound, which do not pass over those that were submitted; and all
--- that is removed with a form. Each save and each response writes every index, so there are few.
+-- For a form's lists and limit, which skip submitted ones, and for the deletion of a form. Each
+-- save and each submission writes every index, so there are few.
 CREATE INDEX partials_newest ON partials (form_id, open, saved_at DESC, id DESC) INCLUDE (ends_at);
--- What owners see of a form with a captcha, and what new ones replace first. Few writes touch them:
--- the first has no row that a program made, and a second save leaves the other.
+-- The first is for lists of a form with a captcha, and the second for the partial submissions that
+-- new ones replace first. Few writes change them.
 CREATE INDEX partials_verified ON partials (form_id, saved_at DESC, id DESC) WHERE open AND verified;
 CREATE INDEX partials_once ON partials (form_id, saved_at DESC, id DESC) WHERE open AND revision = 1 AND NOT link_taken;
--- The condition on revision always holds. Only a sweep says it: no other statement can be
--- planned with this index.
+-- The condition on revision is always true. Only a sweep contains it, so no other statement uses
+-- this index.
 CREATE INDEX partials_ends_at ON partials (ends_at) WHERE revision > 0;
 
 CREATE TABLE submissions (
@@ -231,18 +224,17 @@ CREATE TABLE submissions (
     answers         json NOT NULL,
     metadata        json NOT NULL,
     hidden          json NOT NULL,
-    form_revision   revision NOT NULL,  -- of the form that the answers were checked against
-    json_bytes      byte_count NOT NULL, -- of answers, metadata and hidden as they were given
+    form_revision   revision NOT NULL,  -- the form revision that the answers were checked against
+    json_bytes      byte_count NOT NULL, -- bytes of answers, metadata and hidden
     idempotency_key text,
-    event_id        id, -- of the event that tells of it, when one was queued
+    event_id        id, -- the event that reports it, if one was queued
     CONSTRAINT submissions_pkey PRIMARY KEY (form_id, id)
 ) WITH (
-    -- Responses stay and never change, so the first vacuum that sees them freezes them. One that
-    -- must see every row that is not frozen (at 1,000 responses a second each 1.7 days) then has
-    -- only the newest to read.
+    -- Submissions never change, so the first vacuum freezes them. A vacuum that must read all
+    -- unfrozen rows (every 1.7 days at 1,000 submissions per second) then reads only the newest.
     autovacuum_freeze_min_age = 0,
-    -- It comes when a hundred megabytes are new, not for a share of all: while they are in memory,
-    -- and before a checkpoint, after which freezing a page writes all of it to the log once more.
+    -- Vacuum starts after a hundred new megabytes, while they are in memory and before a checkpoint.
+    -- After a checkpoint, freezing a page writes the whole page to the WAL again.
     autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 100000,
     -- A purge for age or of a form leaves dead rows in long runs.
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 50000
@@ -250,9 +242,9 @@ CREATE TABLE submissions (
 CREATE INDEX submissions_newest ON submissions (form_id, submitted_at DESC, id DESC);
 CREATE UNIQUE INDEX submissions_idempotency_key ON submissions (form_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
 
--- The answers to unique fields, a row for each submission that was entered. One that is
--- stored while the field is set takes copy 0, of which there is one; of those from
--- before, which are entered later, any number may have the same answer.
+-- The answers to unique fields, a row for each indexed submission. A submission that is stored
+-- while the field is set gets copy 0, which is unique. Several earlier submissions, which the
+-- backfill indexes, can have the same answer.
 CREATE TABLE unique_answers (
     form_id       id NOT NULL,
     digest        bytea NOT NULL,
@@ -261,23 +253,23 @@ CREATE TABLE unique_answers (
     copy          copy_number NOT NULL,
     submission_id id NOT NULL,
     PRIMARY KEY (form_id, digest, block_id, rules, copy)
-) WITH ( -- as submissions, with which its rows come and go
+) WITH ( -- as for submissions
     autovacuum_freeze_min_age = 0, autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 100000,
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 50000
 );
-CREATE INDEX unique_answers_of_submission ON unique_answers (submission_id, form_id); -- in this order no look-up of a digest is planned with it
+CREATE INDEX unique_answers_of_submission ON unique_answers (submission_id, form_id); -- in this order, lookups of a digest do not use it
 
--- How far the answers of a form are entered. Only forms that are not covered have a row.
+-- The progress of a form's backfill. Only forms with a running backfill have a row.
 CREATE TABLE unique_progress (
     form_id    bytea PRIMARY KEY REFERENCES forms (id) ON DELETE CASCADE,
     round      bigint GENERATED ALWAYS AS IDENTITY,
-    entered_to bytea NOT NULL DEFAULT '', -- the last id that is entered
+    entered_to bytea NOT NULL DEFAULT '', -- the last ID that is indexed
     piece_at   timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 CREATE INDEX unique_progress_piece_at ON unique_progress (piece_at);
 
--- The funnel: responses append to the log, and the log is folded into buckets. A
--- count is in its day's bucket for ever and in its minute's for two days.
+-- The funnel: submissions append to the log, and sweeps fold it into buckets. Days are retained
+-- without limit, and minutes for two days.
 CREATE TABLE funnel_log (
     form_id     id NOT NULL,
     at          timestamptz NOT NULL,
@@ -286,7 +278,7 @@ CREATE TABLE funnel_log (
     starts      counter NOT NULL,
     submissions counter NOT NULL,
     PRIMARY KEY (form_id, at, id)
-) WITH ( -- a fold looks for the oldest row, behind all that are dead
+) WITH ( -- a fold starts at the oldest row, behind dead rows
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000
 );
 CREATE TABLE funnel_minutes (
@@ -312,13 +304,13 @@ CREATE SEQUENCE delivery_tokens;
 CREATE TABLE webhooks (
     id           bytea PRIMARY KEY,
     form_id      bytea NOT NULL,
-    workspace_id bytea NOT NULL, -- the form's, so that a user's list is one index scan
+    workspace_id bytea NOT NULL, -- a copy, so that a user's list is one index scan
     url          text NOT NULL,
     enabled      boolean NOT NULL,
     secret       bytea NOT NULL,
     created_at   timestamptz NOT NULL,
     updated_at   timestamptz NOT NULL,
-    old_secret       bytea, -- the one before, which signs too until old_secret_until
+    old_secret       bytea, -- also signs until old_secret_until
     old_secret_until timestamptz,
     CONSTRAINT webhooks_form FOREIGN KEY (form_id, workspace_id) REFERENCES forms (id, workspace_id)
         ON UPDATE CASCADE ON DELETE CASCADE
@@ -328,39 +320,36 @@ CREATE INDEX webhooks_newest ON webhooks (workspace_id, created_at DESC, id DESC
 CREATE INDEX webhooks_old_secrets ON webhooks (old_secret_until) WHERE old_secret_until IS NOT NULL;
 CREATE INDEX webhooks_newest_of_all ON webhooks (created_at DESC, id DESC) WHERE id > '';
 
--- What is known of the destination of each webhook, and when its deliveries have their
--- next turn. Not in the webhook's own row, so that
--- nobody who changes a webhook waits for a claim.
+-- The health of each webhook's destination, and when it is served next. This is not in the
+-- webhook's row, so that changes of a webhook do not wait for claims.
 CREATE TABLE destinations (
     webhook_id    id PRIMARY KEY,
     host          text NOT NULL,
-    succeeded     boolean NOT NULL DEFAULT false, -- since it got its url
+    succeeded     boolean NOT NULL DEFAULT false, -- since the last change of the URL
     slow_for      small_counter NOT NULL DEFAULT 0,
     failures      small_counter NOT NULL DEFAULT 0, -- in a row
     pool          smallint NOT NULL GENERATED ALWAYS AS (
         CASE WHEN NOT succeeded OR failures > 0 THEN 2 WHEN slow_for > 0 THEN 1 ELSE 0 END) STORED, -- of a claim
-    failing_since timestamptz, -- the first of the failures,
-    failed_at     timestamptz, -- and the last
+    failing_since timestamptz, -- the first failure
+    failed_at     timestamptz, -- the last failure
     paused_until  timestamptz,
     pause_reason  pause_reason,
-    generation    small_counter NOT NULL DEFAULT 0, -- counts its urls: a result of an earlier one says nothing about this one
-    expired_at    timestamptz, -- the last summary of expired deliveries
-    next_at       timestamptz -- its turn; null: nothing waits for one
+    generation    small_counter NOT NULL DEFAULT 0, -- counts the URLs, because results of an earlier URL do not apply
+    expired_at    timestamptz, -- the time of the last summary of expired deliveries
+    next_at       timestamptz -- when it is served next; null without waiting deliveries
 ) WITH (
     fillfactor = 50,
-    -- Each turn moves the row's entry in destinations_turns, and each claim passes the dead ones.
+    -- Each claim moves entries in destinations_turns and passes dead ones.
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
 );
 CREATE INDEX destinations_turns ON destinations (pool, next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX destinations_failing ON destinations (webhook_id) WHERE failing_since IS NOT NULL;
 CREATE INDEX destinations_paused ON destinations (failing_since DESC, webhook_id DESC) WHERE paused_until IS NOT NULL;
 
--- The bytes of an event, once for all webhooks. They live while a delivery is
--- pending or an attempt is kept, and die with their submission. A statement
--- that adds or removes a reference counts that in refs; a delivery that ends leaves its
--- reference to its last attempt. The statement that removes the last reference removes the
--- event, also when two remove the last two at once. Only a fault or a change by hand leaves
--- 0, for a sweep to find.
+-- The body of an event for all webhooks. It is stored while a delivery is pending or an attempt is
+-- retained, and deleted with its submission. refs counts the references. A delivery that ends
+-- passes its reference to its last attempt. The statement that removes the last reference deletes
+-- the event. Only an error or a manual change leaves 0, which a sweep deletes.
 CREATE TABLE events (
     id            id PRIMARY KEY,
     form_id       id NOT NULL,
@@ -368,49 +357,48 @@ CREATE TABLE events (
     type          text NOT NULL,
     body          bytea NOT NULL,
     refs          integer NOT NULL -- pending deliveries, and attempts without a next one
-) WITH ( -- the largest rows that are deleted: at a fifth, a fifth of the disk would be dead
+) WITH ( -- these are the largest deleted rows, so a fifth would waste a fifth of the disk
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000
 );
 CREATE INDEX events_unused ON events (id) WHERE refs <= 0;
-CREATE INDEX events_single ON events (form_id) WHERE submission_id IS NULL; -- a webhook waits for one of them at most
+CREATE INDEX events_single ON events (form_id) WHERE submission_id IS NULL; -- at most one is pending for a webhook
 
--- Pending deliveries. Finished ones leave the table. One waits for the turn of its
--- webhook (destinations.next_at), or until a time of its own. A lease changes no column
--- of an index, and half of a page is left for leases: so it stays on the page.
+-- Pending deliveries. A delivery waits until its webhook is served (destinations.next_at), or
+-- until its own time. A lease changes no indexed column, and half of each page is free, so the
+-- new row version stays on its page.
 CREATE TABLE deliveries (
     webhook_id id NOT NULL,
     event_id   id NOT NULL,
     queued_at  timestamptz NOT NULL DEFAULT statement_timestamp(), -- or redelivered
-    due_at     timestamptz, -- a time of its own: its next attempt, or the end of the lease under which it was handed over
+    due_at     timestamptz, -- its next attempt, or the end of the lease of a direct dispatch
     leased_until timestamptz,
     attempt    attempt_number NOT NULL DEFAULT 1,
-    token      counter NOT NULL DEFAULT nextval('delivery_tokens'), -- of the lease; 0: none
+    token      counter NOT NULL DEFAULT nextval('delivery_tokens'), -- of the lease, or 0
     size       byte_count NOT NULL, -- of the event's body
-    urgency    urgency NOT NULL DEFAULT 0, -- 1: asked for, despite a pause; 2: and while the result of an earlier lease may still come
-    generation integer NOT NULL DEFAULT 0, -- of the url that the lease is for
+    urgency    urgency NOT NULL DEFAULT 0, -- 1: requested by a user, despite a pause; 2: also, an earlier lease may still have a result
+    generation integer NOT NULL DEFAULT 0, -- of the URL of the lease
     PRIMARY KEY (webhook_id, event_id)
 ) WITH (
     fillfactor = 50,
-    -- Every row is deleted, and claims pass the dead ones.
+    -- Every row is deleted, and claims pass dead rows.
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000
 );
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX deliveries_waiting ON deliveries (webhook_id, LEAST(urgency, 1) DESC, queued_at, event_id) WHERE due_at IS NULL;
 
--- Webhooks for which something was queued that no claim knows of yet. Responses write
--- here, and not to the rows of destinations that others write too.
+-- Webhooks with new deliveries that no claim has read. Submissions write here instead of
+-- destinations, whose rows others write too.
 CREATE TABLE arrivals (
     at         timestamptz NOT NULL DEFAULT statement_timestamp(),
     id         bigint GENERATED ALWAYS AS IDENTITY (CACHE 64),
     webhook_id id NOT NULL,
-    asked      boolean NOT NULL DEFAULT false, -- somebody asked for it, despite a pause
+    asked      boolean NOT NULL DEFAULT false, -- requested by a user, despite a pause
     PRIMARY KEY (at, id)
-) WITH ( -- a poll begins at the oldest row, behind all that are dead
+) WITH ( -- a poll starts at the oldest row, behind dead rows
     autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000
 );
 
--- When the work was done last that the program does of its own accord. A row for each kind, so
--- that no kind waits for another one.
+-- When background work was last done. Each kind has a row, so that kinds do not wait for each other.
 CREATE TABLE upkeep (
     work    text PRIMARY KEY,
     since   timestamptz NOT NULL DEFAULT statement_timestamp(),
@@ -432,12 +420,11 @@ CREATE TABLE attempts (
     created_at      timestamptz NOT NULL,
     next_attempt_at timestamptz,
     PRIMARY KEY (webhook_id, created_at, id)
-) WITH ( -- each attempt of a busy webhook takes the place of its oldest
+) WITH ( -- each attempt of a busy webhook replaces its oldest one
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000
 );
 
--- What the tables refuse. Ids have 12 bytes, counts are not negative, and states are
--- those of the API.
+-- Checks: IDs have 12 bytes, counts are not negative, and states are those of the API.
 ALTER TABLE api_keys
     ADD CHECK (octet_length(id) = 12),
     ADD CHECK (octet_length(user_id) = 12),
@@ -493,36 +480,36 @@ ALTER TABLE webhooks
     ADD CHECK (octet_length(workspace_id) = 12),
     ADD CHECK (url <> '');
 ALTER TABLE destinations
-    ADD CONSTRAINT destinations_failing_check CHECK ( -- one, as claims and results write this table
+    ADD CONSTRAINT destinations_failing_check CHECK ( -- a single check, because claims and results write this table
         (failing_since IS NULL) = (failures = 0) AND (failed_at IS NULL) = (failures = 0)
         AND (paused_until IS NULL) = (pause_reason IS NULL) AND (paused_until IS NULL OR failures > 0));
 
--- What each table and column is, for \d+ in psql.
+-- Descriptions for \d+ in psql.
 COMMENT ON TABLE formsvc_version IS 'The version of these tables. One row.';
 COMMENT ON COLUMN formsvc_version.only_row IS 'Always true: there is one row.';
 COMMENT ON COLUMN formsvc_version.version IS 'The last migration.';
 COMMENT ON COLUMN formsvc_version.oldest_program IS 'The version that a program has to be built for at least, to work with these tables.';
 
 COMMENT ON TABLE api_keys IS 'API keys with their users. The keys themselves are not stored.';
-COMMENT ON COLUMN api_keys.id IS 'Id of the key.';
-COMMENT ON COLUMN api_keys.user_id IS 'Id of the user, who has no table of their own.';
+COMMENT ON COLUMN api_keys.id IS 'ID of the key.';
+COMMENT ON COLUMN api_keys.user_id IS 'ID of the user, who has no table of their own.';
 COMMENT ON COLUMN api_keys.user_name IS 'Name of the user, the same in all of their keys.';
-COMMENT ON COLUMN api_keys.user_email IS 'E-mail address of the user, the same in all of their keys.';
+COMMENT ON COLUMN api_keys.user_email IS 'Email address of the user, the same in all of their keys.';
 COMMENT ON COLUMN api_keys.name IS 'What the user calls the key.';
 COMMENT ON COLUMN api_keys.prefix IS 'The first characters of the key, for display.';
 COMMENT ON COLUMN api_keys.scopes IS 'What the key allows.';
 COMMENT ON COLUMN api_keys.hash IS 'SHA-256 of the whole key.';
-COMMENT ON COLUMN api_keys.created_at IS 'When the key was made.';
-COMMENT ON COLUMN api_keys.expires_at IS 'When the key ends by itself; null: never.';
+COMMENT ON COLUMN api_keys.created_at IS 'When the key was created.';
+COMMENT ON COLUMN api_keys.expires_at IS 'When the key ends by itself (null if never).';
 COMMENT ON COLUMN api_keys.revoked_at IS 'When the key was revoked; null: it was not.';
-COMMENT ON COLUMN api_keys.last_used_at IS 'The last use, to the minute; null: never.';
+COMMENT ON COLUMN api_keys.last_used_at IS 'The last use, to the minute (null if never).';
 
-COMMENT ON TABLE workspaces IS 'Workspaces, deleted ones too for as long as forms refer to them.';
-COMMENT ON COLUMN workspaces.id IS 'Id of the workspace.';
+COMMENT ON TABLE workspaces IS 'Workspaces, deleted ones too while forms refer to them.';
+COMMENT ON COLUMN workspaces.id IS 'ID of the workspace.';
 COMMENT ON COLUMN workspaces.public_id IS 'The name in public links.';
 COMMENT ON COLUMN workspaces.owner_id IS 'The user who owns the workspace.';
 COMMENT ON COLUMN workspaces.name IS 'Name of the workspace.';
-COMMENT ON COLUMN workspaces.created_at IS 'When the workspace was made.';
+COMMENT ON COLUMN workspaces.created_at IS 'When the workspace was created.';
 COMMENT ON COLUMN workspaces.updated_at IS 'When its name or owner changed last.';
 COMMENT ON COLUMN workspaces.deleted_at IS 'When the workspace was deleted; null: it is there. From then on its forms are in the trash.';
 COMMENT ON COLUMN workspaces.tidied IS 'Whether sweeps have nothing left to do for a deleted workspace.';
@@ -532,11 +519,11 @@ COMMENT ON COLUMN workspaces.purged IS 'Whether the forms of a deleted workspace
 COMMENT ON TABLE workspace_users IS 'Who has access to a workspace, its owner included.';
 COMMENT ON COLUMN workspace_users.workspace_id IS 'The workspace.';
 COMMENT ON COLUMN workspace_users.user_id IS 'The user.';
-COMMENT ON COLUMN workspace_users.created_at IS 'When the workspace was made, a copy for the order of the user''s list.';
+COMMENT ON COLUMN workspace_users.created_at IS 'When the workspace was created, a copy for the order of the user''s list.';
 COMMENT ON COLUMN workspace_users.is_owner IS 'Whether the user is the owner.';
 
 COMMENT ON TABLE forms IS 'Forms, those in the trash too.';
-COMMENT ON COLUMN forms.id IS 'Id of the form.';
+COMMENT ON COLUMN forms.id IS 'ID of the form.';
 COMMENT ON COLUMN forms.public_id IS 'The name in public links.';
 COMMENT ON COLUMN forms.workspace_id IS 'The workspace that the form is in, or was in when it went to the trash.';
 COMMENT ON COLUMN forms.name IS 'Name of the form.';
@@ -544,17 +531,17 @@ COMMENT ON COLUMN forms.type IS 'SINGLE: one question at a time; MULTI: many on 
 COMMENT ON COLUMN forms.status IS 'draft or published.';
 COMMENT ON COLUMN forms.revision IS 'Starts at 1 and rises by one with each change of the form.';
 COMMENT ON COLUMN forms.closed IS 'settings.closed.';
-COMMENT ON COLUMN forms.close_at IS 'settings.closeAt; null: never.';
+COMMENT ON COLUMN forms.close_at IS 'settings.closeAt (null if never).';
 COMMENT ON COLUMN forms.response_limit IS 'settings.responseLimit; 0: none.';
 COMMENT ON COLUMN forms.counted IS 'Whether the form has a row in form_limits.';
 COMMENT ON COLUMN forms.places_kept IS 'Submissions that were purged for their age and count against a response limit all the same.';
 COMMENT ON COLUMN forms.unique_block IS 'settings.duplicateField, the block whose answer must be new for the form; empty: none.';
 COMMENT ON COLUMN forms.unique_rules IS 'Version of the rules by which its answers are compared.';
-COMMENT ON COLUMN forms.duplicates_covered IS 'Whether the answers of all submissions are entered in unique_answers.';
-COMMENT ON COLUMN forms.created_at IS 'When the form was made.';
+COMMENT ON COLUMN forms.duplicates_covered IS 'Whether the answers of all submissions are indexed in unique_answers.';
+COMMENT ON COLUMN forms.created_at IS 'When the form was created.';
 COMMENT ON COLUMN forms.updated_at IS 'When the form changed last.';
 COMMENT ON COLUMN forms.trashed_at IS 'When the form went to the trash; null: it is not there.';
-COMMENT ON COLUMN forms.purged_at IS 'From when on nobody sees the form any more; sweeps remove what is left of it. Null: it was not purged.';
+COMMENT ON COLUMN forms.purged_at IS 'When the form was purged, or null; sweeps delete its rows.';
 COMMENT ON COLUMN forms.format IS 'Version of the encoding of the five sections.';
 COMMENT ON COLUMN forms.blocks IS 'definition.blocks.';
 COMMENT ON COLUMN forms.settings IS 'definition.settings.';
@@ -566,51 +553,51 @@ COMMENT ON COLUMN forms.beside IS 'Rises with each change of a document that res
 COMMENT ON TABLE form_limits IS 'How many submissions a form has. Only forms with a response limit have a row.';
 COMMENT ON COLUMN form_limits.form_id IS 'The form.';
 COMMENT ON COLUMN form_limits.submission_count IS 'Submissions that are stored or were purged for their age; deleted ones do not count.';
-COMMENT ON COLUMN form_limits.counted_to IS 'The last submission, by id, that the count covers while a new limit is counted for, empty before the first; null: all.';
-COMMENT ON COLUMN form_limits.count_at IS 'When the last piece was counted for a new limit; null: the limit is in force.';
+COMMENT ON COLUMN form_limits.counted_to IS 'The last submission, by ID, that the count covers while a new limit is counted for, empty before the first; null: all.';
+COMMENT ON COLUMN form_limits.count_at IS 'When the last batch was counted for a new limit; null: the limit is in force.';
 
 COMMENT ON TABLE form_lifetime IS 'Totals from before the events of a form were counted one by one, set by the host.';
 COMMENT ON COLUMN form_lifetime.form_id IS 'The form.';
 COMMENT ON COLUMN form_lifetime.views IS 'Views.';
 COMMENT ON COLUMN form_lifetime.starts IS 'Respondents who began.';
-COMMENT ON COLUMN form_lifetime.submissions IS 'Responses.';
+COMMENT ON COLUMN form_lifetime.submissions IS 'Submissions.';
 COMMENT ON TABLE form_removals IS 'How many submissions of a form were removed, so that processes see that what they counted has changed.';
 COMMENT ON COLUMN form_removals.form_id IS 'The form.';
 COMMENT ON COLUMN form_removals.removed IS 'Submissions that were ever deleted, erased or purged.';
 
-COMMENT ON TABLE documents IS 'What is kept beside a form: its working copy, earlier versions.';
+COMMENT ON TABLE documents IS 'Documents of a form: its working copy, earlier versions.';
 COMMENT ON COLUMN documents.form_id IS 'The form.';
 COMMENT ON COLUMN documents.kind IS 'What it is: working-copy, version.';
-COMMENT ON COLUMN documents.key IS 'Tells documents of a kind apart, compared byte by byte.';
+COMMENT ON COLUMN documents.key IS 'Distinguishes documents of a kind, compared byte by byte.';
 COMMENT ON COLUMN documents.revision IS 'Counts the writes of the document.';
 COMMENT ON COLUMN documents.user_id IS 'Who wrote it last, perhaps a user who is gone; null: the host.';
-COMMENT ON COLUMN documents.created_at IS 'When it was made.';
+COMMENT ON COLUMN documents.created_at IS 'When it was created.';
 COMMENT ON COLUMN documents.updated_at IS 'When it was written last.';
 COMMENT ON COLUMN documents.value_bytes IS 'Bytes of the value as it was given.';
 COMMENT ON COLUMN documents.value IS 'The value.';
 
-COMMENT ON TABLE partials IS 'Responses that respondents saved half-way.';
-COMMENT ON COLUMN partials.token IS 'SHA-256 of what the respondent holds.';
+COMMENT ON TABLE partials IS 'Partial submissions.';
+COMMENT ON COLUMN partials.token IS 'SHA-256 of the respondent''s token.';
 COMMENT ON COLUMN partials.form_id IS 'The form.';
-COMMENT ON COLUMN partials.id IS 'Id of the half response.';
+COMMENT ON COLUMN partials.id IS 'ID of the partial submission.';
 COMMENT ON COLUMN partials.revision IS 'Starts at 1 and rises by one with each save.';
 COMMENT ON COLUMN partials.answers IS 'The answers as they were sent; null: it was submitted.';
 COMMENT ON COLUMN partials.hidden IS 'Values of the hidden fields, by name; null: it was submitted.';
 COMMENT ON COLUMN partials.metadata IS 'Country, device, user agent and UTM parameters; null: it was submitted.';
 COMMENT ON COLUMN partials.block IS 'The farthest block that the respondent came to; empty: none, or it was submitted.';
 COMMENT ON COLUMN partials.seconds IS 'How long the respondent took so far; 0 when it was submitted.';
-COMMENT ON COLUMN partials.shared IS 'Whether the respondent was told that the owners of the form can read it.';
+COMMENT ON COLUMN partials.shared IS 'Whether the respondent was informed that the form''s users can read it.';
 COMMENT ON COLUMN partials.verified IS 'Whether a captcha was solved for one of its saves.';
 COMMENT ON COLUMN partials.link_taken IS 'Whether the respondent received a link to it.';
 COMMENT ON COLUMN partials.created_at IS 'When it was saved first.';
 COMMENT ON COLUMN partials.saved_at IS 'When it was saved last.';
-COMMENT ON COLUMN partials.ends_at IS 'From when on nobody sees it any more; a sweep removes it.';
-COMMENT ON COLUMN partials.submission_id IS 'The submission that became of it; null: none yet.';
+COMMENT ON COLUMN partials.ends_at IS 'When it expires; sweeps delete it later.';
+COMMENT ON COLUMN partials.submission_id IS 'The submission, or null if not submitted.';
 COMMENT ON COLUMN partials.open IS 'Whether it was not submitted.';
 
 COMMENT ON TABLE submissions IS 'Responses to forms.';
 COMMENT ON COLUMN submissions.form_id IS 'The form.';
-COMMENT ON COLUMN submissions.id IS 'Id of the submission.';
+COMMENT ON COLUMN submissions.id IS 'ID of the submission.';
 COMMENT ON COLUMN submissions.submitted_at IS 'When the response was stored, in whole seconds.';
 COMMENT ON COLUMN submissions.completion_time IS 'Seconds from start to submit.';
 COMMENT ON COLUMN submissions.answers IS 'The answers, as the API returns them.';
@@ -625,32 +612,32 @@ COMMENT ON TABLE unique_answers IS 'Answers that are taken, by submission.';
 COMMENT ON COLUMN unique_answers.form_id IS 'The form.';
 COMMENT ON COLUMN unique_answers.digest IS 'Digest of the answer.';
 COMMENT ON COLUMN unique_answers.block_id IS 'The block that it is the answer to.';
-COMMENT ON COLUMN unique_answers.rules IS 'Version of the rules by which the digest was made.';
-COMMENT ON COLUMN unique_answers.copy IS 'Tells submissions with the same answer apart. 0 is given once, without a look at the others.';
+COMMENT ON COLUMN unique_answers.rules IS 'Version of the rules by which the digest was created.';
+COMMENT ON COLUMN unique_answers.copy IS 'Distinguishes submissions with the same answer. 0 is given once, without a look at the others.';
 COMMENT ON COLUMN unique_answers.submission_id IS 'The submission.';
 
-COMMENT ON TABLE unique_progress IS 'Forms whose submissions are being entered in unique_answers.';
+COMMENT ON TABLE unique_progress IS 'Forms whose submissions are being indexed in unique_answers.';
 COMMENT ON COLUMN unique_progress.form_id IS 'The form.';
-COMMENT ON COLUMN unique_progress.round IS 'Another one whenever entering begins anew.';
-COMMENT ON COLUMN unique_progress.entered_to IS 'The last submission, by id, that is entered; empty before the first.';
-COMMENT ON COLUMN unique_progress.piece_at IS 'When the last piece was entered. The form that waits longest is next.';
+COMMENT ON COLUMN unique_progress.round IS 'New whenever the backfill restarts.';
+COMMENT ON COLUMN unique_progress.entered_to IS 'The last submission, by ID, that is indexed; empty before the first.';
+COMMENT ON COLUMN unique_progress.piece_at IS 'When the last batch was indexed; the form that has waited longest is next.';
 
 COMMENT ON TABLE funnel_log IS 'Counts that are not in the buckets yet.';
 COMMENT ON COLUMN funnel_log.form_id IS 'The form.';
 COMMENT ON COLUMN funnel_log.at IS 'When it happened.';
-COMMENT ON COLUMN funnel_log.id IS 'Tells counts of one instant apart.';
+COMMENT ON COLUMN funnel_log.id IS 'Distinguishes counts of one instant.';
 COMMENT ON COLUMN funnel_log.views IS 'Views.';
 COMMENT ON COLUMN funnel_log.starts IS 'Respondents who began.';
-COMMENT ON COLUMN funnel_log.submissions IS 'Responses.';
+COMMENT ON COLUMN funnel_log.submissions IS 'Submissions.';
 
 COMMENT ON TABLE funnel_minutes IS 'Counts by minute, for two days.';
 COMMENT ON COLUMN funnel_minutes.form_id IS 'The form.';
 COMMENT ON COLUMN funnel_minutes.minute IS 'Start of the minute.';
 COMMENT ON COLUMN funnel_minutes.views IS 'Views.';
 COMMENT ON COLUMN funnel_minutes.starts IS 'Respondents who began.';
-COMMENT ON COLUMN funnel_minutes.submissions IS 'Responses.';
+COMMENT ON COLUMN funnel_minutes.submissions IS 'Submissions.';
 
-COMMENT ON TABLE funnel_days IS 'Counts by day in UTC, for ever. The minutes of a day are part of it.';
+COMMENT ON TABLE funnel_days IS 'Counts by day in UTC, without limit. The minutes of a day are part of it.';
 COMMENT ON COLUMN funnel_days.form_id IS 'The form.';
 COMMENT ON COLUMN funnel_days.day IS 'The day.';
 COMMENT ON COLUMN funnel_days.views IS 'Views.';
@@ -658,59 +645,59 @@ COMMENT ON COLUMN funnel_days.starts IS 'Respondents who began.';
 COMMENT ON COLUMN funnel_days.submissions IS 'Responses. Deleting a submission does not change them.';
 
 COMMENT ON TABLE webhooks IS 'Where the events of a form are sent.';
-COMMENT ON COLUMN webhooks.id IS 'Id of the webhook.';
+COMMENT ON COLUMN webhooks.id IS 'ID of the webhook.';
 COMMENT ON COLUMN webhooks.form_id IS 'The form.';
 COMMENT ON COLUMN webhooks.workspace_id IS 'The workspace of the form, a copy for the user''s list.';
 COMMENT ON COLUMN webhooks.url IS 'The destination.';
 COMMENT ON COLUMN webhooks.enabled IS 'Whether events are queued for it; set by the owner.';
-COMMENT ON COLUMN webhooks.secret IS 'The signing secret, its first byte says how it is sealed; empty: none.';
-COMMENT ON COLUMN webhooks.created_at IS 'When the webhook was made.';
+COMMENT ON COLUMN webhooks.secret IS 'The signing secret, its first byte says how it is encrypted; empty: none.';
+COMMENT ON COLUMN webhooks.created_at IS 'When the webhook was created.';
 COMMENT ON COLUMN webhooks.updated_at IS 'When the owner changed it last.';
 
 COMMENT ON COLUMN webhooks.old_secret IS 'The secret before the last change; null: none.';
 COMMENT ON COLUMN webhooks.old_secret_until IS 'Until when the old secret signs too.';
 
-COMMENT ON TABLE destinations IS 'How the destination of each webhook fares, and when its deliveries have their next turn.';
+COMMENT ON TABLE destinations IS 'Health of each webhook''s destination, and when it is served next.';
 COMMENT ON COLUMN destinations.webhook_id IS 'The webhook.';
-COMMENT ON COLUMN destinations.host IS 'The host name of the URL, in lower case.';
+COMMENT ON COLUMN destinations.host IS 'The hostname of the URL, in lower case.';
 COMMENT ON COLUMN destinations.succeeded IS 'Whether a request succeeded since the webhook got its URL.';
-COMMENT ON COLUMN destinations.slow_for IS 'Quick successes that are missing until it counts as quick.';
+COMMENT ON COLUMN destinations.slow_for IS 'Fast successes until it counts as fast.';
 COMMENT ON COLUMN destinations.failures IS 'Failures in a row.';
-COMMENT ON COLUMN destinations.pool IS '0: quick, 1: slow, but it works, 2: new or failed last.';
+COMMENT ON COLUMN destinations.pool IS '0: fast, 1: slow, 2: new or failing.';
 COMMENT ON COLUMN destinations.failing_since IS 'When the first of the failures was recorded; null: there are none.';
 COMMENT ON COLUMN destinations.failed_at IS 'When the last of the failures was recorded; null: there are none.';
-COMMENT ON COLUMN destinations.paused_until IS 'Nothing is claimed before then but what somebody asks for; null: it is not paused.';
+COMMENT ON COLUMN destinations.paused_until IS 'Until then, only requested deliveries are claimed; null if not paused.';
 COMMENT ON COLUMN destinations.pause_reason IS 'failures, or retry_after when the destination asked for it.';
 COMMENT ON COLUMN destinations.generation IS 'Counts the URLs that the webhook has had.';
-COMMENT ON COLUMN destinations.expired_at IS 'When the last summary of expired deliveries was added; null: never.';
-COMMENT ON COLUMN destinations.next_at IS 'When its deliveries have a turn; null: none waits for one.';
+COMMENT ON COLUMN destinations.expired_at IS 'When the last summary of expired deliveries was added (null if never).';
+COMMENT ON COLUMN destinations.next_at IS 'When it is served next; null without waiting deliveries.';
 
 COMMENT ON TABLE deliveries IS 'Events on their way to webhooks. What has ended is in attempts.';
 COMMENT ON COLUMN deliveries.webhook_id IS 'The webhook.';
 COMMENT ON COLUMN deliveries.event_id IS 'The event.';
 COMMENT ON COLUMN deliveries.queued_at IS 'When it was queued or redelivered.';
-COMMENT ON COLUMN deliveries.due_at IS 'When its next attempt is due, or the lease ends under which it was handed over. Null: it waits for the turn of its webhook.';
+COMMENT ON COLUMN deliveries.due_at IS 'When its next attempt is due, or the end of the lease of a direct dispatch; null if it waits for its webhook.';
 COMMENT ON COLUMN deliveries.leased_until IS 'End of the lease; null: there is none.';
 COMMENT ON COLUMN deliveries.attempt IS 'Number of the next or running attempt.';
 COMMENT ON COLUMN deliveries.token IS 'Token of the lease; 0: none.';
 COMMENT ON COLUMN deliveries.size IS 'Bytes of the body of the event.';
-COMMENT ON COLUMN deliveries.urgency IS '0: ordinary; 1: somebody asked for it, so that a pause does not hold it back; 2: and the result of an earlier lease may still come.';
+COMMENT ON COLUMN deliveries.urgency IS '0: ordinary; 1: requested by a user, despite a pause; 2: also, an earlier lease may still have a result.';
 
 COMMENT ON COLUMN deliveries.generation IS 'That of the URL which the lease is for.';
 
 COMMENT ON TABLE arrivals IS 'Webhooks for which deliveries were queued since the last claim.';
 COMMENT ON COLUMN arrivals.at IS 'When they were queued.';
-COMMENT ON COLUMN arrivals.id IS 'Tells arrivals of one instant apart.';
+COMMENT ON COLUMN arrivals.id IS 'Distinguishes arrivals of one instant.';
 COMMENT ON COLUMN arrivals.webhook_id IS 'The webhook.';
-COMMENT ON COLUMN arrivals.asked IS 'Whether somebody asked for a delivery, so that a pause does not hold it back.';
+COMMENT ON COLUMN arrivals.asked IS 'Whether a user requested a delivery, despite a pause.';
 
-COMMENT ON TABLE upkeep IS 'When some process did the work last that the program does of its own accord.';
+COMMENT ON TABLE upkeep IS 'When background work was last done.';
 COMMENT ON COLUMN upkeep.work IS 'dispatched: a dispatcher asked for deliveries; maintained: a sweep.';
 COMMENT ON COLUMN upkeep.since IS 'When these tables were made.';
-COMMENT ON COLUMN upkeep.done_at IS 'When it was done last, to the minute; null: never.';
+COMMENT ON COLUMN upkeep.done_at IS 'When it was done last, to the minute (null if never).';
 
 COMMENT ON TABLE events IS 'The bytes of an event, once for all webhooks.';
-COMMENT ON COLUMN events.id IS 'Id of the event, the same in every attempt.';
+COMMENT ON COLUMN events.id IS 'ID of the event, the same in every attempt.';
 COMMENT ON COLUMN events.form_id IS 'The form.';
 COMMENT ON COLUMN events.submission_id IS 'The submission that it reports; null: a test event.';
 COMMENT ON COLUMN events.type IS 'Type of the event.';
@@ -719,7 +706,7 @@ COMMENT ON COLUMN events.refs IS 'Pending deliveries of it, and attempts without
 
 COMMENT ON TABLE attempts IS 'The newest 100 attempts of each webhook, and as many older ones that are not removed yet.';
 COMMENT ON COLUMN attempts.webhook_id IS 'The webhook.';
-COMMENT ON COLUMN attempts.id IS 'Id of the attempt.';
+COMMENT ON COLUMN attempts.id IS 'ID of the attempt.';
 COMMENT ON COLUMN attempts.event_id IS 'The event.';
 COMMENT ON COLUMN attempts.event_type IS 'Type of the event.';
 COMMENT ON COLUMN attempts.submission_id IS 'The submission that the event reports; null: a test event.';
