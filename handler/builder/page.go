@@ -58,7 +58,7 @@ var pageTemplates = template.Must(template.New("").Parse(`{{define "head"}}<link
 <script type="module" src="{{.Assets}}app.js"></script>{{end}}
 {{define "body"}}<div id="formsvc-builder" data-config="{{.Config}}"><noscript>{{.NoScript}}</noscript></div>{{end}}`))
 
-// pageConfig is what the script is told.
+// pageConfig is the configuration of the page's script.
 type pageConfig struct {
 	Base     string            `json:"base"` // what all its addresses begin with, from this page's own
 	User     string            `json:"user"`
@@ -70,7 +70,7 @@ type pageConfig struct {
 	Zone     string            `json:"zone"` // of calendar days
 }
 
-// page serves the one page, whose script looks at the path.
+// servePage serves the HTML page. Its script reads the path.
 func (h *Handler) servePage(w http.ResponseWriter, r *http.Request, user formsvc.ID, below string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -114,7 +114,7 @@ func (h *Handler) servePage(w http.ResponseWriter, r *http.Request, user formsvc
 	_, _ = w.Write(out.Bytes()) // the reader may be gone
 }
 
-// darkMedia says where the style of the dark pages counts, as an attribute media.
+// darkMedia returns the media attribute of the style sheet for dark pages.
 func (h *Handler) darkMedia() string {
 	if h.config.Background == "" {
 		return "(prefers-color-scheme: dark)"
@@ -135,7 +135,7 @@ func (h *Handler) serveSignIn(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, h.words[h.pageLanguage(r)]["app.sign_in"], http.StatusUnauthorized)
 }
 
-// language is the tag of the page's language, one of those with words.
+// pageLanguage returns the tag of the page's language. There are words for it.
 func (h *Handler) pageLanguage(r *http.Request) string {
 	wishes, _, _ := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
 	if h.config.Language != nil {

@@ -55,7 +55,7 @@ func (h *Handler) addPublishRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE /trash/{form}", h.jsonHandler(h.purgeForm))
 }
 
-// does makes a handler of a function that returns what is answered.
+// jsonHandler returns a handler that sends the result of do as JSON.
 func (h *Handler) jsonHandler(do func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		value, err := do(r)
@@ -67,8 +67,8 @@ func (h *Handler) jsonHandler(do func(*http.Request) (any, error)) http.HandlerF
 	}
 }
 
-// shows makes a handler of a function that changes the form of the path, which is answered as the
-// API shows it.
+// formHandler returns a handler that calls do to change the form in the path, and then sends the form as the API
+// does.
 func (h *Handler) formHandler(do func(*http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := do(r); err != nil {
@@ -105,7 +105,7 @@ func decodeBody(r *http.Request, v any) error {
 	return nil
 }
 
-// comparison is two contents of a form with a [schema.Difference].
+// comparison is a [schema.Difference] with both contents of the form.
 type comparison struct {
 	Before formsvc.FormContent `json:"before"`
 	After  formsvc.FormContent `json:"after"`
@@ -180,7 +180,7 @@ func getChanges(r *http.Request) (any, error) {
 	}{copied.Revision != form.Revision, copied.Revision, form.Status, warnings, c}, err
 }
 
-// conflict is a [formsvc.Conflict] in the names of the API.
+// conflict is a [formsvc.Conflict] with the field names of the API.
 type conflict struct {
 	Path string          `json:"path"`
 	Copy json.RawMessage `json:"copy"`

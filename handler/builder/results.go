@@ -153,7 +153,7 @@ type blockResult struct {
 	MoreTexts  bool        `json:"more_texts,omitempty"`
 }
 
-// typeCount counts the answers of another type.
+// typeCount is the number of answers of another type.
 type typeCount struct {
 	Type  string `json:"type"`
 	Count int64  `json:"count"`
@@ -202,7 +202,7 @@ func (h *Handler) getSummary(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// texts is a page of the newest texts of a block.
+// listTexts returns a page of the newest texts of a block.
 func (h *Handler) listTexts(r *http.Request) (any, error) {
 	q := r.URL.Query()
 	times, err := h.parseTimes(q)
@@ -287,7 +287,7 @@ func (h *Handler) serveExport(w http.ResponseWriter, r *http.Request) error {
 // unsafeInFileName has a meaning in the paths of some system.
 var unsafeInFileName = regexp.MustCompile(`[/\\:*?"<>|%]+`)
 
-// fileName is a form's name as that of a file.
+// fileName returns a safe file name based on the form's name.
 func fileName(name string) string {
 	return cmp.Or(strings.Trim(truncate(unsafeInFileName.ReplaceAllString(name, "-"), 60), " .-"), "responses")
 }

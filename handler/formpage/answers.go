@@ -13,19 +13,18 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 )
 
-// ParsedAnswers has the answers of a respondent, as [formsvc.Response] takes them.
+// ParsedAnswers contains the answers of a respondent, as [formsvc.SubmitParams] contains them.
 type ParsedAnswers struct {
-	// Answers are by block id, in the shapes that Submit takes. Unanswered blocks are
-	// absent.
+	// Answers are the answers by block ID, in the format of Submit. Unanswered blocks are absent.
 	Answers map[string]json.RawMessage
-	// Hidden are the hidden fields by name, declared or not: Submit drops the others.
+	// Hidden are the hidden fields by name, declared or not. Submit drops undeclared fields.
 	Hidden map[string]string
-	// Unplaced are the values typed for blocks that the form has no longer, hides, or
-	// has with another type of answer, in the order of their names. It is in no answer.
+	// Unmatched is the input for blocks that the form no longer contains, hides, or has with another type of answer,
+	// sorted by name. No answer contains it.
 	Unmatched []UnmatchedInput
 }
 
-// Unplaced is something typed that has no place in the form.
+// UnmatchedInput is text that a respondent typed for a block that cannot take it.
 type UnmatchedInput struct{ Block, Text string }
 
 // ParseAnswers reads the values that a form of [Handler] posts, by the names of its inputs.

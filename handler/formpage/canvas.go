@@ -27,7 +27,7 @@ func (h *Handler) Canvas(w http.ResponseWriter, r *http.Request, form formsvc.Pu
 	c.checkRendered(c.SendCanvas(w, ancestors))
 }
 
-// CanvasParts are parts of a [Handler.Canvas], to be put into the page of one in place of what is there.
+// CanvasParts contains parts of a [Handler.Canvas] that replace the existing parts of the page.
 type CanvasParts struct {
 	// Style is the style sheet of the theme, for the element with data-theme in the page's head. The
 	// rules of a block are the value of data-style on an element within it.
@@ -38,7 +38,7 @@ type CanvasParts struct {
 	Blocks []CanvasBlock `json:"blocks"` // those of the form, in its order
 }
 
-// CanvasBlock is a block at the top of the form.
+// CanvasBlock is a top-level block of the form.
 type CanvasBlock struct {
 	ID   string `json:"id"`
 	HTML string `json:"html"`

@@ -13,38 +13,35 @@ import (
 	"time"
 )
 
-// Verifier asks a captcha service whether a person solved its challenge. It must be
-// safe for concurrent use. [Turnstile], [HCaptcha] and [ReCAPTCHA] return those of three
-// services.
+// Verifier checks with a CAPTCHA service whether a person solved its challenge. It must be safe for concurrent use.
+// [Turnstile], [HCaptcha] and [ReCAPTCHA] return implementations.
 type Verifier interface {
-	// Widget returns the captcha that the page shows.
+	// Widget returns the CAPTCHA that the page shows.
 	Widget() Widget
-	// Verify reports whether a token of the widget is good. An error means that the
-	// service could not be asked: the response is not stored then, and the page comes
-	// back. Address is what [Config.ClientIP] returns, "" without it.
+	// Verify reports whether a token of the widget is valid. An error means that the service is not available. In
+	// this case nothing is stored and the page is shown again. address is the result of [Config.ClientIP], or ""
+	// without it.
 	Verify(ctx context.Context, token, address string) (bool, error)
 }
 
-// Widget is how a captcha service's challenge gets into the page.
+// Widget describes how a page includes the challenge of a CAPTCHA service.
 type Widget struct {
 	Script  string // address of the script, https
 	Class   string // class of the element that the script fills
 	SiteKey string // its data-sitekey
 	Input   string // name of the input that the script adds, with the token
-	// Sources are the sources of a Content-Security-Policy that the script needs:
-	// scripts, frames, connections and styles.
+	// Sources are the sources that the script needs in a Content-Security-Policy, for scripts, frames, connections
+	// and styles.
 	Sources []string
 }
 
-// CaptchaKeys are the keys that a captcha service gives the owner of a site. They print
-// without the Secret, also in logs and as JSON.
+// CaptchaKeys are the keys of a site at a CAPTCHA service. They print without the Secret, also in logs and as JSON.
 type CaptchaKeys struct {
 	SiteKey string // public
 	Secret  string
-	// Endpoint is where tokens are verified. Default: the service's own; others are for
-	// tests and proxies.
+	// Endpoint is the URL that verifies tokens. Defaults to the URL of the service. Set it for tests and proxies.
 	Endpoint string
-	// Client makes the request. Default: one with a time-out of 5 s.
+	// Client sends the requests. Defaults to a client with a timeout of 5 s.
 	Client *http.Client
 }
 

@@ -14,11 +14,11 @@ import (
 	"github.com/formsvc/formsvc"
 )
 
-// Config is how the pages are served. The zero value works.
+// Config configures the form pages. The zero value is valid.
 type Config struct {
-	// BasePath is where the handler is mounted, without a slash at the end; default
-	// "/f". It is removed from the path of a request when it is there, so the handler
-	// works below http.StripPrefix too. All links of a page are relative.
+	// BasePath is the path where the handler is mounted, without a trailing slash. Defaults to "/f". The handler
+	// removes it from the request path if present, so it also works below http.StripPrefix. All links of a page are
+	// relative.
 	BasePath string
 
 	// Secret signs the links of previews, and what a page carries from one request to the
@@ -29,15 +29,14 @@ type Config struct {
 	// once when it matters. A page that another process made, or the same process before a
 	// restart, comes back filled in and has to be sent again.
 	Secret Secret
-	// PreviousSecrets are other secrets whose signatures are accepted; nothing is signed with
-	// them. Three steps change a secret so that no page comes back. List the new secret
-	// here in all processes. Make it the Secret, and list the old secret here. Remove the
-	// old secret after eight days, when its pages cannot be sent any more, or later for
-	// links of previews.
+	// PreviousSecrets are other secrets whose signatures are accepted. Nothing is signed with them. To change the
+	// secret so that no page has to be submitted twice, first list the new secret here in all processes. Then make it
+	// the Secret and list the old secret here. Remove the old secret after eight days, when its pages can no longer
+	// be submitted, or later for preview links.
 	PreviousSecrets Secrets
 
-	// Layout is the document around a form, executed with a [Document]: once by [New], to find its
-	// faults, and for each page. Default: a plain page. See the example.
+	// Layout is the document around a form, executed with a [Document]. [New] executes it once to validate it.
+	// Defaults to a plain page. See the example.
 	Layout *template.Template
 
 	// Language chooses the language of a page, as a tag. Nil, and "": the page's lang
@@ -49,7 +48,7 @@ type Config struct {
 	// are in the files of handler/formpage/internal/words/texts. What is missing is English.
 	Translations map[string]map[string]string
 
-	// Brand is shown at the foot of forms whose settings.branding is true. Zero: none.
+	// Brand is shown below forms whose settings.branding is true. A zero value shows nothing.
 	Brand Link
 
 	// Location is the time zone for the bounds of a date. A date with a time is also in
@@ -57,8 +56,8 @@ type Config struct {
 	// Default: the service's TimeZone.
 	Location *time.Location
 
-	// FrameAncestors are the origins whose pages may show a form in a frame, as
-	// sources of a Content-Security-Policy. Default: 'self'.
+	// FrameAncestors are the origins whose pages can show a form in a frame, as sources of a Content-Security-Policy.
+	// Defaults to 'self'.
 	FrameAncestors []string
 
 	// AllowedOrigins are the origins whose pages may use form.json, path and submit, such
@@ -73,9 +72,8 @@ type Config struct {
 	// that visitors see.
 	AllowedOrigins []string
 
-	// MinFillTime is how long a person takes at least between opening a page and
-	// sending it. Sent earlier, the form is shown again, filled in. Default 2 s;
-	// negative: none, as for tests.
+	// MinFillTime is the minimum time between opening a page and submitting the form. If a form is submitted earlier,
+	// it is shown again with the input. Defaults to 2 s. A negative value means no minimum, for example in tests.
 	MinFillTime time.Duration
 
 	// Partials lets respondents go on later: their pages save what is filled in. Zero: nothing
@@ -105,12 +103,11 @@ type Config struct {
 	// up, and is logged.
 	Verifiers map[string]Verifier
 
-	// Files takes the files of file_upload and signature blocks. Nil: these blocks say
-	// that the page takes none.
+	// Files stores the files of file_upload and signature blocks. If nil, these blocks say that the page accepts no
+	// files.
 	Files FileStore
-	// MaxFileSize is how many bytes one file may have, whatever the block says. Default:
-	// what the service's Limits say. For a block with maxFileSize the service's limit counts
-	// as well.
+	// MaxFileSize is the maximum size of a file in bytes, whatever the block says. Defaults to the limit of the
+	// service. For a block with maxFileSize, the limit of the service also applies.
 	MaxFileSize int64
 	// MaxVisitFiles is how many bytes of files a visit may send before its response is
 	// stored. Files that the visitor takes back count as well, and each file counts 4 KiB
@@ -141,20 +138,20 @@ type Config struct {
 	// answers. So it is quick and changes nothing. With an error the page comes back, and
 	// nothing is stored. Nil: none.
 	HostAnswers func(r *http.Request, form formsvc.PublicForm) (map[string]json.RawMessage, error)
-	// Country returns the visitor's country for the response's metadata. Nil: none.
+	// Country returns the respondent's country for the metadata of the submission. If nil, no country is stored.
 	Country func(*http.Request) string
 
-	// MaxBody is how many bytes of text a page may send; default 1 MiB. A larger body
-	// is answered with the page, filled in with the part that was read.
+	// MaxBody is the maximum size of the text that a page can submit, in bytes. Defaults to 1 MiB. For a larger body,
+	// the page returns with the part that was read.
 	MaxBody int64
 
-	// Logger gets what visitors are not told. Default: discards.
+	// Logger receives errors and warnings for the host. If nil, they are discarded.
 	Logger *slog.Logger
-	// Clock is for tests. Default time.Now.
+	// Clock returns the current time, for tests. Defaults to time.Now.
 	Clock func() time.Time
 }
 
-// Link is a text that leads somewhere.
+// Link is a text with a link.
 type Link struct{ Text, URL string }
 
 // Format implements [fmt.Formatter]: a Config prints nothing of what it holds, because package

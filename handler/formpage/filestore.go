@@ -24,47 +24,41 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// FileStore is a host's place for the files that respondents send. It must be safe for
-// concurrent use.
+// FileStore stores the files that respondents upload. It must be safe for concurrent use.
 type FileStore interface {
-	// Save stores the content of the upload's Body and returns the file with its ID, URL
-	// and Size. An error of reading Body means that the file is not wanted, because it is
-	// too large or the visitor left: Save then keeps nothing of it and returns that
-	// error, wrapped or not. Without room for the file the error is [ErrNoSpace].
+	// Save stores the content of u.Body and returns the file with its ID, URL and Size. If reading Body fails, the
+	// file is too large or the respondent has disconnected. Save must then remove the content and return this error,
+	// which can be wrapped. If there is no space for the file, Save returns [ErrNoSpace].
 	Save(ctx context.Context, u Upload) (schema.File, error)
-	// Open returns a stored file, or an error that is [fs.ErrNotExist].
+	// Open returns a stored file, or an error that matches [fs.ErrNotExist].
 	Open(ctx context.Context, id string) (io.ReadCloser, schema.File, error)
 }
 
-// ErrNoSpace is the error of a [FileStore] that has no room for a file: the page says so.
+// ErrNoSpace is returned by a [FileStore] without space for a file. The page then shows a message.
 var ErrNoSpace = errors.New("formpage: the file store is full")
 
-// FileRetainer has the methods that a [FileStore] needs to remove files which were saved and never
-// sent with a response.
+// FileRetainer contains the methods that a [FileStore] needs to remove files that were uploaded but never submitted.
 //
-// A page takes its files for a week. A file that is older and that no attempt keeps is in
-// no response and never will be.
+// A page can submit its files for a week. An older file that no attempt retains is not part of a submission and never
+// will be.
 type FileRetainer interface {
-	// Keep is called before a response is stored: these files are to stay for the sake of
-	// this attempt to store it, which has a name of its own, 26 letters and digits. A file
-	// may be kept by several attempts. With an error the response is not stored, and the
-	// page comes back.
+	// Retain is called before a submission is stored. The store must not remove these files while the attempt retains
+	// them. attempt identifies the attempt and has 26 letters and digits. Several attempts can retain a file. After
+	// an error, nothing is stored and the page is shown again.
 	Retain(ctx context.Context, attempt string, ids []string) error
-	// Release takes back one call of Keep, because the response of this attempt was
-	// refused. Other attempts may keep the files still.
+	// Release reverts one call of Retain, because the submission of this attempt was rejected. Other attempts can
+	// still retain the files.
 	Release(ctx context.Context, attempt string, ids []string) error
 }
 
-// Upload is a file that is being sent.
+// Upload is a file that a respondent uploads.
 type Upload struct {
 	Form  formsvc.PublicForm
 	Block string
-	// Name is the name of the file without a path, as the visitor has it: at most 200
-	// characters.
+	// Name is the file name on the respondent's device, without a path. It has at most 200 characters.
 	Name string
-	// MIMEType is the type of the first bytes, which may be another picture than Name says, and
-	// application/octet-stream of HTML. It is never the type that the visitor's browser
-	// names.
+	// MIMEType is the detected type, based on the first bytes. It can differ from the extension in Name. HTML is
+	// application/octet-stream. It is never the type that the browser reports.
 	MIMEType string
 	Body     io.Reader
 }
@@ -122,8 +116,8 @@ type Dir struct {
 	full        atomic.Bool  // a file was refused since
 }
 
-// NewDir returns a store in a directory that exists. The files' addresses are url, such as
-// "https://example.com/files/", followed by their ids.
+// NewDir returns a store in an existing directory. The URL of a file is url, such as "https://example.com/files/",
+// followed by the file's ID.
 func NewDir(path, url string) (*Dir, error) {
 	if policy.Origin(url) == "" || !strings.HasSuffix(url, "/") {
 		return nil, fmt.Errorf("formpage: %q is not an absolute http or https URL with a slash at the end", url)
@@ -135,10 +129,10 @@ func NewDir(path, url string) (*Dir, error) {
 	return &Dir{root: root, url: url}, nil
 }
 
-// Close gives the directory back. Its files stay.
+// Close closes the directory. The files remain.
 func (d *Dir) Close() error { return d.root.Close() }
 
-// The files beside the content of a file.
+// These are the suffixes of the files that describe a stored file.
 const (
 	recordSuffix = ".json"  // what Save returned
 	retainedMark = ".kept-" // empty: an attempt keeps the file, whose name follows
@@ -224,7 +218,7 @@ func (d *Dir) unsubmitted() (list []fs.FileInfo, err error) {
 	return list, nil
 }
 
-// Keep implements [FileRetainer].
+// Retain implements [FileRetainer].
 func (d *Dir) Retain(_ context.Context, attempt string, ids []string) error {
 	for _, id := range ids {
 		if !isFileID(id) || !isFileID(attempt) {
@@ -254,9 +248,8 @@ func (d *Dir) Release(_ context.Context, attempt string, ids []string) error {
 	return errors.Join(faults...)
 }
 
-// Sweep removes the files that were saved before a time and never sent with a response,
-// and returns how many there were. A host calls Sweep now and then, for files older
-// than eight days: until then, a page may still be sent with them.
+// Sweep removes the files that were saved before a time and never submitted. It returns the number of removed files.
+// Call Sweep regularly for files older than eight days, because a page can submit younger files.
 func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err error) {
 	unsent, err := d.unsubmitted()
 	if err != nil {
@@ -280,8 +273,7 @@ func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err err
 	return removed, nil
 }
 
-// remove removes a file. Its content goes last, because Sweep finds the file by its
-// content.
+// remove removes a file. It removes the content last, because Sweep finds files by their content.
 func (d *Dir) remove(id string) error {
 	for _, end := range []string{recordSuffix, ""} {
 		if err := d.root.Remove(id + end); err != nil && !errors.Is(err, fs.ErrNotExist) {

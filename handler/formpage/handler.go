@@ -33,8 +33,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Handler serves the pages of all published forms of a service. It is safe for
-// concurrent use. Make one with [New].
+// Handler serves the pages of all published forms of a service. It is safe for concurrent use. Create it with [New].
 type Handler struct {
 	service *formsvc.Service
 	config  Config
@@ -56,8 +55,7 @@ type Handler struct {
 	misplacedOnce sync.Once // logs that a request came at another path than the base path
 }
 
-// New returns the handler of the pages of svc. It reports every fault of the configuration
-// at once.
+// New returns a Handler for the forms of svc. It reports all configuration errors together.
 func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	var faults []error
 	must := func(holds bool, format string, args ...any) {
@@ -137,16 +135,13 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	return h, nil
 }
 
-// Languages returns the tags of the languages that pages can be shown in, English
-// first.
+// Languages returns the tags of the supported languages, English first.
 func (h *Handler) Languages() []string { return h.words.Tags() }
 
-// Lacks returns the parts that a form asks for and the Config does not give: a verifier for
-// a captcha, a place for files, an answer to a required payment. Respondents see the form
-// without these parts. And a limiter, where files or captchas cost the host something. A
-// host asks when it starts, for each of its forms, or when one is published. The handler
-// logs the same when a form's page is first asked for, with the form's id, and a preview
-// shows what respondents are without.
+// MissingFeatures returns the features that a form needs but the Config does not provide: a verifier for a CAPTCHA, a
+// file store, an answer to a required payment. Respondents see the form without these features. It also reports a
+// missing limiter for files and CAPTCHAs. Call it for each form when the host starts, or when a form is published.
+// The handler logs the same when a form page is first requested, and previews show it.
 func (h *Handler) MissingFeatures(form formsvc.PublicForm) []string {
 	var list []string
 	for _, l := range h.host.MissingFeatures(form.Blocks) {
@@ -187,7 +182,7 @@ func (h *Handler) warnSecret() {
 	})
 }
 
-// Format implements [fmt.Formatter]: a Handler prints nothing of its Config.
+// Format implements [fmt.Formatter]. It prints nothing of the Config.
 func (h *Handler) Format(f fmt.State, _ rune) { redact(f, "formpage.Handler") }
 
 // below is the path below the base path, whether or not the host has taken that off

@@ -23,15 +23,15 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Partials says whether the pages save responses half-way.
+// Partials selects whether pages save partial submissions.
 type Partials int
 
 // The values of [Config.Partials].
 const (
-	// Resume saves them for respondents who go on later.
+	// Resume saves partial submissions for respondents who continue later.
 	Resume Partials = 1 + iota
-	// ResumeAndShow also lets the owners of the form read what is saved, by
-	// [formsvc.Client.Partials], even where it is never sent. The page says so.
+	// ResumeAndShow also lets the form's users read partial submissions with [formsvc.Client.Partials], even if they
+	// are never submitted. The page says so.
 	ResumeAndShow
 )
 

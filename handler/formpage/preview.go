@@ -25,22 +25,19 @@ import (
 // [Config.Secret].
 var ErrNoPreview = errors.New("formpage: previews need Config.Secret")
 
-// PreviewPath returns the path of a page that shows a form as it is stored whenever the
-// page is opened, draft or published, until a time. The path begins with Config.BasePath;
-// the caller puts its address before it, and the prefix that a StripPrefix takes away. It
-// takes the query that the address of a form takes, such as lang.
+// PreviewPath returns the path of a page that shows the stored form, draft or published, until a time. The path
+// begins with Config.BasePath. The caller must prepend its origin and the prefix that a StripPrefix removes. The path
+// accepts the query of a form's URL, such as lang.
 //
-// The link is signed and is the permission: whoever has it sees the form. It ends with
-// its time, or when the form goes to the trash, or with the Secret. A host asks whether
-// its user may see the form before it hands one out; PreviewPath does not, nor whether
-// there is such a form.
+// The link is signed, and everyone who has it can see the form. It becomes invalid when its time ends, when the form
+// is moved to the trash, or when the Secret changes. The host must check that its user can see the form. PreviewPath
+// does not check this, nor whether the form exists.
 //
-// The page has a bar that says that it is a preview and lists the warnings of the form.
-// Sending it checks the answers and stores nothing: no response, no file, no view and no
-// start. What only a submission finds out, such as a duplicate or what Config.HostAnswers
-// refuses, does not show.
+// The page has a bar that identifies the preview and lists the form's warnings. Submitting it checks the answers and
+// stores nothing: no submission, file, view or start. It does not show errors that only a submission can find, such
+// as a duplicate or an error of Config.HostAnswers.
 //
-// Errors: [ErrNoPreview]; a time that is not in the future.
+// PreviewPath returns [ErrNoPreview] without a Config.Secret, and another error for a time that is not in the future.
 func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) {
 	if !h.previewsEnabled() {
 		return "", ErrNoPreview
@@ -53,8 +50,8 @@ func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) 
 	return h.config.BasePath + "/" + static.Dir + "/" + previewDir + token, nil
 }
 
-// Path returns the path of the page of a form, by its public id. It begins with Config.BasePath; the
-// caller puts its address before it, and the prefix that a StripPrefix takes away.
+// Path returns the path of the page of a form with a public ID. It begins with Config.BasePath. The caller must
+// prepend its origin and the prefix that a StripPrefix removes.
 func (h *Handler) Path(publicID string) string {
 	return h.config.BasePath + "/" + url.PathEscape(publicID)
 }

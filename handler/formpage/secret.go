@@ -5,11 +5,11 @@ import (
 	"io"
 )
 
-// Secret is a key. It is used as a []byte, and prints as [secret] whatever the verb, in logs
-// and as JSON; what prints the unexported fields of a host's own types goes round that.
+// Secret is a signing key. It prints as [secret] with every verb, in logs and as JSON. Code that prints unexported
+// fields of the host's own types can still reveal it.
 type Secret []byte
 
-// Secrets are several. They print as a [Secret] does.
+// Secrets is a list of secrets. It prints like a [Secret].
 type Secrets [][]byte
 
 const redacted = "[secret]"
