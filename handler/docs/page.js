@@ -1,17 +1,16 @@
-// What a page without a script lacks: search, copying, the address that the page
-// came from, and the place in the contents.
+// Adds search, copy buttons, the server URL and the current section to the page.
 (() => {
 	"use strict";
 	const all = (selector, root = document) => [...root.querySelectorAll(selector)];
 
-	// A service that does not know its own address is where the page is.
+	// If the service does not know its own URL, the URL of the page is used.
 	const server = document.querySelector("[data-server]");
 	if (!server.textContent.includes("://")) {
 		server.textContent = location.origin + (server.textContent === "/" ? "" : server.textContent);
 		for (const code of all(".sample code")) code.textContent = code.textContent.replaceAll("https://api.example.com", location.origin);
 	}
 
-	// Search: every word has to be in an entry of the contents.
+	// An entry must contain all words of the search.
 	const search = document.getElementById("search");
 	const entries = all("[data-find]").map((item) => [item, item.dataset.find.toLowerCase()]);
 	const contents = document.querySelector(".toc details");
@@ -43,12 +42,12 @@
 		}
 	});
 
-	// On a narrow screen the contents make way for what was chosen.
+	// On narrow screens, selecting an entry closes the contents.
 	contents.addEventListener("click", (event) => {
 		if (event.target.closest("a") && narrow.matches) contents.open = false;
 	});
 
-	// Copying.
+	// Copy buttons.
 	if (navigator.clipboard) {
 		for (const pre of all(".code pre")) {
 			const button = document.createElement("button");
@@ -65,7 +64,7 @@
 		}
 	}
 
-	// A link into something that is folded unfolds it.
+	// Opens the details elements around the target of a link.
 	const unfold = () => {
 		let target = null;
 		try {
@@ -76,7 +75,7 @@
 	addEventListener("hashchange", unfold);
 	unfold();
 
-	// The operation in view is the current one in the contents.
+	// Marks the visible operation in the contents.
 	const links = new Map(all(".toc li a").map((link) => [link.hash.slice(1), link]));
 	const watch = new IntersectionObserver((seen) => {
 		for (const entry of seen) {

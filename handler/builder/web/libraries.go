@@ -12,11 +12,11 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// library is one that the sources import, by the name that they import.
+// library is an imported module and its package.
 type library struct{ name, of string }
 
-// libraries are in the order in which they need one another. What is beside a package is a part of
-// it; what a package itself needs (tslib and the like) is bundled with it.
+// libraries are in dependency order. Each file contains one module. Other dependencies, such as tslib, are bundled
+// with it.
 var libraries = []library{
 	{"preact", "preact"},
 	{"preact/hooks", "preact"},
@@ -68,10 +68,10 @@ func takeLibraries() error {
 	return os.WriteFile(licenses, notices.Bytes(), 0o600)
 }
 
-// notice adds the licence of a package.
+// notice appends the license of a package.
 func notice(to *bytes.Buffer, name string) error {
 	dir := filepath.Join("node_modules", name)
-	raw, err := os.ReadFile(filepath.Join(dir, "package.json")) //nolint:gosec // of npm
+	raw, err := os.ReadFile(filepath.Join(dir, "package.json")) //nolint:gosec // installed by npm
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func notice(to *bytes.Buffer, name string) error {
 		return err
 	}
 	for _, file := range found {
-		text, err := os.ReadFile(file) //nolint:gosec // of npm
+		text, err := os.ReadFile(file) //nolint:gosec // installed by npm
 		if err != nil {
 			return err
 		}
@@ -96,7 +96,7 @@ func notice(to *bytes.Buffer, name string) error {
 
 var inSVG = regexp.MustCompile(`(?s)<svg[^>]*>(.*)</svg>`)
 
-// takeIcons writes the icons that icons.txt names, as the elements inside an svg of 24 by 24.
+// takeIcons writes the icons in icons.txt as the elements inside an SVG of 24 by 24.
 func takeIcons() error {
 	names, err := os.ReadFile("libraries/icons.txt")
 	if err != nil {

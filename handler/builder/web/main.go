@@ -1,13 +1,13 @@
-// Command web makes the script and the style of the owners' pages from the sources in src and
-// styles, into the folder dist of package builder, under fixed names:
+// Command web builds the builder's scripts and style sheets from the folders src and styles. It writes
+// them to the folder dist of package builder:
 //
 //	go run .           bundles
-//	go run . -check    fails when the output is not what lies in dist, or the table not what -props makes
-//	go run . -props    makes the table of what can be set from the description of the API
+//	go run . -check    fails if dist or the property table is out of date
+//	go run . -props    generates the property table from the API description
 //	go run . -test     runs the tests in src with Node
-//	go run . -libraries   takes the libraries anew from node_modules (npm ci), with their licences
+//	go run . -libraries   bundles the libraries from node_modules (npm ci), with their licenses
 //
-// It needs no Node but for -test, and no npm but for -libraries. Types are checked by npx tsc.
+// Only -test needs Node, and only -libraries needs npm. npx tsc checks the types.
 package main
 
 import (
@@ -56,7 +56,7 @@ func main() {
 	}
 }
 
-// here is the folder of this file.
+// here returns the folder of this file.
 func here() string {
 	_, file, _, _ := runtime.Caller(0)
 	return filepath.Dir(file)
@@ -64,13 +64,13 @@ func here() string {
 
 const (
 	output = "../dist"
-	most   = 150_000 // bytes of all outputs, compressed
+	most   = 150_000 // in compressed bytes, for all outputs
 
 	licenses = "libraries/LICENSES.txt" // of the libraries
 )
 
-// Of the script, app.js is what every page loads, form.js what the pages of a form load beside it,
-// and chunk.js what both have.
+// bundle writes the output or compares it with dist. Every page loads app.js. The pages of a form also load
+// form.js. chunk.js has the common code.
 func bundle(check bool) error {
 	made, err := outputs()
 	if err != nil {
@@ -114,7 +114,7 @@ func bundle(check bool) error {
 	return nil
 }
 
-// outputs are the files that a browser loads, by their names.
+// outputs returns the files that a browser loads, by name.
 func outputs() (map[string][]byte, error) {
 	made := map[string][]byte{}
 	for _, entry := range []string{"src/app.tsx", "styles/app.css", "styles/dark.css"} {
@@ -137,7 +137,7 @@ func outputs() (map[string][]byte, error) {
 	return made, err
 }
 
-// settings are those of all builds: the libraries are the files in the folder libraries.
+// settings returns the options of all builds. Libraries come from the folder libraries.
 func settings() api.BuildOptions {
 	alias := map[string]string{}
 	for _, l := range libraries {
@@ -174,7 +174,7 @@ func pack(content []byte) ([]byte, error) {
 }
 
 func unpacked(path string) ([]byte, error) {
-	packed, err := os.ReadFile(path) //nolint:gosec // of this program
+	packed, err := os.ReadFile(path) //nolint:gosec // written by this program
 	if err != nil {
 		return nil, err
 	}
@@ -185,7 +185,8 @@ func unpacked(path string) ([]byte, error) {
 	return io.ReadAll(content)
 }
 
-// runTests bundles the tests, all or those whose path has one of the names, and runs them with Node.
+// runTests bundles the tests and runs them with Node. If names is not empty, it only runs tests whose path contains
+// a name.
 func runTests(names []string) error {
 	dir, err := os.MkdirTemp("", "web")
 	if err != nil {

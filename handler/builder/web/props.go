@@ -17,9 +17,8 @@ const (
 	table       = "src/props/props.gen.ts"
 )
 
-// blockTypes has what the description does not say of the types of blocks: where the editor offers
-// each, its icon, whether it is answered, whether two answers can be the same, and its scale. A
-// test of package builder compares it with schema.Kinds.
+// blockTypes has the data that the API description lacks: the group in the editor, the icon, whether there is an
+// answer, whether answers can be unique, and the scale. A test in package builder compares it with package schema.
 var blockTypes = map[string]blockType{
 	"short_text": {Group: "basic", Icon: "type", Answer: true, Unique: true}, "long_text": {Group: "basic", Icon: "align-left", Answer: true, Unique: true},
 	"number": {Group: "basic", Icon: "hash", Answer: true, Unique: true}, "date": {Group: "basic", Icon: "calendar", Answer: true, Unique: true},
@@ -58,19 +57,18 @@ type blockType struct {
 	Scale  []float64 `json:"scale,omitempty"` // from, to, step
 }
 
-// property is a member that a panel sets. The types are those of schema.Property, and color and
-// image.
+// property is a value that the properties panel sets. Type is one of schema.Property, color or image.
 type property struct {
 	Type    string   `json:"type"`
-	Of      []string `json:"of,omitempty"` // the types of blocks; none: all
+	Of      []string `json:"of,omitempty"` // the block types; if empty, all of them
 	Words   []string `json:"words,omitempty"`
 	Min     *float64 `json:"min,omitempty"`
 	Max     *float64 `json:"max,omitempty"`
 	Default string   `json:"default,omitempty"`
-	Hex     bool     `json:"hex,omitempty"` // a color is a hexadecimal number
+	Hex     bool     `json:"hex,omitempty"` // whether a color must be hexadecimal
 }
 
-// node is a schema of the description, or a part of one.
+// node is a schema of the API description.
 type node struct {
 	Ref         string   `json:"$ref"`
 	Type        any      `json:"type"`
@@ -84,7 +82,7 @@ type node struct {
 	Of          []string `json:"x-block-types"`
 }
 
-// ordered is an object of schemas in its order.
+// ordered is an object of schemas that keeps its order.
 type ordered []member
 
 type member struct {
@@ -117,7 +115,7 @@ func (o *ordered) get(name string) node {
 
 var defaults = map[string]string{"imageAlign": "inline", "icon": "star"}
 
-// property reads the schema of a member, behind its reference if it is one.
+// property returns the property for the schema of a field. It resolves references.
 func (o *ordered) property(m member) property {
 	s, about := m.schema, m.schema.Description
 	if component, ok := strings.CutPrefix(s.Ref, "#/components/schemas/"); ok {
@@ -164,8 +162,7 @@ func (o *ordered) property(m member) property {
 	return p
 }
 
-// members yields the members of an object with their properties, and those of objects in it by
-// paths with dots.
+// members yields the fields of an object. Fields of nested objects have paths with dots.
 func (o *ordered) members(in node, path string) iter.Seq2[string, property] {
 	return func(yield func(string, property) bool) {
 		for _, m := range in.Properties {
@@ -188,7 +185,7 @@ func (o *ordered) members(in node, path string) iter.Seq2[string, property] {
 	}
 }
 
-// makeTable writes the table of what can be set, or compares it with the stored one.
+// makeTable writes the table of properties, or compares it with the stored one.
 func makeTable(check bool) error {
 	raw, err := os.ReadFile(description)
 	if err != nil {

@@ -51,13 +51,13 @@ function NotFound() {
   );
 }
 
-/** The host's colors and font. */
+/** Applies the host's colors and font. */
 function applyHostStyle(root: HTMLElement): void {
   for (const [name, value] of Object.entries(config.style)) root.style.setProperty(name, value);
   root.classList.toggle('tinted', '--ground' in config.style);
 }
 
-/** Tells the styles how much of the window the host's layout takes above the pages. */
+/** Sets --above to the height that the host's layout takes above the pages. */
 function updateTopOffset(root: HTMLElement): void {
   const measure = () => root.style.setProperty('--above', `${Math.max(0, root.getBoundingClientRect().top + scrollY)}px`);
   measure();

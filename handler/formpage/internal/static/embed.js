@@ -1,14 +1,13 @@
-// Shows forms of this host in another page, always in a frame:
+// Embeds forms of this host in another page, always in a frame:
 //
 //   <script src="https://forms.example/f/-/embed.js" data-form="{public id}" async></script>
 //   <button data-formsvc-open="{public id}">Give feedback</button>
 //
-// The first shows a form where the script stands, the second one in a dialog. Further
-// data-query="ref=mail&lang=de" is passed on; data-title names the frame for those who
-// hear it, and data-close the dialog's button, in the language of the page. When a
-// response is sent, the frame fires the event "formsvc:done". Then the page goes where the form
-// leads, if it leads somewhere: preventDefault of the event keeps it. Where a page has this
-// script several times, the first one opens the dialogs.
+// The script shows a form after itself, the button opens a form in a dialog. data-query="ref=mail&lang=de"
+// adds a query to the form's URL. data-title is the accessible name of the frame, data-close that of the
+// dialog's close button. After a submission, the frame fires the event "formsvc:done". Then the page opens
+// the form's redirect URL, unless the event's default is prevented. If a page has this script several
+// times, the first one opens the dialogs.
 (() => {
   "use strict";
   const script = document.currentScript;
@@ -19,7 +18,7 @@
     const f = document.createElement("iframe");
     const url = new URL(encodeURIComponent(id), base);
     url.search = (query ? query + "&" : "") + "embed=1";
-    f.name = "formsvc-" + crypto.getRandomValues(new Uint32Array(4)).join("-"); // the form in it says this name
+    f.name = "formsvc-" + crypto.getRandomValues(new Uint32Array(4)).join("-"); // the form in the frame sends this name
     f.src = url.href;
     f.title = title || "Form";
     f.style.cssText = "display:block;width:100%;height:400px;border:0;color-scheme:normal";
@@ -29,7 +28,7 @@
 
   addEventListener("message", e => {
     for (const [f, id] of frames) {
-      // Only what the frame itself says, from this host, about its own form.
+      // Only messages from the frame, this host and its own form count.
       if (e.source !== f.contentWindow || e.origin !== base.origin || !e.data || e.data.formsvc !== id) continue;
       const { height, done, step, nonce, to } = e.data;
       if (Number.isFinite(height)) f.style.height = Math.min(Math.max(height, 80), 20000) + "px";
@@ -61,7 +60,7 @@
   document.addEventListener("click", e => {
     const button = e.target.closest && e.target.closest("[data-formsvc-open]");
     if (!button || e.formsvc) return;
-    e.formsvc = true; // the page may have this script several times
+    e.formsvc = true; // the page may include this script several times
     e.preventDefault();
     open(button.dataset.formsvcOpen, button.dataset);
   });

@@ -1,26 +1,26 @@
-// The form is whole without this file. It saves reloads, keeps what was typed over a
-// reload, counts views and starts, and makes some controls handier.
+// The form works without this script. The script avoids reloads, restores typed answers after a reload, counts
+// views and starts, and improves some controls.
 (() => {
   "use strict";
   let root = document.querySelector(".fs[data-kind]");
   if (!root) return;
   const framed = window.parent !== window;
   const page = location.pathname.replace(/\/(done|later)?$/, "");
-  // What was kept of one link is not for another one.
+  // Stored answers belong to one link only.
   const every = `formsvc:${page}?`, key = every + location.search;
   const coarse = matchMedia("(pointer:coarse)").matches;
   let busy = false, timer = 0, saving = 0, keeping = null, asking = null, began = 0;
-  // What is done before the kept answers are back.
+  // Input before the stored answers are restored.
   let early = null;
-  // What a page carries before anything is saved.
+  // The partial submission of a page before the first save.
   let blank = "";
 
-  // Private windows may refuse the storage.
+  // Private windows may block the storage.
   const attempt = f => { try { return f(); } catch { return null; } };
   const memory = {
     get: k => attempt(() => JSON.parse(sessionStorage.getItem(key + k))),
     set: (k, v) => attempt(() => sessionStorage.setItem(key + k, JSON.stringify(v))),
-    // What still runs saves nothing afterwards.
+    // Setting began to 0 prevents later saves.
     clear() {
       began = 0;
       attempt(() => Object.keys(sessionStorage).forEach(k => k.startsWith(every) && sessionStorage.removeItem(k)));
@@ -39,13 +39,13 @@
   };
   const all = (selector, from) => [...(from || root).querySelectorAll(selector)];
 
-  // A frame's height follows the form. The page that shows it checks who sends this, by the name
-  // that embed.js gave the frame as well.
+  // Reports the height of the form to the embedding page. embed.js checks the sender by the name that it gave the
+  // frame.
   const tell = what => { if (framed) parent.postMessage({ formsvc: page.split("/").pop(), nonce: window.name, ...what }, "*"); };
   const measure = () => tell({ height: Math.ceil(one(".fs-main").getBoundingClientRect().height) });
   if (framed) new ResizeObserver(measure).observe(document.body);
 
-  // Counting. A page that is prepared in the background is not seen yet.
+  // Counts views and starts. A prerendered page does not count as viewed.
   const beacon = what => {
     const state = control("state");
     return state && navigator.sendBeacon(page + "/" + what, new URLSearchParams({ state: state.value }));
@@ -66,13 +66,13 @@
     mark("started", 1);
   };
 
-  // What was typed outlives a reload, in this tab only.
+  // Stores typed answers for a reload in this tab.
   const entries = (f, button) => [...new FormData(f, button)].filter(([, v]) => typeof v === "string");
   const save = () => { if (form() && began && !early) memory.set("", entries(form())); };
 
   const script = ["Formpage-Script", framed ? "framed" : "1"];
   const post = (body, more) => fetch(location.href, { method: "POST", body, redirect: "manual", headers: [script], ...more });
-  // Files take a while, and fetch does not report the progress of an upload.
+  // Uploads use XMLHttpRequest, because fetch does not report their progress.
   const upload = body => new Promise((done, failed) => {
     const x = new XMLHttpRequest(), bar = make("progress", { className: "fs-upload", value: 0, ariaLabel: root.dataset.sending });
     one(".fs-status").after(bar);
@@ -87,14 +87,13 @@
     };
     x.send(body);
   });
-  // The service redirects no script, and its pages can be told from those of a proxy, a filter or a
-  // sign-in in front of it.
+  // The service never redirects scripts. Other responses come from a proxy, a filter or a sign-in page.
   const problem = ({ status, type }) => {
     const { other, refused, large, often, later } = root.dataset;
     if (type === "opaqueredirect") return other;
     return { 401: refused, 403: refused, 451: refused, 408: later, 413: large, 414: large, 425: later, 429: often }[status] || (status < 500 ? other : later);
   };
-  // In a template style sheets are no more than text: they have the nonce of another answer.
+  // In a template, style sheets are not applied. Their nonce belongs to another response.
   const parse = text => Object.assign(document.createElement("template"), { innerHTML: text }).content;
   const leave = to => { memory.clear(); location.assign(new URL(to, location.href)); };
   const send = async (body, after, files) => {
@@ -111,19 +110,19 @@
       const answer = await (files ? upload : post)(body);
       const target = answer.headers.get("Formpage-Location");
       if (target) {
-        // Who comes back with the browser's button begins another half response.
+        // If the respondent goes back in the browser, a new partial submission begins.
         mark("half", blank);
         leave(target);
         return;
       }
       const fresh = parse(await answer.text()), ours = fresh.querySelector(".fs[data-kind]");
       if (!ours || answer.type === "opaqueredirect") say(problem(answer), true);
-      // A message that does not hand back what was typed is not shown in its place.
+      // A message without the typed answers does not replace the form.
       else if (ours.dataset.kind === "message" && answer.status !== 410 && !ours.querySelector(".fs-note")) say(all("h1,.fs-desc", ours).map(e => e.textContent).join("\n"), true);
       else after(fresh);
     } catch {
-      // A server may close the connection when a body is too large, and a redirect to another host is
-      // an error of an upload. A second request finds out whether the server is there.
+      // A server may close the connection if the body is too large, and uploads cannot follow redirects to other
+      // hosts. A second request checks whether the server is reachable.
       const there = files && await post(undefined, { method: "HEAD" }).catch(() => 0);
       say(!there ? root.dataset.offline : there.ok ? root.dataset.large : problem(there), true);
     } finally {
@@ -133,7 +132,7 @@
     }
   };
 
-  // swap shows another page of the form in the place of this one.
+  // swap replaces this page of the form by another.
   const swap = (next, back) => {
     const fresh = next.querySelector(".fs[data-kind]");
     for (const s of ["title", "style[data-theme]"]) {
@@ -171,8 +170,8 @@
     }, files);
   };
 
-  // The offset that the respondent's clock has at the time that was typed, or "none" if it skips
-  // that time: a Date is then another time. Of a time that comes twice a Date is the first one.
+  // Sets the UTC offset of the respondent's clock at the typed time, or "none" if the clock skips that time. If a
+  // time occurs twice, Date uses the first.
   const zone = input => {
     const data = new FormData(form()), get = p => data.get(p + input.name.slice(1)) ?? "", clock = get("t").slice(0, 5);
     const two = n => String(Math.floor(Math.abs(n))).padStart(2, "0");
@@ -181,9 +180,8 @@
     input.value = isNaN(at) || at.getDate() === +day.slice(8) && at.toTimeString().startsWith(clock) ? (minutes < 0 ? "-" : "+") + two(minutes / 60) + ":" + two(minutes % 60) : "none";
   };
 
-  // Blocks that an answer calls for appear without a reload, and what is being typed is
-  // left alone. Sending, or a later answer, does not wait for them; the next page shows them
-  // where this fails.
+  // Shows and hides blocks after an answer without a reload. Sending, or a later answer, cancels the request. If it
+  // fails, the next page shows the blocks.
   const react = how => {
     const f = form();
     if (!f || busy) return;
@@ -195,11 +193,9 @@
       .then(text => how(f, parse(text).querySelector(".fs-form")))
       .catch(() => {});
   };
-  // Where the form is saved half-way, that is ten seconds after a change, and when the page is
-  // left. The answer is the page: answers of another tab or device come with it, and never over
-  // what is being typed.
-  // Only the answer to the first save has the token: no page is left with it, and nothing is saved
-  // or sent before it is there.
+  // Saves a partial submission ten seconds after a change and when the page is hidden. The response is a page with
+  // the answers from other tabs and devices. It never replaces a field that the respondent is typing in. Only the
+  // first save returns the token, so sending waits for it.
   const forget = "[value=forget]";
   const due = () => { if (one(".fs-keep[data-auto]")) saving ||= setTimeout(keep, 10000); };
   const keep = () => {
@@ -233,16 +229,16 @@
       save();
     } catch { /* a later change tries again */ }
   };
-  // take copies inputs of another page.
+  // take replaces inputs by those of another page.
   const own = ":scope>[type=hidden]", take = (f, e, s) => { all(s, f).forEach(i => i.remove()); f.prepend(...all(s, e)); };
-  // How a number, a phone or an address is read is the service's to say.
+  // Shows how the service interprets a number, phone number or URL.
   const read = (f, fresh) => {
     if (f !== form() || !fresh || fresh.dataset.step !== f.dataset.step) return false;
     all(".fs-read", f).forEach(p => { p.textContent = fresh.querySelector("#" + p.id)?.textContent ?? ""; });
     take(f, fresh, "[name=shown]");
     return true;
   };
-  // A block that stays gets its number, and whether it is required, from the new page.
+  // Updates the number and the required state of a block that stays.
   const alike = (block, fresh) => {
     const pairs = (selector, run) => { const to = all(selector, block); all(selector, fresh).forEach((e, i) => to[i] && run(to[i], e)); };
     pairs(".fs-label,legend", (old, e) => { if (old.innerHTML !== e.innerHTML) old.replaceChildren(...e.childNodes); });
@@ -266,7 +262,7 @@
       } else { fields.insertBefore(e, at); enhance(e); }
     }
     pass();
-    const half = control("half")?.value; // it may have been saved since
+    const half = control("half")?.value; // the form may have been saved since
     take(f, fresh, own);
     mark("half", half);
     const button = f.querySelector(".fs-actions button"), other = fresh.querySelector(".fs-actions button");
@@ -287,14 +283,14 @@
     p.textContent = (left < 0 ? root.dataset.over : root.dataset.left).replace("{n}", Math.abs(left).toLocaleString(root.lang + "-u-nu-latn"));
   };
 
-  // A ranking is put in order with two buttons an item, by hand or by keyboard, or by
-  // dragging: by the grip where a finger scrolls, anywhere with a mouse.
+  // Rankings are ordered with two buttons per item, or by dragging: with the grip on touch screens, anywhere with a
+  // mouse.
   const rank = list => {
     const items = () => all(":scope>li", list), place = li => li.querySelector("select,input"), right = list.nextElementSibling;
     const show = () => items().forEach((li, i, every) => all("[data-move]", li).forEach(b => {
       b.setAttribute("aria-disabled", String(i + +b.dataset.move < 0 || i + +b.dataset.move >= every.length));
     }));
-    // Places are empty until something is moved, or the order is said to be right.
+    // Positions are empty until an item is moved or the order is confirmed.
     const set = yes => { list.classList.toggle("set", yes); right.hidden = yes; show(); };
     list.classList.add("live");
     items().forEach(li => { place(li).tabIndex = -1; place(li).setAttribute("aria-hidden", "true"); });
@@ -342,8 +338,8 @@
     });
   };
 
-  // A signature is drawn, and sent as a picture in the place of a chosen one. Points are scaled from
-  // the box on the screen to the picture, because the box changes its size when a phone is turned.
+  // A drawn signature is sent as an image file. Points are scaled from the screen to the image, because the canvas
+  // changes its size when a phone is rotated.
   const sign = box => {
     const canvas = box.querySelector("canvas"), file = box.parentElement.querySelector("[type=file]"), pen = canvas.getContext("2d");
     let drawing = 0;
@@ -380,7 +376,7 @@
       memory.set(file.name);
       named(file);
     });
-    // A reload keeps the drawing as it keeps what was typed.
+    // The drawing is restored after a reload.
     const drawn = memory.get(file.name);
     if (drawn) createImageBitmap(new Blob([Uint8Array.from(atob(drawn.split(",")[1]), c => c.charCodeAt())])).then(p => { pen.drawImage(p, 0, 0); taken(); }, () => {});
   };
@@ -390,8 +386,7 @@
     files.forEach(f => data.items.add(f));
     input.files = data.files;
   };
-  // A browser knows little of a file. The service looks into it, and decides where the name and the
-  // type leave a doubt: pictures have each other's names, and systems have types of their own.
+  // Browsers only know the name and type of a file, and systems use different types. In doubt, the service decides.
   const families = { image: /^(jpe?g?|jfif|png|gif|webp|hei[cf]|avif|tiff?|bmp|svg)$/, audio: /^(mp3|m4a|aac|og[ga]|opus|wav|flac|aiff?)$/, video: /^(mp4|m4v|mov|webm|ogv|mkv|avi|mpe?g|3gp)$/ };
   const family = ext => Object.keys(families).find(k => families[k].test(ext));
   const fits = ({ name, type }, accept) => {
@@ -399,8 +394,8 @@
     return !accept || accept.split(",").some(t => t[0] === "." ? name.toLowerCase().endsWith(t) || own && own === family(t.slice(1))
       : !type || t.endsWith("/" + ext) || [own, top].includes(t.split("/")[0]));
   };
-  // The files of an input are listed above it, each with a button that removes it. Files that are
-  // chosen later are added where there may be several.
+  // Lists the chosen files above an input, with buttons to remove them. Later files are added if several are
+  // allowed.
   const kept = new WeakMap();
   const named = input => {
     const box = input.parentElement, files = [...input.files];
@@ -448,7 +443,7 @@
     on(box, "input", e => choose(e.target));
   };
 
-  // Only a text whose option is chosen counts, so the others are not sent.
+  // The text of an option that is not selected is disabled, so that it is not sent.
   const settle = () => all(".other-text").forEach(i => {
     const list = i.previousElementSibling, box = i.closest(".opt-other");
     i.disabled = box ? !box.querySelector(":checked") : list.value !== "other";
@@ -461,7 +456,7 @@
     all(".ranking", from).forEach(rank);
     settle();
   };
-  // A link to what is saved has its token behind the #, which is sent when the button is pressed.
+  // A link to a partial submission has its token in the fragment. The button sends it.
   const linked = () => {
     const paste = one("[data-paste]"), token = location.hash.slice(1);
     if (paste && token) {
@@ -493,7 +488,7 @@
       keeping.then(() => { say(""); f.requestSubmit(button); });
       return;
     } else if ("native" in f.dataset) {
-      // Where the browser goes from here is not known: the answers are the service's now.
+      // The next page is unknown, and the service has the answers.
       timed(f);
       memory.clear();
       return;
@@ -524,8 +519,8 @@
     clearTimeout(timer);
     timer = setTimeout(react, reacts ? 150 : 0, reacts ? merge : read);
   });
-  // A press is for the page that it began on, and a double click for the one of its first
-  // press: the next page, which nobody has seen, takes neither, nor a key that is held.
+  // A click counts only for the page where the press began. Otherwise a double click or a held key would activate
+  // controls of the next page.
   let first, aimed;
   document.addEventListener("mousedown", e => { aimed = e.detail < 2 ? first = root : first; }, true);
   document.addEventListener("click", e => {
@@ -564,7 +559,7 @@
       if (!e.repeat) f.requestSubmit(f.querySelector(".fs-actions button"));
       return;
     }
-    // Letters and digits choose what carries them, in the question that has the focus.
+    // Letters and digits select the options with their badge in the focused question.
     const q = e.target.closest(".q");
     if (!single() || !q || command || e.target.matches("input:not([type=radio],[type=checkbox]),textarea,select")) return;
     const option = all(".opt .badge", q).find(b => b.textContent.toUpperCase() === e.key.toUpperCase());
@@ -574,20 +569,20 @@
   });
   on(document, "visibilitychange", () => { if (document.visibilityState === "visible") viewed(); else if (saving && one(forget + ":not([hidden])")) keep(); });
 
-  // Paper does not scroll, so a printed page has the whole text in place of its input.
+  // Printed pages show the whole text instead of the input, because paper does not scroll.
   const unprinted = () => all(".fs-print").forEach(p => p.remove());
   on(window, "beforeprint", () => { unprinted(); all("textarea,select,input:not([type=radio],[type=checkbox],[type=file],[type=hidden])").forEach(i => {
     if (i.value && !i.disabled && !i.closest(".ranking,.fs-trap")) i.after(make("p", { className: "fs-print", textContent: i.selectedOptions ? i.selectedOptions[0].text : i.value }));
   }); });
   on(window, "afterprint", unprinted);
-  // When the respondent goes back, browsers restore inputs after this script has run.
+  // When the respondent goes back, browsers restore inputs after this script runs.
   on(window, "pageshow", () => {
     settle();
     all(".fs-drop.live input").forEach(i => named(i));
   });
 
-  // The page comes back with the kept answers. What was typed meanwhile is newer, and its
-  // fields stay as they are, those of another page unseen.
+  // Loads the page with the stored answers. Fields that were typed in the meantime are newer and stay as they are.
+  // Fields of other pages are kept hidden.
   const restore = kept => {
     const f = form(), typed = new Set(), list = kept.filter(([n]) => n !== "state" && n !== "go" && n !== "embed");
     list.push(["state", control("state").value], ["go", "stay"]);
@@ -617,7 +612,7 @@
   };
 
   ready();
-  // Going back is not a new visit: the same answers are the submission that is stored already.
+  // Going back is not a new visit. The same answers belong to the same submission.
   if (form()) {
     const visit = control("state");
     if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") visit.value = history.state?.formsvc || visit.value;

@@ -6,20 +6,19 @@ import { href, route } from './router';
 import { t } from './words';
 
 interface Props {
-  /** The id of the form, whose parts are tabs. */
+  /** If set, the bar shows the form's tabs. */
   form?: string;
-  /** The one that the form is in, as soon as it is known: the way back leads to it. */
+  /** The form's workspace, for the link back. It is undefined until the form is loaded. */
   workspace?: string | undefined;
-  /** The name of what the page shows: also its title. */
+  /** Also the title of the document. */
   title: string;
-  /** Right of the name: a sign, or buttons. */
+  /** A badge or buttons at the end of the bar. */
   actions?: ComponentChildren;
-  /** The page fills the window and scrolls inside. */
+  /** Whether the page fills the window and scrolls inside. */
   fill?: boolean;
   children: ComponentChildren;
 }
 
-/** The bar at the top and the page below it. */
 export function Frame({ form, workspace, title, actions, fill, children }: Props) {
   useEffect(() => {
     document.title = title ? `${title} · ${config.name}` : config.name;

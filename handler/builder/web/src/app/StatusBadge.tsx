@@ -5,7 +5,10 @@ type FormState = Pick<FormSummary, 'status' | 'is_closed'>;
 
 export const stateOf = (form: FormState) => (form.status === 'draft' ? 'draft' : form.is_closed ? 'closed' : 'published');
 
-/** The state of a form. unpublished: respondents do not see the latest changes. short: what counts most. */
+/**
+ * Shows the state of a form. If unpublished is set, there are unpublished changes. If compact is set, only one
+ * badge is shown.
+ */
 export function StatusBadge({ form, unpublished, compact }: { form: FormState; unpublished?: boolean | undefined; compact?: boolean }) {
   const state = stateOf(form);
   const changed = unpublished && state !== 'draft';

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { config } from './config';
 import { localizeMessage } from './words';
 
-/** One fault of a request: path is a JSON Pointer into the body. */
+/** A violation or a warning. path is a JSON Pointer into the body. */
 export interface Detail {
   path: string;
   code: string;
@@ -10,23 +10,23 @@ export interface Detail {
   params?: Record<string, string | number>;
 }
 
-/** An answer that is no success, or none at all: status 0, code OFFLINE. */
+/** An error response. If there was no response, status is 0 and code is OFFLINE. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
     readonly code: string,
     message: string,
     readonly details: Detail[] = [],
-    /** Seconds until it makes sense to ask again, of 429 and 503. */
+    /** The Retry-After header of 429 and 503, in seconds. 0 if there is none. */
     readonly retryAfter = 0,
-    /** The whole body, for members of single answers. */
+    /** The whole body. Some errors have additional fields. */
     readonly body: Record<string, unknown> = {},
   ) {
     super(message);
   }
 }
 
-/** An answer of the API or the door. etag is '' where there is none. */
+/** etag is empty if the response has none. */
 export interface ApiResponse<T> {
   body: T;
   etag: string;
@@ -40,7 +40,7 @@ export interface Options {
   signal?: AbortSignal;
 }
 
-/** True since an answer said that nobody is signed in; false again with the next success. */
+/** Whether the last response was 401. The next success resets it. */
 export const signedOut = signal(false);
 
 /**
@@ -52,7 +52,7 @@ const normalizeETag = (tag: string): string => {
   return match ? match[0] + '"' : tag;
 };
 
-/** Asks below the handler's own path: '/-/v1/forms', '/-/door/…'. Throws an ApiError. */
+/** Sends a request to a path below the handler's own, such as /-/v1/forms. Throws an ApiError. */
 export async function request<T>(path: string, options: Options = {}): Promise<ApiResponse<T>> {
   const headers: Record<string, string> = { Accept: 'application/json' };
   if (options.body !== undefined) headers['Content-Type'] = 'application/json';
@@ -100,7 +100,7 @@ export const api = <T>(path: string, options?: Options): Promise<ApiResponse<T>>
 export const builderApi = async <T>(path: string, options?: Options): Promise<T> =>
   (await request<T>('/-/door' + path, options)).body;
 
-/** A page of a list of the API. */
+/** A page of a list in the API. */
 export interface Page<T> {
   items: T[];
   page: { has_more: boolean; next_cursor: string | null };
@@ -111,7 +111,7 @@ export const query = (params: Record<string, string | number | undefined | null>
   return present.length === 0 ? '' : '?' + new URLSearchParams(present.map(([k, v]) => [k, String(v)])).toString();
 };
 
-/** The pages of a list, one after the other. */
+/** Yields the pages of a list. */
 export async function* pages<T>(path: string, params: Record<string, string | number | undefined> = {}): AsyncGenerator<Page<T>> {
   for (let cursor: string | undefined; ; ) {
     const { body } = await api<Page<T>>(path + query({ limit: 100, ...params, cursor }));
@@ -121,7 +121,7 @@ export async function* pages<T>(path: string, params: Record<string, string | nu
   }
 }
 
-/** All of a list, up to a number. */
+/** Returns the items of a list. It stops after the page that reaches the limit. */
 export async function all<T>(path: string, params: Record<string, string | number | undefined> = {}, limit = 10_000): Promise<T[]> {
   const items: T[] = [];
   for await (const page of pages<T>(path, params)) {

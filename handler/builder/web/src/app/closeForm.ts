@@ -1,7 +1,7 @@
 import { api, ApiError } from './api';
 import type { Form, JsonObject } from './records';
 
-/** Closes a form or opens it, at once and not with the next publication. Says whether it is closed now. */
+/** Closes or reopens a form immediately, without publishing. Returns whether the form is closed. */
 export async function setClosed(form: string, closed: boolean): Promise<boolean> {
   for (let attempt = 0; ; attempt++) {
     const { body, etag } = await api<Form>('/forms/' + form);

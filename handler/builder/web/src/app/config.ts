@@ -1,26 +1,25 @@
-/** What the page says of itself, see pageConfig in page.go. */
+/** The configuration in the page, see pageConfig in page.go. */
 export interface Config {
   base: string;
   user: string;
   name: string;
   home: string;
-  /** Variables of CSS that are the host's, by their names. */
+  /** CSS variables of the host, by name. */
   style: Record<string, string>;
-  /** The theme of new forms. */
   theme?: Record<string, unknown>;
   language: string;
-  /** The time zone of calendar days, by its name. */
+  /** The name of the time zone for calendar days. */
   zone: string;
-  /** Of the page's language: another script, which browsers keep, sets them. */
+  /** The texts in the page's language. A separate script sets them, so that browsers can cache it. */
   words: Record<string, string>;
 }
 
 const root = typeof document === 'undefined' ? null : document.getElementById('formsvc-builder');
 
-/** The element that the page is drawn in. Tests have none. */
+/** The element that contains the page. Tests have none. */
 export const mountPoint = root;
 
-/** What the page says is where the handler is from its own address, which nobody but the browser knows whole. */
+/** Only the browser knows the whole URL of the page, so base is resolved against it. */
 export function readConfig(json: string, pageURL: string): Config {
   const config = JSON.parse(json) as Config;
   const base = new URL(config.base, pageURL).pathname.replace(/\/$/, '');

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 
-/** The script of the pages of a form, once it is loaded. */
+/** The script for a form's pages. It is undefined until it is loaded. */
 export const formPages = signal<typeof import('../form') | undefined>(undefined);
 export const formPagesFailed = signal(false);
 
@@ -8,6 +8,6 @@ export function loadFormPages(): void {
   formPagesFailed.value = false;
   import('../form').then(
     (form) => (formPages.value = form),
-    () => (formPagesFailed.value = true), // no connection, or the server has another version by now
+    () => (formPagesFailed.value = true), // offline, or the server has been updated
   );
 }

@@ -4,10 +4,10 @@ export type Obj = Record<string, unknown>;
 
 export const isObject = (v: unknown): v is Obj => typeof v === 'object' && v !== null && !Array.isArray(v);
 
-/** The value of v's own field, even if the field is called constructor. */
+/** Returns the value of v's own field, even if the field is called constructor. */
 export const fieldOf = (v: unknown, name: string): unknown => (isObject(v) && Object.hasOwn(v, name) ? v[name] : undefined);
 
-/** The segments of a JSON Pointer. */
+/** Returns the segments of a JSON Pointer. */
 export const pointerSegments = (pointer: string): string[] => pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 
 /** Reports whether two JSON values are equal. The order of fields does not matter. */

@@ -1,4 +1,4 @@
-/** The records of the API, as far as several parts of the page read them. */
+/** The records of the API that several modules use. */
 
 import type { Obj } from './json';
 
@@ -50,7 +50,7 @@ export interface Block {
   matrix_rows?: Choice[];
 }
 
-/** All blocks, with those in groups. */
+/** Returns all blocks, including those in groups. */
 export const allBlocks = (blocks: readonly Block[]): Block[] => blocks.flatMap((b) => [b, ...allBlocks(b.children ?? [])]);
 
 export interface Definition {

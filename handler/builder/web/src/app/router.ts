@@ -6,10 +6,10 @@ const currentPath = (): string => {
   return path.startsWith(config.base) ? path.slice(config.base.length).replace(/^\//, '') : '';
 };
 
-/** The path below the handler's, without a slash before it, as in "{form}/results". */
+/** The path below the handler's own, without a leading slash, such as "{form}/results". */
 export const route = signal(typeof location === 'undefined' ? '' : currentPath());
 
-/** The query of the address, with its question mark. */
+/** The query of the URL, with its question mark. */
 export const search = signal(typeof location === 'undefined' ? '' : location.search);
 
 const updateRoute = (): void => {
@@ -19,7 +19,7 @@ const updateRoute = (): void => {
 
 export const href = (to: string): string => config.base + '/' + to;
 
-/** Goes to a page; one that is shown already is no other step of the history. */
+/** Opens a page. If it is already shown, the history gets no new entry. */
 export function navigate(to: string, replace = false): void {
   const isCurrent = href(to) === location.pathname + location.search;
   history[replace || isCurrent ? 'replaceState' : 'pushState'](null, '', href(to));
@@ -29,7 +29,7 @@ export function navigate(to: string, replace = false): void {
 
 export function startRouter(): void {
   addEventListener('popstate', updateRoute);
-  // Links of the page stay in the page, unless somebody wants them elsewhere.
+  // Links within the builder are opened without a reload, unless the user opens a new tab or window.
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     const link = event.target instanceof Element ? event.target.closest('a') : null;

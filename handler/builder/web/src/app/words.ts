@@ -1,8 +1,8 @@
 import { config } from './config';
 
 /**
- * The text of a key in the page's language, with {name} replaced by a parameter. A key that ends in
- * _one is taken in place of its own when the parameter n is 1.
+ * Returns the text of a key in the page's language, with {name} replaced by a parameter. If n is 1, the text of
+ * key_one is used if it exists.
  */
 export function t(key: string, params: Record<string, string | number> = {}): string {
   const one = params.n === 1 ? config.words[key + '_one'] : undefined;
@@ -10,7 +10,7 @@ export function t(key: string, params: Record<string, string | number> = {}): st
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => (name in params ? formatParam(params[name]!) : whole));
 }
 
-/** What the service said, in the page's language: by its code, where there are words for it. */
+/** Replaces the message of an error or a warning by a text in the page's language, if there is one for its code. */
 export function localizeMessage<T extends { code: string; message: string; params?: Record<string, string | number> }>(error: T): T {
   const { code, message, params } = error;
   const key = [`errors.${code}.${params?.reason}`, 'errors.' + code].find((key) => config.words[key] !== undefined);
@@ -23,7 +23,7 @@ export const splitWords = (name: string): string =>
 
 export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** A JSON Pointer into a form for people: /definition/blocks/0/label is "Blocks 1 › Label". */
+/** Returns a readable form of a JSON Pointer: /definition/blocks/0/label becomes "Blocks 1 › Label". */
 export function describePointer(pointer: string): string {
   const names = pointer.split('/').filter((name) => !['', 'definition', 'properties'].includes(name)).map((name) => {
     return /^\d+$/.test(name) ? ' ' + (Number(name) + 1) : ' › ' + capitalize(config.words['props.' + name] ?? splitWords(name));
@@ -44,7 +44,7 @@ export const formatDate = (at: string | Date): string =>
 export const formatDateTime = (at: string | Date): string =>
   new Intl.DateTimeFormat(config.language, { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(at));
 
-/** "3 minutes ago", in the page's language. */
+/** Returns a text such as "3 minutes ago" in the page's language. */
 export function formatRelativeTime(at: string | Date, now = Date.now()): string {
   const seconds = (new Date(at).getTime() - now) / 1000;
   const units: [Intl.RelativeTimeFormatUnit, number][] = [['year', 31_536_000], ['month', 2_592_000], ['day', 86_400], ['hour', 3_600], ['minute', 60]];

@@ -5,7 +5,7 @@ import { Dialog } from '../ui/Dialog';
 import { Icon } from '../ui/Icon';
 import { iconOf, blockTypeGroups, typeName } from './blockTypes';
 
-/** All types of blocks: searched by typing, chosen by arrows and Enter, or pressed. */
+/** A dialog with all block types. Typing filters them, and arrow keys select one. */
 export function AddMenu({ title, onChoose, onClose }: { title: string; onChoose(type: string): void; onClose(): void }) {
   const search = useSignal('');
   const activeIndex = useSignal(0);

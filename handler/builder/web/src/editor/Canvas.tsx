@@ -1,6 +1,6 @@
-// The form as respondents see it, in a frame of the own origin that the service draws. What is typed is
-// written into it at once; then the blocks that changed are drawn anew. Nothing runs in the frame:
-// what happens there is heard, and done, from here.
+// The form as respondents see it, in a same-origin frame that the service renders. Typed text is written into the
+// frame immediately. After a pause, the service renders the changed blocks again. The frame runs no scripts of its
+// own.
 import { effect, useSignal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { ApiError, request } from '../app/api';
@@ -10,7 +10,7 @@ import { t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
 import type { Content } from './content';
 
-/** Whether the form is dark for those whose browser prefers that. */
+/** Whether the form has colors for dark mode. */
 const hasDarkColors = (content: Content | null): boolean => (content?.theme.colors as { dark?: object } | undefined)?.dark !== undefined;
 
 const classes = (...names: (string | false)[]): string => names.filter(Boolean).join(' ');
@@ -18,13 +18,13 @@ const classes = (...names: (string | false)[]): string => names.filter(Boolean).
 interface Props {
   form: string;
   content: ReadonlySignal<Content | null>;
-  /** The id of the block that is chosen, '' for none. */
+  /** The id of the selected block, or '' if there is none. */
   selected: ReadonlySignal<string>;
   onChoose(id: string): void;
   onPreview(): void;
-  /** What is wrong: blocks at ['blocks', id, …] are marked. */
+  /** Blocks with an error at ['blocks', id, …] are marked. */
   errors?: ReadonlySignal<readonly { path: readonly string[] }[]>;
-  /** Adds the first block of a form without any. */
+  /** Adds the first block of an empty form. */
   onAdd?(): void;
 }
 
@@ -76,24 +76,24 @@ export function Canvas({ form, content, selected, onChoose, onPreview, errors, o
   );
 }
 
-/** What the service draws, see CanvasParts in package formpage. */
+/** The response of the service, see CanvasParts in package formpage. */
 interface CanvasResponse {
   style: string;
   around: string;
   blocks: { id: string; html: string }[];
 }
 
-const renderDelay = 250; // after the last key
+const renderDelay = 250; // milliseconds after the last key
 const retryDelay = 5000;
 
-/** The document in the frame, which follows a content. */
+/** The document in the frame. It is updated to show a content. */
 class CanvasDocument {
   private content: Content | null = null;
-  private blocks = new Map<string, Block>(); // all blocks of content
+  private blocks = new Map<string, Block>(); // all blocks of content, by id
   private order = '';
-  private rendered = new Map<string, Block>(); // those at the top, as the service drew them last
-  private layout = ''; // the settings that change how each block is drawn
-  private design = ''; // name, settings and theme, as they were drawn
+  private rendered = new Map<string, Block>(); // top-level blocks, as the service last rendered them
+  private layout = ''; // the settings that affect every block, as last rendered
+  private design = ''; // name, settings and theme, as last rendered
   private around = '';
   private selected = '';
   private invalid: ReadonlySet<string | undefined> = new Set();
@@ -107,17 +107,17 @@ class CanvasDocument {
     private readonly rules: CSSStyleSheet,
   ) {}
 
-  /** Undefined when the frame shows no form. */
+  /** Returns undefined if the frame shows no form. */
   static create(frame: HTMLIFrameElement, form: string, onSelect: (id: string) => void): CanvasDocument | undefined {
     const doc = frame.contentDocument;
     const theme = doc?.querySelector('[data-theme]');
     if (!doc || !theme) return undefined;
-    const { CSSStyleSheet } = frame.contentWindow as Window & typeof globalThis; // a document takes its own alone
+    const { CSSStyleSheet } = frame.contentWindow as Window & typeof globalThis; // a document accepts only style sheets of its own window
     const canvas = new CanvasDocument(doc, `/-/canvas/${form}`, new CSSStyleSheet(), new CSSStyleSheet());
     setStyle(canvas.theme, theme.textContent ?? '');
     theme.remove();
     doc.adoptedStyleSheets = [canvas.theme, canvas.rules];
-    // The focus stays where it is, and nothing in the frame takes a press.
+    // The focus stays in the editor, and controls in the frame do nothing.
     doc.addEventListener('mousedown', (e) => e.preventDefault());
     doc.addEventListener('click', (e) => {
       e.preventDefault();
@@ -173,7 +173,7 @@ class CanvasDocument {
     return new Map(Array.from(this.doc.querySelectorAll<HTMLElement>('[data-block]'), (e) => [e.dataset.block!, e]));
   }
 
-  /** Brings the elements into the order of the content. */
+  /** Puts the elements into the order of the content. */
   private reorder(): void {
     const elements = this.elements();
     for (const [id, element] of elements) if (!this.blocks.has(id)) element.remove();
@@ -184,7 +184,7 @@ class CanvasDocument {
         if (!elements.has(block.id)) this.rendered.delete((top ?? block).id);
         const element = elements.get(block.id) ?? this.placeholder(block);
         if (at && at !== element && at.nextElementSibling === element) {
-          at.remove(); // it comes later: the others need not move
+          at.remove(); // the removed element is inserted later, so the others stay in place
           at = element;
         }
         if (at === element) at = at.nextElementSibling;
@@ -198,7 +198,7 @@ class CanvasDocument {
     this.doc.querySelectorAll('.num').forEach((e, i) => (e.textContent = `${i + 1}.`));
   }
 
-  /** Stands for a block until it is drawn. */
+  /** Returns an element that represents a block until the service renders it. */
   private placeholder(block: Block): HTMLElement {
     const element = this.doc.createElement('div');
     Object.assign(element.dataset, { block: block.id, type: block.type });
@@ -213,7 +213,7 @@ class CanvasDocument {
     this.timer = setTimeout(() => void this.render(), milliseconds);
   }
 
-  /** Has the service draw what differs from what it drew last. */
+  /** Asks the service to render everything that changed since the last response. */
   private async render(): Promise<void> {
     const content = this.content!;
     const { name, blocks, settings, theme } = content;
@@ -225,7 +225,7 @@ class CanvasDocument {
     const { signal } = (this.request = new AbortController());
     try {
       const { body } = await request<CanvasResponse>(this.path, { body: { name, blocks: changed, settings, theme }, signal });
-      if (signal.aborted) return; // another one is under way, with these blocks too
+      if (signal.aborted) return; // a newer request includes these blocks
       this.apply(body);
       for (const block of changed) this.rendered.set(block.id, block);
       [this.layout, this.design] = [layout, design];
@@ -251,7 +251,7 @@ class CanvasDocument {
     this.setClasses();
   }
 
-  /** Puts the blocks into what stands around them now. */
+  /** Replaces the layout around the blocks. */
   private wrap(html: string): void {
     const box = this.doc.querySelector('.fs-box')!;
     const { scrollY } = this.doc.defaultView!;
@@ -268,7 +268,7 @@ class CanvasDocument {
     return this.doc.importNode(template.content, true).firstElementChild!;
   }
 
-  /** Names what shows nothing yet, and keeps the focus out. */
+  /** Labels empty placeholders, and removes controls from the tab order. */
   private prepare(drawn: ParentNode): void {
     for (const e of drawn.querySelectorAll<HTMLElement>('a, button, input, select, textarea, video')) e.tabIndex = -1;
     for (const e of drawn.querySelectorAll('.fs-none:empty')) {
@@ -280,7 +280,7 @@ class CanvasDocument {
 
 const sheetTexts = new WeakMap<CSSStyleSheet, string>();
 
-/** Changes a style sheet if it is another one: the whole document is styled anew. */
+/** Sets the text of a style sheet if it changed. Every change makes the browser restyle the whole document. */
 function setStyle(sheet: CSSStyleSheet, style: string): void {
   if (sheetTexts.get(sheet) === style) return;
   sheetTexts.set(sheet, style);
@@ -289,7 +289,7 @@ function setStyle(sheet: CSSStyleSheet, style: string): void {
 
 const isSameBlock = (a: Block, b: Block | undefined): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
 
-/** Writes the texts of a block into its element, as far as there is a place for them. */
+/** Writes the label and the description of a block into its element, if the element shows them. */
 function updateTexts(element: Element | undefined, block: Block): void {
   if (!element) return;
   const findOwn = (selector: string): Element | undefined =>
@@ -297,7 +297,7 @@ function updateTexts(element: Element | undefined, block: Block): void {
   const title = findOwn('.fs-label, legend, h1, h2, .fs-text, blockquote p');
   const text = title && Array.from(title.childNodes).find((n) => n.nodeType === Node.TEXT_NODE);
   const label = (title?.querySelector(':scope > .num') ? ' ' : '') + (block.label ?? '');
-  if (text && block.label && text.nodeValue !== label) text.nodeValue = label; // without a label it has one of the page's
+  if (text && block.label && text.nodeValue !== label) text.nodeValue = label; // without a label, the page shows its own text
   const description = findOwn('.fs-desc');
   if (description && description.textContent !== (block.description ?? '')) description.textContent = block.description ?? '';
 }

@@ -32,20 +32,20 @@ import { EditorStore } from './store';
 import { formBackend } from './requests';
 import { explainWarnings } from './warnings';
 
-/** The types of blocks that most forms have: one click adds one. */
+/** The most common block types. One click adds a block. */
 const commonTypes = ['short_text', 'long_text', 'email', 'single_choice', 'multiple_choice', 'opinion_scale'];
 
 type Pane = 'outline' | 'canvas' | 'panel';
 
-/** The editor of one form: outline, the form as respondents see it, and what is selected. */
+/** The editor of one form, with the outline, the canvas and the properties panel. */
 export function Editor({ form }: { form: string; view: string }) {
   const store = useMemo(() => new EditorStore({ backend: formBackend(request, form), key: `${config.user}/${form}`, storage: browserStorage() }), [form]);
   const selected = useSignal('');
   const tab = useSignal('block');
-  const pane = useSignal<Pane>('canvas'); // that a narrow window shows
+  const pane = useSignal<Pane>('canvas'); // the pane that a narrow window shows
   const openDialog = useSignal<'' | 'keys' | { add: string | undefined } | { move: string }>('');
   const serviceWarnings = useSignal<readonly Detail[]>([]);
-  const unpublished = useSignal<boolean | undefined>(undefined); // unknown before the first answer
+  const unpublished = useSignal<boolean | undefined>(undefined); // undefined until the first response
 
   useEffect(() => {
     void store.open();
@@ -53,7 +53,7 @@ export function Editor({ form }: { form: string; view: string }) {
     return () => (stopListening(), dismissUndo(), void store.close());
   }, [store]);
 
-  // Warnings are of what is saved, and of what the form itself has in another way.
+  // Warnings depend on the saved content and on the form itself.
   const saved = store.status.value === 'saved' ? store.shown.value : undefined;
   useEffect(() => {
     if (!saved) {
@@ -66,7 +66,7 @@ export function Editor({ form }: { form: string; view: string }) {
           serviceWarnings.value = is.items;
           unpublished.value = is.unpublished;
         },
-        () => undefined, // the editor is of use without
+        () => undefined, // the editor works without warnings
       );
     }, 700);
     return () => clearTimeout(timer);
@@ -88,14 +88,14 @@ export function Editor({ form }: { form: string; view: string }) {
     pane.value = 'panel';
     requestAnimationFrame(() => firstControl()?.focus());
   };
-  // A narrow window shows one pane: what is chosen is edited there, and the focus goes with it.
+  // A narrow window shows one pane only, so selecting a block opens the properties panel and moves the focus there.
   const select = (id: string) => {
     if (document.getElementById('panel')?.checkVisibility()) {
       selected.value = id;
       tab.value = 'block';
     } else edit(id);
   };
-  // What had the focus may be gone, or was moved, which takes the focus away.
+  // The focused element may have been removed or moved, which loses the focus.
   const focusRow = (shouldFocus = (_: Element | null) => true) =>
     requestAnimationFrame(() => {
       if (!shouldFocus(document.activeElement)) return;
@@ -108,7 +108,7 @@ export function Editor({ form }: { form: string; view: string }) {
     const id = store.newId();
     const node = after === undefined ? undefined : store.find(after);
     const siblings = (node?.parent ? store.find(node.parent)?.block.children : blocks.value) ?? [];
-    // What comes after an ending is never seen: new blocks go before the endings.
+    // Blocks after an ending are never shown, so new blocks go before the endings.
     const index = node ? siblings.findIndex((b) => b.id === after) + 1 : type === 'ending' ? siblings.length : firstEnding(siblings);
     store.add(newBlock(type, id) as Block, { parent: node?.parent || undefined, index: type === 'welcome' && !node ? 0 : index });
     openDialog.value = '';
@@ -146,7 +146,7 @@ export function Editor({ form }: { form: string; view: string }) {
     const element = e.target as HTMLElement;
     if (e.defaultPrevented || element.closest('dialog')) return;
     const typing = element.matches('input:not([type=checkbox]):not([type=radio]), textarea, select');
-    const isTyped = typedField.current === element; // its own undo takes back what was typed
+    const isTyped = typedField.current === element; // the browser's own undo applies to the typed text
     const command = e.ctrlKey || e.metaKey;
     if (command && e.key.toLowerCase() === 'z' && !isTyped) undoOrRedo(e.shiftKey ? 'redo' : 'undo');
     else if (command && e.key.toLowerCase() === 'y' && !isTyped) undoOrRedo('redo');
@@ -160,11 +160,11 @@ export function Editor({ form }: { form: string; view: string }) {
     } else return;
     e.preventDefault();
   };
-  // The text that is being typed: it has changed since it got the focus.
+  // The field that the user is typing in. It has changed since it got the focus.
   const typedField = useRef<EventTarget | null>(null);
   useDocumentEvent('input', (e) => (typedField.current = (e.target as Element).matches('textarea, input:not([type=checkbox], [type=radio], [type=color], [type=file], [type=range])') ? e.target : null));
   useDocumentEvent('focusin', () => (typedField.current = null));
-  useDocumentEvent('keydown', handleKey); // wherever the focus is, also before there is one
+  useDocumentEvent('keydown', handleKey); // for any focus, also before the first one
 
   const content = store.shown.value;
   const summary = store.form.value as (FormSummary & { id: string }) | null;
@@ -251,7 +251,7 @@ export function Editor({ form }: { form: string; view: string }) {
   );
 }
 
-/** What somebody who edits a block begins with: its text, else its first control. */
+/** Returns the first control for editing a block: its text if possible. */
 const firstControl = (): HTMLElement | undefined =>
   [...document.querySelectorAll<HTMLElement>('#panel-body :is(textarea, input:not([type=checkbox])), #panel-body select')]
     .sort((a, b) => Number(a.matches('select')) - Number(b.matches('select')))
@@ -262,7 +262,7 @@ const firstEnding = (blocks: readonly Block[]): number => {
   return at < 0 ? blocks.length : at;
 };
 
-/** What is said of each block. */
+/** Joins the messages about each block. */
 function messagesByBlock(warnings: readonly Violation[]): Map<string, string> {
   const found = new Map<string, string>();
   for (const { path: [first, id], message } of warnings) {

@@ -8,7 +8,7 @@ import type { Position } from './edits';
 import { typeName } from './blockTypes';
 import { positionAfterMove, blockLabel, positionsFor, rowsOf } from './positions';
 
-/** Asks where a block shall go: before which other one, or at which end. */
+/** Asks for the new position of a block: before another block, or at the end. */
 export function MoveDialog({ blocks, id, onChoose, onClose }: { blocks: readonly Block[]; id: string; onChoose(to: Position): void; onClose(): void }) {
   const rows = useMemo(() => rowsOf(blocks), [blocks]);
   const positions = useMemo(() => positionsFor(rows, id), [rows, id]);

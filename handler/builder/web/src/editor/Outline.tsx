@@ -14,11 +14,10 @@ import { iconOf, typeName } from './blockTypes';
 import { sameItems } from './content';
 import { positionAfterMove, blockLabel, type Row, rowsOf, stepPosition } from './positions';
 
-/** What is done to blocks. The editor does it. */
+/** The actions on blocks, which the editor implements. */
 export interface Actions {
   add(after: string | undefined): void;
   edit(id: string): void;
-  /** Selects a block and shows its properties. */
   select(id: string): void;
   move(id: string, to: Position): void;
   moveTo(id: string): void;
@@ -29,14 +28,14 @@ export interface Actions {
 interface Props {
   blocks: readonly Block[];
   selected: Signal<string>;
-  /** Blocks with something wrong, and what. */
+  /** The errors by block. */
   errors: ReadonlyMap<string, string>;
   warnings: ReadonlyMap<string, string>;
   readOnly: boolean;
   actions: Actions;
 }
 
-/** The list of all blocks: chosen, moved and added by keys, by buttons and by the mouse. */
+/** The list of all blocks. Blocks can be selected, moved and added with the keyboard, buttons and the mouse. */
 export function Outline({ blocks, selected, errors, warnings, readOnly, actions }: Props) {
   const rows = useMemo(() => rowsOf(blocks), [blocks]);
   const list = useRef<HTMLOListElement>(null);
@@ -59,7 +58,7 @@ export function Outline({ blocks, selected, errors, warnings, readOnly, actions 
     const next = rows.slice(i + 1).find((r) => r.depth <= row.depth) ?? rows[i - 1];
     actions.remove(row.block.id);
     if (next) focus(next.block.id);
-    else document.querySelector<HTMLElement>('#outline button')?.focus(); // the one that adds
+    else document.querySelector<HTMLElement>('#outline button')?.focus(); // the button that adds a block
   };
 
   const latest = useRef({ rows, moveBy, remove });
@@ -68,7 +67,7 @@ export function Outline({ blocks, selected, errors, warnings, readOnly, actions 
   const handleKey = (e: KeyboardEvent) => {
     const target = e.target as HTMLElement;
     if (target.closest('[role=menu]')) return;
-    // The focus may be on a row that is not chosen, before the first one is.
+    // The focus may be on a row that is not selected.
     const current = target.dataset.id === undefined ? selectedIndex : rows.findIndex((r) => r.block.id === target.dataset.id);
     const row = rows[current];
     const to = { ArrowDown: current + 1, ArrowUp: current - 1, Home: 0, End: rows.length - 1 }[e.key];
@@ -130,7 +129,10 @@ interface RowProps {
   actions: Actions;
 }
 
-/** A row, which is not drawn anew when it is as it was: there may be hundreds. Elements are not kept for that: each holds the whole page of its time. */
+/**
+ * A row of the outline. There may be hundreds of rows, so unchanged ones are not rendered again. Caching their
+ * elements would retain too much memory.
+ */
 class OutlineRow extends Component<RowProps> {
   override shouldComponentUpdate(next: RowProps): boolean {
     const shownValues = ({ row: { block, number, depth, position: place }, isFirst, isLast, selected, tabStop, error, warning, readOnly }: RowProps) =>

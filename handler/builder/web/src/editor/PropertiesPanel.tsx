@@ -18,7 +18,7 @@ import { blockLabel } from './positions';
 import type { EditorStore } from './store';
 import { rememberChoice } from './warnings';
 
-/** Something was removed that so many rules use. */
+/** Called after an item was removed. uses is the number of rules that refer to it. */
 export type OnRemoved = (name: string, kind: 'block' | 'choice' | 'field', uses: number) => void;
 
 const tabs = ['block', 'form', 'design', 'data'] as const;
@@ -30,23 +30,24 @@ interface Props {
   warnings: readonly Violation[];
   readOnly: boolean;
   onRemoved: OnRemoved;
-  /** Says what an edit did beside what was asked for, with a way back. */
+  /** Reports a side effect of an edit, with an undo button. */
   onChanged(text: string): void;
 }
 
-/** Properties that make another kind of answer of a block, as its type does. */
+/** Properties that change the kind of answer, as the block type does. */
 const answerProperties = ['multiSelection', 'showSeconds', 'showTimePicker', 'otherOption'];
 
-/** What is selected, and what the whole form has beside its blocks. */
+/** The properties panel: the selected block and the properties of the whole form. */
 export function PropertiesPanel({ store, block, tab, warnings, readOnly, onRemoved, onChanged }: Props) {
   const content = store.shown.value!;
   const errors = store.errors.value;
   const nameWarning = warnings.find((w) => w.path[0] === 'name')?.message;
-  /** Those of a list that are about something in a place, with JSON Pointers into what is there. */
+  /** Returns the details about a value in the content, with JSON Pointers into that value. */
   const detailsWithin = (list: readonly Violation[], ...place: string[]): Detail[] =>
     list.filter((f) => isWithin(f.path, place)).map((f) => ({ ...f, path: pointerTo(get(content, place), f.path.slice(place.length)) }));
 
-  // Rules whose conditions have no equal for the new type of the block that they read, as long as both stay as they are.
+  // Rules that could not be converted to the new type of the block that they read. A warning is shown until the
+  // rule or the type changes.
   const outdatedRules = useSignal<readonly { rule: unknown; source: string; type: string }[]>([]);
   const edit = (of: Block, patch: Partial<Record<keyof Block, unknown>>): void => {
     if (!('type' in patch) && !answerProperties.some((name) => name in ((patch.properties ?? {}) as object))) return store.patch(of.id, patch);

@@ -30,20 +30,20 @@ interface Conflict {
 
 interface PublishSteps {
   form: string;
-  /** Saves what is not saved; false: that did not work, and nothing is published. */
+  /** Saves all edits. If it returns false, nothing is published. */
   beforePublish?(): Promise<boolean>;
-  /** The form is another one now: published, discarded, taken back, closed or opened. */
+  /** Called after the form was published, discarded, unpublished, closed or reopened. */
   onPublished(): void;
 }
 
 interface Props extends PublishSteps {
   status: Status;
   isClosed: boolean;
-  /** Is there anything to publish? undefined: that is not known yet. */
+  /** Whether there are unpublished changes. It is undefined until this is known. */
   unpublished: boolean | undefined;
 }
 
-/** The button that publishes a form, and a menu of what else becomes of a published one. */
+/** The button that publishes a form, and a menu with actions on a published form. */
 export function PublishButton({ form, status, isClosed, unpublished, beforePublish, onPublished }: Props) {
   const openDialog = useSignal<'' | 'publish' | 'draft'>('');
   const close = () => (openDialog.value = '');
@@ -95,7 +95,7 @@ export function PublishButton({ form, status, isClosed, unpublished, beforePubli
   );
 }
 
-/** Publishes a form in a dialog, and then offers its link. */
+/** Publishes a form in a dialog, and then shows its link. */
 export function PublishFlow({ onPublished, onClose, ...steps }: PublishSteps & { onClose(): void }) {
   const published = useSignal<Form | undefined>(undefined);
   if (published.value) return <ShareDialog form={steps.form} status="published" isClosed={published.value.is_closed} justPublished onClose={onClose} />;
@@ -115,7 +115,7 @@ export function PublishFlow({ onPublished, onClose, ...steps }: PublishSteps & {
   );
 }
 
-/** Shows what would be published, asks about conflicts, and publishes. */
+/** Shows the changes, asks how to resolve conflicts, and publishes. */
 function PublishDialog({ form, beforePublish, onPublished, onDiscarded, onClose }: Omit<PublishSteps, 'onPublished'> & { onPublished(form: Form): void; onDiscarded(): void; onClose(): void }) {
   const changes = useLoaded(async () => {
     if (beforePublish && !(await beforePublish())) return undefined;
@@ -211,7 +211,7 @@ function PublishDialog({ form, beforePublish, onPublished, onDiscarded, onClose 
   );
 }
 
-/** What the rules of a form refuse, each with its place. */
+/** Lists the violations that the service reported. */
 export function ValidationErrors({ error }: { error: unknown }) {
   const details = error instanceof ApiError ? error.details.slice(0, 20) : [];
   if (details.length === 0) return <ErrorNotice error={error} />;
@@ -246,7 +246,7 @@ function WarningList({ list, blocks }: { list: Changes['warnings']; blocks: Bloc
   );
 }
 
-/** A part that was changed twice, with a choice of whose value counts. */
+/** Lets the user choose one side of a conflict. */
 function ConflictChoice({ conflict, texts, chosen, onChoose }: { conflict: Conflict; texts: Record<'copy' | 'form', FormText>; chosen: 'copy' | 'form' | undefined; onChoose(side: 'copy' | 'form'): void }) {
   const name = useId();
   const path = segments(conflict.path);

@@ -15,7 +15,7 @@ interface Props {
   form: string;
   status: Status;
   isClosed: boolean;
-  /** Respondents do not see the latest changes. */
+  /** Whether there are changes that respondents do not see. */
   unpublished?: boolean | undefined;
 }
 
@@ -29,10 +29,10 @@ export function ShareButton(props: Props) {
   );
 }
 
-/** An address of the door, which has no host when the host's is that of this page. */
+/** Returns an absolute URL. URLs of the service have no host if it is the host of this page. */
 const absoluteURL = (address: string): string => new URL(address, location.href).href;
 
-/** Opens what was saved in another tab, as respondents see it. Browsers allow the tab within the click alone. */
+/** Opens a preview in another tab. Browsers allow this only during the click, so the tab is opened before saving. */
 export async function openPreview(form: string, save: () => Promise<boolean>): Promise<void> {
   const tab = window.open('', '_blank');
   try {
@@ -48,7 +48,7 @@ export async function openPreview(form: string, save: () => Promise<boolean>): P
   }
 }
 
-/** Where a form is: link, QR code, code for other pages, and a preview. */
+/** Shows the link of a form, its QR code, the embed code and a preview. */
 export function ShareDialog({ form, status, isClosed, unpublished, justPublished, onClose }: Props & { justPublished?: boolean; onClose(): void }) {
   const links = useLoaded(() => builderApi<{ url: string; embed: string; public_id: string }>(`/forms/${form}/share`), [form]);
   const preview = useSignal('');
@@ -93,7 +93,7 @@ export function ShareDialog({ form, status, isClosed, unpublished, justPublished
   );
 }
 
-/** A text to copy, and to change when somebody takes what is typed. */
+/** A text with a copy button. If onInput is set, the text can be edited. */
 export function CopyField({ label, hint, error, value, open, onInput }: { label: string; hint?: string; error?: string | undefined; value: string; open?: boolean; onInput?(value: string): void }) {
   const copied = useSignal(false);
   const input = useRef<HTMLInputElement>(null);
@@ -102,7 +102,7 @@ export function CopyField({ label, hint, error, value, open, onInput }: { label:
     try {
       await navigator.clipboard.writeText(value);
     } catch {
-      document.execCommand('copy'); // of a page without TLS
+      document.execCommand('copy'); // without TLS, a page has no clipboard
     }
     copied.value = true;
     setTimeout(() => (copied.value = false), 3000);
@@ -121,7 +121,7 @@ export function CopyField({ label, hint, error, value, open, onInput }: { label:
   );
 }
 
-/** A QR code, dark on white in every look, since phones read no other. */
+/** A QR code. It is dark on white also in dark mode, because phones do not read inverted codes. */
 function QRCode({ text, name }: { text: string; name: string }) {
   const { path, size } = useMemo(() => qrPath(generate(text)), [text]);
   const box = `0 0 ${size} ${size}`;

@@ -5,7 +5,7 @@ const shortcuts: readonly (readonly [keys: string, word: string])[] = [
   ['Esc', 'back'], ['F6', 'pane'], ['Ctrl Z', 'undo'], ['Ctrl Shift Z', 'redo'], ['Ctrl S', 'save'], ['?', 'help'],
 ];
 
-/** The keys of the editor. */
+/** Lists the keyboard shortcuts of the editor. */
 export function Shortcuts() {
   return (
     <dl class="keys">

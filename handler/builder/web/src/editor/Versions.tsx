@@ -23,10 +23,10 @@ interface VersionDetail extends Version, Comparison {
   copy: boolean;
 }
 
-/** Who replaced a version: the service knows ids, and who looks. */
+/** Returns a name for the user who replaced a version. The service only knows ids. */
 const authorName = (id: string): string => (id === config.user ? t('editor.version_you') : /^0*$/.test(id) ? t('editor.version_host') : id);
 
-/** The earlier states of a form that were published; view is the revision of one, else the newest is shown. */
+/** The published versions of a form. view is the revision to show. If empty, the newest is shown. */
 export function Versions({ form, view }: { form: string; view: string }) {
   const summary = useLoaded(async () => (await api<FormSummary>('/forms/' + form)).body, [form]);
   const { items: list, error, loading, hasMore: more, loadMore: next, reload } = usePages((cursor) => builderApi<Page<Version>>(`/forms/${form}/versions` + query({ cursor })), form, (v) => v.revision);
@@ -66,7 +66,7 @@ export function Versions({ form, view }: { form: string; view: string }) {
   );
 }
 
-/** One version: what restoring it would change. */
+/** Shows what restoring a version would change. */
 function VersionCard({ form, revision, onRestored }: { form: string; revision: string; onRestored(): void }) {
   const version = useLoaded(() => builderApi<VersionDetail>(`/forms/${form}/versions/${revision}`), [form, revision]);
   const confirming = useSignal(false);
@@ -83,7 +83,7 @@ function VersionCard({ form, revision, onRestored }: { form: string; revision: s
       onRestored();
     } catch (e) {
       if (e instanceof ApiError && e.status === 412) {
-        isOutdated.value = true; // somebody looks at the differences anew before anything is replaced
+        isOutdated.value = true; // the user must see the new differences before restoring
         version.reload();
       } else failure.value = e;
     }

@@ -3,10 +3,10 @@ import { groups } from '../props/model';
 import { types } from '../props/props.gen';
 import type { IconName } from '../ui/icons.gen';
 
-/** All types of blocks by their groups, in the order of the palette. */
+/** All block types by group, in the order of the menu. */
 export const blockTypeGroups = groups.map(([name, list]) => ({ name, types: list }));
 
 export const iconOf = (type: string): IconName => types[type]?.icon ?? 'circle-help';
 
-/** The name of a type of blocks in the page's language. */
+/** Returns the name of a block type in the page's language. */
 export const typeName = (type: string): string => (types[type] ? t('props.type_' + type) : type);

@@ -1,21 +1,21 @@
-// The content of a form, and its places. Contents are never modified: every change returns a new one
-// that shares the unchanged parts, so that `===` shows quickly that nothing changed.
+// The content of a form, and paths into it. Contents are never modified. Every change returns a new content that
+// shares the unchanged parts, so that `===` detects equal parts quickly.
 
 import { isObject, fieldOf, pointerSegments, type Obj } from '../app/json';
 import type { Block, Definition } from '../app/records';
 
-/** The parts of a form that people edit. */
+/** The editable parts of a form. */
 export type Content = Definition & { name: string; type: string };
 
 /**
- * A place in a content: names of fields, and ids of items in lists. A block at any depth is
- * ['blocks', id], and a property of it is ['blocks', id, 'properties', 'max'].
+ * A path into a content: names of fields, and ids of items in lists. A block at any depth is ['blocks', id], and
+ * one of its properties is ['blocks', id, 'properties', 'max'].
  */
 export type Path = readonly string[];
 
 export const sameItems = (a: readonly unknown[], b: readonly unknown[]): boolean => a.length === b.length && a.every((v, i) => v === b[i]);
 
-/** The id of a list's item. A text is its own id. */
+/** Returns the id of a list item. A string is its own id. */
 export const itemId = (v: unknown): string | undefined => {
   const key = typeof v === 'string' ? v : fieldOf(v, 'id');
   return typeof key === 'string' ? key : undefined;
@@ -24,10 +24,10 @@ export const itemId = (v: unknown): string | undefined => {
 export const childrenOf = (item: unknown): readonly unknown[] => (isObject(item) && Array.isArray(item.children) ? item.children : []);
 
 export interface Node {
-  block: Block; // or a choice, a row, a column, a hidden field
-  own: Obj; // the block with no children in it
-  parent: string; // '' at the top
-  position: number; // position, parents before their children
+  block: Block;
+  own: Obj; // the block without its children
+  parent: string; // '' for top-level items
+  position: number; // index in depth-first order
 }
 
 /** The items of a list by id, and the ids of each parent's children in order. */
@@ -39,7 +39,7 @@ export interface Tree {
 const trees = new WeakMap<readonly unknown[], Tree | 'none'>();
 const childless = new WeakMap<object, Obj>();
 
-/** Returns a block with no children in it: a group has an empty list of them. */
+/** Returns a block without its children. A group has an empty list. */
 export function withoutChildren(item: unknown): unknown {
   if (!isObject(item) || childrenOf(item).length === 0) return item;
   let own = childless.get(item);
@@ -47,7 +47,7 @@ export function withoutChildren(item: unknown): unknown {
   return own;
 }
 
-/** Returns the items of a list with all their descendants, or undefined if they do not have ids of their own. */
+/** Returns the items of a list with all descendants, or undefined if the items do not have unique ids. */
 export function treeOf(list: unknown): Tree | undefined {
   if (!Array.isArray(list)) return undefined;
   let tree = trees.get(list);
@@ -74,7 +74,7 @@ export const findNode = (c: Content, id: string): Node | undefined => treeOf(c.b
 
 export const stepInto = (v: unknown, name: string): unknown => (Array.isArray(v) ? v.find((item) => itemId(item) === name) : fieldOf(v, name));
 
-/** Returns the place that a JSON Pointer into a content means. */
+/** Converts a JSON Pointer into a path. */
 export function pathOf(c: Content, pointer: string): Path {
   let value: unknown = c;
   let path: string[] = [];
@@ -87,7 +87,7 @@ export function pathOf(c: Content, pointer: string): Path {
   return path;
 }
 
-/** Returns a JSON Pointer into a value, where a path leads: items that the path names by id have their index in it. */
+/** Converts a path below a value into a JSON Pointer. Ids of items become indexes. */
 export function pointerTo(value: unknown, path: Path): string {
   let pointer = '';
   for (const name of path) {
@@ -99,7 +99,7 @@ export function pointerTo(value: unknown, path: Path): string {
   return pointer;
 }
 
-/** Returns the value at a place. */
+/** Returns the value at a path. */
 export function get(c: Content, path: Path): unknown {
   const [first, id, ...rest] = path;
   if (first !== 'blocks' || id === undefined) return path.reduce<unknown>(stepInto, c);
@@ -120,7 +120,7 @@ export function putValue(v: unknown, path: Path, value: unknown): unknown {
   return Object.fromEntries(result === undefined ? entries : [...entries, [name, result]]);
 }
 
-/** Returns c with another value at a place that is there. If it is undefined, the field or the item is removed. */
+/** Returns c with another value at an existing path. If the value is undefined, the field or item is removed. */
 export function set(c: Content, path: Path, value: unknown): Content {
   const [first, id, ...rest] = path;
   if (first !== 'blocks' || id === undefined) return putValue(c, path, value) as Content;

@@ -9,10 +9,10 @@ import { blockLabel } from './positions';
 
 export { pointerSegments as segments };
 
-/** What people write of a form: see text in publish.go. */
+/** The editable content, see text in publish.go. */
 export type FormText = { name: string } & { [S in keyof Definition]: Definition[S] | null };
 
-/** Two texts and how they differ: see comparison in publish.go. */
+/** Two contents and their differences, see comparison in publish.go. */
 export interface Comparison {
   before: FormText;
   after: FormText;
@@ -22,11 +22,11 @@ export interface Comparison {
 
 export const isSame = (c: Comparison): boolean => c.blocks.length === 0 && c.members.length === 0;
 
-/** What stands at the segments of a JSON Pointer. */
+/** Returns the value at the segments of a JSON Pointer. */
 export const valueAt = (value: unknown, path: string[]): Json | undefined =>
   path.reduce<unknown>((v, part) => (v === null || typeof v !== 'object' ? undefined : (v as JsonObject)[part]), value) as Json | undefined;
 
-/** The name of a member of a block, or of the form: settings/closed is "Closed". */
+/** Returns the label of a field of a block or form: settings/closed is "Closed". */
 export function fieldName(path: string[]): string {
   const [first = '', second] = path;
   const word = (key: string): string | undefined => config.words[key];
@@ -39,7 +39,7 @@ export function fieldName(path: string[]): string {
 
 const truncate = (text: string): string => (text.length > 120 ? text.slice(0, 119) + '…' : text);
 
-/** A value in few words. */
+/** Describes a value in a few words. */
 export function describeValue(value: Json | undefined, inList = false): string {
   if (value === undefined || value === null || value === '') return t('editor.publish_empty_value');
   if (typeof value === 'boolean') return t(value ? 'editor.publish_yes' : 'editor.publish_no');
@@ -50,14 +50,14 @@ export function describeValue(value: Json | undefined, inList = false): string {
   return labeled.label || labeled.type || labeled.id ? truncate(labeled.label || (labeled.type ? typeName(labeled.type) : labeled.id!)) : truncate(JSON.stringify(value));
 }
 
-/** A rule in sentences about the questions of a text. */
+/** Describes a rule in sentences. */
 const describeRuleOf = (rule: Json | undefined, { blocks, hidden_fields, variables }: FormText, untold?: DescribeJSON): string[] =>
   describeRule(rule, fieldsOf({ blocks: blocks ?? [], hidden_fields: hidden_fields ?? [], variables: variables ?? {} }), t, untold);
 
-/** A value with what stands for it beside another one: a switch that is not there is off. */
+/** Returns false for a missing value if the other side is a boolean, because a missing switch is off. */
 const withDefault = (value: Json | undefined, other: Json | undefined): Json | undefined => (typeof other === 'boolean' ? (value ?? false) : value);
 
-/** A member of a block in words, beside that of another text. */
+/** Describes a field of a block. other is the block on the other side. */
 function describeField(path: string[], block: unknown, other: unknown, text: FormText, untold?: DescribeJSON): string {
   const value = withDefault(valueAt(block, path), valueAt(other, path));
   if (path.join() === 'type' && block === text) return t('forms.type_' + String(value));
@@ -67,13 +67,13 @@ function describeField(path: string[], block: unknown, other: unknown, text: For
 
 const asJSON: DescribeJSON = (logic) => JSON.stringify(logic);
 
-/** A rule, or what stands at a path in it, in sentences; what these cannot say is JSON. */
+/** Describes a rule or the part at a path. Logic that sentences cannot express is shown as JSON. */
 export function RuleText({ value, path, text }: { value: Json; path: readonly string[]; text: FormText }) {
   const lines = describeRuleOf(path.reduceRight<Json>((v, name) => ({ [name]: v }), value), text, asJSON).filter(Boolean);
   return lines.length > 0 ? <ul>{lines.map((line) => <li key={line}>{line}</li>)}</ul> : <pre class="value">{JSON.stringify(value, null, 2)}</pre>;
 }
 
-/** A change of one member: was, and is. */
+/** Shows the old and the new value of a field. */
 function Change({ path, of, before, after }: { path: string[]; of: Comparison; before: unknown; after: unknown }) {
   const [was, is] = [describeField(path, before, after, of.before), describeField(path, after, before, of.after)];
   return (
@@ -93,7 +93,7 @@ function Change({ path, of, before, after }: { path: string[]; of: Comparison; b
 const blockStates = ['added', 'removed', 'moved'] as const;
 const badgeKinds = { added: 'good', removed: 'bad', moved: 'warn', changed: '' } as const;
 
-/** How two texts of a form differ, in words. */
+/** Lists the differences between two contents. */
 export function Differences({ of }: { of: Comparison }) {
   const index = (text: FormText) => new Map((text.blocks ?? []).map((b) => [b.id, b]));
   const [before, after] = [index(of.before), index(of.after)];
@@ -123,14 +123,14 @@ export function Differences({ of }: { of: Comparison }) {
   );
 }
 
-/** The members in which two blocks differ, one by one in the properties. */
+/** Returns the paths of the fields that differ. Properties are compared one by one. */
 export function differingFields(a: JsonObject, b: JsonObject): string[][] {
   const names = (v: JsonObject) => Object.keys(v).flatMap((k) => (k === 'properties' ? Object.keys((v[k] as JsonObject | null) ?? {}).map((p) => [k, p]) : [[k]]));
   const paths = new Map([...names(a), ...names(b)].map((p) => [p.join('/'), p]));
   return [...paths.values()].filter((p) => JSON.stringify(valueAt(a, p)) !== JSON.stringify(valueAt(b, p)));
 }
 
-/** One side of a conflict: a block has those of its members that the other side has in another way. */
+/** Shows one side of a conflict. Of a block, it shows only the fields that differ. */
 export function ConflictSide({ value: given, other, path, text }: { value: Json; other: Json; path: readonly string[]; text: FormText }) {
   const value = withDefault(given, other)!;
   if (value === null) return <p>{t('editor.publish_side_removed')}</p>;

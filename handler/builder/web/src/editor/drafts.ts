@@ -1,36 +1,40 @@
-// Unsent edits in the browser, by user and form.
+// Unsent edits in the browser, by user and form. The fields of Draft and everything in it are stored, so their
+// names must not change.
 import type { Obj } from '../app/json';
 import type { Content } from './content';
 import type { Pending } from './operations';
 
-/** What is known of the form in the service. */
+/** The last known state of the form in the service. */
 export interface ServiceState {
   content: Content;
   etag: string;
-  at: string; // where it is written
+  at: string; // the URL path for writes
   about: Obj; // the fields of the form next to its content
-  maybe: readonly Content[]; // what it is if a write with unknown outcome was done
-  disputed?: boolean; // a write was refused because of the ETag, although nobody else had written
+  maybe: readonly Content[]; // the content after each write with an unknown outcome
+  disputed?: boolean; // a write failed because of the ETag, and the form has not been read since
 }
 
-/** The unsent edits of a page that has, or had, a form open. */
+/** The unsent edits of a page. mine is the content with all edits. */
 export interface Draft {
   known: ServiceState;
   mine: Content;
   pending: readonly Pending[];
 }
 
-/** A store of drafts by key. Contents that share parts are stored as a structured clone. */
+/** Stores drafts by key. Drafts are stored as a structured clone, which keeps shared parts. */
 export interface DraftStorage {
-  /** Returns the keys that begin with prefix, with their values. */
+  /** Returns the entries whose key begins with prefix. */
   entries(prefix: string): Promise<[string, Draft][]>;
-  /** Stores a value, or removes it if it is null, and removes other keys, in one step. Calls are done in order, even if the page is closed. */
+  /**
+   * Stores a value, or removes it if it is null, and removes other keys in the same transaction. Calls run in
+   * order, even if the page is closed.
+   */
   put(key: string, value: Draft | null, others: readonly string[]): Promise<void>;
 }
 
 const storeName = 'drafts';
 
-/** Returns a KeyValue in IndexedDB. */
+/** Returns a DraftStorage in IndexedDB. */
 export function browserStorage(): DraftStorage {
   let opened: Promise<IDBDatabase> | undefined;
   const completion = (work: IDBRequest | IDBTransaction): Promise<void> =>
@@ -63,21 +67,21 @@ export function browserStorage(): DraftStorage {
       if (value) store.put(value, key);
       else store.delete(key);
       for (const other of others) store.delete(other);
-      work.commit(); // otherwise it ends with the page
+      work.commit(); // without it, closing the page aborts the transaction
       await completion(work);
     },
   };
 }
 
-/** The drafts of a user and a form: the one of this page, and those of pages that are gone. */
+/** The drafts of a user and a form: this page's own, and drafts of closed pages. */
 export class Drafts {
-  private stored: Draft | null = null; // what the browser has, as far as it is certain
+  private stored: Draft | null = null; // the stored draft, if this is certain
   private others: [key: string, draft: Draft][] = [];
   private writing: Promise<void> | undefined;
 
   constructor(private readonly storage: DraftStorage, private readonly prefix: string, private readonly id: string, private readonly current: () => Draft | null) {}
 
-  /** Looks for drafts of other pages. If one of them took over this page's own draft, it is returned. */
+  /** Reads the drafts of other pages. If another page took over this page's own draft, it returns that draft. */
   async find(): Promise<Draft | null> {
     await this.writing;
     const found = await this.storage.entries(this.prefix).catch(() => undefined);
@@ -88,7 +92,7 @@ export class Drafts {
     return takenOver;
   }
 
-  /** Takes over the draft of a page that is gone. */
+  /** Takes over the draft of a closed page. Returns false if there is none. */
   recover(use: (draft: Draft) => void): boolean {
     const [key, draft] = this.others.shift() ?? [];
     if (key === undefined || !draft) return false;
@@ -97,7 +101,7 @@ export class Drafts {
     return true;
   }
 
-  /** Stores the unsent edits, one version after the other. If now is set, it does not wait for the one before. */
+  /** Stores the unsent edits. Unless now is set, it waits for the previous call. */
   async save(now = false, others: readonly string[] = []): Promise<void> {
     if (this.writing && !now) return this.writing;
     const draft = this.current();

@@ -1,11 +1,11 @@
-// The edits of a form: each makes a new content of one, and the same one where it changes nothing.
+// The edits of a form. Each returns a new content, or the same one if nothing changes.
 import type { Block, Choice, JsonObject } from '../app/records';
 import { Fields } from '../rules/fields';
 import { renameInRule, renameInBlocks } from '../rules/references';
 import { isObject, applyMergePatch, type Obj } from '../app/json';
 import { removeNode, findNode, replaceBlock, treeOf, type Content } from './content';
 
-/** A place in a group, or in the form, and the index that a block has there afterwards. */
+/** A position in a group, or in the form if parent is undefined. index is the index after the edit. */
 export interface Position {
   parent: string | undefined;
   index: number;
@@ -13,7 +13,7 @@ export interface Position {
 
 const letters = 'abcdefghijklmnopqrstuvwxyz';
 
-/** An id that no block, hidden field or variable of the form has. */
+/** Returns an id that no block, hidden field or variable of the form has. */
 export function newId(c: Content, random: () => number = Math.random): string {
   const pick = (from: string): string => from.charAt(Math.floor(random() * from.length));
   for (;;) {
@@ -22,7 +22,7 @@ export function newId(c: Content, random: () => number = Math.random): string {
   }
 }
 
-/** An id that is in no list of choices of these. */
+/** Returns an id that none of the choices has. */
 export function newChoiceId(choices: readonly Choice[], random: () => number = Math.random): string {
   for (;;) {
     const id = Math.floor(random() * 36 ** 6).toString(36);
@@ -31,8 +31,8 @@ export function newChoiceId(choices: readonly Choice[], random: () => number = M
 }
 
 /**
- * Merges a patch (RFC 7396) into a block. Its id stays, and its children, which have edits of their own: null
- * puts them behind the block, as where a group becomes something else.
+ * Merges a patch (RFC 7396) into a block. The id and the children stay. If children is null, they are moved behind
+ * the block, because it is no longer a group.
  */
 export function patchBlock(c: Content, id: string, patch: Partial<Record<keyof Block, unknown>>): Content {
   const { id: _, children, ...rest } = patch;
@@ -41,7 +41,7 @@ export function patchBlock(c: Content, id: string, patch: Partial<Record<keyof B
   return insertAfter(result, id, movedOut);
 }
 
-/** Puts a block at a place: at the end where there are not as many, and of the form where there is no such group. */
+/** Inserts a block. An index that is too large means the end, and a missing group means the top level. */
 export function addBlock(c: Content, block: Block, place: Position): Content {
   const insert = (list: Block[] = []): Block[] => list.toSpliced(place.index, 0, block);
   const group = place.parent === undefined ? undefined : findNode(c, place.parent);
@@ -49,18 +49,17 @@ export function addBlock(c: Content, block: Block, place: Position): Content {
   return { ...c, blocks: insert(c.blocks) };
 }
 
-/** Where a block is. */
 function positionOf(c: Content, id: string): Position {
   const tree = treeOf(c.blocks);
   const parent = tree?.nodes.get(id)?.parent ?? '';
   return { parent: parent === '' ? undefined : parent, index: tree?.lists.get(parent)?.indexOf(id) ?? -1 };
 }
 
-/** Puts blocks behind another one. */
+/** Inserts blocks behind another block. */
 const insertAfter = (c: Content, id: string, blocks: Block[]): Content =>
   blocks.reduceRight((now, block) => addBlock(now, block, { ...positionOf(now, id), index: positionOf(now, id).index + 1 }), c);
 
-/** c without a block, and without the setting that names it or what is in it. */
+/** Returns c without a block, and without a duplicateField that names a removed block. */
 export function removeBlock(c: Content, id: string): Content {
   const result = removeNode(c, id);
   const duplicateField = c.settings.duplicateField as string;
@@ -69,7 +68,7 @@ export function removeBlock(c: Content, id: string): Content {
 
 export function moveBlock(c: Content, id: string, place: Position): Content {
   const node = findNode(c, id);
-  for (let up = place.parent; up; up = findNode(c, up)?.parent) if (up === id) return c; // into itself
+  for (let up = place.parent; up; up = findNode(c, up)?.parent) if (up === id) return c; // a block cannot move into itself
   if (!node || (place.parent !== undefined && !findNode(c, place.parent))) return c;
   const from = positionOf(c, id);
   const result = addBlock(removeNode(c, id), node.block, place);
@@ -79,13 +78,13 @@ export function moveBlock(c: Content, id: string, place: Position): Content {
 
 export type Section = 'settings' | 'theme' | 'variables';
 
-/** Merges a patch (RFC 7396) into a section. */
+/** Merges a patch (RFC 7396) into a section of the content. */
 export function patchSection(c: Content, section: Section, patch: Obj): Content {
   const result = applyMergePatch(c[section], patch) as Obj;
   return result === c[section] ? c : { ...c, [section]: result };
 }
 
-/** Gives a variable or a hidden field another name, in the rules too. One that there is already stays as it is. */
+/** Renames a variable or a hidden field, also in rules. If the name is already used, nothing changes. */
 export function renameField(c: Content, kind: 'variables' | 'hidden', from: string, to: string): Content {
   if (kind === 'variables' ? Object.hasOwn(c.variables, to) : c.hidden_fields.includes(to)) return c;
   const blocks = renameInBlocks(c, { [kind]: { [from]: to } });
@@ -94,8 +93,8 @@ export function renameField(c: Content, kind: 'variables' | 'hidden', from: stri
 }
 
 /**
- * Puts a copy of a block behind it. The copy, and what is in it, has new ids, of choices, rows and
- * columns too; rules in it that name what was copied name the copies.
+ * Inserts a copy behind a block. The copied blocks, choices, rows and columns get new ids. Rules in the copy refer
+ * to the copied items.
  */
 export function duplicate(c: Content, id: string, random: () => number = Math.random): { content: Content; id: string } {
   const original = findNode(c, id)?.block;

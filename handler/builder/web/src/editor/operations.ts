@@ -1,11 +1,11 @@
-// Operations on a form's content. The difference of two contents is a list of them, and everything else
-// follows: an operation whose old value is no longer there is a conflict, and its inverse undoes it.
+// Operations on a form's content. The difference of two contents is a list of operations. If the old value of an
+// operation has changed, there is a conflict. The inverse of an operation undoes it.
 
 import { isObject, fieldOf, isEqual } from '../app/json';
 import type { Block } from '../app/records';
 import { childrenOf, findNode, get, itemId, withoutChildren, putValue, replaceBlock, sameItems, set, stepInto, treeOf, type Content, type Path, type Tree } from './content';
 
-/** Where an item is: behind the items that precede it in the list of its parent, which is '' at the top. */
+/** The position of an item: its parent ('' at the top level), and all ids in the parent's list. */
 interface ItemPosition {
   parent: string;
   siblings: readonly string[];
@@ -32,7 +32,7 @@ export const isWithin = (path: Path, outer: Path): boolean => outer.every((name,
 
 // Differences -----------------------------------------------------------------------------------
 
-/** Images, and the logic in rules, make sense only as a whole. */
+/** Images and the logic in rules are replaced as a whole, because parts of them make no sense alone. */
 function isWhole(path: Path): boolean {
   if (path[0] === 'blocks' && path[2] === 'properties' && path[3] === 'rule') return path.length > 5 || (path.length === 5 && path[4] !== 'set');
   return path.at(-1) === 'image' || path.at(-1) === 'logo';
@@ -51,7 +51,7 @@ function compareValues(path: Path, old: unknown, value: unknown): Operation[] {
   return [{ kind: 'set', path, old, value }];
 }
 
-/** Parents come before their children, and siblings in order, so that every place exists when it is needed. */
+/** Adds parents before their children, and siblings in order, so that every position exists when it is needed. */
 function compareItems(list: Path, before: Tree, after: Tree): Operation[] {
   const ops: Operation[] = [];
   const moved = new Set([...after.lists].flatMap(([parent, ids]) => movedIn(before.lists.get(parent) ?? [], ids)));
@@ -75,7 +75,7 @@ function compareItems(list: Path, before: Tree, after: Tree): Operation[] {
 const withoutBlocks = (item: unknown, others: { has(id: string): boolean }): unknown =>
   childrenOf(item).length === 0 ? item : { ...(item as Block), children: (item as Block).children?.filter((b) => !others.has(b.id)).map((b) => withoutBlocks(b, others)) };
 
-/** Returns ids that are in both lists and have another order: those that went furthest. */
+/** Returns the ids that must move to get the new order. It picks the ids that moved furthest. */
 function movedIn(from: readonly string[], to: readonly string[]): string[] {
   let [before, after] = [from.filter((id) => to.includes(id)), to.filter((id) => from.includes(id))];
   const moved: string[] = [];
@@ -89,22 +89,22 @@ function movedIn(from: readonly string[], to: readonly string[]): string[] {
   return moved;
 }
 
-// Doing ---------------------------------------------------------------------------------------
+// Applying -------------------------------------------------------------------------------------
 
-/** Returns c after those operations whose old values are still there. */
+/** Applies the operations whose old values have not changed. */
 export const apply = (c: Content, ops: readonly Operation[]): Content =>
   ops.filter((op) => op.kind !== 'move' || isAt(c, op.path, op.from)).flatMap(splitAdd).reduce((now, op) => applyOperation(now, op), c);
 
-/** Makes the changes that lead from one content to another, as far as their old values are still there. */
+/** Applies the changes between two contents, unless their old values have changed. */
 export const replay = (from: Content, to: Content, onto: Content): Content => apply(onto, diff(from, to));
 
-/** The edits of this page, while they are replayed on what others did: they win, and conflicts are collected. */
+/** The replay of local edits on remote changes. Local edits win, and conflicts are collected. */
 interface Replay {
   local: Content;
   conflicts: Operation[];
 }
 
-/** Splits the addition of an item into those of itself and of each block in it. */
+/** Splits an addition into one operation for each block. */
 function splitAdd(op: Operation): Operation[] {
   if (op.kind !== 'add') return [op];
   const siblings = childrenOf(op.value).map((b) => itemId(b) as string);
@@ -125,14 +125,14 @@ function applyOperation(c: Content, op: Operation, replay?: Replay): Content {
   return assign(c, op, replay);
 }
 
-/** Gives a place the value of an operation, also where it adds an item that is there already. */
+/** Sets the value of an operation, also if it adds an item that already exists. */
 function assign(c: Content, op: Operation, replay?: Replay): Content {
   const { path, value } = op;
   const now = get(c, path);
   if (isEqual(now, value)) return c;
   if (path.length === 3 && path[2] === 'children' && childrenOf(get(c, path.slice(0, 2))).length > 0) return c;
   if (!isEqual(now, op.old)) {
-    // Two people made an object or a list at the same place: its parts are merged.
+    // Two users created an object or a list at the same path. The parts are merged.
     const empty = isObject(now) && isObject(value) ? {} : Array.isArray(now) && Array.isArray(value) ? [] : undefined;
     const changes = op.old === undefined && empty ? compareValues(path, empty, value) : [op];
     if (changes[0]?.path.length !== path.length) return changes.reduce((result, change) => applyOperation(result, change, replay), c);
@@ -142,7 +142,10 @@ function assign(c: Content, op: Operation, replay?: Replay): Content {
   return set(c, path, value);
 }
 
-/** Removes an item unless others changed it, or moved it out of a group that is removed with it. A group stays with all in it. */
+/**
+ * Removes an item, unless it was changed remotely or moved out of a group that is removed. A group that is kept
+ * keeps its children.
+ */
 function removeItem(c: Content, op: Operation & { kind: 'remove' }, replay?: Replay, isKept = false): Content {
   const [id, now, local] = [idOf(op.path), get(c, op.path), replay?.local];
   if (now !== undefined) {
@@ -159,7 +162,7 @@ function removeItem(c: Content, op: Operation & { kind: 'remove' }, replay?: Rep
   return childrenOf(op.old).reduce<Content>((result, old) => removeItem(result, { ...op, path: ['blocks', itemId(old) as string], old, from }, replay, isKept), c);
 }
 
-/** Returns c without an item. The blocks in it that other has outside of it get their places there. */
+/** Returns c without an item. If other has blocks of the item elsewhere, they are inserted there. */
 export function detach(c: Content, path: Path, other: Content | undefined): Content {
   let result = set(c, path, undefined);
   const inside = path[0] === 'blocks' && path.length === 2 && other ? (treeOf([get(c, path)])?.nodes ?? []) : [];
@@ -180,7 +183,7 @@ function insertItem(c: Content, path: Path, item: unknown, { parent, siblings }:
   return set(c, list, ((get(c, list) ?? []) as unknown[]).toSpliced(index, 0, item));
 }
 
-/** Reports whether an item is where it was: with the same parent, behind the same of the siblings that are still there. */
+/** Reports whether an item has not moved: it has the same parent and follows the same remaining siblings. */
 function isAt(c: Content, path: Path, { parent, siblings }: ItemPosition): boolean {
   const id = idOf(path);
   const now = positionIn(treeAt(c, path), id);
@@ -192,9 +195,9 @@ function isAt(c: Content, path: Path, { parent, siblings }: ItemPosition): boole
 // Replaying -------------------------------------------------------------------------------------
 
 /**
- * Replays the edits that lead from base to mine on what the service has now, theirs. Where both changed the
- * same value, the result has mine, and a block that one side removed and the other changed is there again.
- * maybe are the contents after writes with unknown outcome: what theirs has of them is no edit of others.
+ * Replays the edits between base and local on the current content of the service, remote. If both sides changed a
+ * value, the local value wins. A block that one side removed and the other side changed is restored. uncertain are
+ * the contents after writes with an unknown outcome. Their changes do not count as remote edits.
  */
 export function rebase(base: Content, local: Content, remote: Content, uncertain: readonly Content[] = []): { content: Content; conflicts: Operation[] } {
   const withoutLaterEdits = (op: Operation): Operation => {
@@ -219,7 +222,7 @@ export function rebase(base: Content, local: Content, remote: Content, uncertain
   return { content: isEqual(c, local) ? local : c, conflicts: replay.conflicts };
 }
 
-/** Returns the path of an item or a list that others removed, and that an operation needs. */
+/** Returns the path of a removed item or list that an operation needs. */
 function neededPath(op: Operation, from: Content, local: Content, c: Content): Path | undefined {
   const top = (id: string): Path => {
     for (let up; (up = findNode(local, id)?.parent) && !hasBlock(c, up); ) id = up;
@@ -248,23 +251,26 @@ function isDone(c: Content, op: Operation): boolean {
 
 // Pending operations ----------------------------------------------------------------------------
 
-/** An error that the service reported for a value. */
+/** A violation that the service reported for a value, or a warning. */
 export interface Violation {
   path: Path;
   code: string;
   message: string;
 }
 
-/** An operation that the service does not have yet. If refused is set, the service refused it at that ETag. */
+/** An operation that is not saved yet. If refused is set, the service rejected it at that ETag. */
 export type Pending = Operation & { refused?: { faults: Violation[]; etag: string } };
 
-/** Reports whether others changed what a pending operation changes. A removal in conflict is not done. */
+/**
+ * Reports whether the value that an operation changes was also changed remotely. A removal in conflict is not
+ * applied.
+ */
 export const isConflict = (op: Operation, base: Content, local: Content): boolean =>
   op.kind === 'remove' ? get(local, op.path) !== undefined : op.kind !== 'move' && !isEqual(op.old, get(base, op.path));
 
 /**
- * Returns the operations that lead from base to mine. Those in conflict keep their old value, and those that
- * were refused and did not change are still refused. If a value in conflict is what it was, theirs counts.
+ * Returns the operations between base and local. Operations in conflict keep their old value. Rejected operations
+ * that did not change are still rejected. If a value in conflict has its old value again, the remote value is used.
  */
 export function pendingOf(base: Content, local: Content, previous: readonly Pending[]): { pending: Pending[]; mine: Content } {
   const pending: Pending[] = [];
@@ -283,7 +289,7 @@ export function pendingOf(base: Content, local: Content, previous: readonly Pend
   return { pending: [...pending, ...keptRemovals], mine: local };
 }
 
-/** Something that was changed here and elsewhere. undefined stands for removed. */
+/** A value that was changed locally and remotely. undefined means that it was removed. */
 export interface Conflict {
   path: Path;
   base: unknown;
@@ -296,7 +302,7 @@ export const conflictsOf = (base: Content, local: Content, ops: readonly Operati
     path: op.path, base: op.old, theirs: get(base, op.path), mine: op.kind === 'remove' ? undefined : get(local, op.path),
   }));
 
-/** The places in which texts and numbers were typed, or undefined if the operations are other edits. */
+/** Returns the paths of typed texts and numbers, or undefined if there are other edits. */
 export function typedPaths(ops: readonly Operation[]): string | undefined {
   const isText = (v: unknown): boolean => v === undefined || typeof v === 'string' || typeof v === 'number';
   const splitObject = (op: Operation): Operation[] => (op.kind === 'set' && op.old === undefined && isObject(op.value) && !isWhole(op.path) ? compareValues(op.path, {}, op.value).flatMap(splitObject) : [op]);

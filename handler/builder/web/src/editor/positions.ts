@@ -1,12 +1,12 @@
 import type { Block } from '../app/records';
 import type { Position } from './edits';
 
-/** A block as the outline shows it. */
+/** A row of the outline. */
 export interface Row {
   block: Block;
   position: Position;
   depth: number;
-  /** The number of the question, from 1; 0 for what asks nothing. */
+  /** The number of the question, from 1. It is 0 for blocks without a question. */
   number: number;
 }
 
@@ -14,7 +14,7 @@ const nonQuestions = new Set(['welcome', 'statement', 'ending', 'heading', 'text
 
 export const isQuestion = (type: string): boolean => !nonQuestions.has(type);
 
-/** All blocks in their order, those in groups below their group. */
+/** Returns a row for each block. Blocks in a group follow the group. */
 export function rowsOf(blocks: readonly Block[]): Row[] {
   const rows: Row[] = [];
   let questions = 0;
@@ -27,7 +27,7 @@ export function rowsOf(blocks: readonly Block[]): Row[] {
   return rows;
 }
 
-/** Where a block goes when it is moved one step: over its neighbour, into a group that it meets, out of its own at the end. */
+/** Returns the position one step up or down: past the neighbor, into a group, or out of the own group at its end. */
 export function stepPosition(rows: readonly Row[], id: string, by: -1 | 1): Position | undefined {
   const row = rows.find((r) => r.block.id === id);
   if (!row) return undefined;
@@ -43,7 +43,7 @@ export function stepPosition(rows: readonly Row[], id: string, by: -1 | 1): Posi
   return group && { parent: group.position.parent, index: group.position.index + (by > 0 ? 1 : 0) };
 }
 
-/** All places that a block can be moved to: not into itself. */
+/** Returns all positions that a block can be moved to. */
 export function positionsFor(rows: readonly Row[], id: string): Position[] {
   const inside = new Set<string | undefined>([id]);
   const positions: Position[] = [];
@@ -61,13 +61,13 @@ export function positionsFor(rows: readonly Row[], id: string): Position[] {
   return positions;
 }
 
-/** The place that a block has when it was moved before the one that is at a place now. */
+/** Converts a position before a move into the position after it. Removing the block shifts the later siblings. */
 export function positionAfterMove(rows: readonly Row[], id: string, to: Position): Position {
   const from = rows.find((r) => r.block.id === id)?.position;
   return from && from.parent === to.parent && from.index < to.index ? { ...to, index: to.index - 1 } : to;
 }
 
-/** What a block is called in lists: its label on one line, else its type. */
+/** Returns the label of a block on one line, or the name of its type if there is no label. */
 export function blockLabel(block: Block, typeName: (type: string) => string): string {
   const label = (block.label ?? '').replace(/\s+/g, ' ').trim();
   return label === '' ? typeName(block.type) : label.length > 80 ? label.slice(0, 79) + '…' : label;

@@ -1,10 +1,10 @@
-/** The modules of a QR code: true is dark. */
+/** The modules of a QR code. true means dark. */
 interface QRModules {
   readonly size: number;
   get(x: number, y: number): boolean;
 }
 
-/** A path of the dark modules, a run in a row at a time, with the four light modules around that readers need. */
+/** Returns an SVG path of the dark modules, with the margin of four modules that readers need. */
 export function qrPath(code: QRModules): { path: string; size: number } {
   const margin = 4;
   let path = '';

@@ -1,4 +1,4 @@
-// What the editor sends to the service: one write at a time, and what the response says of the form.
+// The requests of the editor: the next write, and the content after its response.
 
 import { isObject, createMergePatch, isEqual, type Obj } from '../app/json';
 import { ApiError, type ApiResponse, type Options } from '../app/api';
@@ -8,9 +8,9 @@ import { apply, diff, type Operation } from './operations';
 
 export interface WriteRequest {
   method: 'PATCH' | 'PUT' | 'POST' | 'DELETE';
-  path: string; // below the form: '' or '/blocks…'
+  path: string; // the path below the form: '' or '/blocks…'
   body?: Obj;
-  after: Content; // the form afterwards
+  after: Content; // the content after the write
 }
 
 const sections = ['settings', 'theme', 'variables', 'hidden_fields'] as const;
@@ -30,7 +30,7 @@ function changesOrder({ path, from, to }: Operation, base: Content, target: Cont
 
 const blockPath = (id: string): string => '/blocks/' + encodeURIComponent(id);
 
-/** Returns the next write on the way from base to target: the order of the blocks, or one block, or all other sections together. */
+/** Returns the next write from base to target: the order of the blocks, one block, or all other sections. */
 export function planWrite(base: Content, target: Content): WriteRequest | undefined {
   const order = diff(base, target).filter((op) => changesOrder(op, base, target));
   if (order.length > 0) return planOrder(base, target, order);
@@ -58,16 +58,16 @@ function planForm(base: Content, target: Content, names: readonly (keyof Definit
   return { method: 'PATCH', path: '', body, after: { ...target, blocks: names === sections ? base.blocks : target.blocks } };
 }
 
-/** Returns one write for all changes. */
+/** Returns a single write for all changes. */
 export const planSingleWrite = (base: Content, target: Content): WriteRequest | undefined => planForm(base, target, [...sections, 'blocks']);
 
-/** Returns the content of a form in a response. */
+/** Returns the content of a form from a response. */
 export function parseContent(form: Obj): Content {
   const { blocks, settings, theme, variables, hidden_fields } = form.definition as Definition;
   return { name: form.name as string, type: form.type as string, blocks, settings, theme, variables, hidden_fields };
 }
 
-/** Returns the form after a write that got a response. */
+/** Returns the content after a successful write. */
 export function contentAfterWrite(base: Content, { method, path, after }: WriteRequest, body: unknown): Content {
   if (method === 'DELETE' || !isObject(body)) return after;
   if (path === '') return parseContent(body);
@@ -76,21 +76,21 @@ export function contentAfterWrite(base: Content, { method, path, after }: WriteR
   return method === 'POST' ? { ...base, blocks: [...base.blocks, block] } : replaceBlock(base, block.id, () => block);
 }
 
-/** Returns the place that a JSON Pointer into the body of a write means. */
+/** Converts a JSON Pointer into the body of a write to a path. */
 export function pathInBody({ path, after }: WriteRequest, pointer: string): Path {
   const index = path === '/blocks' ? after.blocks.length - 1 : after.blocks.findIndex((b) => blockPath(b.id) === path);
   return pathOf(after, pointer.replace(/^\/definition/, '').replace(/^\/block(?=\/|$)/, '/blocks/' + String(index)));
 }
 
-/** A response of the service. The status of the error is 0 if there was none. */
+/** A response of the service. If there was none, the status of the error is 0. */
 export type Reply = ApiResponse<unknown> & { error?: ApiError };
 
-/** Reports whether a write with this error may have been done. */
+/** Reports whether a failed write may have been applied. */
 export const isOutcomeUnknown = ({ status }: ApiError): boolean => status < 400 || status >= 500;
 
 export interface Clock {
-  now(): number; // milliseconds
-  after(milliseconds: number, run: () => void): () => void; // returns a function that cancels it
+  now(): number; // in milliseconds
+  after(milliseconds: number, run: () => void): () => void; // returns a function that cancels the timer
 }
 
 export const browserClock: Clock = {
@@ -101,7 +101,7 @@ export const browserClock: Clock = {
   },
 };
 
-/** request of app/api.ts: resolves with a success, and throws an ApiError otherwise. */
+/** The type of request in app/api.ts. It throws an ApiError if the request fails. */
 export type Request = (path: string, options?: Options) => Promise<ApiResponse<unknown>>;
 
 const requestTimeout = 30_000;
@@ -109,8 +109,8 @@ const requestTimeout = 30_000;
 export type FormBackend = ReturnType<typeof formBackend>;
 
 /**
- * Returns a form behind the HTTP API. Writes to a draft go to the form itself. A published form, and a draft
- * with a working copy, is written through the copy: then the two have different ETags.
+ * Returns the backend for a form. Writes to a draft go to the form itself. If the form is published or has a
+ * working copy, they go to the working copy, which has its own ETag.
  */
 export function formBackend(request: Request, id: string) {
   const [form, workingCopy] = [`/-/v1/forms/${id}`, `/-/copy/${id}/forms/${id}`];
@@ -119,10 +119,10 @@ export function formBackend(request: Request, id: string) {
       body: undefined, etag: '', error: cause instanceof ApiError ? cause : new ApiError(0, 'OFFLINE', String(cause)),
     }));
   return {
-    /** Reads the form, and where to write it. known is what was read last, if nothing was refused since. */
+    /** Reads the form and the path for writes. known is the last read state, unless a write was rejected since. */
     async read(known?: { etag: string; at: string }): Promise<Reply & { at: string }> {
       const reply = await send(workingCopy);
-      if (reply.error?.status === 404) return { ...(await send(form)), at: form }; // the storage may have no copies
+      if (reply.error?.status === 404) return { ...(await send(form)), at: form }; // the storage may not support working copies
       if (reply.error || reply.etag === known?.etag) return { ...reply, at: known?.at ?? workingCopy };
       if ((reply.body as Obj).status !== 'draft') return { ...reply, at: workingCopy };
       const direct = await send(form, { method: 'HEAD' });

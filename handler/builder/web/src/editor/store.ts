@@ -1,4 +1,4 @@
-// What the views of the editor read, and every edit that they make, with undo and redo.
+// The state of the editor, and all edits, with undo and redo.
 
 import { computed, signal } from '@preact/signals';
 import type { Obj } from '../app/json';
@@ -8,51 +8,50 @@ import * as edits from './edits';
 import { apply, diff, replay, typedPaths, type Operation } from './operations';
 import { Sync } from './sync';
 
-const typingMergeTime = 1000; // milliseconds between keys in one step of undo
+const typingMergeTime = 1000; // milliseconds between keys that share an undo step
 const maxUndoSteps = 500;
 
 interface Step {
   before: Content;
   after: Content;
-  key: string; // where text was typed, '' for other edits
+  key: string; // the paths of typed text, or '' for other edits
   at: number;
 }
 
 export class EditorStore extends Sync {
-  /** The steps of undo, and how many of them are done. The others can be done again. */
+  /** The undo steps, and the number of steps that are done. The remaining steps can be redone. */
   private readonly history = signal<{ steps: readonly Step[]; done: number }>({ steps: [], done: 0 });
 
   readonly canUndo = computed(() => this.history.value.done > 0);
   readonly canRedo = computed(() => this.history.value.done < this.history.value.steps.length);
 
-  /** Gives a place another value, undefined for none: ['blocks', id, 'choices', choice, 'label'], ['theme', 'font'], ['name']. */
+  /** Sets the value at a path such as ['blocks', id, 'label'] or ['theme', 'font']. undefined removes it. */
   set = (path: Path, value: unknown): void => this.apply((c) => set(c, path, value));
-  /** Merges a patch (RFC 7396) into a block. children: null puts its children behind it. */
+  /** Merges a patch (RFC 7396) into a block. If children is null, they are moved behind the block. */
   patch = (id: string, patch: Partial<Record<keyof Block, unknown>>): void => this.apply((c) => edits.patchBlock(c, id, patch));
   patchSection = (section: edits.Section, patch: Obj): void => this.apply((c) => edits.patchSection(c, section, patch));
-  /** Adds a block. Its id must be new, see newId. */
+  /** Adds a block with a new id, see newId. */
   add = (block: Block, place: edits.Position = { parent: undefined, index: Infinity }): void => this.apply((c) => edits.addBlock(c, block, place));
   remove = (id: string): void => this.apply((c) => edits.removeBlock(c, id));
   move = (id: string, place: edits.Position): void => this.apply((c) => edits.moveBlock(c, id, place));
   newId = (): string => edits.newId(this.shown.value as Content, this.options.random);
 
-  /** Puts a copy behind a block and returns its id. */
+  /** Inserts a copy behind a block and returns its id. */
   duplicate(id: string): string {
     const result = edits.duplicate(this.shown.peek() as Content, id, this.options.random);
     this.apply(() => result.content);
     return result.id;
   }
 
-  /** A block at any depth as it is shown, and the id of its parent, '' at the top. */
+  /** Returns a block at any depth and the id of its parent, which is '' at the top level. */
   find(id: string): { block: Block; parent: string } | undefined {
     const content = this.shown.value;
     return content ? findNode(content, id) : undefined;
   }
 
   /**
-   * Does an edit of any kind, by a function that returns a new content. An edit that only changes texts and
-   * numbers is typing: it is sent after a pause, and is one step of undo with what is typed at the same places
-   * within a second. Every other edit is sent immediately.
+   * Applies an edit. Edits of texts and numbers only count as typing: they are sent after a pause, and share an
+   * undo step with the previous edit of the same values within a second. Other edits are sent immediately.
    */
   apply(edit: (c: Content) => Content): void {
     const before = this.shown.peek();
@@ -68,7 +67,7 @@ export class EditorStore extends Sync {
     this.edit(after, key === '');
   }
 
-  /** Undoes the last edit that can be undone. What others changed stays. Returns the places that changed. */
+  /** Undoes the last edit. Remote changes stay. Returns the changed paths. */
   undo(): Path[] {
     return this.step(-1);
   }
@@ -77,7 +76,7 @@ export class EditorStore extends Sync {
     return this.step(1);
   }
 
-  /** Returns a function that undoes the last edit, by one more edit if others follow it. */
+  /** Returns a function that undoes the last edit. If other edits follow it, this is a new edit. */
   undoLater(): () => Path[] {
     const step = this.last();
     return () => {
@@ -108,7 +107,7 @@ export class EditorStore extends Sync {
     }
   }
 
-  /** Resolves a conflict: which value counts. */
+  /** Resolves a conflict with the value of one side. */
   resolve(path: Path, side: 'mine' | 'theirs'): void {
     const after = this.settle(path, side);
     if (!after) return;
@@ -120,7 +119,7 @@ export class EditorStore extends Sync {
     for (const step of this.history.peek().steps) {
       step.before = apply(step.before, rewritten);
       step.after = apply(step.after, rewritten);
-      if (rewritten.length === 0) step.key = ''; // what others did between two keys is theirs
+      if (rewritten.length === 0) step.key = ''; // remote changes end the undo step
     }
   }
 }

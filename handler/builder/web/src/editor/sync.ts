@@ -1,5 +1,5 @@
-// A form on its way to the service and back. The page shows the content that the service had last, with the
-// pending operations applied. At most one request is in flight, and every write is conditional.
+// Synchronizes a form with the service. The page shows the last content of the service with the pending operations
+// applied. At most one request is in flight, and every write is conditional.
 
 import { batch, computed, signal } from '@preact/signals';
 import type { ApiError } from '../app/api';
@@ -15,24 +15,24 @@ export type Status = 'loading' | 'saved' | 'saving' | 'unsaved' | 'offline' | 's
 type State =
   | { is: 'idle' }
   | { is: 'sending' }
-  | { is: 'waiting'; until: number; failures: number; isOffline: boolean; isAsked: boolean } // isAsked: by Retry-After
+  | { is: 'waiting'; until: number; failures: number; isOffline: boolean; isAsked: boolean } // isAsked: the response had a Retry-After header
   | { is: 'blocked'; by: 'signed-out' | 'read-only' | 'gone'; write: boolean };
 
 export interface Options {
   backend: FormBackend;
-  /** User and form: the key of unsent edits begins with it. */
+  /** User and form. It is the prefix of the keys of unsent edits. */
   key: string;
   storage: DraftStorage;
   clock?: Clock;
   random?: () => number;
 }
 
-const sendDelay = 500; // after the last key
-const maxSendDelay = 2000; // after the first unsent key
+const sendDelay = 500; // milliseconds after the last key
+const maxSendDelay = 2000; // milliseconds after the first unsent key
 const pollInterval = 15_000;
 const firstRetryDelay = 1000;
 const maxRetryDelay = 30_000;
-const maxKeepaliveBytes = 65_536; // limit of fetch
+const maxKeepaliveBytes = 65_536; // the limit of fetch
 const idle: State = { is: 'idle' };
 
 export class Sync {
@@ -40,29 +40,29 @@ export class Sync {
   private readonly drafts: Drafts;
   private readonly draft = signal<Draft | null>(null);
   private readonly state = signal<State>(idle);
-  private phase: 'opening' | 'open' | 'closed' = 'opening'; // nothing is sent before the drafts are known
+  private phase: 'opening' | 'open' | 'closed' = 'opening'; // no request is sent before the drafts are read
   private readAt = 0;
-  private writeAt = 0; // when unsent edits are sent
-  private latest = Infinity; // when they are sent although the user is still typing
+  private writeAt = 0; // when the next write is due
+  private latest = Infinity; // when edits are sent although the user is still typing
   private cancel: (() => void) | undefined;
   private running: Promise<void> | undefined;
 
-  /** The content with all edits. null until it was read. */
+  /** The content with all edits. null until the form is read. */
   readonly shown = computed<Content | null>(() => this.draft.value?.mine ?? null);
-  /** The fields of the form next to its content, as last read: id, status, public_id, links … */
+  /** The form without its content, as last read: id, status, public_id, links … */
   readonly form = computed<Obj | null>(() => this.draft.value?.known.about ?? null);
-  /** What was changed here and elsewhere. Nothing that overlaps is sent before resolve. */
+  /** Values that were changed locally and remotely. They are not sent until they are resolved. */
   readonly conflicts = computed<Conflict[]>(() => {
     const draft = this.draft.value;
     return draft ? conflictsOf(draft.known.content, draft.mine, draft.pending) : [];
   });
-  /** What the service refused. It is shown and kept here. */
+  /** The violations of rejected edits. The edits stay in the browser. */
   readonly errors = computed<Violation[]>(() => this.draft.value?.pending.flatMap((op) => op.refused?.faults ?? []) ?? []);
   private readonly isUnsent = computed(() => {
     const { pending = [], known } = this.draft.value ?? {};
     return pending.length > 0 || (known !== undefined && known.maybe.length > 0 && this.state.value.is !== 'idle');
   });
-  /** 'saved' only while the service has everything. 'loading' until the first read. */
+  /** 'saved' only if all edits are saved. 'loading' until the first read. */
   readonly status = computed<Status>(() => {
     const state = this.state.value;
     if (state.is === 'blocked') return state.by;
@@ -82,19 +82,19 @@ export class Sync {
 
   // Opening and closing --------------------------------------------------------------------------
 
-  /** Reads the form and restores unsent edits. Resolves when something is shown, or cannot be. */
+  /** Reads the form and restores unsent edits. */
   async open(): Promise<void> {
     this.phase = 'opening';
     const takenOver = await this.drafts.find();
     if ((this.phase as string) === 'closed') return;
-    // Another page has the edits of that draft: what is left of them here is what was edited since.
+    // Another page took over that draft, so only later edits remain here.
     if (takenOver) this.update({ ...takenOver.known, content: takenOver.mine, etag: '', maybe: [] });
     if (!this.draft.value) this.drafts.recover((draft) => (this.draft.value = draft));
     this.phase = 'open';
     await this.retry();
   }
 
-  /** Follows the page: focus, connection, hiding and leaving. Returns a function that ends it. */
+  /** Observes the focus, connection and visibility of the page. Returns a function that stops it. */
   observe(page: Window): () => void {
     const end = new AbortController();
     const on = (target: EventTarget, type: string, run: (e: Event) => unknown): void => target.addEventListener(type, (e) => void run(e), { signal: end.signal });
@@ -106,7 +106,7 @@ export class Sync {
     return () => end.abort();
   }
 
-  /** Sends what is unsent and ends. Edits that cannot be sent stay in the browser. */
+  /** Sends unsent edits and stops. Edits that cannot be sent stay in the browser. */
   async close(): Promise<void> {
     await this.flush();
     this.phase = 'closed';
@@ -114,32 +114,32 @@ export class Sync {
     await this.drafts.save(true);
   }
 
-  /** The page is closed: one last write that outlives it, if the browser takes it. */
+  /** Sends a last write that continues after the page is closed, if the browser accepts it. */
   onHide(): void {
     const draft = this.draft.value;
     const writes = draft && this.state.value.is !== 'blocked' ? [planSingleWrite, planWrite].map((make) => make(draft.known.content, sendableContent(draft))) : [];
     const write = writes.find((w) => w && new TextEncoder().encode(JSON.stringify(w.body ?? '')).length < maxKeepaliveBytes);
     if (!draft || !write) return void this.drafts.save(true);
     void this.send(draft, write, true);
-    this.readAt = 0; // if the page comes back
+    this.readAt = 0; // in case the page is shown again
     this.writeAt = 0;
   }
 
   // Saving ---------------------------------------------------------------------------------------
 
-  /** Sends what is unsent without waiting for a pause. Resolves when no more can be sent now. */
+  /** Sends unsent edits immediately. Resolves when no more can be sent now. */
   flush(): Promise<void> {
     this.writeAt = 0;
     return this.start();
   }
 
-  /** Reads what others have done. */
+  /** Reads remote changes. */
   refresh(): Promise<void> {
     this.readAt = 0;
     return this.start();
   }
 
-  /** Tries again now: after a sign-in, or when the connection is back. */
+  /** Retries immediately, after a sign-in or when the connection is back. */
   retry(): Promise<void> {
     const state = this.state.value;
     if (state.is === 'waiting' && !state.isAsked) this.state.value = { ...state, until: 0 };
@@ -148,7 +148,7 @@ export class Sync {
     return this.flush();
   }
 
-  /** Shows an edited content, and sends it after a pause or now. */
+  /** Shows an edited content, and sends it immediately or after a pause. */
   protected edit(content: Content, now: boolean): void {
     if (!this.draft.value) return;
     this.update(this.draft.value.known, content);
@@ -159,7 +159,7 @@ export class Sync {
     else this.schedule();
   }
 
-  /** Shows a content over what the service has. Conflicts and refusals are those of a draft, and new conflicts. */
+  /** Updates the draft. Conflicts and rejected operations of the old draft are kept, and new conflicts are added. */
   private update(known: ServiceState, local = this.draft.value?.mine ?? known.content, conflicts: readonly Operation[] = [], draft = this.draft.value): void {
     const unresolved = draft?.pending.filter((op) => isConflict(op, draft.known.content, draft.mine)) ?? [];
     const refused = draft?.pending.filter((op) => op.refused) ?? [];
@@ -167,7 +167,7 @@ export class Sync {
     void this.drafts.save();
   }
 
-  /** Replays the edits of a draft on what the service has. */
+  /** Replays the edits of a draft on the current content of the service. */
   private rebase(known: ServiceState, draft: Draft | null): void {
     const { content, conflicts } = draft ? rebase(draft.known.content, draft.mine, known.content, draft.known.maybe) : { content: known.content, conflicts: [] };
     this.update(known, content, conflicts, draft);
@@ -209,7 +209,7 @@ export class Sync {
     }
   }
 
-  /** Sends a write, which may be done from now on. */
+  /** Sends a write. From now on, its outcome is unknown. */
   private send({ known, ...draft }: Draft, write: WriteRequest, keepalive: boolean): Promise<Reply> {
     this.draft.value = { ...draft, known: { ...known, maybe: [...known.maybe, write.after] } };
     this.state.value = { is: 'sending' };
@@ -234,7 +234,7 @@ export class Sync {
     else if (error.status === 404 || !this.onFailure(error, true)) this.draft.value = markRefused(this.draft.value, write, error);
   }
 
-  /** Changes the state after a failure that is not about what was sent. Returns false for others. */
+  /** Handles a failure that does not depend on the sent content. Returns false for other failures. */
   private onFailure(error: ApiError, write: boolean): boolean {
     const by = ({ 401: 'signed-out', 403: 'read-only', 404: 'gone' } as const)[error.status as 401];
     if (by) this.state.value = { is: 'blocked', by, write };
@@ -262,15 +262,18 @@ export class Sync {
     const { definition: _, ...about } = reply.body as Obj;
     if (draft && reply.etag === draft.known.etag) return void (this.draft.value = { ...draft, known: { ...draft.known, about } });
     const received = parseContent(reply.body as Obj);
-    const content = draft ? replay(draft.known.content, received, draft.known.content) : received; // shares what is the same
+    const content = draft ? replay(draft.known.content, received, draft.known.content) : received; // shares unchanged parts
     this.onUpdate([]);
     this.rebase({ content, etag: reply.etag, at: reply.at, about, maybe: [] }, draft);
   }
 
-  /** Called when the service has something new: its own way of writing some values, otherwise what others did. */
+  /**
+   * Called when the content of the service changed. rewritten are values that the service normalized. It is empty
+   * for remote changes.
+   */
   protected onUpdate(_rewritten: readonly Operation[]): void {}
 
-  /** Returns the content after a conflict is resolved, and forgets the conflict. */
+  /** Removes a conflict and returns the content with the chosen side. */
   protected settle(path: Path, side: 'mine' | 'theirs'): Content | undefined {
     const draft = this.draft.value;
     const conflict = this.conflicts.value.find((c) => sameItems(c.path, path));
@@ -281,13 +284,16 @@ export class Sync {
   }
 }
 
-/** The content that can be sent: without conflicts, and without what was refused, unless the form has changed since and isLate is set. */
+/**
+ * Returns the content that can be sent, without conflicts and rejected edits. If isLate is set, edits that were
+ * rejected at an older ETag are included.
+ */
 function sendableContent({ known: { content, etag }, mine: local, pending }: Draft, isLate = false): Content {
   const isSent = ({ refused }: Pending): boolean => !refused || (isLate && refused.etag !== etag);
   return apply(content, pending.filter((op) => isSent(op) && !isConflict(op, content, local)));
 }
 
-/** Holds operations that were refused: those that have errors, otherwise all of the write. */
+/** Marks operations as rejected: those with violations, otherwise all operations of the write. */
 function markRefused(draft: Draft, write: WriteRequest, { code, message, details }: ApiError): Draft {
   const { content, etag } = draft.known;
   const sent = diff(content, write.after);

@@ -1,18 +1,18 @@
-// Warnings in the page's language, with the names that blocks and choices have, or had.
+// Warnings in the page's language, with the labels of blocks and choices.
 import type { Detail } from '../app/api';
 import { allBlocks, type Block } from '../app/records';
 import { t, localizeMessage } from '../app/words';
 import { typeName } from './blockTypes';
 import { blockLabel } from './positions';
 
-/** The labels of choices that were removed here, by block and id: warnings name them. */
+/** The labels of choices that were removed on this page, by block and id. Warnings use them. */
 const removedChoices = new Map<string, string>();
 
 const choiceKey = (block: string, choice: string): string => block + '\0' + choice;
 
 export const rememberChoice = (block: string, choice: string, label: string): void => void removedChoices.set(choiceKey(block, choice), label);
 
-/** Warnings about a form, as they are said. former: the blocks of an older state, where deleted choices may be. */
+/** Returns warnings with localized messages. formerBlocks may contain deleted choices. */
 export function explainWarnings(warnings: readonly Detail[], blocks: readonly Block[], formerBlocks: readonly Block[] = []): Detail[] {
   const [current, old] = [allBlocks(blocks), allBlocks(formerBlocks)];
   const atRule = new Set(warnings.filter((w) => w.code === 'NEVER_HOLDS').map((w) => w.path));

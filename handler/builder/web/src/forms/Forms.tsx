@@ -18,7 +18,7 @@ import { Trash } from './Trash';
 
 type OpenDialog = { kind: 'create' | 'workspace' | 'rename-workspace' | 'delete-workspace' } | { kind: 'rename' | 'move' | 'publish'; form: FormSummary };
 
-/** The workspaces of the user, and the forms of one of them. */
+/** The user's workspaces, and the forms of one workspace. */
 export function Forms({ workspace, view }: { workspace: string; view: string }) {
   const workspaces = useLoaded(() => all<Workspace>('/workspaces'), []);
   const list = workspaces.value ?? [];
@@ -96,7 +96,7 @@ export function Forms({ workspace, view }: { workspace: string; view: string }) 
   );
 }
 
-/** What is asked for the rows that are shown. */
+/** The counts of a form in the list. */
 interface FormCounts {
   responses: number;
   unpublished: boolean;
@@ -118,15 +118,15 @@ function FormList({ workspace, workspaces, setDialog }: { workspace: Workspace; 
   }, [forms.value, search.value, status.value]);
   const shown = found.slice(0, 100);
 
-  // What is shown is counted, in one look.
+  // One request counts all visible forms.
   useEffect(() => {
     const missing = shown.map((f) => f.id).filter((id) => !(id in counts.peek()));
     if (missing.length === 0) return;
     let isCurrent = true;
     builderApi<Record<string, FormCounts>>(`/workspaces/${workspace.id}/counts`, { body: { forms: missing } }).then(
-      // What was moved to the trash meanwhile is not asked for again.
+      // Forms that were trashed in the meantime are not requested again.
       (more) => isCurrent && (counts.value = { ...counts.peek(), ...Object.fromEntries(missing.map((id) => [id, { responses: 0, unpublished: false }])), ...more }),
-      () => undefined, // the list is of use without
+      () => undefined, // the list works without counts
     );
     return () => void (isCurrent = false);
   }, [shown.map((f) => f.id).join(), counts.value]);
@@ -285,7 +285,7 @@ function FormList({ workspace, workspaces, setDialog }: { workspace: Workspace; 
   );
 }
 
-/** A name has room for 200 characters. It is cut before what says that it is a copy's, and between two characters. */
+/** Returns the name of a copy. It is truncated to fit into 200 characters. */
 export const copyName = (name: string): string => t('forms.copy_of', { name: [...name].slice(0, 190).join('') });
 
 const renameForm = (form: FormSummary, name: string) => api('/forms/' + form.id, { method: 'PATCH', body: { name } });

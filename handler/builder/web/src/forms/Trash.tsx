@@ -9,14 +9,14 @@ import { Empty, ErrorNotice, Loading, showToast, useLoaded } from '../ui/states'
 
 type TrashedForm = Pick<FormSummary, 'id' | 'name'> & { trashed_at: string };
 
-/** The forms of a workspace that are in the trash. */
+/** The trashed forms of a workspace. */
 export function Trash({ workspace }: { workspace: Workspace; workspaces: Workspace[] }) {
   const forms = useLoaded(() => builderApi<{ items: TrashedForm[]; owner: boolean }>(`/workspaces/${workspace.id}/trash`), [workspace.id]);
   const purging = useSignal<TrashedForm | undefined>(undefined);
   const items = forms.value?.items;
   const refresh = () => {
     forms.reload();
-    document.getElementById('main')?.focus(); // the row that had the focus goes
+    document.getElementById('main')?.focus(); // the focused row is removed
   };
   const restore = async (form: TrashedForm) => {
     try {

@@ -8,7 +8,7 @@ import { FormDialog } from '../ui/Dialog';
 import { Select, TextArea, TextField } from '../ui/Field';
 import { templates } from './templates';
 
-/** Asks for a name, of a new thing or another one for an old thing. */
+/** Asks for a name. */
 export function NameDialog({ title, label, action, name, run, onClose }: { title: string; label: string; action: string; name: string; run(name: string): Promise<unknown>; onClose(): void }) {
   const value = useSignal(name);
   return (
@@ -28,7 +28,7 @@ export function MoveFormDialog({ form, workspaces, run, onClose }: { form: FormS
   );
 }
 
-/** Makes a form: empty, from a template, or from JSON. */
+/** Creates a blank form, or a form from a template or JSON. */
 export function CreateFormDialog({ workspace, onClose }: { workspace: string; onClose(): void }) {
   const source = useSignal('empty');
   const name = useSignal('');
@@ -80,7 +80,7 @@ export function CreateFormDialog({ workspace, onClose }: { workspace: string; on
   );
 }
 
-/** The body of a create from what was pasted: a form as the API gives it, a body of a create, or a definition alone. */
+/** Returns the request body for pasted JSON: a form from the API, a request body, or a definition. */
 function parseFormJSON(text: string, name: string): Record<string, unknown> {
   let pasted: unknown;
   try {

@@ -13,7 +13,7 @@ import { members, properties, types } from './props.gen';
 import { ScopeContext } from './scope';
 import { PropertyFields, OtherViolations, Section } from './Section';
 
-/** What most people set, in this order. Everything else is under "More". */
+/** Common properties, in the order of the panel. Other properties are in the section "More". */
 const commonProperties = [
   'buttonText', 'buttonLink', 'videoLink', 'pdfLink', 'embedLink', 'captchaType', 'addressOrContact', 'defaultCountry', 'amount', 'currency', 'paymentGateway',
   'otherOption', 'otherText', 'multiSelection', 'showLabels', 'legalText', 'legalType', 'legalStopFurther', 'from', 'to', 'scaleStep', 'icon', 'firstLabel', 'secondLabel',
@@ -21,25 +21,24 @@ const commonProperties = [
   'quotationMarks', 'shareButtons', 'randomize',
 ];
 const imageProperties = ['image', 'imageAlt', 'imageAlign', 'imageWidth', 'altText'];
-/** What the pages of package formpage leave to other programs. */
+/** Properties that the form page does not use. They are for other programs. */
 const ownAppProperties = ['numberFormat', 'weekStartsOn', 'showActions', 'showFields', 'altText', 'part_of', 'row_id'];
-/** Blocks that show no text. */
+/** Block types that show no text. */
 const textless = ['divider', 'page_break'];
 
 interface Props {
   block: Block;
-  /** Takes a merge patch of the block; null removes a member. */
+  /** Receives a merge patch of the block. null removes a field. */
   onPatch(patch: Obj): void;
-  /** What is wrong, and what is of no effect, by JSON Pointer into the block. */
+  /** Errors and warnings, with a JSON Pointer into the block. */
   errors?: readonly Detail[];
   warnings?: readonly Detail[];
-  /** Something was removed from a list: a moment to offer to undo it. */
+  /** Called after an item was removed from a list, to offer an undo. */
   onRemoved?(label: string, choice?: string, list?: string): void;
-  /** The editor of properties.rule. */
   rules?: ComponentChildren;
 }
 
-/** The members of a panel for a type of blocks, by the part that they are in. */
+/** Returns the paths of the panel's properties for a block type, by section. */
 export function sectionsOf(type: string): Record<'top' | 'first' | 'picture' | 'more' | 'elsewhere', string[]> {
   const all = propertiesOf(type).filter((name) => name !== 'rule');
   const path = (name: string): string => (name in members ? name : 'properties.' + name);
@@ -58,7 +57,7 @@ export function sectionsOf(type: string): Record<'top' | 'first' | 'picture' | '
   return { ...sections, more: more.filter((p) => !shown.has(p) && !coveredPaths.has(p)) };
 }
 
-/** All that can be set of a block, but for its children. */
+/** The properties of a block, except for its children. */
 export function BlockProperties({ block, onPatch, errors = [], warnings = [], onRemoved, rules }: Props) {
   const { type } = block;
   const sections = sectionsOf(type);
@@ -72,8 +71,8 @@ export function BlockProperties({ block, onPatch, errors = [], warnings = [], on
     set: (changes: Obj) => onPatch(patchFromPaths(changes)),
   };
   const row = types[type];
-  // Arrow keys in a list pass through the types between. Until something else changes, each type is made
-  // of the block as it was at first, so none of them takes anything away for good.
+  // Arrow keys select every block type on the way. Each type is derived from the original block, so that nothing is
+  // lost.
   const lastTypeChange = useRef<{ from: Block; made: Block } | undefined>(undefined);
   const setType = (to: string): void => {
     const was = lastTypeChange.current;

@@ -11,7 +11,7 @@ import { ScopeContext, useProperty } from './scope';
 
 const splitLines = (text: string): string[] => text.split(/\r\n|\r|\n/).map((line) => line.trim()).filter(Boolean);
 
-/** The choices of a block, or the rows or columns of a matrix. */
+/** Edits the choices of a block, or the rows or columns of a matrix. */
 export function Choices({ field, pictures, colors, onRemoved }: { field: 'choices' | 'matrix_rows' | 'matrix_columns'; pictures: boolean; colors: boolean; onRemoved?: ((label: string, choice: string | undefined, list: string) => void) | undefined }) {
   const scope = useContext(ScopeContext);
   const { value, error, pointers } = useProperty(field);
@@ -21,7 +21,7 @@ export function Choices({ field, pictures, colors, onRemoved }: { field: 'choice
   const [open, setOpen] = useState('');
   const [pasting, setPasting] = useState<string>();
   const [announcement, setAnnouncement] = useState('');
-  // At once: the next key belongs to the new line.
+  // The focus moves before the next key, which belongs to the new line.
   useLayoutEffect(() => {
     if (focus.current) focusChoice(focus.current.id, focus.current.select);
     focus.current = undefined;
@@ -64,7 +64,7 @@ export function Choices({ field, pictures, colors, onRemoved }: { field: 'choice
     e.preventDefault();
     e.stopPropagation();
   };
-  // The first line goes where the cursor is, the others become choices of their own.
+  // The first line is inserted at the cursor. The other lines become new choices.
   const paste = (e: ClipboardEvent, i: number): void => {
     const pasted = splitLines(e.clipboardData?.getData('text') ?? '');
     if (pasted.length < 2) return;
@@ -72,15 +72,15 @@ export function Choices({ field, pictures, colors, onRemoved }: { field: 'choice
     const input = e.currentTarget as HTMLInputElement;
     const [from, to] = [input.selectionStart ?? 0, input.selectionEnd ?? 0];
     const made = list.map((c, j) => (j === i ? { ...c, label: input.value.slice(0, from) + pasted[0]! + input.value.slice(to) } : c));
-    // In a list of samples those that follow go: nobody wants them behind a list of their own.
+    // If all choices are samples, the pasted list replaces the samples below.
     const samples = list.every((_, j) => j === i || isSample(j));
     const all = withLabels(samples ? made.slice(0, i + 1) : made, pasted.slice(1), i + 1);
     set(all, all[i + pasted.length - 1]);
   };
-  // A choice without a text would show its id: typing replaces this one.
+  // A choice without a label would show its id, so it gets a sample label that typing replaces.
   const sampleLabel = (at = list.length): string => t({ choices: 'props.new_choice', matrix_rows: 'props.new_row', matrix_columns: 'props.new_column' }[field], { number: at + 1 });
   const isSample = (i: number): boolean => !!list[i] && !list[i].image && list[i].label === sampleLabel(i);
-  // Who clicks into a sample wants another text.
+  // Clicking a sample label selects it, so that typing replaces it.
   const selectSample = (e: MouseEvent): void => {
     const i = list.findIndex((c) => c.id === (e.target as HTMLElement).dataset.key);
     if (isSample(i)) focusChoice(list[i]!.id ?? '', true);

@@ -5,7 +5,7 @@ import { Button, IconButton } from '../ui/Button';
 import { TextField } from '../ui/Field';
 import { timeToDay, dayToTime } from './values';
 
-/** A list of days, each once and in their order. */
+/** Edits a sorted list of days without duplicates. */
 export function DateList({ label, hint, error, value, set }: { at: string; label: string; hint: ComponentChildren; error: string | undefined; value: readonly unknown[]; set(days: unknown[] | undefined): void }) {
   const [next, setNext] = useState('');
   const add = (): void => {

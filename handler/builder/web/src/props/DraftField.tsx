@@ -6,11 +6,11 @@ import { t } from '../app/words';
 import { Field } from '../ui/Field';
 import { ValueError } from './values';
 
-// What is typed and cannot be a value yet, by where it belongs. It is shown, with its fault, until it is
-// corrected or the value changes from elsewhere, also when the panel was closed in between.
+// Typed texts that are not valid yet, by field. A text is shown with its error until it is corrected or the value
+// changes elsewhere, also if the panel was closed in the meantime.
 const drafts = new Map<string, { text: string; over: string; bad: boolean; left: boolean }>();
 
-/** How many fields on the page were left with a text that is no value, and is saved nowhere. */
+/** The number of fields with an invalid text, which is not saved. */
 export const invalidFields = signal(0);
 
 interface Props<T> {
@@ -21,27 +21,27 @@ interface Props<T> {
   error?: string | undefined;
   value: T | undefined;
   format(value: T | undefined): string;
-  /** The value of a text, undefined for none, or what is wrong with it. */
+  /** Returns the value of a text, undefined if it is empty, or an error. */
   parse(text: string): T | undefined | ValueError;
   set(value: T | undefined): void;
-  /** Completes a text when the field is left. */
+  /** Completes the text on blur. */
   complete?(text: string): string;
   type?: 'text' | 'date' | 'datetime-local' | 'url';
   decimal?: boolean;
   rows?: number;
   code?: boolean;
   placeholder?: string | undefined;
-  /** The value changes when the field is left, or Enter is pressed, not with each key. */
+  /** Whether the value changes on blur or Enter instead of with each key. */
   lazy?: boolean;
-  /** Stands in the line, before the text. */
+  /** A control before the input. */
   prefix?: ComponentChildren;
-  /** The attribute data-key, to find the field by. */
+  /** The attribute data-key of the input. */
   name?: string | undefined;
   onKeyDown?(event: KeyboardEvent): void;
   onPaste?(event: ClipboardEvent): void;
 }
 
-/** A field for a value that is written as text. Only what can be read changes the value. */
+/** A field for a value that is typed as text. Only valid texts change the value. */
 export function DraftField<T>({ at: place, label, hideLabel, hint, error, value, format, parse, set, complete, type = 'text', decimal, rows, code, placeholder, lazy, prefix, name, onKeyDown, onPaste }: Props<T>) {
   const at = route.value + '\n' + place;
   const [, redraw] = useReducer((n: number) => n + 1, 0);
@@ -100,5 +100,5 @@ export function DraftField<T>({ at: place, label, hideLabel, hint, error, value,
   );
 }
 
-/** A line or some lines of text. */
+/** Formats and parses plain text. */
 export const plainText = { format: (v: string | undefined): string => v ?? '', parse: (text: string): string | undefined => text || undefined };

@@ -7,7 +7,7 @@ const typeGroups: Record<string, readonly string[]> = {
   pictures: ['image/*'], pdf: ['.pdf'], documents: ['.doc', '.docx', '.odt', '.rtf', '.txt'], tables: ['.xls', '.xlsx', '.ods', '.csv'], audio: ['audio/*'], films: ['video/*'], archives: ['.zip'],
 };
 
-/** Types of files: the usual ones as buttons, all as text. */
+/** Edits the allowed file types: common ones with buttons, all as text. */
 export function FileTypes({ at, label, hint, error, value, set }: { at: string; label: string; hint: ComponentChildren; error: string | undefined; value: readonly string[]; set(types: string[] | undefined): void }) {
   return (
     <fieldset class="props-set">

@@ -8,7 +8,7 @@ import { settings as table, types } from './props.gen';
 import { ScopeContext, hintOf, labelOf, useProperty } from './scope';
 import { PropertyFields, OtherViolations, Section } from './Section';
 
-/** The settings by the part of the panel that they are in. What is in no other is under "More". */
+/** The settings by section. Other settings are in the section "More". */
 export const settingsSections: Record<string, readonly string[]> = {
   display: ['showTitle', 'progressBar', 'navigation', 'numberedQuestions', 'singlePage', 'inlineFields', 'darkMode', 'branding'],
   submission: ['submitLabel', 'redirectUrl'],
@@ -21,16 +21,16 @@ export const otherSettings = Object.keys(table).filter((path) => !placed.include
 
 interface Props {
   settings: Obj;
-  /** The blocks of the form, of which one may ask for what only one response may say. */
+  /** The blocks of the form, for the duplicate field. */
   blocks: readonly Block[];
-  /** Takes a merge patch of the settings. */
+  /** Receives a merge patch of the settings. */
   onPatch(patch: Obj): void;
-  /** By JSON Pointer into the settings. */
+  /** Errors and warnings, with a JSON Pointer into the settings. */
   errors?: readonly Detail[];
   warnings?: readonly Detail[];
 }
 
-/** All settings of a form. */
+/** Edits the settings of a form. */
 export function FormSettings({ settings, blocks, onPatch, errors = [], warnings = [] }: Props) {
   const scope = { id: 'settings', value: settings, type: '', errors, warnings, row: (path: string) => table[path], set: (changes: Obj) => onPatch(patchFromPaths(changes)) };
   return (
@@ -52,7 +52,7 @@ export function FormSettings({ settings, blocks, onPatch, errors = [], warnings 
   );
 }
 
-/** The question whose answer must be new. */
+/** Selects the question whose answers must be unique. */
 function DuplicateField({ blocks }: { blocks: readonly Block[] }) {
   const { scope, value, error, warning, pointers } = useProperty('duplicateField');
   const options = allBlocks(blocks).filter((b) => types[b.type]?.unique).map((b) => [b.id, b.label || t('props.type_' + b.type)] as const);

@@ -10,17 +10,17 @@ import { completeURL, parseNumber, parseURL, formatNumberInput } from './values'
 interface Props {
   at: string;
   label: string;
-  /** The label is for screen readers alone. */
+  /** Whether only screen readers get the label. */
   hideLabel?: boolean;
-  /** An object with the members of an image, or its address. */
+  /** An image object, or a URL. */
   value: unknown;
   error: string | undefined;
-  /** How many characters a picture in the form itself may take. */
+  /** The maximum number of characters of an image that is stored in the form. */
   maxLength: number;
   set(image: Obj | undefined): void;
 }
 
-/** An image by its address, or a small one inside of the form. */
+/** Edits an image: a URL, or a small image stored in the form. */
 export function ImageField({ at, label, hideLabel, value, error, maxLength, set }: Props) {
   const [fileError, setFileError] = useState('');
   const image: Obj = isObject(value) ? value : typeof value === 'string' ? { url: value } : {};
@@ -77,7 +77,7 @@ export function ImageField({ at, label, hideLabel, value, error, maxLength, set 
   );
 }
 
-/** A picture as a data URL of at most so many characters: as it is, or smaller. */
+/** Returns an image as a data URL. It is scaled down until it fits. */
 async function toDataURL(file: File, maxLength: number): Promise<{ url: string; width: number; height: number }> {
   const picture = await createImageBitmap(file);
   if (file.size < maxLength * 0.74) {

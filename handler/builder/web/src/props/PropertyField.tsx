@@ -16,19 +16,19 @@ import {
   completeURL, countries, ValueError, parseAmount, parseCurrency, timeToDay, parseHexColor, inputToTime, parseNumber, parseURL, timeToInput, formatNumberInput, dayToTime, type Bounds,
 } from './values';
 
-/** Members that a switch turns on where they have a value: one control sets both. */
+/** Properties that need a switch to be on. One control sets both. */
 const switches: Record<string, string> = { min: 'minVal', max: 'maxVal', firstLabel: 'leftLabel', secondLabel: 'centerLabel', thirdLabel: 'rightLabel' };
 
-/** Members that the control of another one sets. */
+/** Properties that the control of another property sets. */
 export const coveredPaths = new Set(['properties.verticalAlign', ...Object.values(switches).map((name) => 'properties.' + name)]);
 
-/** Bounds that a value has to make sense, where the description has none. */
+/** Limits that the API description does not have, but that useful values need. */
 const extraBounds: Record<string, Bounds> = {
   maxChars: { min: 1 }, limit: { min: 1 }, perRow: { min: 1, max: 12 }, scaleStep: { above: 0 }, imageWidth: { min: 1 }, responseLimit: { min: 1 },
   to_rating: { min: 1 }, background_brightness: { min: 0 },
 };
 
-/** Texts with a few usual values: key of a word and value. Others can be typed. */
+/** Common values of text properties, each with a word key. Other values can be typed. */
 const commonValues: Record<string, readonly (readonly [value: string, key: string])[]> = {
   font: [['serif', 'serif'], ['rounded', 'rounded'], ['mono', 'mono']],
   'layout.pageWidth': [['narrow', 'narrow'], ['medium', 'medium'], ['wide', 'wide'], ['full', 'full']],
@@ -44,7 +44,7 @@ const sizes = [['0', 'small'], ['1', 'default'], ['2', 'large'], ['3', 'larger']
 
 const word = (key: string): string => t('props.' + key);
 
-/** Usual values to choose from, and any other one typed. */
+/** A selection of common values, with a text field for other values. */
 export function CommonValueField({ path, options, at, value, label, hint, error, set, parse = plainText.parse }: {
   path: string; options: readonly (readonly [string, string])[]; at: string; value: string; label: string; hint: string | undefined; error: string | undefined;
   set(value: string | undefined): void; parse?: typeof parseCurrency;
@@ -63,7 +63,7 @@ export function CommonValueField({ path, options, at, value, label, hint, error,
   );
 }
 
-/** The control of one member, by what the description says of it. */
+/** The control of one property, based on the API description. */
 export function PropertyField({ path, label: givenLabel, hideLabel }: { path: string; label?: string; hideLabel?: boolean }) {
   const name = path.split('.').at(-1)!;
   const switchName = path.startsWith('properties.') ? switches[name] : undefined;
@@ -101,7 +101,7 @@ export function PropertyField({ path, label: givenLabel, hideLabel }: { path: st
     />,
   );
 
-  // One control for two members.
+  // One control sets two properties.
   if (switchName && row.type === 'number') {
     return wrap(numberField({}, isOn(value) ? value : undefined, (n) => scope.set({ [path]: n, ['properties.' + switchName]: n === undefined ? undefined : true }), word('no_limit')));
   }
@@ -117,7 +117,7 @@ export function PropertyField({ path, label: givenLabel, hideLabel }: { path: st
     return selectField([['', word('automatic')], ['row', word('in_row')], ['column', word('in_column')]], now, (v) =>
       scope.set({ 'properties.horizontalAlign': v === 'row' || undefined, 'properties.verticalAlign': v === 'column' || undefined }));
   }
-  // Numbers and texts that mean one of a few things.
+  // Numbers and texts with a fixed set of values.
   if (path === 'properties.weekStartsOn') {
     const days = [1, 2, 3, 4, 5, 6, 0].map((d) => [String(d), weekdayName(d, 'long')] as const);
     return selectField([['', word('automatic')], ...days], typeof value === 'number' ? String(value) : '', (v) => set(v === '' ? undefined : Number(v)));
@@ -163,10 +163,10 @@ export function PropertyField({ path, label: givenLabel, hideLabel }: { path: st
   return wrap(<DraftField {...shared} rows={rows} code={path === 'customCss'} value={string || undefined} {...plainText} set={set} placeholder={name === 'otherText' ? word('other') : undefined} />);
 }
 
-/** Whether faults inside of a member are shown at its control. */
+/** Reports whether errors inside a property are shown at its control. */
 const showsInnerErrors = (path: string): boolean => /(specificDates|allowedFiles|addressOrContact|mage|logo)$/.test(path);
 
-/** What counts where a scale says nothing else. */
+/** Returns the default of a scale. */
 function scaleDefault(name: string, type: string): string | undefined {
   const n = types[type]?.scale?.[['from', 'to', 'scaleStep'].indexOf(name)];
   return n === undefined ? undefined : String(n);
@@ -183,11 +183,11 @@ export function ColorField({ at, label, hideLabel, hint, error, value, hexOnly, 
   );
 }
 
-// 2023 began on a Sunday.
+// January 1, 2023 was a Sunday.
 export const weekdayName = (day: number, width: 'long' | 'short'): string =>
   new Intl.DateTimeFormat(config.language, { weekday: width, timeZone: 'UTC' }).format(new Date(Date.UTC(2023, 0, 1 + day)));
 
-/** The days of the week that can be chosen; in the value are the bits of the others. */
+/** Selects the available weekdays. The bits of the value are the disabled days. */
 function Weekdays({ label, hint, error, value, set }: { label: string; hint: ComponentChildren; error: string | undefined; value: number; set(v: number): void }) {
   return (
     <fieldset class="props-set">

@@ -8,7 +8,10 @@ import { ScopeContext, pointerOf, type Scope } from './scope';
 const hasViolation = (scope: Scope, paths: readonly string[]): boolean =>
   paths.some((p) => scope.errors.some((d) => d.path === pointerOf(p) || d.path.startsWith(pointerOf(p) + '/')));
 
-/** A part of a panel that opens: by hand, where it has a value at first, and where something in it is wrong. children are drawn in place of its members. */
+/**
+ * A collapsible section. It opens if it has a value at first or contains an error. children replace the controls of
+ * its properties.
+ */
 export function Section({ title, paths, closed, hint, children }: { title: string; paths: readonly string[]; closed?: boolean; hint?: string | undefined; children?: ComponentChildren }) {
   const scope = useContext(ScopeContext);
   const [open, setOpen] = useState(!closed && paths.some((p) => valueAt(scope.value, p) !== undefined));
@@ -29,7 +32,7 @@ export function Section({ title, paths, closed, hint, children }: { title: strin
 
 export const PropertyFields = ({ paths }: { paths: readonly string[] }) => <>{paths.map((path) => <PropertyField key={path} path={path} />)}</>;
 
-/** Says what is wrong with something that has no control in the panel. */
+/** Shows the errors of values without a control in the panel. */
 export function OtherViolations({ shown }: { shown: readonly string[] }) {
   const { errors } = useContext(ScopeContext);
   const rest = errors.filter((d) => !shown.some((p) => d.path === pointerOf(p) || d.path.startsWith(pointerOf(p) + '/')));

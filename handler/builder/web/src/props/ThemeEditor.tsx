@@ -10,7 +10,7 @@ import { ScopeContext, hintOf, labelOf, useProperty } from './scope';
 import { OtherViolations, Section } from './Section';
 
 const mainColors = ['background', 'text', 'primary', 'primaryForeground'];
-/** Colours that the pages of package formpage do not use. */
+/** Colors that the form page does not use. */
 const ownAppColors = /^(chart|sidebar|popover)/;
 const colors = Object.keys(table).filter((path) => /^colors\.\w+$/.test(path)).map((path) => path.slice(7));
 const moreColors = colors.filter((name) => !mainColors.includes(name) && !ownAppColors.test(name));
@@ -18,7 +18,7 @@ const otherColors = colors.filter((name) => ownAppColors.test(name));
 
 const pathsUnder = (...starts: string[]): string[] => Object.keys(table).filter((path) => starts.some((s) => path === s || path.startsWith(s + '.')));
 
-/** The members of a theme by the part of the editor that they are in; the colours are in their own. */
+/** The theme properties by section. Colors have their own sections. */
 export const themeSections: Record<string, readonly string[]> = {
   type: ['font', 'layout.baseFontSize', 'layout.pageWidth', 'corners', ...pathsUnder('size', 'alignment')],
   logo: pathsUnder('logo', 'logoPlacement', 'logoSize'),
@@ -31,15 +31,15 @@ export const otherTheme = Object.keys(table).filter((path) => !placed.includes(p
 
 interface Props {
   theme: Obj;
-  /** The form's, whose darkMode says whether there is a dark look. */
+  /** The settings of the form. darkMode enables dark mode. */
   settings: Obj;
-  /** Takes a merge patch of the theme. */
+  /** Receives a merge patch of the theme. */
   onPatch(patch: Obj): void;
-  /** By JSON Pointer into the theme. */
+  /** Errors with a JSON Pointer into the theme. */
   errors?: readonly Detail[];
 }
 
-/** How a form looks, and what its page will correct so that it can be read. */
+/** Edits the theme of a form, and shows how the form page adjusts colors for contrast. */
 export function ThemeEditor({ theme, settings, onPatch, errors = [] }: Props) {
   const scope = { id: 'theme', value: theme, type: '', errors, warnings: [], row: (path: string) => table[path], set: (changes: Obj) => onPatch(patchFromPaths(changes)) };
   const dark = (names: readonly string[]): string[] => names.map((name) => 'colors.dark.' + name);
@@ -92,7 +92,7 @@ const colorSample = (color: string, on: string) => (
   <span class="props-sample" aria-hidden="true" ref={(el) => void (el && ((el.style.color = color), (el.style.background = on)))} />
 );
 
-/** What can be read, what cannot, and what the page makes of it. */
+/** Shows the contrast of each color pair and the adjusted color. */
 function ContrastReport({ list }: { list: readonly Pair[] }) {
   const poor = list.filter((p) => p.ratio < p.min);
   return (

@@ -11,22 +11,22 @@ import { ValueError, parseNumber, formatNumberInput } from './values';
 interface Props {
   variables: Obj;
   hiddenFields: readonly string[];
-  /** The blocks of the form, whose ids are no names of hidden fields. */
+  /** The blocks of the form. Their ids cannot be names of hidden fields. */
   blocks: readonly Block[];
-  /** Takes a merge patch of {variables, hidden_fields}. */
+  /** Receives a merge patch of {variables, hidden_fields}. */
   onPatch(patch: { variables?: Obj; hidden_fields?: string[] }): void;
-  /** Gives one another name, wherever it is used. */
+  /** Renames a variable or hidden field, also in rules. */
   onRename(kind: 'variables' | 'hidden', from: string, to: string): void;
-  /** By JSON Pointer into the definition. */
+  /** Errors with a JSON Pointer into the definition. */
   errors?: readonly Detail[];
   onRemoved?(label: string): void;
 }
 
-/** The variables that rules set, and the hidden fields that a page hands over. */
+/** Edits the variables and hidden fields of a form. */
 export function VariablesEditor({ variables, hiddenFields, blocks, onPatch, onRename, errors = [], onRemoved }: Props) {
   const ids = allBlocks(blocks).map((b) => b.id);
   const errorAt = (pointer: string): string | undefined => errors.filter((d) => d.path === pointer).map((d) => d.message).join(' ') || undefined;
-  /** What is wrong with a name among others. */
+  /** Returns a function that trims and validates a name. */
   const checkName = (others: readonly string[], reserved: readonly string[]) => (text: string): string | ValueError => {
     const name = text.trim();
     if (name === '') return new ValueError(t('props.error_name'));
@@ -34,7 +34,7 @@ export function VariablesEditor({ variables, hiddenFields, blocks, onPatch, onRe
     if (others.includes(name)) return new ValueError(t('props.error_name_used'));
     return reserved.includes(name) ? new ValueError(t('props.error_block_id')) : name;
   };
-  // A line stays where it is, and keeps the focus, when its variable gets another name.
+  // A renamed variable keeps its line and the focus.
   const lineKeys = useRef(new Map<string, number>()).current;
   const lastKey = useRef(0);
   for (const name of Object.keys(variables)) if (!lineKeys.has(name)) lineKeys.set(name, ++lastKey.current);
@@ -89,7 +89,7 @@ export function VariablesEditor({ variables, hiddenFields, blocks, onPatch, onRe
   );
 }
 
-/** A line for the name of something new. */
+/** A field that adds a name. */
 function AddName({ label, check, add, error }: { label: string; check(text: string): string | ValueError; add(name: string): void; error?: string | undefined }) {
   const [name, setName] = useState('');
   const [problem, setProblem] = useState<string>();

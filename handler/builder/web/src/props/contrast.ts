@@ -1,5 +1,5 @@
-// What a form's page makes of a theme's colours, and why: text and what it stands on are corrected to
-// WCAG 2.2 AA. The same as package formpage's internal/theme, which contrast.cases.json holds both to.
+// The color corrections of the form page for WCAG 2.2 AA contrast. The code matches package formpage's
+// internal/theme. contrast.cases.json tests both.
 import { isObject, type Obj } from '../app/json';
 import { valueAt } from './model';
 
@@ -27,7 +27,7 @@ function parseColor(value: unknown): RGB | undefined {
   return Object.hasOwn(named, text) ? named[text] : undefined;
 }
 
-/** A colour as #rrggbb, undefined where the page cannot read it. */
+/** Returns a color as #rrggbb, or undefined if it is invalid. */
 export const parseHex = (value: unknown): string | undefined => {
   const color = parseColor(value);
   return color && toHex(color);
@@ -70,7 +70,7 @@ const firstColor = (...values: unknown[]): RGB => {
   return white;
 };
 
-/** The colours where the theme names none. */
+/** The default colors. */
 export const presets: Record<'light' | 'dark', Record<string, string>> = {
   light: {
     background: '#ffffff', foreground: '#1b1d22', primary: '#2447c5', secondary: '#eef0f4', muted: '#f4f5f8', mutedForeground: '#5a6070',
@@ -82,11 +82,11 @@ export const presets: Record<'light' | 'dark', Record<string, string>> = {
   },
 };
 
-/** One thing on another: what the theme says and what the page makes of it. */
+/** A foreground and background color of the theme, and the corrected color. */
 export interface Pair {
-  /** props.pair_{name} */
+  /** The word key is props.pair_{name}. */
   name: string;
-  /** The members of the theme that it comes from. */
+  /** The theme properties that set the colors. */
   from: string;
   ratio: number;
   min: number;
@@ -95,7 +95,7 @@ export interface Pair {
   used: string;
 }
 
-/** The pairs of a look that a theme can make hard to read. */
+/** Returns the color pairs that a theme can make hard to read. */
 export function contrastPairs(theme: Obj, look: 'light' | 'dark'): Pair[] {
   const all = isObject(theme.colors) ? theme.colors : {};
   const dark = isObject(all.dark) ? all.dark : {};
@@ -124,7 +124,7 @@ export function contrastPairs(theme: Obj, look: 'light' | 'dark'): Pair[] {
   addPair('error', 'destructive background', firstColor(p.destructive, preset.destructive), background, 4.5, adjustContrast);
   const field = parseColor(valueAt(theme, 'inputs.background'));
   const [hint, line] = [parseColor(valueAt(theme, 'inputs.placeholder')), parseColor(valueAt(theme, 'inputs.border'))];
-  const correct = field ? adjustContrast : (c: RGB): RGB => c; // on a background that the theme does not name, these stay
+  const correct = field ? adjustContrast : (c: RGB): RGB => c; // without an own background, the colors are not corrected
   if (field) addPair('answer', 'inputs', black, field, 4.5, adjustContrast);
   if (field || hint) addPair('placeholder', 'inputs', hint ?? firstColor('#666666'), field ?? card, 4.5, correct);
   if (field || line) addPair('edge', 'inputs', line ?? firstColor('#808080'), field ?? card, 3, correct);

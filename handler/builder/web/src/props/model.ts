@@ -1,16 +1,16 @@
-// Blocks as the editor makes them, and what a change of type keeps. Nothing here draws.
+// New blocks, and changes of a block's type.
 import { t } from '../app/words';
 import { isObject, createMergePatch as difference, isEqual, type Obj } from '../app/json';
 import type { Block, Choice } from '../app/records';
 import { newChoiceId } from '../editor/edits';
 import { parts, properties, types } from './props.gen';
 
-/** The types in the order in which the editor offers them, by group. */
+/** The block types by group, in the order of the menu. */
 export const groups: readonly (readonly [group: string, types: readonly string[]])[] = [
   'basic', 'choice', 'scale', 'contact', 'content', 'layout', 'more',
 ].map((group) => [group, Object.keys(types).filter((type) => types[type]!.group === group)]);
 
-/** Whether a property matters for a type of blocks. Of 'required', whether the type is answered. */
+/** Reports whether a block type supports a property. For 'required', it reports whether the type has an answer. */
 export function supports(type: string, property: string): boolean {
   if (property === 'required') return types[type] === undefined || types[type].answer === true;
   const row = properties[property];
@@ -21,11 +21,11 @@ export const propertiesOf = (type: string): string[] => Object.keys(properties).
 
 const withChoices = ['single_choice', 'multiple_choice', 'picture_choice', 'dropdown', 'ranking'];
 
-/** The lists that blocks of a type have, by their members. */
+/** Returns the list fields of a block type. */
 export const listsOf = (type: string): readonly ('choices' | 'matrix_rows' | 'matrix_columns')[] =>
   withChoices.includes(type) ? ['choices'] : type === 'matrix' ? ['matrix_rows', 'matrix_columns'] : [];
 
-/** Choices with these labels, behind those of a list. */
+/** Returns a list with new choices at an index. */
 export function withLabels(list: readonly Choice[], labels: readonly string[], at = list.length): Choice[] {
   const all = [...list];
   labels.forEach((label, i) => all.splice(at + i, 0, { id: newChoiceId(all), label }));
@@ -37,11 +37,11 @@ const numberedChoices = (key: string, count: number): Choice[] =>
 
 const contactParts = ['firstName', 'lastName', 'email', 'phone', 'company'];
 
-/** The parts that an address or a contact does not ask for at first. */
+/** Returns the parts of an address or contact that are hidden by default. */
 const hiddenParts = (type: string): Obj =>
   Object.fromEntries(Object.keys(parts).filter((p) => (type === 'address') === contactParts.includes(p) || p === 'company').map((p) => [p, { hide: true }]));
 
-/** A block of a type, with what it cannot do without. */
+/** Returns a new block with the required fields of its type. */
 export function newBlock(type: string, id: string): Block {
   const block: Block = { id, type };
   if (listsOf(type).includes('choices')) block.choices = numberedChoices('props.new_choice', 2);
@@ -58,10 +58,8 @@ export function newBlock(type: string, id: string): Block {
 }
 
 /**
- * The block as one of another type, with what means the same there: choices, which are the columns of a
- * matrix; properties that matter for the new type, but for bounds that count something else; that several
- * can be chosen. What the new type cannot do without is added. Children stay in groups only: where a group
- * becomes something else, its children are for the caller.
+ * Converts a block to another type. Choices become matrix columns and the other way around. Supported properties
+ * are kept, except limits with another meaning. Only groups keep their children. The caller must move the others.
  */
 export function changeType(block: Block, type: string): Block {
   if (block.type === type) return block;
@@ -88,14 +86,14 @@ export function changeType(block: Block, type: string): Block {
   return result;
 }
 
-/** The merge patch (RFC 7396) that makes one object of another; lists are replaced whole. */
+/** Returns the merge patch (RFC 7396) between two objects. Lists are replaced as a whole. */
 export const patchOf = (from: Obj, to: Obj): Obj => (difference(from, to)?.patch ?? {}) as Obj;
 
-/** What is at a path such as 'properties.min'. */
+/** Returns the value at a path such as 'properties.min'. */
 export const valueAt = (object: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((o, name) => (isObject(o) ? o[name] : undefined), object);
 
-/** A merge patch of values by their paths; undefined removes. */
+/** Returns a merge patch that sets values by path. undefined removes a value. */
 export function patchFromPaths(changes: Obj): Obj {
   const patch: Obj = {};
   for (const [path, value] of Object.entries(changes)) {

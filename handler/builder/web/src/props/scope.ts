@@ -1,4 +1,4 @@
-// What the controls of a panel share: where values are, what is wrong with them, how they change.
+// The values, errors and changes that the controls of a panel share.
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Detail } from '../app/api';
@@ -9,16 +9,16 @@ import { valueAt } from './model';
 import { types, type Property } from './props.gen';
 
 export interface Scope {
-  /** Tells what is typed into one panel from what is typed into another. */
+  /** Distinguishes the typed texts of several panels. */
   id: string;
   value: Obj;
-  /** The type of the block, '' where it is none. */
+  /** The block type, or '' if the value is not a block. */
   type: string;
-  /** Faults and warnings, by JSON Pointer into the value. */
+  /** Errors and warnings have a JSON Pointer into the value. */
   errors: readonly Detail[];
   warnings: readonly Detail[];
   row(path: string): Property | undefined;
-  /** Changes members by their paths; undefined removes. */
+  /** Sets values by path. undefined removes a value. */
   set(changes: Obj): void;
 }
 
@@ -29,7 +29,7 @@ export const pointerOf = (path: string): string => '/' + path.replaceAll('.', '/
 const messagesAt = (list: readonly Detail[], pointers: readonly string[], within: boolean): string | undefined =>
   list.filter((d) => pointers.some((p) => d.path === p || (within && d.path.startsWith(p + '/')))).map((d) => d.message).join(' ') || undefined;
 
-/** A member by its path, with what is said of it and of others that its control sets too. */
+/** Returns a property with its errors and warnings, including those of other paths that its control sets. */
 export function useProperty(path: string, otherPaths: readonly string[] = [], within = false) {
   const scope = useContext(ScopeContext);
   const pointers = [path, ...otherPaths].map(pointerOf);
@@ -45,7 +45,7 @@ export function useProperty(path: string, otherPaths: readonly string[] = [], wi
 
 const hasWord = (key: string): boolean => config.words['props.' + key] !== undefined;
 
-/** The key of a member's words: those of the type, of its group, or of all. */
+/** Returns the word key of a property: for the block type, its group, or all types. */
 function wordKey(path: string, type: string): string {
   const name = path.replace(/^properties\./, '').replace('colors.dark.', 'colors.').replaceAll('.', '_');
   const group = types[type]?.group ?? '';

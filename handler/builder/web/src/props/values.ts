@@ -1,15 +1,15 @@
-// Values as texts that people type, and back.
+// Formats values for text inputs and parses typed texts.
 import { config } from '../app/config';
 import { t } from '../app/words';
 
-/** What is wrong with a text. */
+/** The error of a typed text. */
 export class ValueError {
   constructor(readonly text: string) {}
 }
 
 const valueError = (key: string, params?: Record<string, string | number>): ValueError => new ValueError(t('props.error_' + key, params));
 
-/** The sign between whole and fraction in the page's language. */
+/** Returns the decimal separator of the page's language. */
 const decimalSeparator = (): string => (1.5).toLocaleString(config.language).charAt(1);
 
 export const formatNumberInput = (n: number | undefined): string => (typeof n === 'number' ? String(n).replace('.', decimalSeparator()) : '');
@@ -18,7 +18,7 @@ export interface Bounds {
   integer?: boolean | undefined;
   min?: number | undefined;
   max?: number | undefined;
-  /** The number is larger than this. */
+  /** The number must be larger than this. */
   above?: number | undefined;
 }
 
@@ -34,10 +34,10 @@ export function parseNumber(text: string, { integer, min, max, above }: Bounds =
   return n;
 }
 
-// As package weburl reads addresses.
+// The same characters as in package weburl.
 const unsafe = /[\s\u0000-\u001f\u007f-\u009f\\"<>]|%(?![0-9a-f]{2})/i;
 
-/** An address of the web, or with link of mail or a phone too. */
+/** Parses an http or https URL. If link is set, mailto and tel are allowed too. */
 export function parseURL(text: string, link = false): string | undefined | ValueError {
   if (text === '') return undefined;
   const web = /^https?:\/\/[^/?#@]+([/?#]|$)/i.test(text) && URL.canParse(text);
@@ -45,7 +45,7 @@ export function parseURL(text: string, link = false): string | undefined | Value
   return !unsafe.test(text) && (web || other) ? text : valueError(link ? 'link' : 'url');
 }
 
-/** An address without its beginning gets it. */
+/** Adds a missing https:// or mailto: prefix. */
 export function completeURL(text: string): string {
   const plain = text.trim();
   if (/^[\w-]+(\.[\w-]+)+(:\d+)?([/?#]\S*)?$/.test(plain)) return 'https://' + plain;
@@ -65,15 +65,15 @@ export function parseCurrency(text: string): string | undefined | ValueError {
   return code === '' ? undefined : /^[A-Z]{3}$/.test(code) ? code : valueError('currency');
 }
 
-/** Texts with commas between them. */
+/** Parses a list that is separated by commas or spaces. */
 export const parseList = (text: string): string[] | undefined => {
   const list = text.split(/[,;\s]+/).filter(Boolean);
   return list.length > 0 ? list : undefined;
 };
 
-// Bounds of dates are calendar days. The service reads a time with an offset as the day that is written,
-// and returns the beginning of that day in its own zone, in UTC. Noon, nearly in UTC, is that day in
-// most zones for whoever reads it as a moment, such as the canvas.
+// Date limits are calendar days. The service interprets a time with an offset as its written day, and returns the
+// start of that day in its own time zone, in UTC. Noon with a small offset is the same day in most time zones, also
+// for readers that interpret it as a time, such as the canvas.
 export const dayToTime = (day: string): string => day + 'T12:00:00+00:01';
 
 export function timeToDay(at: unknown, zone = config.zone): string {
@@ -82,20 +82,20 @@ export function timeToDay(at: unknown, zone = config.zone): string {
   return zonedInputValue(at, zone).slice(0, 10);
 }
 
-/** Day and time of a moment in a zone, as inputs write them. */
+/** Returns a time in a time zone, in the format of inputs. */
 function zonedInputValue(at: string, zone: string | undefined): string {
   const options = { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
   let format: Intl.DateTimeFormat;
   try {
     format = new Intl.DateTimeFormat('en-CA', { ...options, timeZone: zone });
   } catch {
-    format = new Intl.DateTimeFormat('en-CA', options); // a zone that only the server knows
+    format = new Intl.DateTimeFormat('en-CA', options); // the browser does not know the time zone
   }
   const part = Object.fromEntries(format.formatToParts(new Date(at)).map((p) => [p.type, p.value]));
   return `${part.year!.padStart(4, '0')}-${part.month}-${part.day}T${part.hour}:${part.minute}`;
 }
 
-/** A moment in the browser's own zone, as an input writes it, and back. */
+/** Converts a time between RFC 3339 and an input's value in the browser's time zone. */
 export const timeToInput = (at: unknown): string => (typeof at === 'string' && !Number.isNaN(Date.parse(at)) ? zonedInputValue(at, undefined) : '');
 
 export const inputToTime = (text: string): string | undefined | ValueError => {
@@ -106,12 +106,12 @@ export const inputToTime = (text: string): string | undefined | ValueError => {
 
 let names: readonly (readonly [string, string])[] | undefined;
 
-/** The countries by their codes, in the order of the page's language. */
+/** Returns the codes and names of countries, sorted by name. */
 export function countries(): readonly (readonly [string, string])[] {
   if (names) return names;
   const name = new Intl.DisplayNames(config.language, { type: 'region', fallback: 'none' });
   const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
-  // No countries of ISO 3166-1, though browsers name them.
+  // These codes are not countries of ISO 3166-1, but browsers have names for them.
   const others = new Set(['AC', 'AN', 'CP', 'CQ', 'CS', 'DG', 'EA', 'EU', 'EZ', 'IC', 'NT', 'QO', 'SU', 'TA', 'UN', 'XA', 'XB', 'YU', 'ZZ']);
   names = letters
     .flatMap((a) => letters.map((b) => a + b))

@@ -8,7 +8,7 @@ import { Empty, ErrorNotice, Loading, showToast, usePages } from '../ui/states';
 import { metadataFields, formatDuration, labelAnswer, questionsOf, titleOf, type Metadata } from './answers';
 import { Group } from './Response';
 
-/** See partialItem in results.go. */
+/** A partial response, see partialItem in results.go. */
 interface PartialResponse {
   id: string;
   saved_at: string;
@@ -21,7 +21,7 @@ interface PartialResponse {
   seconds?: number;
 }
 
-/** What respondents have begun and not sent. */
+/** Lists the partial responses of a form. */
 export function PartialResponses({ form }: { form: Form }) {
   const { items, loading, hasMore: more, ...list } = usePages((cursor) => builderApi<Page<PartialResponse>>(`/forms/${form.id}/partials` + query({ limit: 50, cursor })), form.id, (h) => h.id);
   const deleting = useSignal('');

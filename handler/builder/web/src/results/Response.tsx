@@ -12,7 +12,7 @@ import { adjacentResponses } from './responses';
 import { DeleteDialog } from './Table';
 import { timeQuery, type TimeRange } from './timeRange';
 
-/** One response, to be read and to be printed. */
+/** Shows one response, also for printing. */
 export function Response({ form, id, time }: { form: Form; id: string; time: TimeRange }) {
   const response = useLoaded(async () => (await api<Submission>(`/forms/${form.id}/submissions/${id}`)).body, [id]);
   const adjacent = useLoaded(async () => (response.value ? adjacentResponses(form.id, response.value, time) : undefined), [response.value, timeQuery(time)]);
@@ -87,7 +87,7 @@ const Entry = ({ name, children }: { name: string; children: ComponentChildren }
   </div>
 );
 
-/** Answers below a title of their own; nothing where there are none. */
+/** Shows answers with a title, or nothing if there are no answers. */
 export function Group({ title, answers, blocks }: { title: string; answers: Answer[]; blocks?: Map<string, Block> }) {
   if (answers.length === 0) return null;
   return (

@@ -17,11 +17,11 @@ import { Summary } from './Summary';
 import { ResponseTable } from './Table';
 import { isReversed, isDay, periods, parseTimeRange, rangeName, timeParams, timeQuery, zoneName, type TimeRange } from './timeRange';
 
-/** What came in to a form. view is '' for the summary, responses, partials, or the id of a response. */
+/** The results of a form. view is '' for the summary, responses, partials, or the id of a response. */
 export function Results({ form: id, view }: { form: string; view: string }) {
   const form = useLoaded(async () => (await api<Form>('/forms/' + id)).body, [id]);
   const time = useSignal(parseTimeRange(search.value));
-  const refreshes = useSignal(0); // rises when what is shown is read anew
+  const refreshes = useSignal(0); // increased to read the results again
   const exporting = useSignal(false);
   const newResponses = useNewResponses(id);
   const partials = useLoaded(() => builderApi(`/forms/${id}/partials?limit=1`), [id]);
@@ -31,7 +31,7 @@ export function Results({ form: id, view }: { form: string; view: string }) {
     time.value = next;
     navigate(`${id}/results${view && '/' + view}${timeQuery(next)}`, true);
   };
-  // Back and forward, and links, lead to another time, too.
+  // The browser history and links can change the time range.
   useEffect(() => {
     if (timeQuery(time.peek()) !== search.value) time.value = parseTimeRange(search.value);
   }, [search.value]);
@@ -86,7 +86,7 @@ export function Results({ form: id, view }: { form: string; view: string }) {
 }
 
 function TimeFilter({ time, onChange }: { time: TimeRange; onChange(time: TimeRange): void }) {
-  // A year that is being typed may have too many digits.
+  // While the user types a year, it may have too many digits.
   const set = (part: { from: string } | { to: string }) => Object.values(part).every((day) => day === '' || isDay(day)) && onChange({ ...time, ...part });
   return (
     <div class="time-filter row push">

@@ -18,7 +18,7 @@ interface Row {
   place?: number;
 }
 
-/** See blockResult in results.go. */
+/** The results of a block, see blockResult in results.go. */
 interface BlockResult {
   id: string;
   label: string;
@@ -42,7 +42,7 @@ interface Text {
 
 interface SummaryData {
   responses: number;
-  /** There are older responses, which another request counts. */
+  /** Whether another request must count older responses. */
   unfinished?: boolean;
   seconds: number;
   blocks: BlockResult[];
@@ -70,7 +70,7 @@ export function Summary({ form, time, reads, onTime }: Props) {
   useEffect(() => () => request.current?.abort(), []);
   const partialSummary = useSignal<[SummaryData, Metrics | undefined] | undefined>(undefined);
   const found = useLoaded(async () => {
-    request.current?.abort(); // a count of many responses is not worth going on with
+    request.current?.abort(); // counting many responses is expensive
     request.current = new AbortController();
     const signal = request.current.signal;
     const count = () => builderApi<SummaryData>(`/forms/${form.id}/summary` + timeQuery(time), { signal });
@@ -144,7 +144,7 @@ const Metric = ({ name, value, hint }: { name: string; value: string; hint?: str
   </div>
 );
 
-/** The newest texts of a block, equal ones once, and more page by page. */
+/** The newest texts of a block without duplicates. More are loaded page by page. */
 function TextAnswers({ form, block, time }: { form: string; block: BlockResult; time: TimeRange }) {
   const more = useSignal<{ texts: Text[]; more: boolean }>({ texts: [], more: block.more_texts ?? false });
   const error = useSignal<unknown>(undefined);
@@ -154,7 +154,7 @@ function TextAnswers({ form, block, time }: { form: string; block: BlockResult; 
     error.value = undefined;
     try {
       const page = await builderApi<{ items: Text[] | null; more: boolean }>(`/forms/${form}/texts` + query({ ...timeParams(time), block: block.id, from_text: texts.length }));
-      const known = new Set(texts.map((x) => x.submission)); // newer ones move the list
+      const known = new Set(texts.map((x) => x.submission)); // new responses shift the list
       more.value = { texts: [...more.value.texts, ...(page.items ?? []).filter((x) => !known.has(x.submission))], more: page.more };
     } catch (e) {
       error.value = e;

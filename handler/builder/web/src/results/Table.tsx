@@ -13,7 +13,7 @@ import { deleteResponses, useResponses } from './responses';
 import { EmptyResults } from './EmptyResults';
 import { timeQuery, type TimeRange } from './timeRange';
 
-/** Which columns a user has chosen for a form stays in the browser. */
+/** Returns the key in localStorage for the columns of a user and a form. */
 const storageKey = (form: string) => `formsvc.columns.${config.user}.${form}`;
 
 function loadColumns(form: string): string[] | undefined {
@@ -21,7 +21,7 @@ function loadColumns(form: string): string[] | undefined {
     const keys: unknown = JSON.parse(localStorage.getItem(storageKey(form)) ?? 'null');
     return Array.isArray(keys) ? keys.filter((k) => typeof k === 'string') : undefined;
   } catch {
-    return undefined; // no storage, or not ours
+    return undefined; // no storage, or an invalid value
   }
 }
 
@@ -30,7 +30,7 @@ function saveColumns(form: string, keys: string[] | undefined): void {
     if (keys) localStorage.setItem(storageKey(form), JSON.stringify(keys));
     else localStorage.removeItem(storageKey(form));
   } catch {
-    // They are chosen for as long as the page is open.
+    // Without storage, the columns are kept until the page is closed.
   }
 }
 
@@ -43,7 +43,7 @@ interface Props {
   onTime(time: TimeRange): void;
 }
 
-/** The responses, newest first. */
+/** A table of the responses, newest first. */
 export function ResponseTable({ form, time, reads, onTime }: Props) {
   const list = useResponses(form.id, time, reads);
   const columns = useMemo(() => columnsOf(form, list.items), [form, list.items]);
@@ -159,9 +159,12 @@ export function ResponseTable({ form, time, reads, onTime }: Props) {
   );
 }
 
-/** Asks, deletes and counts along. gone is called for each that is gone, done after the last. */
+/**
+ * Asks for confirmation, deletes responses and shows the progress. onDeleted is called for each deleted response,
+ * and done after the last.
+ */
 export function DeleteDialog({ form, ids, onDeleted, done, onClose }: { form: string; ids: string[]; onDeleted?(id: string): void; done?(): void; onClose(): void }) {
-  const all = useSignal(ids).value; // the list may lose them meanwhile
+  const all = useSignal(ids).value; // the list may lose items in the meantime
   const count = useSignal(-1);
   return (
     <ConfirmDialog

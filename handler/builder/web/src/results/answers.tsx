@@ -31,7 +31,7 @@ interface File {
   size: number;
 }
 
-/** All blocks that are answered, in the order of the form. */
+/** Returns all questions in the order of the form. */
 export const questionsOf = (blocks: Block[]): Block[] => allBlocks(blocks).filter((b) => isQuestion(b.type));
 
 export const titleOf = (b: { id: string; label?: string }): string => b.label?.trim() || t('results.untitled') + ' (' + b.id + ')';
@@ -49,7 +49,7 @@ export function countryName(code: string): string {
     regions ??= new Intl.DisplayNames([config.language], { type: 'region' });
     return regions.of(code) ?? code;
   } catch {
-    return code; // no code, or a language that the browser does not know
+    return code; // an invalid code, or a language that the browser does not support
   }
 }
 
@@ -61,7 +61,7 @@ const choiceText = (pick: ChoiceValue | string): string =>
 
 const toList = <T,>(value: unknown): T[] => (Array.isArray(value) ? value : value === null || value === undefined ? [] : [value]) as T[];
 
-/** The parts of an answer that has several: the rows of a matrix, the parts of an address. */
+/** Returns the parts of an answer: the rows of a matrix or the parts of an address. */
 function answerParts({ field, value }: Answer, block?: Block): [name: string, text: string][] {
   return Object.entries(value as Record<string, unknown>).map(([key, part]) =>
     field.type === 'matrix'
@@ -70,7 +70,7 @@ function answerParts({ field, value }: Answer, block?: Block): [name: string, te
   );
 }
 
-/** An answer as one line of text. What this release does not know is shown as it is stored. */
+/** Returns an answer as one line of text. Unknown values are shown as stored. */
 export function answerText(answer: Answer, block?: Block): string {
   const { field, value } = answer;
   try {
@@ -99,11 +99,11 @@ export function answerText(answer: Answer, block?: Block): string {
   }
 }
 
-/** A link to where the host keeps a file, or what else a respondent wrote; never to anything but http and mail. */
+/** A link to a file, or a link that a respondent entered. Only http and mailto links are rendered. */
 const SafeLink = ({ to, children }: { to: string; children: ComponentChildren }) =>
   /^(https?:\/\/|mailto:)/i.test(to) ? <a href={to} target="_blank" rel="noopener noreferrer">{children}</a> : <>{children}</>;
 
-/** An answer as it is read on a page of its own. */
+/** Shows an answer on the page of a response. */
 export function AnswerValue({ answer, block }: { answer: Answer; block: Block | undefined }) {
   const { field, value } = answer;
   const text = answerText(answer, block);
@@ -139,7 +139,7 @@ export function AnswerValue({ answer, block }: { answer: Answer; block: Block | 
   return <span class="written">{text}</span>;
 }
 
-/** An answer of a half response, which is as it was sent: ids get the labels that the form has. */
+/** Converts an answer of a partial response, which has ids only. The labels are those of the form. */
 export function labelAnswer(block: Block | undefined, id: string, raw: unknown): Answer {
   const field = { id, type: block?.type ?? '', label: block?.label ?? id };
   const labelChoice = (choices: Choice[] | undefined) => (v: unknown): unknown =>
@@ -160,7 +160,7 @@ export interface Column {
   text(s: Submission): string;
 }
 
-/** The columns that a form and what came in have: blocks that are gone stand after those of the form. */
+/** Returns the columns for a form and its responses. Removed blocks come after the form's own. */
 export function columnsOf(form: Form, found: Submission[]): Column[] {
   const columns = new Map<string, Column>();
   const add = (group: Column['group'], id: string, label: string, block?: Block) => {
@@ -186,7 +186,7 @@ export function columnsOf(form: Form, found: Submission[]): Column[] {
   return [...columns.values()];
 }
 
-/** How many characters two texts have in common, up to the beginning of a word. */
+/** Returns the length of the common prefix, up to the beginning of a word. */
 function sharedLength(a: string[], b: string[]): number {
   let n = 0;
   while (n < a.length && a[n] === b[n]) n++;
@@ -194,7 +194,10 @@ function sharedLength(a: string[], b: string[]): number {
   return word < 0 ? n : Math.min(n, word + 1);
 }
 
-/** Titles that can be told apart at a glance: without a long beginning that another one has as well, and numbered where they are equal. */
+/**
+ * Shortens labels so that they can be distinguished: a long common prefix is removed, and equal labels are
+ * numbered.
+ */
 export function shortHeadings(labels: string[]): string[] {
   const all = labels.map((label) => [...label.replace(/\s+/g, ' ')]);
   return all.map((own, i) => {
@@ -205,7 +208,7 @@ export function shortHeadings(labels: string[]): string[] {
   });
 }
 
-/** What is known of the visit, by a name and as text. */
+/** The metadata of a response, with labels and texts. */
 export const metadataFields: [key: string, label: () => string, text: (m: Metadata) => string][] = [
   ['country', () => t('results.country'), (m) => (m.country ? countryName(m.country) : '')],
   ['device', () => t('results.device'), (m) => m.device ?? ''],

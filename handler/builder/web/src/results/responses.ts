@@ -10,26 +10,26 @@ const submissionsPath = (form: string) => `/forms/${form}/submissions`;
 const readPage = async (form: string, params: Parameters<typeof query>[0]): Promise<Page<Submission>> =>
   (await api<Page<Submission>>(submissionsPath(form) + query(params))).body;
 
-/** Reads the newest responses of a time, and again when turn changes. */
+/** Reads the newest responses in a time range, and again when refreshes changes. */
 export function useResponses(form: string, time: TimeRange, refreshes: number): Pages<Submission> {
   const key = form + timeQuery(time) + refreshes;
   const first = useRef<Promise<Bounds> | undefined>(undefined);
   const read = async (cursor: string | null) => {
-    if (!cursor || !first.current) first.current = fetchBounds(time); // those of the first page hold for all
+    if (!cursor || !first.current) first.current = fetchBounds(time); // all pages use the bounds of the first
     return readPage(form, { ...(await first.current), limit: 50, cursor });
   };
   return usePages(read, key, (s) => s.id);
 }
 
-/** How often it is looked for new responses while the page is seen. */
+/** The interval in milliseconds for reading new responses while the page is visible. */
 const pollInterval = 30_000;
 
-/** Counts the responses that came in since the page was opened or seen was called. More than 100 are 101. */
+/** Counts the responses since the page was opened or seen was called. If there are more than 100, the count is 101. */
 export function useNewResponses(form: string): { count: number; seen(): void } {
   const count = useSignal(0);
   const turn = useSignal(0);
   useEffect(() => {
-    let newest: Submission | null | undefined; // undefined: it is not known yet, null: there is none
+    let newest: Submission | null | undefined; // undefined until it is known, null if there is no response
     let isCurrent = true;
     count.value = 0;
     const poll = async () => {
@@ -41,7 +41,7 @@ export function useNewResponses(form: string): { count: number; seen(): void } {
         const later = at >= 0 ? found.items.slice(0, at) : found.items.filter((s) => !newest || s.submitted_at > newest.submitted_at);
         count.value = later.length + (found.page.has_more && at < 0 ? 1 : 0);
       } catch {
-        // The next look may work; what the page reads itself says what is wrong.
+        // The next request may succeed. The page itself shows errors.
       }
     };
     const pollIfVisible = () => document.visibilityState === 'visible' && void poll();
@@ -59,7 +59,7 @@ export function useNewResponses(form: string): { count: number; seen(): void } {
   return { count: count.value, seen: () => void turn.value++ };
 }
 
-/** The responses before and after one in the list of a time, by id. */
+/** Returns the ids of the next newer and older response in a time range. */
 export async function adjacentResponses(form: string, item: Submission, time: TimeRange): Promise<{ newer: string | undefined; older: string | undefined }> {
   const { since, until } = await fetchBounds(time);
   const [newer, older] = await Promise.all([findNewer(form, item, until), findOlder(form, item, since)]);
@@ -76,12 +76,15 @@ async function findOlder(form: string, item: Submission, since: string | undefin
   return undefined;
 }
 
-/** The list begins with the newest, so the one after a response is the last of a page that ends soon after it: the time to look at is found by halving. */
+/**
+ * Finds the next newer response. The list is newest first, so a binary search finds a time range that fits on one
+ * page.
+ */
 async function findNewer(form: string, item: Submission, until: string | undefined): Promise<string | undefined> {
   const from = Date.parse(item.submitted_at) / 1000;
   const end = until ? Date.parse(until) / 1000 : Date.now() / 1000 + 86_400;
-  let none = -1; // seconds after it in which nothing came in
-  let many = Infinity; // in which more came in than a page has
+  let none = -1; // a time range in seconds without newer responses
+  let many = Infinity; // a time range with more responses than a page
   for (let span = 3600; ; span = many === Infinity ? span * 24 : Math.floor((none + many) / 2)) {
     const within = (seconds: number) => ({ since: item.submitted_at, until: new Date(Math.min(from + seconds, end) * 1000).toISOString() });
     const { items, page: { has_more } } = await readPage(form, { ...within(span), limit: 100 });
@@ -91,7 +94,7 @@ async function findNewer(form: string, item: Submission, until: string | undefin
     if (has_more) many = span;
     else none = span;
     if (many - none > 1) continue;
-    let before: string | undefined; // many in one second
+    let before: string | undefined; // many responses in one second
     for await (const { items: all } of pages<Submission>(submissionsPath(form), within(many))) {
       for (const s of all) {
         if (s.id === item.id) return before;
@@ -102,7 +105,7 @@ async function findNewer(form: string, item: Submission, until: string | undefin
   }
 }
 
-/** Deletes responses, four at a time, and says which are gone. What somebody else has deleted is gone, too. */
+/** Deletes responses, four at a time. onDeleted is called for each, also if it was already deleted. */
 export async function deleteResponses(form: string, ids: string[], onDeleted: (id: string) => void): Promise<void> {
   const left = [...ids];
   const deleteNext = async () => {

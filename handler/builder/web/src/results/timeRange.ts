@@ -2,10 +2,10 @@ import { builderApi, query } from '../app/api';
 import { config } from '../app/config';
 import { formatDate, t } from '../app/words';
 
-/** A time that results are of: a period of the API's metrics, or 'days' with the owner's own. */
+/** The time range of results: a period of the API's metrics, or 'days' for custom dates. */
 export interface TimeRange {
   period: string;
-  /** Days as YYYY-MM-DD, '' for no bound, both included. */
+  /** The first day as YYYY-MM-DD. If empty, there is no limit. Both days are included. */
   from: string;
   to: string;
 }
@@ -14,10 +14,10 @@ export const periods = ['all', 'today', 'yesterday', '24h', '7d', '30d', '3m', '
 
 export const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 
-/** Whether the first day is after the last: no response is in such a time. */
+/** Reports whether the first day is after the last. */
 export const isReversed = ({ from, to }: TimeRange): boolean => from !== '' && to !== '' && from > to;
 
-/** Reads a time out of an address's query. */
+/** Returns the time range in a URL's query. */
 export function parseTimeRange(search: string): TimeRange {
   const q = new URLSearchParams(search);
   const [from, to] = ['from', 'to'].map((name) => (isDay(q.get(name) ?? '') ? q.get(name)! : '')) as [string, string];
@@ -26,11 +26,11 @@ export function parseTimeRange(search: string): TimeRange {
   return { period: periods.includes(period as (typeof periods)[number]) ? period : 'all', from: '', to: '' };
 }
 
-/** A time as the service takes it: periods and days are those of the service's time zone. */
+/** Returns the query parameters of a time range. Periods and days use the time zone of the service. */
 export const timeParams = ({ period, from, to }: TimeRange): { time?: string; from?: string; to?: string } =>
   period === 'days' ? { from, to } : period === 'all' ? {} : { time: period };
 
-/** What stands in the address, '' for all time. */
+/** Returns the query for a time range, or '' for all time. */
 export const timeQuery = (time: TimeRange): string => query(timeParams(time));
 
 export interface Bounds {
@@ -38,10 +38,10 @@ export interface Bounds {
   until?: string;
 }
 
-/** The bounds as the API takes them, both included. */
+/** Returns the limits of a time range as times. Both are included. */
 export const fetchBounds = async (time: TimeRange): Promise<Bounds> => (timeQuery(time) ? builderApi<Bounds>('/times' + timeQuery(time)) : {});
 
-/** Names the time zone of the days. */
+/** Returns the name of the time zone for days. */
 export const zoneName = (): string => (/^(Local)?$/.test(config.zone) ? t('results.zone_own') : config.zone.replaceAll('_', ' '));
 
 export function rangeName({ period, from, to }: TimeRange): string {

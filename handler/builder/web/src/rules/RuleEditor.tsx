@@ -1,5 +1,5 @@
-// The rule of a block: when it is shown and required, where the form goes on, what variables get.
-// Opening changes nothing: a part of the rule is written when it is edited, and the others stay.
+// The rule of a block: when it is shown or required, the next block, and the values of variables. A part of the
+// rule is written only when it is edited, so opening the editor changes nothing.
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -16,25 +16,25 @@ import { fieldOptions, JSONBox, LeafValue, OperandField } from './inputs';
 
 interface Props {
   content: Content;
-  /** The id of the top-level block whose rule it is. */
+  /** The id of the top-level block that has the rule. */
   block: string;
   value: Json | undefined;
-  /** Warnings, by JSON Pointer into the rule. */
+  /** Warnings with a JSON Pointer into the rule. */
   warnings?: readonly { path: string; message: string }[];
-  /** undefined: nothing is left of it. */
+  /** undefined means that the rule is empty. */
   onChange(value: Json | undefined): void;
 }
 
 type JsonFields = { [name: string]: Json };
 
-/** The object with a member that has another value, or is gone; undefined when it was the last. */
+/** Returns an object with one field set or removed, or undefined if no field is left. */
 function withField(of: JsonFields, name: string, value: Json | undefined): JsonFields | undefined {
   const { [name]: _, ...others } = of;
   const made = value === undefined ? others : { ...of, [name]: value };
   return Object.keys(made).length > 0 ? made : undefined;
 }
 
-/** The whole rule of a top-level block (properties.rule). Members that are none of ours stay. */
+/** The editor of a top-level block's rule (properties.rule). Unknown fields are kept. */
 export function RuleEditor({ content, block, value, warnings = [], onChange }: Props) {
   const at = content.blocks.find((b) => b.id === block);
   if (!at) return <p class="hint">{t('rules.in_group')}</p>;
@@ -70,7 +70,10 @@ function Section({ title, hint, children }: { title: string; hint?: string; chil
   );
 }
 
-/** A condition. after: the answer of the block itself is known. plain: no way to write it as JSON. */
+/**
+ * The editor of a condition. If after is set, the block's own answer can be used. If plain is set, the condition
+ * cannot be edited as JSON.
+ */
 export function ConditionEditor({ content, block, value, onChange, label, after = false, plain }: Props & { label: string; after?: boolean; plain?: boolean }) {
   const fields = fieldsOf(content);
   const condition = value === undefined ? undefined : parseCondition(value, fields);
@@ -92,14 +95,14 @@ export function ConditionEditor({ content, block, value, onChange, label, after 
   );
 }
 
-/** The condition of a group, or one alone, as rows. */
+/** The conditions of a group, or a single condition, as rows. */
 function Rows({ c, fields, known, put, depth, children }: { c: Condition | undefined; fields: Fields; known: Field[]; put(c: Condition | undefined): void; depth: number; children?: ComponentChildren }) {
   const group = c && isGroup(c) ? c : undefined;
   const rows = group?.of ?? (c ? [c] : []);
   const box = useRef<HTMLDivElement>(null);
   const before = useRef(rows.length);
   useLayoutEffect(() => {
-    // Who adds goes on in the new row; who removes, at the button that adds.
+    // After adding, the new row gets the focus. After removing, the add button gets it.
     const inside = box.current?.contains(document.activeElement) || document.activeElement === document.body;
     if (inside && rows.length > before.current) box.current?.querySelector<HTMLElement>(':scope > ol > li:last-child select')?.focus();
     else if (inside && rows.length < before.current) box.current?.querySelector<HTMLElement>(':scope > .row > button')?.focus();
@@ -134,7 +137,7 @@ function Rows({ c, fields, known, put, depth, children }: { c: Condition | undef
   );
 }
 
-/** One comparison. */
+/** A row with one comparison. */
 function Row({ c, fields, known, put, group }: { c: Exclude<Condition, Group>; fields: Fields; known: Field[]; put(c: Condition | undefined): void; group: (() => void) | undefined }) {
   const remove = <IconButton icon="trash-2" label={t('rules.remove_condition')} onClick={() => put(undefined)} />;
   if (c.op === 'always' || c.op === 'never') return <div class="rule-row"><span>{t('rules.' + c.op)}</span><span class="rule-tools">{remove}</span></div>;
@@ -164,7 +167,7 @@ function Row({ c, fields, known, put, group }: { c: Exclude<Condition, Group>; f
   );
 }
 
-/** The words of a comparison alone. */
+/** Returns the text of a comparison operator. */
 function comparisonText(op: Comparison, field: Field): string {
   const plain = op.replace('!', '') as Leaf['op'];
   const word = opKey(plain, field.kind);
@@ -172,7 +175,7 @@ function comparisonText(op: Comparison, field: Field): string {
   return ['has', 'contains', 'oneOf', 'between'].includes(word) ? t('rules.op.not.' + word) : t('rules.op.not', { op: t('rules.op.' + word) });
 }
 
-/** Where the form goes on after the block. */
+/** The editor of the next block. */
 export function NextEditor({ content, block, value, onChange }: Props) {
   const fields = fieldsOf(content);
   const jumps = value === undefined ? [] : parseNext(value);
@@ -217,7 +220,7 @@ export function NextEditor({ content, block, value, onChange }: Props) {
   );
 }
 
-/** What variables get when the block is answered. */
+/** The editor of the values that variables get when the block is answered. */
 export function VariableEditor({ content, block, value, onChange }: Props) {
   const fields = fieldsOf(content);
   if (value !== undefined && !isObject(value)) return <JSONBox label={t('rules.set')} value={value} onChange={onChange} />;
@@ -262,7 +265,7 @@ export function VariableEditor({ content, block, value, onChange }: Props) {
   );
 }
 
-/** The change of one variable, a line for each of its values. */
+/** The change of one variable, with a line for each value. */
 function ChangeEditor({ name, value, content, block, fields, put }: { name: string; value: Value; content: Content; block: string; fields: Fields; put(v: Value): void }) {
   const { op } = value;
   const known = fields.known(block, true);

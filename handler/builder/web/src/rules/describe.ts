@@ -1,28 +1,28 @@
-// Sentences as words. A condition reads after "when", in German with its verb last.
+// Describes conditions and changes in sentences. A condition follows "when". In German, its verb comes last.
 
 import { pathOf, type Field, type Fields, type Json, type Kind, type Op } from './fields';
 import { isRef, parseCondition, parseNext, parseVariable, type Condition, type Jump, type Leaf, type Operand, type Term, type Value } from './parse';
 
 export type Translate = (key: string, params?: { [name: string]: string | number }) => string;
 
-/** What a field is called. */
+/** Returns the name of a field. */
 export function fieldName(f: Field, t: Translate): string {
   const base = f.kind === 'unknown' ? t('rules.missing', { name: pathOf(f.ref) }) : f.label;
   if (!f.part || f.kind === 'unknown') return base;
   return t('rules.part', { name: base, part: 'label' in f.part ? f.part.label : t('rules.part.' + f.part.word, { n: f.part.n ?? 0 }) });
 }
 
-/** Whether a comparison of the kind is in time: before and after in place of below and above. */
+/** Reports whether a kind is a date or time, so that operators are called "before" and "after". */
 export const isTimeKind = (kind: Kind): boolean => kind === 'date' || kind === 'moment' || kind === 'time';
 
-/** The word key of a comparison without its prefix, as kinds say it. */
+/** Returns the word key of an operator for a kind, without the prefix. */
 export function opKey(op: Op, kind: Kind): string {
   if (op === 'has' && kind !== 'list') return 'contains';
   const alike: { [op in Op]?: string } = { yes: 'is', notYes: 'isNot' };
   return isTimeKind(kind) && ['below', 'atMost', 'above', 'atLeast'].includes(op) ? op + 'Time' : (alike[op] ?? op);
 }
 
-/** What a value that is compared with is called. */
+/** Returns the text of a compared value. */
 export function valueName(value: Json, f: Field, t: Translate): string {
   if (typeof value === 'boolean') return t(value ? 'rules.yes' : 'rules.no');
   if (typeof value === 'number') return String(value);
@@ -48,7 +48,7 @@ function describeLeaf(l: Leaf, fields: Fields, t: Translate, not: boolean): stri
   return t((not ? 'rules.not.' : 'rules.when.') + opKey(l.op, f.kind), params);
 }
 
-/** A condition in words. */
+/** Describes a condition. */
 export function describeCondition(c: Condition, fields: Fields, t: Translate): string {
   switch (c.op) {
     case 'always': case 'never': return t('rules.' + c.op);
@@ -61,10 +61,10 @@ export function describeCondition(c: Condition, fields: Fields, t: Translate): s
   return describeLeaf(c, fields, t, false);
 }
 
-/** What stands for what sentences cannot say. key is that of the words which say only that it is JSON. */
+/** Returns a text for logic that sentences cannot express. key is the word for "this is JSON". */
 export type DescribeJSON = (logic: Json, key: 'rules.json' | 'rules.nextJSON') => string;
 
-/** A condition in words. */
+/** Describes a condition. */
 function describeLogic(logic: Json, fields: Fields, t: Translate, untold: DescribeJSON): string {
   const c = parseCondition(logic, fields);
   return c ? describeCondition(c, fields, t) : untold(logic, 'rules.json');
@@ -79,7 +79,7 @@ const verbs = {
   '+': { verb: 'add', sign: ' + ' }, '-': { verb: 'subtract', sign: ' − ' }, '*': { verb: 'times', sign: ' × ' }, '/': { verb: 'divide', sign: ' ÷ ' },
 } as const;
 
-/** The change of a variable in words, a sentence for each of its cases. */
+/** Describes the change of a variable, with a sentence for each case. */
 export function describeChange(name: string, v: Value, fields: Fields, t: Translate): string[] {
   const own = (r: Operand): boolean => isRef(r) && r.from === 'variables' && r.id === name;
   const said = (verb: string, o: Operand, when?: Condition): string => {
@@ -93,12 +93,12 @@ export function describeChange(name: string, v: Value, fields: Fields, t: Transl
   }
   const line = (term: Term) => said(verbs[v.op].verb, term.by, term.when);
   if (own(v.of)) return v.terms.map(line);
-  // Another field stands first: a formula, because the variable in it is its old value.
+  // If it starts with another field, it is shown as a formula.
   const formula = [v.of, ...v.terms.filter((term) => !term.when).map((term) => term.by)].map((o) => operandName(o, fields, t)).join(verbs[v.op].sign);
   return [t('rules.do.set', { x: t('rules.quoted', { text: name }), v: formula }), ...v.terms.filter((term) => term.when).map(line)];
 }
 
-/** What a top-level block is called where a jump leads to it. */
+/** Returns the name of a jump's target. */
 export function targetLabel(to: string, fields: Fields, t: Translate): string {
   const block = fields.content.blocks[fields.step(to)];
   return block ? block.label || block.id : t('rules.missing', { name: to });
@@ -108,7 +108,7 @@ function targetName(to: string, fields: Fields, t: Translate): string {
   return to === 'end' ? t('rules.end') : t('rules.to', { name: t('rules.quoted', { text: targetLabel(to, fields, t) }) });
 }
 
-/** The jumps of a rule in words. */
+/** Describes the jumps of a rule. */
 export function describeJumps(jumps: Jump[], fields: Fields, t: Translate, untold: DescribeJSON = (_, key) => t(key)): string {
   return jumps.map((j, i) => {
     const to = targetName(j.to, fields, t);
@@ -117,7 +117,7 @@ export function describeJumps(jumps: Jump[], fields: Fields, t: Translate, untol
   }).join('; ');
 }
 
-/** A rule in words, a line for each thing that it does. */
+/** Describes a rule, with a line for each effect. */
 export function describeRule(rule: Json | undefined, fields: Fields, t: Translate, untold: DescribeJSON = (_, key) => t(key)): string[] {
   if (rule === null || typeof rule !== 'object' || Array.isArray(rule)) return [];
   const lines: string[] = [];

@@ -1,4 +1,4 @@
-// What the editor does with sentences: new ones, other fields and comparisons in them, groups.
+// Edits of conditions and variable changes: new ones, other fields and operators, and groups.
 
 import { canCompare, ops, type Field, type Fields, type Json, type Op } from './fields';
 import { canCount, maxDepth, isRef, type Arithmetic, type Condition, type Group, type Leaf, type Operand, type Term, type Value } from './parse';
@@ -7,14 +7,14 @@ export type Comparison = Exclude<Op, 'yes' | 'notYes'> | `!${Op}`;
 
 export const isGroup = (c: Condition): c is Group => c.op === 'all' || c.op === 'any';
 
-/** The comparison of a row, as one word; the two shapes of Yes are shown as is and is not. */
+/** Returns the operator of a row. "yes" and "not yes" are shown as "is" and "is not". */
 export function comparisonOf(c: Leaf | { op: 'not'; of: Leaf }): { op: Comparison; leaf: Leaf } {
   if (c.op === 'not') return { op: `!${c.of.op}`, leaf: c.of };
   if (c.op === 'yes' || c.op === 'notYes') return comparisonOf({ op: c.op === 'yes' ? 'is' : 'isNot', ref: c.ref, value: true });
   return { op: c.op, leaf: c };
 }
 
-/** The comparisons that are offered for a field, and the one that a rule has. */
+/** Returns the operators that a field supports, and the current one. */
 export function availableComparisons(field: Field, now: Comparison): Comparison[] {
   const all = ops[field.kind].flatMap((op): Comparison[] => {
     if (op === 'yes' || op === 'notYes') return [];
@@ -25,7 +25,7 @@ export function availableComparisons(field: Field, now: Comparison): Comparison[
 
 const today = (): string => new Date().toISOString().slice(0, 10);
 
-/** The value that a new comparison begins with. */
+/** Returns the initial value of a new comparison. */
 function initialValue(field: Field, op: Op): Json | undefined {
   if (op === 'answered' || op === 'unanswered') return undefined;
   const ids = field.choices.map((c) => c.id);
@@ -44,7 +44,7 @@ function initialValue(field: Field, op: Op): Json | undefined {
   }
 }
 
-/** The leaf with another field or comparison: the value stays where it fits. */
+/** Returns a comparison with another field or operator. The value is kept if it fits. */
 export function adaptLeaf(old: Leaf, field: Field, wanted: Comparison): Condition {
   const not = wanted.startsWith('!');
   const asked = (not ? wanted.slice(1) : wanted) as Op;
@@ -55,12 +55,15 @@ export function adaptLeaf(old: Leaf, field: Field, wanted: Comparison): Conditio
   return not && op === asked ? { op: 'not', of: leaf } : leaf;
 }
 
-/** A new condition on a field. */
+/** Returns a new condition on a field. */
 export function newCondition(field: Field): Condition {
   return adaptLeaf({ op: 'is', ref: field.ref }, field, ops[field.kind][0] as Comparison);
 }
 
-/** The condition as a sentence can be: no group of one, none in a group of its own kind. undefined: nothing is left. */
+/**
+ * Simplifies a condition: groups with one condition, and groups in a group of the same kind, are resolved. Returns
+ * undefined if it is empty.
+ */
 export function simplify(c: Condition): Condition | undefined {
   if (!isGroup(c)) return c;
   const of = c.of.flatMap((d) => {
@@ -70,29 +73,29 @@ export function simplify(c: Condition): Condition | undefined {
   return of.length > 1 ? { op: c.op, of } : of[0];
 }
 
-/** Puts another condition beside one: into its group, or into a new one. */
+/** Adds a condition to a group, or creates a group. */
 export function addCondition(c: Condition | undefined, added: Condition): Condition {
   if (c === undefined || c.op === 'always' || c.op === 'never') return added;
   return isGroup(c) ? { op: c.op, of: [...c.of, added] } : { op: 'all', of: [c, added] };
 }
 
-/** Makes a group of a condition that stands in a group, of the other kind. */
+/** Puts a condition of a group into a new group of the other kind. */
 export function groupWith(c: Condition, within: Group['op'], added: Condition): Condition {
   return { op: within === 'all' ? 'any' : 'all', of: [c, added] };
 }
 
 export const canGroup = (depth: number): boolean => depth < maxDepth;
 
-/** The parts of a change of a variable as lines: each has a value, and may have a condition. */
+/** A line of a variable change: a value, and possibly a condition. */
 export interface Line { when?: Condition; value: Operand }
 
 export const linesOf = (v: Value): Line[] =>
   v.op === 'set' ? [...v.cases, { value: v.value }] : v.terms.map((term) => ({ value: term.by, ...(term.when && { when: term.when }) }));
 
-/** How a change may have several lines: those of differences and quotients are one. */
+/** Differences and quotients have only one line. */
 export const isSingleLine = (op: Value['op']): boolean => op === '-' || op === '/';
 
-/** A change that is made of lines, as far as the kind of change takes them. */
+/** Returns a change with the lines that its operation supports. */
 export function valueOfLines(variable: string, op: Value['op'], lines: Line[], base: Value): Value {
   const self = { from: 'variables' as const, id: variable };
   if (op === 'set') {
@@ -104,7 +107,10 @@ export function valueOfLines(variable: string, op: Value['op'], lines: Line[], b
   return { op: op as Arithmetic, of: base.op === 'set' ? self : base.of, terms: (terms.length > 0 ? terms : [{ by: 1 }]).slice(0, isSingleLine(op) ? 1 : undefined) };
 }
 
-/** Another kind of change with the lines of the old one. What a variable is set to in the end is no term, nor is a text. */
+/**
+ * Returns a change with another operation and the same lines. Arithmetic cannot use the final value of a variable
+ * or a text.
+ */
 export function changeOperation(variable: string, old: Value, op: Value['op'], fields: Fields): Value {
   if (old.op === 'set' && op !== 'set') {
     const lines = linesOf(old).filter((l) => !isSelf(l.value, variable) && (!isRef(l.value) || canCount(fields.get(l.value).kind)));
@@ -115,11 +121,11 @@ export function changeOperation(variable: string, old: Value, op: Value['op'], f
 
 export const isSelf = (o: Operand, variable: string): boolean => isRef(o) && o.from === 'variables' && o.id === variable;
 
-/** The change for another variable: where it read itself it reads that one. */
+/** Returns the change for a renamed variable, including references to itself. */
 export function renameSelf(v: Value, from: string, to: string): Value {
   const other = <T extends Operand>(o: T): T | { from: 'variables'; id: string } => (isSelf(o, from) ? { from: 'variables', id: to } : o);
   return v.op === 'set' ? { ...v, value: other(v.value) } : { ...v, of: other(v.of) };
 }
 
-/** Lines that name others: a text as a list of its lines, for values that are typed. */
+/** Splits a text into its lines, without empty ones. */
 export const splitLines = (text: string): string[] => text.split('\n').map((line) => line.trim()).filter((line) => line !== '');

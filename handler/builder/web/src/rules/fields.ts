@@ -1,11 +1,11 @@
-// What a rule can read: answers and their parts, hidden fields, variables. The kind of a field
-// says which comparisons are offered.
+// The fields that a rule can read: answers and their parts, hidden fields and variables. The kind of a field
+// determines the operators.
 
 import type { Block, Choice as Offered, Definition, Json } from '../app/records';
 
 export type { Json };
 
-/** The sections of a definition that rules read. */
+/** The parts of a definition that rules read. */
 export type Content = Pick<Definition, 'blocks'> & Partial<Pick<Definition, 'hidden_fields' | 'variables'>>;
 
 export interface Choice {
@@ -15,7 +15,7 @@ export interface Choice {
 
 export type Source = 'answers' | 'hidden' | 'variables';
 
-/** A place in the data of a rule: {"var": "answers.id.part"}. */
+/** A reference in a rule: {"var": "answers.id.part"}. */
 export interface Ref {
   from: Source;
   id: string;
@@ -24,9 +24,9 @@ export interface Ref {
 
 export type Kind =
   | 'text' | 'number' | 'yesno' | 'choice' | 'list' | 'order' | 'date' | 'moment' | 'time' | 'country'
-  | 'presence' // only whether there is an answer
-  | 'loose' // a text that may hold a number
-  | 'unknown'; // a field that the form does not have
+  | 'presence' // can only be tested for an answer
+  | 'loose' // a text that may be a number
+  | 'unknown'; // not in the form
 
 export type Op =
   | 'answered' | 'unanswered' | 'is' | 'isNot' | 'yes' | 'notYes' | 'exactly' | 'notExactly' | 'oneOf' | 'has'
@@ -36,7 +36,7 @@ const presenceOps: Op[] = ['answered', 'unanswered'];
 const equalityOps: Op[] = ['is', 'isNot'];
 const orderOps: Op[] = ['below', 'atMost', 'above', 'atLeast', 'between'];
 
-/** The comparisons of each kind, in the order in which they are offered. */
+/** The operators of each kind, in the order of the menu. */
 export const ops: { [kind in Kind]: readonly Op[] } = {
   text: [...equalityOps, 'has', 'oneOf', ...presenceOps],
   number: [...equalityOps, ...orderOps, 'oneOf', ...presenceOps],
@@ -59,7 +59,7 @@ const formats: { [kind in Kind]?: RegExp } = {
   time: /^\d\d:\d\d(:\d\d)?$/,
 };
 
-/** Whether a value can be compared with a field of a kind, and be shown where it is edited. */
+/** Reports whether a value can be compared with a field of a kind, and edited. */
 export function canCompare(kind: Kind, op: Op, value: Json | undefined): boolean {
   const list = Array.isArray(value) ? value : undefined;
   switch (op) {
@@ -76,16 +76,16 @@ export function canCompare(kind: Kind, op: Op, value: Json | undefined): boolean
   return typeof value === 'string' && (formats[kind]?.test(value) ?? true);
 }
 
-/** A part that has no label of its own is named by the word rules.part.{word}. */
+/** A field that rules can read. A part without a label is named by the word rules.part.{word}. */
 export interface Field {
   ref: Ref;
   kind: Kind;
   label: string;
   part?: { label: string } | { word: string; n?: number };
   choices: Choice[];
-  rows?: boolean; // its parts are rows of a matrix
-  seconds?: boolean; // of a time
-  step: number; // the index of its top-level block; -1: known from the start
+  rows?: boolean; // whether the parts are rows of a matrix
+  seconds?: boolean; // whether a time has seconds
+  step: number; // the index of its top-level block, or -1 if it is known from the start
 }
 
 const types: { [type: string]: Kind } = {
@@ -104,7 +104,7 @@ function kindOf(block: Block): Kind | undefined {
   return types[block.type ?? ''];
 }
 
-/** A choice without an id, which was just added, cannot be compared with. */
+/** Choices without an id were just added. They cannot be compared. */
 const withIDs = (choices: Offered[] = []): Choice[] => choices.filter((c): c is Choice => !!c.id);
 
 function partsOf(block: Block, kind: Kind, at: number): Field[] {
@@ -136,12 +136,12 @@ function splitAtDot(text: string): [string, string | undefined] {
   return dot < 0 ? [text, undefined] : [text.slice(0, dot), text.slice(dot + 1)];
 }
 
-/** A part is told from a dot in an id. */
+/** Unlike a path, the key distinguishes a part from a dot in an id. */
 const refKey = (r: Ref): string => r.from + '\0' + r.id + (r.part === undefined ? '' : '\0' + r.part);
 
 export const pathOf = (r: Ref): string => r.from + '.' + r.id + (r.part === undefined ? '' : '.' + r.part);
 
-/** The fields of a form. An index of it: made once for a form, read often. */
+/** An index of a form's fields. */
 export class Fields {
   /** All fields in the order of the form. */
   readonly all: Field[] = [];
@@ -157,7 +157,8 @@ export class Fields {
     for (const [id, value] of Object.entries(content.variables ?? {})) {
       this.put({ ref: { from: 'variables', id }, kind: typeof value === 'number' ? 'number' : 'loose', label: id, choices: [], step: -1 });
     }
-    // Another block may have the name of a part: then the part cannot be read, nor one of an id with a dot.
+    // If another block has the path of a part, the part cannot be read. The same applies to parts of ids with a
+    // dot.
     this.all = this.all.filter(({ ref: { from, id, part } }) => part === undefined || (!id.includes('.') && !this.byPath.has(refKey({ from, id: id + '.' + part }))));
   }
 
@@ -179,12 +180,12 @@ export class Fields {
     this.all.push(field);
   }
 
-  /** The field of a ref; one of the kind unknown where the form has none. */
+  /** Returns the field of a reference. If the form does not have it, its kind is unknown. */
   get(ref: Ref): Field {
     return this.byPath.get(refKey(ref)) ?? { ref, kind: 'unknown', label: pathOf(ref), choices: [], step: -1 };
   }
 
-  /** What a path names: a block whose id has dots before a part of a block, as internal/logic reads it. */
+  /** Returns the reference for a path. A block whose id contains dots wins over a part, as in internal/logic. */
   resolve(path: string): Ref | undefined {
     const [from, id] = splitAtDot(path);
     if ((from !== 'answers' && from !== 'hidden' && from !== 'variables') || !id) return undefined;
@@ -193,12 +194,15 @@ export class Fields {
     return part !== undefined && !has(id) && has(first) ? { from, id: first, part } : { from, id };
   }
 
-  /** The index of a top-level block. */
+  /** Returns the index of a top-level block, or -1. */
   step(block: string): number {
     return this.steps.get(block) ?? -1;
   }
 
-  /** What is known when a rule of a top-level block runs; after: when its own answer is there. */
+  /**
+   * Returns the fields that are known when a top-level block's rule runs. If after is set, its own answer is
+   * included.
+   */
   known(block: string, after: boolean): Field[] {
     const last = this.step(block) - (after ? 0 : 1);
     return this.all.filter((f) => f.step <= last);
@@ -207,7 +211,7 @@ export class Fields {
 
 const fieldsByBlocks = new WeakMap<Block[], Fields>();
 
-/** The fields of a form, made once for its blocks, hidden fields and variables. */
+/** Returns the fields of a form. They are cached. */
 export function fieldsOf(content: Content): Fields {
   let fields = fieldsByBlocks.get(content.blocks);
   if (!fields || fields.content.hidden_fields !== content.hidden_fields || fields.content.variables !== content.variables) {

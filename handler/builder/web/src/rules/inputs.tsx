@@ -8,7 +8,7 @@ import { isOutOfOrder, isRef, type Leaf, type Operand } from './parse';
 import { fieldName, isTimeKind, valueName } from './describe';
 import { Button } from '../ui/Button';
 
-/** The fields that are offered, and the one that is chosen although it is not among them. */
+/** Returns options for the known fields, and for the current field if it is not among them. */
 export function fieldOptions(known: readonly Field[], now: Field | undefined): (readonly [string, string])[] {
   const missing = now && !known.some((f) => pathOf(f.ref) === pathOf(now.ref)) ? [now] : [];
   return [...missing, ...known].map((f) => {
@@ -17,7 +17,7 @@ export function fieldOptions(known: readonly Field[], now: Field | undefined): (
   });
 }
 
-/** What a field is compared with. */
+/** The input for a comparison's value. */
 export function LeafValue({ leaf, fields, put }: { leaf: Leaf; fields: Fields; put(value: Json): void }) {
   const field = fields.get(leaf.ref);
   const { value } = leaf;
@@ -44,7 +44,7 @@ export function LeafValue({ leaf, fields, put }: { leaf: Leaf; fields: Fields; p
   );
 }
 
-/** The values in the order of the form, those of no choice last. */
+/** Sorts values into the form's order. Unknown values come last. */
 const inFormOrder = (field: Field, values: Json[]): Json[] => {
   const known = field.choices.map((c): Json => c.id).filter((id) => values.includes(id));
   return [...known, ...values.filter((v) => !known.includes(v))];
@@ -79,7 +79,7 @@ function ScalarInput({ label, hideLabel, field, value, put }: { label: string; h
 
 const choiceName = (id: string, field: Field): string => field.choices.find((c) => c.id === id)?.label || valueName(id, { ...field, kind: 'choice', choices: [] }, t);
 
-/** Several choices. */
+/** Checkboxes for several choices. */
 function ChoiceList({ field, value, put }: { field: Field; value: Json[]; put(value: Json): void }) {
   const ids = inFormOrder(field, [...field.choices.map((c) => c.id), ...value.filter((v) => !field.choices.some((c) => c.id === v))]);
   return (
@@ -95,7 +95,7 @@ function ChoiceList({ field, value, put }: { field: Field; value: Json[]; put(va
   );
 }
 
-/** All choices in an order: who takes a place gives up the own one. */
+/** All choices in order. Selecting a choice swaps it with the current one. */
 function RankingInput({ field, value, put }: { field: Field; value: Json[]; put(value: Json): void }) {
   const options = inFormOrder(field, [...new Set([...field.choices.map((c): Json => c.id), ...value])]).map((id) => [String(id), choiceName(String(id), field)] as const);
   const take = (place: number, id: string) => put(value.map((v, i) => (i === place ? id : v === id ? (value[place] ?? id) : v)));
@@ -106,7 +106,7 @@ function RankingInput({ field, value, put }: { field: Field; value: Json[]; put(
   );
 }
 
-/** Texts or numbers, one on a line. */
+/** Texts or numbers, one per line. */
 function LinesInput({ field, value, put }: { field: Field; value: Json[]; put(value: Json): void }) {
   const read = (text: string): Json[] => (field.kind === 'number' ? splitLines(text).map(Number) : field.kind === 'country' ? splitLines(text.toUpperCase()) : splitLines(text));
   const [text, setText] = useTextDraft(value, (v) => v.join('\n'), read);
@@ -128,7 +128,7 @@ function LinesInput({ field, value, put }: { field: Field; value: Json[]; put(va
   );
 }
 
-/** The text that is typed for a value: it stays as it is typed until the value becomes another one elsewhere. */
+/** Returns the typed text of a value. It is replaced only if the value changes elsewhere. */
 export function useTextDraft<T extends Json>(value: T, text: (value: T) => string, read: (text: string) => Json | undefined): [string, (text: string) => void] {
   const [draft, setDraft] = useState(() => text(value));
   const seen = useRef(value);
@@ -141,7 +141,7 @@ export function useTextDraft<T extends Json>(value: T, text: (value: T) => strin
   return [draft, setDraft];
 }
 
-/** Logic that sentences cannot say. It is changed by typing alone, and only to what is JSON. */
+/** Logic that sentences cannot express. Only valid JSON changes it. */
 export function JSONBox({ label, value, onChange, back }: { label: string; value: Json; onChange(value: Json | undefined): void; back?: (() => void) | undefined }) {
   const [error, setError] = useState('');
   const read = (text: string): Json | undefined => {
@@ -169,7 +169,7 @@ export function JSONBox({ label, value, onChange, back }: { label: string; value
   );
 }
 
-/** A number, a text, or what a field has. own: the variable that is set, offered as its own value. */
+/** The editor of an operand: a number, a text or a field. stay is the variable itself, which leaves it unchanged. */
 export function OperandField({ label, value, fields, known, texts, stay, put }: { label: string; value: Operand; fields: Fields; known: readonly Field[]; texts: boolean; stay?: Ref | undefined; put(value: Operand): void }) {
   const path = isRef(value) ? pathOf(value) : typeof value;
   const stays = stay && ([pathOf(stay), t('rules.unchanged')] as const);

@@ -1,12 +1,12 @@
-// Sentences: the part of JsonLogic that the editor says in words. README.md has the table.
+// Converts between JsonLogic and the conditions that the editor shows as sentences. README.md has the grammar.
 //
-// The law: what is parsed and written again is the same JSON value. Whatever does not keep it
-// is not said: parse returns null, and the editor shows the JSON.
+// Parsing and writing must return the same JSON value. Otherwise parse functions return null, and the editor shows
+// the JSON.
 
 import { isEqual } from '../app/json';
 import { canCompare, ops, pathOf, type Fields, type Json, type Kind, type Op, type Ref } from './fields';
 
-/** One comparison of a field. value is absent, a scalar, or a list for exactly, oneOf and between. */
+/** A comparison of a field. value is missing, a scalar, or a list for exactly, oneOf and between. */
 export interface Leaf {
   op: Op;
   ref: Ref;
@@ -20,10 +20,10 @@ export interface Group {
   of: Condition[];
 }
 
-/** A number, a text, or what a field has. */
+/** A number, a text, or a field's value. */
 export type Operand = number | string | Ref;
 
-/** A number that is added and so on, whenever or when a condition holds. */
+/** An operand of an arithmetic change, possibly with a condition. */
 export interface Term {
   when?: Condition;
   by: Operand;
@@ -31,7 +31,7 @@ export interface Term {
 
 export type Arithmetic = '+' | '-' | '*' | '/';
 
-/** The new value of a variable. set: that of the first case that holds, else value. */
+/** The new value of a variable. "set" uses the value of the first case that is true, otherwise value. */
 export type Value =
   | { op: 'set'; cases: { when: Condition; value: Operand }[]; value: Operand }
   | { op: Arithmetic; of: Ref; terms: Term[] };
@@ -41,7 +41,7 @@ export interface Jump {
   to: string;
 }
 
-/** How deep groups may nest. */
+/** The maximum depth of nested groups. */
 export const maxDepth = 3;
 
 export const isRef = (o: Operand): o is Ref => typeof o === 'object';
@@ -52,7 +52,7 @@ const varLogic = (r: Ref): Json => ({ var: pathOf(r) });
 const operandLogic = (o: Operand): Json => (isRef(o) ? varLogic(o) : o);
 const identityOf = (op: Arithmetic): number => (op === '*' || op === '/' ? 1 : 0);
 
-/** The operators of two operands, the field first. */
+/** The operators with two operands, of which the field is the first. */
 const binary = { is: '==', isNot: '!=', exactly: '==', notExactly: '!=', oneOf: 'in', below: '<', atMost: '<=', above: '>', atLeast: '>=' } as const;
 
 export function conditionLogic(c: Condition): Json {
@@ -88,18 +88,18 @@ export const jumpsLogic = (jumps: Jump[]): Json => jumps.map((j): Json => (j.if 
 
 // Parsing.
 
-/** The condition that logic is, or null: it cannot be said. */
+/** Parses a condition. Returns null if a sentence cannot express it. */
 export function parseCondition(logic: Json | undefined, fields: Fields): Condition | null {
   if (typeof logic === 'boolean') return { op: logic ? 'always' : 'never' };
   return ifLossless(logic, parseNested(logic, fields, maxDepth), conditionLogic);
 }
 
-/** The new value of a variable that logic is, or null. */
+/** Parses a variable change. Returns null if a sentence cannot express it. */
 export function parseVariable(logic: Json | undefined, fields: Fields): Value | null {
   return ifLossless(logic, parseChange(logic, fields), valueLogic);
 }
 
-/** The jumps of a rule, of which only the last may have no condition, or null. The conditions stay logic. */
+/** Parses the jumps of a rule. Only the last may have no condition. Returns null for other logic. */
 export function parseNext(next: Json | undefined): Jump[] | null {
   if (!Array.isArray(next)) return null;
   const jumps: Jump[] = [];
@@ -115,7 +115,10 @@ function ifLossless<T>(logic: Json | undefined, parsed: T | null, write: (parsed
   return parsed !== null && logic !== undefined && isEqual(write(parsed), logic) ? parsed : null;
 }
 
-/** Whether choices stand in another order than in the form, in which answers are stored: then the comparison fails for all. */
+/**
+ * Reports whether choices have another order than in the form. Answers use the form's order, so the comparison
+ * never matches.
+ */
 export function isOutOfOrder(l: Leaf, fields: Fields): boolean {
   const { kind, choices } = fields.get(l.ref);
   if (kind !== 'list' || !Array.isArray(l.value)) return false;
@@ -177,7 +180,7 @@ function parseComparison(name: string, args: Json[], fields: Fields): Leaf | und
   return op && { op, ref: q, value: second };
 }
 
-/** Kinds whose values a variable can take, and those that can be counted with. */
+/** The kinds that can be assigned to a variable, and the kinds that support arithmetic. */
 const storable: readonly Kind[] = ['text', 'number', 'choice', 'date', 'moment', 'time', 'country', 'loose', 'unknown'];
 const countable: readonly Kind[] = ['number', 'loose', 'unknown'];
 
@@ -198,7 +201,7 @@ function parseChange(logic: Json | undefined, fields: Fields): Value | null {
   if (name === 'if') return parseCases(given, fields);
   if (name !== '+' && name !== '-' && name !== '*' && name !== '/') return null;
   const of = parseOperand(given[0], fields, true);
-  const two = name === '-' || name === '/'; // which take two operands, whatever follows
+  const two = name === '-' || name === '/'; // they use only two operands
   if (of === null || !isRef(of) || given.length < 2 || (two && given.length > 2)) return null;
   const terms = given.slice(1).map((g) => parseTerm(g, fields));
   return terms.some((t) => t === null) ? null : { op: name, of, terms: terms as Term[] };

@@ -1,16 +1,16 @@
-// How what refers to a block, a choice, a row, a hidden field or a variable is given another name.
-// Whatever JsonLogic a rule has is walked, said in a sentence or not.
+// Renames references to blocks, choices, rows, hidden fields and variables. It walks all JsonLogic of a rule, also
+// logic that sentences cannot express.
 
 import { isObject } from '../app/json';
 import type { Block } from '../app/records';
 import { fieldsOf, pathOf, type Content, type Fields, type Json } from './fields';
 
-/** What is referred to. part: of a choice or a row its block is id. */
+/** The target of a reference. */
 export type Target =
   | { kind: 'block' | 'hidden' | 'variable'; id: string }
   | { kind: 'choice' | 'row'; block: string; id: string };
 
-/** New names by old ones; those of choices (columns of a matrix too) and rows by the block that has them. */
+/** New names by old ones. Names of choices (or matrix columns) and rows are grouped by block. */
 export interface Renames {
   blocks?: Names;
   hidden?: Names;
@@ -20,10 +20,10 @@ export interface Renames {
 }
 interface Names { [old: string]: string }
 
-/** Called for each reference; what it returns is the new name. */
+/** Called for each reference. It returns the new name. */
 type Rename = (target: Target) => string;
 
-/** The rule with other names: the same object when it has none of the old ones. */
+/** Returns a rule with renamed references, or the same object if nothing changes. */
 export function renameInRule<T extends Json | undefined>(rule: T, renames: Renames, fields: Fields): T {
   return new RuleWalker(fields, (target) => {
     const own = (names: Names | undefined) => (names && Object.hasOwn(names, target.id) ? (names[target.id] as string) : target.id);
@@ -33,7 +33,7 @@ export function renameInRule<T extends Json | undefined>(rule: T, renames: Renam
   }).rule(rule) as T;
 }
 
-/** The blocks with other names in their rules: the same list when nothing has one of the old ones. */
+/** Returns the blocks with renamed references, or the same list if nothing changes. */
 export function renameInBlocks(content: Content, renames: Renames): Block[] {
   const fields = fieldsOf(content);
   const all = (blocks: Block[]): Block[] => {
@@ -48,7 +48,7 @@ export function renameInBlocks(content: Content, renames: Renames): Block[] {
   return all(content.blocks);
 }
 
-/** How many rules refer to something. */
+/** Returns the number of rules that refer to a target. */
 export function countUsers(content: Content, of: Target): number {
   const fields = fieldsOf(content);
   return content.blocks.filter((b) => {
@@ -61,7 +61,7 @@ export function countUsers(content: Content, of: Target): number {
   }).length;
 }
 
-/** The rule with each logic in it changed. */
+/** Applies a function to each logic in a rule. */
 export function mapLogic(rule: Json, change: (logic: Json) => Json): Json {
   if (!isObject(rule)) return rule;
   const made = { ...rule };
@@ -90,7 +90,7 @@ class RuleWalker {
     });
   }
 
-  /** item: the block whose choices the items are, where var reads an item of an array. */
+  /** item is the block whose choices are iterated, where var reads an item of an array. */
   private logic(logic: Json, item?: string): Json {
     if (Array.isArray(logic)) return this.items(logic, (l) => this.logic(l, item));
     if (logic === null || typeof logic !== 'object' || Object.keys(logic).length !== 1) return logic;
@@ -106,7 +106,7 @@ class RuleWalker {
     });
   }
 
-  /** The block whose answer logic reads, if it has choices. */
+  /** Returns the block whose answer the logic reads. */
   private block(logic: Json | undefined, item?: string): string | undefined {
     if (logic === null || typeof logic !== 'object' || Array.isArray(logic) || logic.var === undefined) return undefined;
     const path = Array.isArray(logic.var) ? logic.var[0] : logic.var;
@@ -115,7 +115,7 @@ class RuleWalker {
     return ref?.from === 'answers' ? ref.id : undefined;
   }
 
-  /** A choice, or a list of them, that is compared with an answer; null for other logic. */
+  /** Renames choices that are compared with an answer. Returns null for other logic. */
   private choices(logic: Json, block: string): Json | null {
     const list = Array.isArray(logic) ? logic : [logic];
     if (this.fields.get({ from: 'answers', id: block }).choices.length === 0 || !list.every((v) => typeof v === 'string')) return null;

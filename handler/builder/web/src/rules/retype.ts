@@ -1,4 +1,4 @@
-// What becomes of the rules that read a block when its answers become of another kind.
+// Updates the rules that read a block when its kind of answer changes.
 
 import type { Block } from '../app/records';
 import { Fields, fieldsOf, type Content, type Field, type Json, type Ref } from './fields';
@@ -6,14 +6,14 @@ import { mapLogic } from './references';
 
 export interface RetypeResult {
   blocks: Block[];
-  /** The ids of the blocks whose rules were rewritten, and of those with a comparison that has no equal. */
+  /** The ids of blocks with updated rules. outdated are blocks with a comparison that cannot be converted. */
   changed: string[];
   outdated: string[];
 }
 
 const comparisons = ['==', '===', '!=', '!==', 'in', '<', '<=', '>', '>='];
 
-/** The blocks with the rules that read a block rewritten, where a comparison has one of the same meaning for its new kind. */
+/** Returns the blocks with converted comparisons for the new kind of answer, if there is an equivalent. */
 export function retype(before: Content, after: Content, id: string): RetypeResult {
   const [old, now] = [fieldsOf(before), fieldsOf(after)];
   const [changed, outdated]: [string[], string[]] = [[], []];
@@ -43,14 +43,14 @@ export function retype(before: Content, after: Content, id: string): RetypeResul
   return { blocks: changed.length > 0 ? blocks : after.blocks, changed, outdated };
 }
 
-/** What of a block logic reads. */
+/** Returns the reference to the block's answer in the logic, if any. */
 function refOf(logic: Json | undefined, id: string, fields: Fields): Ref | undefined {
   const path = logic !== null && typeof logic === 'object' && !Array.isArray(logic) ? logic.var : undefined;
   const ref = typeof path === 'string' ? fields.resolve(path) : undefined;
   return ref?.from === 'answers' && ref.id === id ? ref : undefined;
 }
 
-/** A comparison of the same meaning for another kind of answer, or null. */
+/** Returns an equivalent comparison for another kind of answer, or null. */
 function convertComparison(name: string, args: Json[], at: number, was: Field, is: Field): Json | null {
   const [q, value] = [args[at]!, args[1 - at] ?? null];
   const equal = name === '==' || name === '===';

@@ -4,7 +4,7 @@ import { Icon, type IconName } from './Icon';
 export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'icon' | 'label' | 'ref'> {
   icon?: IconName;
   kind?: 'plain' | 'primary' | 'quiet' | 'danger';
-  /** Shows that what was pressed is under way, and takes no second press. */
+  /** Whether the action is in progress. The button ignores clicks in the meantime. */
   busy?: boolean;
   buttonRef?: Ref<HTMLButtonElement>;
   children?: ComponentChildren;
@@ -27,7 +27,7 @@ export function Button({ icon, kind = 'plain', busy, buttonRef, children, class:
   );
 }
 
-/** A button with an icon alone; label is its name and its tip. */
+/** A button with only an icon. label is its accessible name and tooltip. */
 export function IconButton({ label, icon, ...rest }: Omit<ButtonProps, 'children' | 'icon'> & { label: string; icon: IconName }) {
   return <Button kind="quiet" {...rest} icon={icon} aria-label={label} title={label} class={`only-icon ${rest.class ?? ''}`} />;
 }

@@ -10,12 +10,12 @@ interface Props {
   title: string;
   onClose(): void;
   children: ComponentChildren;
-  /** The row of buttons at the foot. */
+  /** The buttons in the footer. */
   footer?: ComponentChildren;
   wide?: boolean;
 }
 
-/** A modal dialog: its first field gets the focus, the browser keeps the focus in it, Escape closes it. */
+/** A modal dialog. Its first field gets the focus, and Escape closes it. */
 export function Dialog({ title, onClose, children, footer, wide }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -25,12 +25,12 @@ export function Dialog({ title, onClose, children, footer, wide }: Props) {
     dialog.showModal();
     dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea):not([disabled])')?.focus();
     return () => {
-      // What was done in the dialog may have led the focus elsewhere meanwhile.
+      // An action in the dialog may have moved the focus already.
       const now = document.activeElement;
       dialog.close();
       const next = now && now !== document.body && !dialog.contains(now) ? now : previous;
       if (next instanceof HTMLElement) next.focus();
-      if (document.activeElement === document.body) document.getElementById('main')?.focus(); // it is gone, or disabled
+      if (document.activeElement === document.body) document.getElementById('main')?.focus(); // the element was removed or disabled
     };
   }, []);
   return (
@@ -55,7 +55,7 @@ export function Dialog({ title, onClose, children, footer, wide }: Props) {
 
 interface DialogFormProps {
   title: string;
-  /** The text of the button that sends. */
+  /** The text of the submit button. */
   action: string;
   danger?: boolean;
   disabled?: boolean;
@@ -65,8 +65,8 @@ interface DialogFormProps {
 }
 
 /**
- * A dialog with a form in it: Enter sends it, a fault is shown, and it closes when it has worked. Faults at
- * the JSON Pointers in own are for the children, which get them, and go when something is typed.
+ * A dialog with a form. It closes after run succeeds. The children show the errors at the JSON Pointers in own,
+ * until the user types.
  */
 export function FormDialog({ title, action, danger, disabled, wide, run, onClose, own = [], children }: DialogFormProps & { own?: readonly string[]; children: ComponentChildren | ((at: (path: string) => string | undefined) => ComponentChildren) }) {
   const busy = useSignal(false);
@@ -115,5 +115,5 @@ export function FormDialog({ title, action, danger, disabled, wide, run, onClose
   );
 }
 
-/** Asks before something is done. */
+/** Asks for confirmation. */
 export const ConfirmDialog = ({ text, ...question }: DialogFormProps & { text: ComponentChildren }) => <FormDialog {...question}><div>{text}</div></FormDialog>;

@@ -4,14 +4,14 @@ import { t } from '../app/words';
 
 interface FieldProps {
   label: string;
-  /** The label is for screen readers alone. */
+  /** Whether only screen readers get the label. */
   hideLabel?: boolean;
   hint?: ComponentChildren;
-  /** What is wrong with the value. */
+  /** The error of the value. */
   error?: string | undefined;
 }
 
-/** Puts a label, a hint and a fault around a control, which gets the ids for its attributes. */
+/** Renders a label, a hint and an error around a control. The control receives the ids for its attributes. */
 export function Field({ label, hideLabel, hint, error, children }: FieldProps & { children: (ids: { id: string; 'aria-describedby': string | undefined; 'aria-invalid': boolean | undefined }) => ComponentChildren }) {
   const id = useId();
   const describedBy = [hint ? id + 'h' : '', error ? id + 'f' : ''].filter(Boolean).join(' ');
@@ -25,7 +25,7 @@ export function Field({ label, hideLabel, hint, error, children }: FieldProps & 
   );
 }
 
-/** What a control takes of the element's own attributes. */
+/** The native attributes that controls accept. */
 interface NativeProps {
   placeholder?: string | undefined;
   disabled?: boolean | undefined;
@@ -44,7 +44,7 @@ interface TextFieldProps extends FieldProps, NativeProps {
   inputRef?: { current: HTMLInputElement | null };
 }
 
-// Without these a browser takes six digits of a year, which no service knows.
+// Without a maximum, browsers accept years with six digits.
 const maxDates: Record<string, string> = { date: '9999-12-31', 'datetime-local': '9999-12-31T23:59:59' };
 
 export function TextField({ label, hideLabel, hint, error, value, onInput, type = 'text', inputRef, ...rest }: TextFieldProps) {
@@ -60,7 +60,7 @@ interface TextAreaProps extends FieldProps, NativeProps {
   onInput(value: string): void;
   rows?: number;
   code?: boolean;
-  /** Takes the focus when it is first shown. */
+  /** Whether it gets the focus when it is first shown. */
   autoFocus?: boolean;
 }
 
@@ -78,7 +78,7 @@ export function TextArea({ label, hideLabel, hint, error, value, onInput, code, 
 
 interface NumberFieldProps extends FieldProps, NativeProps {
   value: number | undefined;
-  /** undefined: the field is empty. What is no number is shown as a fault and not passed on. */
+  /** undefined means that the field is empty. Invalid input shows an error and is not reported. */
   onInput(value: number | undefined): void;
   min?: number;
   max?: number;

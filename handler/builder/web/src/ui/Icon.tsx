@@ -2,7 +2,7 @@ import { icons, type IconName } from './icons.gen';
 
 export type { IconName };
 
-/** An icon beside a text, or with a label of its own. */
+/** An icon. Without a label, screen readers ignore it. */
 export function Icon({ name, label }: { name: IconName; label?: string }) {
   return (
     <svg

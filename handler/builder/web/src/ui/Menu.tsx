@@ -8,14 +8,14 @@ export interface MenuItem {
   icon?: IconName;
   danger?: boolean;
   disabled?: boolean;
-  /** A line before it. */
+  /** Whether a line separates it from the previous item. */
   separated?: boolean;
   run?(): void;
   href?: string;
   download?: boolean;
 }
 
-/** A button that opens a menu: arrows choose, Enter does, Escape closes. label names a button without text. */
+/** A button that opens a menu with keyboard support. label names a button without text. */
 export function Menu({ items, label, children, ...button }: { items: MenuItem[]; label?: string; children?: ComponentChildren } & Omit<ButtonProps, 'children'>) {
   const [open, setOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);

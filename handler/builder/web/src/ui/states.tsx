@@ -6,7 +6,7 @@ import { t } from '../app/words';
 import { Button } from './Button';
 import { Icon, type IconName } from './Icon';
 
-/** Shown while something is read, but not within the first moment. */
+/** Shown while loading. CSS delays it for a moment. */
 export function Loading({ label = t('app.loading') }: { label?: string }) {
   return (
     <p class="loading" role="status">
@@ -25,7 +25,7 @@ export function Empty({ icon, title, children }: { icon: IconName; title: string
   );
 }
 
-/** What an error means to the user, in the page's language. */
+/** Returns a text for an error in the page's language. */
 export function errorText(error: unknown): string {
   if (!(error instanceof ApiError)) return t('app.error');
   if (error.status === 0) return t('app.offline');
@@ -46,7 +46,7 @@ export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => vo
   );
 }
 
-/** What a component has read: until then, or when it failed, others are undefined. */
+/** The state of a read. value is undefined until it succeeds. */
 export interface Loaded<T> {
   value?: T;
   error?: unknown;
@@ -54,7 +54,7 @@ export interface Loaded<T> {
   reload(): void;
 }
 
-/** Calls run for each event of the document. */
+/** Calls run for each document event of a type. */
 export function useDocumentEvent<K extends keyof DocumentEventMap>(type: K, run: (e: DocumentEventMap[K]) => void): void {
   const latest = useRef(run);
   latest.current = run;
@@ -65,7 +65,7 @@ export function useDocumentEvent<K extends keyof DocumentEventMap>(type: K, run:
   }, [type]);
 }
 
-/** What had the focus may be gone with what was shown before: then the page has it. */
+/** Moves the focus to the page if new content removed the focused element. */
 export function useKeepFocus(shown: unknown): void {
   const before = useRef<unknown>(undefined);
   useEffect(() => {
@@ -74,7 +74,7 @@ export function useKeepFocus(shown: unknown): void {
   }, [shown]);
 }
 
-/** Reads when the component is shown, and anew when one of the inputs changes. A late answer changes nothing. */
+/** Reads when the component is first rendered and when an input changes. Late responses are ignored. */
 export function useLoaded<T>(read: () => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
   const state = useSignal<{ value?: T; error?: unknown; loading: boolean }>({ loading: true });
   const reloads = useSignal(0);
@@ -91,19 +91,19 @@ export function useLoaded<T>(read: () => Promise<T>, inputs: readonly unknown[])
   return { ...state.value, reload: () => ((state.value = { ...state.peek(), loading: true }), void reloads.value++) };
 }
 
-/** A list as far as it is read. */
+/** The loaded part of a list. */
 export interface Pages<T> {
   items: T[];
   hasMore: boolean;
   loading: boolean;
   error?: unknown;
-  /** Reads on, or again after an error. */
+  /** Reads the next page, or retries after an error. */
   loadMore(): void;
   reload(): void;
   remove(id: unknown): void;
 }
 
-/** Reads the first page of a list, and anew when the key changes; an item that is on two pages is shown once. */
+/** Reads the first page of a list, and again when the key changes. Items that are on two pages are shown once. */
 export function usePages<T>(read: (cursor: string | null) => Promise<Page<T>>, key: string, idOf: (item: T) => unknown): Pages<T> {
   type State = { items: T[]; cursor: string | null; loading: boolean; error?: unknown };
   const empty: State = { items: [], cursor: null, loading: true };
@@ -116,7 +116,7 @@ export function usePages<T>(read: (cursor: string | null) => Promise<Page<T>>, k
     try {
       const found = await read(from.cursor);
       if (!isCurrent()) return;
-      const { items } = state.peek(); // some may be gone meanwhile
+      const { items } = state.peek(); // items may have been removed in the meantime
       const known = new Set(items.map(idOf));
       state.value = { items: [...items, ...found.items.filter((item) => !known.has(idOf(item)))], cursor: found.page.next_cursor, loading: false };
     } catch (error) {
@@ -142,14 +142,14 @@ interface Toast {
 const toast = signal<Toast | undefined>();
 let toastTimer: ReturnType<typeof setTimeout> | undefined;
 
-/** Says for eight seconds what was done, with a button that takes it back. */
+/** Shows a message for eight seconds, with an undo button if undo is set. */
 export function showToast(text: string, undo?: () => void): void {
   clearTimeout(toastTimer);
   toast.value = { text, undo };
   toastTimer = setTimeout(() => (toast.value = undefined), 8000);
 }
 
-/** Ends what offers to take something back, when what would do that is gone. */
+/** Hides a message with an undo button, because the undo no longer works. */
 export function dismissUndo(): void {
   if (toast.peek()?.undo) toast.value = undefined;
 }

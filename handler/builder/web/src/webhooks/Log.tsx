@@ -10,13 +10,16 @@ import { Empty, ErrorNotice, Loading, errorText, showToast, useDocumentEvent, us
 import { type Delivery, isLatest, isInProgress, outcomeText } from './deliveries';
 import { type Hook, PauseNote, type Paused } from './Webhooks';
 
-/** How often the log is read while something is under way, in milliseconds. */
+/** The interval in milliseconds for reading the log while a delivery is in progress. */
 const pollInterval = 2000;
 
-/** The deliveries of a webhook, which are read again while one is under way, and when the page is seen again. */
+/**
+ * The deliveries of a webhook. They are read again while a delivery is in progress, and when the page becomes
+ * visible.
+ */
 export function DeliveryLog({ hook, paused, onSent }: { hook: Hook; paused: Paused | undefined; onSent(): void }) {
   const log = useLoaded(async () => (await api<{ items: Delivery[] }>(`/webhooks/${hook.id}/deliveries`)).body.items, [hook.id]);
-  /** What was sent last, and what was known before: its outcome is what is new. */
+  /** The last request, and the deliveries before it. A new delivery is its result. */
   const sent = useSignal<{ test: boolean; event: string; known: Set<string>; until: number } | undefined>(undefined);
   const busy = useSignal('');
   const openDialog = useSignal<'' | 'failed' | Delivery>('');
@@ -31,7 +34,7 @@ export function DeliveryLog({ hook, paused, onSent }: { hook: Hook; paused: Paus
   }, [isPending, log.loading]);
   useDocumentEvent('visibilitychange', () => document.visibilityState === 'visible' && log.reload());
   useEffect(() => {
-    if (result) onSent(); // whether it is paused may have changed
+    if (result) onSent(); // the webhook may have been paused or resumed
   }, [result?.id]);
 
   const send = async (what: string, path: string, event = '') => {
@@ -113,7 +116,7 @@ export function DeliveryLog({ hook, paused, onSent }: { hook: Hook; paused: Paus
   );
 }
 
-/** What was sent with a delivery, and how the receiver answered. */
+/** Shows the payload and the result of a delivery. */
 function DeliveryDialog({ hook, delivery, onClose }: { hook: Hook; delivery: Delivery; onClose(): void }) {
   const body = useLoaded(() => builderApi<{ body: unknown }>(`/webhooks/${hook.id}/deliveries/${delivery.id}/body`), [delivery.id]);
   const gone = body.error instanceof ApiError && body.error.status === 404;
@@ -134,7 +137,7 @@ function DeliveryDialog({ hook, delivery, onClose }: { hook: Hook; delivery: Del
   );
 }
 
-/** Asks since when what failed is sent again. */
+/** Asks for a start time and resends failed deliveries. */
 function ResendDialog({ hook, since, onQueued, onClose }: { hook: Hook; since: string | undefined; onQueued(n: number): void; onClose(): void }) {
   const toInputValue = (at: Date) => new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
   const from = useSignal(toInputValue(since ? new Date(since) : new Date(Date.now() - 24 * 3600_000)));

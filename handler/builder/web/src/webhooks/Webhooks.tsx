@@ -32,7 +32,7 @@ export interface Paused {
 
 type OpenDialog = { kind: 'write'; hook?: Hook | undefined } | { kind: 'delete' | 'off'; hook: Hook };
 
-/** The webhooks of a form; view is the id of the one whose deliveries are shown. */
+/** The webhooks of a form. view is the id of the webhook whose deliveries are shown. */
 export function Webhooks({ form, view }: { form: string; view: string }) {
   const summary = useLoaded(async () => (await api<FormSummary>('/forms/' + form)).body, [form]);
   const hooks = useLoaded(async () => {
@@ -146,7 +146,7 @@ function StatusBadges({ hook, paused, brief }: { hook: Hook; paused: Paused | un
   );
 }
 
-/** Why a webhook is paused, since when, and when it is tried again. */
+/** Shows why a webhook is paused, since when, and the next attempt. */
 export function PauseNote({ paused, busy, onTry }: { paused: Paused; busy: boolean; onTry(): void }) {
   const soon = new Date(paused.paused_until) <= new Date();
   return (
@@ -161,10 +161,10 @@ export function PauseNote({ paused, busy, onTry }: { paused: Paused; busy: boole
   );
 }
 
-/** A new secret, of 24 bytes that nobody guesses, in the form of Standard Webhooks. */
+/** Returns a random secret of 24 bytes in the format of Standard Webhooks. */
 const newSecret = (): string => 'whsec_' + btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24))));
 
-/** Asks for a webhook, a new one or changes of one. */
+/** Adds or edits a webhook. */
 function WebhookDialog({ form, hook, onClose, onSaved }: { form: string; hook?: Hook | undefined; onClose(): void; onSaved(): void }) {
   const url = useSignal(hook?.url ?? '');
   const signing = useSignal<'keep' | 'none' | 'new'>(hook?.has_secret ? 'keep' : 'none');

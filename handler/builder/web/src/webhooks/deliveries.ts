@@ -1,6 +1,6 @@
 import { t } from '../app/words';
 
-/** An attempt to deliver an event, as the API shows it. */
+/** An attempt in the API's list of deliveries. */
 export interface Delivery {
   id: string;
   event: string;
@@ -15,17 +15,17 @@ export interface Delivery {
   next_attempt_at: string | null;
 }
 
-/** What came of an attempt, in words. The answer itself is told to nobody. */
+/** Describes the result of an attempt. The receiver's response is not shown. */
 export function outcomeText(d: Delivery): string {
   if (d.success) return t('webhooks.status', { status: String(d.status) });
   if (d.status > 0) return t(d.error === 'redirect' ? 'webhooks.error_redirect' : 'webhooks.error_status', { status: String(d.status) });
   return t('webhooks.error_' + (d.error ?? 'network'));
 }
 
-/** Of an event the newest attempt says whether there will be another one. */
+/** Reports whether an attempt is the newest of its event. Only the newest has the time of the next attempt. */
 export const isLatest = (d: Delivery, newestFirst: readonly Delivery[]): boolean => newestFirst.find((o) => o.event_id === d.event_id) === d;
 
-/** A delivery is under way when its next attempt is due within half a minute. */
+/** Reports whether the next attempt is due within half a minute. */
 export function isInProgress(d: Delivery, newestFirst: readonly Delivery[], now: number): boolean {
   if (d.next_attempt_at === null || !isLatest(d, newestFirst)) return false;
   const left = new Date(d.next_attempt_at).getTime() - now;
