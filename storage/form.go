@@ -109,7 +109,7 @@ func (g AcceptanceRules) IsClosed(full bool, now time.Time) bool {
 	return g.Closed || full || !g.CloseAt.IsZero() && !now.Before(g.CloseAt)
 }
 
-// The values of [Form.WriteStatus].
+// The values of [Form.Status].
 const (
 	StatusDraft     = "draft"
 	StatusPublished = "published"
