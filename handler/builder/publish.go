@@ -287,7 +287,7 @@ func (h *Handler) getShareLinks(r *http.Request) (any, error) {
 	return map[string]string{"url": h.config.PublicURL + path, "embed": h.config.PublicURL + embed, "public_id": form.PublicID}, err
 }
 
-// trashed are the forms in the trash of a workspace that the user may see. own says that it is the user's.
+// readTrash are the forms in the trash of a workspace that the user may see. own says that it is the user's.
 func (h *Handler) readTrash(r *http.Request, workspace formsvc.ID) (forms []formsvc.Form, own bool, err error) {
 	w, err := requestClient(r).Workspace(r.Context(), workspace)
 	if err != nil {

@@ -120,7 +120,7 @@ func (h *Handler) parseTimes(q url.Values) (times formsvc.SubmissionQuery, err e
 	return times, nil
 }
 
-// bounds are a time as the API takes it.
+// getTimes are a time as the API takes it.
 func (h *Handler) getTimes(r *http.Request) (any, error) {
 	times, err := h.parseTimes(r.URL.Query())
 	return struct {

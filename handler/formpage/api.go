@@ -21,8 +21,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// jsonForm is a form for a front end of the host's own. It has no hidden blocks, variables
-// and rules: quiz keys and quotas stay here.
+// jsonForm is a form for the host's own front end. It contains no hidden blocks, variables or rules, so that quiz
+// answers and quotas stay secret.
 type jsonForm struct {
 	PublicID      string          `json:"public_id"`
 	Name          string          `json:"name"`
@@ -106,8 +106,7 @@ func (c *call) serveFormJSON() {
 	_, _ = io.WriteString(c.w, "]}\n")
 }
 
-// withoutSecrets returns blocks without hidden ones, without what endings say, and without
-// rules.
+// withoutSecrets returns blocks without hidden blocks, the texts of endings, and rules.
 func withoutSecrets(blocks []schema.Block) []schema.Block {
 	shown := []schema.Block{}
 	for _, b := range blocks {
@@ -241,7 +240,7 @@ func (c *call) reportFailure(what string, err error) (status int, code, word str
 	return http.StatusServiceUnavailable, "UNAVAILABLE", "not_stored"
 }
 
-// refuse answers with a code, a text of the catalogue, and the faults.
+// writeError answers with a code, a text of the catalogue, and the faults.
 func (c *call) writeError(status int, code, word string, faults ...schema.Violation) {
 	writeJSON(c.w, status, jsonError{
 		Code: code, Message: c.Words.Get(word), Violations: c.jsonViolations(faults), Captcha: strings.Join(c.Values[input.Proof], " "), State: c.Values.Get(input.State),
@@ -264,7 +263,7 @@ func (c *call) jsonViolations(faults []schema.Violation) []jsonViolation {
 	return list
 }
 
-// say answers with the handler's own words, where there is no form.
+// showError answers with the handler's own words, where there is no form.
 func (h *Handler) showError(w http.ResponseWriter, r *http.Request, inJSON bool, status int, title, text string) {
 	c := h.newCall(w, r, formsvc.PublicForm{})
 	if !inJSON {
@@ -275,7 +274,7 @@ func (h *Handler) showError(w http.ResponseWriter, r *http.Request, inJSON bool,
 	writeJSON(w, status, jsonError{Code: cmp.Or(code, "UNAVAILABLE"), Message: c.Words.Get(title)})
 }
 
-// unread answers that there is no form, or that it could not be read.
+// showReadError answers that there is no form, or that it could not be read.
 func (h *Handler) showReadError(w http.ResponseWriter, r *http.Request, inJSON bool, err error) {
 	if errors.Is(err, storage.ErrNotFound) {
 		h.showError(w, r, inJSON, http.StatusNotFound, "not_found.title", "not_found.text")

@@ -21,8 +21,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// fileBlock returns a block that takes files, nil when there is none with the id or no place
-// for its files.
+// fileBlock returns the block with an ID if it accepts files. It returns nil if there is no such block or no file
+// store.
 func (c *call) fileBlock(id string) *schema.Block {
 	b := c.Index.Find(id)
 	if c.fileStore() == nil || b == nil || formblock.Properties(b).Hide || !formblock.TakesFile(b) {
@@ -31,7 +31,7 @@ func (c *call) fileBlock(id string) *schema.Block {
 	return b
 }
 
-// read reads the inputs that were posted, at most so many bytes of text, and stores the files
+// readForm reads the inputs that were posted, at most so many bytes of text, and stores the files
 // that came with them. Of a body that is too large it reads as far as is allowed: complete is
 // false then.
 func (c *call) readForm(most int64) (values url.Values, complete bool, err error) {
@@ -42,11 +42,11 @@ func (c *call) readForm(most int64) (values url.Values, complete bool, err error
 	return read.ReadForm(c.r, bounds, c.receiveFile)
 }
 
-// maxUploads bounds how many files one request brings, for all blocks together.
+// maxUploads limits the files in one request, for all blocks together.
 const maxUploads = 100
 
-// maxDiscarded is how much of refused files one request is read over, so that a browser sees
-// the answer.
+// maxDiscarded is how many bytes of rejected files a request reads and discards, so that the browser receives the
+// response.
 const maxDiscarded = 32 << 20
 
 // errVisitFull: a visit has sent as much as it may.
@@ -124,7 +124,7 @@ func (c *call) uploadErrorCode(err error, brokeOff bool) (code string) {
 	return code
 }
 
-// records signs the page's records of files, and opens them.
+// fileRecords signs the page's records of files, and opens them.
 func (c *call) fileRecords() upload.Records {
 	purpose := visit.PurposeFile
 	if c.Preview != nil { // the form itself must not take the record for a stored file's
@@ -133,16 +133,14 @@ func (c *call) fileRecords() upload.Records {
 	return upload.Records{Signer: c.h.signer, Purpose: purpose, Form: c.Form.ID.String(), Now: c.now}
 }
 
-// loadFiles reads the records of the files that the page carries, and reports whether the
-// visitor took some back.
+// loadFiles reads the records of the files that the page contains, and reports whether the respondent removed files.
 func (c *call) loadFiles() (takenBack bool) {
 	stored, lost, takenBack := c.fileRecords().Open(c.Values)
 	c.Files, c.rejectedFiles = stored, append(c.rejectedFiles, lost...)
 	return takenBack
 }
 
-// retainFiles says to the host's place which files are about to be sent. The function release takes
-// that back, where the response is not stored.
+// retainFiles tells the file store which files are about to be submitted. release reverts this if nothing is stored.
 func (c *call) retainFiles(files []string) (release func(), err error) {
 	keeper, ok := c.fileStore().(FileRetainer)
 	if !ok || len(files) == 0 {
@@ -159,7 +157,7 @@ func (c *call) retainFiles(files []string) (release func(), err error) {
 	}, nil
 }
 
-// visitUsage counts the files of a visit that are in no response.
+// visitUsage returns the size counter of a visit's files that are not part of a submission.
 func (h *Handler) visitUsage(visit string) *atomic.Int64 {
 	h.usageMu.Lock()
 	defer h.usageMu.Unlock()
@@ -171,6 +169,5 @@ func (h *Handler) visitUsage(visit string) *atomic.Int64 {
 	return used
 }
 
-// resetVisitUsage begins to count anew. A file that is still being read gives its space back to the
-// count before.
+// resetVisitUsage starts a new counter. A file that is still being read releases its space in the old counter.
 func (h *Handler) resetVisitUsage(visit string) { h.usage.Put(visit, new(atomic.Int64), len(visit)) }

@@ -168,7 +168,7 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ schema.File, err error) {
 	return file, d.root.WriteFile(file.ID+recordSuffix, record, 0o600)
 }
 
-// count reads how much the files take that no attempt keeps, where that is due. A file that
+// refreshUsage reads how much the files take that no attempt keeps, where that is due. A file that
 // is being written counts as far as it is there, and goes on counting as it is read.
 func (d *Dir) refreshUsage() error {
 	d.mu.Lock()
@@ -190,7 +190,7 @@ func (d *Dir) refreshUsage() error {
 	return nil
 }
 
-// unsent are the files that no attempt keeps, without their records.
+// unsubmitted are the files that no attempt keeps, without their records.
 func (d *Dir) unsubmitted() (list []fs.FileInfo, err error) {
 	entries, err := fs.ReadDir(d.root.FS(), ".")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 // it belongs to a page that was shown, and a visit counts once: here in this process, in the
 // page by its inputs.
 
-// event is one of the two things that are counted.
+// event is a view or a start.
 type event struct {
 	input  string // says in the page that it was counted
 	record func(s *formsvc.Service, ctx context.Context, form storage.ID) error
@@ -28,7 +28,7 @@ var (
 	startEvent = event{input.Started, (*formsvc.Service).RecordStart}
 )
 
-// beacon takes the requests of the script of a page.
+// serveBeacon takes the requests of the script of a page.
 func (c *call) serveBeacon(e event) {
 	values, _, _ := c.readForm(4096) // an unreadable body has no state
 	v, ok := c.h.signer.OpenVisit(visit.PurposeVisit, c.Form.ID.String(), values.Get(input.State), c.now)
@@ -41,7 +41,7 @@ func (c *call) serveBeacon(e event) {
 	c.w.WriteHeader(http.StatusNoContent)
 }
 
-// count records an event of a visit, once. An address has a budget for each kind of event,
+// recordOnce records an event of a visit, once. An address has a budget for each kind of event,
 // beside the one for what is stored: anybody may open pages without end.
 func (c *call) recordOnce(e event) {
 	if isAutomated(c.r) {
@@ -84,7 +84,7 @@ func isAutomated(r *http.Request) bool {
 	return slices.ContainsFunc(botNames, func(word string) bool { return strings.Contains(agent, word) })
 }
 
-// programs are words in the names of crawlers and of programs that preview links, such
+// botNames are words in the names of crawlers and of programs that preview links, such
 // as Googlebot, Slackbot-LinkExpanding and facebookexternalhit.
 var botNames = []string{
 	"bot", "crawl", "spider", "slurp", "facebookexternalhit", "whatsapp", "skypeuripreview", "linkpreview", "link preview",

@@ -9,7 +9,7 @@ import (
 // originCheck compares hosts, not schemes: TLS may end at a proxy.
 var originCheck http.CrossOriginProtection
 
-// foreign reports whether a POST comes from a page of another origin that may not send it,
+// isCrossOrigin reports whether a POST comes from a page of another origin that may not send it,
 // as the browser says by Sec-Fetch-Site or Origin. What is no browser says neither, and has
 // nobody's cookies. A "*" of AllowedOrigins is for routes that browsers send no cookies to
 // from elsewhere.
@@ -34,7 +34,7 @@ func (h *Handler) rejectFraming(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// shared answers a request of a page of another origin, where the host allows that.
+// handleCORS answers a request of a page of another origin, where the host allows that.
 // Credentials are never part of it. It reports whether the request was a question about
 // that alone.
 func (h *Handler) handleCORS(w http.ResponseWriter, r *http.Request, methods string) (answered bool) {
@@ -55,7 +55,7 @@ func (h *Handler) handleCORS(w http.ResponseWriter, r *http.Request, methods str
 	return true
 }
 
-// allowed charges the visitor's address, for each kind with a budget of its own: "" is for requests
+// takeToken charges the visitor's address, for each kind with a budget of its own: "" is for requests
 // that store, or that ask a captcha's service; a view or a start is charged by the name of its event.
 func (h *Handler) takeToken(r *http.Request, kind string) bool {
 	address := h.config.ClientIP(r)

@@ -161,7 +161,7 @@ func (h *Handler) warnMissingFeatures(ctx context.Context, form *formsvc.PublicF
 	}
 }
 
-// language chooses the words of a page: the host's choice, the address's, the
+// chooseWords chooses the words of a page: the host's choice, the address's, the
 // visitor's.
 func (h *Handler) chooseWords(r *http.Request, form formsvc.PublicForm) *words.Words {
 	wish := ""
@@ -185,7 +185,7 @@ func (h *Handler) warnSecret() {
 // Format implements [fmt.Formatter]. It prints nothing of the Config.
 func (h *Handler) Format(f fmt.State, _ rune) { redact(f, "formpage.Handler") }
 
-// below is the path below the base path, whether or not the host has taken that off
+// pathBelowBase is the path below the base path, whether or not the host has taken that off
 // already. An id may begin as the base path does.
 func (h *Handler) pathBelowBase(path string) string {
 	if rest, ok := strings.CutPrefix(path, h.config.BasePath+"/"); ok {
@@ -194,7 +194,7 @@ func (h *Handler) pathBelowBase(path string) string {
 	return strings.TrimPrefix(path, "/")
 }
 
-// source is the remembered part of a form: its looks, for which a style sheet is parsed,
+// cachedForm is the remembered part of a form: its looks, for which a style sheet is parsed,
 // and the definition that respondents saw last, see gone. It is compared with the form that
 // the service returns, so it is never out of date.
 type cachedForm struct {
@@ -203,7 +203,7 @@ type cachedForm struct {
 	theme      theme.Theme
 }
 
-// source returns the source of the form of this call.
+// cached returns the source of the form of this call.
 func (c *call) cached() *cachedForm {
 	f := c.Form
 	s, ok := c.h.forms.Get(f.ID)

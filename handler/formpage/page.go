@@ -16,7 +16,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// page serves the form itself.
+// servePage serves the form itself.
 func (c *call) servePage() {
 	switch {
 	case c.h.isCrossOrigin(c.r, false):
@@ -30,7 +30,7 @@ func (c *call) servePage() {
 	}
 }
 
-// open shows the first page.
+// showFirstPage shows the first page.
 func (c *call) showFirstPage() {
 	c.visit = visit.New(c.Form.ID.String(), c.now)
 	c.setValues(read.Prefill(c.Form.Blocks, c.query(), c.Words))
@@ -45,7 +45,7 @@ func (c *call) showFirstPage() {
 	c.showStep(http.StatusOK, 0, nil)
 }
 
-// post takes a page that was sent. Whatever happens, the typed text is shown again or
+// handlePost takes a page that was sent. Whatever happens, the typed text is shown again or
 // stored.
 func (c *call) handlePost() {
 	h, r := c.h, c.r
@@ -109,7 +109,7 @@ func (c *call) useLanguage(tag string) {
 	}
 }
 
-// forward goes on to the next page, or submits after the last one.
+// goForward goes on to the next page, or submits after the last one.
 func (c *call) goForward() {
 	on := c.Steps[c.At].Blocks
 	// The answers of this page may have added blocks to it. The respondent has not seen them yet, so
@@ -179,7 +179,7 @@ func (c *call) submit() {
 	}
 }
 
-// gone answers a page that was sent to a form which is a draft or in the trash now. The
+// serveUnavailable answers a page that was sent to a form which is a draft or in the trash now. The
 // answer shows the typed text, as that of a closed form does. It reports whether it did: the
 // page has to be one that was made here for a visit. To everybody else there is no form.
 func (h *Handler) serveUnavailable(w http.ResponseWriter, r *http.Request, publicID string) bool {

@@ -35,10 +35,10 @@ const (
 	ResumeAndShow
 )
 
-// saves reports whether pages save half responses. A preview stores nothing.
+// savesPartials reports whether pages save half responses. A preview stores nothing.
 func (c *call) savesPartials() bool { return c.h.config.Partials != 0 && c.Preview == nil }
 
-// keep is what a page says of the half response.
+// saveOffer is what a page says of the half response.
 func (c *call) saveOffer() *draw.SaveOffer {
 	half, status := c.partial, "partial.auto"
 	half.SharingShown = c.h.config.Partials == ResumeAndShow
@@ -53,7 +53,7 @@ func (c *call) saveOffer() *draw.SaveOffer {
 	}
 }
 
-// save saves the half response of a respondent who has come to a block. Where another page saved
+// saveAndMerge saves the half response of a respondent who has come to a block. Where another page saved
 // meanwhile, it takes over that one's answers, and taken says that there were any.
 //
 // Half responses that are begun have a budget of their own, and so have saves: who fills in the form
@@ -174,7 +174,7 @@ func (c *call) goToStep(at int) {
 	}
 }
 
-// behind reports whether the page takes over answers of another one, before the response is sent.
+// mergeBeforeSubmit reports whether the page takes over answers of another one, before the response is sent.
 // Whether it can be sent is for Submit to say.
 func (c *call) mergeBeforeSubmit() bool {
 	if c.partial.Token == "" {
@@ -214,7 +214,7 @@ func (c *call) handleSave(link bool) {
 	}
 }
 
-// forget removes the half response at a press.
+// deletePartial removes the half response at a press.
 func (c *call) deletePartial() {
 	if c.partial.Token != "" {
 		if err := c.h.service.DeletePartial(c.r.Context(), c.Form.ID, c.partial.Token); err != nil {
@@ -226,7 +226,7 @@ func (c *call) deletePartial() {
 	c.showAgain(http.StatusOK, "partial.deleted")
 }
 
-// ended answers the request where the response is sent or the form closed, and reports whether it
+// handleSaveError answers the request where the response is sent or the form closed, and reports whether it
 // did. Of other errors the page tells.
 func (c *call) handleSaveError(err error) bool {
 	var refused *schema.Error
@@ -259,7 +259,7 @@ func (c *call) handleSaveError(err error) bool {
 	return false
 }
 
-// changed reports whether the page has an answer that is another one than was saved.
+// hasUnsavedChanges reports whether the page has an answer that is another one than was saved.
 func (c *call) hasUnsavedChanges() bool {
 	for id, answer := range c.parsed.Answers {
 		if c.partial.Changed(id, answer) {

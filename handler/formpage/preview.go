@@ -62,7 +62,7 @@ type previewLink struct {
 	Until int64  `json:"u"` // Unix milliseconds: the first one without a preview
 }
 
-// previews reports whether previews are on, and logs that they are not.
+// previewsEnabled reports whether previews are on, and logs that they are not.
 func (h *Handler) previewsEnabled() bool {
 	h.warnSecret()
 	return h.config.Secret != nil

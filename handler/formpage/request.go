@@ -50,7 +50,7 @@ type call struct {
 	draw.Page
 }
 
-// previewDir is where previews are, below static.Dir.
+// previewDir is the path of previews below static.Dir.
 const previewDir = "preview/"
 
 func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) *call {
@@ -63,13 +63,13 @@ func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form formsvc.P
 	return c
 }
 
-// bring sets the inputs that a page brought.
+// setValues sets the inputs that a page brought.
 func (c *call) setValues(values url.Values) {
 	c.Values = values
 	c.proofs = visit.Proofs{Signer: c.h.signer, Visit: &c.visit, Values: values}
 }
 
-// query has the values of the page's address.
+// query returns the query parameters of the request.
 func (c *call) query() url.Values {
 	values, _ := read.ParseQuery(c.r.URL.RawQuery, c.maxInputs())
 	return values
@@ -80,10 +80,10 @@ func (c *call) maxInputs() int {
 	return read.MaxInputs(c.Form.Blocks, c.Form.Definition.HiddenFields)
 }
 
-// token is the visit, signed.
+// visitToken is the visit, signed.
 func (c *call) visitToken() string { return c.h.signer.Sign(visit.PurposeVisit, c.visit) }
 
-// allowed reports whether the visitor's address may do one more thing of a kind. A request
+// withinLimit reports whether the visitor's address may do one more thing of a kind. A request
 // is charged once for all that it stores.
 func (c *call) withinLimit() bool {
 	if !c.limitChecked {
@@ -105,7 +105,7 @@ func (c *call) openVisit() {
 	}
 }
 
-// manner is how the inputs of the page are read.
+// readOptions is how the inputs of the page are read.
 func (c *call) readOptions() read.Options {
 	typed := c.h.words.ByTag(c.Values.Get(input.Language), c.Words)
 	return read.Options{Comma: typed.Comma, Zone: c.h.config.Location, Words: typed}
@@ -143,7 +143,7 @@ func (c *call) allAnswers() map[string]json.RawMessage {
 	return all
 }
 
-// follow divides a path into pages.
+// setPath divides a path into pages.
 func (c *call) setPath(path schema.Path) {
 	c.Path, c.OnPath = path, walk.OnPath(c.Form, path)
 	c.Steps = walk.Split(c.Form, c.OnPath)

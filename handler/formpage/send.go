@@ -25,7 +25,7 @@ import (
 // codeDuplicate is the page's own code for an answer that must be new and is not.
 const codeDuplicate = "KNOWN"
 
-// errLimited: the address has asked for too much.
+// errLimited means that the IP address has reached the rate limit.
 var errLimited = errors.New("the rate limit of the address is exceeded")
 
 // stepViolations are the faults of the answers to blocks of the path.
@@ -35,7 +35,7 @@ func (c *call) stepViolations(blocks []schema.Block) []schema.Violation {
 	return walk.Violations(blocks, c.Path, answers)
 }
 
-// captcha checks the captchas among blocks. One that was solved stays solved for the
+// checkCaptchas checks the captchas among blocks. One that was solved stays solved for the
 // visit, because its token is good for one question to the service only.
 func (c *call) checkCaptchas(blocks []schema.Block) (faults []schema.Violation, err error) {
 	for b, hidden := range formblock.Walk(blocks) {
@@ -64,7 +64,7 @@ func (c *call) checkCaptchas(blocks []schema.Block) (faults []schema.Violation, 
 	return faults, nil
 }
 
-// send stores the response, once all captchas on the path are solved: who posts the last
+// checkAndSubmit stores the response, once all captchas on the path are solved: who posts the last
 // page alone has not solved those before it. A preview checks all answers and stores nothing.
 func (c *call) checkAndSubmit() error {
 	faults, err := c.checkCaptchas(c.OnPath)
@@ -116,12 +116,12 @@ func (c *call) submitViolations(err error) []schema.Violation {
 	return nil
 }
 
-// isClosed reports whether the form takes no response any more.
+// isClosed reports whether the form no longer accepts submissions.
 func isClosed(err error) bool {
 	return errors.Is(err, formsvc.ErrClosed) || errors.Is(err, storage.ErrNotFound)
 }
 
-// store submits a response. Proofs are good for one visit, and a visit with a captcha for
+// submitAgain submits a response. Proofs are good for one visit, and a visit with a captcha for
 // one response, because its idempotency key is the visit's. Who sends another one goes on
 // in a new visit, at once where this request has solved all captchas.
 func (c *call) submitAgain(r formsvc.SubmitParams) error {
@@ -138,7 +138,7 @@ func (c *call) submitAgain(r formsvc.SubmitParams) error {
 	return c.submitOnce(r)
 }
 
-// serviceError is an error of the service among those of [Config.Submit].
+// serviceError marks errors of the service among the errors of [Config.Submit].
 type serviceError struct{ error }
 
 func (e serviceError) Unwrap() error { return e.error }
@@ -164,7 +164,7 @@ func (c *call) submitOnce(r formsvc.SubmitParams) error {
 	return err
 }
 
-// response is the response to submit.
+// submitParams is the response to submit.
 func (c *call) submitParams() formsvc.SubmitParams {
 	return formsvc.SubmitParams{
 		FormID: c.Form.ID, Answers: c.parsed.Answers, HostAnswers: c.hostAnswers(), Hidden: c.parsed.Hidden,
@@ -173,7 +173,7 @@ func (c *call) submitParams() formsvc.SubmitParams {
 	}
 }
 
-// metadata is what is known of the respondent.
+// metadata returns the metadata of the submission.
 func (c *call) metadata() formsvc.Metadata {
 	m := formsvc.Metadata{UserAgent: read.CleanText(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}}
 	if strings.Contains(c.r.UserAgent(), "Mobi") {
@@ -194,7 +194,7 @@ func (c *call) metadata() formsvc.Metadata {
 	return m
 }
 
-// seconds is how long the respondent has taken.
+// elapsedSeconds is how long the respondent has taken.
 func (c *call) elapsedSeconds() float64 {
 	age := max(0, c.visit.Age(c.now).Round(time.Second/10).Seconds())
 	if took, err := strconv.ParseFloat(c.Values.Get(input.Seconds), 64); err == nil && took > 0 && took < age {

@@ -11,7 +11,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// route is what serves the rest of a path below a form.
+// route serves a path below a form's path.
 type route struct {
 	serve    func(c *call)
 	methods  string
@@ -31,14 +31,14 @@ var routes = map[string]route{
 	"later":     {func(c *call) { c.showLinkPage(http.StatusOK, "") }, readMethods, false, false, true},
 }
 
-// maxDepth is how many slashes the path of a page has at most, below the base path: -/preview/{token}/done.
+// maxDepth is the maximum number of slashes in a path below the base path: -/preview/{token}/done.
 const maxDepth = 3
 
-// ServeHTTP serves {base}/{public id} and what belongs to it.
+// ServeHTTP serves {base}/{public id} and the paths below it.
 //
-// Pages are compressed although they show what a link fills in, because a page has no secret that a
-// stranger could guess from its length: the visit's token and the nonce are new with each page that
-// is opened, no cookie is read, and pages that another origin sends are refused.
+// Pages are compressed although they show values from the URL. A page has no secret that an attacker could guess from
+// its length: the visit token and the nonce are new in each page, no cookie is read, and cross-origin posts are
+// rejected.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	below := h.pathBelowBase(r.URL.Path)
 	if strings.Count(below, "/") > maxDepth { // a page would have a way up from it in each link
@@ -64,7 +64,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	pages.Close()
 }
 
-// serveForm serves a form and what belongs to it.
+// serveForm serves a form and the paths below it.
 func (h *Handler) serveForm(w http.ResponseWriter, r *http.Request, publicID, rest string) {
 	route, known := routes[rest]
 	known = known && (!route.partials || h.config.Partials != 0)

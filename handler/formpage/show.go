@@ -23,7 +23,7 @@ func (c *call) showFirst(status int, faults []schema.Violation) {
 	c.showStep(status, walk.FirstWithViolation(c.Steps, faults, c.At), faults)
 }
 
-// failed shows the page again when the address has sent too much, which may have been files, or
+// showFailure shows the page again when the address has sent too much, which may have been files, or
 // the service did not answer. Trying again is safe: the idempotency key stays.
 func (c *call) showFailure(err error, faults ...schema.Violation) {
 	status, _, word := c.reportFailure("failed to process form page", err)
@@ -43,7 +43,7 @@ func (c *call) showFailure(err error, faults ...schema.Violation) {
 	c.showFirst(status, faults)
 }
 
-// closed says that a form takes no more responses, in the author's words where there
+// showClosed says that a form takes no more responses, in the author's words where there
 // are some.
 func (c *call) showClosed() {
 	text := c.Form.ClosedMessage
@@ -61,7 +61,7 @@ func (c *call) showForCopying(status int, title, text string, files []string) {
 	c.checkRendered(p.SendMessage(c.w, status, c.Words.Get(title), text))
 }
 
-// typed is the text that the page brought, with the labels of its blocks.
+// typedText is the text that the page brought, with the labels of its blocks.
 func (c *call) typedText() []read.UnmatchedInput {
 	var list []read.UnmatchedInput
 	for _, u := range read.TypedInput(c.Values) {
@@ -75,7 +75,7 @@ func (c *call) typedText() []read.UnmatchedInput {
 	return c.addLabels(list)
 }
 
-// labelled names blocks by their labels, where they have some.
+// addLabels names blocks by their labels, where they have some.
 func (c *call) addLabels(list []read.UnmatchedInput) []read.UnmatchedInput {
 	for i := range list {
 		if b := c.Index.Find(list[i].Block); b != nil {
@@ -85,7 +85,7 @@ func (c *call) addLabels(list []read.UnmatchedInput) []read.UnmatchedInput {
 	return list
 }
 
-// done shows the ending that a response reached, with a button to where the form redirects. Anyone
+// serveDone shows the ending that a response reached, with a button to where the form redirects. Anyone
 // can have the link, so it redirects no one. Without a token of
 // a response, or with an old one, it shows the page's own thanks alone.
 func (c *call) serveDone() {
@@ -96,7 +96,7 @@ func (c *call) serveDone() {
 	c.showEnding(c.findEnding(""), "", false)
 }
 
-// ending is the ending with an id, or one in the page's words.
+// findEnding is the ending with an id, or one in the page's words.
 func (c *call) findEnding(id string) schema.Block {
 	for _, b := range c.Form.Blocks {
 		if b.Type == schema.TypeEnding && b.ID == id && !formblock.Properties(&b).Hide {
@@ -110,7 +110,7 @@ func (c *call) findEnding(id string) schema.Block {
 // always shows the ending, which reports the redirect to the page around it.
 const scriptHeader = "Formpage-Script"
 
-// finished redirects the browser that submitted the form to where the form says, or to the ending.
+// showSubmitted redirects the browser that submitted the form to where the form says, or to the ending.
 // Without the page's script the ending is the response to the POST, which no other browser reads,
 // and it leads on immediately.
 func (c *call) showSubmitted() {
@@ -168,7 +168,7 @@ func (c *call) leadTo(target string) {
 	c.w.WriteHeader(http.StatusSeeOther)
 }
 
-// drawing has the data of a page of this call, with its looks.
+// preparePage has the data of a page of this call, with its looks.
 func (c *call) preparePage() *draw.Page {
 	looks := c.cached().theme // fields add rules to a copy
 	c.Theme = &looks
@@ -187,7 +187,7 @@ func (c *call) showStep(status, at int, faults []schema.Violation) {
 	c.checkRendered(p.SendStep(c.w, status))
 }
 
-// again shows the page that was sent with a sentence above it.
+// showAgain shows the page that was sent with a sentence above it.
 func (c *call) showAgain(status int, word string) {
 	c.Notice = c.Words.Get(word)
 	c.showStep(status, c.At, nil)
@@ -203,7 +203,7 @@ func (c *call) showEnding(ending schema.Block, target template.URL, redirects bo
 	c.checkRendered(c.preparePage().SendEnding(c.w, &ending, target, redirects))
 }
 
-// sent answers for a page that could not be drawn, of which nothing was sent.
+// checkRendered answers for a page that could not be drawn, of which nothing was sent.
 func (c *call) checkRendered(err error) {
 	if err != nil {
 		c.h.config.Logger.ErrorContext(c.r.Context(), "failed to render page", "form", c.Form.ID, "error", err)

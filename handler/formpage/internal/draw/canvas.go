@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// canvas has the view of a canvas without its blocks, and the blocks.
+// newCanvas has the view of a canvas without its blocks, and the blocks.
 func (p *Page) newCanvas() (*view, []field.Part) {
 	v := p.newView("canvas")
 	p.Canvas, p.Single = true, walk.OneAtATime(p.Form)
@@ -24,7 +24,7 @@ func (p *Page) newCanvas() (*view, []field.Part) {
 	return v, parts
 }
 
-// Editable sends the page of all blocks for an editor, whose own page the ancestors may show in a frame.
+// SendCanvas sends the page of all blocks for an editor, whose own page the ancestors may show in a frame.
 func (p *Page) SendCanvas(w http.ResponseWriter, ancestors []string) error {
 	v, parts := p.newCanvas()
 	fields, ends := pen.New(0), pen.New(0)
@@ -40,7 +40,7 @@ func (p *Page) SendCanvas(w http.ResponseWriter, ancestors []string) error {
 	return v.send(w, http.StatusOK)
 }
 
-// Parts are the blocks of a canvas, the HTML around them and the style of the theme.
+// CanvasParts are the blocks of a canvas, the HTML around them and the style of the theme.
 func (p *Page) CanvasParts() (style, around string, parts []field.Part, err error) {
 	v, parts := p.newCanvas()
 	v.Theme.Allow(v.policy)

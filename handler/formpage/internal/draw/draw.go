@@ -89,7 +89,7 @@ type Warning struct{ Label, Path, Message string }
 // maxSummary bounds the summary of faults that a page draws, in bytes.
 const maxSummary = 1 << 18
 
-// Step sends the page with the questions of a step, with the typed text and the faults.
+// SendStep sends the page with the questions of a step, with the typed text and the faults.
 func (p *Page) SendStep(w http.ResponseWriter, status int) error {
 	v, s := p.newView("form"), p.Steps[p.At]
 	p.Single = walk.OneAtATime(p.Form)
@@ -123,7 +123,7 @@ func (p *Page) SendStep(w http.ResponseWriter, status int) error {
 	return v.send(w, status)
 }
 
-// problems draws the summary of the faults.
+// addProblems draws the summary of the faults.
 func (v *view) addProblems(list []field.Problem) {
 	if len(list) == 0 {
 		return
@@ -138,7 +138,7 @@ func (v *view) addProblems(list []field.Problem) {
 	v.Problems = v.inserts.Add(p.TakePieces())
 }
 
-// elsewhere are the faults of no field on the page.
+// otherProblems are the faults of no field on the page.
 func (p *Page) otherProblems(drawn *field.Rendered) []field.Problem {
 	var list []field.Problem
 	for _, id := range slices.Sorted(maps.Keys(drawn.Violations)) {
@@ -181,7 +181,7 @@ func (v *view) nextLabel(s walk.Step) string {
 	return cmp.Or(v.Form.Settings.SubmitLabel, v.Words.Get("submit"))
 }
 
-// inputs are hidden: they carry the visit, and the answers of the inputs that are not shown.
+// hiddenInputs are hidden: they carry the visit, and the answers of the inputs that are not shown.
 func (p *Page) hiddenInputs(on walk.Step, shown map[string]bool) []pen.Piece {
 	out := pen.New(0)
 	hidden := func(name string, values ...string) {
@@ -218,14 +218,14 @@ func (p *Page) hiddenInputs(on walk.Step, shown map[string]bool) []pen.Piece {
 	return out.TakePieces()
 }
 
-// Message sends a page that says something instead of a form.
+// SendMessage sends a page that says something instead of a form.
 func (p *Page) SendMessage(w http.ResponseWriter, status int, title, text string) error {
 	v := p.newView("message")
 	v.Title, v.Text, v.LostNames = title, text, p.Words.List(p.LostFiles)
 	return v.send(w, status)
 }
 
-// Resume sends the page that a link to a half response leads to: a button, and an input for the
+// SendResume sends the page that a link to a half response leads to: a button, and an input for the
 // link where no script reads it from the address.
 func (p *Page) SendResume(w http.ResponseWriter, status int) error {
 	v := p.newView("resume")
@@ -233,7 +233,7 @@ func (p *Page) SendResume(w http.ResponseWriter, status int) error {
 	return v.send(w, status)
 }
 
-// Ending sends the page of an ending with a button to a target, "" for none. The page leads there by
+// SendEnding sends the page of an ending with a button to a target, "" for none. The page leads there by
 // itself if redirects is set.
 func (p *Page) SendEnding(w http.ResponseWriter, ending *schema.Block, target template.URL, redirects bool) error {
 	v := p.newView("ending")

@@ -107,7 +107,7 @@ func newBuilder(s *Source) *builder {
 	return b
 }
 
-// allow lets the page load what a block on any page of the form shows: the script shows the
+// allowSources lets the page load what a block on any page of the form shows: the script shows the
 // next one in the document of the first.
 func (b *builder) allowSources(block *schema.Block) {
 	p := formblock.Properties(block)
@@ -127,7 +127,7 @@ func (b *builder) allowSources(block *schema.Block) {
 	}
 }
 
-// picture reads a free JSON value that may be an image: an address, or an object with
+// allowPicture reads a free JSON value that may be an image: an address, or an object with
 // one. Others are no picture.
 func (b *builder) allowPicture(raw json.RawMessage, alt string) *policy.Picture {
 	if len(raw) == 0 {

@@ -16,7 +16,7 @@ import (
 // Part is a block at the top of a canvas.
 type Part struct{ ID, HTML string }
 
-// Canvas draws blocks for their editor: those too that respondents do not see, each in an element
+// RenderCanvas draws blocks for their editor: those too that respondents do not see, each in an element
 // data-block. An element fs-none is for a name: of a page break, of an ending, and of what shows nothing yet
 // or has no room left. The style rules of a block are in an element data-style, so that a part can be
 // drawn without the others.
@@ -45,7 +45,7 @@ func RenderCanvas(s *Source, blocks []schema.Block) []Part {
 	return parts
 }
 
-// reserve takes the room for the elements of the blocks out of that for their content: an editor finds a
+// reserveElements takes the room for the elements of the blocks out of that for their content: an editor finds a
 // block by its element, whatever the blocks before it take. A form that a write accepts has room for all.
 func (b *builder) reserveElements(blocks []schema.Block) {
 	const tags = 150 // of an element, at most
@@ -60,7 +60,7 @@ func (b *builder) reserveElements(blocks []schema.Block) {
 	}
 }
 
-// canvas draws a block but the end of its element.
+// writeCanvasBlock draws a block but the end of its element.
 func (b *builder) writeCanvasBlock(f *Field, block *schema.Block) {
 	p, w := formblock.Properties(block), b.pen
 	b.elements--

@@ -21,10 +21,10 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// buttons draws a field with options as buttons.
+// useButtons draws a field with options as buttons.
 func (f *Field) useButtons() { f.control, f.Fieldset, f.Input = (*writer).writeChoices, true, "radio" }
 
-// fixed makes options of values and labels in turn.
+// addFixedOptions makes options of values and labels in turn.
 func (b *builder) addFixedOptions(f *Field, pairs ...string) {
 	chosen := b.value(f.Name)
 	for pair := range slices.Chunk(pairs, 2) {
@@ -33,7 +33,7 @@ func (b *builder) addFixedOptions(f *Field, pairs ...string) {
 	}
 }
 
-// choices makes the options of a block in the order that it asks for.
+// addChoices makes the options of a block in the order that it asks for.
 func (b *builder) addChoices(f *Field, block *schema.Block, p *schema.Properties) {
 	posted := b.posted(f.Name)
 	for i, c := range b.orderChoices(block, p) {
@@ -80,7 +80,7 @@ func badge(kind string, i int) string {
 	return ""
 }
 
-// ordered returns the choices as given, in the order of the alphabet, or mixed: in the
+// orderChoices returns the choices as given, in the order of the alphabet, or mixed: in the
 // same way for one visit, so that going back changes nothing.
 func (b *builder) orderChoices(block *schema.Block, p *schema.Properties) []schema.Choice {
 	list := slices.Clone(block.Choices)
@@ -117,7 +117,7 @@ func (b *builder) countHelp(p *schema.Properties) string {
 	return b.Words.Get("help.choose_"+kind, "min", low, "max", high)
 }
 
-// list writes options to choose from in a list.
+// writeSelect writes options to choose from in a list.
 func (p *writer) writeSelect(f *Field) {
 	p.Put(`<select id="%i" name="%i"`, f.ID, f.Name)
 	p.PutIf(f.Autocomplete != "", ` autocomplete="%i"`, f.Autocomplete)
@@ -136,7 +136,7 @@ func (p *writer) writeSelect(f *Field) {
 	p.writeOtherText(f)
 }
 
-// clear writes a button that takes back the choice of an input, which a browser cannot do by
+// writeClearButton writes a button that takes back the choice of an input, which a browser cannot do by
 // itself. The style sheet shows it while something is chosen.
 func (p *writer) writeClearButton(f *Field, name, label string) {
 	p.PutIf(f.Input == "radio" && !f.Required, `<button class="fs-clear" name="clear" value="%i">%s<span class="vh">: %s</span></button>`, name, p.words.Get("clear"), label)

@@ -76,7 +76,7 @@ func (p *writer) writeContact(f *Field) {
 	p.Put("</div>")
 }
 
-// countries are the options of a country field in the language's order, as HTML: 250 of
+// countryOptions are the options of a country field in the language's order, as HTML: 250 of
 // them through a template would cost more than the rest of a page.
 func (b *builder) countryOptions(list, name, preset string) string {
 	chosen := strings.ToUpper(strings.TrimSpace(b.value(name)))
@@ -95,7 +95,7 @@ func (b *builder) countryOptions(list, name, preset string) string {
 	return list
 }
 
-// callers are the same with the codes of phone numbers, for the country of the number in
+// callingCodeOptions are the same with the codes of phone numbers, for the country of the number in
 // the input with a name. There is an option for none where no country is preset.
 func (b *builder) callingCodeOptions(name, preset string) string {
 	own, _ := kinds.PhoneCountry(preset)

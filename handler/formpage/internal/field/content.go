@@ -12,7 +12,7 @@ import (
 
 func (p *writer) writeDivider(f *Field) { p.Put(`<hr class="fs-divider" data-b="%i">`+"\n", f.Block) }
 
-// group writes the beginning of a group.
+// writeGroup writes the beginning of a group.
 func (p *writer) writeGroup(f *Field) {
 	p.Put(`<fieldset class="q group%i" id="%i" data-b="%i">`, f.Classes, f.ID, f.Block)
 	p.PutIf(f.Label != "", "<legend>%s</legend>", f.Label)
@@ -21,7 +21,7 @@ func (p *writer) writeGroup(f *Field) {
 	p.Put("\n")
 }
 
-// content writes a block that nobody answers.
+// writeContent writes a block that nobody answers.
 func (p *writer) writeContent(f *Field) {
 	p.Put(`<div class="c c-%i`, f.Kind)
 	p.PutIf(f.ImageAlign != "", " pic-%i", f.ImageAlign)
@@ -63,7 +63,7 @@ func (p *writer) writeContent(f *Field) {
 	p.Put("</div>\n\n")
 }
 
-// ending writes what follows a response, which says thanks if it says nothing.
+// writeEnding writes what follows a response, which says thanks if it says nothing.
 func (b *builder) writeEnding(f *Field) {
 	p := b.pen
 	if f.Label == "" {

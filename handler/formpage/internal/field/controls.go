@@ -13,7 +13,7 @@ func (p *writer) writeTextarea(f *Field) {
 	p.Put(">\n%v</textarea>", f.Value)
 }
 
-// limits writes the attributes that inputs of a text end with.
+// writeInputAttributes writes the attributes that inputs of a text end with.
 func (p *writer) writeInputAttributes(f *Field) {
 	p.PutIf(f.Placeholder != "", ` placeholder="%s"`, f.Placeholder)
 	p.PutIf(f.Min != "", ` min="%i"`, f.Min)
@@ -76,7 +76,7 @@ func (p *writer) writeDateParts(f *Field) {
 	p.PutIf(f.Zone != "", `<input type="hidden" name="%i" data-zone>`, f.Zone)
 }
 
-// pick writes an input that an option is chosen with, after the beginning of its label.
+// writeChoiceInput writes an input that an option is chosen with, after the beginning of its label.
 func (p *writer) writeChoiceInput(begin, kind string, o *Option) {
 	p.Put(begin+`<input type="%i" name="%i" value="%v"`, kind, o.Name, o.Value)
 	p.PutIf(o.Chosen, " checked")
@@ -96,7 +96,7 @@ func (p *writer) writeChoice(kind string, o *Option) {
 	p.Put(`<span class="lbl">%s</span></label>`, o.Label)
 }
 
-// question writes a block that is answered.
+// writeQuestion writes a block that is answered.
 func (p *writer) writeQuestion(f *Field) {
 	tag := "div"
 	if f.Fieldset {
@@ -151,7 +151,7 @@ func (p *writer) writeHelp(f *Field) {
 	p.PutIf(f.Error != "", `<p class="fs-fault" id="%i-e">%s</p>`, f.ID, f.Error)
 }
 
-// aria writes the attributes that tie a control to what about wrote.
+// writeARIA writes the attributes that tie a control to what about wrote.
 func (p *writer) writeARIA(f *Field) {
 	if f.Description != "" || f.Help != "" || f.Error != "" || f.ShowsReading {
 		p.Put(` aria-describedby="`)

@@ -115,7 +115,7 @@ func Render(s *Source, blocks []schema.Block) *Rendered {
 	return &b.Rendered
 }
 
-// Ending draws an ending, with its link unless the page leads on by itself.
+// RenderEnding draws an ending, with its link unless the page leads on by itself.
 func RenderEnding(s *Source, block *schema.Block, leads bool) *Rendered {
 	b, f := newBuilder(s), new(Field)
 	b.fill(f, block)
@@ -127,7 +127,7 @@ func RenderEnding(s *Source, block *schema.Block, leads bool) *Rendered {
 	return &b.Rendered
 }
 
-// fields draws blocks, as many as there is room for. The view of one is gone when the next
+// renderBlocks draws blocks, as many as there is room for. The view of one is gone when the next
 // one is drawn: all of them would take more memory than the page.
 func (b *builder) renderBlocks(blocks []schema.Block) {
 	var f Field // one for all: it is a kilobyte
@@ -159,7 +159,7 @@ func (b *builder) renderBlocks(blocks []schema.Block) {
 	}
 }
 
-// field makes f the view of one block.
+// fill makes f the view of one block.
 func (b *builder) fill(f *Field, block *schema.Block) {
 	p := formblock.Properties(block)
 	*f = Field{
@@ -199,7 +199,7 @@ func (b *builder) fill(f *Field, block *schema.Block) {
 	}
 }
 
-// fault words the fault of a field and adds it to the summary. Faults of a part stand
+// addViolation words the fault of a field and adds it to the summary. Faults of a part stand
 // beside the part.
 func (b *builder) addViolation(f *Field, block *schema.Block) {
 	for _, v := range b.Rendered.Violations[block.ID] {

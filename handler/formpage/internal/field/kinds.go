@@ -11,7 +11,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// draw chooses how a block is drawn: as a question with one line of text if it says no more.
+// fillByType chooses how a block is drawn: as a question with one line of text if it says no more.
 func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties) {
 	switch block.Type {
 	case schema.TypeShortText:

@@ -18,7 +18,7 @@ import (
 // HeadSize is how many bytes of a file Sniff looks at. A PDF begins somewhere in them.
 const HeadSize = 1024
 
-// Name keeps the last part of a name, without invisible characters.
+// CleanName keeps the last part of a name, without invisible characters.
 func CleanName(name string) string {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
@@ -88,7 +88,7 @@ var brands = map[string]string{
 	"avif": "image/avif", "avis": "image/avif", "mif1": "image/heif", "msf1": "image/heif",
 }
 
-// content returns the media type of a file by its first bytes alone.
+// detect returns the media type of a file by its first bytes alone.
 func detect(head []byte) string {
 	kind := kinds.MediaType(http.DetectContentType(head))
 	if strings.HasPrefix(kind, "text/") {
@@ -180,7 +180,7 @@ func isCompatible(kind, claimed string) bool {
 	return (own == "audio" || own == "video") && (family == "audio" || family == "video")
 }
 
-// programs are the ends of names that make a file run when it is opened.
+// programExtensions are the ends of names that make a file run when it is opened.
 var programExtensions = []string{".exe", ".com", ".scr", ".msi", ".dll", ".bat", ".cmd", ".ps1", ".vbs", ".hta", ".lnk"}
 
 // Accepts reports whether a block takes a file: by its type, and by the end of its name where that

@@ -74,7 +74,7 @@ type MissingFeature struct {
 	HiddenInPreview bool // the preview says it in the author's words, or not at all
 }
 
-// Lacks returns the parts that a form with these blocks lacks.
+// MissingFeatures returns the features that a form with these blocks needs and the host does not provide.
 func (h *Host) MissingFeatures(blocks []schema.Block) []MissingFeature {
 	var list []MissingFeature
 	if h.Partials && !h.HasLimiter {

@@ -78,7 +78,7 @@ func (p *Pen) flush() {
 	}
 }
 
-// Pieces sends what another pen wrote, and takes its room back.
+// WritePieces sends what another pen wrote, and takes its room back.
 func (p *Pen) WritePieces(list []Piece) {
 	for _, one := range list {
 		if len(p.buf)+len(one.html) <= cap(p.buf) {
@@ -96,7 +96,7 @@ func (p *Pen) WritePieces(list []Piece) {
 // quotes.
 var entities = [256]string{0: "\uFFFD", '"': "&#34;", '\'': "&#39;", '&': "&amp;", '<': "&lt;", '>': "&gt;"}
 
-// Typed writes the text that a visitor typed. There is always room for it.
+// Escaped writes the text that a visitor typed. There is always room for it.
 func (p *Pen) Escaped(s string) {
 	if p.out == nil && len(s) > pieceSize {
 		p.flush()
@@ -120,7 +120,7 @@ func (p *Pen) Markup(s string) {
 	p.Raw(s)
 }
 
-// Text writes text of the form as far as there is room.
+// FormText writes text of the form as far as there is room.
 func (p *Pen) FormText(s string) {
 	for i := range len(s) {
 		if p.Remaining -= max(1, len(entities[s[i]])); p.Remaining < 0 && utf8.RuneStart(s[i]) {
@@ -140,7 +140,7 @@ func EscapedSize(s string) int {
 	return n
 }
 
-// More reports whether there is room for one thing more.
+// HasRoom reports whether there is room for one thing more.
 func (p *Pen) HasRoom() bool {
 	p.Truncated = p.Truncated || p.Remaining <= 0
 	return !p.Truncated
@@ -177,20 +177,20 @@ func (p *Pen) Put(format string, values ...string) {
 	p.Markup(format)
 }
 
-// When puts something on a condition.
+// PutIf puts something on a condition.
 func (p *Pen) PutIf(is bool, format string, values ...string) {
 	if is {
 		p.Put(format, values...)
 	}
 }
 
-// Sentence writes one of the page's own texts with a value at a {place}, which may be long.
+// PutSentence writes one of the page's own texts with a value at a {place}, which may be long.
 func (p *Pen) PutSentence(text, place, value string) {
 	before, after, _ := strings.Cut(text, "{"+place+"}")
 	p.Put("%i%s%i", before, value, after)
 }
 
-// End returns the output since the last End.
+// TakePieces returns the output since the last End.
 func (p *Pen) TakePieces() []Piece {
 	p.flush()
 	kept := p.pieces

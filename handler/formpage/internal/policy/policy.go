@@ -46,7 +46,7 @@ func (p *Policy) Header(nonce string, ancestors []string) string {
 		sources("frame-src", "", p.frames)
 }
 
-// Canvas is the policy of a form that its editor sees: nothing runs there and nothing is sent. What the
+// CanvasHeader is the policy of a form that its editor sees: nothing runs there and nothing is sent. What the
 // editor draws into it may show images of any host. Pages of its own origin may show it in a frame, and below
 // them the other ancestors.
 func CanvasHeader(nonce string, ancestors []string) string {
@@ -55,7 +55,7 @@ func CanvasHeader(nonce string, ancestors []string) string {
 		"style-src 'nonce-" + nonce + "'; img-src 'self' data: http: https:; media-src http: https:"
 }
 
-// Frame allows an address in a frame and returns it, or "" if no frame may show it. A frame with
+// AllowFrame allows an address in a frame and returns it, or "" if no frame may show it. A frame with
 // a page of the site's own would act with the cookies of who looks at the form.
 func (p *Policy) AllowFrame(link string) string {
 	if origin := Origin(link); origin != "" && !p.Own[normalizeHost(origin)] {
@@ -65,7 +65,7 @@ func (p *Policy) AllowFrame(link string) string {
 	return ""
 }
 
-// Widget allows the script of a verifier's widget, and the sources that it loads from.
+// AllowWidget allows the script of a verifier's widget, and the sources that it loads from.
 func (p *Policy) AllowWidget(script string, sources []string) {
 	p.scripts = append(p.scripts, sources...)
 	if origin := Origin(script); origin != "" {
@@ -126,7 +126,7 @@ type Picture struct {
 // maxInlineImage is how large an image may be that stands in the definition itself.
 const maxInlineImage = 256 << 10
 
-// Picture allows an image and returns it, nil when it cannot be shown.
+// AllowPicture allows an image and returns it, nil when it cannot be shown.
 func (p *Policy) AllowPicture(image *schema.Image) *Picture {
 	if image == nil {
 		return nil
@@ -157,7 +157,7 @@ func (p *Policy) AllowPicture(image *schema.Image) *Picture {
 	return nil
 }
 
-// Video allows a file, for the browser's player, or a film of the two great platforms in a
+// AllowVideo allows a file, for the browser's player, or a film of the two great platforms in a
 // frame, and returns the address of either. Others are a link.
 func (p *Policy) AllowVideo(link string) (frame, file string) {
 	u, err := url.Parse(link)
@@ -198,7 +198,7 @@ func IsSafeName(text string) bool {
 	return text != "" && len(text) <= 64 && SafeName(text) == text
 }
 
-// Name leaves of a text only letters, digits, "-" and "_", and signs that are named: it means nothing but
+// SafeName leaves of a text only letters, digits, "-" and "_", and signs that are named: it means nothing but
 // itself in a style sheet, in an address and in a file's name.
 func SafeName(text string, more ...rune) string {
 	return strings.Map(func(c rune) rune {

@@ -57,7 +57,7 @@ func ParseAnswers(blocks []schema.Block, values url.Values, m Options) (ParsedAn
 	return r.given, r.readings
 }
 
-// Typed is all text of the inputs of blocks, whatever blocks the form has.
+// TypedInput is all text of the inputs of blocks, whatever blocks the form has.
 func TypedInput(values url.Values) []UnmatchedInput {
 	r := newReader(values, Options{})
 	r.collectUnmatched()
@@ -115,7 +115,7 @@ func (r *reader) text(name string) string {
 	return strings.ReplaceAll(values[0], "\r\n", "\n")
 }
 
-// answer makes the value of one block, nil for none.
+// readAnswer makes the value of one block, nil for none.
 func (r *reader) readAnswer(b *schema.Block) any {
 	switch b.AnswerShape() {
 	case schema.ShapeChoice, schema.ShapeChoices:
@@ -161,7 +161,7 @@ func (r *reader) readAnswer(b *schema.Block) any {
 	return text
 }
 
-// picks reads choices: a value that has no prefix was typed into another kind of field
+// readPicks reads choices: a value that has no prefix was typed into another kind of field
 // and stays without a place.
 func (r *reader) readPicks(name string) (picks []any, other bool) {
 	for _, v := range r.values[name] {
@@ -319,7 +319,7 @@ func (r *reader) datePart(name string, isDay bool) string {
 	return text
 }
 
-// unplaced collects the values that no block of the form read.
+// collectUnmatched collects the values that no block of the form read.
 func (r *reader) collectUnmatched() {
 	var names []string
 	for name := range r.values {

@@ -93,7 +93,7 @@ func toValidUTF8(text string) string {
 	return b.String()
 }
 
-// Bounds are how much of a body is read.
+// BodyLimits are how much of a body is read.
 type BodyLimits struct {
 	Bytes  int64 // of text
 	Inputs int   // see MaxInputs

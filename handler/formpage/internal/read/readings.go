@@ -19,10 +19,10 @@ type Reading struct {
 	NeedsConfirmation bool // nothing goes on before the page has told it
 }
 
-// Shown is the value by which a page says that it has shown the reading of an input.
+// Confirmation is the value by which a page says that it has shown the reading of an input.
 func (r Reading) Confirmation(name string) string { return name + "=" + r.Text }
 
-// tell keeps the reading of an input: how it is read, and what else it may mean, if
+// addReading keeps the reading of an input: how it is read, and what else it may mean, if
 // anything. Both are written from left to right.
 func (r *reader) addReading(block, name string, ask bool, key, value, other string) {
 	if r.Words != nil {

@@ -54,7 +54,7 @@ func (d *declarations) setLength(name, text string) {
 	}
 }
 
-// em scales text: 0, 1, 2 … are small, as usual, large and so on.
+// setColor sets a property to a color.
 func (d *declarations) setColor(name, text string) {
 	if c, ok := ParseColor(text); ok {
 		d.set(name, c)
@@ -67,7 +67,7 @@ func (d *declarations) setScale(name string, n *float64) {
 	}
 }
 
-// given returns the value of a pointer, the zero value when the pointer is nil.
+// deref returns the value of a pointer, the zero value when the pointer is nil.
 func deref[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
@@ -133,7 +133,7 @@ func New(theme *schema.Theme, settings *schema.Settings) Theme {
 	return t
 }
 
-// shape sets font, sizes, corners, fields and buttons.
+// setShape sets font, sizes, corners, fields and buttons.
 func (t *Theme) setShape(theme *schema.Theme, settings *schema.Settings) {
 	const most = 400
 	var root declarations
@@ -184,7 +184,7 @@ func (t *Theme) setShape(theme *schema.Theme, settings *schema.Settings) {
 
 var pageWidths = map[string]string{"narrow": "32rem", "medium": "42rem", "wide": "56rem", "full": "100%"}
 
-// place sets where the logo and texts stand.
+// setPlacement sets where the logo and texts stand.
 func (t *Theme) setPlacement(theme *schema.Theme) {
 	alignment, logo, size := deref(theme.Alignment), deref(theme.LogoPlacement), deref(theme.LogoSize)
 	t.setAlignment(".fs-screen", alignment.WelcomeAndEndings)
@@ -204,7 +204,7 @@ func (t *Theme) setPlacement(theme *schema.Theme) {
 	t.AddRule(".fs-logo img", image...)
 }
 
-// align places text: 0 at the start, 1 in the middle, 2 at the end.
+// setAlignment places text: 0 at the start, 1 in the middle, 2 at the end.
 func (t *Theme) setAlignment(selector string, n *float64) {
 	if n != nil {
 		text, flex, _ := parseAlignment([]string{"start", "center", "end"}[int(math.Max(0, math.Min(math.Round(*n), 2)))])
@@ -237,7 +237,7 @@ func percent(n float64) string {
 	return words.FormatPlain(math.Max(0, math.Min(n, 100))) + "%"
 }
 
-// colors writes the colours of the light and of the dark form. Pairs that cannot be
+// setColors writes the colours of the light and of the dark form. Pairs that cannot be
 // read are corrected to WCAG 2.2 AA.
 func (t *Theme) setColors(c schema.Colors, dark bool) {
 	t.AddRule(".fs", "color-scheme:light", palette(&c.Palette, &lightPalette))

@@ -100,7 +100,7 @@ func (r Records) Open(values url.Values) (files Files, refused []schema.Violatio
 	return files, refused, takenBack
 }
 
-// Of are the files that were sent for a block: as many as a response has.
+// ForBlock are the files that were sent for a block: as many as a response has.
 func (f Files) ForBlock(b *schema.Block) (list []schema.File) {
 	most := formblock.MaxFiles
 	if b.Type == schema.TypeSignature {
@@ -132,7 +132,7 @@ func (f Files) Answers(form *formblock.Index) map[string]json.RawMessage {
 	return answers
 }
 
-// Unplaced are the files that were sent for blocks that take none any more.
+// Unmatched returns the uploaded files of blocks that no longer accept files.
 func (f Files) Unmatched(takes func(block string) *schema.Block) (list []read.UnmatchedInput) {
 	for _, block := range slices.Sorted(maps.Keys(f)) {
 		if takes(block) != nil {
@@ -194,5 +194,5 @@ func (m *MeteredReader) Read(p []byte) (n int, err error) {
 // Release frees the space of a file that was not stored.
 func (m *MeteredReader) Release() { m.used.Add(-m.taken) }
 
-// Broke reports whether the file ended before its end: the visitor left.
+// Interrupted reports whether the file ended before its end: the visitor left.
 func (m *MeteredReader) Interrupted() bool { return m.err != nil && !errors.Is(m.err, io.EOF) }

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 )
 
-// Half is what a page carries of the half response that it saves.
+// PartialState is what a page carries of the half response that it saves.
 type PartialState struct {
 	Token    string `json:"t,omitempty"` // "": none is made yet
 	Revision int64  `json:"r,omitempty"`
@@ -32,7 +32,7 @@ func (h *PartialState) Changed(block string, answer json.RawMessage) bool {
 	return h.Known[block] != Digest(answer)
 }
 
-// Learn notes the answers at a revision.
+// SetKnown notes the answers at a revision.
 func (h *PartialState) SetKnown(revision int64, answers map[string]json.RawMessage) {
 	h.Revision, h.Known = revision, make(map[string]string, len(answers))
 	for id, answer := range answers {

@@ -57,14 +57,14 @@ func (p *Proofs) Checked(block string) bool {
 	return solved
 }
 
-// Prove puts it into the page that this visit has solved a captcha, which was checked.
+// AddProof puts it into the page that this visit has solved a captcha, which was checked.
 func (p *Proofs) AddProof(block string) {
 	proof := p.Visit.Key + "/" + block
 	p.checked[block], p.proven[proof] = true, true
 	p.Values.Add(input.Proof, p.Signer.Sign(PurposeProof, proof))
 }
 
-// Any reports whether a captcha was checked: the visit is good for one response then.
+// AnyChecked reports whether a captcha was checked: the visit is good for one response then.
 func (p *Proofs) AnyChecked() bool { return len(p.checked) > 0 }
 
 // Renew drops the proofs, for a visit with a new key. It reports whether the captchas are
@@ -82,7 +82,7 @@ func (p *Proofs) Renew() bool {
 	return true
 }
 
-// Spent are the faults of captchas that were solved for a response which is stored.
+// UsedViolations are the faults of captchas that were solved for a response which is stored.
 func (p *Proofs) UsedViolations() (faults []schema.Violation) {
 	for _, block := range slices.Sorted(maps.Keys(p.checked)) {
 		faults = append(faults, schema.Violation{Field: block, Code: CodeUsed})

@@ -150,7 +150,7 @@ func regionOf(t language.Tag) string {
 	return ""
 }
 
-// in returns the words as they are in a region: a Swiss writes other numbers than a German.
+// inRegion returns the words as they are in a region: a Swiss writes other numbers than a German.
 func (w *Words) inRegion(region string) *Words {
 	parsed, err := language.ParseRegion(region)
 	if err != nil {
@@ -281,7 +281,7 @@ func Megabytes(bytes int64) float64 {
 	return max(0.01, math.Floor(n*100)/100)
 }
 
-// Bounds is how the keys of the texts on bounds end, "" where there are none.
+// BoundsSuffix is how the keys of the texts on bounds end, "" where there are none.
 func BoundsSuffix(low, high bool) string {
 	switch {
 	case low && high:
