@@ -32,7 +32,7 @@
 //     ErrNotFound comes first.
 //   - A method that changes or removes many records makes the whole effect visible immediately. It leaves records that
 //     are no longer accessible to [Storage.Sweep].
-//   - Errors may be wrapped. Callers compare them with [errors.IsPublic] and [errors.As].
+//   - Errors may be wrapped. Callers compare them with [errors.Is] and [errors.As].
 //
 // A store does not implement response formats, the meaning of settings, cursors, revision tokens, the retry policy or
 // validation. The packages schema, handler and webhooks implement them.
