@@ -122,7 +122,6 @@ func (b *batcher[K, T, R]) do(ctx context.Context, timedOut <-chan time.Time, ke
 	return result, b.abandon(q, item), cmp.Or(ctx.Err(), context.DeadlineExceeded)
 }
 
-// outcome returns the result of an item whose write has ended.
 func (item *batchItem[T, R]) outcome() R {
 	if item.panicErr != nil {
 		panic(item.panicErr)

@@ -134,7 +134,6 @@ func (s *Store) PutDocument(ctx context.Context, actor storage.Actor, form stora
 	return doc, nil
 }
 
-// checkDocuments returns an error for documents that no store accepts.
 func checkDocuments(ctx context.Context, changes []storage.DocumentChange) error {
 	if err := ctx.Err(); err != nil || storage.ValidDocuments(changes) {
 		return err

@@ -15,7 +15,6 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// formHeadColumns are the columns of a form without its definition.
 const formHeadColumns = formBaseColumns + `, ` + limitReachedColumn + `, ` + formTimeColumns
 
 const formBaseColumns = `f.id, f.public_id, f.workspace_id, f.name, f.type, f.status, f.revision,

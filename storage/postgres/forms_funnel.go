@@ -203,8 +203,7 @@ func (s *Store) foldForm(ctx context.Context, form storage.ID) (moved int64, err
 	return moved, err
 }
 
-// foldCounts is a step of a sweep. The next batch starts after the last form of this one, because a log can grow in
-// the meantime.
+// foldCounts is a step of a sweep. Each batch starts after the last form of the previous one.
 func (s *Store) foldCounts(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
 	after := []byte{}
 	if last := s.sweepPosition.funnel.Load(); last != nil {

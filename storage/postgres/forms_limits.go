@@ -59,7 +59,6 @@ FROM before
 WHERE l.form_id = $1::bytea
 RETURNING l.counted_to IS NOT NULL`
 
-// countSubmissions counts the submissions of a form for a new limit.
 func (s *Store) countSubmissions(ctx context.Context, form storage.ID) error {
 	err := s.db.Change(ctx, s.lockForm(form), conn.Run(beginCount, form[:]))
 	for more := true; more && err == nil; {

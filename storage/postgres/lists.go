@@ -42,12 +42,10 @@ type listSource struct {
 	where   string // the rows of the list
 }
 
-// selectWhere lists the rows that match a condition.
 func (l listSource) selectWhere(condition string) squirrel.SelectBuilder {
 	return l.selectPage(l.columns, condition, pageLimit)
 }
 
-// selectForHost lists the rows of all workspaces.
 func (l listSource) selectForHost() squirrel.SelectBuilder {
 	return l.selectWhere(l.alias + ".id > ''")
 }
@@ -82,7 +80,6 @@ func lateral(q squirrel.SelectBuilder, alias string) squirrel.Sqlizer {
 	return q.Prefix("CROSS JOIN LATERAL (").Suffix(") " + alias)
 }
 
-// listText returns the text of a list without arguments.
 func listText(list squirrel.SelectBuilder) string {
 	text, args, err := list.ToSql()
 	if err != nil || len(args) > 0 {

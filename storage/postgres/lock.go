@@ -44,7 +44,6 @@ func (s *Store) lock(kind lockKind, id storage.ID) conn.Statement {
 
 func (s *Store) lockForm(id storage.ID) conn.Statement { return s.lock(lockForms, id) }
 
-// lockFormShared takes the shared lock of a form, as submissions do.
 func (s *Store) lockFormShared(id storage.ID) conn.Statement {
 	return conn.Run(lockShared, s.lockKey(lockForms, id)).ForRecord(id[:])
 }
@@ -64,8 +63,7 @@ func (s *Store) lockSalt(kind lockKind) int64 { return s.db.LockSalt(string(kind
 const lockSubmissionValues = `
 SELECT pg_advisory_xact_lock(v.lock) FROM unnest($1::bigint[]) AS v (lock) WHERE v.lock <> 0 ORDER BY v.lock`
 
-// lockSubmissionValues waits for the locks of the submission's idempotency key and unique answer, if any.
-// submissionsForForm takes them too, but does not wait.
+// lockSubmissionValues waits for the locks of a submission's values. submissionsForForm takes them without waiting.
 func (s *Store) lockSubmissionValues(n storage.NewSubmission) []conn.Statement {
 	key, answer := s.valueLockKeys(&n)
 	if key == 0 && answer == 0 {

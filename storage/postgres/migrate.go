@@ -22,8 +22,7 @@ import (
 //
 //	SET LOCAL search_path = DEFAULT;
 //
-// because the tool writes its own table in the same transaction. A file that fails changes nothing, so you can run it
-// again.
+// because the tool writes its own table in the same transaction. A file that fails changes nothing.
 func Migrations() fs.FS { return tables.ThisBuild.Files }
 
 // Migrate creates the schema and migrates its tables to the version of this program. If they are up to date, it

@@ -94,7 +94,6 @@ func partialArgs(p *storage.SavePartialParams, more ...any) []any {
 	}, more...)
 }
 
-// formForPartials selects the form $1 if it accepts partial submissions.
 const formForPartials = `SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + formNotTrashed + ` AND f.status = 'published'`
 
 const changePartial = `
@@ -377,7 +376,6 @@ DELETE FROM formsvc.partials p WHERE p.token = ANY (ARRAY(
 	LIMIT (SELECT $2::bigint)
 	FOR UPDATE SKIP LOCKED))`
 
-// tokenArg returns the argument for a token. A zero token is null.
 func tokenArg(token *[32]byte) []byte {
 	if *token == [32]byte{} {
 		return nil
@@ -385,7 +383,6 @@ func tokenArg(token *[32]byte) []byte {
 	return token[:]
 }
 
-// purgePartials deletes expired partial submissions.
 func (s *Store) purgePartials(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (bool, error) {
 	n, err := s.db.ChangeRows(ctx, purgePartials, p.Now.UTC(), int64(p.Max))
 	return n > 0, err

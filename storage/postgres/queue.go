@@ -113,7 +113,6 @@ func perQueueSize(text string) (all sizedStatement) {
 	return all
 }
 
-// text returns the statement for the current size of the queue.
 func (t *sizedStatement) text(s *Store) string { return t[min(s.queueSize.Load(), int64(len(t)-1))] }
 
 // setQueueSize sets the size of the queue from the sizes of the tables deliveries and attempts in bytes. It is the

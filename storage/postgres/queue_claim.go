@@ -26,9 +26,8 @@ import (
 // reads no deliveries of a later time and no webhooks that are not due. Submissions write no row that others write.
 //
 // No delivery is lost, because at every commit, each waiting delivery has a scheduled webhook or an arrival. A claim
-// removes a schedule only if no delivery waits. It sees all of them, because its statement begins after the lock of
-// the webhook's row, and other statements lock this row to schedule it. In a host's transaction with a single
-// snapshot, the server rejects this lock.
+// removes a schedule only if no delivery waits, in a statement that begins after the lock of the webhook's row.
+// Other statements lock this row to schedule it.
 //
 // Claims and results skip locked rows. Other statements lock deliveries by (event_id, webhook_id), then destinations,
 // attempts and events. The order of steps in a statement does not ensure this, because unread steps run last. So each
@@ -71,9 +70,8 @@ func (l *pollPosition) start() pollPosition {
 	return pollPosition{time.Now(), beginning, beginning, beginning}
 }
 
-// pollQueue reports whether webhooks have a turn, whether something is there that gives them one, where the next look
-// at arrivals, deliveries and turns begins, and how large the tables are. It is all that an idle process asks. One
-// bound is for the turns of all pools, since a webhook changes its pool and keeps its turn.
+// pollQueue returns whether webhooks are due, whether arrivals or deliveries must be scheduled, where the next poll
+// starts for each, and the sizes of tables. One position is for all pools, because a webhook can change its pool.
 var pollQueue = `
 SELECT f.turn IS NOT NULL, f.arrival IS NOT NULL OR f.due IS NOT NULL,
 	LEAST(f.arrival, statement_timestamp()) - ` + pollOverlap + `, LEAST(f.due, statement_timestamp()) - ` + pollOverlap + `,

@@ -12,9 +12,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// maxFailingWebhooks limits the failing webhooks of one call of ExpireDeliveries, which creates an ID for each in
-// case it gets a summary. Without old deliveries, a call took 1 to 10 ms on a busy machine, so a higher limit would
-// save little.
+// maxFailingWebhooks limits the failing webhooks of one call of ExpireDeliveries, which creates an ID for each. A call
+// without old deliveries took 1 to 10 ms on a busy machine.
 const maxFailingWebhooks = 200
 
 // An expired delivery is a row d of deliveries that waits for its webhook, that no user requested, and that is old

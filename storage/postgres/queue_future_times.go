@@ -97,7 +97,6 @@ WITH come AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM arrived) + (SELECT count(*) FROM moved) + (SELECT count(*) FROM turned)`
 
-// correctFutureTimes moves times back that are further ahead than any valid wait.
 func (s *Store) correctFutureTimes(ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (_ bool, err error) {
 	return false, s.db.Write(ctx, func(ctx context.Context) error {
 		return s.db.QueryRow(ctx, correctFutureTimes, conn.Into(&swept.Rescheduled), int64(p.Max))

@@ -175,7 +175,6 @@ func (s *Store) purgeFormsOfDeleted(ctx context.Context, p storage.SweepParams, 
 	return n > 0, err
 }
 
-// purgedForms are the purged forms of one batch.
 const purgedForms = `
 	SELECT f.id, f.workspace_id FROM formsvc.forms f
 	WHERE f.purged_at IS NOT NULL
@@ -301,7 +300,6 @@ WITH empty AS MATERIALIZED (
 )
 SELECT count(*) FROM gone`)
 
-// removePurgedForms deletes the remaining rows of purged forms.
 func (s *Store) removePurgedForms(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
 	of, ids, err := s.callBeforeDelete(ctx, p.BeforeDelete, p.Max, purgedSubmissions)
 	if err != nil {

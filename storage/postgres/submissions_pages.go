@@ -36,9 +36,8 @@ const (
 	summaryPage = summaryColumns + pageFrom
 )
 
-// pageWithinBytes reads a page with large records up to its limit of bytes. It adds up sizes from their column, so
-// that it reads no value that exceeds the page. If $8 is true, it reads at least one record. Window functions would
-// double the cost of ordinary pages.
+// pageWithinBytes reads a page with large records up to its limit of bytes. If $8 is true, it reads at least one
+// record. It adds up sizes from their column. Window functions would double the cost of ordinary pages.
 const pageWithinBytes = `
 SELECT s.id, s.submitted_at, s.completion_time, s.metadata, s.answers, s.form_revision, s.hidden, s.goes_on
 FROM (

@@ -99,7 +99,6 @@ func (s *Store) submitBatch(ctx context.Context, form storage.ID, items []storag
 	return out, err
 }
 
-// sortedForms returns the forms of submissions in the order of their locks.
 func sortedForms(rows []submissionRow) [][]byte {
 	forms := conn.Column(rows, formOf)
 	slices.SortFunc(forms, bytes.Compare)

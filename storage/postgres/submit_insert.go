@@ -121,7 +121,6 @@ const (
 	clearPartial        = `submission_id = g.id, answers = NULL, hidden = NULL, metadata = NULL, block = '', seconds = 0`
 )
 
-// queueDeliveries leaves all deliveries to claims.
 const queueDeliveries = `, queued AS (
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
 	SELECT hook.id, g.event_id, 0, octet_length(g.event_body) FROM given g CROSS JOIN unnest(g.hooks) AS hook (id)

@@ -51,7 +51,6 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Sweep
 	return s.runFirstStep(ctx, p, sweepSteps[:], func(int) int { return int(s.sweepPosition.step.Add(1)-1) % len(sweepSteps) })
 }
 
-// runFirstStep runs steps until one has done something.
 func (s *Store) runFirstStep(ctx context.Context, p storage.SweepParams, steps []sweepStep, turn func(i int) int) (storage.SweepResult, error) {
 	for i := range steps {
 		var swept storage.SweepResult

@@ -64,7 +64,6 @@ func (s *Store) Webhook(ctx context.Context, actor storage.Actor, id storage.ID)
 var webhooks = listSource{`formsvc.webhooks w
 	CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND ` + rowNotTrashed + ` LIMIT 1) f`, "w", webhookColumns, "true"}
 
-// allWebhooks is the source of the host's list.
 var allWebhooks = listSource{webhooks.from, webhooks.alias, webhooks.columns, webhooks.where + notInDeletedWorkspace("w")}
 
 var (
@@ -125,9 +124,8 @@ WITH ` + pendingOfWebhook + `, destination AS MATERIALIZED (
 ), ` + updateReferences + `
 SELECT true`
 
-// updateWebhook runs under the form's lock if it changes url or enabled. It then makes one pending delivery without a
-// lease due. renewed and resumed count the rows of one, so that deliveries are locked before the destination: unread
-// steps run last and in any order.
+// updateWebhook runs under the form's lock if it changes url or enabled. It then makes one pending delivery due.
+// renewed and resumed count the rows of one, so that deliveries are locked before the destination.
 const updateWebhook = `
 WITH seen AS MATERIALIZED (
 	SELECT w.id, COALESCE($3::text <> w.url, false) AS moves, COALESCE($4::boolean, false) AND NOT w.enabled AS starts,

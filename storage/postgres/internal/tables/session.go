@@ -19,7 +19,6 @@ const policyAllowsAll = `
 	ELSE pg_get_expr(p.polqual, c.oid) = 'true'
 	END`
 
-// applicablePolicies are the policies for the role and the command.
 const applicablePolicies = `
 	SELECT FROM pg_policy p
 	WHERE p.polrelid = c.oid AND p.polcmd::text IN ('*', cmd.code)
