@@ -122,7 +122,7 @@ func (h *Handler) darkMedia() string {
 	return map[string]string{"light": "not all", "dark": "all"}[schemeName(h.config.Background)]
 }
 
-// serveSignIn answers the request of a page by somebody who is not signed in.
+// serveSignIn responds to a page request without a signed-in user.
 func (h *Handler) serveSignIn(w http.ResponseWriter, r *http.Request) {
 	if h.config.SignIn != nil {
 		h.config.SignIn.ServeHTTP(w, r)

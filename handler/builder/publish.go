@@ -83,19 +83,19 @@ func (h *Handler) formHandler(do func(*http.Request) error) http.HandlerFunc {
 
 type empty struct{}
 
-// pathID is an id in the path, the zero id when it is none: that is nothing's.
+// pathID returns an ID in the path, or the zero ID if it is malformed. No record has the zero ID.
 func pathID(r *http.Request, name string) formsvc.ID {
 	id, _ := formsvc.ParseID(r.PathValue(name))
 	return id
 }
 
-// pathRevision is the revision in the path; 0 is none.
+// pathRevision returns the revision in the path, or 0 if it is malformed.
 func pathRevision(r *http.Request) int64 {
 	n, _ := strconv.ParseInt(r.PathValue("revision"), 10, 64)
 	return max(n, 0)
 }
 
-// decodeBody reads the body of a request into v. An empty one leaves v.
+// decodeBody decodes the body of a request into v. An empty body leaves v unchanged.
 func decodeBody(r *http.Request, v any) error {
 	d := json.NewDecoder(io.LimitReader(r.Body, 1<<20))
 	d.DisallowUnknownFields()

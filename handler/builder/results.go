@@ -85,7 +85,7 @@ func countSubmissions(r *http.Request) (any, error) {
 	return rows, nil
 }
 
-// parseTimes returns the time that a query names, see addResultRoutes. The error lists what is wrong.
+// parseTimes returns the time range in a query, see addResultRoutes. The error lists all violations.
 func (h *Handler) parseTimes(q url.Values) (times formsvc.SubmissionQuery, err error) {
 	if period := q.Get("time"); period != "" {
 		if times, err = h.service.PeriodQuery(formsvc.Period(period)); err != nil {
@@ -222,7 +222,7 @@ func (h *Handler) listTexts(r *http.Request) (any, error) {
 	return map[string]any{"items": items, "more": more}, nil
 }
 
-// pageTexts returns some of a block's texts, and whether there are more.
+// pageTexts returns a page of a block's texts, and whether there are more.
 func pageTexts(b *formsvc.BlockSummary, from, most int) (page []textCount, more bool) {
 	rest := b.Texts[min(from, len(b.Texts)):]
 	for _, t := range rest[:min(most, len(rest))] {

@@ -140,7 +140,7 @@ func (c *call) loadFiles() (takenBack bool) {
 	return takenBack
 }
 
-// retainFiles tells the file store which files are about to be submitted. release reverts this if nothing is stored.
+// retainFiles retains the files that are about to be submitted. release reverts this if nothing is stored.
 func (c *call) retainFiles(files []string) (release func(), err error) {
 	keeper, ok := c.fileStore().(FileRetainer)
 	if !ok || len(files) == 0 {

@@ -92,8 +92,7 @@ func (p *Pen) WritePieces(list []Piece) {
 	}
 }
 
-// entities stand for the bytes that mean something in text or in an attribute in double
-// quotes.
+// entities are the escapes of bytes that have a meaning in text or in double-quoted attributes.
 var entities = [256]string{0: "\uFFFD", '"': "&#34;", '\'': "&#39;", '&': "&amp;", '<': "&lt;", '>': "&gt;"}
 
 // Escaped writes the text that a visitor typed. There is always room for it.
@@ -131,7 +130,7 @@ func (p *Pen) FormText(s string) {
 	p.Escaped(s)
 }
 
-// EscapedSize returns how many bytes a text takes when it is escaped.
+// EscapedSize returns the size of a text in bytes after escaping.
 func EscapedSize(s string) int {
 	n := len(s)
 	for i := range len(s) {
@@ -177,7 +176,7 @@ func (p *Pen) Put(format string, values ...string) {
 	p.Markup(format)
 }
 
-// PutIf puts something on a condition.
+// PutIf calls Put if is is true.
 func (p *Pen) PutIf(is bool, format string, values ...string) {
 	if is {
 		p.Put(format, values...)

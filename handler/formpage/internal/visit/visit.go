@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Signer makes and opens tokens. A token is bound to its purpose, so that one kind of token
-// is never taken for another.
+// Signer creates and verifies tokens. A token is bound to its purpose, so that a token for one purpose is never
+// accepted for another.
 type Signer struct {
 	Secret   []byte
 	Previous [][]byte // tokens made with these secrets are good as well
@@ -35,7 +35,7 @@ func (s Signer) Sign(purpose string, v any) string {
 	return payload + "." + base64.RawURLEncoding.EncodeToString(mac(s.Secret, purpose, payload))
 }
 
-// Open reads a token into v, and reports whether its signature is right.
+// Open decodes a token into v, and reports whether its signature is valid.
 func (s Signer) Open(purpose, token string, v any) bool {
 	payload, signature, _ := strings.Cut(token, ".")
 	given, err := base64.RawURLEncoding.Strict().DecodeString(signature)
@@ -47,7 +47,7 @@ func (s Signer) Open(purpose, token string, v any) bool {
 	return err == nil && json.Unmarshal(raw, v) == nil
 }
 
-// What tokens are for.
+// These are the purposes of tokens.
 const (
 	PurposeVisit       = "visit"
 	PurposeFile        = "file"
