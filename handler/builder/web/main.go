@@ -123,7 +123,7 @@ func outputs() (map[string][]byte, error) {
 		options.Splitting, options.ChunkNames, options.EntryNames = true, "[name]", "[name]"
 		options.MinifySyntax, options.MinifyWhitespace, options.MinifyIdentifiers = true, true, true
 		options.LegalComments = api.LegalCommentsNone
-		options.Banner = map[string]string{"js": "/* Library licenses: licenses.txt */"}
+		options.Banner = map[string]string{"js": "/* Licenses: licenses.txt */"}
 		files, err := build(options)
 		if err != nil {
 			return nil, err

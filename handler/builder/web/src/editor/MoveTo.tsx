@@ -18,7 +18,7 @@ export function MoveDialog({ blocks, id, onChoose, onClose }: { blocks: readonly
     return row ? blockLabel(row.block, typeName) : '';
   };
   const positionText = ({ parent, index }: Position): string => {
-    const next = rows.find((r) => r.position.parent === parent && r.position.index === index);
+    const next = rows.find((r) => r.place.parent === parent && r.place.index === index);
     if (next) return t('editor.before', { name: blockLabel(next.block, typeName) });
     return parent === undefined ? t('editor.at_end') : t('editor.at_end_of', { name: blockName(parent) });
   };

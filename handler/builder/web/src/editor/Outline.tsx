@@ -135,7 +135,7 @@ interface RowProps {
  */
 class OutlineRow extends Component<RowProps> {
   override shouldComponentUpdate(next: RowProps): boolean {
-    const shownValues = ({ row: { block, number, depth, position: place }, isFirst, isLast, selected, tabStop, error, warning, readOnly }: RowProps) =>
+    const shownValues = ({ row: { block, number, depth, place }, isFirst, isLast, selected, tabStop, error, warning, readOnly }: RowProps) =>
       [block, number, depth, place.parent, place.index, isFirst, isLast, selected, tabStop, error, warning, readOnly];
     return !sameItems(shownValues(this.props), shownValues(next));
   }
@@ -146,7 +146,7 @@ class OutlineRow extends Component<RowProps> {
 }
 
 function RowView({ row, isFirst, isLast, selected, tabStop, error, warning, readOnly, onSelect, onMove, onRemove, onDrop, actions }: RowProps) {
-  const { block, position: place } = row;
+  const { block, place } = row;
   const ref = useRef<HTMLLIElement>(null);
   const edge = useSignal<'top' | 'bottom' | undefined>(undefined);
   const latest = useRef({ id: block.id, place, onDrop });

@@ -29,7 +29,7 @@ const authorName = (id: string): string => (id === config.user ? t('editor.versi
 /** The published versions of a form. view is the revision to show. If empty, the newest is shown. */
 export function Versions({ form, view }: { form: string; view: string }) {
   const summary = useLoaded(async () => (await api<FormSummary>('/forms/' + form)).body, [form]);
-  const { items: list, error, loading, hasMore: more, loadMore: next, reload } = usePages((cursor) => builderApi<Page<Version>>(`/forms/${form}/versions` + query({ cursor })), form, (v) => v.revision);
+  const { items: list, error, loading, more, next, reload } = usePages((cursor) => builderApi<Page<Version>>(`/forms/${form}/versions` + query({ cursor })), form, (v) => v.revision);
   const shown = view || String(list[0]?.revision ?? '');
   const unsupported = error instanceof ApiError && error.status === 501;
   return (

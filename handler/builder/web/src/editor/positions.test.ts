@@ -8,7 +8,7 @@ const form = [block('a'), block('g', 'group', [block('g1'), block('g2')]), block
 
 test('rows have numbers, places and depths', () => {
   assert.deepEqual(
-    rowsOf(form).map((r) => [r.block.id, r.position.parent, r.position.index, r.depth, r.number]),
+    rowsOf(form).map((r) => [r.block.id, r.place.parent, r.place.index, r.depth, r.number]),
     [['a', undefined, 0, 0, 1], ['g', undefined, 1, 0, 0], ['g1', 'g', 0, 1, 2], ['g2', 'g', 1, 1, 3], ['h', undefined, 2, 0, 0], ['z', undefined, 3, 0, 4]],
   );
 });

@@ -4,7 +4,7 @@ import type { Position } from './edits';
 /** A row of the outline. */
 export interface Row {
   block: Block;
-  position: Position;
+  place: Position;
   depth: number;
   /** The number of the question, from 1. It is 0 for blocks without a question. */
   number: number;
@@ -20,7 +20,7 @@ export function rowsOf(blocks: readonly Block[]): Row[] {
   let questions = 0;
   const addRows = (list: readonly Block[], parent: string | undefined, depth: number) =>
     list.forEach((block, index) => {
-      rows.push({ block, position: { parent, index }, depth, number: isQuestion(block.type) ? ++questions : 0 });
+      rows.push({ block, place: { parent, index }, depth, number: isQuestion(block.type) ? ++questions : 0 });
       if (block.children) addRows(block.children, block.id, depth + 1);
     });
   addRows(blocks, undefined, 0);
@@ -31,8 +31,8 @@ export function rowsOf(blocks: readonly Block[]): Row[] {
 export function stepPosition(rows: readonly Row[], id: string, by: -1 | 1): Position | undefined {
   const row = rows.find((r) => r.block.id === id);
   if (!row) return undefined;
-  const { parent, index } = row.position;
-  const neighbor = rows.find((r) => r.position.parent === parent && r.position.index === index + by);
+  const { parent, index } = row.place;
+  const neighbor = rows.find((r) => r.place.parent === parent && r.place.index === index + by);
   if (neighbor) {
     if (neighbor.block.type === 'group' && row.block.type !== 'group') {
       return { parent: neighbor.block.id, index: by > 0 ? 0 : (neighbor.block.children?.length ?? 0) };
@@ -40,7 +40,7 @@ export function stepPosition(rows: readonly Row[], id: string, by: -1 | 1): Posi
     return { parent, index: index + by };
   }
   const group = rows.find((r) => r.block.id === parent);
-  return group && { parent: group.position.parent, index: group.position.index + (by > 0 ? 1 : 0) };
+  return group && { parent: group.place.parent, index: group.place.index + (by > 0 ? 1 : 0) };
 }
 
 /** Returns all positions that a block can be moved to. */
@@ -49,12 +49,12 @@ export function positionsFor(rows: readonly Row[], id: string): Position[] {
   const positions: Position[] = [];
   const ends = new Map<string | undefined, number>();
   for (const row of rows) {
-    if (inside.has(row.position.parent)) {
+    if (inside.has(row.place.parent)) {
       inside.add(row.block.id);
       continue;
     }
-    positions.push(row.position);
-    ends.set(row.position.parent, row.position.index + 1);
+    positions.push(row.place);
+    ends.set(row.place.parent, row.place.index + 1);
     if (row.block.type === 'group' && row.block.id !== id && !row.block.children?.length) positions.push({ parent: row.block.id, index: 0 });
   }
   for (const [parent, index] of ends) positions.push({ parent, index });
@@ -63,7 +63,7 @@ export function positionsFor(rows: readonly Row[], id: string): Position[] {
 
 /** Converts a position before a move into the position after it. Removing the block shifts the later siblings. */
 export function positionAfterMove(rows: readonly Row[], id: string, to: Position): Position {
-  const from = rows.find((r) => r.block.id === id)?.position;
+  const from = rows.find((r) => r.block.id === id)?.place;
   return from && from.parent === to.parent && from.index < to.index ? { ...to, index: to.index - 1 } : to;
 }
 

@@ -23,7 +23,7 @@ interface PartialResponse {
 
 /** Lists the partial responses of a form. */
 export function PartialResponses({ form }: { form: Form }) {
-  const { items, loading, hasMore: more, ...list } = usePages((cursor) => builderApi<Page<PartialResponse>>(`/forms/${form.id}/partials` + query({ limit: 50, cursor })), form.id, (h) => h.id);
+  const { items, loading, more, ...list } = usePages((cursor) => builderApi<Page<PartialResponse>>(`/forms/${form.id}/partials` + query({ limit: 50, cursor })), form.id, (h) => h.id);
   const deleting = useSignal('');
   if (items.length === 0 && !loading && !list.error && !more) {
     return (
@@ -71,9 +71,9 @@ export function PartialResponses({ form }: { form: Form }) {
           );
         })}
       </ul>
-      {list.error ? <ErrorNotice error={list.error} retry={list.loadMore} /> : null}
+      {list.error ? <ErrorNotice error={list.error} retry={list.next} /> : null}
       {loading && <Loading />}
-      {more && !loading && !list.error && <div class="row centered"><Button icon="chevron-down" onClick={list.loadMore}>{t('results.more')}</Button></div>}
+      {more && !loading && !list.error && <div class="row centered"><Button icon="chevron-down" onClick={list.next}>{t('results.more')}</Button></div>}
       {deleting.value && (
         <ConfirmDialog
           danger

@@ -76,7 +76,7 @@ export function ResponseTable({ form, time, reads, onTime }: Props) {
           </>
         ) : (
           <span class="muted" role="status">
-            {list.items.length > 0 && t(list.hasMore ? 'results.shown_some' : 'results.shown_all', { n: list.items.length })}
+            {list.items.length > 0 && t(list.more ? 'results.shown_some' : 'results.shown_all', { n: list.items.length })}
           </span>
         )}
         <span class="push">
@@ -129,11 +129,11 @@ export function ResponseTable({ form, time, reads, onTime }: Props) {
           </table>
         </div>
       )}
-      {list.error ? <ErrorNotice error={list.error} retry={list.loadMore} /> : null}
+      {list.error ? <ErrorNotice error={list.error} retry={list.next} /> : null}
       {list.loading && <Loading label={t('results.loading')} />}
-      {list.hasMore && !list.loading && !list.error && (
+      {list.more && !list.loading && !list.error && (
         <div class="row centered">
-          <Button icon="chevron-down" onClick={list.loadMore}>{t('results.more')}</Button>
+          <Button icon="chevron-down" onClick={list.next}>{t('results.more')}</Button>
         </div>
       )}
       {choosing.value && (

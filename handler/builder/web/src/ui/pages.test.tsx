@@ -24,17 +24,17 @@ test('a list is read page by page, each item once, and anew for another key', as
   await later();
   assert.equal(list.loading, true);
   await waiting[0]!.answer([1, 2], 'x');
-  assert.deepEqual([ids(), list.hasMore, list.loading], [[1, 2], true, false]);
-  list.loadMore();
-  list.loadMore(); // while it reads
+  assert.deepEqual([ids(), list.more, list.loading], [[1, 2], true, false]);
+  list.next();
+  list.next(); // while it reads
   list.remove(1);
   await waiting[1]!.fail();
   assert.deepEqual([ids(), list.error instanceof Error, list.loading], [[2], true, false]);
-  list.loadMore();
+  list.next();
   await later();
   assert.equal(list.error, undefined);
   await waiting[2]!.answer([2, 3], null); // 2 is on both, since another came in front
-  assert.deepEqual([waiting.map((w) => w.cursor), ids(), list.hasMore], [[null, 'x', 'x'], [2, 3], false]);
+  assert.deepEqual([waiting.map((w) => w.cursor), ids(), list.more], [[null, 'x', 'x'], [2, 3], false]);
   list.reload();
   await later();
   render(<List of="b" />, root);
@@ -42,5 +42,5 @@ test('a list is read page by page, each item once, and anew for another key', as
   assert.deepEqual(ids(), []);
   await waiting[4]!.answer([9], null);
   await waiting[3]!.answer([1], 'late');
-  assert.deepEqual([ids(), list.hasMore], [[9], false]);
+  assert.deepEqual([ids(), list.more], [[9], false]);
 });

@@ -94,11 +94,11 @@ export function useLoaded<T>(read: () => Promise<T>, inputs: readonly unknown[])
 /** The loaded part of a list. */
 export interface Pages<T> {
   items: T[];
-  hasMore: boolean;
+  more: boolean;
   loading: boolean;
   error?: unknown;
   /** Reads the next page, or retries after an error. */
-  loadMore(): void;
+  next(): void;
   reload(): void;
   remove(id: unknown): void;
 }
@@ -127,8 +127,8 @@ export function usePages<T>(read: (cursor: string | null) => Promise<Page<T>>, k
   const { cursor, ...now } = state.value;
   useKeepFocus(now.items.length > 0 ? now.items : undefined);
   return {
-    ...now, hasMore: cursor !== null,
-    loadMore: () => void (state.peek().loading || loadPage(state.peek())),
+    ...now, more: cursor !== null,
+    next: () => void (state.peek().loading || loadPage(state.peek())),
     reload: () => void loadPage(empty),
     remove: (id) => void (state.value = { ...state.peek(), items: state.peek().items.filter((item) => idOf(item) !== id) }),
   };
