@@ -18,7 +18,7 @@ import (
 // when there is none, or it is a draft or in the trash. A closed form is returned
 // with Closed set.
 func (s *Service) PublicForm(ctx context.Context, publicID string) (PublicForm, error) {
-	return s.page(s.intake.Published(ctx, publicID))
+	return s.publicForm(s.intake.Published(ctx, publicID))
 }
 
 // PreviewForm returns a form by its id as it is stored now, draft or published, with its
@@ -26,11 +26,11 @@ func (s *Service) PublicForm(ctx context.Context, publicID string) (PublicForm, 
 // [ErrNotFound] when there is none, or it is in the trash. It checks no access: a draft is shown
 // to whom the host allows it.
 func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Warnings, error) {
-	f, known, err := s.intake.On(s.core.Copies()).Form(ctx, id)
+	f, known, err := s.intake.On(s.core.ForWorkingCopies()).Form(ctx, id)
 	if errors.Is(err, ErrUnsupported) {
 		f, known, err = s.intake.Form(ctx, id)
 	}
-	p, err := s.page(f, known, err)
+	p, err := s.publicForm(f, known, err)
 	if err != nil {
 		return PublicForm{}, nil, err
 	}
@@ -42,7 +42,7 @@ func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Wa
 }
 
 // page returns the parts of a form that a page needs.
-func (s *Service) page(f Form, known *intake.Known, err error) (PublicForm, error) {
+func (s *Service) publicForm(f Form, known *intake.CompiledForm, err error) (PublicForm, error) {
 	if err != nil {
 		return PublicForm{}, err
 	}
@@ -52,7 +52,7 @@ func (s *Service) page(f Form, known *intake.Known, err error) (PublicForm, erro
 		ClosedMessage: known.Settings.ClosedMessage,
 		Definition:    f.Definition,
 		Blocks:        known.Blocks, Settings: known.Settings, Theme: known.Theme,
-		known: known,
+		compiled: known,
 	}, nil
 }
 
@@ -267,7 +267,7 @@ var ErrSecret = storage.ErrSecret
 // that cannot be opened stays as it is: the error is [ErrSecret] and names its webhook, and
 // the other secrets are sealed all the same.
 func (s *Service) ReencryptSecrets(ctx context.Context) (int, error) {
-	return s.core.ResealSecrets(ctx)
+	return s.core.ReencryptSecrets(ctx)
 }
 
 // TrashedForms lists the forms of a workspace that are in the trash, newest first
@@ -464,7 +464,7 @@ func (s *Service) Warnings(d Definition) (schema.Warnings, error) { return s.cor
 // delivery or its submission was deleted, and [ErrConflict] when the webhook is
 // disabled.
 func (s *Service) Redeliver(ctx context.Context, webhookID, deliveryID ID) error {
-	return s.queued(ctx, s.core.Storage.Redeliver(ctx, webhookID, deliveryID))
+	return s.wakeDispatcher(ctx, s.core.Storage.Redeliver(ctx, webhookID, deliveryID))
 }
 
 // RedeliverFailed does what [Service.Redeliver] does for each delivery of a webhook that ended
@@ -485,7 +485,7 @@ func (s *Service) Redeliver(ctx context.Context, webhookID, deliveryID ID) error
 func (s *Service) RedeliverFailed(ctx context.Context, webhookID ID, since time.Time) (int, error) {
 	n, err := s.core.RedeliverFailed(ctx, webhookID, since)
 	if n > 0 {
-		_ = s.queued(ctx, nil)
+		_ = s.wakeDispatcher(ctx, nil)
 	}
 	return n, err
 }
@@ -496,16 +496,16 @@ func (s *Service) RedeliverFailed(ctx context.Context, webhookID ID, since time.
 // no other is queued, and the pending one becomes due now. It returns [ErrNotFound] when there
 // is no such webhook, and [ErrConflict] when it is disabled.
 func (s *Service) SendTestEvent(ctx context.Context, webhookID ID) error {
-	return s.queued(ctx, s.intake.SendTestEvent(ctx, webhookID))
+	return s.wakeDispatcher(ctx, s.intake.SendTestEvent(ctx, webhookID))
 }
 
 // queued is called after something was queued.
-func (s *Service) queued(ctx context.Context, err error) error {
-	if err == nil && !s.borrowed {
+func (s *Service) wakeDispatcher(ctx context.Context, err error) error {
+	if err == nil && !s.inHostTransaction {
 		s.dispatcher.Wake()
 	}
 	if err == nil {
-		s.core.Queued(ctx)
+		s.core.WarnIfNotDispatched(ctx)
 	}
 	return err
 }

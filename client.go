@@ -82,58 +82,58 @@ var ErrBlockExists = schema.ErrBlockExists
 // Workspaces lists the accessible workspaces, newest first.
 func (c Client) Workspaces(ctx context.Context, q Query) iter.Seq2[Workspace, error] {
 	return list(ctx, q, clientPage, func(page storage.Page) ([]Workspace, bool, error) {
-		found, err := c.core().Storage.Workspaces(ctx, c.who, page)
+		found, err := c.core().Storage.Workspaces(ctx, c.actor, page)
 		return found, len(found) == page.Limit, err
 	}, func(w *Workspace) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
 }
 
 // Workspace returns one workspace.
 func (c Client) Workspace(ctx context.Context, id ID) (Workspace, error) {
-	return c.core().Storage.Workspace(ctx, c.who, id)
+	return c.core().Storage.Workspace(ctx, c.actor, id)
 }
 
 // CreateWorkspace makes a workspace. It returns [ErrLimitReached] when the owner has as
 // many as are allowed (Limits.Workspaces).
 func (c Client) CreateWorkspace(ctx context.Context, n WorkspaceCreate) (Workspace, error) {
 	b := core.NewBody().Text("name", n.Name)
-	user, isUser := c.who.User()
+	user, isUser := c.actor.User()
 	switch {
 	case isUser && n.Owner.IsZero():
 		n.Owner = user
 	case n.Owner.IsZero():
-		b.Fault("/owner", schema.CodeRequired, "is required")
-	case !c.who.Host() && n.Owner != user:
+		b.AddViolation("/owner", schema.CodeRequired, "is required")
+	case !c.actor.Host() && n.Owner != user:
 		return Workspace{}, ErrNotOwner
 	}
-	return core.Write(c.core(), b, func(body []byte) (Workspace, error) {
+	return core.RunOperation(c.core(), b, func(body []byte) (Workspace, error) {
 		return c.core().CreateWorkspace(ctx, n.Owner, body)
 	})
 }
 
 // RenameWorkspace gives a workspace another name. Only the owner may.
 func (c Client) RenameWorkspace(ctx context.Context, id ID, name string) (Workspace, error) {
-	return core.Write(c.core(), core.NewBody().Text("name", name), func(body []byte) (Workspace, error) {
-		return c.core().UpdateWorkspace(ctx, c.who, id, body)
+	return core.RunOperation(c.core(), core.NewBody().Text("name", name), func(body []byte) (Workspace, error) {
+		return c.core().UpdateWorkspace(ctx, c.actor, id, body)
 	})
 }
 
 // DeleteWorkspace removes a workspace and moves its forms to the trash. Only the
 // owner may.
 func (c Client) DeleteWorkspace(ctx context.Context, id ID) error {
-	return c.core().DeleteWorkspace(ctx, c.who, id)
+	return c.core().DeleteWorkspace(ctx, c.actor, id)
 }
 
 // Forms lists forms without their definitions, newest first.
 func (c Client) Forms(ctx context.Context, q FormQuery) iter.Seq2[Form, error] {
 	return list(ctx, Query{Limit: q.Limit}, clientPage, func(page storage.Page) ([]Form, bool, error) {
-		found, err := c.core().Storage.Forms(ctx, c.who, storage.FormsParams{WorkspaceID: q.Workspace, Page: page})
+		found, err := c.core().Storage.Forms(ctx, c.actor, storage.FormsParams{WorkspaceID: q.Workspace, Page: page})
 		return found, len(found) == page.Limit, err
 	}, func(f *Form) storage.Position { return storage.Position{Time: f.CreatedAt, ID: f.ID} })
 }
 
 // Form returns one form with its definition.
 func (c Client) Form(ctx context.Context, id ID) (Form, error) {
-	return ownForm(c.core().Storage.Form(ctx, c.who, id))
+	return ownForm(c.core().Storage.Form(ctx, c.actor, id))
 }
 
 // ownForm gives the caller bytes of its own: a storage may hand out the same to everybody.
@@ -153,8 +153,8 @@ func (c Client) CreateForm(ctx context.Context, n FormCreate) (Form, error) {
 	if n.Type != "" {
 		b.Text("type", n.Type)
 	}
-	return ownForm(core.Write(c.core(), b.Definition(n.Definition), func(body []byte) (Form, error) {
-		return c.core().CreateForm(ctx, c.who, body)
+	return ownForm(core.RunOperation(c.core(), b.Definition(n.Definition), func(body []byte) (Form, error) {
+		return c.core().CreateForm(ctx, c.actor, body)
 	}))
 }
 
@@ -164,8 +164,8 @@ func (c Client) UpdateForm(ctx context.Context, id ID, u FormUpdate) (Form, erro
 	if u.Workspace != nil {
 		b.Text("workspace_id", u.Workspace.String())
 	}
-	return ownForm(core.Write(c.core(), b.Definition(u.Definition), func(body []byte) (Form, error) {
-		return c.core().UpdateForm(ctx, c.who, core.Target{ID: id}, body, precondition([]Precondition{IfRevision(u.IfRevision)}))
+	return ownForm(core.RunOperation(c.core(), b.Definition(u.Definition), func(body []byte) (Form, error) {
+		return c.core().UpdateForm(ctx, c.actor, core.Target{ID: id}, body, precondition([]Precondition{IfRevision(u.IfRevision)}))
 	}))
 }
 
@@ -178,12 +178,12 @@ func (c Client) PublishForm(ctx context.Context, id ID) (Form, error) {
 
 // TrashForm moves a form to the trash.
 func (c Client) TrashForm(ctx context.Context, id ID, conditions ...Precondition) error {
-	return c.core().TrashForm(ctx, c.who, id, precondition(conditions))
+	return c.core().TrashForm(ctx, c.actor, id, precondition(conditions))
 }
 
 // Blocks returns the top-level blocks of a form.
 func (c Client) Blocks(ctx context.Context, form ID) (StoredBlocks, error) {
-	return ownBlocks(c.core().Storage.Form(ctx, c.who, form))
+	return ownBlocks(c.core().Storage.Form(ctx, c.actor, form))
 }
 
 // ownBlocks does so for all blocks of a form.
@@ -196,7 +196,7 @@ func ownBlocks(f Form, err error) (StoredBlocks, error) {
 
 // Block returns one top-level block of a form.
 func (c Client) Block(ctx context.Context, form ID, id string) (StoredBlock, error) {
-	return ownBlock(c.core().Block(ctx, c.who, core.Target{ID: form}, id))
+	return ownBlock(c.core().Block(ctx, c.actor, core.Target{ID: form}, id))
 }
 
 // ownBlock gives the caller bytes of its own, as ownForm does.
@@ -211,30 +211,30 @@ func ownBlock(b core.Block, err error) (StoredBlock, error) {
 // CreateBlock appends a block, given as JSON; json.Marshal of a [schema.Block] will do.
 // It returns [ErrBlockExists] when the form has one with its id.
 func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
-	return ownBlock(core.Write(c.core(), core.NewBody().JSON("block", block), func(body []byte) (core.Block, error) {
-		return c.core().CreateBlock(ctx, c.who, core.Target{ID: form}, body, precondition(conditions))
+	return ownBlock(core.RunOperation(c.core(), core.NewBody().JSON("block", block), func(body []byte) (core.Block, error) {
+		return c.core().CreateBlock(ctx, c.actor, core.Target{ID: form}, body, precondition(conditions))
 	}))
 }
 
 // ReplaceBlocks replaces all blocks of a form, or puts them in another order. A block
 // without a type keeps its type.
 func (c Client) ReplaceBlocks(ctx context.Context, form ID, blocks json.RawMessage, conditions ...Precondition) (StoredBlocks, error) {
-	return ownBlocks(core.Write(c.core(), core.NewBody().JSON("blocks", blocks), func(body []byte) (Form, error) {
-		return c.core().ReplaceBlocks(ctx, c.who, core.Target{ID: form}, body, precondition(conditions))
+	return ownBlocks(core.RunOperation(c.core(), core.NewBody().JSON("blocks", blocks), func(body []byte) (Form, error) {
+		return c.core().ReplaceBlocks(ctx, c.actor, core.Target{ID: form}, body, precondition(conditions))
 	}))
 }
 
 // UpdateBlock applies a merge patch (RFC 7396) to one top-level block.
 func (c Client) UpdateBlock(ctx context.Context, form ID, id string, patch json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
-	return ownBlock(core.Write(c.core(), core.NewBody().JSON("block", patch), func(body []byte) (core.Block, error) {
-		return c.core().UpdateBlock(ctx, c.who, core.Target{ID: form}, id, body, precondition(conditions))
+	return ownBlock(core.RunOperation(c.core(), core.NewBody().JSON("block", patch), func(body []byte) (core.Block, error) {
+		return c.core().UpdateBlock(ctx, c.actor, core.Target{ID: form}, id, body, precondition(conditions))
 	}))
 }
 
 // DeleteBlock removes one top-level block with all blocks inside it, and returns the
 // form's new revision.
 func (c Client) DeleteBlock(ctx context.Context, form ID, id string, conditions ...Precondition) (revision int64, err error) {
-	return c.core().DeleteBlock(ctx, c.who, core.Target{ID: form}, id, precondition(conditions))
+	return c.core().DeleteBlock(ctx, c.actor, core.Target{ID: form}, id, precondition(conditions))
 }
 
 // Warnings returns the warnings of a stored form, see [Service.Warnings].
@@ -262,7 +262,7 @@ func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (Publ
 	}
 	d, u := &form.Definition, &unsaved.Definition
 	body := core.NewBody().Optional("name", unsaved.Name).Definition(*u)
-	if _, err := core.Write(c.core(), body, func(body []byte) (struct{}, error) { return struct{}{}, c.core().CheckSizes(body) }); err != nil {
+	if _, err := core.RunOperation(c.core(), body, func(body []byte) (struct{}, error) { return struct{}{}, c.core().CheckSizes(body) }); err != nil {
 		return PublicForm{}, err
 	}
 	if unsaved.Name != nil {
@@ -272,19 +272,19 @@ func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (Publ
 	d.Apply(*u)
 	p := PublicForm{ID: form.ID, PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.IsClosed(c.core().Clock()), Definition: *d}
 	var blocks []json.RawMessage
-	fitting(d.Blocks, &blocks)
+	decodeValid(d.Blocks, &blocks)
 	p.Blocks = make([]schema.Block, len(blocks))
 	for i, block := range blocks { // an unreadable block does not affect the others
-		fitting(block, &p.Blocks[i])
+		decodeValid(block, &p.Blocks[i])
 	}
-	fitting(d.Settings, &p.Settings)
-	fitting(d.Theme, &p.Theme)
+	decodeValid(d.Settings, &p.Settings)
+	decodeValid(d.Theme, &p.Theme)
 	p.ClosedMessage = p.Settings.ClosedMessage
 	return p, nil
 }
 
-// fitting reads of a JSON value what fits.
-func fitting(raw json.RawMessage, into any) { _ = json.Unmarshal(raw, into) }
+// decodeValid reads of a JSON value what fits.
+func decodeValid(raw json.RawMessage, into any) { _ = json.Unmarshal(raw, into) }
 
 // ServeHTTP serves the API as the client's user, with all operations, bodies, answers and errors of
 // [Service.ServeHTTP], for pages of the host's own product such as handler/builder's.
@@ -295,14 +295,14 @@ func fitting(raw json.RawMessage, into any) { _ = json.Unmarshal(raw, into) }
 // [Service.AsHost] has no user: GET /me has the zero id there, and a workspace cannot be made.
 func (c Client) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.core() // of a zero Client it panics
-	c.s.handler.For(c.who).ServeHTTP(w, r)
+	c.s.handler.For(c.actor).ServeHTTP(w, r)
 }
 
 // FormsWithWorkingCopy returns those of the forms that have a [WorkingCopy], which are those with
 // unpublished changes, in one look and in any order. It leaves out forms that are not accessible. It
 // returns [ErrUnsupported] if the storage keeps no working copies.
 func (c Client) FormsWithWorkingCopy(ctx context.Context, forms ...ID) ([]ID, error) {
-	return c.core().WithCopies(ctx, c.who, forms)
+	return c.core().FormsWithWorkingCopy(ctx, c.actor, forms)
 }
 
 // WorkingCopy returns the working copy of a form: what its editors write that no respondent
@@ -316,10 +316,10 @@ func (c Client) FormsWithWorkingCopy(ctx context.Context, forms ...ID) ([]ID, er
 //
 // On a storage without documents each call is [ErrUnsupported].
 func (c Client) WorkingCopy(form ID) WorkingCopy {
-	copies := c.core().Copies()
+	copies := c.core().ForWorkingCopies()
 	on := *c.s
 	on.core = copies
-	return WorkingCopy{of: c, on: Client{&on, c.who}, form: form}
+	return WorkingCopy{of: c, on: Client{&on, c.actor}, form: form}
 }
 
 // Form returns the form with the name, the definition and the revision of the copy. The rest
@@ -383,12 +383,12 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 // A form without a copy is published as it is. Publish that loses a race with another
 // change runs again.
 func (w WorkingCopy) Publish(ctx context.Context, p PublishOptions) (Form, error) {
-	return ownForm(w.of.core().Publish(ctx, w.of.who, w.form, precondition([]Precondition{IfRevision(p.IfRevision)}), p.Resolutions, p.DryRun))
+	return ownForm(w.of.core().Publish(ctx, w.of.actor, w.form, precondition([]Precondition{IfRevision(p.IfRevision)}), p.Resolutions, p.DryRun))
 }
 
 // Discard removes the copy with everything in it. Without one it does nothing.
 func (w WorkingCopy) Discard(ctx context.Context, conditions ...Precondition) error {
-	return w.of.core().Discard(ctx, w.of.who, w.form, precondition(conditions))
+	return w.of.core().Discard(ctx, w.of.actor, w.form, precondition(conditions))
 }
 
 // ServeHTTP serves the copy to an editor in a browser, as the API serves the form: GET and PATCH
@@ -400,7 +400,7 @@ func (w WorkingCopy) Discard(ctx context.Context, conditions ...Precondition) er
 // Client of that user, refuses requests from foreign pages, and strips what stands before /forms/.
 // Links in answers begin where the request came to; the one to submissions leads nowhere.
 func (w WorkingCopy) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	w.of.s.handler.WorkingCopy(w.on.core(), w.of.who, w.form).ServeHTTP(rw, r)
+	w.of.s.handler.WorkingCopy(w.on.core(), w.of.actor, w.form).ServeHTTP(rw, r)
 }
 
 // Versions lists the earlier states of a form that were published, newest first, without their
@@ -411,20 +411,20 @@ func (w WorkingCopy) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 //
 // On a storage without documents no versions are kept, and these calls are [ErrUnsupported].
 func (c Client) Versions(ctx context.Context, form ID) iter.Seq2[FormVersion, error] {
-	return c.core().VersionList(ctx, c.who, form)
+	return c.core().VersionList(ctx, c.actor, form)
 }
 
 // Version returns the version of a form that was at a revision, with its content, or
 // [ErrNotFound]. Two are compared with [schema.Diff].
 func (c Client) Version(ctx context.Context, form ID, revision int64) (FormVersion, error) {
-	return c.core().Version(ctx, c.who, form, revision)
+	return c.core().Version(ctx, c.actor, form, revision)
 }
 
 // RestoreVersion gives a form the name, the type and the definition of a version again, as a new revision
 // with the same rules as any write, and keeps a version of what it replaces when that is
 // published. The status, and a working copy, stay. It returns [ErrNotFound] when there is no such version.
 func (c Client) RestoreVersion(ctx context.Context, form ID, revision int64, r RestoreOptions) (Form, error) {
-	return ownForm(c.core().RestoreVersion(ctx, c.who, form, revision, precondition([]Precondition{IfRevision(r.IfRevision)})))
+	return ownForm(c.core().RestoreVersion(ctx, c.actor, form, revision, precondition([]Precondition{IfRevision(r.IfRevision)})))
 }
 
 // DecodeAnswers returns the answers of a stored response in the order of the form, hidden
@@ -469,19 +469,19 @@ func (c Client) Submissions(ctx context.Context, form ID, q SubmissionQuery) ite
 // submissions is Submissions with size responses a page.
 func (c Client) submissions(ctx context.Context, form ID, q SubmissionQuery, size int) iter.Seq2[Submission, error] {
 	return list(ctx, Query{Limit: q.Limit}, size, func(page storage.Page) ([]Submission, bool, error) {
-		found, err := c.core().Submissions(ctx, c.who, form, storage.SubmissionsParams{Since: q.Since, Until: q.Until, Page: page})
+		found, err := c.core().Submissions(ctx, c.actor, form, storage.SubmissionsParams{Since: q.Since, Until: q.Until, Page: page})
 		return found.Submissions, found.More, err
 	}, func(s *Submission) storage.Position { return storage.Position{Time: s.SubmittedAt, ID: s.ID} })
 }
 
 // Submission returns one response to a form.
 func (c Client) Submission(ctx context.Context, form, id ID) (Submission, error) {
-	return c.core().Storage.Submission(ctx, c.who, form, id)
+	return c.core().Storage.Submission(ctx, c.actor, form, id)
 }
 
 // DeleteSubmission removes one response for good and ends its pending deliveries.
 func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
-	return c.core().DeleteSubmission(ctx, c.who, form, id)
+	return c.core().DeleteSubmission(ctx, c.actor, form, id)
 }
 
 // Partials lists the half responses to a form that are neither submitted nor over, those first
@@ -495,13 +495,13 @@ func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 func (c Client) Partials(ctx context.Context, form ID, q Query) iter.Seq2[Partial, error] {
 	now := c.core().Clock()
 	return list(ctx, q, clientPage, func(page storage.Page) ([]Partial, bool, error) {
-		return c.core().Partials(ctx, c.who, form, now, page)
+		return c.core().Partials(ctx, c.actor, form, now, page)
 	}, func(p *Partial) storage.Position { return storage.Position{Time: p.SavedAt, ID: p.ID} })
 }
 
 // DeletePartial removes one half response to a form for good.
 func (c Client) DeletePartial(ctx context.Context, form, id ID) error {
-	return c.core().DeletePartial(ctx, c.who, form, id)
+	return c.core().DeletePartial(ctx, c.actor, form, id)
 }
 
 // Summary counts the answers to a form, in one pass over the responses of q, newest
@@ -521,7 +521,7 @@ func (c Client) Summary(ctx context.Context, form ID, q SubmissionQuery) (Summar
 // SummaryWithin is Summary for a page that shows something soon: it counts for about so long, the
 // newest responses first. While the result is Unfinished, another call continues.
 func (c Client) SummaryWithin(ctx context.Context, form ID, q SubmissionQuery, within time.Duration) (Summary, error) {
-	f, err := c.core().Storage.Form(ctx, c.who, form)
+	f, err := c.core().Storage.Form(ctx, c.actor, form)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -542,7 +542,7 @@ func (c Client) SummaryWithin(ctx context.Context, form ID, q SubmissionQuery, w
 		}
 		return summaryOf(t), nil
 	}
-	t, done, err := c.core().Summary(ctx, c.who, core.SummaryParams{Form: form, Since: q.Since, Until: q.Until, Within: within, New: empty})
+	t, done, err := c.core().Summary(ctx, c.actor, core.SummaryParams{Form: form, Since: q.Since, Until: q.Until, Within: within, New: empty})
 	if err != nil {
 		return Summary{}, err
 	}
@@ -589,7 +589,7 @@ func summaryOf(t *summary.Tally) Summary {
 	return s
 }
 
-func choiceCounts(choices summary.Votes) (list []ChoiceCount) {
+func choiceCounts(choices summary.ChoiceCounts) (list []ChoiceCount) {
 	for _, c := range choices.Counts() {
 		list = append(list, ChoiceCount(c))
 	}
@@ -636,14 +636,14 @@ func (c Client) Metrics(ctx context.Context, form ID, period Period) (Metrics, e
 	if period == "" {
 		period = core.DefaultPeriod
 	}
-	m, err := c.core().Metrics(ctx, c.who, form, period)
+	m, err := c.core().Metrics(ctx, c.actor, form, period)
 	return Metrics(m), err
 }
 
 // SubmissionTotals returns how many responses ever came in to each of the forms, as Metrics has
 // them for [PeriodAll], in one look. It leaves out forms that are not accessible.
 func (c Client) SubmissionTotals(ctx context.Context, forms ...ID) (map[ID]int64, error) {
-	return c.core().Storage.SubmissionTotals(ctx, c.who, forms)
+	return c.core().Storage.SubmissionTotals(ctx, c.actor, forms)
 }
 
 // ExportFormat is how responses are written.
@@ -731,12 +731,12 @@ func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) erro
 	if err := o.Check(); err != nil {
 		return err
 	}
-	f, err := c.core().Storage.Form(ctx, c.who, form)
+	f, err := c.core().Storage.Form(ctx, c.actor, form)
 	if err != nil {
 		return err
 	}
 	return export.Write(ctx, w, f.Definition, o, func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
-		return c.core().Submissions(ctx, c.who, form, q)
+		return c.core().Submissions(ctx, c.actor, form, q)
 	})
 }
 
@@ -753,23 +753,23 @@ type WebhookCreate struct {
 // secretMask stands for a secret where something is printed.
 const secretMask = "…"
 
-// shownWebhook is a WebhookCreate as it is printed.
-type shownWebhook WebhookCreate
+// maskedWebhook is a WebhookCreate as it is printed.
+type maskedWebhook WebhookCreate
 
-func (n WebhookCreate) shown() shownWebhook {
+func (n WebhookCreate) masked() maskedWebhook {
 	if n.SigningSecret != "" {
 		n.SigningSecret = secretMask
 	}
-	return shownWebhook(n)
+	return maskedWebhook(n)
 }
 
 // Format prints n without its secret.
 func (n WebhookCreate) Format(f fmt.State, verb rune) {
-	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), n.shown())
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), n.masked())
 }
 
 // MarshalJSON writes n without its secret.
-func (n WebhookCreate) MarshalJSON() ([]byte, error) { return json.Marshal(n.shown()) }
+func (n WebhookCreate) MarshalJSON() ([]byte, error) { return json.Marshal(n.masked()) }
 
 // WebhookUpdate says what to change of a webhook. A member that is nil leaves its value
 // unchanged; at least one member must be set. Printed, logged or as JSON it shows no
@@ -794,14 +794,14 @@ func (u WebhookUpdate) MarshalJSON() ([]byte, error) {
 // Webhooks lists the webhooks of all accessible forms, newest first.
 func (c Client) Webhooks(ctx context.Context, q Query) iter.Seq2[Webhook, error] {
 	return list(ctx, q, clientPage, func(page storage.Page) ([]Webhook, bool, error) {
-		found, err := c.core().Storage.Webhooks(ctx, c.who, page)
+		found, err := c.core().Storage.Webhooks(ctx, c.actor, page)
 		return found, len(found) == page.Limit, err
 	}, func(w *Webhook) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
 }
 
 // FormWebhooks returns the webhooks of one form, newest first.
 func (c Client) FormWebhooks(ctx context.Context, form ID) ([]Webhook, error) {
-	return c.core().Storage.FormWebhooks(ctx, c.who, form)
+	return c.core().Storage.FormWebhooks(ctx, c.actor, form)
 }
 
 // PausedWebhooks lists the accessible webhooks that are paused, those first that failed
@@ -809,7 +809,7 @@ func (c Client) FormWebhooks(ctx context.Context, form ID) ([]Webhook, error) {
 // [Service.Redeliver] send one at once, and so does a new URL.
 func (c Client) PausedWebhooks(ctx context.Context, q Query) iter.Seq2[PausedWebhook, error] {
 	return list(ctx, q, clientPage, func(page storage.Page) ([]PausedWebhook, bool, error) {
-		found, err := c.core().Storage.PausedWebhooks(ctx, c.who, page)
+		found, err := c.core().Storage.PausedWebhooks(ctx, c.actor, page)
 		return found, len(found) == page.Limit, err
 	}, func(p *PausedWebhook) storage.Position {
 		return storage.Position{Time: p.FailingSince, ID: p.WebhookID}
@@ -818,7 +818,7 @@ func (c Client) PausedWebhooks(ctx context.Context, q Query) iter.Seq2[PausedWeb
 
 // Webhook returns one webhook.
 func (c Client) Webhook(ctx context.Context, id ID) (Webhook, error) {
-	return c.core().Storage.Webhook(ctx, c.who, id)
+	return c.core().Storage.Webhook(ctx, c.actor, id)
 }
 
 // CreateWebhook makes a webhook. A URL to which nothing may be sent is a
@@ -831,8 +831,8 @@ func (c Client) CreateWebhook(ctx context.Context, n WebhookCreate) (Webhook, er
 	if n.SigningSecret != "" {
 		b.Text("signing_secret", n.SigningSecret)
 	}
-	return core.Write(c.core(), b, func(body []byte) (Webhook, error) {
-		return c.core().CreateWebhook(ctx, c.who, body)
+	return core.RunOperation(c.core(), b, func(body []byte) (Webhook, error) {
+		return c.core().CreateWebhook(ctx, c.actor, body)
 	})
 }
 
@@ -848,18 +848,18 @@ func (c Client) UpdateWebhook(ctx context.Context, id ID, u WebhookUpdate) (Webh
 	} else {
 		b.Optional("signing_secret", u.SigningSecret)
 	}
-	return core.Write(c.core(), b, func(body []byte) (Webhook, error) {
-		return c.core().UpdateWebhook(ctx, c.who, id, body)
+	return core.RunOperation(c.core(), b, func(body []byte) (Webhook, error) {
+		return c.core().UpdateWebhook(ctx, c.actor, id, body)
 	})
 }
 
 // DeleteWebhook removes a webhook, its pending deliveries and its history.
 func (c Client) DeleteWebhook(ctx context.Context, id ID) error {
-	return c.core().Storage.DeleteWebhook(ctx, c.who, id)
+	return c.core().Storage.DeleteWebhook(ctx, c.actor, id)
 }
 
 // Deliveries returns the summaries of a webhook's latest attempts, newest first, at most
 // 100.
 func (c Client) Deliveries(ctx context.Context, webhook ID) ([]Delivery, error) {
-	return c.core().Storage.Deliveries(ctx, c.who, webhook, core.ShownDeliveries)
+	return c.core().Storage.Deliveries(ctx, c.actor, webhook, core.ShownDeliveries)
 }

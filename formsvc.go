@@ -33,15 +33,15 @@ import (
 //	}
 //	n, err := svc.EraseRespondent(ctx, form, map[string]string{"email": address})
 type Service struct {
-	core       *core.Core
-	intake     intake.Intake
-	handler    httpapi.API
-	handlerOn  func(*core.Core, KeyResolver) httpapi.API
-	dispatcher *webhooks.Dispatcher
-	limiter    *ratelimit.Limiter
-	keys       keyResolver
-	ownKeys    bool // keys are resolved by keys, not by the host
-	borrowed   bool // made by Using: the host commits or rolls back, and wakes the dispatcher
+	core              *core.Core
+	intake            intake.Intake
+	handler           httpapi.API
+	newHandler        func(*core.Core, KeyResolver) httpapi.API
+	dispatcher        *webhooks.Dispatcher
+	limiter           *ratelimit.Limiter
+	keys              keyResolver
+	ownKeys           bool // keys are resolved by keys, not by the host
+	inHostTransaction bool // made by Using: the host commits or rolls back, and wakes the dispatcher
 }
 
 // New returns a service. [WithStorage] is required; everything else has a default.
@@ -84,7 +84,7 @@ func New(opts ...Option) (*Service, error) {
 	if s.ownKeys {
 		o.resolver = s.keys
 	}
-	if s.handler, s.handlerOn, err = handler.New(config, o.resolver); err != nil {
+	if s.handler, s.newHandler, err = handler.New(config, o.resolver); err != nil {
 		return nil, fmt.Errorf("formsvc: %w", err)
 	}
 	return s, nil
@@ -131,8 +131,8 @@ func New(opts ...Option) (*Service, error) {
 // record and is the last pair. Records that come or go meanwhile make a list neither repeat
 // nor skip one that is there throughout.
 type Client struct {
-	s   *Service
-	who storage.Actor
+	s     *Service
+	actor storage.Actor
 }
 
 // As returns a client for the workspaces that the user owns or is a member of, and for
@@ -220,14 +220,14 @@ func (s *Service) WithStorage(st storage.Storage) *Service {
 	}
 	copied := *s
 	copied.keys = keyResolver{s.keys.WithStore(st)}
-	copied.borrowed = true
+	copied.inHostTransaction = true
 	copied.core = s.core.On(st)
 	copied.intake = s.intake.On(copied.core)
 	var keys KeyResolver // nil: the host's
 	if s.ownKeys {
 		keys = copied.keys
 	}
-	copied.handler = s.handlerOn(copied.core, keys)
+	copied.handler = s.newHandler(copied.core, keys)
 	return &copied
 }
 
@@ -238,7 +238,7 @@ func (s *Service) WithStorage(st storage.Storage) *Service {
 // requests after Close are not limited any more. "Stopping" in the package's documentation has
 // the order.
 func (s *Service) Close(ctx context.Context) error {
-	if s.borrowed {
+	if s.inHostTransaction {
 		return nil
 	}
 	err := errors.Join(s.keys.Close(ctx), s.core.Close(ctx))

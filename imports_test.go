@@ -54,9 +54,9 @@ var allowed = map[string][]string{
 	"storage/postgres/internal/tables": {"storage/postgres/internal/conn", "github.com/golang-migrate/migrate/v4", "github.com/jackc/pgx/v5"},
 	"storage/storagetest":              {"storage"},
 
-	"schema":    {"internal/jsontree", "internal/parts", "storage"},
+	"schema":    {"internal/jsontree", "internal/formdiff", "storage"},
 	"ratelimit": {"github.com/sethvargo/go-limiter"},
-	"webhooks":  {"storage", "internal/cache", "internal/dispatch", "internal/objectid", "internal/publicaddr", "internal/scheduler", "internal/secrets", "internal/visible", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
+	"webhooks":  {"storage", "internal/cache", "internal/dispatch", "internal/objectid", "internal/publicaddr", "internal/scheduler", "internal/secrets", "internal/textclean", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
@@ -67,28 +67,28 @@ var allowed = map[string][]string{
 	"handler/formpage": {"", "internal/cache", "internal/gzipped", "internal/intake", "internal/layout", "internal/timeout", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
 	// Beside the rooms before them, see rooms.
 	rooms + "formblock":                 {"schema"},
-	rooms + "words":                     {"internal/answers/kinds", "golang.org/x/text"},
-	rooms + "filetype":                  {"internal/answers/kinds", "schema"},
+	rooms + "words":                     {"internal/answers/answertype", "golang.org/x/text"},
+	rooms + "filetype":                  {"internal/answers/answertype", "schema"},
 	rooms + "host":                      {"schema"},
 	rooms + "policy":                    {"schema", "golang.org/x/net/idna"},
 	rooms + "theme":                     {"internal/color", "schema", "github.com/tdewolff/parse/v2"},
 	rooms + "visit":                     {"schema"},
 	rooms + "walk":                      {"", "schema"},
-	rooms + "read":                      {"internal/answers/kinds", "internal/calendar", "internal/jsontree", "schema", "golang.org/x/text/unicode/norm"},
+	rooms + "read":                      {"internal/answers/answertype", "internal/calendar", "internal/jsontree", "schema", "golang.org/x/text/unicode/norm"},
 	rooms + "static":                    {"internal/gzipped"},
 	rooms + "upload":                    {"schema"},
-	rooms + "field":                     {"internal/answers/kinds", "schema", "golang.org/x/text"},
+	rooms + "field":                     {"internal/answers/answertype", "schema", "golang.org/x/text"},
 	rooms + "draw":                      {"", "schema"},
-	"handler/apicheck":                  {"internal/described"},
-	"handler/conformance":               {"schema", "internal/described"},
+	"handler/apicheck":                  {"internal/apispec"},
+	"handler/conformance":               {"schema", "internal/apispec"},
 	"handler/conformance/servicetarget": {"", "handler/conformance", "storage"},
 
 	// JSON, then schemas, then forms: each knows only the ones before it.
 	"internal/jsontree":    {},
-	"internal/parts":       {"internal/jsontree", "storage"},
+	"internal/formdiff":    {"internal/jsontree", "storage"},
 	"internal/logic":       {"internal/jsontree"},
-	"internal/visible":     {},
-	"internal/weburl":      {"internal/visible"},
+	"internal/textclean":   {},
+	"internal/weburl":      {"internal/textclean"},
 	"internal/publicaddr":  {},
 	"internal/servicetest": {}, // tests alone
 	"internal/calendar":    {},
@@ -96,52 +96,52 @@ var allowed = map[string][]string{
 	"internal/gzipped":     {},
 	"internal/layout":      {},
 	"internal/requestid":   {},
-	"internal/faults":      {"schema"},
-	"internal/validation":  {"internal/faults", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
+	"internal/violation":   {"schema"},
+	"internal/validation":  {"internal/violation", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
 	"internal/apidoc":      {"internal/jsontree", "internal/version", "internal/weburl", "schema"},
 	// Checks responses, for the suite and for tests.
-	"internal/described": {"internal/apidoc", "internal/jsontree", "internal/validation", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
+	"internal/apispec": {"internal/apidoc", "internal/jsontree", "internal/validation", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
 	"internal/definition": {
-		"internal/calendar", "internal/faults", "internal/jsontree", "internal/secrets", "internal/validation", "internal/visible",
+		"internal/calendar", "internal/violation", "internal/jsontree", "internal/secrets", "internal/validation", "internal/textclean",
 		"internal/weburl", "schema", "storage",
 	},
 	// Answers: each package knows only those before it, and the last is what callers use.
-	"internal/answers/kinds": {
-		"internal/calendar", "internal/faults", "internal/jsontree", "internal/publicaddr", "internal/visible", "internal/weburl", "schema",
+	"internal/answers/answertype": {
+		"internal/calendar", "internal/violation", "internal/jsontree", "internal/publicaddr", "internal/textclean", "internal/weburl", "schema",
 		"github.com/nyaruka/phonenumbers", "golang.org/x/net/idna", "golang.org/x/text/cases", "golang.org/x/text/language", "golang.org/x/text/unicode/norm",
 	},
-	"internal/answers/compile":  {"internal/answers/kinds", "internal/faults", "internal/jsontree", "internal/logic", "schema", "storage"},
-	"internal/answers/identity": {"internal/answers/compile", "internal/answers/kinds", "internal/faults", "internal/jsontree", "schema"},
-	"internal/answers/check":    {"internal/answers/compile", "internal/answers/identity", "internal/answers/kinds", "internal/jsontree", "schema"},
+	"internal/answers/compile":  {"internal/answers/answertype", "internal/violation", "internal/jsontree", "internal/logic", "schema", "storage"},
+	"internal/answers/identity": {"internal/answers/compile", "internal/answers/answertype", "internal/violation", "internal/jsontree", "schema"},
+	"internal/answers/check":    {"internal/answers/compile", "internal/answers/identity", "internal/answers/answertype", "internal/jsontree", "schema"},
 	"internal/answers/path": {
-		"internal/answers/check", "internal/answers/compile", "internal/answers/kinds", "internal/jsontree", "internal/logic", "schema",
+		"internal/answers/check", "internal/answers/compile", "internal/answers/answertype", "internal/jsontree", "internal/logic", "schema",
 	},
 	"internal/answers/warnings": {
-		"internal/answers/compile", "internal/answers/kinds", "internal/answers/path", "internal/cache", "internal/jsontree", "internal/logic", "internal/visible", "schema",
+		"internal/answers/compile", "internal/answers/answertype", "internal/answers/path", "internal/cache", "internal/jsontree", "internal/logic", "internal/textclean", "schema",
 	},
 	"internal/answers": {
 		"internal/answers/check", "internal/answers/compile", "internal/answers/identity", "internal/answers/path", "internal/answers/warnings", "schema",
 	},
 
 	// The operations, for both doors.
-	"internal/core": {"internal/answers", "internal/cache", "internal/calendar", "internal/definition", "internal/faults", "internal/batching", "internal/jsontree", "internal/objectid", "internal/parts", "internal/secrets", "internal/summary", "internal/timeout", "internal/visible", "schema", "storage"},
+	"internal/core": {"internal/answers", "internal/cache", "internal/calendar", "internal/definition", "internal/violation", "internal/batching", "internal/jsontree", "internal/objectid", "internal/formdiff", "internal/secrets", "internal/summary", "internal/timeout", "internal/textclean", "schema", "storage"},
 
 	// A response from its arrival to the storage.
-	"internal/intake": {"internal/answers", "internal/cache", "internal/core", "internal/faults", "internal/jsontree", "internal/objectid", "internal/timeout", "schema", "storage"},
+	"internal/intake": {"internal/answers", "internal/cache", "internal/core", "internal/violation", "internal/jsontree", "internal/objectid", "internal/timeout", "schema", "storage"},
 
 	"internal/dispatch": {"internal/secrets", "storage"},
 	"internal/download": {},
 	"internal/apierror": {"internal/jsontree", "schema", "storage"},
 	"internal/httpapi":  {"internal/core", "ratelimit", "storage"},
 	"internal/export":   {"internal/jsontree", "schema", "storage"},
-	"internal/keyring":  {"internal/cache", "internal/faults", "internal/batching", "internal/objectid", "internal/visible", "schema", "storage"},
-	"internal/summary":  {"internal/export", "internal/faults", "schema", "storage"},
+	"internal/keyring":  {"internal/cache", "internal/violation", "internal/batching", "internal/objectid", "internal/textclean", "schema", "storage"},
+	"internal/summary":  {"internal/export", "internal/violation", "schema", "storage"},
 
 	"internal/cache":    {},
 	"internal/batching": {"storage"},
 	"internal/cursor":   {"storage"},
 	"internal/objectid": {"storage"},
-	"internal/secrets":  {"internal/visible", "storage", "golang.org/x/text/unicode/norm"},
+	"internal/secrets":  {"internal/textclean", "storage", "golang.org/x/text/unicode/norm"},
 	"internal/timeout":  {},
 	"internal/version":  {},
 

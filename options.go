@@ -28,21 +28,21 @@ import (
 type Option func(*options) error
 
 type options struct {
-	storage      storage.Storage
-	http         httpapi.Config // New adds the core and the logger
-	resolver     KeyResolver    // nil: the service's own keys
-	keyPrefix    string
-	limiterSet   bool // http.Limiter is what the host wants; if nil, there is no limit
-	webhooks     webhooks.Config
-	secrets      *secrets.Encrypter
-	sealedOnly   bool
-	limits       Limits
-	versions     int
-	timeZone     *time.Location
-	removeFiles  func(context.Context, []string) error
-	beforeDelete func(context.Context, ID, []ID) error
-	logger       *slog.Logger
-	clock        func() time.Time
+	storage           storage.Storage
+	http              httpapi.Config // New adds the core and the logger
+	resolver          KeyResolver    // nil: the service's own keys
+	keyPrefix         string
+	limiterSet        bool // http.Limiter is what the host wants; if nil, there is no limit
+	webhooks          webhooks.Config
+	secrets           *secrets.Encrypter
+	requireEncryption bool
+	limits            Limits
+	versions          int
+	timeZone          *time.Location
+	removeFiles       func(context.Context, []string) error
+	beforeDelete      func(context.Context, ID, []ID) error
+	logger            *slog.Logger
+	clock             func() time.Time
 }
 
 func defaults() options {
@@ -69,9 +69,9 @@ func (o *options) validate() error {
 		faults = append(faults, errors.New("formsvc: WithBaseURL and WithBaseURLFunc cannot be combined"))
 	}
 	switch {
-	case o.sealedOnly && o.secrets == nil:
+	case o.requireEncryption && o.secrets == nil:
 		faults = append(faults, errors.New("formsvc: WithoutPlainSecrets requires WithSecretCipher"))
-	case o.sealedOnly:
+	case o.requireEncryption:
 		o.secrets = o.secrets.EncryptedOnly()
 	}
 	if !o.limiterSet {
@@ -102,8 +102,8 @@ func option(name string, fault error, set func(*options)) Option {
 	}
 }
 
-// missing is the fault of a value that must not be nil.
-func missing(isNil bool) error {
+// requireValue is the fault of a value that must not be nil.
+func requireValue(isNil bool) error {
 	if isNil {
 		return errors.New("nil")
 	}
@@ -114,7 +114,7 @@ func missing(isNil bool) error {
 // it. [New] refuses a nil pointer, and a storage whose method Validate() error, if it
 // has one, returns an error.
 func WithStorage(s storage.Storage) Option {
-	return option("WithStorage", missing(s == nil), func(o *options) { o.storage = s })
+	return option("WithStorage", requireValue(s == nil), func(o *options) { o.storage = s })
 }
 
 // WithKeyResolver lets the host decide whose key a request carries. It replaces the
@@ -122,7 +122,7 @@ func WithStorage(s storage.Storage) Option {
 // unless the resolver passes what it does not know on to [Service.ResolveKey], as in the
 // example. "Sessions and keys" in the package's documentation says what belongs to it.
 func WithKeyResolver(r KeyResolver) Option {
-	return option("WithKeyResolver", missing(r == nil), func(o *options) { o.resolver = r })
+	return option("WithKeyResolver", requireValue(r == nil), func(o *options) { o.resolver = r })
 }
 
 // What a host with keys of its own brings, and what it uses.
@@ -149,7 +149,7 @@ func Credential(r *http.Request) string { return handler.Credential(r) }
 // key. Default: X-API-Key, then Authorization with the scheme Bearer. A key must
 // not come from the URL.
 func WithCredential(f func(*http.Request) string) Option {
-	return option("WithCredential", missing(f == nil), func(o *options) { o.http.Credential = f })
+	return option("WithCredential", requireValue(f == nil), func(o *options) { o.http.Credential = f })
 }
 
 // WithBasePath sets the path under which the API lives. Default "/v1". "" and "/"
@@ -170,7 +170,7 @@ func WithBaseURL(base string) Option {
 // of a request. A URL of f must not be taken unchecked from the request. The
 // description then names no server.
 func WithBaseURLFunc(f func(*http.Request) string) Option {
-	return option("WithBaseURLFunc", missing(f == nil), func(o *options) { o.http.BaseURLFunc = f })
+	return option("WithBaseURLFunc", requireValue(f == nil), func(o *options) { o.http.BaseURLFunc = f })
 }
 
 // WithKeyPrefix sets what built-in API keys begin with: <prefix>_live_….
@@ -249,7 +249,7 @@ func WithWebhookConfig(c webhooks.Config) Option {
 // package storage/postgres.
 func WithSecretCipher(current cipher.AEAD, previous ...cipher.AEAD) Option {
 	sealer, err := secrets.New(current, previous...)
-	return option("WithSecretCipher", cmp.Or(missing(current == nil), err), func(o *options) { o.secrets = sealer })
+	return option("WithSecretCipher", cmp.Or(requireValue(current == nil), err), func(o *options) { o.secrets = sealer })
 }
 
 // WithoutPlainSecrets refuses signing secrets that are stored as they are, so that nobody
@@ -258,7 +258,7 @@ func WithSecretCipher(current cipher.AEAD, previous ...cipher.AEAD) Option {
 // every process has the cipher and [Service.ReencryptSecrets] has returned without an error;
 // with it, that call reports such a secret as [ErrSecret] and leaves it.
 func WithoutPlainSecrets() Option {
-	return option("WithoutPlainSecrets", nil, func(o *options) { o.sealedOnly = true })
+	return option("WithoutPlainSecrets", nil, func(o *options) { o.requireEncryption = true })
 }
 
 // WithLimits changes sizes. Zero fields keep their defaults.
@@ -288,7 +288,7 @@ func WithVersions(n int) Option {
 // A zone of the time zone database has to be found when the program starts: a host that
 // runs where there is none imports time/tzdata.
 func WithTimeZone(zone *time.Location) Option {
-	return option("WithTimeZone", missing(zone == nil), func(o *options) { o.timeZone = zone })
+	return option("WithTimeZone", requireValue(zone == nil), func(o *options) { o.timeZone = zone })
 }
 
 // FileRemover removes files that respondents sent, by the ids that they have in answers to
@@ -319,7 +319,7 @@ type FileRemover interface {
 // or logged by the dispatcher, and maintenance tries again. Files that two responses
 // name go with the first of them. Default: files stay.
 func WithFiles(f FileRemover) Option {
-	return option("WithFiles", missing(f == nil), func(o *options) { o.removeFiles = f.RemoveFiles })
+	return option("WithFiles", requireValue(f == nil), func(o *options) { o.removeFiles = f.RemoveFiles })
 }
 
 // WithBeforeDelete sets a function that is called before submissions are removed for good, whatever
@@ -338,16 +338,16 @@ func WithFiles(f FileRemover) Option {
 // Rows of the host in the same PostgreSQL database do not need it: see "Rows next to submissions"
 // in the documentation of package storage/postgres.
 func WithBeforeDelete(f func(ctx context.Context, form ID, submissions []ID) error) Option {
-	return option("WithBeforeDelete", missing(f == nil), func(o *options) { o.beforeDelete = f })
+	return option("WithBeforeDelete", requireValue(f == nil), func(o *options) { o.beforeDelete = f })
 }
 
 // WithLogger sets where the service logs. Default: nowhere.
 func WithLogger(l *slog.Logger) Option {
-	return option("WithLogger", missing(l == nil), func(o *options) { o.logger = l })
+	return option("WithLogger", requireValue(l == nil), func(o *options) { o.logger = l })
 }
 
 // WithClock sets the clock by which records are dated, forms close, keys expire
 // and deliveries are due. Default time.Now. It must be safe for concurrent use.
 func WithClock(now func() time.Time) Option {
-	return option("WithClock", missing(now == nil), func(o *options) { o.clock = now })
+	return option("WithClock", requireValue(now == nil), func(o *options) { o.clock = now })
 }

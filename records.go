@@ -441,17 +441,17 @@ type PublicForm struct {
 	Settings      schema.Settings
 	Theme         schema.Theme
 
-	known *intake.Known // nil: no service has made it
+	compiled *intake.CompiledForm // nil: no service has made it
 }
 
 // Path is [Service.Path] through the form as it was read for f, which it does not read again:
 // what a page shows and the way through it are of one moment. A PublicForm that no [Service]
 // has returned has no rules to follow: [ErrNotFound].
 func (f PublicForm) Path(answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
-	if f.known == nil {
+	if f.compiled == nil {
 		return Path{}, ErrNotFound
 	}
-	return f.known.Path(answers, hidden)
+	return f.compiled.Path(answers, hidden)
 }
 
 // Response is what a respondent submits.

@@ -56,7 +56,7 @@ var noStore = []string{"no-store"}
 // newCall creates a call. The caller must defer [call.finish].
 func newCall(h *api, w http.ResponseWriter, r *http.Request) *call {
 	c := callPool.Get().(*call)
-	c.h, c.w, c.r, c.id, c.op = h, w, r, requestid.Of(r), &unknownOperation
+	c.h, c.w, c.r, c.id, c.op = h, w, r, requestid.FromRequest(r), &unknownOperation
 	c.sharedCtx = timeout.WithBudget(r.Context())
 	w.Header()[requestid.Header] = []string{c.id}
 	w.Header()["Cache-Control"] = noStore // getOpenAPI replaces it

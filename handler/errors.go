@@ -19,7 +19,7 @@ func (c *call) translate(err error) *apierror.Error {
 	if own, ok := errors.AsType[*apierror.Error](err); ok {
 		return own
 	}
-	e := apierror.Of(err)
+	e := apierror.FromError(err)
 	switch {
 	case e == apierror.ErrRevisionMismatch:
 		if revision, ok := errors.AsType[*storage.RevisionError](err); ok {

@@ -153,21 +153,21 @@ func (p Pick) String() string {
 }
 
 // String returns the choices, separated by commas.
-func (v Picks) String() string { return joined(v, ", ") }
+func (v Picks) String() string { return joinText(v, ", ") }
 
 // String returns the id of each row with its choices.
-func (v Matrix) String() string { return joined(v, "; ") }
+func (v Matrix) String() string { return joinText(v, "; ") }
 
 // String returns the row's id and its choices.
 func (r MatrixRow) String() string { return r.ID + ": " + r.Picks.String() }
 
 // String returns the names of the files, separated by commas.
-func (v Files) String() string { return joined(v, ", ") }
+func (v Files) String() string { return joinText(v, ", ") }
 
 // String returns the file's name.
 func (f File) String() string { return f.Name }
 
-func joined[T fmt.Stringer](list []T, separator string) string {
+func joinText[T fmt.Stringer](list []T, separator string) string {
 	texts := make([]string, len(list))
 	for i, v := range list {
 		texts[i] = v.String()

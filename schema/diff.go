@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/formsvc/formsvc/internal/formdiff"
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/internal/parts"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -42,19 +42,19 @@ type BlockDifference struct {
 // empty. It is an error when a section is not JSON, or a block has no id of its own.
 func Diff(before, after storage.FormContent) (Difference, error) {
 	var d Difference
-	old, err := parts.Of(before)
+	old, err := formdiff.Split(before)
 	if err != nil {
 		return d, fmt.Errorf("schema: %w", err)
 	}
-	now, err := parts.Of(after)
+	now, err := formdiff.Split(after)
 	if err != nil {
 		return d, fmt.Errorf("schema: %w", err)
 	}
-	list := parts.Path("blocks")
+	list := formdiff.Path("blocks")
 	changed := map[string][]string{} // by the path of the block
-	for _, part := range parts.Compare(old, now) {
+	for _, part := range formdiff.Compare(old, now) {
 		isBlock := strings.HasPrefix(part.Path, list+"/")
-		found, err := differing(part, isBlock)
+		found, err := changedFields(part, isBlock)
 		if err != nil {
 			return d, err
 		}
@@ -94,8 +94,8 @@ func Diff(before, after storage.FormContent) (Difference, error) {
 	return d, nil
 }
 
-// differing returns the sorted paths of what differs in a part as JSON: in the block, or in the content.
-func differing(part parts.Difference, isBlock bool) ([]string, error) {
+// changedFields returns the sorted paths of what differs in a part as JSON: in the block, or in the content.
+func changedFields(part formdiff.Change, isBlock bool) ([]string, error) {
 	from, err := decode(part.Path, part.Before)
 	if err != nil {
 		return nil, err

@@ -237,7 +237,7 @@ func keys(v any) []string {
 }
 
 func TestNoObjectOfTheDocumentHasAMemberTwice(t *testing.T) {
-	expect.Must(jsontree.Parse(schema.OpenAPI(), jsontree.BodyBounds))
+	expect.Must(jsontree.Parse(schema.OpenAPI(), jsontree.BodyLimits))
 }
 
 func TestTheDocumentCarriesTheVersion(t *testing.T) {

@@ -57,8 +57,8 @@ func (k BlockType) Properties() (list []Property) {
 		defaults["from"], defaults["to"], defaults["scaleStep"] = k.Scale.From, k.Scale.To, k.Scale.Step
 	}
 	for _, n := range componentSchemas().Member("BlockProperties").Member("properties").All() {
-		if types := words(n.Member("x-block-types")); types[0] == "*" || slices.Contains(types, k.Type) {
-			p := property(n)
+		if types := enumValues(n.Member("x-block-types")); types[0] == "*" || slices.Contains(types, k.Type) {
+			p := newProperty(n)
 			p.Default = defaults[p.Name]
 			list = append(list, p)
 		}
@@ -68,22 +68,22 @@ func (k BlockType) Properties() (list []Property) {
 
 // componentSchemas are the schemas of the description, which is parsed once.
 var componentSchemas = sync.OnceValue(func() jsontree.Node {
-	tree, err := jsontree.Parse(embedded, jsontree.Bounds{})
+	tree, err := jsontree.Parse(embedded, jsontree.Limits{})
 	if err != nil {
 		panic("schema: embedded API description: " + err.Error())
 	}
 	return tree.Root().Member("components").Member("schemas")
 })
 
-// property reads the schema of a property, behind its reference if it is one.
-func property(n jsontree.Node) Property {
+// newProperty reads the schema of a property, behind its reference if it is one.
+func newProperty(n jsontree.Node) Property {
 	p := Property{Name: n.Name(), Description: n.Member("description").Text()}
 	component := strings.TrimPrefix(n.Member("$ref").Text(), "#/components/schemas/")
 	if component != "" {
 		n = componentSchemas().Member(component)
 		p.Description = cmp.Or(p.Description, n.Member("description").Text())
 	}
-	p.Values, p.Min, p.Max = words(n.Member("enum")), n.Member("minimum").Float(), n.Member("maximum").Float()
+	p.Values, p.Min, p.Max = enumValues(n.Member("enum")), n.Member("minimum").Float(), n.Member("maximum").Float()
 	p.Type = cmp.Or(propertyTypes[p.Name], propertyTypes[component], PropertyType(n.Member("type").Text()))
 	if p.Type == PropertyText && p.Values != nil {
 		p.Type = PropertyEnum
@@ -92,7 +92,7 @@ func property(n jsontree.Node) Property {
 }
 
 // words returns the texts and numbers of a list as they are without quotes.
-func words(list jsontree.Node) (words []string) {
+func enumValues(list jsontree.Node) (words []string) {
 	for _, n := range list.All() {
 		words = append(words, n.Text())
 	}

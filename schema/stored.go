@@ -20,7 +20,7 @@ func DecodeAnswers(raw json.RawMessage) ([]Answer, error) {
 		return nil, nil
 	}
 	// Not with encoding/json: summaries and exports read the answers of a million responses.
-	tree, err := jsontree.Parse(raw, jsontree.Bounds{})
+	tree, err := jsontree.Parse(raw, jsontree.Limits{})
 	if err != nil {
 		return nil, fmt.Errorf("schema: decode stored answers: %w", err)
 	}
@@ -32,7 +32,7 @@ func DecodeAnswers(raw json.RawMessage) ([]Answer, error) {
 	answers := make([]Answer, list.Len())
 	for i, item := range list.All() {
 		a, value := &answers[i], item.Member("value")
-		err := texts(item.Member("field"), member{"id", &a.ID}, member{"type", &a.Type}, member{"label", &a.Label})
+		err := decodeTexts(item.Member("field"), member{"id", &a.ID}, member{"type", &a.Type}, member{"label", &a.Label})
 		if err != nil || !value.Exists() {
 			return nil, fmt.Errorf("schema: decode stored answers: %w", errStored)
 		}
@@ -49,7 +49,7 @@ type member struct {
 
 // texts reads members of an object, which has at least one of them; null is an empty
 // string.
-func texts(n jsontree.Node, members ...member) error {
+func decodeTexts(n jsontree.Node, members ...member) error {
 	found := false
 	for _, m := range members {
 		value := n.Member(m.name)
@@ -90,11 +90,11 @@ func decodeValue(fieldType string, n jsontree.Node) Value {
 		value, err = decodeAll[Matrix](n, decodeRow)
 	case k.Shape == ShapeContact:
 		var c Contact
-		err = texts(n, c.members()...)
+		err = decodeTexts(n, c.members()...)
 		value = c
 	case k.Shape == ShapePayment:
 		var p Payment
-		err = texts(n, member{"amount", &p.Amount}, member{"currency", &p.Currency}, member{"status", &p.Status},
+		err = decodeTexts(n, member{"amount", &p.Amount}, member{"currency", &p.Currency}, member{"status", &p.Status},
 			member{"gateway", &p.Gateway}, member{"reference", &p.Reference})
 		value = p
 	case k.Shape == ShapeFile:
@@ -138,7 +138,7 @@ func decodeText(fieldType, text string) Value {
 }
 
 func decodePick(n jsontree.Node) (p Pick, err error) {
-	err = texts(n, member{"id", &p.ID}, member{"label", &p.Label}, member{"other", &p.Other})
+	err = decodeTexts(n, member{"id", &p.ID}, member{"label", &p.Label}, member{"other", &p.Other})
 	return p, err
 }
 
@@ -159,6 +159,6 @@ func decodeFile(n jsontree.Node) (f File, err error) {
 		return f, errStored
 	}
 	f.Size = int64(size.Float())
-	err = texts(n, member{"id", &f.ID}, member{"name", &f.Name}, member{"url", &f.URL}, member{"mime_type", &f.MIMEType})
+	err = decodeTexts(n, member{"id", &f.ID}, member{"name", &f.Name}, member{"url", &f.URL}, member{"mime_type", &f.MIMEType})
 	return f, err
 }

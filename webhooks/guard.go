@@ -17,7 +17,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/formsvc/formsvc/internal/publicaddr"
-	"github.com/formsvc/formsvc/internal/visible"
+	"github.com/formsvc/formsvc/internal/textclean"
 )
 
 const (
@@ -140,7 +140,7 @@ func (g *Guard) parseURL(raw string) (target, error) {
 		authority = authority[:end]
 	}
 	switch u, err := url.Parse(raw); {
-	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, isForbidden) || visible.Name(raw) != raw || visible.Misleads(raw):
+	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, isForbidden) || textclean.CleanName(raw) != raw || textclean.IsMisleading(raw):
 		return target{}, rejectURL(reasonCharacters)
 	case err != nil:
 		return target{}, rejectURL(reasonSyntax)

@@ -11,7 +11,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/formsvc/formsvc/internal/described"
+	"github.com/formsvc/formsvc/internal/apispec"
 )
 
 // Config says where the API is and who receives the differences.
@@ -45,7 +45,7 @@ func New(service http.Handler, c Config) (http.Handler, error) {
 	if c.Report == nil {
 		return nil, errors.New("apicheck: Config.Report is nil")
 	}
-	description, err := described.New()
+	description, err := apispec.New()
 	if err != nil {
 		return nil, err
 	}

@@ -164,7 +164,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	must(config.Background == "" || isColor(config.Background), "Config.Background %q is not a color such as #faf7f2", config.Background)
 	must(!isColor(config.Background) || schemeName(config.Background) != "", "Config.Background %q is neither light nor dark enough for readable text", config.Background)
 	if config.Theme != nil && svc != nil {
-		writes, err := definition.NewWrites(svc.Limits(), svc.TimeZone())
+		writes, err := definition.NewValidator(svc.Limits(), svc.TimeZone())
 		if err == nil {
 			_, err = writes.FormUpdate(fmt.Appendf(nil, `{"definition":{"theme":%s}}`, config.Theme))
 		}
@@ -212,7 +212,7 @@ const (
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	asked, _, _ := strings.Cut(cmp.Or(r.RequestURI, h.config.BasePath), "?")
 	below := h.pathBelowBase(r.URL.EscapedPath(), asked)
-	w.Header().Set(requestid.Header, requestid.Of(r))
+	w.Header().Set(requestid.Header, requestid.FromRequest(r))
 	h.setFramePolicy(w, strings.HasPrefix(below, canvasPath))
 	if len(below) > maxPath || below == "" && len(asked) > maxPath || strings.Count(below, "/") > maxDepth {
 		writeError(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")

@@ -103,10 +103,10 @@ func (h *Handler) parseTimes(q url.Values) (times formsvc.SubmissionQuery, err e
 	}
 	zone := h.service.TimeZone()
 	if day, ok := read("from", time.DateOnly, "2026-11-20"); ok {
-		times.Since = calendar.Start(day, zone)
+		times.Since = calendar.StartOfDay(day, zone)
 	}
 	if day, ok := read("to", time.DateOnly, "2026-11-20"); ok {
-		times.Until = calendar.Start(day.AddDate(0, 0, 1), zone).Add(-time.Microsecond)
+		times.Until = calendar.StartOfDay(day.AddDate(0, 0, 1), zone).Add(-time.Microsecond)
 	}
 	if at, ok := read("since", time.RFC3339, "2026-11-20T08:33:01Z"); ok {
 		times.Since = at

@@ -123,7 +123,7 @@ func readPage[R, T any](list iter.Seq2[R, error], most int, before func(R) bool,
 
 // handleError sends an error in the format of the API.
 func (h *Handler) handleError(w http.ResponseWriter, r *http.Request, err error) {
-	e := apierror.Of(err)
+	e := apierror.FromError(err)
 	f := errorBody{Status: e.Status, Code: e.Code, Message: e.Message, Details: e.Details}
 	if conflict, ok := errors.AsType[*formsvc.ConflictError](err); ok {
 		f = errorBody{Status: http.StatusConflict, Code: "CONFLICT", Message: "The form and its working copy have conflicting changes. Resolve the conflicts.", Conflicts: newConflicts(conflict), Revision: conflict.Revision}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/formsvc/formsvc/internal/described"
+	"github.com/formsvc/formsvc/internal/apispec"
 )
 
 // caseTimeout bounds one case. It is far more than any case needs, also a case that
@@ -90,7 +90,7 @@ func choose(opts []Option) ([]choice, error) {
 type runner struct {
 	target    Target
 	base      *url.URL
-	responses *described.Description
+	responses *apispec.Description
 	choices   []choice
 	close     func()
 	// destination is the url of webhooks in cases that test something else: a receiver of
@@ -114,7 +114,7 @@ func newRunner(target Target, opts []Option) (*runner, error) {
 	if err != nil || base.Host == "" || strings.HasSuffix(base.Path, "/") {
 		return nil, fmt.Errorf("conformance: Target.URL %q is not an absolute URL without a trailing slash", target.URL)
 	}
-	responses, err := described.New()
+	responses, err := apispec.New()
 	if err != nil {
 		return nil, fmt.Errorf("conformance: %w", err)
 	}

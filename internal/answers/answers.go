@@ -3,7 +3,7 @@
 // [Compile] compiles a definition once, for use with many submissions. Data flows in one direction. Each
 // subpackage imports only packages above it in this list:
 //
-//   - kinds: the rules for one answer, with one file per kind of answer
+//   - answertype: the rules for one answer, with one file per type of answer
 //   - compile: compiles a definition, its blocks and its rules
 //   - identity: compares two answers by their meaning, for duplicates and conditions
 //   - check: checks one answer against its block and normalizes it
@@ -33,8 +33,8 @@ type (
 	// Answers is a checked response in the one shape that is stored, listed, exported
 	// and delivered.
 	Answers = check.Answers
-	// Kept is what is kept of a response that is not finished.
-	Kept = path.Kept
+	// Retained is what is kept of a response that is not finished.
+	Retained = path.Retained
 )
 
 // IdentityRules is the version of the rules by which Answers.Unique is made.
@@ -75,20 +75,20 @@ func (f Form) Check(in Input) (Answers, error) { return path.Check(f.form, in) }
 // as the host's: it is the way of [Form.Check] with them in HostAnswers. An error
 // is a *[schema.Error]: the rules would take too long.
 func (f Form) Path(answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
-	return path.Of(f.form, answers, hidden)
+	return path.Compute(f.form, answers, hidden)
 }
 
 // Keep returns what is kept of a response that is not finished. Answers stay as they were sent,
 // faulty ones too, as far as they belong to blocks on the path that a respondent answers.
 // Answers that only the host can give lead the way, as for [Form.Path], and are not kept. An
 // error is a *[schema.Error]: the rules would take too long, or a hidden field would be refused.
-func (f Form) Retain(answers map[string]json.RawMessage, hidden map[string]string) (Kept, error) {
-	return path.Keep(f.form, answers, hidden)
+func (f Form) Retain(answers map[string]json.RawMessage, hidden map[string]string) (Retained, error) {
+	return path.Retain(f.form, answers, hidden)
 }
 
 // Unfinished returns the answers that were kept as a list, for [Form.Conditions]: as Check reads
 // each, whatever the path, and as it was sent where there is a fault or no such block any more.
-func (f Form) Unfinished(in Input) json.RawMessage { return check.Unfinished(f.form, in) }
+func (f Form) PartialList(in Input) json.RawMessage { return check.PartialList(f.form, in) }
 
 // Sample returns made-up answers to all blocks and hidden fields, for a test event, whatever
 // the rules say, and the variables that rules may set. The answers keep the form's rules and are
@@ -107,4 +107,4 @@ func StoredUnique(list json.RawMessage, block string) []byte { return identity.S
 
 // Warnings returns the parts of a form that make it unanswerable or have no effect. It is
 // an error when a section is not in its stored form.
-func Warnings(from Source) (schema.Warnings, error) { return warnings.Of(from) }
+func Warnings(from Source) (schema.Warnings, error) { return warnings.Find(from) }

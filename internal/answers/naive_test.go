@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/logic"
@@ -60,7 +60,7 @@ func compileMembers(of map[string]any, names ...string) {
 		if of[name] == nil {
 			continue
 		}
-		tree := expect.Must(jsontree.Parse(expect.Must(json.Marshal(of[name])), kinds.Bounds))
+		tree := expect.Must(jsontree.Parse(expect.Must(json.Marshal(of[name])), answertype.ParseLimits))
 		compiled, err := logic.Compile(tree.Root())
 		if err != nil {
 			compiled = nil

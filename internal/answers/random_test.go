@@ -1,7 +1,7 @@
 package answers
 
 import (
-	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/answers/path"
 
 	"encoding/json"
@@ -58,9 +58,9 @@ func (r random) logic(depth int) string {
 	case "!", "!!":
 		return fmt.Sprintf(`{%q:%s}`, op, sub())
 	case "missing":
-		return `{"missing":[` + kinds.Quoted(r.path()) + `,` + kinds.Quoted(r.path()) + `]}`
+		return `{"missing":[` + answertype.QuoteJSON(r.path()) + `,` + answertype.QuoteJSON(r.path()) + `]}`
 	case "missing_some":
-		return fmt.Sprintf(`{"missing_some":[%d,[%s,%s]]}`, r.IntN(3), kinds.Quoted(r.path()), kinds.Quoted(r.path()))
+		return fmt.Sprintf(`{"missing_some":[%d,[%s,%s]]}`, r.IntN(3), answertype.QuoteJSON(r.path()), answertype.QuoteJSON(r.path()))
 	case "some", "all", "none":
 		return fmt.Sprintf(`{%q:[%s,{%q:[{"var":%q},%s]}]}`, op, sub(), r.of("==", "in", "<"), r.of("", "other", "0"), r.operand())
 	case "substr":
@@ -88,9 +88,9 @@ func (r random) path() string {
 func (r random) operand() string {
 	if r.IntN(2) == 0 {
 		if r.IntN(5) == 0 {
-			return `{"var":[` + kinds.Quoted(r.path()) + `,` + r.of("0", `"d"`, "null", "true") + `]}`
+			return `{"var":[` + answertype.QuoteJSON(r.path()) + `,` + r.of("0", `"d"`, "null", "true") + `]}`
 		}
-		return `{"var":` + kinds.Quoted(r.path()) + `}`
+		return `{"var":` + answertype.QuoteJSON(r.path()) + `}`
 	}
 	return r.of("0", "1", "2", "-1.5", "10", `"x"`, `"y"`, `"1"`, `""`, `"\ud83d\ude00z"`, `"\uffee"`, "true", "false", "null", `["x","y"]`, `[]`, `{"other":"own","n":1}`, `"2026-08-01T10:00:00Z"`)
 }
@@ -109,7 +109,7 @@ func (r random) rule() string {
 	if r.IntN(2) == 0 {
 		var next []string
 		for range r.IntN(3) {
-			to := kinds.Quoted(r.of(append([]string{"nobody"}, blockIDs...)...))
+			to := answertype.QuoteJSON(r.of(append([]string{"nobody"}, blockIDs...)...))
 			if r.IntN(12) == 0 {
 				to = "5"
 			}

@@ -52,7 +52,7 @@ func storable(rule string) bool {
 	if len(rule) > mostRule || !json.Valid([]byte(rule)) {
 		return false
 	}
-	tree, err := jsontree.Parse([]byte(rule), jsontree.BodyBounds)
+	tree, err := jsontree.Parse([]byte(rule), jsontree.BodyLimits)
 	if err != nil {
 		return false
 	}
@@ -111,8 +111,8 @@ func fuzzRules(t *testing.T, from Source, answers, hidden string) {
 		}
 	}
 	_, steps := path.Trace(form.form, in)
-	expect.That(t, steps <= 2*compile.RuleSteps, "rules took %d steps, and may take %d", steps, compile.RuleSteps)
-	expect.That(t, (pathErr != nil) == (steps > compile.RuleSteps), "Path: %v, and the rules took %d steps", pathErr, steps)
+	expect.That(t, steps <= 2*compile.MaxRuleSteps, "rules took %d steps, and may take %d", steps, compile.MaxRuleSteps)
+	expect.That(t, (pathErr != nil) == (steps > compile.MaxRuleSteps), "Path: %v, and the rules took %d steps", pathErr, steps)
 	checkOutcome(t, stored, checkErr)
 	if pathErr != nil {
 		answerFaultsOf(t, pathErr)

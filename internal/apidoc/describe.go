@@ -17,7 +17,7 @@ const documentPrefix = "/v1"
 // description is the description of the API. It is the same for every service of a process, and
 // parsing it is most of the work of [Describe].
 var description = sync.OnceValues(func() (*jsontree.Tree, error) {
-	return jsontree.Parse(schema.OpenAPI(), jsontree.Bounds{})
+	return jsontree.Parse(schema.OpenAPI(), jsontree.Limits{})
 })
 
 // Describe returns the API description for one service, as it is served at

@@ -31,7 +31,7 @@ func TestDescribeFillsInServerAndPaths(t *testing.T) {
 			expect.NoError(t, cmp.Or(apidoc.CheckBaseURL(c.base), apidoc.CheckBasePath(c.path)))
 			got, err := apidoc.Describe(c.base, c.path)
 			expect.NoError(t, err)
-			expect.Must(jsontree.Parse(got, jsontree.Bounds{}))
+			expect.Must(jsontree.Parse(got, jsontree.Limits{}))
 			var d struct {
 				Servers []map[string]string
 				Paths   map[string]any

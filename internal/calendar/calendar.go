@@ -14,11 +14,11 @@ func Day(t time.Time) time.Time {
 // none.
 var earliest = time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC)
 
-// Start returns the first whole second of a day in a zone. Where clocks jump over
+// StartOfDay returns the first whole second of a day in a zone. Where clocks jump over
 // midnight it is the second after the jump. Of a day that a zone never had (Samoa had
 // no 30 December 2011) it is the first second of the next day, and of the very first
 // day the first second that there is in UTC too.
-func Start(day time.Time, zone *time.Location) time.Time {
+func StartOfDay(day time.Time, zone *time.Location) time.Time {
 	day = Day(day)
 	year, month, date := day.Date()
 	yesterday := time.Date(year, month, date-1, 12, 0, 0, 0, zone)
@@ -43,9 +43,9 @@ func midnight(day, other time.Time) time.Time {
 	return day.Add(-time.Duration(offset) * time.Second)
 }
 
-// At returns the first point in time at which the clocks of a zone show what wall shows, whatever
+// FirstTimeAt returns the first point in time at which the clocks of a zone show what wall shows, whatever
 // the zone of wall. ok is false if there is none: the clocks skip this time.
-func At(wall time.Time, zone *time.Location) (at time.Time, ok bool) {
+func FirstTimeAt(wall time.Time, zone *time.Location) (at time.Time, ok bool) {
 	year, month, day := wall.Date()
 	hour, minute, second := wall.Clock()
 	shown := time.Date(year, month, day, hour, minute, second, 0, time.UTC)

@@ -37,7 +37,7 @@ func TestStart(t *testing.T) {
 	} {
 		day, err := time.Parse(time.DateOnly, c.day)
 		expect.NoError(t, err)
-		expect.Equal(t, Start(day, zone(t, c.zone)).Format(time.RFC3339), c.want, "%s in %s begins at", c.day, c.zone)
+		expect.Equal(t, StartOfDay(day, zone(t, c.zone)).Format(time.RFC3339), c.want, "%s in %s begins at", c.day, c.zone)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestStartIsTheFirstSecond(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := zone(t, name)
 			for day := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 2040; day = day.AddDate(0, 0, 1) {
-				start := Start(day, l)
+				start := StartOfDay(day, l)
 				if !Day(start.In(l)).Equal(day) {
 					t.Fatalf("%s begins at %s, on another day", day.Format(time.DateOnly), start.In(l))
 				}
@@ -84,7 +84,7 @@ func TestAtIsTheFirst(t *testing.T) {
 					}
 				}
 				for wall := next.Add(-26 * time.Hour).UTC(); wall.Before(next.Add(26 * time.Hour)); wall = wall.Add(15 * time.Minute) {
-					got, ok := At(wall, l)
+					got, ok := FirstTimeAt(wall, l)
 					if want := first[wall.Format(time.DateTime)]; ok == want.IsZero() || ok && !got.Equal(want) {
 						t.Fatalf("%s: %v %v, want %v", wall.Format(time.DateTime), got, ok, want)
 					}

@@ -11,7 +11,7 @@ import (
 // RGB is a colour without transparency.
 type RGB struct{ R, G, B uint8 }
 
-// The ends that [Readable] moves a colour towards.
+// The ends that [EnsureContrast] moves a colour towards.
 var (
 	White = RGB{255, 255, 255}
 	Black = RGB{}
@@ -82,9 +82,9 @@ func Blend(a, b RGB, share float64) RGB {
 	return RGB{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B)}
 }
 
-// Readable moves a colour towards black or white, whichever is nearer to the goal, until
+// EnsureContrast moves a colour towards black or white, whichever is nearer to the goal, until
 // its contrast with its ground is enough. A colour that is good stays as it is.
-func Readable(c, on RGB, ratio float64) RGB {
+func EnsureContrast(c, on RGB, ratio float64) RGB {
 	if Contrast(c, on) >= ratio {
 		return c
 	}
@@ -100,9 +100,9 @@ func Readable(c, on RGB, ratio float64) RGB {
 	return target
 }
 
-// Legible is the text of a button: the colour that was asked for, else black or white. A
+// ButtonText is the text of a button: the colour that was asked for, else black or white. A
 // grey that is just readable would look switched off.
-func Legible(c, on RGB) RGB {
+func ButtonText(c, on RGB) RGB {
 	switch {
 	case Contrast(c, on) >= 4.5:
 		return c

@@ -17,8 +17,8 @@ type Block struct {
 }
 
 // Block returns one top-level block of a form.
-func (c *Core) Block(ctx context.Context, who storage.Actor, t Target, id string) (Block, error) {
-	f, err := c.Form(ctx, who, t)
+func (c *Core) Block(ctx context.Context, actor storage.Actor, t Target, id string) (Block, error) {
+	f, err := c.Form(ctx, actor, t)
 	if err != nil {
 		return Block{}, err
 	}
@@ -35,32 +35,32 @@ func (c *Core) Block(ctx context.Context, who storage.Actor, t Target, id string
 
 // CreateBlock takes a BlockCreate and appends its block. It returns [schema.ErrBlockExists] when
 // the form has one with its id.
-func (c *Core) CreateBlock(ctx context.Context, who storage.Actor, t Target, body []byte, condition Precondition) (Block, error) {
-	added, err := c.writes.Block(body)
+func (c *Core) CreateBlock(ctx context.Context, actor storage.Actor, t Target, body []byte, condition Precondition) (Block, error) {
+	added, err := c.validator.Block(body)
 	if err != nil {
 		return Block{}, err
 	}
 	added = added.WithTypesFrom(nil)
-	updated, err := c.changeStoredBlocks(ctx, who, t, condition, "/block", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
+	updated, err := c.changeStoredBlocks(ctx, actor, t, condition, "/block", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
 		if stored.HasAnyOf(added) {
 			return nil, schema.ErrBlockExists
 		}
 		if err := added.CheckHiddenNames(hidden); err != nil {
 			return nil, err
 		}
-		return c.writes.Append(stored, added)
+		return c.validator.Append(stored, added)
 	})
 	return Block{ID: added.ID(), JSON: added.Raw(), Revision: updated.Revision}, err
 }
 
 // ReplaceBlocks takes a BlocksReplace and returns the form with its new blocks.
-func (c *Core) ReplaceBlocks(ctx context.Context, who storage.Actor, t Target, body []byte, condition Precondition) (storage.Form, error) {
-	blocks, err := c.writes.Blocks(body)
+func (c *Core) ReplaceBlocks(ctx context.Context, actor storage.Actor, t Target, body []byte, condition Precondition) (storage.Form, error) {
+	blocks, err := c.validator.Blocks(body)
 	if err != nil {
 		return storage.Form{}, err
 	}
-	return c.changeStoredBlocks(ctx, who, t, condition, "/blocks", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
-		typed, err := c.writes.TypedFrom(blocks, stored)
+	return c.changeStoredBlocks(ctx, actor, t, condition, "/blocks", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
+		typed, err := c.validator.TypedFrom(blocks, stored)
 		if err != nil {
 			return nil, err
 		}
@@ -69,20 +69,20 @@ func (c *Core) ReplaceBlocks(ctx context.Context, who storage.Actor, t Target, b
 }
 
 // CheckBlockID holds the id of a block that is to be written to its rule.
-func (c *Core) CheckBlockID(id string) error { return c.writes.CheckBlockID(id) }
+func (c *Core) CheckBlockID(id string) error { return c.validator.CheckBlockID(id) }
 
 // UpdateBlock takes a BlockUpdate and applies it to one block as a merge patch.
-func (c *Core) UpdateBlock(ctx context.Context, who storage.Actor, t Target, id string, body []byte, condition Precondition) (Block, error) {
+func (c *Core) UpdateBlock(ctx context.Context, actor storage.Actor, t Target, id string, body []byte, condition Precondition) (Block, error) {
 	if err := c.CheckBlockID(id); err != nil {
 		return Block{}, err
 	}
-	patch, err := c.writes.BlockPatch(body)
+	patch, err := c.validator.BlockPatch(body)
 	if err != nil {
 		return Block{}, err
 	}
 	var block json.RawMessage
-	updated, err := c.changeStoredBlocks(ctx, who, t, condition, "/block", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
-		patched, all, ok, err := c.writes.Apply(stored, id, patch)
+	updated, err := c.changeStoredBlocks(ctx, actor, t, condition, "/block", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
+		patched, all, ok, err := c.validator.Apply(stored, id, patch)
 		if err != nil {
 			return nil, err
 		}
@@ -97,11 +97,11 @@ func (c *Core) UpdateBlock(ctx context.Context, who storage.Actor, t Target, id 
 
 // DeleteBlock removes one top-level block with all inside it, and returns the form's new
 // revision.
-func (c *Core) DeleteBlock(ctx context.Context, who storage.Actor, t Target, id string, condition Precondition) (revision int64, err error) {
+func (c *Core) DeleteBlock(ctx context.Context, actor storage.Actor, t Target, id string, condition Precondition) (revision int64, err error) {
 	if err := c.CheckBlockID(id); err != nil {
 		return 0, err
 	}
-	updated, err := c.changeStoredBlocks(ctx, who, t, condition, "/block", func(stored *definition.Blocks, _ json.RawMessage) (json.RawMessage, error) {
+	updated, err := c.changeStoredBlocks(ctx, actor, t, condition, "/block", func(stored *definition.Blocks, _ json.RawMessage) (json.RawMessage, error) {
 		left, ok := stored.Without(id)
 		if !ok {
 			return nil, storage.ErrNotFound
@@ -113,11 +113,11 @@ func (c *Core) DeleteBlock(ctx context.Context, who storage.Actor, t Target, id 
 
 // changeStoredBlocks replaces the blocks of a form by the result of compute. The
 // pointer names the part of the request, for a form that becomes too large.
-func (c *Core) changeStoredBlocks(ctx context.Context, who storage.Actor, t Target, condition Precondition, pointer string,
+func (c *Core) changeStoredBlocks(ctx context.Context, actor storage.Actor, t Target, condition Precondition, pointer string,
 	compute func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error),
 ) (storage.Form, error) {
 	at := c.Now()
-	return c.updateFrom(ctx, who, t, condition, func(f *storage.Form) (storage.FormChange, error) {
+	return c.updateWithRetry(ctx, actor, t, condition, func(f *storage.Form) (storage.FormChange, error) {
 		stored, err := definition.StoredBlocks(f.Definition.Blocks)
 		if err != nil {
 			return storage.FormChange{}, err
@@ -130,6 +130,6 @@ func (c *Core) changeStoredBlocks(ctx context.Context, who storage.Actor, t Targ
 			Definition: storage.Definition{Blocks: blocks, Format: definition.Format},
 			At:         at,
 		}
-		return change, c.writes.CheckSize(f.Definition, change.Definition, pointer)
+		return change, c.validator.CheckSize(f.Definition, change.Definition, pointer)
 	})
 }

@@ -6,17 +6,17 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
 // Body is the body that a request of the API would have, for a caller in Go. What Go can say
-// and JSON cannot is a fault, which [Write] returns.
+// and JSON cannot is a fault, which [RunOperation] returns.
 type Body struct {
-	w      jsontree.Writer
-	faults []error
+	w          jsontree.Writer
+	violations []error
 }
 
 // NewBody returns a body without members.
@@ -29,7 +29,7 @@ func NewBody() *Body {
 // Text adds a member.
 func (b *Body) Text(name, value string) *Body {
 	if !utf8.ValidString(value) {
-		b.Fault("/"+name, schema.CodeBadFormat, "is not valid UTF-8")
+		b.AddViolation("/"+name, schema.CodeBadFormat, "is not valid UTF-8")
 	}
 	b.w.Name(name).String(value)
 	return b
@@ -46,7 +46,7 @@ func (b *Body) Optional(name string, value *string) *Body {
 // ID adds the id of a record, which must be given.
 func (b *Body) ID(name string, id storage.ID) *Body {
 	if id.IsZero() {
-		b.Fault("/"+name, schema.CodeRequired, "is required")
+		b.AddViolation("/"+name, schema.CodeRequired, "is required")
 	}
 	b.w.Name(name).String(id.String())
 	return b
@@ -69,7 +69,7 @@ func (b *Body) json(path, name string, value json.RawMessage) {
 	switch {
 	case value == nil:
 	case !json.Valid(value):
-		b.Fault(path+"/"+name, schema.CodeBadFormat, "is not valid JSON")
+		b.AddViolation(path+"/"+name, schema.CodeBadFormat, "is not valid JSON")
 	default:
 		b.w.Name(name).Raw(value)
 	}
@@ -89,31 +89,31 @@ func (b *Body) Definition(d storage.Definition) *Body {
 }
 
 // Fault adds a fault of the caller's values.
-func (b *Body) Fault(path, code, message string) {
-	b.faults = append(b.faults, faults.One(path, code, message))
+func (b *Body) AddViolation(path, code, message string) {
+	b.violations = append(b.violations, violation.New(path, code, message))
 }
 
-// syntaxFault makes a fault of the caller's values of what the parser of bodies refuses.
-func syntaxFault(err error) error {
+// syntaxViolation makes a fault of the caller's values of what the parser of bodies refuses.
+func syntaxViolation(err error) error {
 	if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok {
-		return faults.One("", schema.CodeBadFormat, "is not valid JSON: "+syntax.Reason)
+		return violation.New("", schema.CodeBadFormat, "is not valid JSON: "+syntax.Reason)
 	}
 	return err
 }
 
-// Write gives a body to an operation, within the size that a request's body may have. Beside an
+// RunOperation gives a body to an operation, within the size that a request's body may have. Beside an
 // error it returns the zero value.
-func Write[T any](c *Core, b *Body, operation func(body []byte) (T, error)) (T, error) {
+func RunOperation[T any](c *Core, b *Body, operation func(body []byte) (T, error)) (T, error) {
 	var none T
 	b.w.EndObject()
 	if int64(b.w.Len()) > c.Limits.Body {
-		b.Fault("", schema.CodeTooLong, "must have at most "+strconv.FormatInt(c.Limits.Body, 10)+" bytes")
+		b.AddViolation("", schema.CodeTooLong, "must have at most "+strconv.FormatInt(c.Limits.Body, 10)+" bytes")
 	}
-	if err := faults.Join(b.faults...); err != nil {
+	if err := violation.Join(b.violations...); err != nil {
 		return none, err
 	}
 	v, err := operation(b.w.Bytes())
-	if err = syntaxFault(err); err != nil {
+	if err = syntaxViolation(err); err != nil {
 		return none, err
 	}
 	return v, nil

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/formsvc/formsvc/internal/formdiff"
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/internal/parts"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -21,8 +21,8 @@ func contentOf(f *storage.Form) storage.FormContent {
 	return c
 }
 
-// afterChange is the content of a form after a change.
-func afterChange(c storage.FormContent, change *storage.FormChange) storage.FormContent {
+// applyChange is the content of a form after a change.
+func applyChange(c storage.FormContent, change *storage.FormChange) storage.FormContent {
 	if change.Name != nil {
 		c.Name = *change.Name
 	}
@@ -33,8 +33,8 @@ func afterChange(c storage.FormContent, change *storage.FormChange) storage.Form
 	return c
 }
 
-// changeBody is a FormUpdate with what a content changes in the stored one.
-func changeBody(c, stored storage.FormContent) *Body {
+// updateBody is a FormUpdate with what a content changes in the stored one.
+func updateBody(c, stored storage.FormContent) *Body {
 	b := NewBody()
 	if c.Name != stored.Name {
 		b.Text("name", c.Name)
@@ -51,14 +51,14 @@ func changeBody(c, stored storage.FormContent) *Body {
 	return b.Definition(c.Definition)
 }
 
-// base is the form that a working copy was made from.
-type base struct {
-	Revision int64         `json:"revision"`
-	Digests  parts.Digests `json:"digests"`
+// copyBase is the form that a working copy was made from.
+type copyBase struct {
+	Revision int64            `json:"revision"`
+	Digests  formdiff.Digests `json:"digests"`
 }
 
-// document returns the value of a document. The bytes of the sections stay as they are.
-func document(c storage.FormContent, from *base) json.RawMessage {
+// encodeDocument returns the value of a document. The bytes of the sections stay as they are.
+func encodeDocument(c storage.FormContent, from *copyBase) json.RawMessage {
 	var w jsontree.Writer
 	w.Object()
 	w.Name("name").String(c.Name)
@@ -75,15 +75,15 @@ func document(c storage.FormContent, from *base) json.RawMessage {
 	return w.Bytes()
 }
 
-// readDocument reads the value of a document.
-func readDocument(value json.RawMessage) (storage.FormContent, base, error) {
+// decodeDocument reads the value of a document.
+func decodeDocument(value json.RawMessage) (storage.FormContent, copyBase, error) {
 	var d struct {
 		storage.FormContent
 		Format int
-		Base   base
+		Base   copyBase
 	}
 	if err := json.Unmarshal(value, &d); err != nil {
-		return storage.FormContent{}, base{}, fmt.Errorf("formsvc: stored document: %w", err)
+		return storage.FormContent{}, copyBase{}, fmt.Errorf("formsvc: stored document: %w", err)
 	}
 	d.Definition.Format = d.Format
 	return d.FormContent, d.Base, nil

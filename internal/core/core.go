@@ -44,17 +44,17 @@ type Core struct {
 	// Versions is how many versions of a form are kept. 0: none.
 	Versions int
 
-	writes       *definition.Writes
-	turns        *turns
+	validator    *definition.Validator
+	formLocks    *formLocks
 	visits       *batching.Batcher[storage.FunnelCount] // if nil, they are written immediately
 	beforeDelete storage.BeforeDelete                   // if nil, nothing is called
 
-	counts *cache.Cache[storage.ID, *countedForm] // if nil, nothing is kept of summaries
+	summaries *cache.Cache[storage.ID, *cachedSummary] // if nil, nothing is kept of summaries
 
-	copies bool // made by Copies
+	forWorkingCopies bool // made by Copies
 
-	own    *Core         // c on the service's own storage
-	looked *atomic.Int64 // when a call looked for a dispatcher last, in ns; 0: never
+	original            *Core         // c on the service's own storage
+	lastDispatcherCheck *atomic.Int64 // when a call looked for a dispatcher last, in ns; 0: never
 }
 
 // New makes c ready for use.
@@ -62,13 +62,13 @@ func New(c Core) (*Core, error) {
 	c.Limits = c.Limits.WithDefaults()
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	var err error
-	if c.writes, err = definition.NewWrites(c.Limits, c.TimeZone); err != nil {
+	if c.validator, err = definition.NewValidator(c.Limits, c.TimeZone); err != nil {
 		return nil, fmt.Errorf("request validators: %w", err)
 	}
-	c.turns, c.counts = newTurns(), &cache.Cache[storage.ID, *countedForm]{Max: maxCounted}
-	c.visits = batching.New("views and starts of forms", c.Log, c.countNow)
-	c.own, c.looked = &c, new(atomic.Int64)
-	c.beforeDelete = c.hooks()
+	c.formLocks, c.summaries = newFormLocks(), &cache.Cache[storage.ID, *cachedSummary]{Max: maxCacheBytes}
+	c.visits = batching.New("views and starts of forms", c.Log, c.writeVisits)
+	c.original, c.lastDispatcherCheck = &c, new(atomic.Int64)
+	c.beforeDelete = c.deletionHook()
 	return &c, nil
 }
 
@@ -77,7 +77,7 @@ func New(c Core) (*Core, error) {
 func (c *Core) On(s storage.Storage) *Core {
 	copied := *c
 	copied.Storage = s
-	copied.turns, copied.visits, copied.counts = newTurns(), nil, nil
+	copied.formLocks, copied.visits, copied.summaries = newFormLocks(), nil, nil
 	return &copied
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // hooks calls the host before submissions are removed for good: nil without anything to call.
-func (c *Core) hooks() storage.BeforeDelete {
+func (c *Core) deletionHook() storage.BeforeDelete {
 	if c.BeforeDelete == nil && c.RemoveFiles == nil {
 		return nil
 	}
@@ -56,9 +56,9 @@ func (c *Core) removeFiles(ctx context.Context, submissions []storage.Submission
 }
 
 // DeleteSubmission removes one response for good.
-func (c *Core) DeleteSubmission(ctx context.Context, who storage.Actor, form, id storage.ID) error {
+func (c *Core) DeleteSubmission(ctx context.Context, actor storage.Actor, form, id storage.ID) error {
 	if c.beforeDelete != nil {
-		sub, err := c.Storage.Submission(ctx, who, form, id)
+		sub, err := c.Storage.Submission(ctx, actor, form, id)
 		if err == nil {
 			err = c.beforeDelete(ctx, []storage.Submission{sub})
 		}
@@ -66,5 +66,5 @@ func (c *Core) DeleteSubmission(ctx context.Context, who storage.Actor, form, id
 			return err
 		}
 	}
-	return c.Storage.DeleteSubmission(ctx, who, form, id)
+	return c.Storage.DeleteSubmission(ctx, actor, form, id)
 }

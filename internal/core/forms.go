@@ -21,14 +21,14 @@ type Target struct {
 }
 
 // Form returns the target as it is now, or as it was when it was read.
-func (c *Core) Form(ctx context.Context, who storage.Actor, t Target) (*storage.Form, error) {
+func (c *Core) Form(ctx context.Context, actor storage.Actor, t Target) (*storage.Form, error) {
 	if t.Read {
 		if t.Form == nil {
 			return nil, storage.ErrNotFound
 		}
 		return t.Form, nil
 	}
-	f, err := c.Storage.Form(ctx, who, t.ID)
+	f, err := c.Storage.Form(ctx, actor, t.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -36,12 +36,12 @@ func (c *Core) Form(ctx context.Context, who storage.Actor, t Target) (*storage.
 }
 
 // CreateForm takes a FormCreate and makes a draft.
-func (c *Core) CreateForm(ctx context.Context, who storage.Actor, body []byte) (storage.Form, error) {
-	w, err := c.writes.FormCreate(body)
+func (c *Core) CreateForm(ctx context.Context, actor storage.Actor, body []byte) (storage.Form, error) {
+	w, err := c.validator.FormCreate(body)
 	if err != nil {
 		return storage.Form{}, err
 	}
-	sections, err := c.writes.NewDefinition(w)
+	sections, err := c.validator.NewDefinition(w)
 	if err != nil {
 		return storage.Form{}, err
 	}
@@ -63,25 +63,25 @@ func (c *Core) CreateForm(ctx context.Context, who storage.Actor, body []byte) (
 	if w.Type != nil {
 		f.Type = *w.Type
 	}
-	if w.Gate != nil {
-		f.Acceptance = *comparing(w.Gate)
+	if w.Acceptance != nil {
+		f.Acceptance = *withIdentityRules(w.Acceptance)
 	}
-	return f, c.Storage.CreateForm(ctx, who, f)
+	return f, c.Storage.CreateForm(ctx, actor, f)
 }
 
 // UpdateForm takes a FormUpdate.
-func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body []byte, condition Precondition) (storage.Form, error) {
+func (c *Core) UpdateForm(ctx context.Context, actor storage.Actor, t Target, body []byte, condition Precondition) (storage.Form, error) {
 	ctx = timeout.WithBudget(ctx)
-	w, err := c.writes.FormUpdate(body)
+	w, err := c.validator.FormUpdate(body)
 	if err != nil {
 		return storage.Form{}, err
 	}
-	if c.copies {
-		if err := ofCopies(w.Status, w.WorkspaceID); err != nil {
+	if c.forWorkingCopies {
+		if err := rejectFormOnlyFields(w.Status, w.WorkspaceID); err != nil {
 			return storage.Form{}, err
 		}
 	}
-	change := storage.FormChange{Name: w.Name, Type: w.Type, Status: w.Status, Acceptance: comparing(w.Gate), At: c.Now()}
+	change := storage.FormChange{Name: w.Name, Type: w.Type, Status: w.Status, Acceptance: withIdentityRules(w.Acceptance), At: c.Now()}
 	if w.WorkspaceID != nil {
 		workspace, err := storage.ParseID(*w.WorkspaceID)
 		if err != nil {
@@ -89,35 +89,35 @@ func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body
 		}
 		change.WorkspaceID = &workspace
 	}
-	if !w.HasSections() && !c.replaces(change) {
+	if !w.HasSections() && !c.mayReplaceVersion(change) {
 		change.IfRevision = condition.OnlyRevisions()
-		return c.Storage.UpdateForm(ctx, who, t.ID, change)
+		return c.Storage.UpdateForm(ctx, actor, t.ID, change)
 	}
 	// The checks of a write need the stored form: a block without a type keeps its type,
 	// hidden fields and blocks must not share a name, and the size of the whole form has
 	// a bound.
-	return c.updateFrom(ctx, who, t, condition, func(stored *storage.Form) (_ storage.FormChange, err error) {
+	return c.updateWithRetry(ctx, actor, t, condition, func(stored *storage.Form) (_ storage.FormChange, err error) {
 		if change.WorkspaceID != nil {
-			if err := c.mayMove(ctx, who, stored.WorkspaceID, *change.WorkspaceID); err != nil {
+			if err := c.checkMove(ctx, actor, stored.WorkspaceID, *change.WorkspaceID); err != nil {
 				return change, err
 			}
 		}
-		change.Definition, err = c.writes.ChangeDefinition(w, stored.Definition)
+		change.Definition, err = c.validator.ChangeDefinition(w, stored.Definition)
 		return change, err
 	})
 }
 
 // CheckSizes checks a FormUpdate that is not stored, see [definition.Writes.CheckSizes].
-func (c *Core) CheckSizes(body []byte) error { return c.writes.CheckSizes(body) }
+func (c *Core) CheckSizes(body []byte) error { return c.validator.CheckSizes(body) }
 
 // replaces reports whether a change without sections may replace a state that is kept as a
 // version, or is of a working copy.
-func (c *Core) replaces(change storage.FormChange) bool {
-	return c.copies || c.Versions > 0 && (change.Name != nil || change.Type != nil || change.Status != nil && *change.Status != storage.StatusPublished)
+func (c *Core) mayReplaceVersion(change storage.FormChange) bool {
+	return c.forWorkingCopies || c.Versions > 0 && (change.Name != nil || change.Type != nil || change.Status != nil && *change.Status != storage.StatusPublished)
 }
 
-// comparing is a gate that compares answers by today's rules.
-func comparing(g *storage.AcceptanceRules) *storage.AcceptanceRules {
+// withIdentityRules is a gate that compares answers by today's rules.
+func withIdentityRules(g *storage.AcceptanceRules) *storage.AcceptanceRules {
 	if g == nil || g.Unique.Block == "" {
 		return g
 	}
@@ -126,43 +126,43 @@ func comparing(g *storage.AcceptanceRules) *storage.AcceptanceRules {
 	return &with
 }
 
-// mayMove returns the error that the storage would return first when a form moves from
+// checkMove returns the error that the storage would return first when a form moves from
 // one workspace to another.
-func (c *Core) mayMove(ctx context.Context, who storage.Actor, from, to storage.ID) error {
-	if _, err := c.Storage.Workspace(ctx, who, to); err != nil || from == to {
+func (c *Core) checkMove(ctx context.Context, actor storage.Actor, from, to storage.ID) error {
+	if _, err := c.Storage.Workspace(ctx, actor, to); err != nil || from == to {
 		return err
 	}
-	left, err := c.Storage.Workspace(ctx, who, from)
-	if user, ok := who.User(); err == nil && ok && left.OwnerID != user {
+	left, err := c.Storage.Workspace(ctx, actor, from)
+	if user, ok := actor.User(); err == nil && ok && left.OwnerID != user {
 		return storage.ErrNotOwner
 	}
 	return err
 }
 
 // Source has the sections that a definition is compiled from.
-func (c *Core) Source(d storage.Definition) answers.Source {
+func (c *Core) AnswerSource(d storage.Definition) answers.Source {
 	return answers.Source{Definition: d, Limits: c.Limits, TimeZone: c.TimeZone}
 }
 
 // Warnings returns the parts of a definition that make it unanswerable or have no
 // effect.
 func (c *Core) Warnings(d storage.Definition) (schema.Warnings, error) {
-	return answers.Warnings(c.Source(d))
+	return answers.Warnings(c.AnswerSource(d))
 }
 
 // TrashForm moves a form to the trash.
-func (c *Core) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, condition Precondition) error {
-	return c.Storage.TrashForm(ctx, who, id, storage.TrashParams{At: c.Now(), IfRevision: condition.OnlyRevisions()})
+func (c *Core) TrashForm(ctx context.Context, actor storage.Actor, id storage.ID, condition Precondition) error {
+	return c.Storage.TrashForm(ctx, actor, id, storage.TrashParams{At: c.Now(), IfRevision: condition.OnlyRevisions()})
 }
 
-// MaxRaces bounds how often the service tries a call again because somebody else
+// MaxConflictRetries bounds how often the service tries a call again because somebody else
 // changed the form meanwhile. Each time it loses, another one has won.
-const MaxRaces = 100
+const MaxConflictRetries = 100
 
-// updateFrom makes a change that depends on the stored form: read, compute, write on the
+// updateWithRetry makes a change that depends on the stored form: read, compute, write on the
 // condition that the revision has not moved. Without a precondition a lost race is run
 // again, in turns with the other editors of the form; with one, it is a failed precondition.
-func (c *Core) updateFrom(ctx context.Context, who storage.Actor, t Target, condition Precondition,
+func (c *Core) updateWithRetry(ctx context.Context, actor storage.Actor, t Target, condition Precondition,
 	compute func(*storage.Form) (storage.FormChange, error),
 ) (storage.Form, error) {
 	if t.Read && t.Form == nil {
@@ -170,10 +170,10 @@ func (c *Core) updateFrom(ctx context.Context, who storage.Actor, t Target, cond
 	}
 	ctx = timeout.WithBudget(ctx)
 	var endTurn func()
-	for race := range MaxRaces {
+	for race := range MaxConflictRetries {
 		if endTurn == nil {
 			var err error
-			if endTurn, err = c.turns.wait(ctx, t.ID, race > 0); err != nil {
+			if endTurn, err = c.formLocks.acquire(ctx, t.ID, race > 0); err != nil {
 				return storage.Form{}, err
 			}
 			if endTurn != nil {
@@ -181,7 +181,7 @@ func (c *Core) updateFrom(ctx context.Context, who storage.Actor, t Target, cond
 				t = Target{ID: t.ID} // the form that was read is stale
 			}
 		}
-		stored, err := c.Form(ctx, who, t)
+		stored, err := c.Form(ctx, actor, t)
 		if err != nil {
 			return storage.Form{}, err
 		}
@@ -196,11 +196,11 @@ func (c *Core) updateFrom(ctx context.Context, who storage.Actor, t Target, cond
 		}
 		change.IfRevision = []int64{stored.Revision}
 		if change.Documents == nil {
-			if err := c.keepVersion(ctx, who, stored, &change, false); err != nil {
+			if err := c.addVersion(ctx, actor, stored, &change, false); err != nil {
 				return storage.Form{}, err
 			}
 		}
-		updated, err := c.Storage.UpdateForm(ctx, who, t.ID, change)
+		updated, err := c.Storage.UpdateForm(ctx, actor, t.ID, change)
 		if !errors.Is(err, storage.ErrRevisionMismatch) {
 			return updated, err
 		}

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// enterRows and enterBytes bound a piece of the responses whose answers are entered:
+	// backfillRows and backfillBytes bound a piece of the responses whose answers are entered:
 	// while it is, no response to that form is stored. 1,000,000 take 40 s on PostgreSQL,
 	// and the longest wait of a response meanwhile was 53 ms.
-	enterRows  = 1000
-	enterBytes = 8 << 20
-	// enterPieces bounds the pieces that one call of Maintain enters.
-	enterPieces = 10
-	// endedKeysKept is how long a key that was revoked or expired is still listed.
-	endedKeysKept = 90 * 24 * time.Hour
+	backfillRows  = 1000
+	backfillBytes = 8 << 20
+	// backfillBatches bounds the pieces that one call of Maintain enters.
+	backfillBatches = 10
+	// endedKeyLifetime is how long a key that was revoked or expired is still listed.
+	endedKeyLifetime = 90 * 24 * time.Hour
 	// sweepRows bounds one transaction of maintenance. Removing so many submissions
 	// with their events takes about 30 ms.
 	sweepRows = 1000
-	// maintainSweeps bounds one call of Maintain, to about a second. Called once a
+	// maxSweeps bounds one call of Maintain, to about a second. Called once a
 	// minute it keeps up with 300 views, starts and submissions a second.
-	maintainSweeps = 20
+	maxSweeps = 20
 )
 
 // Maintain does one bounded piece of the maintenance that package formsvc lists. An error is
@@ -36,9 +36,9 @@ func (c *Core) Maintain(ctx context.Context) error {
 
 // maintain does so, and reports whether there is more to do, unless there is an error.
 func (c *Core) maintain(ctx context.Context, now time.Time) (more bool, err error) {
-	more, err = c.enterAnswers(ctx)
-	for range maintainSweeps {
-		swept, fault := c.Storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeysKept), BeforeDelete: c.beforeDelete, Max: sweepRows})
+	more, err = c.backfillAnswers(ctx)
+	for range maxSweeps {
+		swept, fault := c.Storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeyLifetime), BeforeDelete: c.beforeDelete, Max: sweepRows})
 		err = errors.Join(err, fault) // the next call goes on with other work
 		if swept.Rescheduled > 0 {
 			c.Log.WarnContext(ctx, "corrected delivery times too far in the future: check the database's clock",
@@ -63,11 +63,11 @@ func (c *Core) Sweep(ctx context.Context, now time.Time) error {
 	}
 }
 
-// enterAnswers enters answers of responses from before their form's duplicateField was
+// backfillAnswers enters answers of responses from before their form's duplicateField was
 // set, and reports whether there are more of them. A store without this work has none.
-func (c *Core) enterAnswers(ctx context.Context) (more bool, err error) {
-	for range enterPieces {
-		piece, err := c.Storage.PendingBackfill(ctx, storage.PendingBackfillParams{Rules: answers.IdentityRules, Max: enterRows, MaxBytes: enterBytes})
+func (c *Core) backfillAnswers(ctx context.Context) (more bool, err error) {
+	for range backfillBatches {
+		piece, err := c.Storage.PendingBackfill(ctx, storage.PendingBackfillParams{Rules: answers.IdentityRules, Max: backfillRows, MaxBytes: backfillBytes})
 		if err != nil || piece.Cursor.Form.IsZero() {
 			if errors.Is(err, storage.ErrUnimplemented) {
 				err = nil

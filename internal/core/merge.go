@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/formsvc/formsvc/internal/formdiff"
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/internal/parts"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -16,23 +16,23 @@ import (
 // merge returns what a form is after its working copy was published: a part that one side
 // changed is that side's, one that both changed alike is either's. For the others take says whose
 // it is, else they are conflicts.
-func merge(from base, ours, theirs storage.FormContent, take map[string]schema.Side) (merged storage.FormContent, err error) {
-	c, err := parts.Of(ours)
+func merge(from copyBase, ours, theirs storage.FormContent, resolutions map[string]schema.Side) (merged storage.FormContent, err error) {
+	c, err := formdiff.Split(ours)
 	if err != nil {
 		return merged, err
 	}
-	f, err := parts.Of(theirs)
+	f, err := formdiff.Split(theirs)
 	if err != nil {
 		return merged, err
 	}
 	var conflicts []schema.Conflict
-	all := parts.Parts{Raw: maps.Clone(c.Raw)}
-	for _, d := range parts.Compare(c, f) {
-		side := take[d.Path]
+	all := formdiff.Parts{Raw: maps.Clone(c.Raw)}
+	for _, d := range formdiff.Compare(c, f) {
+		side := resolutions[d.Path]
 		switch {
-		case from.Digests.Has(d.Path, d.After):
+		case from.Digests.Match(d.Path, d.After):
 			side = schema.CopySide
-		case from.Digests.Has(d.Path, d.Before):
+		case from.Digests.Match(d.Path, d.Before):
 			side = schema.FormSide
 		}
 		switch side {
@@ -48,23 +48,23 @@ func merge(from base, ours, theirs storage.FormContent, take map[string]schema.S
 	}
 	merged.Definition = ours.Definition
 	for _, s := range merged.Sections() {
-		path := parts.Path(s.Name)
+		path := formdiff.Path(s.Name)
 		inCopy, several := c.Order[path]
 		if !several {
 			*s.Value = all.Raw[path]
 			continue
 		}
 		// What is as in the copy keeps its bytes.
-		if joined := all.Join(s, inOrder(all, path, inCopy, f.Order[path])); !bytes.Equal(joined, c.Join(s, inCopy)) {
+		if joined := all.Join(s, mergeOrder(all, path, inCopy, f.Order[path])); !bytes.Equal(joined, c.Join(s, inCopy)) {
 			*s.Value = joined
 		}
 	}
 	return merged, errors.Join(json.Unmarshal(all.Raw["/name"], &merged.Name), json.Unmarshal(all.Raw["/type"], &merged.Type))
 }
 
-// inOrder returns the names that are left below a path, in the order of the copy. One that only
+// mergeOrder returns the names that are left below a path, in the order of the copy. One that only
 // the form has follows the one that it follows there.
-func inOrder(p parts.Parts, path string, inCopy, inForm []string) []string {
+func mergeOrder(p formdiff.Parts, path string, inCopy, inForm []string) []string {
 	gone := func(name string) bool { return p.Raw[jsontree.Pointer(path, name)] == nil }
 	order, next := slices.DeleteFunc(slices.Clone(inCopy), gone), 0
 	for _, name := range inForm {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/formdiff"
 	"github.com/formsvc/formsvc/internal/lab/expect"
-	"github.com/formsvc/formsvc/internal/parts"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -69,10 +69,10 @@ func TestMerge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			of, err := parts.Of(was.content())
+			of, err := formdiff.Split(was.content())
 			expect.NoError(t, err)
 			// The base goes through its own way of being stored.
-			_, from, err := readDocument(document(c.copy.content(), &base{Revision: 7, Digests: of.Digests()}))
+			_, from, err := decodeDocument(encodeDocument(c.copy.content(), &copyBase{Revision: 7, Digests: of.Digests()}))
 			if err != nil || from.Revision != 7 {
 				t.Fatal(from, err)
 			}
@@ -109,10 +109,10 @@ func TestADocumentKeepsTheBytesOfAForm(t *testing.T) {
 		Blocks: json.RawMessage("[ {\"id\":\"<a>\", \"x\":1.50e1} ]"), Settings: json.RawMessage(`{ "a/~b" : "&" }`),
 		Theme: json.RawMessage("{\n}"), Variables: json.RawMessage(`{"n": 1e2}`), HiddenFields: json.RawMessage(`[ ]`), Format: 1,
 	}}
-	of, err := parts.Of(c)
+	of, err := formdiff.Split(c)
 	expect.NoError(t, err)
-	from := base{Digests: of.Digests()}
-	got, read, err := readDocument(document(c, &from))
+	from := copyBase{Digests: of.Digests()}
+	got, read, err := decodeDocument(encodeDocument(c, &from))
 	expect.NoError(t, err)
 	expect.Same(t, c, got, "the content")
 	expect.Same(t, from, read, "the base")

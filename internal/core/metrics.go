@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/calendar"
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/timeout"
+	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -31,29 +31,29 @@ type Metrics struct {
 
 // CheckPeriod returns the fault of a period that there is not.
 func CheckPeriod(period schema.Period) error {
-	if _, ok := window(period, time.Time{}); !ok {
+	if _, ok := periodWindow(period, time.Time{}); !ok {
 		names := make([]string, len(periods))
 		for i, p := range periods {
 			names[i] = string(p.name)
 		}
-		return faults.One("query:period", schema.CodeNotAllowed, "must be one of "+strings.Join(names, ", "))
+		return violation.New("query:period", schema.CodeNotAllowed, "must be one of "+strings.Join(names, ", "))
 	}
 	return nil
 }
 
 // Metrics returns the figures of a period.
-func (c *Core) Metrics(ctx context.Context, who storage.Actor, form storage.ID, period schema.Period) (Metrics, error) {
+func (c *Core) Metrics(ctx context.Context, actor storage.Actor, form storage.ID, period schema.Period) (Metrics, error) {
 	if err := CheckPeriod(period); err != nil {
 		return Metrics{}, err
 	}
 	if c.visits != nil {
 		ctx = timeout.WithBudget(ctx)
-		writing, end := timeout.WithTimeout(ctx, lookTimeout)
+		writing, end := timeout.WithTimeout(ctx, checkTimeout)
 		_ = c.visits.Flush(writing) // it has logged its error, and what is stored is true all the same
 		end()
 	}
-	w, _ := window(period, c.Clock())
-	funnel, err := c.Storage.Funnel(ctx, who, form, w)
+	w, _ := periodWindow(period, c.Clock())
+	funnel, err := c.Storage.Funnel(ctx, actor, form, w)
 	if err != nil {
 		return Metrics{}, err
 	}
@@ -101,8 +101,8 @@ var periods = []struct {
 	{schema.PeriodAll, func(_, _ time.Time) storage.Window { return storage.Window{} }},
 }
 
-// window is the time that a period covers, in UTC.
-func window(period schema.Period, now time.Time) (w storage.Window, ok bool) {
+// periodWindow is the time that a period covers, in UTC.
+func periodWindow(period schema.Period, now time.Time) (w storage.Window, ok bool) {
 	now = now.UTC()
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
 	for _, p := range periods {
@@ -121,16 +121,16 @@ func (c *Core) PeriodQuery(period schema.Period) (since, until time.Time, err er
 	}
 	zone := cmp.Or(c.TimeZone, time.UTC)
 	now := c.Clock().In(zone)
-	w, _ := window(period, calendar.Day(now)) // of days
+	w, _ := periodWindow(period, calendar.Day(now)) // of days
 	switch {
 	case period == schema.Period24h:
-		w, _ = window(period, now)
+		w, _ = periodWindow(period, now)
 		return w.From, until, nil
 	case !w.From.IsZero():
-		since = calendar.Start(w.From, zone)
+		since = calendar.StartOfDay(w.From, zone)
 	}
 	if !w.To.IsZero() {
-		until = calendar.Start(w.To, zone).Add(-time.Microsecond)
+		until = calendar.StartOfDay(w.To, zone).Add(-time.Microsecond)
 	}
 	return since, until, nil
 }
@@ -149,10 +149,10 @@ func (c *Core) SetLifetimeCounters(ctx context.Context, form storage.ID, n stora
 	var broken []error
 	for path, count := range map[string]int64{"/views": n.Views, "/starts": n.Starts, "/submissions": n.Submissions} {
 		if count < 0 || count > most {
-			broken = append(broken, faults.One(path, schema.CodeOutOfRange, "must be between 0 and 2^53"))
+			broken = append(broken, violation.New(path, schema.CodeOutOfRange, "must be between 0 and 2^53"))
 		}
 	}
-	if err := faults.Join(broken...); err != nil {
+	if err := violation.Join(broken...); err != nil {
 		return err
 	}
 	return c.Storage.SetLifetimeCounters(ctx, form, n)

@@ -33,7 +33,7 @@ func TestWindows(t *testing.T) {
 	} {
 		// A clock in another zone means the same instant.
 		now := day(c.now).Add(30 * time.Second).In(time.FixedZone("", -11*3600))
-		w, ok := window(schema.Period(c.period), now)
+		w, ok := periodWindow(schema.Period(c.period), now)
 		from, to := w.From, w.To
 		want := [2]time.Time{}
 		for i, s := range []string{c.from, c.to} {
@@ -46,7 +46,7 @@ func TestWindows(t *testing.T) {
 		}
 	}
 	for _, period := range []schema.Period{"", "1d", "ALL", "30d "} {
-		_, ok := window(period, day("2026-11-20 08:33"))
+		_, ok := periodWindow(period, day("2026-11-20 08:33"))
 		expect.That(t, !ok, "the period %q is accepted", period)
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Supported turns what a storage returns for a method that it does not have into [schema.ErrUnsupported].
-func Supported(err error) error {
+// AsUnsupported turns what a storage returns for a method that it does not have into [schema.ErrUnsupported].
+func AsUnsupported(err error) error {
 	if errors.Is(err, storage.ErrUnimplemented) {
 		return schema.ErrUnsupported
 	}
@@ -25,8 +25,8 @@ func Supported(err error) error {
 // Partials returns one page of a form's partial submissions without those that are over at now.
 // Answers are included only if respondents were told so. If the form has a captcha, only those
 // are listed for which one was solved.
-func (c *Core) Partials(ctx context.Context, who storage.Actor, form storage.ID, now time.Time, page storage.Page) (found []storage.Partial, more bool, err error) {
-	f, err := c.Storage.Form(ctx, who, form)
+func (c *Core) Partials(ctx context.Context, actor storage.Actor, form storage.ID, now time.Time, page storage.Page) (found []storage.Partial, more bool, err error) {
+	f, err := c.Storage.Form(ctx, actor, form)
 	if err != nil {
 		return nil, false, err
 	}
@@ -35,7 +35,7 @@ func (c *Core) Partials(ctx context.Context, who storage.Actor, form storage.ID,
 		return nil, false, err
 	}
 	verified := hasCaptcha(blocks)
-	more, err = c.Storage.Partials(ctx, who, form, storage.PartialQuery{Now: now, Page: page, Verified: verified}, func(lent *storage.Partial) error {
+	more, err = c.Storage.Partials(ctx, actor, form, storage.PartialQuery{Now: now, Page: page, Verified: verified}, func(lent *storage.Partial) error {
 		p := *lent
 		if verified && !p.Verified { // the store does not know this part of the query
 			return nil
@@ -47,7 +47,7 @@ func (c *Core) Partials(ctx context.Context, who storage.Actor, form storage.ID,
 		found = append(found, p)
 		return nil
 	})
-	return found, more, Supported(err)
+	return found, more, AsUnsupported(err)
 }
 
 // hasCaptcha reports whether respondents see a captcha among blocks.
@@ -61,8 +61,8 @@ func hasCaptcha(blocks []schema.Block) bool {
 	})
 }
 
-// PartialInput reads what was saved.
-func PartialInput(p *storage.Partial) (in answers.Input, err error) {
+// DecodePartial reads what was saved.
+func DecodePartial(p *storage.Partial) (in answers.Input, err error) {
 	if err = errors.Join(json.Unmarshal(p.Answers, &in.Answers), json.Unmarshal(p.Hidden, &in.Hidden)); err != nil {
 		err = fmt.Errorf("formsvc: partial submission %s: %w", p.ID, err)
 	}
@@ -70,12 +70,12 @@ func PartialInput(p *storage.Partial) (in answers.Input, err error) {
 }
 
 // DeletePartial removes one half response of a form.
-func (c *Core) DeletePartial(ctx context.Context, who storage.Actor, form, id storage.ID) error {
-	n, _, err := c.Storage.DeletePartials(ctx, who, form, storage.DeletePartialsParams{IDs: []storage.ID{id}, Max: 1})
+func (c *Core) DeletePartial(ctx context.Context, actor storage.Actor, form, id storage.ID) error {
+	n, _, err := c.Storage.DeletePartials(ctx, actor, form, storage.DeletePartialsParams{IDs: []storage.ID{id}, Max: 1})
 	if err == nil && n == 0 {
 		err = storage.ErrNotFound
 	}
-	return Supported(err)
+	return AsUnsupported(err)
 }
 
 // deletePartials removes half responses of one form, if there is such a form and the storage
@@ -101,8 +101,8 @@ func (c *Core) erasePartials(ctx context.Context, id storage.ID, form answers.Fo
 		var err error
 		more, err = c.Storage.Partials(ctx, storage.AsHost(), id, q, func(p *storage.Partial) error {
 			q.Page.After = &storage.Position{Time: p.SavedAt, ID: p.ID}
-			in, err := PartialInput(p)
-			if err == nil && hold(form.Unfinished(in)) {
+			in, err := DecodePartial(p)
+			if err == nil && hold(form.PartialList(in)) {
 				found = append(found, p.ID)
 			}
 			return err

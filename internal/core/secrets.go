@@ -9,14 +9,14 @@ import (
 
 // ReencryptSecrets seals with the current cipher every signing secret that is stored otherwise,
 // and returns how many. What it does about errors, package core says.
-func (c *Core) ResealSecrets(ctx context.Context) (int, error) {
+func (c *Core) ReencryptSecrets(ctx context.Context) (int, error) {
 	var (
 		resealed int
 		failed   error
 		after    storage.ID
 	)
 	for {
-		stored, err := c.Storage.Secrets(ctx, after, batch)
+		stored, err := c.Storage.Secrets(ctx, after, batchSize)
 		if err != nil {
 			return resealed, err
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -17,18 +17,18 @@ const MaxPageBytes = 16 << 20
 // are no bounds. They are compared in whole seconds, as submissions have them.
 func CheckRange(since, until time.Time) error {
 	if !since.IsZero() && !until.IsZero() && since.Truncate(time.Second).After(until) {
-		return faults.One("query:since", schema.CodeOutOfRange, "must not be later than until")
+		return violation.New("query:since", schema.CodeOutOfRange, "must not be later than until")
 	}
 	return nil
 }
 
 // Submissions returns one page of a form's submissions, bounded in bytes too.
-func (c *Core) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
+func (c *Core) Submissions(ctx context.Context, actor storage.Actor, form storage.ID, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
 	if err := CheckRange(q.Since, q.Until); err != nil {
 		return storage.SubmissionPage{}, err
 	}
 	q.Since, q.MaxBytes = storedSince(q.Since), MaxPageBytes
-	return storage.ListSubmissions(ctx, c.Storage, who, form, q)
+	return storage.ListSubmissions(ctx, c.Storage, actor, form, q)
 }
 
 // storedSince returns since as a time that submissions can have. Stores truncate times to

@@ -15,30 +15,30 @@ import (
 
 // The kinds of documents.
 const (
-	workingCopy = "working-copy" // at most one a form, with the empty key
-	version     = "version"      // by the revision that it was
+	kindWorkingCopy = "working-copy" // at most one a form, with the empty key
+	kindVersion     = "version"      // by the revision that it was
 )
 
-// versionsApart is how long after a version an ordinary write keeps none. Who edits a published form
+// minVersionInterval is how long after a version an ordinary write keeps none. Who edits a published form
 // writes at each keystroke, and a version of each would push out those that people look for.
-const versionsApart = 10 * time.Minute
+const minVersionInterval = 10 * time.Minute
 
-// versionBytes is what the versions of a form may take together: eight of the largest forms, and
+// maxVersionBytes is what the versions of a form may take together: eight of the largest forms, and
 // 100 of a form of 300 kB.
-const versionBytes = 32 << 20
+const maxVersionBytes = 32 << 20
 
 func versionKey(revision int64) string { return fmt.Sprintf("%016d", revision) }
 
-// keepVersion adds to a change the version of the state that it replaces, when that is to be
-// kept: each time, or when none is younger than versionsApart.
-func (c *Core) keepVersion(ctx context.Context, who storage.Actor, stored *storage.Form, change *storage.FormChange, eachTime bool) error {
+// addVersion adds to a change the version of the state that it replaces, when that is to be
+// kept: each time, or when none is younger than minVersionInterval.
+func (c *Core) addVersion(ctx context.Context, actor storage.Actor, stored *storage.Form, change *storage.FormChange, eachTime bool) error {
 	before := contentOf(stored)
 	drafted := change.Status != nil && *change.Status != stored.Status
-	if c.Versions == 0 || stored.Status != storage.StatusPublished || !drafted && reflect.DeepEqual(before, afterChange(before, change)) {
+	if c.Versions == 0 || stored.Status != storage.StatusPublished || !drafted && reflect.DeepEqual(before, applyChange(before, change)) {
 		return nil
 	}
 	if !eachTime {
-		newest, _, err := c.Storage.Documents(ctx, who, stored.ID, storage.DocumentQuery{Kind: version, Limit: 1})
+		newest, _, err := c.Storage.Documents(ctx, actor, stored.ID, storage.DocumentQuery{Kind: kindVersion, Limit: 1})
 		switch {
 		case errors.Is(err, storage.ErrUnimplemented):
 			return nil
@@ -46,33 +46,33 @@ func (c *Core) keepVersion(ctx context.Context, who storage.Actor, stored *stora
 			return err
 		}
 		for _, v := range newest { // one from a clock that was ahead is no reason to keep none
-			if age := change.At.Sub(v.CreatedAt); age >= 0 && age < versionsApart {
+			if age := change.At.Sub(v.CreatedAt); age >= 0 && age < minVersionInterval {
 				return nil
 			}
 		}
 	}
-	user, _ := who.User()
+	user, _ := actor.User()
 	change.Documents = append(change.Documents, storage.DocumentChange{
-		Kind: version, Key: versionKey(stored.Revision), Value: document(before, nil), By: user, At: change.At,
-		Retention: storage.Retention{Count: c.Versions, Bytes: versionBytes},
+		Kind: kindVersion, Key: versionKey(stored.Revision), Value: encodeDocument(before, nil), By: user, At: change.At,
+		Retention: storage.Retention{Count: c.Versions, Bytes: maxVersionBytes},
 	})
 	return nil
 }
 
 // VersionList yields the versions of a form, newest first, without their content.
-func (c *Core) VersionList(ctx context.Context, who storage.Actor, form storage.ID) iter.Seq2[storage.FormVersion, error] {
+func (c *Core) VersionList(ctx context.Context, actor storage.Actor, form storage.ID) iter.Seq2[storage.FormVersion, error] {
 	return func(yield func(storage.FormVersion, error) bool) {
-		q := storage.DocumentQuery{Kind: version, Limit: batch}
+		q := storage.DocumentQuery{Kind: kindVersion, Limit: batchSize}
 		for more := true; more; {
 			var found []storage.Document
 			var err error
-			if found, more, err = c.Storage.Documents(ctx, who, form, q); err != nil {
-				yield(storage.FormVersion{}, Supported(err))
+			if found, more, err = c.Storage.Documents(ctx, actor, form, q); err != nil {
+				yield(storage.FormVersion{}, AsUnsupported(err))
 				return
 			}
 			for i := range found {
 				q.Below = &found[i].Key
-				if !yield(versionOf(&found[i]), nil) {
+				if !yield(decodeVersion(&found[i]), nil) {
 					return
 				}
 			}
@@ -80,39 +80,39 @@ func (c *Core) VersionList(ctx context.Context, who storage.Actor, form storage.
 	}
 }
 
-func versionOf(d *storage.Document) storage.FormVersion {
+func decodeVersion(d *storage.Document) storage.FormVersion {
 	revision, _ := strconv.ParseInt(d.Key, 10, 64) // written by versionKey
 	return storage.FormVersion{Revision: revision, ReplacedBy: d.By, ReplacedAt: d.CreatedAt}
 }
 
 // Version returns one version with its content.
-func (c *Core) Version(ctx context.Context, who storage.Actor, form storage.ID, revision int64) (storage.FormVersion, error) {
-	d, err := c.Storage.Document(ctx, who, form, version, versionKey(revision))
+func (c *Core) Version(ctx context.Context, actor storage.Actor, form storage.ID, revision int64) (storage.FormVersion, error) {
+	d, err := c.Storage.Document(ctx, actor, form, kindVersion, versionKey(revision))
 	if err != nil {
-		return storage.FormVersion{}, Supported(err)
+		return storage.FormVersion{}, AsUnsupported(err)
 	}
-	v := versionOf(&d)
-	v.FormContent, _, err = readDocument(d.Value)
+	v := decodeVersion(&d)
+	v.FormContent, _, err = decodeDocument(d.Value)
 	return v, err
 }
 
 // RestoreVersion gives a form the name, the type and the definition of a version, as a FormUpdate would.
-func (c *Core) RestoreVersion(ctx context.Context, who storage.Actor, form storage.ID, revision int64, condition Precondition) (storage.Form, error) {
-	v, err := c.Version(ctx, who, form, revision)
+func (c *Core) RestoreVersion(ctx context.Context, actor storage.Actor, form storage.ID, revision int64, condition Precondition) (storage.Form, error) {
+	v, err := c.Version(ctx, actor, form, revision)
 	if err != nil {
 		return storage.Form{}, err
 	}
-	return c.updateFrom(ctx, who, Target{ID: form}, condition, func(stored *storage.Form) (storage.FormChange, error) {
-		change, err := c.replace(stored, v.FormContent)
+	return c.updateWithRetry(ctx, actor, Target{ID: form}, condition, func(stored *storage.Form) (storage.FormChange, error) {
+		change, err := c.replaceContent(stored, v.FormContent)
 		if err == nil {
-			err = c.keepVersion(ctx, who, stored, &change, true)
+			err = c.addVersion(ctx, actor, stored, &change, true)
 		}
 		return change, err
 	})
 }
 
 // replace is the change that gives a form another content, held to the rules of a FormUpdate.
-func (c *Core) replace(stored *storage.Form, with storage.FormContent) (storage.FormChange, error) {
+func (c *Core) replaceContent(stored *storage.Form, with storage.FormContent) (storage.FormChange, error) {
 	change := storage.FormChange{At: c.Now()}
 	switch {
 	case reflect.DeepEqual(with, contentOf(stored)):
@@ -120,13 +120,13 @@ func (c *Core) replace(stored *storage.Form, with storage.FormContent) (storage.
 	case with.Format != definition.Format:
 		return change, fmt.Errorf("formsvc: unknown definition format %d", with.Format)
 	}
-	b := changeBody(with, contentOf(stored))
+	b := updateBody(with, contentOf(stored))
 	b.w.EndObject()
-	w, err := c.writes.FormUpdate(b.w.Bytes())
+	w, err := c.validator.FormUpdate(b.w.Bytes())
 	if err != nil {
-		return change, syntaxFault(err)
+		return change, syntaxViolation(err)
 	}
-	change.Name, change.Type, change.Acceptance = w.Name, w.Type, comparing(w.Gate)
-	change.Definition, err = c.writes.ChangeDefinition(w, stored.Definition)
+	change.Name, change.Type, change.Acceptance = w.Name, w.Type, withIdentityRules(w.Acceptance)
+	change.Definition, err = c.validator.ChangeDefinition(w, stored.Definition)
 	return change, err
 }

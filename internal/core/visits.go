@@ -14,11 +14,11 @@ func (c *Core) CountVisit(ctx context.Context, form storage.ID, n storage.Counte
 	if ctx.Err() == nil && c.visits != nil && c.visits.Add(visit) {
 		return nil
 	}
-	return c.countNow(ctx, []storage.FunnelCount{visit})
+	return c.writeVisits(ctx, []storage.FunnelCount{visit})
 }
 
-// countNow counts visits in the storage.
-func (c *Core) countNow(ctx context.Context, visits []storage.FunnelCount) error {
+// writeVisits counts visits in the storage.
+func (c *Core) writeVisits(ctx context.Context, visits []storage.FunnelCount) error {
 	if err := c.Storage.CountFunnel(ctx, visits); !errors.Is(err, storage.ErrNotFound) {
 		return err
 	}

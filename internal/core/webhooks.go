@@ -9,16 +9,16 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/definition"
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/timeout"
+	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
 // CreateWebhook takes a WebhookCreate.
-func (c *Core) CreateWebhook(ctx context.Context, who storage.Actor, body []byte) (storage.Webhook, error) {
+func (c *Core) CreateWebhook(ctx context.Context, actor storage.Actor, body []byte) (storage.Webhook, error) {
 	ctx = timeout.WithBudget(ctx)
-	w, err := c.webhookWrite(body, true)
+	w, err := c.parseWebhook(body, true)
 	if err != nil {
 		return storage.Webhook{}, err
 	}
@@ -28,7 +28,7 @@ func (c *Core) CreateWebhook(ctx context.Context, who storage.Actor, body []byte
 	}
 	// The name is looked up only for a caller that may use the form, so that the service
 	// resolves nothing for strangers.
-	if _, err := c.Storage.Form(ctx, who, form); err != nil {
+	if _, err := c.Storage.Form(ctx, actor, form); err != nil {
 		return storage.Webhook{}, err
 	}
 	if err := c.URLs.CheckHost(ctx, *w.URL); err != nil {
@@ -49,24 +49,24 @@ func (c *Core) CreateWebhook(ctx context.Context, who storage.Actor, body []byte
 	if w.Secret != nil {
 		n.Secret = c.Secrets.Encrypt(hook.ID, *w.Secret)
 	}
-	err = c.Storage.CreateWebhook(ctx, who, n)
+	err = c.Storage.CreateWebhook(ctx, actor, n)
 	if errors.Is(err, storage.ErrLimitReached) {
-		err = faults.One("/form_id", schema.CodeTooMany, "the form already has "+strconv.Itoa(c.Limits.Webhooks)+" webhooks")
+		err = violation.New("/form_id", schema.CodeTooMany, "the form already has "+strconv.Itoa(c.Limits.Webhooks)+" webhooks")
 	}
 	return hook, err
 }
 
 // UpdateWebhook takes a WebhookUpdate.
-func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, body []byte) (storage.Webhook, error) {
+func (c *Core) UpdateWebhook(ctx context.Context, actor storage.Actor, id storage.ID, body []byte) (storage.Webhook, error) {
 	ctx = timeout.WithBudget(ctx)
-	w, err := c.webhookWrite(body, false)
+	w, err := c.parseWebhook(body, false)
 	if err != nil {
 		return storage.Webhook{}, err
 	}
 	change := storage.WebhookChange{URL: w.URL, Enabled: w.Enabled, At: c.Now()}
 	var is storage.Webhook
 	if w.URL != nil || w.Secret != nil {
-		if is, err = c.Storage.Webhook(ctx, who, id); err != nil {
+		if is, err = c.Storage.Webhook(ctx, actor, id); err != nil {
 			return storage.Webhook{}, err
 		}
 	}
@@ -78,7 +78,7 @@ func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.
 	// The secret that the webhook has already is no change: a client that repeats its request
 	// would push out the secret before it.
 	if w.Secret != nil {
-		known, err := c.isSecret(ctx, is, *w.Secret)
+		known, err := c.hasSecret(ctx, is, *w.Secret)
 		if err != nil {
 			return storage.Webhook{}, err
 		}
@@ -87,12 +87,12 @@ func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.
 			change.Secret = &secret
 		}
 	}
-	return c.Storage.UpdateWebhook(ctx, who, id, change)
+	return c.Storage.UpdateWebhook(ctx, actor, id, change)
 }
 
-// isSecret reports whether secret is the signing secret of w. Without one it asks for no
+// hasSecret reports whether secret is the signing secret of w. Without one it asks for no
 // list: that would read on to the next webhook that has one.
-func (c *Core) isSecret(ctx context.Context, w storage.Webhook, secret string) (bool, error) {
+func (c *Core) hasSecret(ctx context.Context, w storage.Webhook, secret string) (bool, error) {
 	if !w.HasSecret || secret == "" {
 		return false, nil
 	}
@@ -110,17 +110,17 @@ func (c *Core) isSecret(ctx context.Context, w storage.Webhook, secret string) (
 	return err == nil && has == secret, nil // a secret that cannot be opened is replaced
 }
 
-// webhookWrite reads a body and checks the text of its URL, together with all else that
+// parseWebhook reads a body and checks the text of its URL, together with all else that
 // may be wrong with it.
-func (c *Core) webhookWrite(body []byte, create bool) (definition.WebhookWrite, error) {
-	w, err := c.writes.Webhook(body, create)
+func (c *Core) parseWebhook(body []byte, create bool) (definition.WebhookWrite, error) {
+	w, err := c.validator.Webhook(body, create)
 	if w.URL == nil {
 		return w, err
 	}
 	refused := c.URLs.CheckURL(*w.URL)
 	if err != nil && errors.As(refused, new(*schema.RejectedURLError)) {
 		// Beside other faults it is one of them.
-		return w, faults.Join(err, refused)
+		return w, violation.Join(err, refused)
 	}
 	return w, cmp.Or(err, refused)
 }

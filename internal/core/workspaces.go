@@ -3,8 +3,8 @@ package core
 import (
 	"context"
 
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/objectid"
+	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -12,7 +12,7 @@ import (
 // CreateWorkspace takes a WorkspaceWrite. It returns [storage.ErrLimitReached] when the
 // owner has as many workspaces as are allowed.
 func (c *Core) CreateWorkspace(ctx context.Context, owner storage.ID, body []byte) (storage.Workspace, error) {
-	name, err := c.writes.Workspace(body)
+	name, err := c.validator.Workspace(body)
 	if err != nil {
 		return storage.Workspace{}, err
 	}
@@ -29,22 +29,22 @@ func (c *Core) CreateWorkspace(ctx context.Context, owner storage.ID, body []byt
 }
 
 // UpdateWorkspace takes a WorkspaceWrite.
-func (c *Core) UpdateWorkspace(ctx context.Context, who storage.Actor, id storage.ID, body []byte) (storage.Workspace, error) {
-	name, err := c.writes.Workspace(body)
+func (c *Core) UpdateWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, body []byte) (storage.Workspace, error) {
+	name, err := c.validator.Workspace(body)
 	if err != nil {
 		return storage.Workspace{}, err
 	}
-	return c.Storage.UpdateWorkspace(ctx, who, id, storage.WorkspaceChange{Name: &name, At: c.Now()})
+	return c.Storage.UpdateWorkspace(ctx, actor, id, storage.WorkspaceChange{Name: &name, At: c.Now()})
 }
 
 // DeleteWorkspace moves the workspace's forms to the trash.
-func (c *Core) DeleteWorkspace(ctx context.Context, who storage.Actor, id storage.ID) error {
-	return c.Storage.DeleteWorkspace(ctx, who, id, c.Now())
+func (c *Core) DeleteWorkspace(ctx context.Context, actor storage.Actor, id storage.ID) error {
+	return c.Storage.DeleteWorkspace(ctx, actor, id, c.Now())
 }
 
 // AddMember lets a user see and use a workspace.
 func (c *Core) AddMember(ctx context.Context, workspace, user storage.ID) error {
-	if err := checkUser("/user", user); err != nil {
+	if err := requireUser("/user", user); err != nil {
 		return err
 	}
 	return c.Storage.SetMember(ctx, workspace, user, true)
@@ -52,17 +52,17 @@ func (c *Core) AddMember(ctx context.Context, workspace, user storage.ID) error 
 
 // TransferWorkspace makes another user the owner; the previous one becomes a member.
 func (c *Core) TransferWorkspace(ctx context.Context, workspace, owner storage.ID) error {
-	if err := checkUser("/owner", owner); err != nil {
+	if err := requireUser("/owner", owner); err != nil {
 		return err
 	}
 	_, err := c.Storage.UpdateWorkspace(ctx, storage.AsHost(), workspace, storage.WorkspaceChange{Owner: &owner, At: c.Now()})
 	return err
 }
 
-// checkUser refuses the zero id, which to the storage means nobody.
-func checkUser(path string, id storage.ID) error {
+// requireUser refuses the zero id, which to the storage means nobody.
+func requireUser(path string, id storage.ID) error {
 	if id.IsZero() {
-		return faults.One(path, schema.CodeRequired, "is required")
+		return violation.New(path, schema.CodeRequired, "is required")
 	}
 	return nil
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// BlockPatch is a checked merge patch of one block ([Writes.BlockPatch]).
+// BlockPatch is a checked merge patch of one block ([Validator.BlockPatch]).
 type BlockPatch struct {
 	block jsontree.Node
 }
 
 // Block checks the body of createBlock and returns its one block. That the form
-// has room for it is for [Writes.Append].
-func (w *Writes) Block(body []byte) (*Blocks, error) {
-	r, err := checked(body, blockCreateSchema, func(r *request) {
+// has room for it is for [Validator.Append].
+func (w *Validator) Block(body []byte) (*Blocks, error) {
+	r, err := readAndCheck(body, blockCreateSchema, func(r *request) {
 		if block := r.root.Member("block"); block.Exists() {
-			newBlockRules(&r.Check, w).one(block, 1)
+			newBlockChecker(&r.Check, w).checkOne(block, 1)
 		}
 	})
 	if err != nil {
@@ -29,8 +29,8 @@ func (w *Writes) Block(body []byte) (*Blocks, error) {
 }
 
 // Blocks checks the body of replaceBlocks.
-func (w *Writes) Blocks(body []byte) (*Blocks, error) {
-	r, err := checked(body, blocksReplaceSchema, func(r *request) { newBlockRules(&r.Check, w).top(r.root.Member("blocks")) })
+func (w *Validator) Blocks(body []byte) (*Blocks, error) {
+	r, err := readAndCheck(body, blocksReplaceSchema, func(r *request) { newBlockChecker(&r.Check, w).checkTop(r.root.Member("blocks")) })
 	if err != nil {
 		return nil, err
 	}
@@ -38,28 +38,28 @@ func (w *Writes) Blocks(body []byte) (*Blocks, error) {
 }
 
 // BlockPatch checks the body of updateBlock as far as that can be done without
-// the block. The rest is for [Writes.Apply].
-func (w *Writes) BlockPatch(body []byte) (*BlockPatch, error) {
-	r, err := checked(body, blockUpdateSchema, func(*request) {})
+// the block. The rest is for [Validator.Apply].
+func (w *Validator) BlockPatch(body []byte) (*BlockPatch, error) {
+	r, err := readAndCheck(body, blockUpdateSchema, func(*request) {})
 	if err != nil {
 		return nil, err
 	}
 	return &BlockPatch{block: r.root.Member("block")}, nil
 }
 
-// Append adds the block of [Writes.Block] after the stored ones and checks what
+// Append adds the block of [Validator.Block] after the stored ones and checks what
 // concerns the form as a whole. It returns all blocks. Paths of the *[schema.Error]
 // begin with /block.
-func (w *Writes) Append(stored, added *Blocks) (json.RawMessage, error) {
+func (w *Validator) Append(stored, added *Blocks) (json.RawMessage, error) {
 	var c validation.Check
-	rules := newBlockRules(&c, w)
-	rules.others(stored.top())
-	rules.one(added.list, stored.list.Len()+1)
-	room(&c, added.list, stored.list, added.list)
-	if err := c.Faults.Err(); err != nil {
+	rules := newBlockChecker(&c, w)
+	rules.addOthers(stored.top())
+	rules.checkOne(added.list, stored.list.Len()+1)
+	checkTotalSize(&c, added.list, stored.list, added.list)
+	if err := c.Violations.Err(); err != nil {
 		return nil, err
 	}
-	return list(append(stored.Items(), added.Raw())), nil
+	return joinItems(append(stored.Items(), added.Raw())), nil
 }
 
 // Apply changes the top-level block with that id by an RFC 7396 merge patch: null
@@ -69,14 +69,14 @@ func (w *Writes) Append(stored, added *Blocks) (json.RawMessage, error) {
 // Types that are missing are filled in as by [Blocks.WithTypesFrom], so a type of null
 // leaves the stored one. The id cannot change. It returns the block and all blocks of
 // the form; ok is false when there is no such block.
-func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks, all json.RawMessage, ok bool, err error) {
+func (w *Validator) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks, all json.RawMessage, ok bool, err error) {
 	top := stored.top()
 	i := stored.index(id)
 	if i < 0 {
 		return nil, nil, false, nil
 	}
 	// Two trees within the bounds of depth merge into one within them.
-	tree, err := jsontree.Parse(jsontree.Merge(top[i], p.block), jsontree.Bounds{})
+	tree, err := jsontree.Parse(jsontree.Merge(top[i], p.block), jsontree.Limits{})
 	if err != nil {
 		return nil, nil, true, err
 	}
@@ -85,16 +85,16 @@ func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks,
 	if sent := p.block.Member("id"); sent.Exists() && sent.Text() != id {
 		c.AddMember(merged, "id", schema.CodeNotAllowed, "cannot be changed")
 	}
-	rules := newBlockRules(&c, w)
+	rules := newBlockChecker(&c, w)
 	rules.stored = stored.ids()
-	eachBlock(top[i:i+1], func(block jsontree.Node) { rules.before += cells(block, rules.kind(block)) })
-	rules.others(slices.Concat(top[:i], top[i+1:]))
-	rules.one(merged, len(top))
+	eachBlock(top[i:i+1], func(block jsontree.Node) { rules.cellsBefore += countCells(block, rules.blockType(block)) })
+	rules.addOthers(slices.Concat(top[:i], top[i+1:]))
+	rules.checkOne(merged, len(top))
 	if err := c.Validate(merged, blockWriteSchema); err != nil {
 		return nil, nil, true, err
 	}
-	room(&c, merged, stored.list, merged)
-	if err := c.Faults.Err(); err != nil {
+	checkTotalSize(&c, merged, stored.list, merged)
+	if err := c.Violations.Err(); err != nil {
 		return nil, nil, true, err
 	}
 	jsontree.SortEdits(c.Edits)
@@ -102,11 +102,11 @@ func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks,
 	block = block.WithTypesFrom(stored)
 	items := stored.Items()
 	items[i] = block.Raw()
-	return block, list(items), true, nil
+	return block, joinItems(items), true, nil
 }
 
-// room refuses blocks that grew, write by write, beyond the size of one body.
-func room(c *validation.Check, at jsontree.Node, parts ...jsontree.Node) {
+// checkTotalSize refuses blocks that grew, write by write, beyond the size of one body.
+func checkTotalSize(c *validation.Check, at jsontree.Node, parts ...jsontree.Node) {
 	total := 0
 	for _, part := range parts {
 		total += part.Size()

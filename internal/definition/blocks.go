@@ -29,7 +29,7 @@ func StoredBlocks(raw json.RawMessage) (*Blocks, error) {
 	if len(raw) == 0 {
 		raw = json.RawMessage("[]")
 	}
-	tree, err := jsontree.Parse(raw, jsontree.Bounds{})
+	tree, err := jsontree.Parse(raw, jsontree.Limits{})
 	if err != nil {
 		return nil, fmt.Errorf("stored blocks: %w", err)
 	}
@@ -55,7 +55,7 @@ func isBlockList(list jsontree.Node) bool {
 }
 
 // list makes an array of its items.
-func list(items []json.RawMessage) json.RawMessage {
+func joinItems(items []json.RawMessage) json.RawMessage {
 	size := 2
 	for _, item := range items {
 		size += len(item) + 1
@@ -86,11 +86,11 @@ func (b *Blocks) top() []jsontree.Node {
 	if b.one {
 		return []jsontree.Node{b.list}
 	}
-	return itemsOf(b.list)
+	return children(b.list)
 }
 
-// itemsOf returns the items of an array or the members of an object.
-func itemsOf(list jsontree.Node) []jsontree.Node {
+// children returns the items of an array or the members of an object.
+func children(list jsontree.Node) []jsontree.Node {
 	all := make([]jsontree.Node, 0, list.Len())
 	for _, item := range list.All() {
 		all = append(all, item)
@@ -132,7 +132,7 @@ func (b *Blocks) index(id string) int {
 func eachBlock(blocks []jsontree.Node, f func(block jsontree.Node)) {
 	for _, block := range blocks {
 		f(block)
-		eachBlock(itemsOf(block.Member("children")), f)
+		eachBlock(children(block.Member("children")), f)
 	}
 }
 
@@ -218,7 +218,7 @@ func (b *Blocks) Without(id string) (json.RawMessage, bool) {
 	if i < 0 {
 		return nil, false
 	}
-	return list(slices.Delete(b.Items(), i, i+1)), true
+	return joinItems(slices.Delete(b.Items(), i, i+1)), true
 }
 
 // CheckHiddenNames checks that no block, at any level, and no variable that a rule sets
@@ -238,12 +238,12 @@ func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
 			c.Add(id, schema.CodeDuplicate, "must differ from the names of hidden fields")
 		}
 	})
-	for _, variable := range setBy(b.top()...) {
+	for _, variable := range variablesSetBy(b.top()...) {
 		if names[variable.Name()] {
 			c.Add(variable, schema.CodeDuplicate, "must differ from the names of hidden fields")
 		}
 	}
-	return c.Faults.Err()
+	return c.Violations.Err()
 }
 
 // CheckHiddenFields checks that no hidden field has the name of a block of the form, at any level,
@@ -259,8 +259,8 @@ func (b *Blocks) CheckHiddenFields(hidden json.RawMessage, path string) error {
 		taken[id] = true
 	}
 	c := validation.Check{Base: path}
-	hiddenFields(&c, fields, taken, namesOf(setBy(b.top()...)))
-	return c.Faults.Err()
+	checkHiddenFields(&c, fields, taken, namesOf(variablesSetBy(b.top()...)))
+	return c.Violations.Err()
 }
 
 // parseHidden reads a section of hidden fields; white space only means none.
@@ -268,7 +268,7 @@ func parseHidden(raw json.RawMessage) (jsontree.Node, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return jsontree.Node{}, nil
 	}
-	tree, err := jsontree.Parse(raw, jsontree.Bounds{})
+	tree, err := jsontree.Parse(raw, jsontree.Limits{})
 	if err != nil {
 		return jsontree.Node{}, fmt.Errorf("hidden fields: %w", err)
 	}

@@ -105,7 +105,7 @@ func TestWithout(t *testing.T) {
 }
 
 func TestBlockAndAppend(t *testing.T) {
-	w := expect.Must(NewWrites(schema.Limits{Blocks: 2, AllBlocks: 4}, nil))
+	w := expect.Must(NewValidator(schema.Limits{Blocks: 2, AllBlocks: 4}, nil))
 	one := func(t *testing.T, block string) *Blocks {
 		t.Helper()
 		return expect.Must(w.Block([]byte(`{"block": ` + block + ` }`)))
@@ -198,7 +198,7 @@ func TestApply(t *testing.T) {
 			"/block/properties/disabledDays OUT_OF_RANGE", "/block/properties/min WRONG_TYPE", "/block/properties/pdfLink BAD_FORMAT", "/block/properties/rule WRONG_TYPE")
 	})
 	t.Run("the form's limits count", func(t *testing.T) {
-		small, err := NewWrites(schema.Limits{AllBlocks: 5}, nil)
+		small, err := NewValidator(schema.Limits{AllBlocks: 5}, nil)
 		expect.NoError(t, err)
 		p := expect.Must(small.BlockPatch([]byte(`{"block":{"children":[{"id":"x"},{"id":"y"}]}}`)))
 		_, _, _, err = small.Apply(stored(t, form), "a", p)

@@ -4,9 +4,9 @@ import (
 	"math"
 	"strings"
 
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/validation"
+	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -14,9 +14,9 @@ import (
 // before, see schema.Limits.
 const countryCells = 40
 
-// cells returns how many options a page draws for a block of a type, without those of
+// countCells returns how many options a page draws for a block of a type, without those of
 // blocks inside it.
-func cells(block jsontree.Node, typ string) int {
+func countCells(block jsontree.Node, typ string) int {
 	p := block.Member("properties")
 	number := func(name string, fallback float64) float64 {
 		if n := p.Member(name); n.Kind() == jsontree.Number {
@@ -74,7 +74,7 @@ func cells(block jsontree.Node, typ string) int {
 
 // kind is the type of a block: its own, that of the stored block with its id, or the one
 // that follows from its members.
-func (r *blockRules) kind(block jsontree.Node) string {
+func (r *blockChecker) blockType(block jsontree.Node) string {
 	if t := block.Member("type"); t.Exists() && t.Kind() != jsontree.Null {
 		return t.Text()
 	}
@@ -84,33 +84,33 @@ func (r *blockRules) kind(block jsontree.Node) string {
 	return strings.Trim(inferType(block), `"`)
 }
 
-// countCells counts the options of a block, and holds them against the limit.
-func (r *blockRules) countCells(block jsontree.Node) {
-	n := cells(block, r.kind(block))
+// addCells counts the options of a block, and holds them against the limit.
+func (r *blockChecker) addCells(block jsontree.Node) {
+	n := countCells(block, r.blockType(block))
 	if n > r.limits.Cells {
-		r.Add(block, schema.CodeTooMany, "a block can have at most "+faults.Count(r.limits.Cells, "cell")+", such as rows times columns")
+		r.Add(block, schema.CodeTooMany, "a block can have at most "+violation.Count(r.limits.Cells, "cell")+", such as rows times columns")
 	}
 	r.cells += n
 }
 
-// formCells holds the options of all blocks against the limit, when all are known. own are
+// checkFormCells holds the options of all blocks against the limit, when all are known. own are
 // those of what is written, which may be as many as were there before.
-func (r *blockRules) formCells(own int, at jsontree.Node) {
-	if r.cells > r.limits.AllCells && own > r.before {
-		r.Add(at, schema.CodeTooMany, "the blocks of a form can have at most "+faults.Count(r.limits.AllCells, "cell")+" in total, such as choices")
+func (r *blockChecker) checkFormCells(own int, at jsontree.Node) {
+	if r.cells > r.limits.AllCells && own > r.cellsBefore {
+		r.Add(at, schema.CodeTooMany, "the blocks of a form can have at most "+violation.Count(r.limits.AllCells, "cell")+" in total, such as choices")
 	}
 }
 
 // TypedFrom is [Blocks.WithTypesFrom] for blocks that are to be stored: it refuses those
 // that have too many cells by their types, which were not known when they were counted.
-func (w *Writes) TypedFrom(b, stored *Blocks) (*Blocks, error) {
+func (w *Validator) TypedFrom(b, stored *Blocks) (*Blocks, error) {
 	typed := b.WithTypesFrom(stored)
 	if typed == b {
 		return b, nil
 	}
-	r := newBlockRules(&validation.Check{Base: b.base}, w)
+	r := newBlockChecker(&validation.Check{Base: b.base}, w)
 	r.stored = stored.ids()
-	eachBlock(b.top(), r.countCells)
-	r.formCells(r.cells, b.list)
-	return typed, r.Faults.Err()
+	eachBlock(b.top(), r.addCells)
+	r.checkFormCells(r.cells, b.list)
+	return typed, r.Violations.Err()
 }

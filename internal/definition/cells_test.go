@@ -21,7 +21,7 @@ func items(n int) string {
 
 // Every option that a page draws is a cell.
 func TestCells(t *testing.T) {
-	w := expect.Must(NewWrites(schema.Limits{Cells: 299, AllCells: 600}, nil))
+	w := expect.Must(NewValidator(schema.Limits{Cells: 299, AllCells: 600}, nil))
 	choice := func(kind string, n int) string {
 		return fmt.Sprintf(`{"id":"%s%d","type":%q,"choices":%s}`, kind, n, kind, items(n))
 	}
@@ -70,7 +70,7 @@ func TestCells(t *testing.T) {
 // A block that names no type has the cells of the one that is stored, and a form that was
 // stored before there was a limit may be changed as long as it has no more cells.
 func TestCellsOfStoredBlocks(t *testing.T) {
-	w := expect.Must(NewWrites(schema.Limits{Cells: 100, AllCells: 121}, nil))
+	w := expect.Must(NewValidator(schema.Limits{Cells: 100, AllCells: 121}, nil))
 	ranking := func(id string, n int) string {
 		return fmt.Sprintf(`{"id":%q,"type":"ranking","choices":%s}`, id, items(n))
 	}

@@ -3,9 +3,9 @@ package definition
 import (
 	"encoding/json"
 
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/validation"
+	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -21,42 +21,42 @@ type FormWrite struct {
 	// Sections are the others as they were sent, but for times, which are in UTC and whole
 	// seconds. Its own Blocks stay nil: their types may have to be filled in first.
 	Sections storage.Definition
-	// Gate is set exactly when Settings is.
-	Gate *storage.AcceptanceRules
+	// Acceptance is set exactly when Settings is.
+	Acceptance *storage.AcceptanceRules
 }
 
 // FormCreate checks the body of createForm.
-func (w *Writes) FormCreate(body []byte) (FormWrite, error) {
+func (w *Validator) FormCreate(body []byte) (FormWrite, error) {
 	return w.form(body, formCreateSchema)
 }
 
 // FormUpdate checks the body of updateForm. One without a member is a
 // *[schema.Error].
-func (w *Writes) FormUpdate(body []byte) (FormWrite, error) {
+func (w *Validator) FormUpdate(body []byte) (FormWrite, error) {
 	return w.form(body, formUpdateSchema)
 }
 
 // CheckSizes checks a FormUpdate that is not stored, such as the unsaved content of an editor. What somebody
 // types may break the rules for a moment, so it reports only what is too large for any write. Members
 // with an unknown name count as too large: decoders may take them for members that were not counted.
-func (w *Writes) CheckSizes(body []byte) error {
+func (w *Validator) CheckSizes(body []byte) error {
 	r, err := read(body)
 	if err != nil {
 		return err
 	}
 	defer r.tree.Release()
-	r.Faults = faults.List{OnlySizes: true}
-	r.definition(r.root.Member("definition"), w)
+	r.Violations = violation.List{OnlySizes: true}
+	r.checkDefinition(r.root.Member("definition"), w)
 	if err := r.Validate(r.root, formUpdateSchema); err != nil {
 		return err
 	}
-	return r.Faults.Err()
+	return r.Violations.Err()
 }
 
-func (w *Writes) form(body []byte, s *validation.Schema) (FormWrite, error) {
-	r, err := checked(body, s, func(r *request) {
-		r.name()
-		r.definition(r.root.Member("definition"), w)
+func (w *Validator) form(body []byte, s *validation.Schema) (FormWrite, error) {
+	r, err := readAndCheck(body, s, func(r *request) {
+		r.cleanName()
+		r.checkDefinition(r.root.Member("definition"), w)
 	})
 	if err != nil {
 		return FormWrite{}, err
@@ -76,7 +76,7 @@ func (w *Writes) form(body []byte, s *validation.Schema) (FormWrite, error) {
 		},
 	}
 	if f.Sections.Settings != nil {
-		f.Gate = gateOf(definition.Member("settings"))
+		f.Acceptance = acceptanceRules(definition.Member("settings"))
 	}
 	if blocks := definition.Member("blocks"); blocks.Exists() {
 		f.Blocks = &Blocks{list: blocks, edits: r.Edits} // keeps the tree
@@ -87,12 +87,12 @@ func (w *Writes) form(body []byte, s *validation.Schema) (FormWrite, error) {
 }
 
 // definition applies the rules to the sections that are given.
-func (r *request) definition(definition jsontree.Node, w *Writes) {
-	blocks := newBlockRules(&r.Check, w)
-	blocks.top(definition.Member("blocks"))
-	r.settings(definition.Member("settings"), w.limits)
-	r.theme(definition.Member("theme"), w.limits)
-	hiddenFields(&r.Check, definition.Member("hidden_fields"), blocks.ids, namesOf(blocks.setHere))
+func (r *request) checkDefinition(definition jsontree.Node, w *Validator) {
+	blocks := newBlockChecker(&r.Check, w)
+	blocks.checkTop(definition.Member("blocks"))
+	r.checkSettings(definition.Member("settings"), w.limits)
+	r.checkTheme(definition.Member("theme"), w.limits)
+	checkHiddenFields(&r.Check, definition.Member("hidden_fields"), blocks.ids, namesOf(blocks.setHere))
 }
 
 // section returns the bytes of a section with its edits applied, nil when it is
@@ -104,9 +104,9 @@ func (r *request) section(n jsontree.Node) json.RawMessage {
 	return jsontree.Splice(n.Source(), n.Start(), n.End(), r.Edits)
 }
 
-// gateOf takes the gate out of settings that passed their checks. A limit below one
+// acceptanceRules takes the gate out of settings that passed their checks. A limit below one
 // means that there is none. By which rules answers are compared is for the caller.
-func gateOf(settings jsontree.Node) *storage.AcceptanceRules {
+func acceptanceRules(settings jsontree.Node) *storage.AcceptanceRules {
 	g := new(storage.AcceptanceRules)
 	g.Closed = settings.Member("closed").Bool()
 	g.CloseAt, _ = jsontree.ParseTime(settings.Member("closeAt").Text())

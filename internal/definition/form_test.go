@@ -33,12 +33,12 @@ func TestFormCreate(t *testing.T) {
 			expect.That(t, section.got == section.want, "%s: got %s, want %s", name, section.got, section.want)
 		}
 		want := storage.AcceptanceRules{Closed: true, CloseAt: time.Date(2026, 11, 20, 8, 33, 1, 0, time.UTC), ResponseLimit: 100}
-		expect.Same(t, &want, got.Gate, "gate")
+		expect.Same(t, &want, got.Acceptance, "gate")
 	})
 	t.Run("what is not given is nil", func(t *testing.T) {
 		got := expect.Must(w.FormCreate([]byte(`{"workspace_id":"0123456789abcdef01234567","name":"A"}`)))
 		if got.Type != nil || got.Status != nil || got.Blocks != nil || got.Sections.Settings != nil || got.Sections.Theme != nil ||
-			got.Sections.Variables != nil || got.Sections.HiddenFields != nil || got.Gate != nil {
+			got.Sections.Variables != nil || got.Sections.HiddenFields != nil || got.Acceptance != nil {
 			t.Errorf("got %+v", got)
 		}
 	})
@@ -115,7 +115,7 @@ func TestFormUpdate(t *testing.T) {
 	})
 	t.Run("a gate is given with every settings section", func(t *testing.T) {
 		got := expect.Must(w.FormUpdate([]byte(`{"definition":{"settings":{"responseLimit":-3}}}`)))
-		expect.Same(t, &storage.AcceptanceRules{}, got.Gate, "gate")
+		expect.Same(t, &storage.AcceptanceRules{}, got.Acceptance, "gate")
 	})
 	t.Run("violations are capped at the first fifty", func(t *testing.T) {
 		_, err := w.FormUpdate([]byte(`{"definition":{"blocks":[0` + strings.Repeat(",0", 40_000) + `]}}`))

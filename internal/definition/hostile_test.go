@@ -133,7 +133,7 @@ func smallAnswer(t *testing.T, e *schema.Error) {
 }
 
 // compileSchemas sends a first body to each check, because it compiles the schema.
-func compileSchemas(t *testing.T, w *Writes) {
+func compileSchemas(t *testing.T, w *Validator) {
 	t.Helper()
 	body := []byte(`{"name":"A"}`)
 	for _, check := range []func() error{
@@ -254,7 +254,7 @@ func TestCostlyBodiesAreBounded(t *testing.T) {
 }
 
 // stores checks a FormUpdate and makes what is stored of it.
-func stores(t testing.TB, w *Writes, body []byte) {
+func stores(t testing.TB, w *Validator, body []byte) {
 	f := expect.Must(w.FormUpdate(body))
 	if f.Blocks != nil {
 		f.Blocks.WithTypesFrom(nil).Raw()

@@ -64,7 +64,7 @@ func TestDefinitionAddresses(t *testing.T) {
 }
 
 func TestDefinitionLimits(t *testing.T) {
-	w := expect.Must(NewWrites(schema.Limits{Blocks: 3, AllBlocks: 5, Nesting: 3, Choices: 2, CustomCSS: 4, Text: 3}, nil))
+	w := expect.Must(NewValidator(schema.Limits{Blocks: 3, AllBlocks: 5, Nesting: 3, Choices: 2, CustomCSS: 4, Text: 3}, nil))
 
 	tests := map[string]struct {
 		definition string
@@ -203,7 +203,7 @@ func TestBlockIDsCanStandInAPath(t *testing.T) {
 
 // What is nested too deep is one fault; what is in it is not looked at.
 func TestBlocksBeyondTheLastLevelAreNotLookedAt(t *testing.T) {
-	w, err := NewWrites(schema.Limits{Nesting: 2, AllBlocks: 2}, nil)
+	w, err := NewValidator(schema.Limits{Nesting: 2, AllBlocks: 2}, nil)
 	expect.NoError(t, err)
 	_, err = w.Blocks([]byte(`{"blocks":[{"id":"a","children":[{"id":"b","x":1,"children":[{"id":"a"},1,{"id":"c","label":1,"children":[{}]}]}]}]}`))
 	wantFaults(t, err, "/blocks/0/children/0/children TOO_MANY", "/blocks/0/children/0/x UNKNOWN_FIELD")

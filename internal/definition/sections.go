@@ -3,7 +3,7 @@ package definition
 import (
 	"encoding/json"
 
-	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -17,7 +17,7 @@ const Format = 1
 // NewDefinition returns the definition of a new form: the sections of a FormCreate, and
 // empty sections for missing ones. It is a *[schema.Error] when they are larger than
 // Limits.Definition.
-func (w *Writes) NewDefinition(f FormWrite) (storage.Definition, error) {
+func (w *Validator) NewDefinition(f FormWrite) (storage.Definition, error) {
 	d := f.Sections
 	if f.Blocks != nil {
 		d.Blocks = f.Blocks.WithTypesFrom(nil).Raw()
@@ -34,7 +34,7 @@ func (w *Writes) NewDefinition(f FormWrite) (storage.Definition, error) {
 // definition; the others are nil. The checks of a write need the stored form: a block
 // without a type keeps its type, hidden fields and blocks must not share a name, and
 // the size of all sections together has a bound.
-func (w *Writes) ChangeDefinition(f FormWrite, stored storage.Definition) (storage.Definition, error) {
+func (w *Validator) ChangeDefinition(f FormWrite, stored storage.Definition) (storage.Definition, error) {
 	d := f.Sections
 	if f.Blocks != nil || d.HiddenFields != nil {
 		blocks, err := StoredBlocks(stored.Blocks)
@@ -68,12 +68,12 @@ func (f FormWrite) HasSections() bool {
 // are nil in the change stay. A definition that was too large before, under another
 // limit, may be changed as long as it does not grow. The *[schema.Error] has the path
 // of the section as it was sent.
-func (w *Writes) CheckSize(stored, change storage.Definition, path string) error {
+func (w *Validator) CheckSize(stored, change storage.Definition, path string) error {
 	before := stored.Size()
 	stored.Apply(change)
 	after := stored.Size()
 	if after <= w.limits.Definition || after <= before {
 		return nil
 	}
-	return faults.One(path, schema.CodeTooLong, "the definition of the form exceeds "+faults.Count(w.limits.Definition, "byte"))
+	return violation.New(path, schema.CodeTooLong, "the definition of the form exceeds "+violation.Count(w.limits.Definition, "byte"))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-func formUpdate(t *testing.T, w *Writes, body string) FormWrite {
+func formUpdate(t *testing.T, w *Validator, body string) FormWrite {
 	t.Helper()
 	return expect.Must(w.FormUpdate([]byte(body)))
 }
@@ -45,7 +45,7 @@ func TestChangeDefinitionDependsOnWhatIsStored(t *testing.T) {
 }
 
 func TestTheDefinitionLimitCountsAllSections(t *testing.T) {
-	w := expect.Must(NewWrites(schema.Limits{Definition: 100}, nil))
+	w := expect.Must(NewValidator(schema.Limits{Definition: 100}, nil))
 	css := func(n int) string {
 		return `"theme":{"customCss":"` + strings.Repeat("x", n-len(`{"customCss":""}`)) + `"}`
 	}

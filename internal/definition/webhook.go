@@ -22,7 +22,7 @@ type WebhookWrite struct {
 // false. With a *[schema.Error] it returns the members that have the right type,
 // whatever else is wrong with them, so that the caller can check the url as well and
 // report all faults at once, with [faults.Join].
-func (w *Writes) Webhook(body []byte, create bool) (WebhookWrite, error) {
+func (w *Validator) Webhook(body []byte, create bool) (WebhookWrite, error) {
 	r, err := read(body)
 	if err != nil {
 		return WebhookWrite{}, err
@@ -51,5 +51,5 @@ func (w *Writes) Webhook(body []byte, create bool) (WebhookWrite, error) {
 	if enabled := r.root.Member("enabled"); enabled.Kind() == jsontree.Bool {
 		h.Enabled = new(enabled.Bool())
 	}
-	return h, r.Faults.Err()
+	return h, r.Violations.Err()
 }

@@ -8,30 +8,30 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/textclean"
 	"github.com/formsvc/formsvc/internal/validation"
-	"github.com/formsvc/formsvc/internal/visible"
+	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Writes checks request bodies. It has no state: safe for concurrent use.
+// Validator checks request bodies. It has no state: safe for concurrent use.
 //
 // Every method returns a *[jsontree.SyntaxError] for a body that is not acceptable JSON
 // (400) and a *[schema.Error] for a body that breaks rules (422). A body of white space
 // only counts as missing, which is a *schema.Error.
-type Writes struct {
+type Validator struct {
 	limits schema.Limits
 	zone   *time.Location
 }
 
-// NewWrites returns checks with limits whose zero fields mean their defaults; a
+// NewValidator returns checks with limits whose zero fields mean their defaults; a
 // negative one is an error. The zone is the zone of calendar days; nil is UTC.
-func NewWrites(l schema.Limits, zone *time.Location) (*Writes, error) {
+func NewValidator(l schema.Limits, zone *time.Location) (*Validator, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
 	}
-	return &Writes{limits: l.WithDefaults(), zone: cmp.Or(zone, time.UTC)}, nil
+	return &Validator{limits: l.WithDefaults(), zone: cmp.Or(zone, time.UTC)}, nil
 }
 
 // The schemas of request bodies.
@@ -50,9 +50,9 @@ var (
 )
 
 // Workspace checks a WorkspaceWrite (operations createWorkspace and
-// updateWorkspace) and returns the name as [visible.Name] does.
-func (w *Writes) Workspace(body []byte) (name string, err error) {
-	r, err := checked(body, workspaceWriteSchema, (*request).name)
+// updateWorkspace) and returns the name as [textclean.CleanName] does.
+func (w *Validator) Workspace(body []byte) (name string, err error) {
+	r, err := readAndCheck(body, workspaceWriteSchema, (*request).cleanName)
 	if err != nil {
 		return "", err
 	}
@@ -62,12 +62,12 @@ func (w *Writes) Workspace(body []byte) (name string, err error) {
 
 // CheckBlockID checks the block id of a path: 1 to 200 characters. The
 // *[schema.Error] has the path "path:blockId".
-func (w *Writes) CheckBlockID(id string) error {
+func (w *Validator) CheckBlockID(id string) error {
 	switch n := utf8.RuneCountInString(id); {
 	case n < 1:
-		return faults.One("path:blockId", schema.CodeTooShort, "must have at least 1 character")
+		return violation.New("path:blockId", schema.CodeTooShort, "must have at least 1 character")
 	case n > 200:
-		return faults.One("path:blockId", schema.CodeTooLong, "must have at most 200 characters")
+		return violation.New("path:blockId", schema.CodeTooLong, "must have at most 200 characters")
 	}
 	return nil
 }
@@ -82,28 +82,28 @@ type request struct {
 // read parses a body and reports values that no part of it may contain.
 func read(body []byte) (*request, error) {
 	if len(bytes.Trim(body, " \t\r\n")) == 0 {
-		return nil, faults.One("", schema.CodeRequired, "a JSON body is required")
+		return nil, violation.New("", schema.CodeRequired, "a JSON body is required")
 	}
-	tree, err := jsontree.Parse(body, jsontree.BodyBounds)
+	tree, err := jsontree.Parse(body, jsontree.BodyLimits)
 	if err != nil {
 		return nil, err
 	}
 	r := &request{tree: tree, root: tree.Root()}
 	nuls := 0
-	r.noNUL(r.root, &nuls)
+	r.reportNUL(r.root, &nuls)
 	return r, nil
 }
 
-// checked reads a body and holds it against its schema, after the rules have looked at it.
+// readAndCheck reads a body and holds it against its schema, after the rules have looked at it.
 // The edits are ready to be applied.
-func checked(body []byte, s *validation.Schema, rules func(*request)) (*request, error) {
+func readAndCheck(body []byte, s *validation.Schema, rules func(*request)) (*request, error) {
 	r, err := read(body)
 	if err != nil {
 		return nil, err
 	}
 	rules(r)
 	if err = r.Validate(r.root, s); err == nil {
-		err = r.Faults.Err()
+		err = r.Violations.Err()
 	}
 	if err != nil {
 		r.tree.Release()
@@ -113,37 +113,37 @@ func checked(body []byte, s *validation.Schema, rules func(*request)) (*request,
 	return r, nil
 }
 
-// noNUL reports the strings and names with U+0000, as many as an Error carries.
-func (r *request) noNUL(n jsontree.Node, found *int) {
+// reportNUL reports the strings and names with U+0000, as many as an Error carries.
+func (r *request) reportNUL(n jsontree.Node, found *int) {
 	if !n.HasNUL() || *found >= schema.MaxViolations {
 		return
 	}
 	if n.Kind() == jsontree.String && strings.IndexByte(n.Text(), 0) >= 0 {
 		*found++
-		r.Add(n, schema.CodeBadFormat, faults.MessageNUL)
+		r.Add(n, schema.CodeBadFormat, violation.MessageNUL)
 	}
 	if strings.IndexByte(n.Name(), 0) >= 0 {
 		*found++
-		r.Add(n, schema.CodeBadFormat, faults.MessageNUL)
+		r.Add(n, schema.CodeBadFormat, violation.MessageNUL)
 	}
 	for _, child := range n.All() {
-		r.noNUL(child, found)
+		r.reportNUL(child, found)
 	}
 }
 
 // name removes what nobody sees from the member name, before its length is checked, and
 // refuses a name that cannot be seen or reads as another name.
-func (r *request) name() {
+func (r *request) cleanName() {
 	name := r.root.Member("name")
 	if name.Kind() == jsontree.String {
-		name.SetText(visible.Name(name.Text()))
+		name.SetText(textclean.CleanName(name.Text()))
 	}
 	switch text := name.Text(); {
 	case text == "" || name.HasNUL():
-	case visible.IsBlank(text):
+	case textclean.IsBlank(text):
 		r.Add(name, schema.CodeTooShort, "must have a visible character")
-	case visible.Misleads(text):
-		r.Add(name, schema.CodeBadFormat, faults.MessageMisleads)
+	case textclean.IsMisleading(text):
+		r.Add(name, schema.CodeBadFormat, violation.MessageMisleading)
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-func newTestWrites(t testing.TB) *Writes {
+func newTestWrites(t testing.TB) *Validator {
 	t.Helper()
-	return expect.Must(NewWrites(schema.Limits{}, nil))
+	return expect.Must(NewValidator(schema.Limits{}, nil))
 }
 
 // faultsOf returns "path CODE" for each violation, and fails when err is another
@@ -42,7 +42,7 @@ func wantFaults(t testing.TB, err error, want ...string) {
 
 func TestNewWritesRefusesNegativeLimits(t *testing.T) {
 	for _, l := range []schema.Limits{{Blocks: -1}, {AllBlocks: -1}, {Nesting: -1}, {Cells: -1}, {AllCells: -1}, {Choices: -1}, {CustomCSS: -1}, {Text: -1}, {Rule: -1}, {Definition: -1}, {Submission: -1}, {FileSize: -1}, {Body: -1}, {Workspaces: -1}, {Webhooks: -1}} {
-		expect.That(t, expect.ErrorOf(NewWrites(l, nil)) != nil, "%+v is accepted", l)
+		expect.That(t, expect.ErrorOf(NewValidator(l, nil)) != nil, "%+v is accepted", l)
 	}
 }
 

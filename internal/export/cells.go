@@ -17,9 +17,9 @@ type part struct{ name, label string }
 // otherPart is the column of the respondent's own texts.
 const otherPart = "other"
 
-// choicePart is the column of a choice. A choice may have the id "other", or one that is
+// choicePartName is the column of a choice. A choice may have the id "other", or one that is
 // empty or begins with the mark.
-func choicePart(id string) string {
+func choicePartName(id string) string {
 	if id == otherPart || strings.HasPrefix(id, "choice:") {
 		return "choice:" + id
 	}
@@ -40,7 +40,7 @@ func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain b
 		emit(part{}, strings.Trim(string(a.JSON), `"`), true) // as it is stored, with its offset
 	case schema.Picks:
 		if o.SplitColumns && isList(a) {
-			spreadPicks(a.Type, v, o, emit)
+			splitPicks(a.Type, v, o, emit)
 			return
 		}
 		emit(part{}, joinPicks(v, o), false)
@@ -70,17 +70,17 @@ func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain b
 // isList reports whether the answer could have more than one value.
 func isList(a *schema.Answer) bool { return len(a.JSON) > 0 && a.JSON[0] == '[' }
 
-// spreadPicks gives every choice a column. In a ranking the cell is the place, from 1.
-func spreadPicks(fieldType string, picks schema.Picks, o Options, emit func(part, string, bool)) {
+// splitPicks gives every choice a column. In a ranking the cell is the place, from 1.
+func splitPicks(fieldType string, picks schema.Picks, o Options, emit func(part, string, bool)) {
 	var others []string
 	for i, p := range picks {
 		switch {
 		case p.ID == "":
 			others = append(others, p.Other)
 		case fieldType == schema.TypeRanking:
-			emit(part{choicePart(p.ID), p.Label}, strconv.Itoa(i+1), true)
+			emit(part{choicePartName(p.ID), p.Label}, strconv.Itoa(i+1), true)
 		default:
-			emit(part{choicePart(p.ID), p.Label}, pickText(p, o), false)
+			emit(part{choicePartName(p.ID), p.Label}, pickText(p, o), false)
 		}
 	}
 	if others != nil {
@@ -138,7 +138,7 @@ func partsOf(b *schema.Block, o Options) (parts []part) {
 			return []part{{}}
 		}
 		for _, c := range b.Choices {
-			parts = append(parts, part{choicePart(c.ID), c.Label})
+			parts = append(parts, part{choicePartName(c.ID), c.Label})
 		}
 		if properties.OtherOption {
 			parts = append(parts, part{name: otherPart})

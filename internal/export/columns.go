@@ -19,11 +19,11 @@ import (
 const MaxColumns = 16_384
 
 // place names a column: a field, and a part of its value, "" for the whole.
-type place struct{ field, part string }
+type columnKey struct{ field, part string }
 
 // column is one column of the table.
 type column struct {
-	place
+	columnKey
 	name  string // in a header of ids
 	label string // in a header of labels
 }
@@ -44,9 +44,9 @@ type columns struct {
 	fields []*field
 	byID   map[string]*field
 
-	index map[place]int // of the columns that are known: where each is, once all are
-	cells []cell        // of the row that is made
-	full  bool          // there would be more than MaxColumns
+	index map[columnKey]int // of the columns that are known: where each is, once all are
+	cells []cell            // of the row that is made
+	full  bool              // there would be more than MaxColumns
 }
 
 // field is a block, hidden field or variable, which makes a group of columns.
@@ -56,7 +56,7 @@ type field struct {
 }
 
 func newColumns(d storage.Definition, o Options) (*columns, error) {
-	c := &columns{o: o, byID: map[string]*field{}, index: map[place]int{}}
+	c := &columns{o: o, byID: map[string]*field{}, index: map[columnKey]int{}}
 	blocks, err := schema.DecodeBlocks(d.Blocks)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func newColumns(d storage.Definition, o Options) (*columns, error) {
 	for _, name := range append(hidden, slices.Sorted(maps.Keys(variables))...) {
 		c.add(c.field(name, name), part{})
 	}
-	return c, c.fault()
+	return c, c.tooManyColumns()
 }
 
 func (c *columns) count() int { return len(leading) + len(c.index) + len(trailing) }
@@ -106,7 +106,7 @@ func (c *columns) field(id, label string) *field {
 }
 
 // fault says whether there are too many columns.
-func (c *columns) fault() error {
+func (c *columns) tooManyColumns() error {
 	if !c.full {
 		return nil
 	}
@@ -118,15 +118,15 @@ func (c *columns) fault() error {
 
 // add adds a column to a field, unless it is there or there is no room for it.
 func (c *columns) add(f *field, p part) {
-	if _, known := c.index[place{f.id, p.name}]; known {
+	if _, known := c.index[columnKey{f.id, p.name}]; known {
 		return
 	}
 	if c.full = c.count() == MaxColumns; c.full {
 		return
 	}
 	p = part{strings.Clone(p.name), strings.Clone(p.label)}
-	col := column{place: place{f.id, p.name}, name: f.id, label: cmp.Or(f.label, f.id)}
-	c.index[col.place] = 0
+	col := column{columnKey: columnKey{f.id, p.name}, name: f.id, label: cmp.Or(f.label, f.id)}
+	c.index[col.columnKey] = 0
 	if p.name != "" {
 		col.name += "/" + p.name
 		col.label += ": " + cmp.Or(p.label, p.name)
@@ -135,7 +135,7 @@ func (c *columns) add(f *field, p part) {
 }
 
 // find adds the columns that a response needs.
-func (c *columns) find(s *storage.Submission) error {
+func (c *columns) addFrom(s *storage.Submission) error {
 	answers, err := schema.DecodeAnswers(s.Answers)
 	if err != nil {
 		return fmt.Errorf("submission %s: %w", s.ID, err)
@@ -145,7 +145,7 @@ func (c *columns) find(s *storage.Submission) error {
 		f := c.field(a.ID, a.Label)
 		cellsOf(a, c.o, func(p part, _ string, _ bool) { c.add(f, p) })
 	}
-	return c.fault()
+	return c.tooManyColumns()
 }
 
 // header ends the search for columns and returns their names, each of which is there
@@ -176,7 +176,7 @@ func (c *columns) header() []cell {
 				unique = name + " (" + strconv.Itoa(n) + ")"
 			}
 			taken[unique] = true
-			c.index[col.place] = len(cells)
+			c.index[col.columnKey] = len(cells)
 			cells = append(cells, cell{text: unique})
 		}
 	}
@@ -208,7 +208,7 @@ func (c *columns) row(s *storage.Submission) (cells []cell, known bool, err erro
 	for i := range answers {
 		a := &answers[i]
 		cellsOf(a, c.o, func(p part, text string, plain bool) {
-			at, ok := c.index[place{a.ID, p.name}]
+			at, ok := c.index[columnKey{a.ID, p.name}]
 			if !ok {
 				known = false
 				return

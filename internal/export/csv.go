@@ -16,9 +16,9 @@ type cell struct {
 // at commas, semicolons and tabs alike, but none inside quotes. (encoding/csv turns line breaks inside
 // a cell into CRLF when its lines end with that.)
 type csvWriter struct {
-	out       *bufio.Writer
-	separator rune
-	defuse    bool
+	out            *bufio.Writer
+	separator      rune
+	escapeFormulas bool
 }
 
 // write writes one line. Errors stay with out, and the last call returns them.
@@ -27,8 +27,8 @@ func (w *csvWriter) write(cells []cell) error {
 		if i > 0 {
 			_, _ = w.out.WriteRune(w.separator)
 		}
-		if w.defuse && !c.plain {
-			c.text = Defuse(c.text)
+		if w.escapeFormulas && !c.plain {
+			c.text = EscapeFormula(c.text)
 		}
 		w.writeCell(c)
 	}
@@ -50,21 +50,21 @@ func (w *csvWriter) writeCell(c cell) {
 	_ = w.out.WriteByte('"')
 }
 
-// Prefix is what stands before the text of a cell that a spreadsheet program could take
+// FormulaPrefix is what stands before the text of a cell that a spreadsheet program could take
 // for a formula.
-const Prefix = "'"
+const FormulaPrefix = "'"
 
-// Defuse puts [Prefix] before a text that begins with =, +, -, @, a tab or a carriage
+// EscapeFormula puts [FormulaPrefix] before a text that begins with =, +, -, @, a tab or a carriage
 // return, also when prefixes stand before that character: whoever removes one prefix from
 // every such cell has the text back.
-func Defuse(text string) string {
-	if dangerous(text) {
-		return Prefix + text
+func EscapeFormula(text string) string {
+	if isFormula(text) {
+		return FormulaPrefix + text
 	}
 	return text
 }
 
-func dangerous(text string) bool {
-	text = strings.TrimLeft(text, Prefix)
+func isFormula(text string) bool {
+	text = strings.TrimLeft(text, FormulaPrefix)
 	return text != "" && strings.IndexByte("=+-@\t\r", text[0]) >= 0
 }

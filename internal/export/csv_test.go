@@ -15,8 +15,8 @@ import (
 
 // restore undoes Defuse.
 func restore(text string) string {
-	if strings.HasPrefix(text, Prefix) && dangerous(text) {
-		return text[len(Prefix):]
+	if strings.HasPrefix(text, FormulaPrefix) && isFormula(text) {
+		return text[len(FormulaPrefix):]
 	}
 	return text
 }
@@ -26,7 +26,7 @@ func TestDefusedCells(t *testing.T) {
 		"": "", "a": "a", "'a": "'a", "'": "'", "''": "''", " =1": " =1", "1-1": "1-1", "a\t=": "a\t=",
 		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@a": "'@a", "\tx": "'\tx", "\rx": "'\rx", "'=1": "''=1", "''-": "'''-",
 	} {
-		if got := Defuse(text); got != want || restore(got) != text {
+		if got := EscapeFormula(text); got != want || restore(got) != text {
 			t.Errorf("%q becomes %q and then %q, want %q", text, got, restore(got), want)
 		}
 	}
@@ -39,7 +39,7 @@ func TestPlainCells(t *testing.T) {
 		"a\nb": "\"a\nb\"", "a\rb": "\"a\rb\"", `a"b`: `"a""b"`,
 	} {
 		var out bytes.Buffer
-		w := csvWriter{out: bufio.NewWriter(&out), separator: ',', defuse: true}
+		w := csvWriter{out: bufio.NewWriter(&out), separator: ',', escapeFormulas: true}
 		err := errors.Join(w.write([]cell{{text, true}}), w.out.Flush())
 		expect.That(t, err == nil && out.String() == want+"\r\n", "%q is written as %q, %v", text, out.String(), err)
 	}
@@ -52,7 +52,7 @@ func TestEveryCellIsReadBack(t *testing.T) {
 		texts := rapid.SliceOfN(text, 1, 4).Draw(t, "texts")
 		var out bytes.Buffer
 		buffered := bufio.NewWriter(&out)
-		w := csvWriter{out: buffered, separator: ',', defuse: true}
+		w := csvWriter{out: buffered, separator: ',', escapeFormulas: true}
 		line := []cell{{text: "x"}} // an empty line would be no line
 		for _, text := range texts {
 			line = append(line, cell{text: strings.ReplaceAll(text, "\r", "")}) // which encoding/csv changes

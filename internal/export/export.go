@@ -54,9 +54,9 @@ const PageSize = 1000
 // any more: no connection and no transaction is held while a page is written.
 type Pages func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error)
 
-// each calls do for every response of the period, newest first, and flushes out after
+// eachSubmission calls do for every response of the period, newest first, and flushes out after
 // each page.
-func each(ctx context.Context, out *bufio.Writer, o Options, read Pages, do func(*storage.Submission) error) error {
+func eachSubmission(ctx context.Context, out *bufio.Writer, o Options, read Pages, do func(*storage.Submission) error) error {
 	q := storage.SubmissionsParams{Since: o.Since, Until: o.Until, Page: storage.Page{Limit: PageSize}}
 	for {
 		page, err := read(ctx, q)
@@ -102,7 +102,7 @@ func Write(ctx context.Context, w io.Writer, definition storage.Definition, o Op
 
 func writeNDJSON(ctx context.Context, out *bufio.Writer, _ storage.Definition, o Options, read Pages) (n int, err error) {
 	var line []byte
-	err = each(ctx, out, o, read, func(s *storage.Submission) error {
+	err = eachSubmission(ctx, out, o, read, func(s *storage.Submission) error {
 		n++
 		line = append(AppendItem(line[:0], s), '\n')
 		_, err := out.Write(line)
@@ -129,10 +129,10 @@ func writeCSV(ctx context.Context, out *bufio.Writer, definition storage.Definit
 		return 0, err
 	}
 	// The first pass finds the columns of blocks that the definition no longer has.
-	if err := each(ctx, out, o, read, columns.find); err != nil {
+	if err := eachSubmission(ctx, out, o, read, columns.addFrom); err != nil {
 		return 0, err
 	}
-	lines := csvWriter{out: out, separator: o.Separator, defuse: !o.AllowFormulas}
+	lines := csvWriter{out: out, separator: o.Separator, escapeFormulas: !o.AllowFormulas}
 	if o.BOM {
 		if _, err := out.WriteString("\ufeff"); err != nil {
 			return 0, err
@@ -141,7 +141,7 @@ func writeCSV(ctx context.Context, out *bufio.Writer, definition storage.Definit
 	if err := lines.write(columns.header()); err != nil {
 		return 0, err
 	}
-	err = each(ctx, out, o, read, func(s *storage.Submission) error {
+	err = eachSubmission(ctx, out, o, read, func(s *storage.Submission) error {
 		row, known, err := columns.row(s)
 		if err != nil || !known {
 			// A response with a column of its own that the first pass did not see was

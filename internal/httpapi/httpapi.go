@@ -44,8 +44,8 @@ type API interface {
 	// the ending .csv or .ndjson.
 	Exports() http.Handler
 	// For serves all operations for an actor, without a key, a scope or a limit.
-	For(who storage.Actor) http.Handler
+	For(actor storage.Actor) http.Handler
 	// WorkingCopy serves the operations on the content of one form for an actor, without a key, a
-	// scope or a limit. copies is a Core of [core.Core.Copies].
-	WorkingCopy(copies *core.Core, who storage.Actor, form storage.ID) http.Handler
+	// scope or a limit. copies is a Core of [core.Core.ForWorkingCopies].
+	WorkingCopy(copies *core.Core, actor storage.Actor, form storage.ID) http.Handler
 }

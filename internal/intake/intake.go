@@ -17,21 +17,21 @@ var errDraft = fmt.Errorf("formsvc: the form is a draft, publish it with Client.
 
 // Intake is safe for concurrent use.
 type Intake struct {
-	core     *core.Core
-	forms    *cache.Cache[storage.ID, *Known] // shared with the copies that On makes
-	handOver func() (to storage.DirectDispatcher, stored func())
-	borrowed bool // made by On: the host commits or rolls back
+	core              *core.Core
+	forms             *cache.Cache[storage.ID, *CompiledForm] // shared with the copies that On makes
+	startDispatch     func() (to storage.DirectDispatcher, stored func())
+	inHostTransaction bool // made by On: the host commits or rolls back
 }
 
-// New returns an intake that knows no form yet. handOver is called for a response that is about
+// New returns an intake that knows no form yet. startDispatch is called for a response that is about
 // to be stored with an event, and stored when it is.
 func New(c *core.Core, handOver func() (to storage.DirectDispatcher, stored func())) Intake {
-	return Intake{core: c, forms: new(cache.Cache[storage.ID, *Known]), handOver: handOver}
+	return Intake{core: c, forms: new(cache.Cache[storage.ID, *CompiledForm]), startDispatch: handOver}
 }
 
 // On is the intake on another core, whose storage is a transaction of the host's.
 func (i Intake) On(c *core.Core) Intake {
-	i.core, i.borrowed = c, true
+	i.core, i.inHostTransaction = c, true
 	return i
 }
 

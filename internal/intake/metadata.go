@@ -5,8 +5,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -47,7 +47,7 @@ func encodeMetadata(m Metadata) []byte {
 
 // writeText writes a member that is a string, unless it is empty.
 func writeText(w *jsontree.Writer, name, value string) {
-	if value = headerText(value); value != "" {
+	if value = sanitizeHeaderText(value); value != "" {
 		w.Name(name).String(value)
 	}
 }
@@ -58,7 +58,7 @@ func checkMetadata(m Metadata) error {
 	var broken []error
 	check := func(path, text string) {
 		if strings.ContainsFunc(text, unicode.IsControl) {
-			broken = append(broken, faults.One("/metadata/"+path, schema.CodeBadFormat, "must not contain control characters", "format", "text"))
+			broken = append(broken, violation.New("/metadata/"+path, schema.CodeBadFormat, "must not contain control characters", "format", "text"))
 		}
 	}
 	check("country", m.Country)
@@ -67,12 +67,12 @@ func checkMetadata(m Metadata) error {
 	for _, name := range utmNames {
 		check("utm/"+name, m.UTM[name])
 	}
-	return faults.Join(broken...)
+	return violation.Join(broken...)
 }
 
-// headerText makes text that comes from request headers storable: they may hold
+// sanitizeHeaderText makes text that comes from request headers storable: they may hold
 // bytes of any encoding, and a response is not refused for them.
-func headerText(s string) string {
+func sanitizeHeaderText(s string) string {
 	const most = 1000
 	s = strings.ToValidUTF8(s, "\ufffd")
 	if utf8.RuneCountInString(s) > most {

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/core"
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/timeout"
+	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -28,13 +28,13 @@ const (
 	maxPartials = 10_000
 )
 
-// hashOf is what the storage knows a token by. Texts that are no token have one too, so that
+// hashToken is what the storage knows a token by. Texts that are no token have one too, so that
 // all that are unknown take the same way.
-func hashOf(token string) [32]byte { return sha256.Sum256([]byte(token)) }
+func hashToken(token string) [32]byte { return sha256.Sum256([]byte(token)) }
 
-// tokenOf is the token of the partial submission that a visit to a form creates: since a token
+// newToken is the token of the partial submission that a visit to a form creates: since a token
 // belongs to at most one, so does a visit.
-func tokenOf(form storage.ID, visit string) string {
+func newToken(form storage.ID, visit string) string {
 	if visit == "" {
 		visit = rand.Text()
 	}
@@ -61,22 +61,22 @@ func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.
 	kept, err := known.answers.Retain(in.Answers, in.Hidden)
 	var tooLong error
 	if limit := i.core.Limits.Partial; len(kept.Answers)+len(kept.Hidden) > limit {
-		tooLong = faults.One("", schema.CodeTooLong, "the answers exceed "+strconv.Itoa(limit)+" bytes", "limit", limit, "unit", "bytes")
+		tooLong = violation.New("", schema.CodeTooLong, "the answers exceed "+strconv.Itoa(limit)+" bytes", "limit", limit, "unit", "bytes")
 	}
-	if err := faults.Join(err, tooLong, checkMetadata(m), checkSeconds("/seconds", p.Seconds)); err != nil {
+	if err := violation.Join(err, tooLong, checkMetadata(m), checkSeconds("/seconds", p.Seconds)); err != nil {
 		return "", nil, err
 	}
 	if !slices.ContainsFunc(known.Blocks, func(b schema.Block) bool { return b.ID == p.Block }) {
 		p.Block = ""
 	}
 	p.Answers, p.Hidden, p.Metadata = kept.Answers, kept.Hidden, encodeMetadata(m)
-	p.SavedAt, p.EndsAt = now, i.endOfPartial(now)
+	p.SavedAt, p.EndsAt = now, i.partialExpiry(now)
 	fresh := token == ""
 	if fresh {
-		token, p.ID = tokenOf(p.FormID, visit), i.core.NewID(now)
+		token, p.ID = newToken(p.FormID, visit), i.core.NewID(now)
 	}
 	_, err = i.core.Storage.SavePartial(ctx, storage.SavePartialParams{
-		Partial: p, Token: hashOf(token), New: fresh, IfRevision: p.Revision, Max: maxPartials,
+		Partial: p, Token: hashToken(token), New: fresh, IfRevision: p.Revision, Max: maxPartials,
 	})
 	switch taken := errors.Is(err, storage.ErrConflict); {
 	case taken && !fresh:
@@ -87,13 +87,13 @@ func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.
 		}
 	}
 	if err != nil {
-		return "", nil, core.Supported(err)
+		return "", nil, core.AsUnsupported(err)
 	}
 	return token, kept.Dropped, nil
 }
 
-// endOfPartial is the end of the day, in the service's zone, that comes PartialDays after a save.
-func (i Intake) endOfPartial(saved time.Time) time.Time {
+// partialExpiry is the end of the day, in the service's zone, that comes PartialDays after a save.
+func (i Intake) partialExpiry(saved time.Time) time.Time {
 	zone := cmp.Or(i.core.TimeZone, time.UTC)
 	year, month, day := saved.In(zone).Date()
 	return time.Date(year, month, day+PartialDays+1, 0, 0, 0, 0, zone).UTC()
@@ -107,20 +107,20 @@ func (i Intake) ResumePartial(ctx context.Context, form storage.ID, token string
 		err = storage.ErrNotFound
 	}
 	if err == nil {
-		p, err = i.core.Storage.Partial(ctx, form, hashOf(token), i.core.Clock().UTC())
+		p, err = i.core.Storage.Partial(ctx, form, hashToken(token), i.core.Clock().UTC())
 	}
 	switch {
 	case err != nil:
-		return storage.Partial{}, in, m, core.Supported(err)
+		return storage.Partial{}, in, m, core.AsUnsupported(err)
 	case !p.SubmissionID.IsZero():
 		return p, in, m, schema.ErrAlreadySubmitted
 	}
-	in, err = core.PartialInput(&p)
+	in, err = core.DecodePartial(&p)
 	return p, in, m, errors.Join(err, json.Unmarshal(p.Metadata, &m))
 }
 
 // DeletePartial removes a half response. Package formsvc documents it.
 func (i Intake) DeletePartial(ctx context.Context, form storage.ID, token string) error {
-	_, _, err := i.core.Storage.DeletePartials(ctx, storage.AsHost(), form, storage.DeletePartialsParams{Token: hashOf(token), Max: 1})
-	return core.Supported(err)
+	_, _, err := i.core.Storage.DeletePartials(ctx, storage.AsHost(), form, storage.DeletePartialsParams{Token: hashToken(token), Max: 1})
+	return core.AsUnsupported(err)
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/core"
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/timeout"
+	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -23,8 +23,8 @@ import (
 func (i Intake) Submit(ctx context.Context, r *SubmitParams) (storage.Submission, error) {
 	ctx = timeout.WithBudget(ctx)
 	form, cached := i.forms.Get(r.FormID)
-	cached = cached && form.committed && !i.borrowed // a transaction may see another form
-	for range core.MaxRaces {
+	cached = cached && form.committed && !i.inHostTransaction // a transaction may see another form
+	for range core.MaxConflictRetries {
 		if !cached {
 			var err error
 			if _, form, err = i.Form(ctx, r.FormID); err != nil {
@@ -44,7 +44,7 @@ func (i Intake) Submit(ctx context.Context, r *SubmitParams) (storage.Submission
 				return stored, err
 			}
 		} else if !cached {
-			return i.replay(ctx, form, r, refused)
+			return i.replayByKey(ctx, form, r, refused)
 		}
 		// The form may be stale, and the current one may accept a response that the cached
 		// one refuses. The storage refuses what was checked against an old revision.
@@ -57,8 +57,8 @@ func (i Intake) Submit(ctx context.Context, r *SubmitParams) (storage.Submission
 // process stores. In the host's transaction nothing is stored before the host commits.
 func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
 	made := func() {}
-	if !i.borrowed && !n.Event.ID.IsZero() {
-		n.Dispatcher, made = i.handOver()
+	if !i.inHostTransaction && !n.Event.ID.IsZero() {
+		n.Dispatcher, made = i.startDispatch()
 	}
 	returned := false
 	defer func() {
@@ -72,13 +72,13 @@ func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Sub
 	returned = true
 	if err == nil && !replayed {
 		made()
-		i.core.Queued(ctx)
+		i.core.WarnIfNotDispatched(ctx)
 	}
 	return stored, replayed, err
 }
 
 // replay returns the first result of an idempotency key, else the refusal.
-func (i Intake) replay(ctx context.Context, form *Known, r *SubmitParams, refused error) (storage.Submission, error) {
+func (i Intake) replayByKey(ctx context.Context, form *CompiledForm, r *SubmitParams, refused error) (storage.Submission, error) {
 	if r.IdempotencyKey == "" || checkIdempotencyKey(r.IdempotencyKey) != nil {
 		return storage.Submission{}, refused
 	}
@@ -98,10 +98,10 @@ func (i Intake) replay(ctx context.Context, form *Known, r *SubmitParams, refuse
 // sameContent reports whether a stored response has these answers and hidden fields. A
 // store may change white space and escapes, and nothing else.
 func sameContent(stored storage.Submission, list, hidden json.RawMessage) bool {
-	return reflect.DeepEqual(decoded(stored.Answers), decoded(list)) && reflect.DeepEqual(decoded(stored.Hidden), decoded(hidden))
+	return reflect.DeepEqual(decodeJSON(stored.Answers), decodeJSON(list)) && reflect.DeepEqual(decodeJSON(stored.Hidden), decodeJSON(hidden))
 }
 
-func decoded(raw json.RawMessage) (v any) {
+func decodeJSON(raw json.RawMessage) (v any) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	_ = d.Decode(&v) // it was written here
@@ -109,17 +109,17 @@ func decoded(raw json.RawMessage) (v any) {
 }
 
 // newSubmission checks a response against a form and makes the record of it.
-func (i Intake) newSubmission(form *Known, r *SubmitParams) (storage.NewSubmission, error) {
+func (i Intake) newSubmission(form *CompiledForm, r *SubmitParams) (storage.NewSubmission, error) {
 	clock, now := i.core.Clock().UTC(), i.core.Now()
 	imported := !r.SubmittedAt.IsZero()
 	var badTime error
 	if imported {
 		if r.SubmittedAt.After(clock) {
-			badTime = faults.One("/submitted_at", schema.CodeOutOfRange, "must not be in the future")
+			badTime = violation.New("/submitted_at", schema.CodeOutOfRange, "must not be in the future")
 		}
 		now = r.SubmittedAt.UTC().Truncate(time.Second)
 		if now.IsZero() || now.Year() < 1 || now.Year() > 9999 {
-			badTime = faults.One("/submitted_at", schema.CodeOutOfRange, "must be a time in the years 1 to 9999")
+			badTime = violation.New("/submitted_at", schema.CodeOutOfRange, "must be a time in the years 1 to 9999")
 		}
 		clock = now
 	}
@@ -130,7 +130,7 @@ func (i Intake) newSubmission(form *Known, r *SubmitParams) (storage.NewSubmissi
 		return storage.NewSubmission{}, schema.ErrClosed
 	}
 	checked, err := form.answers.Check(r.Input)
-	if err := faults.Join(err, badTime, checkMetadata(r.Metadata), checkSeconds("/completion_time", r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
+	if err := violation.Join(err, badTime, checkMetadata(r.Metadata), checkSeconds("/completion_time", r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
 		return storage.NewSubmission{}, err
 	}
 	submission := storage.Submission{
@@ -150,7 +150,7 @@ func (i Intake) newSubmission(form *Known, r *SubmitParams) (storage.NewSubmissi
 		IdempotencyKey: r.IdempotencyKey,
 	}
 	if r.Partial != "" {
-		n.Partial = hashOf(r.Partial)
+		n.Partial = hashToken(r.Partial)
 	}
 	if !imported || r.Deliver {
 		event := i.core.NewID(i.core.Now())
@@ -161,17 +161,17 @@ func (i Intake) newSubmission(form *Known, r *SubmitParams) (storage.NewSubmissi
 
 func checkSeconds(path string, seconds float64) error {
 	if seconds < 0 || math.IsNaN(seconds) || math.IsInf(seconds, 0) {
-		return faults.One(path, schema.CodeOutOfRange, "must be a number of seconds, 0 or more", "min", json.Number("0"))
+		return violation.New(path, schema.CodeOutOfRange, "must be a number of seconds, 0 or more", "min", json.Number("0"))
 	}
 	return nil
 }
 
 func checkIdempotencyKey(key string) error {
 	if len(key) > 255 {
-		return faults.One("/idempotency_key", schema.CodeTooLong, "must have at most 255 bytes", "limit", 255, "unit", "bytes")
+		return violation.New("/idempotency_key", schema.CodeTooLong, "must have at most 255 bytes", "limit", 255, "unit", "bytes")
 	}
 	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) {
-		return faults.One("/idempotency_key", schema.CodeBadFormat, "must be text without U+0000", "format", "text")
+		return violation.New("/idempotency_key", schema.CodeBadFormat, "must be text without U+0000", "format", "text")
 	}
 	return nil
 }

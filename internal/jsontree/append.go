@@ -93,9 +93,9 @@ func appendThousandths(b []byte, n int64) []byte {
 	return b
 }
 
-// separate appends a comma unless nothing was written, or an array, an object or a member
+// appendComma appends a comma unless nothing was written, or an array, an object or a member
 // has just begun. last is the byte before b, 0 when there is none.
-func separate(b []byte, last byte) []byte {
+func appendComma(b []byte, last byte) []byte {
 	if len(b) > 0 {
 		last = b[len(b)-1]
 	}

@@ -35,7 +35,7 @@ func appendMerged(b []byte, target, patch Node) []byte {
 
 // appendName appends the name of a member with its colon, as they are written.
 func appendName(b []byte, member Node) []byte {
-	return append(separate(b, 0), member.Source()[member.NameStart():member.Start()]...)
+	return append(appendComma(b, 0), member.Source()[member.NameStart():member.Start()]...)
 }
 
 // lookup finds a member by its name, in constant time for an object with many.

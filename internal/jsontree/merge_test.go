@@ -38,9 +38,9 @@ func patched(target, patch any) any {
 }
 
 func merged(t expect.Test, target, patch string) string {
-	tree, err := Parse([]byte(target), Bounds{})
+	tree, err := Parse([]byte(target), Limits{})
 	expect.NoError(t, err)
-	change, err := Parse([]byte(patch), Bounds{})
+	change, err := Parse([]byte(patch), Limits{})
 	expect.NoError(t, err)
 	return string(Merge(tree.Root(), change.Root()))
 }
@@ -114,7 +114,7 @@ func TestMergeOfLargeObjectsIsNotQuadratic(t *testing.T) {
 	// would take some hundred times as long.
 	start := time.Now()
 	for _, text := range []string{target, patch} {
-		expect.Must(Parse([]byte(text), Bounds{}))
+		expect.Must(Parse([]byte(text), Limits{}))
 	}
 	reading := time.Since(start)
 	start = time.Now()

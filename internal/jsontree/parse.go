@@ -27,22 +27,22 @@ const (
 
 // Bounds bound the parts of a text. Zero: no bound. Depth and the size of numbers are
 // bounded always.
-type Bounds struct {
+type Limits struct {
 	Values int // values in all
 	Name   int // bytes of a member name
 }
 
-// BodyBounds are the bounds of a request body. They are fixed: within them no
+// BodyLimits are the bounds of a request body. They are fixed: within them no
 // value of a body, however it is made, costs more than milliseconds to check or
 // grows when a database prints it.
-var BodyBounds = Bounds{Values: MaxValues, Name: MaxName}
+var BodyLimits = Limits{Values: MaxValues, Name: MaxName}
 
 // Parse reads raw as one JSON value in one strict pass: RFC 8259 in valid UTF-8,
 // nothing after the value, no duplicate member names, no lone surrogates, and
 // within the bounds. Any fault is a *SyntaxError. The tree has a copy of raw.
-func Parse(raw []byte, b Bounds) (*Tree, error) {
+func Parse(raw []byte, b Limits) (*Tree, error) {
 	t, _ := pool.Get().(*Tree)
-	p := parser{Tree: t, raw: raw, bounds: b}
+	p := parser{Tree: t, raw: raw, limits: b}
 	p.document()
 	if p.err != nil {
 		t.Release()
@@ -66,7 +66,7 @@ type parser struct {
 	*Tree
 	raw    []byte
 	pos    int
-	bounds Bounds
+	limits Limits
 	err    *SyntaxError
 }
 
@@ -88,7 +88,7 @@ func (p *parser) document() bool {
 		return p.fail(invalidUTF8At(p.raw), "not valid UTF-8")
 	}
 	p.text = string(p.raw)
-	if most := p.mostValues(); cap(p.nodes) < most {
+	if most := p.maxValueCount(); cap(p.nodes) < most {
 		p.nodes = make([]node, 0, most)
 	}
 	p.space()
@@ -103,15 +103,15 @@ func (p *parser) document() bool {
 	return true
 }
 
-// mostValues is a number that the values of the text do not exceed. The list of
+// maxValueCount is a number that the values of the text do not exceed. The list of
 // values has room for all of them from the beginning: growing it would cost more
 // than counting, and twice the memory.
-func (p *parser) mostValues() int {
+func (p *parser) maxValueCount() int {
 	// Every value but the first follows a comma or opens its array or object.
 	most := 1 + bytes.Count(p.raw, []byte{','}) + bytes.Count(p.raw, []byte{'['}) + bytes.Count(p.raw, []byte{'{'})
 	most = min(most, len(p.raw)/2+1) // a value takes a byte, and so does what parts it from the next
-	if p.bounds.Values > 0 {
-		most = min(most, p.bounds.Values)
+	if p.limits.Values > 0 {
+		most = min(most, p.limits.Values)
 	}
 	return most
 }
@@ -158,7 +158,7 @@ func (p *parser) next() byte {
 // value reads the value that starts at the position and adds it to the list of
 // values; depth is the number of arrays and objects around it.
 func (p *parser) value(parent uint32, depth int) bool {
-	if p.bounds.Values > 0 && len(p.nodes) >= p.bounds.Values {
+	if p.limits.Values > 0 && len(p.nodes) >= p.limits.Values {
 		return p.fail(p.pos, "too many values")
 	}
 	at := uint32(len(p.nodes))
@@ -274,7 +274,7 @@ func (p *parser) name() (name token, ok bool) {
 	if name, ok = p.string(); !ok {
 		return name, false
 	}
-	if p.bounds.Name > 0 && int(name.to-name.from) > p.bounds.Name {
+	if p.limits.Name > 0 && int(name.to-name.from) > p.limits.Name {
 		return name, p.fail(at, "a field name of more than 1,000 bytes")
 	}
 	p.space()

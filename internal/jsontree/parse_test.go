@@ -75,7 +75,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, err := Parse([]byte(test.body), BodyBounds)
+			_, err := Parse([]byte(test.body), BodyLimits)
 			var syntax *SyntaxError
 			expect.Require(t, errors.As(err, &syntax), "got %v, want a *SyntaxError", err)
 			expect.That(t, syntax.Offset == test.offset, "offset %d, want %d (%s)", syntax.Offset, test.offset, syntax.Reason)
@@ -115,7 +115,7 @@ func TestParseAccepts(t *testing.T) {
 // encoding/json.
 func checkParsed(t *testing.T, body []byte) {
 	t.Helper()
-	tree, err := Parse(body, BodyBounds)
+	tree, err := Parse(body, BodyLimits)
 	expect.Require(t, err == nil, "%.80q: %v", body, err)
 	defer tree.Release()
 	root := tree.Root()
@@ -197,11 +197,11 @@ func TestMemberNamesAreBounded(t *testing.T) {
 	body := func(name string) []byte { return []byte(` {"a":1,"` + name + `":[2]}`) }
 	escaped := strings.Repeat(`\u00e9`, MaxName/2)
 	for _, name := range []string{strings.Repeat("n", MaxName), strings.Repeat("é", MaxName/2), escaped} {
-		expect.Error(t, fmt.Sprintf("a name of %d bytes", MaxName), expect.ErrorOf(Parse(body(name), BodyBounds)), nil)
-		_, err := Parse(body(name+"x"), BodyBounds)
+		expect.Error(t, fmt.Sprintf("a name of %d bytes", MaxName), expect.ErrorOf(Parse(body(name), BodyLimits)), nil)
+		_, err := Parse(body(name+"x"), BodyLimits)
 		var syntax *SyntaxError
 		expect.That(t, errors.As(err, &syntax) && syntax.Offset == len(` {"a":1,`), "a name of %d bytes: %v", MaxName+1, err)
-		expect.Error(t, "without bounds", expect.ErrorOf(Parse(body(name+"x"), Bounds{})), nil)
+		expect.Error(t, "without bounds", expect.ErrorOf(Parse(body(name+"x"), Limits{})), nil)
 	}
 }
 
@@ -229,7 +229,7 @@ func TestPointersAreBounded(t *testing.T) {
 // parsed parses what is acceptable and returns its value.
 func parsed(t testing.TB, body string) Node {
 	t.Helper()
-	tree, err := Parse([]byte(body), BodyBounds)
+	tree, err := Parse([]byte(body), BodyLimits)
 	expect.NoError(t, err)
 	return tree.Root()
 }
@@ -262,13 +262,13 @@ func TestSetText(t *testing.T) {
 // What was taken out of a tree outlives it.
 func TestTextsOutliveTheirTree(t *testing.T) {
 	for range 100 {
-		tree, err := Parse([]byte(`{"\u0061bc":"d\u0065f","ghi":"jkl"}`), BodyBounds)
+		tree, err := Parse([]byte(`{"\u0061bc":"d\u0065f","ghi":"jkl"}`), BodyLimits)
 		expect.NoError(t, err)
 		first := tree.Root().First()
 		second := first.Next()
 		got := []string{first.Name(), first.Text(), second.Name(), second.Text()}
 		tree.Release()
-		other, err := Parse([]byte(`["\u0078\u0078\u0078\u0078\u0078\u0078","yyyyyyyyyyyyy"]`), BodyBounds)
+		other, err := Parse([]byte(`["\u0078\u0078\u0078\u0078\u0078\u0078","yyyyyyyyyyyyy"]`), BodyLimits)
 		expect.NoError(t, err)
 		want := []string{"abc", "def", "ghi", "jkl"}
 		expect.Require(t, slices.Equal(got, want), "got %q", got)
@@ -284,7 +284,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		_, err := Parse(body, BodyBounds)
+		_, err := Parse(body, BodyLimits)
 		if err == nil {
 			checkParsed(t, body)
 			return

@@ -13,22 +13,22 @@ const MaxPointer = 4000
 // Pointer returns the JSON Pointer of the value, after base, which is the pointer
 // of the root. It is cut to that of a value around it beyond [MaxPointer].
 func (n Node) Pointer(base string) string {
-	b, _ := n.appendPointer(append(make([]byte, 0, usualPointer), base...))
+	b, _ := n.appendPointer(append(make([]byte, 0, pointerCapacity), base...))
 	return string(b)
 }
 
 // MemberPointer returns the JSON Pointer that the member of an object with that
 // name has, or would have.
 func (n Node) MemberPointer(base, name string) string {
-	b, whole := n.appendPointer(append(make([]byte, 0, usualPointer), base...))
+	b, whole := n.appendPointer(append(make([]byte, 0, pointerCapacity), base...))
 	if whole {
 		b, _ = appendToken(b, name)
 	}
 	return string(b)
 }
 
-// usualPointer is the room in which most pointers are made before they are copied.
-const usualPointer = 256
+// pointerCapacity is the room in which most pointers are made before they are copied.
+const pointerCapacity = 256
 
 // appendPointer appends the pointer of a value, or where that is too long, of one around it.
 func (n Node) appendPointer(b []byte) (_ []byte, whole bool) {

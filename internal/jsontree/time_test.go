@@ -77,7 +77,7 @@ func TestByteOrderMarksAreNamed(t *testing.T) {
 	for text, name := range map[string]string{
 		"\xef\xbb\xbf{}": "UTF-8", "\xff\xfe{\x00}\x00": "UTF-16", "\xfe\xff\x00{\x00}": "UTF-16", "\xff\xfe\x00\x00{\x00\x00\x00": "UTF-32", "\xef\xbb\xbf": "UTF-8", "\xff\xfe": "UTF-16",
 	} {
-		_, err := Parse([]byte(text), BodyBounds)
+		_, err := Parse([]byte(text), BodyLimits)
 		expect.That(t, err != nil && strings.Contains(err.Error(), "byte order mark ("+name+")"), "%q: %v", text, err)
 	}
 }

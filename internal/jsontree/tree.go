@@ -257,9 +257,9 @@ const (
 
 var pool = sync.Pool{New: func() any { return &Tree{seed: maphash.MakeSeed()} }}
 
-// Look parses a value, returns what look makes of it and releases the tree. For a value that
+// Inspect parses a value, returns what look makes of it and releases the tree. For a value that
 // is not JSON it returns zero.
-func Look[T any](raw []byte, bounds Bounds, look func(Node) T) (seen T) {
+func Inspect[T any](raw []byte, bounds Limits, look func(Node) T) (seen T) {
 	tree, err := Parse(raw, bounds)
 	if err != nil {
 		return seen

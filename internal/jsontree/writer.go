@@ -40,7 +40,7 @@ func (w *Writer) Len() int { return len(w.b) }
 func (w *Writer) Truncate(n int) { w.b = w.b[:n] }
 
 // next returns the buffer with a comma if the next value or name needs one.
-func (w *Writer) next() []byte { return separate(w.b, w.flushed) }
+func (w *Writer) next() []byte { return appendComma(w.b, w.flushed) }
 
 // Name begins a member of an object; its value is written next.
 func (w *Writer) Name(name string) *Writer {

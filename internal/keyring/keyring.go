@@ -13,7 +13,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/batching"
 	"github.com/formsvc/formsvc/internal/cache"
-	"github.com/formsvc/formsvc/internal/visible"
+	"github.com/formsvc/formsvc/internal/textclean"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -72,7 +72,7 @@ func (k *Keyring) Create(ctx context.Context, r Request, now time.Time, newID fu
 	record := storage.Key{
 		ID:        newID(now),
 		UserID:    r.User.ID,
-		Name:      visible.Name(r.Name),
+		Name:      textclean.CleanName(r.Name),
 		Prefix:    key[:len(k.keyPrefix)+displayedDigits],
 		Scopes:    slices.Compact(slices.Sorted(slices.Values(r.Scopes))),
 		CreatedAt: now,

@@ -6,8 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/formsvc/formsvc/internal/faults"
-	"github.com/formsvc/formsvc/internal/visible"
+	"github.com/formsvc/formsvc/internal/textclean"
+	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -33,30 +33,30 @@ func (r Request) validate(now time.Time) error {
 	errs := []error{
 		checkText("/user/name", r.User.Name, 0, maxUserName),
 		checkText("/user/email", r.User.Email, 0, maxUserEmail),
-		checkText("/name", visible.Name(r.Name), 1, maxKeyName),
+		checkText("/name", textclean.CleanName(r.Name), 1, maxKeyName),
 	}
-	switch name := visible.Name(r.Name); {
+	switch name := textclean.CleanName(r.Name); {
 	case name == "" || strings.ContainsRune(name, 0): // checkText says so
-	case visible.IsBlank(name):
-		errs = append(errs, faults.One("/name", schema.CodeTooShort, "must have a visible character"))
-	case visible.Misleads(name):
-		errs = append(errs, faults.One("/name", schema.CodeBadFormat, faults.MessageMisleads))
+	case textclean.IsBlank(name):
+		errs = append(errs, violation.New("/name", schema.CodeTooShort, "must have a visible character"))
+	case textclean.IsMisleading(name):
+		errs = append(errs, violation.New("/name", schema.CodeBadFormat, violation.MessageMisleading))
 	}
 	if r.User.ID.IsZero() {
-		errs = append(errs, faults.One("/user/id", schema.CodeRequired, "is required"))
+		errs = append(errs, violation.New("/user/id", schema.CodeRequired, "is required"))
 	}
 	if len(r.Scopes) == 0 {
-		errs = append(errs, faults.One("/scopes", schema.CodeTooFew, "must have at least 1 scope"))
+		errs = append(errs, violation.New("/scopes", schema.CodeTooFew, "must have at least 1 scope"))
 	}
 	for i, scope := range r.Scopes {
 		if !scope.Valid() {
-			errs = append(errs, faults.One("/scopes/"+strconv.Itoa(i), schema.CodeNotAllowed, "is not a valid scope"))
+			errs = append(errs, violation.New("/scopes/"+strconv.Itoa(i), schema.CodeNotAllowed, "is not a valid scope"))
 		}
 	}
 	if r.ExpiresAt != nil && !r.expiresAt().After(now) {
-		errs = append(errs, faults.One("/expires_at", schema.CodeOutOfRange, "must be in the future"))
+		errs = append(errs, violation.New("/expires_at", schema.CodeOutOfRange, "must be in the future"))
 	}
-	return faults.Join(errs...)
+	return violation.Join(errs...)
 }
 
 // expiresAt returns the key's expiry in whole seconds. A zero value means never.
@@ -71,11 +71,11 @@ func (r Request) expiresAt() time.Time {
 func checkText(path, text string, least, most int) error {
 	switch n := utf8.RuneCountInString(text); {
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return faults.One(path, schema.CodeBadFormat, "must be valid UTF-8 without U+0000")
+		return violation.New(path, schema.CodeBadFormat, "must be valid UTF-8 without U+0000")
 	case n < least:
-		return faults.One(path, schema.CodeTooShort, "must not be empty")
+		return violation.New(path, schema.CodeTooShort, "must not be empty")
 	case n > most:
-		return faults.One(path, schema.CodeTooLong, "must have at most "+strconv.Itoa(most)+" characters")
+		return violation.New(path, schema.CodeTooLong, "must have at most "+strconv.Itoa(most)+" characters")
 	}
 	return nil
 }

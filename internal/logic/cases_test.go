@@ -39,7 +39,7 @@ func readCases(t testing.TB) cases {
 
 func parse(t testing.TB, raw []byte) jsontree.Node {
 	t.Helper()
-	tree, err := jsontree.Parse(raw, jsontree.BodyBounds)
+	tree, err := jsontree.Parse(raw, jsontree.BodyLimits)
 	expect.Require(t, err == nil, "%s: %v", raw, err)
 	return tree.Root()
 }

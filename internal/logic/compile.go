@@ -9,19 +9,19 @@ import (
 
 // node is one operation or value.
 type node struct {
-	run   operator // nil: a literal
-	args  []node
-	value any // of a literal; the path of a member
+	operate operator // nil: a literal
+	args    []node
+	value   any // of a literal; the path of a member
 }
 
-func (n *node) isLiteral() bool { return n.run == nil }
+func (n *node) isLiteral() bool { return n.operate == nil }
 
 // Logic is compiled JsonLogic. It is immutable and safe for concurrent use.
 type Logic struct {
-	root  node
-	size  int
-	reads []string
-	any   bool
+	root          node
+	size          int
+	reads         []string
+	readsComputed bool
 }
 
 // UnreadableError says that logic has an operator that does not exist.
@@ -54,11 +54,11 @@ func (l *Logic) Size() int { return l.size }
 
 // Reads returns the constant paths that the logic reads from the data, sorted. any
 // reports that it may read others as well, whose paths it computes.
-func (l *Logic) Reads() (paths []string, any bool) { return l.reads, l.any }
+func (l *Logic) Reads() (paths []string, any bool) { return l.reads, l.readsComputed }
 
 // Constant reports whether the logic reads nothing, so that its value is always the
 // same.
-func (l *Logic) Constant() bool { return len(l.reads) == 0 && !l.any }
+func (l *Logic) Constant() bool { return len(l.reads) == 0 && !l.readsComputed }
 
 type compiler struct{ logic *Logic }
 
@@ -83,7 +83,7 @@ func (c *compiler) list(n jsontree.Node, outer bool) (node, error) {
 		return node{}, err
 	}
 	if slices.ContainsFunc(args, func(a node) bool { return !a.isLiteral() }) {
-		return node{run: evaluation.list, args: args}, nil
+		return node{operate: evaluation.list, args: args}, nil
 	}
 	values := make([]any, len(args))
 	for i := range args {
@@ -111,7 +111,7 @@ func (c *compiler) operation(n jsontree.Node, outer bool) (node, error) {
 	if !ok {
 		return node{}, &UnreadableError{Operator: name, At: n}
 	}
-	o := node{run: run}
+	o := node{operate: run}
 	if name == "some" || name == "all" || name == "none" {
 		return c.quantifier(o, given, outer)
 	}
@@ -161,7 +161,7 @@ func (c *compiler) quantifier(o node, given jsontree.Node, outer bool) (node, er
 // variable notes the path that a var reads, and makes a constant path ready.
 func (c *compiler) variable(o node, outer bool) node {
 	if len(o.args) == 0 || !o.args[0].isLiteral() {
-		c.logic.any = c.logic.any || outer
+		c.logic.readsComputed = c.logic.readsComputed || outer
 		return o
 	}
 	path, whole := pathOf(o.args[0].value)
@@ -169,7 +169,7 @@ func (c *compiler) variable(o node, outer bool) node {
 		c.reads(path, whole)
 	}
 	if !whole && len(o.args) == 1 {
-		return node{run: evaluation.constantMember, value: path}
+		return node{operate: evaluation.constantMember, value: path}
 	}
 	return o
 }
@@ -183,7 +183,7 @@ func (c *compiler) keys(args []node, outer bool) {
 		list, isList := args[i].value.([]any)
 		switch {
 		case !args[i].isLiteral():
-			c.logic.any = true
+			c.logic.readsComputed = true
 		case !isList:
 			c.reads(pathOf(args[i].value))
 		}
@@ -195,7 +195,7 @@ func (c *compiler) keys(args []node, outer bool) {
 
 func (c *compiler) reads(path string, whole bool) {
 	if whole {
-		c.logic.any = true
+		c.logic.readsComputed = true
 		return
 	}
 	c.logic.reads = append(c.logic.reads, path)

@@ -79,7 +79,7 @@ func (e evaluation) eval(n *node, data any) any {
 	if n.isLiteral() {
 		return n.value
 	}
-	return n.run(e, n, data)
+	return n.operate(e, n, data)
 }
 
 // operator evaluates an operation over data.
@@ -87,25 +87,25 @@ type operator func(e evaluation, n *node, data any) any
 
 var operators = map[string]operator{
 	"if": evaluation.branch, "?:": evaluation.branch,
-	"and": firstThat(false), "or": firstThat(true),
+	"and": firstOperand(false), "or": firstOperand(true),
 	"!":  func(e evaluation, n *node, data any) any { return !truthy(e.arg(n, 0, data)) },
 	"!!": func(e evaluation, n *node, data any) any { return truthy(e.arg(n, 0, data)) },
 
-	"==": compared(evaluation.equal, true), "!=": compared(evaluation.equal, false),
-	"===": compared(evaluation.same, true), "!==": compared(evaluation.same, false),
-	"<":  ordered(func(order int) bool { return order < 0 }, true),
-	"<=": ordered(func(order int) bool { return order <= 0 }, true),
-	">":  ordered(func(order int) bool { return order > 0 }, false),
-	">=": ordered(func(order int) bool { return order >= 0 }, false),
+	"==": comparison(evaluation.equal, true), "!=": comparison(evaluation.equal, false),
+	"===": comparison(evaluation.strictEqual, true), "!==": comparison(evaluation.strictEqual, false),
+	"<":  ordering(func(order int) bool { return order < 0 }, true),
+	"<=": ordering(func(order int) bool { return order <= 0 }, true),
+	">":  ordering(func(order int) bool { return order > 0 }, false),
+	">=": ordering(func(order int) bool { return order >= 0 }, false),
 
 	"min": extreme(math.Inf(1), func(a, b float64) bool { return a < b }),
 	"max": extreme(math.Inf(-1), func(a, b float64) bool { return a > b }),
 	"+":   evaluation.sum, "*": evaluation.product, "-": evaluation.subtract,
-	"/": calculated(func(a, b float64) float64 { return a / b }), "%": calculated(math.Mod),
+	"/": arithmetic(func(a, b float64) float64 { return a / b }), "%": arithmetic(math.Mod),
 
-	"cat": evaluation.cat, "substr": evaluation.substr, "in": compared(evaluation.in, true), "merge": evaluation.merge,
+	"cat": evaluation.cat, "substr": evaluation.substr, "in": comparison(evaluation.in, true), "merge": evaluation.merge,
 	"var": evaluation.variable, "missing": evaluation.missing, "missing_some": evaluation.missingSome,
-	"some": quantified(true, true, false), "all": quantified(false, false, false), "none": quantified(true, false, true),
+	"some": quantifierOf(true, true, false), "all": quantifierOf(false, false, false), "none": quantifierOf(true, false, true),
 }
 
 // arg is the value of an argument, nil where there is none.
@@ -136,8 +136,8 @@ func (e evaluation) constantMember(n *node, data any) any {
 	return v
 }
 
-// firstThat is the first argument that counts as true, or that does not; else the last one.
-func firstThat(holds bool) operator {
+// firstOperand is the first argument that counts as true, or that does not; else the last one.
+func firstOperand(holds bool) operator {
 	return func(e evaluation, n *node, data any) (last any) {
 		for i := range n.args {
 			if last = e.eval(&n.args[i], data); truthy(last) == holds {
@@ -148,8 +148,8 @@ func firstThat(holds bool) operator {
 	}
 }
 
-// compared reports whether two arguments stand in a relation, or do not.
-func compared(relation func(e evaluation, a, b any) bool, holds bool) operator {
+// comparison reports whether two arguments stand in a relation, or do not.
+func comparison(relation func(e evaluation, a, b any) bool, holds bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		return relation(e, e.arg(n, 0, data), e.arg(n, 1, data)) == holds
 	}
@@ -165,8 +165,8 @@ func (e evaluation) branch(n *node, data any) any {
 	return e.arg(n, i, data)
 }
 
-// ordered is <, <=, > or >=. between: a third argument counts.
-func ordered(holds func(order int) bool, between bool) operator {
+// ordering is <, <=, > or >=. between: a third argument counts.
+func ordering(holds func(order int) bool, between bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		inOrder := func(a, b any) bool {
 			order, ordered := e.compare(a, b)
@@ -183,7 +183,7 @@ func ordered(holds func(order int) bool, between bool) operator {
 func (e evaluation) sum(n *node, data any) any {
 	sum := 0.0
 	for i := range n.args {
-		sum += e.leading(e.eval(&n.args[i], data))
+		sum += e.leadingNumber(e.eval(&n.args[i], data))
 	}
 	return sum
 }
@@ -198,13 +198,13 @@ func (e evaluation) product(n *node, data any) any {
 	}
 	product := 1.0
 	for i := range n.args {
-		product *= e.leading(e.eval(&n.args[i], data))
+		product *= e.leadingNumber(e.eval(&n.args[i], data))
 	}
 	return product
 }
 
-// calculated is -, / or %.
-func calculated(of func(a, b float64) float64) operator {
+// arithmetic is -, / or %.
+func arithmetic(of func(a, b float64) float64) operator {
 	return func(e evaluation, n *node, data any) any {
 		if len(n.args) < 2 {
 			return math.NaN()
@@ -213,7 +213,7 @@ func calculated(of func(a, b float64) float64) operator {
 	}
 }
 
-var difference = calculated(func(a, b float64) float64 { return a - b })
+var difference = arithmetic(func(a, b float64) float64 { return a - b })
 
 // subtract is - with one argument too, which turns its sign.
 func (e evaluation) subtract(n *node, data any) any {
@@ -253,26 +253,26 @@ func (e evaluation) number(v any) float64 {
 	case float64:
 		return v
 	default:
-		return parseNumber(e.digits(v))
+		return parseNumber(e.numericText(v))
 	}
 }
 
 // leading returns the number at the start of a value, or NaN if there is none. Null is 0, as
 // in [evaluation.number], so that an unanswered operand counts as 0 in all arithmetic.
-func (e evaluation) leading(v any) float64 {
+func (e evaluation) leadingNumber(v any) float64 {
 	switch v := v.(type) {
 	case nil:
 		return 0
 	case float64:
 		return v
 	default:
-		return parseLeading(e.digits(v))
+		return parseLeading(e.numericText(v))
 	}
 }
 
 // digits is the text of a value to be read as a number. That takes a step for each
 // byte: of many digits it costs far more than other work on a text.
-func (e evaluation) digits(v any) string {
+func (e evaluation) numericText(v any) string {
 	s := e.text(v)
 	if e.Spend(len(s)); e.Exceeded() {
 		return ""
@@ -364,7 +364,7 @@ func (e evaluation) in(item, within any) bool {
 			if e.Exceeded() {
 				return false
 			}
-			if e.same(item, other) {
+			if e.strictEqual(item, other) {
 				return true
 			}
 		}
@@ -465,11 +465,11 @@ func index(name string) (int, bool) {
 	return i, err == nil
 }
 
-func (e evaluation) missing(n *node, data any) any { return e.withoutValue(e.all(n, data), data) }
+func (e evaluation) missing(n *node, data any) any { return e.missingKeys(e.all(n, data), data) }
 
-// withoutValue returns the keys whose value is null or empty. The first one may be an array
+// missingKeys returns the keys whose value is null or empty. The first one may be an array
 // of keys.
-func (e evaluation) withoutValue(keys []any, data any) []any {
+func (e evaluation) missingKeys(keys []any, data any) []any {
 	if len(keys) > 0 {
 		if list, ok := keys[0].([]any); ok {
 			keys = list
@@ -499,16 +499,16 @@ func (e evaluation) missingSome(n *node, data any) any {
 	if !ok && options != nil {
 		keys = []any{options}
 	}
-	missing := e.withoutValue(keys, data)
+	missing := e.missingKeys(keys, data)
 	if float64(len(keys)-len(missing)) >= e.number(need) {
 		return []any{}
 	}
 	return missing
 }
 
-// quantified is some, all or none: the result when an item is found whose condition is
+// quantifierOf is some, all or none: the result when an item is found whose condition is
 // sought, its opposite when none is, and another one of no items.
-func quantified(sought, found, ofNone bool) operator {
+func quantifierOf(sought, found, ofNone bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		items, _ := e.eval(&n.args[0], data).([]any)
 		if len(items) == 0 {

@@ -19,7 +19,7 @@ func FuzzLogic(f *testing.F) {
 	f.Add(`{"cat":[{"/":[1,0]},{"/":[0,0]},{"%":[5,0]},-0.0,1e-320]}`, `null`)
 	f.Add(`{"missing_some":[{"var":""},{"merge":[[],[[]]]}]}`, `{"":{"":""}}`)
 	f.Fuzz(func(t *testing.T, rule, data string) {
-		tree, err := jsontree.Parse([]byte(rule), jsontree.BodyBounds)
+		tree, err := jsontree.Parse([]byte(rule), jsontree.BodyLimits)
 		if err != nil {
 			return
 		}
@@ -28,7 +28,7 @@ func FuzzLogic(f *testing.F) {
 			return
 		}
 		var over any
-		if parsed, err := jsontree.Parse([]byte(data), jsontree.BodyBounds); err == nil {
+		if parsed, err := jsontree.Parse([]byte(data), jsontree.BodyLimits); err == nil {
 			over = parsed.Root().Value()
 		}
 		const steps = 10_000

@@ -214,14 +214,14 @@ func (e evaluation) equal(a, b any) bool {
 	_, aIsText := a.(string)
 	_, bIsText := b.(string)
 	if isComposite(a) || aIsText && bIsText {
-		return e.same(a, b)
+		return e.strictEqual(a, b)
 	}
 	return e.number(a) == e.number(b)
 }
 
 // same is ===: values of the same type. Arrays and objects are the same when their
 // contents are.
-func (e evaluation) same(a, b any) bool {
+func (e evaluation) strictEqual(a, b any) bool {
 	e.Spend(1)
 	switch a := a.(type) {
 	case nil:
@@ -241,7 +241,7 @@ func (e evaluation) same(a, b any) bool {
 			return false
 		}
 		for i := range a {
-			if e.Exceeded() || !e.same(a[i], b[i]) {
+			if e.Exceeded() || !e.strictEqual(a[i], b[i]) {
 				return false
 			}
 		}
@@ -273,7 +273,7 @@ func (e evaluation) sameObjects(a, b map[string]any) bool {
 	// In order, so that the steps are the same each time.
 	for _, name := range slices.Sorted(maps.Keys(a)) {
 		other, ok := b[name]
-		if e.Exceeded() || !ok || !e.same(a[name], other) {
+		if e.Exceeded() || !ok || !e.strictEqual(a[name], other) {
 			return false
 		}
 	}

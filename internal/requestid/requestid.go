@@ -15,7 +15,7 @@ const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ
 
 // Of returns the caller's X-Request-ID when it follows the rule, else a new
 // one. A value that breaks the rule is replaced, never refused.
-func Of(r *http.Request) string {
+func FromRequest(r *http.Request) string {
 	if given := r.Header[Header]; len(given) == 1 && valid(given[0]) {
 		return given[0]
 	}

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/formsvc/formsvc/internal/visible"
+	"github.com/formsvc/formsvc/internal/textclean"
 )
 
 // standardPattern finds a Standard Webhooks secret in pasted text: after other characters, in capitals, or with
@@ -18,7 +18,7 @@ var standardPattern = regexp.MustCompile(`(?i)whsec[^0-9a-z]`)
 // invalid secret. Only secrets that resemble those of the Standard Webhooks specification have a required form.
 func InvalidReason(secret string) string {
 	shown := strings.Map(func(c rune) rune {
-		if visible.Hides(string(c)) {
+		if textclean.HasInvisible(string(c)) {
 			return -1
 		}
 		return c

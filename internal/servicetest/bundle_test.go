@@ -18,7 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/internal/described"
+	"github.com/formsvc/formsvc/internal/apispec"
 	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
@@ -393,7 +393,7 @@ var basePaths = []string{"/v1", "/api/v1", "/forms/api", ""}
 // AsDescribed reports how an answer differs from the description and from what is
 // promised of every answer.
 func AsDescribed(r *http.Request, status int, header http.Header, body []byte) error {
-	responses, err := described.New()
+	responses, err := apispec.New()
 	if err != nil {
 		return err
 	}
@@ -438,7 +438,7 @@ func AsDescribed(r *http.Request, status int, header http.Header, body []byte) e
 
 // describedPath is the request's path as the description writes it, below the base
 // path. The description has no path that is not clean.
-func describedPath(responses *described.Description, r *http.Request) string {
+func describedPath(responses *apispec.Description, r *http.Request) string {
 	path := r.URL.EscapedPath()
 	for segment := range strings.SplitSeq(path, "/") {
 		if segment == "." || segment == ".." {

@@ -81,7 +81,7 @@ func (n *Series) addCount(x float64, count int64) {
 		n.counts = map[float64]int64{}
 	}
 	if n.rounded {
-		x = round(x)
+		x = roundToSeries(x)
 	}
 	n.counts[x] += count
 	if len(n.counts) > exactValues && !n.rounded {
@@ -93,12 +93,12 @@ func (n *Series) roundAll() {
 	exact := n.counts
 	n.counts, n.rounded = map[float64]int64{}, true
 	for x, count := range exact {
-		n.counts[round(x)] += count
+		n.counts[roundToSeries(x)] += count
 	}
 }
 
-// round returns the number of the series that is nearest to x.
-func round(x float64) float64 {
+// roundToSeries returns the number of the series that is nearest to x.
+func roundToSeries(x float64) float64 {
 	size := min(math.Abs(x), largest)
 	if size < smallest {
 		return 0
@@ -135,11 +135,11 @@ func (n *Series) values() []counted {
 // Median is the number in the middle, and of an even count the mean of the two there.
 func (n *Series) Median() float64 {
 	list := n.values()
-	return at(list, (n.Count-1)/2)/2 + at(list, n.Count/2)/2 // their sum may be too large
+	return valueAt(list, (n.Count-1)/2)/2 + valueAt(list, n.Count/2)/2 // their sum may be too large
 }
 
 // at returns the number at a place, from 0.
-func at(list []counted, place int64) float64 {
+func valueAt(list []counted, place int64) float64 {
 	for _, c := range list {
 		if place -= c.count; place < 0 {
 			return c.value
@@ -173,7 +173,7 @@ func (n *Series) Histogram(most int) []Bin {
 		for from := n.Min; from <= n.Max; from += width {
 			bins = append(bins, Bin{From: from, To: min(from+width-1, n.Max)})
 		}
-		return fill(bins, list)
+		return fillBins(bins, list)
 	}
 	width := n.Max/float64(most) - n.Min/float64(most) // the difference itself may be too large
 	edge := func(i int) float64 {
@@ -186,11 +186,11 @@ func (n *Series) Histogram(most int) []Bin {
 	for i := range most {
 		bins = append(bins, Bin{From: edge(i), To: edge(i + 1)})
 	}
-	return fill(bins, list)
+	return fillBins(bins, list)
 }
 
-// fill counts values in bins, both from the smallest on.
-func fill(bins []Bin, list []counted) []Bin {
+// fillBins counts values in bins, both from the smallest on.
+func fillBins(bins []Bin, list []counted) []Bin {
 	i := 0
 	for _, c := range list {
 		for i+1 < len(bins) && c.value >= bins[i+1].From {

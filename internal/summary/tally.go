@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/export"
-	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -80,11 +80,11 @@ type Block struct {
 	ID, Type, Label            string
 	Deleted                    bool // it is not in the form
 	Answered, Other, Uncounted int64
-	Choices                    Votes
+	Choices                    ChoiceCounts
 	Rows                       []*Row // of a matrix
 	Numbers                    Series
 	NPS                        *Scores
-	Days                       Votes // whose ids are the days
+	Days                       ChoiceCounts // whose ids are the days
 	Texts                      Texts
 	// OtherType counts the answers from when the block had another type, in a chain by type.
 	OtherType *Block
@@ -96,7 +96,7 @@ type Block struct {
 // Row counts what was chosen in one row of a matrix.
 type Row struct {
 	ID, Label string
-	Choices   Votes
+	Choices   ChoiceCounts
 }
 
 // Scores counts answers of 0 to 10 as the net promoter score does.
@@ -112,14 +112,14 @@ type Choice struct {
 	MeanPosition float64 // in a ranking, from 1
 }
 
-// Votes are the choices of a form, and those that were made beside them.
-type Votes struct {
+// ChoiceCounts are the choices of a form, and those that were made beside them.
+type ChoiceCounts struct {
 	list  []Choice // MeanPosition is the sum of the places
 	index map[string]int
 }
 
 // place returns where a choice is in the list.
-func (t *Votes) place(id string) (at int, known bool) {
+func (t *ChoiceCounts) indexOf(id string) (at int, known bool) {
 	if t.index == nil { // at first, or after compact
 		t.index = make(map[string]int, len(t.list))
 		for i := range t.list {
@@ -130,8 +130,8 @@ func (t *Votes) place(id string) (at int, known bool) {
 	return at, known
 }
 
-func (t *Votes) define(id, label string) *Choice {
-	at, known := t.place(id)
+func (t *ChoiceCounts) define(id, label string) *Choice {
+	at, known := t.indexOf(id)
 	if !known {
 		id, label = strings.Clone(id), strings.Clone(label) // not a page's memory with them
 		at = len(t.list)
@@ -142,7 +142,7 @@ func (t *Votes) define(id, label string) *Choice {
 }
 
 // Counts returns the choices in the order in which they came up.
-func (t *Votes) Counts() []Choice {
+func (t *ChoiceCounts) Counts() []Choice {
 	list := slices.Clone(t.list)
 	for i := range list {
 		if c := &list[i]; c.Count > 0 {
@@ -229,8 +229,8 @@ func (t *Tally) Add(r Response) error {
 			return err
 		}
 		b.count(a)
-		if text := ownWords(a); text != "" {
-			b.Texts.add(Text{cut(text), r.ID, 1, maphash.String(seed, text)})
+		if text := freeText(a); text != "" {
+			b.Texts.add(Text{truncate(text), r.ID, 1, maphash.String(seed, text)})
 		}
 	}
 	return nil
@@ -269,12 +269,12 @@ func (t *Tally) block(id, kind, label string) (*Block, error) {
 	b := t.byID[id]
 	if b == nil {
 		if len(t.Blocks) >= export.MaxColumns {
-			return nil, faults.One("", schema.CodeTooMany, "the submissions have more than "+strconv.Itoa(export.MaxColumns)+" different fields")
+			return nil, violation.New("", schema.CodeTooMany, "the submissions have more than "+strconv.Itoa(export.MaxColumns)+" different fields")
 		}
 		b = t.define(id, kind, label)
 		b.Deleted = true
 	}
-	for !alike(b.Type, kind) {
+	for !countedTogether(b.Type, kind) {
 		if b.OtherType == nil {
 			b.OtherType = newBlock(id, kind, label)
 		}
@@ -283,9 +283,9 @@ func (t *Tally) block(id, kind, label string) (*Block, error) {
 	return b, nil
 }
 
-// alike reports whether the answers of two types are counted together, because they are the same
+// countedTogether reports whether the answers of two types are counted together, because they are the same
 // texts or choices. Numbers are not: each type has a scale of its own.
-func alike(a, b string) bool {
+func countedTogether(a, b string) bool {
 	if a == b {
 		return true
 	}
@@ -294,8 +294,8 @@ func alike(a, b string) bool {
 	return x.Comparison == schema.CompareText && y.Comparison == schema.CompareText || x.Shape == schema.ShapeChoice && y.Shape == schema.ShapeChoice
 }
 
-// ownWords returns the words of an answer that no chart shows, or "".
-func ownWords(a *schema.Answer) string {
+// freeText returns the words of an answer that no chart shows, or "".
+func freeText(a *schema.Answer) string {
 	switch v := a.Value.(type) {
 	case schema.Picks:
 		if own := slices.IndexFunc(v, func(p schema.Pick) bool { return p.ID == "" }); own >= 0 {
@@ -311,8 +311,8 @@ func ownWords(a *schema.Answer) string {
 	return ""
 }
 
-// cut returns a copy of a text, without what is beyond maxText characters.
-func cut(text string) string {
+// truncate returns a copy of a text, without what is beyond maxText characters.
+func truncate(text string) string {
 	if len(text) > maxText { // bytes; there may be fewer characters
 		if runes := []rune(text); len(runes) > maxText {
 			return string(runes[:maxText-1]) + "…"
@@ -332,7 +332,7 @@ func (b *Block) merge(from *Block) {
 		b.addNPS(n.Detractors, n.Passives, n.Promoters)
 	}
 	for _, r := range from.Rows {
-		if b.rowByID[r.ID] == nil && !b.mayList() {
+		if b.rowByID[r.ID] == nil && !b.reserveUnknown() {
 			b.Uncounted++
 			continue
 		}
@@ -343,9 +343,9 @@ func (b *Block) merge(from *Block) {
 	}
 }
 
-func (b *Block) mergeVotes(to, from *Votes) {
+func (b *Block) mergeVotes(to, from *ChoiceCounts) {
 	for _, c := range from.list {
-		b.choose(to, c)
+		b.addChoice(to, c)
 	}
 }
 
@@ -366,43 +366,43 @@ func (b *Block) count(a *schema.Answer) {
 			}
 		}
 	case schema.Bool:
-		b.choose(&b.Choices, Choice{ID: v.String(), Count: 1})
+		b.addChoice(&b.Choices, Choice{ID: v.String(), Count: 1})
 	case schema.Picks:
 		for i, p := range v {
 			switch {
 			case p.ID == "":
 				b.Other++
 			case a.Type == schema.TypeRanking:
-				b.choose(&b.Choices, Choice{p.ID, p.Label, 1, float64(i + 1)})
+				b.addChoice(&b.Choices, Choice{p.ID, p.Label, 1, float64(i + 1)})
 			default:
-				b.choose(&b.Choices, Choice{p.ID, p.Label, 1, 0})
+				b.addChoice(&b.Choices, Choice{p.ID, p.Label, 1, 0})
 			}
 		}
 	case schema.Matrix:
 		for _, r := range v {
-			if b.rowByID[r.ID] == nil && !b.mayList() {
+			if b.rowByID[r.ID] == nil && !b.reserveUnknown() {
 				b.Uncounted++
 				continue
 			}
 			row := b.row(r.ID, "")
 			for _, p := range r.Picks {
-				b.choose(&row.Choices, Choice{p.ID, p.Label, 1, 0})
+				b.addChoice(&row.Choices, Choice{p.ID, p.Label, 1, 0})
 			}
 		}
 	case schema.Date:
-		b.choose(&b.Days, Choice{ID: v.Time.Format(time.DateOnly), Count: 1})
+		b.addChoice(&b.Days, Choice{ID: v.Time.Format(time.DateOnly), Count: 1})
 	case schema.Payment:
-		b.choose(&b.Choices, Choice{ID: v.Status, Count: 1})
+		b.addChoice(&b.Choices, Choice{ID: v.Status, Count: 1})
 	case schema.Text:
 		if a.Type == schema.TypeCountry {
-			b.choose(&b.Choices, Choice{ID: string(v), Count: 1})
+			b.addChoice(&b.Choices, Choice{ID: string(v), Count: 1})
 		}
 	}
 }
 
 // choose counts a choice as often as it was made.
-func (b *Block) choose(t *Votes, c Choice) {
-	if _, known := t.place(c.ID); !known && !b.mayList() {
+func (b *Block) addChoice(t *ChoiceCounts, c Choice) {
+	if _, known := t.indexOf(c.ID); !known && !b.reserveUnknown() {
 		b.Uncounted += c.Count
 		return
 	}
@@ -411,8 +411,8 @@ func (b *Block) choose(t *Votes, c Choice) {
 	to.MeanPosition += c.MeanPosition
 }
 
-// mayList counts one more value that the form does not have, if there is room for it.
-func (b *Block) mayList() bool {
+// reserveUnknown counts one more value that the form does not have, if there is room for it.
+func (b *Block) reserveUnknown() bool {
 	if b.unknown == maxUnknown {
 		return false
 	}
@@ -452,7 +452,7 @@ func (t *Tally) Compact(texts int) (size int) {
 	return size + 500 + 8*cap(t.Seconds)
 }
 
-func (t *Votes) compact() (size int) {
+func (t *ChoiceCounts) compact() (size int) {
 	t.index = nil
 	for _, c := range t.list {
 		size += 64 + len(c.ID) + len(c.Label)

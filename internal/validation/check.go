@@ -10,8 +10,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -19,49 +19,49 @@ import (
 // The zero value is ready.
 type Check struct {
 	// Base is the JSON Pointer of the tree's root.
-	Base   string
-	Faults faults.List
-	Edits  []jsontree.Edit
+	Base       string
+	Violations violation.List
+	Edits      []jsontree.Edit
 
-	settled map[jsontree.Node]bool // values that [Check.Validate] leaves to the caller
+	skipped map[jsontree.Node]bool // values that [Check.Validate] leaves to the caller
 }
 
 // Add reports a violation at a value.
 func (c *Check) Add(n jsontree.Node, code, message string) {
-	if c.Faults.Takes(code) {
-		c.Faults.Add(n.Pointer(c.Base), code, message)
+	if c.Violations.Accepts(code) {
+		c.Violations.Add(n.Pointer(c.Base), code, message)
 	}
 }
 
 // AddMember reports a violation at a member of an object, whether or not it is present.
 func (c *Check) AddMember(n jsontree.Node, name, code, message string) {
-	if c.Faults.Takes(code) {
-		c.Faults.Add(n.MemberPointer(c.Base, name), code, message)
+	if c.Violations.Accepts(code) {
+		c.Violations.Add(n.MemberPointer(c.Base, name), code, message)
 	}
 }
 
 // Skip makes [Check.Validate] ignore the items of an array, or leave a time as it is.
 func (c *Check) Skip(n jsontree.Node) {
-	if c.settled == nil {
-		c.settled = make(map[jsontree.Node]bool)
+	if c.skipped == nil {
+		c.skipped = make(map[jsontree.Node]bool)
 	}
-	c.settled[n] = true
+	c.skipped[n] = true
 }
 
 // Replace plans to write another time than the one that [Check.Validate] finds.
 func (c *Check) Replace(n jsontree.Node, t time.Time) {
 	c.Skip(n)
-	c.edit(n, `"`+jsontree.FormatTime(t)+`"`)
+	c.addEdit(n, `"`+jsontree.FormatTime(t)+`"`)
 }
 
 // edit plans to replace a value.
-func (c *Check) edit(n jsontree.Node, text string) {
+func (c *Check) addEdit(n jsontree.Node, text string) {
 	c.Edits = append(c.Edits, jsontree.Edit{Start: n.Start(), End: n.End(), Text: text})
 }
 
 // walk checks a value against a schema, and the values in it if deep is true.
 func (c *Check) walk(n jsontree.Node, s *jsonschema.Schema, deep bool) {
-	if c.Faults.Full() {
+	if c.Violations.Full() {
 		return
 	}
 	switch {
@@ -74,50 +74,50 @@ func (c *Check) walk(n jsontree.Node, s *jsonschema.Schema, deep bool) {
 	}
 	switch n.Kind() {
 	case jsontree.String:
-		c.text(n, s)
+		c.checkText(n, s)
 	case jsontree.Number:
-		c.number(n, s)
+		c.checkNumber(n, s)
 	case jsontree.Array:
-		if deep && !c.settled[n] && s.Items2020 != nil {
+		if deep && !c.skipped[n] && s.Items2020 != nil {
 			for _, item := range n.All() {
 				c.walk(item, s.Items2020, true)
 			}
 		}
 	case jsontree.Object:
-		c.object(n, s, deep)
+		c.checkObject(n, s, deep)
 	}
 }
 
-func (c *Check) text(n jsontree.Node, s *jsonschema.Schema) {
+func (c *Check) checkText(n jsontree.Node, s *jsonschema.Schema) {
 	text := n.Text()
 	if s.MinLength > 0 && utf8.RuneCountInString(text) < s.MinLength {
-		c.Add(n, schema.CodeTooShort, "must have at least "+faults.Count(s.MinLength, "character"))
+		c.Add(n, schema.CodeTooShort, "must have at least "+violation.Count(s.MinLength, "character"))
 	}
-	if s.MaxLength >= 0 && faults.LongerThan(text, s.MaxLength) {
-		c.Add(n, schema.CodeTooLong, faults.TooLong(s.MaxLength))
+	if s.MaxLength >= 0 && violation.LongerThan(text, s.MaxLength) {
+		c.Add(n, schema.CodeTooLong, violation.TooLong(s.MaxLength))
 	}
 	if s.Pattern != nil && !s.Pattern.MatchString(text) {
 		c.Add(n, schema.CodeBadFormat, "must match "+s.Pattern.String())
 	}
 	if s.Format == "date-time" {
-		c.time(n, text)
+		c.checkTime(n, text)
 	}
 }
 
 // time checks an RFC 3339 time and plans its normal form.
-func (c *Check) time(n jsontree.Node, text string) {
+func (c *Check) checkTime(n jsontree.Node, text string) {
 	t, ok := jsontree.ParseTime(text)
 	if !ok {
 		c.Add(n, schema.CodeBadFormat, "must be an RFC 3339 time such as 2026-11-20T08:33:01Z, from 0001-01-01T00:00:01Z to 9999-12-31T23:59:59Z")
 		return
 	}
-	if normal := jsontree.FormatTime(t); normal != text && !c.settled[n] {
-		c.edit(n, `"`+normal+`"`)
+	if normal := jsontree.FormatTime(t); normal != text && !c.skipped[n] {
+		c.addEdit(n, `"`+normal+`"`)
 	}
 }
 
-func (c *Check) number(n jsontree.Node, s *jsonschema.Schema) {
-	if slices.Contains(s.Types, "integer") && !slices.Contains(s.Types, "number") && !c.integer(n) {
+func (c *Check) checkNumber(n jsontree.Node, s *jsonschema.Schema) {
+	if slices.Contains(s.Types, "integer") && !slices.Contains(s.Types, "number") && !c.checkInteger(n) {
 		c.Add(n, schema.CodeWrongType, "must be an integer")
 		return
 	}
@@ -142,7 +142,7 @@ const maxInteger = 1<<53 - 1
 // readers accept 10 and neither 1e1 nor 10.0. It reads the literal, because a float64 would
 // round 9007199254740991.4 to an integer. The parse bounds a literal, which keeps the exact
 // arithmetic small.
-func (c *Check) integer(n jsontree.Node) bool {
+func (c *Check) checkInteger(n jsontree.Node) bool {
 	literal := n.Text()
 	if isPlainInteger(literal) {
 		return true
@@ -151,7 +151,7 @@ func (c *Check) integer(n jsontree.Node) bool {
 		return false
 	}
 	if value := n.Float(); value >= -maxInteger && value <= maxInteger { // otherwise the description refuses it
-		c.edit(n, strconv.FormatInt(int64(value), 10))
+		c.addEdit(n, strconv.FormatInt(int64(value), 10))
 	}
 	return true
 }
@@ -160,9 +160,9 @@ func isPlainInteger(literal string) bool {
 	return !strings.ContainsAny(literal, ".eE") && literal != "-0"
 }
 
-func (c *Check) object(n jsontree.Node, s *jsonschema.Schema, deep bool) {
+func (c *Check) checkObject(n jsontree.Node, s *jsonschema.Schema, deep bool) {
 	if s.MinProperties > n.Len() {
-		c.Add(n, schema.CodeTooFew, "must have at least "+faults.Count(s.MinProperties, "member"))
+		c.Add(n, schema.CodeTooFew, "must have at least "+violation.Count(s.MinProperties, "member"))
 	}
 	for _, name := range s.Required {
 		if !n.Member(name).Exists() {

@@ -26,12 +26,12 @@ const (
 // that the schema itself is broken.
 func (c *Check) Validate(n jsontree.Node, s *Schema) error {
 	compiled, err := s.compiled()
-	if err != nil || c.Faults.Full() {
+	if err != nil || c.Violations.Full() {
 		return err
 	}
 	if n.Size() <= maxValues && n.End()-n.Start() <= maxBytes {
 		if value, ok := c.convert(n, 0); ok {
-			return c.library(n, value, compiled)
+			return c.validateWithLibrary(n, value, compiled)
 		}
 	}
 	c.walk(n, compiled.root, true)
@@ -46,7 +46,7 @@ type difference struct {
 
 // library has the library validate a value, and names the differences that it reports in the
 // order of the body, because its own order is random.
-func (c *Check) library(n jsontree.Node, value any, compiled compiledSchema) error {
+func (c *Check) validateWithLibrary(n jsontree.Node, value any, compiled compiledSchema) error {
 	err := compiled.root.Validate(value)
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
@@ -104,7 +104,7 @@ func (c *Check) convert(n jsontree.Node, depth int) (value any, ok bool) {
 		}
 	case jsontree.Array:
 		list := make([]any, 0, n.Len())
-		if c.settled[n] {
+		if c.skipped[n] {
 			return list, true
 		}
 		for _, item := range n.All() {

@@ -36,13 +36,13 @@ func schemaOf(t testing.TB, text string, levels int) *Schema {
 // outcomes validates a body with the library and with the walk.
 func outcomes(t expect.Test, s *Schema, body string) (library, walk *Check) {
 	t.Helper()
-	tree := expect.Must(jsontree.Parse([]byte(body), jsontree.BodyBounds))
+	tree := expect.Must(jsontree.Parse([]byte(body), jsontree.BodyLimits))
 	compiled := expect.Must(s.compiled())
 	library, walk = new(Check), new(Check)
 	if value, ok := library.convert(tree.Root(), 0); !ok {
 		library.walk(tree.Root(), compiled.root, true)
 	} else {
-		expect.NoError(t, library.library(tree.Root(), value, compiled))
+		expect.NoError(t, library.validateWithLibrary(tree.Root(), value, compiled))
 	}
 	walk.walk(tree.Root(), compiled.root, true)
 	jsontree.SortEdits(library.Edits)
@@ -54,11 +54,11 @@ func outcomes(t expect.Test, s *Schema, body string) (library, walk *Check) {
 func agree(t expect.Test, s *Schema, body string) error {
 	t.Helper()
 	library, walk := outcomes(t, s, body)
-	diff := cmp.Diff(walk.Faults.Err(), library.Faults.Err())
+	diff := cmp.Diff(walk.Violations.Err(), library.Violations.Err())
 	expect.Require(t, diff == "", "%s\nviolations (-walk +library):\n%s", body, diff)
 	diff = cmp.Diff(walk.Edits, library.Edits)
 	expect.Require(t, diff == "", "%s\nedits (-walk +library):\n%s", body, diff)
-	return library.Faults.Err()
+	return library.Violations.Err()
 }
 
 // wantViolations compares "path CODE" for each violation.
@@ -186,7 +186,7 @@ func instanceOf(t *rapid.T, s *jsonschema.Schema, depth int) any {
 
 // Only the keywords of request bodies are walked, and simplify relies on where they are.
 func TestRequestBodiesHaveOnlyKeywordsThatTheWalkKnows(t *testing.T) {
-	tree := expect.Must(jsontree.Parse(schema.OpenAPI(), jsontree.Bounds{}))
+	tree := expect.Must(jsontree.Parse(schema.OpenAPI(), jsontree.Limits{}))
 	seen := make(map[string]bool)
 	var check func(s jsontree.Node)
 	check = func(s jsontree.Node) {
@@ -271,7 +271,7 @@ func TestAnOutlineChecksTypesInItsLastLevel(t *testing.T) {
 
 // A host that starts does not wait for the library, and a broken schema is an error.
 func TestSchemasThatDoNotCompile(t *testing.T) {
-	tree := expect.Must(jsontree.Parse([]byte(`{}`), jsontree.BodyBounds))
+	tree := expect.Must(jsontree.Parse([]byte(`{}`), jsontree.BodyLimits))
 	expect.That(t, new(Check).Validate(tree.Root(), Component("Nothing")) != nil, "a schema that does not exist compiles")
 	for _, text := range []string{`{"$ref":"file:///etc/hostname"}`, `{"$ref":"https://example.com/schema.json"}`, `{"$ref":"other.json"}`, `{"type":1}`, `1`} {
 		c := expect.Must(NewCompiler(`{"components":{"schemas":{"S":`+text+`}}}`, nil))
@@ -289,14 +289,14 @@ func BenchmarkValidate(b *testing.B) {
 		for i := range blocks {
 			list = append(list, fmt.Sprintf(`{"id":"q%d","type":"single_choice","label":"Which one?","required":true,"properties":{"randomize":true,"maxChars":100},"choices":[{"id":"a","label":"First"},{"id":"b","label":"Second"}]}`, i))
 		}
-		tree := expect.Must(jsontree.Parse([]byte(`{"blocks":[`+strings.Join(list, ",")+`]}`), jsontree.BodyBounds))
+		tree := expect.Must(jsontree.Parse([]byte(`{"blocks":[`+strings.Join(list, ",")+`]}`), jsontree.BodyLimits))
 		b.Run(fmt.Sprintf("library/%d", tree.Root().Size()), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var c Check
 				value, _ := c.convert(tree.Root(), 0)
-				if err := c.library(tree.Root(), value, compiled); err != nil || c.Faults.Err() != nil {
-					b.Fatal(err, c.Faults.Err())
+				if err := c.validateWithLibrary(tree.Root(), value, compiled); err != nil || c.Violations.Err() != nil {
+					b.Fatal(err, c.Violations.Err())
 				}
 			}
 		})
@@ -304,8 +304,8 @@ func BenchmarkValidate(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var c Check
-				if c.walk(tree.Root(), compiled.root, true); c.Faults.Err() != nil {
-					b.Fatal(c.Faults.Err())
+				if c.walk(tree.Root(), compiled.root, true); c.Violations.Err() != nil {
+					b.Fatal(c.Violations.Err())
 				}
 			}
 		})

@@ -15,10 +15,10 @@ var String = sync.OnceValue(func() string {
 	if !ok {
 		info = new(debug.BuildInfo)
 	}
-	return of(info)
+	return fromBuildInfo(info)
 })
 
-func of(info *debug.BuildInfo) string {
+func fromBuildInfo(info *debug.BuildInfo) string {
 	found := ""
 	for _, m := range append(info.Deps, &info.Main) {
 		if m.Path != module {

@@ -27,6 +27,6 @@ func TestOf(t *testing.T) {
 		{"another build system", debug.BuildInfo{}, "(devel)"},
 		{"a host without a note of it", debug.BuildInfo{Main: host}, "(devel)"},
 	} {
-		expect.Equal(t, of(&c.info), c.want, "%s", c.name)
+		expect.Equal(t, fromBuildInfo(&c.info), c.want, "%s", c.name)
 	}
 }

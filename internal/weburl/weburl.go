@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/formsvc/formsvc/internal/visible"
+	"github.com/formsvc/formsvc/internal/textclean"
 )
 
 // Parse reads an absolute http, https, mailto or tel URL, the schemes that are
@@ -17,14 +17,14 @@ import (
 // address than people read: all of them are refused. Joiners and variation
 // selectors belong to words and emoji, and may stand behind the host.
 func Parse(s string) (*url.URL, bool) {
-	if visible.Name(s) != s || visible.Misleads(s) || strings.ContainsFunc(s, func(c rune) bool {
+	if textclean.CleanName(s) != s || textclean.IsMisleading(s) || strings.ContainsFunc(s, func(c rune) bool {
 		return unicode.IsSpace(c) || unicode.IsControl(c) || strings.ContainsRune("\\\"<>", c)
 	}) {
 		return nil, false
 	}
 	u, err := url.Parse(s)
 	switch {
-	case err != nil, visible.Hides(u.Host):
+	case err != nil, textclean.HasInvisible(u.Host):
 		return nil, false
 	case IsWeb(u):
 		return u, u.Hostname() != "" && IsPort(u.Port())

@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/answers/compile"
 	"github.com/formsvc/formsvc/internal/answers/identity"
-	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -55,7 +55,7 @@ type Answers struct {
 type Writer struct {
 	list, byField, hidden, variables jsontree.Writer
 	unique                           []byte
-	Last                             [2]int // where the last answer stands in list; 0, 0: it was not written
+	LastRange                        [2]int // where the last answer stands in list; 0, 0: it was not written
 }
 
 // NewWriter guesses the room that is needed from the input.
@@ -67,7 +67,7 @@ func NewWriter(f *compile.Form, in Input) *Writer {
 	for id, raw := range in.HostAnswers {
 		size += len(id) + len(raw)
 	}
-	size = min(size, maxGuess)
+	size = min(size, maxInitialSize)
 	entries := min(len(in.Answers)+len(in.HostAnswers), len(f.Blocks)) + len(f.Hidden)
 	w := &Writer{
 		list:    *jsontree.NewWriter(make([]byte, 0, size+entries*(f.HeadSize+2))),
@@ -80,59 +80,59 @@ func NewWriter(f *compile.Form, in Input) *Writer {
 	return w
 }
 
-// maxGuess bounds the room that is made before anything is checked.
-const maxGuess = 64 << 10
+// maxInitialSize bounds the room that is made before anything is checked.
+const maxInitialSize = 64 << 10
 
 // Answer checks one answer and writes it. Nothing is written when the block is
 // unanswered or something is wrong. That an answer is missing is a fault of a
 // response that is not partial.
-func (w *Writer) Answer(b *compile.Block, raw json.RawMessage, r *kinds.Report, unique, partial bool) {
-	w.Last = [2]int{}
+func (w *Writer) Answer(b *compile.Block, raw json.RawMessage, r *answertype.Report, unique, partial bool) {
+	w.LastRange = [2]int{}
 	if len(raw) == 0 && !r.Required || b.Dropped {
 		return
 	}
-	if len(raw) > 0 && w.given(b, raw, r, unique) {
+	if len(raw) > 0 && w.writeAnswer(b, raw, r, unique) {
 		return
 	}
-	if r.Required && !partial && b.Rule != nil && !r.Faulty() {
-		r.AddWhole(kinds.FaultRequired)
+	if r.Required && !partial && b.Rule != nil && !r.HasViolations() {
+		r.AddToAnswer(answertype.ViolationRequired)
 	}
 }
 
 // given checks and writes the answer to a block. It is false when that means
 // unanswered, or is wrong.
-func (w *Writer) given(b *compile.Block, raw json.RawMessage, r *kinds.Report, unique bool) bool {
+func (w *Writer) writeAnswer(b *compile.Block, raw json.RawMessage, r *answertype.Report, unique bool) bool {
 	if b.Rule == nil {
-		if !kinds.Blank(raw) {
-			r.AddWhole(kinds.NotAllowed("no_answer", "blocks of this type cannot be answered"))
+		if !answertype.IsBlankJSON(raw) {
+			r.AddToAnswer(answertype.NotAllowed("no_answer", "blocks of this type cannot be answered"))
 		}
 		return false
 	}
-	tree, err := jsontree.Parse(raw, kinds.Bounds)
+	tree, err := jsontree.Parse(raw, answertype.ParseLimits)
 	if err != nil {
-		r.AddWhole(kinds.BadFormat("json", "cannot be read"))
+		r.AddToAnswer(answertype.BadFormat("json", "cannot be read"))
 		return false
 	}
 	defer tree.Release()
 	n := tree.Root()
 	switch {
 	case n.HasNUL():
-		r.AddWhole(kinds.NotPlainText())
+		r.AddToAnswer(answertype.NotPlainText())
 		return false
-	case kinds.IsBlank(n):
+	case answertype.IsBlank(n):
 		return false
 	}
 	mark := w.list.Len()
 	w.list.Raw(b.Head)
 	start := w.list.Len()
 	b.Rule.Check(&w.list, n, r)
-	if r.Faulty() || w.list.Len() == start {
+	if r.HasViolations() || w.list.Len() == start {
 		w.list.Truncate(mark)
 		return false
 	}
-	value := w.end(mark, start, b.Key, &w.byField, r)
+	value := w.endItem(mark, start, b.Key, &w.byField, r)
 	if value != nil {
-		w.Last = [2]int{start, start + len(value)}
+		w.LastRange = [2]int{start, start + len(value)}
 	}
 	if unique && value != nil {
 		w.unique = identity.Unique(b.Type, value)
@@ -142,8 +142,8 @@ func (w *Writer) given(b *compile.Block, raw json.RawMessage, r *kinds.Report, u
 
 // end ends the item that was begun at mark, and writes its value again as a member of into. It
 // returns the value, nil when the answers take too much with it.
-func (w *Writer) end(mark, start int, key []byte, into *jsontree.Writer, r *kinds.Report) (value []byte) {
-	if r.Exceeds(&w.list) {
+func (w *Writer) endItem(mark, start int, key []byte, into *jsontree.Writer, r *answertype.Report) (value []byte) {
+	if r.ExceedsLimit(&w.list) {
 		w.list.Truncate(mark)
 		return nil
 	}
@@ -155,8 +155,8 @@ func (w *Writer) end(mark, start int, key []byte, into *jsontree.Writer, r *kind
 }
 
 // HiddenField checks and writes the value of a hidden field.
-func (w *Writer) HiddenField(h *compile.Hidden, text string, r *kinds.Report) {
-	if bad := kinds.BadHidden(text); bad.Found() {
+func (w *Writer) HiddenField(h *compile.Hidden, text string, r *answertype.Report) {
+	if bad := answertype.CheckHidden(text); bad.IsSet() {
 		r.Put(jsontree.Pointer(hiddenPath, h.Name), h.Name, bad)
 		return
 	}
@@ -164,14 +164,14 @@ func (w *Writer) HiddenField(h *compile.Hidden, text string, r *kinds.Report) {
 	w.list.Raw(h.Head)
 	start := w.list.Len()
 	w.list.String(text)
-	if value := w.end(mark, start, h.Key, &w.hidden, r); value != nil {
+	if value := w.endItem(mark, start, h.Key, &w.hidden, r); value != nil {
 		w.byField.Raw(h.Key)
 		w.byField.Raw(value)
 	}
 }
 
 // Variable writes a value that a rule has set.
-func (w *Writer) Variable(v *compile.Variable, value any, r *kinds.Report) {
+func (w *Writer) Variable(v *compile.Variable, value any, r *answertype.Report) {
 	mark := w.list.Len()
 	w.list.Raw(v.Head)
 	start := w.list.Len()
@@ -181,7 +181,7 @@ func (w *Writer) Variable(v *compile.Variable, value any, r *kinds.Report) {
 	case string:
 		w.list.String(value)
 	}
-	w.end(mark, start, v.Key, &w.variables, r)
+	w.endItem(mark, start, v.Key, &w.variables, r)
 }
 
 // Answers ends all that was written.
@@ -205,19 +205,19 @@ func (w *Writer) Stored(at [2]int) []byte { return w.list.Bytes()[at[0]:at[1]] }
 // HiddenFields checks the hidden fields of a response that is not finished, and returns them as
 // an object of strings. An error is a *[schema.Error].
 func HiddenFields(f *compile.Form, hidden map[string]string) (json.RawMessage, error) {
-	w, r := NewWriter(f, Input{}), kinds.Report{Limit: math.MaxInt}
+	w, r := NewWriter(f, Input{}), answertype.Report{Limit: math.MaxInt}
 	for i := range f.Hidden {
 		if text := hidden[f.Hidden[i].Name]; text != "" {
 			w.HiddenField(&f.Hidden[i], text, &r)
 		}
 	}
-	return w.Answers().Hidden, r.Faults.Err()
+	return w.Answers().Hidden, r.Violations.Err()
 }
 
-// Unfinished returns the answers of a response that is not finished as a list like that of an
+// PartialList returns the answers of a response that is not finished as a list like that of an
 // Answers. The path does not matter. An answer with a fault stands there as it was sent, and
 // one to a block that the form does not have like that to a short_text.
-func Unfinished(f *compile.Form, in Input) json.RawMessage {
+func PartialList(f *compile.Form, in Input) json.RawMessage {
 	w := NewWriter(f, in)
 	asSent := func(id, typ string, value json.RawMessage) {
 		w.list.Raw(compile.NewItem(id, typ, "").Head)
@@ -230,8 +230,8 @@ func Unfinished(f *compile.Form, in Input) json.RawMessage {
 			asSent(id, schema.TypeShortText, raw)
 			continue
 		}
-		b, r := &f.Blocks[at], kinds.Report{Limit: math.MaxInt}
-		if w.Answer(b, raw, &r, false, true); r.Faulty() {
+		b, r := &f.Blocks[at], answertype.Report{Limit: math.MaxInt}
+		if w.Answer(b, raw, &r, false, true); r.HasViolations() {
 			asSent(id, b.Type, raw)
 		}
 	}
@@ -247,7 +247,7 @@ func Unfinished(f *compile.Form, in Input) json.RawMessage {
 // nil.
 func Sample(f *compile.Form) Answers {
 	w := NewWriter(f, Input{})
-	r := kinds.Report{Limit: f.Limit} // takes the faults of samples that are left out
+	r := answertype.Report{Limit: f.Limit} // takes the faults of samples that are left out
 	for i := range f.Blocks {
 		if b := &f.Blocks[i]; b.Rule != nil {
 			r.Begin(b.ID, b.Path, b.Required)

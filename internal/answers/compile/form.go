@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -29,7 +29,7 @@ type Form struct {
 	Limit  int // bytes of the answers of one response
 
 	Variables []Variable
-	Ruled     bool // some step has a rule
+	HasRules  bool // some step has a rule
 
 	Index         map[string]int // in Blocks
 	VariableIndex map[string]int // in Variables
@@ -48,7 +48,7 @@ type Block struct {
 	Hide     bool               // off every path: only the host may answer
 	Dropped  bool               // an answer is accepted and not stored
 	Required bool
-	Rule     kinds.Rule // nil: takes no answer
+	Rule     answertype.Rule // nil: takes no answer
 	Item
 }
 
@@ -93,7 +93,7 @@ func New(from Source) (*Form, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.AddRules(Watch{})
+	d.AddRules(Observer{})
 	return d.Form, nil
 }
 
@@ -124,8 +124,8 @@ func Read(from Source) (d Definition, err error) {
 	if err := f.addVariables(from.Variables); err != nil {
 		return d, err
 	}
-	with := kinds.Service{FileSize: limits.FileSize, TimeZone: cmp.Or(from.TimeZone, time.UTC)}
-	d.Blocks = distinct(d.Blocks, f.Index)
+	with := answertype.ServiceConfig{FileSize: limits.FileSize, TimeZone: cmp.Or(from.TimeZone, time.UTC)}
+	d.Blocks = dropDuplicates(d.Blocks, f.Index)
 	f.Blocks = make([]Block, 0, len(f.Index))
 	for i := range d.Blocks {
 		from := len(f.Blocks)
@@ -147,15 +147,15 @@ func Read(from Source) (d Definition, err error) {
 }
 
 // AddRules compiles the rules of the top-level blocks, and tells the watch its findings.
-func (d *Definition) AddRules(to Watch) {
+func (d *Definition) AddRules(to Observer) {
 	f := d.Form
-	c := ruleCompiler{form: f, to: to}
+	c := ruleCompiler{form: f, observer: to}
 	for i := range d.Blocks {
 		raw := d.Blocks[i].Properties.Rule
 		if len(raw) == 0 {
 			continue
 		}
-		f.Ruled = true
+		f.HasRules = true
 		rule := &f.Steps[i].Rule
 		*rule = c.read(raw, i)
 		for _, a := range rule.Set {
@@ -170,7 +170,7 @@ func (f *Form) addVariables(raw json.RawMessage) error {
 	if len(raw) == 0 {
 		return nil
 	}
-	tree, err := jsontree.Parse(raw, kinds.Bounds)
+	tree, err := jsontree.Parse(raw, answertype.ParseLimits)
 	if err != nil || tree.Root().Kind() != jsontree.Object {
 		return errors.New("decode stored variables: not an object")
 	}
@@ -193,29 +193,29 @@ func (f *Form) addVariables(raw json.RawMessage) error {
 	return nil
 }
 
-// distinct gives each block properties, notes where it stands in Form.Blocks, and drops blocks
+// dropDuplicates gives each block properties, notes where it stands in Form.Blocks, and drops blocks
 // whose id another one has, which no write makes.
-func distinct(list []schema.Block, index map[string]int) []schema.Block {
+func dropDuplicates(list []schema.Block, index map[string]int) []schema.Block {
 	kept := list[:0]
 	for _, b := range list {
 		if _, there := index[b.ID]; there {
 			continue
 		}
 		index[b.ID] = len(index)
-		b.Properties = cmp.Or(b.Properties, &noProperties)
+		b.Properties = cmp.Or(b.Properties, &emptyProperties)
 		if b.Type == schema.TypeGroup {
-			b.Children = distinct(b.Children, index)
+			b.Children = dropDuplicates(b.Children, index)
 		}
 		kept = append(kept, b)
 	}
 	return kept
 }
 
-var noProperties schema.Properties // is only read
+var emptyProperties schema.Properties // is only read
 
 // addBlocks adds blocks and the children of groups; hide says whether a group around
 // them is hidden.
-func (f *Form) addBlocks(list []schema.Block, with kinds.Service, hide bool) {
+func (f *Form) addBlocks(list []schema.Block, with answertype.ServiceConfig, hide bool) {
 	for i := range list {
 		b := &list[i]
 		k, _ := schema.LookupBlockType(b.Type)
@@ -228,7 +228,7 @@ func (f *Form) addBlocks(list []schema.Block, with kinds.Service, hide bool) {
 			Dropped:  b.Type == schema.TypeCaptcha,
 			Required: b.Required,
 			Shape:    k.Shape,
-			Rule:     kinds.New(b, with),
+			Rule:     answertype.New(b, with),
 			Item:     NewItem(b.ID, b.Type, b.Label),
 		}
 		if c.Host {
@@ -260,7 +260,7 @@ func NewItem(id, typ, label string) Item {
 type Step struct {
 	From, To int // its blocks in Form.Blocks: itself, and the children of a group
 	Ending   bool
-	Rule     Branch
+	Rule     StepRule
 }
 
 // Where the answers of a response stand in the path of a Violation.

@@ -6,16 +6,16 @@ import (
 	"math"
 	"slices"
 
-	"github.com/formsvc/formsvc/internal/answers/kinds"
-	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/logic"
+	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Branch is what properties.rule of a top-level block says, compiled. A part is nil or
+// StepRule is what properties.rule of a top-level block says, compiled. A part is nil or
 // empty when there is no rule, or the rule leaves the part out or the part cannot be read.
-type Branch struct {
+type StepRule struct {
 	Show, Require *logic.Logic
 	Set           []Assignment
 	Next          []Jump
@@ -38,25 +38,25 @@ type Jump struct {
 const ToEnd = -1
 
 // end is the target's name in a rule.
-const end = "end"
+const targetEnd = "end"
 
-// RuleSteps is what all rules of a form may cost a response, in steps of a
+// MaxRuleSteps is what all rules of a form may cost a response, in steps of a
 // logic.Budget. A step takes about 20 ns, at worst 45, so that rules add less than
 // 5 ms to any response (BenchmarkWorstRules). A form with 20 rules takes some hundred
 // steps.
-const RuleSteps = 100_000
+const MaxRuleSteps = 100_000
 
 // ruleCompiler compiles the rules of a form.
 type ruleCompiler struct {
-	form *Form
-	at   int // the step whose rule is read
-	to   Watch
+	form     *Form
+	step     int // the step whose rule is read
+	observer Observer
 }
 
-// Watch is told the compiler's findings in the rule of a step: for warnings.
-type Watch struct {
+// Observer is told the compiler's findings in the rule of a step: for warnings.
+type Observer struct {
 	// Ignored is called for a part that has no effect.
-	Ignored func(step int, n jsontree.Node, code string, why kinds.Why)
+	Ignored func(step int, n jsontree.Node, code string, why answertype.Explanation)
 	// Compiled is called for the logic l that was made of n. after: the logic runs when the
 	// answer of its own block is taken.
 	Compiled func(step int, n jsontree.Node, l *logic.Logic, after bool)
@@ -64,10 +64,10 @@ type Watch struct {
 
 // read compiles the rule of the step at. Members that a rule does not have are free; null
 // is as good as absent.
-func (c *ruleCompiler) read(raw json.RawMessage, at int) Branch {
-	c.at = at
-	return jsontree.Look(raw, kinds.Bounds, func(rule jsontree.Node) Branch {
-		return Branch{
+func (c *ruleCompiler) read(raw json.RawMessage, at int) StepRule {
+	c.step = at
+	return jsontree.Inspect(raw, answertype.ParseLimits, func(rule jsontree.Node) StepRule {
+		return StepRule{
 			Show:    c.logic(rule.Member("show"), false),
 			Require: c.logic(rule.Member("require"), false),
 			Set:     c.assignments(rule.Member("set")),
@@ -77,7 +77,7 @@ func (c *ruleCompiler) read(raw json.RawMessage, at int) Branch {
 }
 
 // IsEmpty reports whether there is no rule, or none that counts.
-func (b *Branch) IsEmpty() bool {
+func (b *StepRule) IsEmpty() bool {
 	return b.Show == nil && b.Require == nil && b.Set == nil && b.Next == nil
 }
 
@@ -88,17 +88,17 @@ func (c *ruleCompiler) logic(n jsontree.Node, after bool) *logic.Logic {
 	}
 	l, err := logic.Compile(n)
 	if err != nil {
-		why := kinds.Why{Reason: "logic", Message: "this logic is invalid and is ignored"}
+		why := answertype.Explanation{Reason: "logic", Message: "this logic is invalid and is ignored"}
 		if unreadable, ok := err.(*logic.UnreadableError); ok { //nolint:errorlint // Compile returns no other
 			n = unreadable.At
 			why.Reason, why.Params = "operator", map[string]any{"operator": unreadable.Operator}
-			why.Message = "the operator " + kinds.Quoted(unreadable.Operator) + " does not exist, so the logic is ignored"
+			why.Message = "the operator " + answertype.QuoteJSON(unreadable.Operator) + " does not exist, so the logic is ignored"
 		}
-		c.ignore(n, schema.WarnUnreadableLogic, why)
+		c.reportIgnored(n, schema.WarnUnreadableLogic, why)
 		return nil
 	}
-	if c.to.Compiled != nil {
-		c.to.Compiled(c.at, n, l, after)
+	if c.observer.Compiled != nil {
+		c.observer.Compiled(c.step, n, l, after)
 	}
 	return l
 }
@@ -106,7 +106,7 @@ func (c *ruleCompiler) logic(n jsontree.Node, after bool) *logic.Logic {
 func (c *ruleCompiler) assignments(set jsontree.Node) []Assignment {
 	if set.Kind() != jsontree.Object {
 		if set.Kind() != jsontree.Null {
-			c.ignore(set, schema.WarnMalformedRule, kinds.Why{Reason: "set", Message: "\"set\" is not an object, so it is ignored"})
+			c.reportIgnored(set, schema.WarnMalformedRule, answertype.Explanation{Reason: "set", Message: "\"set\" is not an object, so it is ignored"})
 		}
 		return nil
 	}
@@ -116,7 +116,7 @@ func (c *ruleCompiler) assignments(set jsontree.Node) []Assignment {
 		// field's answer. No write stores a rule that sets such a variable.
 		variable, ok := c.form.VariableIndex[value.Name()]
 		if _, block := c.form.Index[value.Name()]; !ok || block || c.form.HiddenNames[value.Name()] {
-			c.ignore(value, schema.WarnUnknownName, kinds.Why{Reason: "set", Message: "the form has no variable with this name, so this has no effect", Params: map[string]any{"name": value.Name()}})
+			c.reportIgnored(value, schema.WarnUnknownName, answertype.Explanation{Reason: "set", Message: "the form has no variable with this name, so this has no effect", Params: map[string]any{"name": value.Name()}})
 			continue
 		}
 		if l := c.logic(value, true); l != nil {
@@ -129,17 +129,17 @@ func (c *ruleCompiler) assignments(set jsontree.Node) []Assignment {
 func (c *ruleCompiler) jumps(next jsontree.Node) []Jump {
 	if next.Kind() != jsontree.Array {
 		if next.Kind() != jsontree.Null {
-			c.ignore(next, schema.WarnMalformedRule, kinds.Why{Reason: "next", Message: "\"next\" is not an array, so it is ignored"})
+			c.reportIgnored(next, schema.WarnMalformedRule, answertype.Explanation{Reason: "next", Message: "\"next\" is not an array, so it is ignored"})
 		}
 		return nil
 	}
 	var list []Jump
 	for place, item := range next.All() {
 		if item.Kind() != jsontree.Object {
-			c.ignore(item, schema.WarnMalformedRule, kinds.Why{Reason: "jump", Message: "this jump is not an object with \"to\", so it is ignored"})
+			c.reportIgnored(item, schema.WarnMalformedRule, answertype.Explanation{Reason: "jump", Message: "this jump is not an object with \"to\", so it is ignored"})
 			continue
 		}
-		to, ok := c.target(item)
+		to, ok := c.readTarget(item)
 		if !ok {
 			continue
 		}
@@ -155,13 +155,13 @@ func (c *ruleCompiler) jumps(next jsontree.Node) []Jump {
 }
 
 // target is where a jump leads.
-func (c *ruleCompiler) target(item jsontree.Node) (to int, ok bool) {
+func (c *ruleCompiler) readTarget(item jsontree.Node) (to int, ok bool) {
 	name := item.Member("to")
 	if name.Kind() != jsontree.String {
-		c.ignore(item, schema.WarnMalformedRule, kinds.Why{Reason: "jump", Message: "the \"to\" of this jump is not a block ID, so the jump is ignored"})
+		c.reportIgnored(item, schema.WarnMalformedRule, answertype.Explanation{Reason: "jump", Message: "the \"to\" of this jump is not a block ID, so the jump is ignored"})
 		return 0, false
 	}
-	if name.Text() == end {
+	if name.Text() == targetEnd {
 		return ToEnd, true
 	}
 	block, ok := c.form.Index[name.Text()]
@@ -170,17 +170,17 @@ func (c *ruleCompiler) target(item jsontree.Node) (to int, ok bool) {
 	}
 	switch {
 	case !ok:
-		c.ignore(name, schema.WarnUnknownTarget, kinds.Why{Message: "the form has no top-level block with this ID, so the jump is ignored", Params: map[string]any{"block": name.Text()}})
-	case to <= c.at:
-		c.ignore(name, schema.WarnBackwardJump, kinds.Why{Message: "jumps can only go to later blocks, so this jump is ignored"})
+		c.reportIgnored(name, schema.WarnUnknownTarget, answertype.Explanation{Message: "the form has no top-level block with this ID, so the jump is ignored", Params: map[string]any{"block": name.Text()}})
+	case to <= c.step:
+		c.reportIgnored(name, schema.WarnBackwardJump, answertype.Explanation{Message: "jumps can only go to later blocks, so this jump is ignored"})
 		ok = false
 	}
 	return to, ok
 }
 
-func (c *ruleCompiler) ignore(n jsontree.Node, code string, why kinds.Why) {
-	if c.to.Ignored != nil {
-		c.to.Ignored(c.at, n, code, why)
+func (c *ruleCompiler) reportIgnored(n jsontree.Node, code string, why answertype.Explanation) {
+	if c.observer.Ignored != nil {
+		c.observer.Ignored(c.step, n, code, why)
 	}
 }
 
@@ -191,7 +191,7 @@ func VariableValue(v any) (any, bool) {
 	case float64:
 		return v + 0, !math.IsNaN(v) && !math.IsInf(v, 0) // not the negative zero
 	case string:
-		return v, !faults.LongerThan(v, kinds.MaxShortText)
+		return v, !violation.LongerThan(v, answertype.MaxShortText)
 	default:
 		return nil, false
 	}

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/answers/compile"
-	"github.com/formsvc/formsvc/internal/answers/kinds"
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -25,7 +25,7 @@ type condition struct {
 	name        string
 	block, part string // of the name, when it has a slash
 	value       string
-	phone       kinds.PhoneRule
+	phone       answertype.PhoneRule
 
 	// What the form and the responses have under the name.
 	compared bool   // an answer that can be compared
@@ -44,38 +44,38 @@ func New(f *compile.Form, values map[string]string) *Conditions {
 			c.block, c.part = name[:at], name[at+1:]
 		}
 		for i := range f.Blocks {
-			c.seeBlock(&f.Blocks[i])
+			c.observeBlock(&f.Blocks[i])
 		}
 		for i := range f.Hidden {
-			c.see(f.Hidden[i].Name, schema.TypeHidden)
+			c.observe(f.Hidden[i].Name, schema.TypeHidden)
 		}
 		for i := range f.Variables {
-			c.see(f.Variables[i].Name, schema.TypeVariable)
+			c.observe(f.Variables[i].Name, schema.TypeVariable)
 		}
 		all.all = append(all.all, c)
 	}
 	return all
 }
 
-func (c *condition) seeBlock(b *compile.Block) {
-	c.see(b.ID, b.Type)
-	if number, ok := kinds.PhoneOf(b.Rule, ""); ok && b.ID == c.name {
+func (c *condition) observeBlock(b *compile.Block) {
+	c.observe(b.ID, b.Type)
+	if number, ok := answertype.PhoneOf(b.Rule, ""); ok && b.ID == c.name {
 		c.phone = number
 	}
-	if number, ok := kinds.PhoneOf(b.Rule, c.part); ok && b.ID == c.block && c.part != "" {
+	if number, ok := answertype.PhoneOf(b.Rule, c.part); ok && b.ID == c.block && c.part != "" {
 		c.phone = number
 	}
 }
 
 // see notes that there is, or was, a block of a type, or a field.
-func (c *condition) see(id, typ string) {
+func (c *condition) observe(id, typ string) {
 	switch k, _ := schema.LookupBlockType(typ); {
 	case id == c.name && (k.Comparison != schema.CompareNever || typ == schema.TypeHidden):
 		c.compared = true
 		c.number = c.number || k.Comparison == schema.ComparePhone
 	case id == c.name:
 		c.other = typ
-	case c.part != "" && id == c.block && isContact(typ) && kinds.IsContactPart(c.part):
+	case c.part != "" && id == c.block && isContact(typ) && answertype.IsContactPart(c.part):
 		c.compared = true
 		c.number = c.number || c.part == "phone"
 	}
@@ -88,27 +88,27 @@ func isContact(typ string) bool {
 
 // Hold reports whether all conditions hold for a stored list of answers. No conditions
 // hold for none.
-func (all *Conditions) Hold(list json.RawMessage) bool {
-	tree, err := jsontree.Parse(list, storedBounds)
+func (all *Conditions) Match(list json.RawMessage) bool {
+	tree, err := jsontree.Parse(list, storedLimits)
 	if err != nil || len(all.all) == 0 {
 		return false
 	}
 	defer tree.Release()
 	hold := true
 	for _, c := range all.all { // each of them, for what it learns
-		hold = c.holds(tree.Root()) && hold
+		hold = c.matches(tree.Root()) && hold
 	}
 	return hold
 }
 
-func (c *condition) holds(list jsontree.Node) (yes bool) {
+func (c *condition) matches(list jsontree.Node) (yes bool) {
 	for _, item := range list.All() {
 		field, value := item.Member("field"), item.Member("value")
 		id, typ := field.Member("id").Text(), field.Member("type").Text()
-		c.see(id, typ)
+		c.observe(id, typ)
 		switch {
-		case id == c.name && c.means(typ, value),
-			c.part != "" && id == c.block && isContact(typ) && c.means(partType(c.part), value.Member(c.part)):
+		case id == c.name && c.matchesValue(typ, value),
+			c.part != "" && id == c.block && isContact(typ) && c.matchesValue(partType(c.part), value.Member(c.part)):
 			yes = true
 		}
 	}
@@ -126,7 +126,7 @@ func partType(part string) string {
 }
 
 // means reports whether a stored value meets the condition.
-func (c *condition) means(typ string, stored jsontree.Node) bool {
+func (c *condition) matchesValue(typ string, stored jsontree.Node) bool {
 	if !stored.Exists() {
 		return false
 	}
@@ -136,30 +136,30 @@ func (c *condition) means(typ string, stored jsontree.Node) bool {
 	case k.Comparison == schema.CompareWord:
 		return strings.EqualFold(c.value, cmp.Or(stored.Text(), stored.Raw()))
 	}
-	want, ok := kinds.Identity(typ, stored)
+	want, ok := answertype.Identity(typ, stored)
 	return ok && slices.ContainsFunc(c.identities(typ), func(given []byte) bool { return bytes.Equal(given, want) })
 }
 
 // identities are the identities of a value of a type that the condition means: the
 // choice with this id, or with this text of other.
 func (c *condition) identities(typ string) (all [][]byte) {
-	given := []string{kinds.Quoted(c.value)}
+	given := []string{answertype.QuoteJSON(c.value)}
 	switch k, _ := schema.LookupBlockType(typ); k.Comparison {
 	case schema.ComparePhone:
-		if number, ok := c.phone.Normal(c.value); ok {
-			given = []string{kinds.Quoted(number)}
+		if number, ok := c.phone.Normalize(c.value); ok {
+			given = []string{answertype.QuoteJSON(number)}
 		}
 	case schema.CompareNumber:
 		given = []string{c.value}
 	case schema.CompareChoices, schema.CompareRanking:
-		given = []string{kinds.Encoded(map[string]string{"id": c.value}), kinds.Encoded(map[string]string{"other": c.value})}
+		given = []string{answertype.EncodeJSON(map[string]string{"id": c.value}), answertype.EncodeJSON(map[string]string{"other": c.value})}
 	}
 	for _, value := range given {
-		tree, err := jsontree.Parse([]byte(value), storedBounds)
+		tree, err := jsontree.Parse([]byte(value), storedLimits)
 		if err != nil {
 			continue
 		}
-		if identity, ok := kinds.Identity(typ, tree.Root()); ok {
+		if identity, ok := answertype.Identity(typ, tree.Root()); ok {
 			all = append(all, identity)
 		}
 		tree.Release()
@@ -171,10 +171,10 @@ func (c *condition) identities(typ string) (all [][]byte) {
 // neither the form nor a seen response has, a name of an answer which cannot be compared, and a
 // text that is no telephone number.
 func (all *Conditions) Err() error {
-	var found faults.List
+	var found violation.List
 	for _, c := range all.all {
 		path := jsontree.Pointer(compile.AnswersPath, c.name)
-		_, isNumber := c.phone.Normal(c.value)
+		_, isNumber := c.phone.Normalize(c.value)
 		switch {
 		case c.compared && c.number && !c.met && !isNumber:
 			found.Add(path, schema.CodeBadFormat, "must be a phone number that starts with + and its country code, such as +31 20 123 4567")

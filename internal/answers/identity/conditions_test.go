@@ -46,7 +46,7 @@ func TestConditions(t *testing.T) {
 		{"s": "a"}, {"o": "green"}, {"m": "a"}, {"x/y": "Slash"}, {"y": "true"}, {"l": "nl"}, {"customer": "C-7"},
 		{"e": "ann@example.com", "customer": "C-7", "c/email": "ann@work.example"},
 	} {
-		if !New(form, holds).Hold(list) {
+		if !New(form, holds).Match(list) {
 			t.Errorf("%v does not hold", holds)
 		}
 	}
@@ -55,7 +55,7 @@ func TestConditions(t *testing.T) {
 		{"c": "ann@work.example"}, {"c/city": ""}, {"c/email": "ann@example.com"}, {"e/email": "ann@example.com"}, {"s": "A"}, {"o": "Gree"}, {"m": "b"},
 		{"y": "false"}, {"score": "7"}, {"customer": "c-7"}, {"customer": "Ｃ-7"}, {"e": "ann@example.com", "customer": "C-8"}, {"e": "ann@example.com", "nobody": "x"},
 	} {
-		if New(form, not).Hold(list) {
+		if New(form, not).Match(list) {
 			t.Errorf("%v holds", not)
 		}
 	}
@@ -86,7 +86,7 @@ func TestConditionsThatNobodyCouldMeet(t *testing.T) {
 	} {
 		conditions := New(form, map[string]string{name: "020 123 4567"})
 		for _, list := range lists {
-			if conditions.Hold(list) {
+			if conditions.Match(list) {
 				t.Errorf("%s holds for %s", name, list)
 			}
 		}
@@ -109,7 +109,7 @@ func TestConditionsThatNobodyCouldMeet(t *testing.T) {
 		{"tel nl", "020 123 4567", "", true}, {"tel nl", "020", "BAD_FORMAT", false}, {"who/phone", "ann", "BAD_FORMAT", false},
 	} {
 		conditions := New(form, map[string]string{test.name: test.value})
-		holds := slices.ContainsFunc(lists, conditions.Hold)
+		holds := slices.ContainsFunc(lists, conditions.Match)
 		var got string
 		for _, fault := range faultsOf(conditions) {
 			got += fault.Code

@@ -6,7 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 
-	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -19,7 +19,7 @@ const Rules = 1
 // digest is the digest that the storage compares instead of a value; nil when the value is
 // never compared.
 func digest(typ string, value jsontree.Node) []byte {
-	identity, ok := kinds.Identity(typ, value)
+	identity, ok := answertype.Identity(typ, value)
 	if !ok {
 		return nil
 	}
@@ -29,17 +29,17 @@ func digest(typ string, value jsontree.Node) []byte {
 
 // Unique is Answers.Unique for a value as it is stored.
 func Unique(typ string, value []byte) []byte {
-	return jsontree.Look(value, storedBounds, func(n jsontree.Node) []byte { return digest(typ, n) })
+	return jsontree.Inspect(value, storedLimits, func(n jsontree.Node) []byte { return digest(typ, n) })
 }
 
-// storedBounds are beyond what is stored: labels are copied into it, so that it may have
+// storedLimits are beyond what is stored: labels are copied into it, so that it may have
 // more values than a body.
-var storedBounds = jsontree.Bounds{Values: 100 * jsontree.MaxValues}
+var storedLimits = jsontree.Limits{Values: 100 * jsontree.MaxValues}
 
 // Stored returns what Answers.Unique is for a stored list of answers and the block that is to
 // be unique. nil: the block has no answer that is compared.
 func Stored(list json.RawMessage, block string) []byte {
-	return jsontree.Look(list, storedBounds, func(answers jsontree.Node) []byte {
+	return jsontree.Inspect(list, storedLimits, func(answers jsontree.Node) []byte {
 		for _, item := range answers.All() {
 			field := item.Member("field")
 			typ := field.Member("type").Text()

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/answers/compile"
-	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/logic"
 	"github.com/formsvc/formsvc/schema"
@@ -47,22 +47,22 @@ func (d ruleData) Members() map[string]any {
 // Member implements [logic.Object].
 func (d answerData) Member(id string) (any, bool) {
 	at, ok := d.form.Index[id]
-	if !ok || d.taken[at] == [2]int{} {
+	if !ok || d.answerRanges[at] == [2]int{} {
 		return nil, false
 	}
-	if d.made == nil {
-		d.made = make([]any, len(d.taken))
+	if d.ruleValues == nil {
+		d.ruleValues = make([]any, len(d.answerRanges))
 	}
-	if d.made[at] == nil {
-		stored := d.w.Stored(d.taken[at])
-		d.made[at] = seen(d.form.Blocks[at].Shape, stored, &d.budget)
+	if d.ruleValues[at] == nil {
+		stored := d.w.Stored(d.answerRanges[at])
+		d.ruleValues[at] = ruleValue(d.form.Blocks[at].Shape, stored, &d.budget)
 	}
-	return d.made[at], true
+	return d.ruleValues[at], true
 }
 
 // Members implements [logic.Object].
 func (d answerData) Members() map[string]any {
-	return d.members(d, len(d.taken), func(i int) string { return d.form.Blocks[i].ID })
+	return d.members(d, len(d.answerRanges), func(i int) string { return d.form.Blocks[i].ID })
 }
 
 // Member implements [logic.Object].
@@ -72,7 +72,7 @@ func (d hiddenData) Member(name string) (any, bool) {
 		return nil, false
 	}
 	d.budget.SpendText(len(text))
-	if d.budget.Exceeded() || kinds.BadHidden(text).Found() {
+	if d.budget.Exceeded() || answertype.CheckHidden(text).IsSet() {
 		return nil, false
 	}
 	return text, true
@@ -97,7 +97,7 @@ func (k *walk) members(object logic.Object, count int, name func(i int) string) 
 
 // Member implements [logic.Object].
 func (d variableData) Member(name string) (any, bool) {
-	if v, ok := d.changed[name]; ok {
+	if v, ok := d.setVariables[name]; ok {
 		return v, true
 	}
 	at, ok := d.form.VariableIndex[name]
@@ -122,7 +122,7 @@ func (k *walk) variables() map[string]any {
 	for i := range k.form.Variables {
 		all[k.form.Variables[i].Name] = k.form.Variables[i].Initial
 	}
-	maps.Copy(all, k.changed)
+	maps.Copy(all, k.setVariables)
 	return all
 }
 
@@ -142,46 +142,46 @@ func (k *walk) set(list []compile.Assignment) {
 		if !ok {
 			continue
 		}
-		if k.changed == nil {
-			k.changed = make(map[string]any)
+		if k.setVariables == nil {
+			k.setVariables = make(map[string]any)
 		}
-		k.changed[k.form.Variables[list[i].Variable].Name] = v
+		k.setVariables[k.form.Variables[list[i].Variable].Name] = v
 	}
 }
 
-// Seen returns an answer as rules see it, and whether the block accepts it.
-func Seen(b *compile.Block, raw json.RawMessage, required bool, budget *logic.Budget) (any, bool) {
-	tree, err := jsontree.Parse(raw, kinds.Bounds)
+// RuleValue returns an answer as rules see it, and whether the block accepts it.
+func RuleValue(b *compile.Block, raw json.RawMessage, required bool, budget *logic.Budget) (any, bool) {
+	tree, err := jsontree.Parse(raw, answertype.ParseLimits)
 	if err != nil {
 		return nil, false
 	}
 	defer tree.Release()
 	var w jsontree.Writer
-	r := kinds.Report{Limit: math.MaxInt}
+	r := answertype.Report{Limit: math.MaxInt}
 	r.Begin(b.ID, b.Path, required)
-	if kinds.IsBlank(tree.Root()) || tree.Root().HasNUL() {
+	if answertype.IsBlank(tree.Root()) || tree.Root().HasNUL() {
 		return nil, false
 	}
-	if b.Rule.Check(&w, tree.Root(), &r); r.Faulty() || w.Len() == 0 {
+	if b.Rule.Check(&w, tree.Root(), &r); r.HasViolations() || w.Len() == 0 {
 		return nil, false
 	}
-	return seen(b.Shape, w.Bytes(), budget), true
+	return ruleValue(b.Shape, w.Bytes(), budget), true
 }
 
 // seen returns a stored answer as rules see it. A choice is its id, or the respondent's
 // own text in an object; a matrix has such a value for each row; a date with a time is
 // in UTC. Other answers are as they are stored.
-func seen(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
+func ruleValue(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
 	// A parse takes about as long for 8 bytes as an operation does.
 	if budget.Spend(1 + len(stored)/8); budget.Exceeded() {
 		return nil
 	}
 	if s != schema.ShapeDate {
-		if v, ok := plain(stored); ok {
+		if v, ok := decodePlain(stored); ok {
 			return v
 		}
 	}
-	tree, err := jsontree.Parse(stored, kinds.Bounds)
+	tree, err := jsontree.Parse(stored, answertype.ParseLimits)
 	if err != nil {
 		return nil // no rule writes such an answer
 	}
@@ -189,11 +189,11 @@ func seen(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
 	n := tree.Root()
 	switch s {
 	case schema.ShapeChoice, schema.ShapeChoices, schema.ShapeRanking:
-		return chosen(n)
+		return choiceIDs(n)
 	case schema.ShapeMatrix:
 		rows := make(map[string]any, n.Len())
 		for _, row := range n.All() {
-			rows[row.Name()] = chosen(row)
+			rows[row.Name()] = choiceIDs(row)
 		}
 		return rows
 	case schema.ShapeDate:
@@ -204,8 +204,8 @@ func seen(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
 	return n.Value()
 }
 
-// plain is a stored number, boolean or plain text, which needs no parse.
-func plain(stored []byte) (any, bool) {
+// decodePlain is a stored number, boolean or plain text, which needs no parse.
+func decodePlain(stored []byte) (any, bool) {
 	switch stored[0] {
 	case '"':
 		return string(stored[1 : len(stored)-1]), bytes.IndexByte(stored, '\\') < 0
@@ -219,12 +219,12 @@ func plain(stored []byte) (any, bool) {
 	}
 }
 
-// chosen is the id of a choice, or an array of ids.
-func chosen(n jsontree.Node) any {
+// choiceIDs is the id of a choice, or an array of ids.
+func choiceIDs(n jsontree.Node) any {
 	if n.Kind() == jsontree.Array {
 		list := make([]any, 0, n.Len())
 		for _, item := range n.All() {
-			list = append(list, chosen(item))
+			list = append(list, choiceIDs(item))
 		}
 		return list
 	}

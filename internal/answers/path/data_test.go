@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/answers/check"
 	"github.com/formsvc/formsvc/internal/answers/compile"
-	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/logic"
 	"github.com/formsvc/formsvc/storage"
@@ -45,7 +45,7 @@ func TestWhatRulesSeeOfAnswers(t *testing.T) {
 		}
 		k := newWalk(f, check.Input{Answers: map[string]json.RawMessage{"q": json.RawMessage(c.answer)}})
 		k.run()
-		if err := k.r.Faults.Err(); err != nil {
+		if err := k.r.Violations.Err(); err != nil {
 			t.Fatalf("%s: %v", c.block, err)
 		}
 		l, err := logic.Compile(parseNode(t, fmt.Sprintf(`{"var":%q}`, c.path)))
@@ -61,7 +61,7 @@ func TestWhatRulesSeeOfAnswers(t *testing.T) {
 
 func parseNode(t testing.TB, raw string) jsontree.Node {
 	t.Helper()
-	tree, err := jsontree.Parse([]byte(raw), kinds.Bounds)
+	tree, err := jsontree.Parse([]byte(raw), answertype.ParseLimits)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/answers/check"
 	"github.com/formsvc/formsvc/internal/answers/compile"
-	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/logic"
 	"github.com/formsvc/formsvc/schema"
@@ -18,7 +18,7 @@ import (
 func Check(f *compile.Form, in check.Input) (check.Answers, error) {
 	k := newWalk(f, in)
 	k.run()
-	if err := k.r.Faults.Err(); err != nil {
+	if err := k.r.Violations.Err(); err != nil {
 		return check.Answers{}, err
 	}
 	return k.w.Answers(), nil
@@ -28,12 +28,12 @@ func Check(f *compile.Form, in check.Input) (check.Answers, error) {
 // only the host can give, also to blocks that the form hides, stand among them and count
 // as the host's: it is the way of [Check] with them in HostAnswers. An error
 // is a *[schema.Error]: the rules would take too long.
-func Of(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
+func Compute(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
 	k := newWalk(f, check.Input{Answers: answers, Hidden: hidden})
 	k.partial = true
 	way := k.trace()
-	found, _ := k.r.Faults.Err().(*schema.Error) //nolint:errorlint // Err returns no other
-	if k.tooMuch() {
+	found, _ := k.r.Violations.Err().(*schema.Error) //nolint:errorlint // Err returns no other
+	if k.budgetExceeded() {
 		return schema.Path{}, found
 	}
 	if found != nil {
@@ -46,7 +46,7 @@ func Of(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]s
 // rules took. [Check] says neither; tests hold both against a second implementation.
 func Trace(f *compile.Form, in check.Input) (way schema.Path, steps int) {
 	k := newWalk(f, in)
-	return k.trace(), compile.RuleSteps - k.budget.Left()
+	return k.trace(), compile.MaxRuleSteps - k.budget.Left()
 }
 
 // walk takes a response through the form once, in definition order.
@@ -57,30 +57,30 @@ type walk struct {
 	// host's answers stand among the respondent's.
 	partial bool
 
-	r kinds.Report
+	r answertype.Report
 	w *check.Writer
 
 	budget logic.Budget // of the rules
-	// taken are the answers that were taken so far, by index in Form.Blocks: where each
+	// answerRanges are the answers that were taken so far, by index in Form.Blocks: where each
 	// begins and ends in the list of answers. 0, 0: none.
-	taken [][2]int
-	// made are the answers that a rule asked for, as rules see them; nil before a rule
+	answerRanges [][2]int
+	// ruleValues are the answers that a rule asked for, as rules see them; nil before a rule
 	// asks.
-	made []any
-	// changed are the values that rules have set.
-	changed map[string]any
+	ruleValues []any
+	// setVariables are the values that rules have set.
+	setVariables map[string]any
 
-	known, hostly int // entries of the input that belong to a block
-	traced        bool
-	blocks        []schema.PathBlock // those on the path, when it is traced
-	ending        string
+	respondentAnswers, hostAnswers int // entries of the input that belong to a block
+	traced                         bool
+	blocks                         []schema.PathBlock // those on the path, when it is traced
+	ending                         string
 }
 
 func newWalk(f *compile.Form, in check.Input) *walk {
-	k := &walk{form: f, in: in, w: check.NewWriter(f, in), budget: logic.NewBudget(compile.RuleSteps)}
+	k := &walk{form: f, in: in, w: check.NewWriter(f, in), budget: logic.NewBudget(compile.MaxRuleSteps)}
 	k.r.Limit = f.Limit
-	if f.Ruled {
-		k.taken = make([][2]int, len(f.Blocks))
+	if f.HasRules {
+		k.answerRanges = make([][2]int, len(f.Blocks))
 	}
 	return k
 }
@@ -97,21 +97,21 @@ func (k *walk) trace() schema.Path {
 func (k *walk) run() {
 	next := 0 // the steps before it are passed over
 	for i := range k.form.Steps {
-		next = k.step(i, next)
-		if k.tooMuch() {
-			k.r.Put("", "", kinds.Fault{
+		next = k.takeStep(i, next)
+		if k.budgetExceeded() {
+			k.r.Put("", "", answertype.Violation{
 				Code:    schema.CodeTooMany,
 				Message: "the form's rules take too many steps with these answers",
-				Params:  map[string]any{"max": compile.RuleSteps, "unit": "steps"},
+				Params:  map[string]any{"max": compile.MaxRuleSteps, "unit": "steps"},
 			})
 			return
 		}
 	}
-	if k.known < len(k.in.Answers) {
-		refuseUnknown(k.form, compile.AnswersPath, k.in.Answers, &k.r)
+	if k.respondentAnswers < len(k.in.Answers) {
+		reportUnknownIDs(k.form, compile.AnswersPath, k.in.Answers, &k.r)
 	}
-	if k.hostly < len(k.in.HostAnswers) {
-		refuseUnknown(k.form, compile.HostAnswersPath, k.in.HostAnswers, &k.r)
+	if k.hostAnswers < len(k.in.HostAnswers) {
+		reportUnknownIDs(k.form, compile.HostAnswersPath, k.in.HostAnswers, &k.r)
 	}
 	for i := range k.form.Hidden {
 		h := &k.form.Hidden[i]
@@ -121,38 +121,38 @@ func (k *walk) run() {
 	}
 	for i := range k.form.Variables {
 		v := &k.form.Variables[i]
-		if value, ok := k.changed[v.Name]; ok {
+		if value, ok := k.setVariables[v.Name]; ok {
 			k.w.Variable(v, value, &k.r)
 		}
 	}
-	if k.r.Beyond {
-		k.r.Put("", "", kinds.Fault{
+	if k.r.LimitExceeded {
+		k.r.Put("", "", answertype.Violation{
 			Code:    schema.CodeTooLong,
-			Message: "the answers and the labels of selected choices exceed " + kinds.Counted(k.form.Limit, "byte"),
+			Message: "the answers and the labels of selected choices exceed " + answertype.FormatCount(k.form.Limit, "byte"),
 			Params:  map[string]any{"limit": k.form.Limit, "unit": "bytes"},
 		})
 	}
 }
 
-// tooMuch reports that the rules took all steps that they may, so that nothing that they
+// budgetExceeded reports that the rules took all steps that they may, so that nothing that they
 // said counts.
-func (k *walk) tooMuch() bool { return k.budget.Exceeded() }
+func (k *walk) budgetExceeded() bool { return k.budget.Exceeded() }
 
 // step takes the answers of the step i and runs its rule when it is on the path. next is
 // the first step that is not passed over; that of the following steps is returned.
-func (k *walk) step(i, next int) int {
+func (k *walk) takeStep(i, next int) int {
 	s := &k.form.Steps[i]
 	on := i >= next && k.shows(s)
 	required := on && k.requires(s)
-	k.block(s.From, on, required)
+	k.takeAnswer(s.From, on, required)
 	for j := s.From + 1; j < s.To; j++ {
-		k.block(j, on, k.form.Blocks[j].Required)
+		k.takeAnswer(j, on, k.form.Blocks[j].Required)
 	}
 	if !on {
 		return next
 	}
 	k.visit(s, required)
-	return k.after(s, i)
+	return k.nextStep(s, i)
 }
 
 // shows reports whether neither hide nor show takes a step off the path.
@@ -183,7 +183,7 @@ func (k *walk) visit(s *compile.Step, required bool) {
 
 // after returns the first step that is not passed over after the step i, which was
 // visited.
-func (k *walk) after(s *compile.Step, i int) int {
+func (k *walk) nextStep(s *compile.Step, i int) int {
 	if s.Ending {
 		return len(k.form.Steps)
 	}
@@ -213,16 +213,16 @@ func (k *walk) visitEnding() {
 
 // block takes the answer to one block. Off the path, answers are dropped unchecked.
 // A block that the form hides is off the path too, but the host may answer it.
-func (k *walk) block(at int, on, required bool) {
+func (k *walk) takeAnswer(at int, on, required bool) {
 	b := &k.form.Blocks[at]
 	own, ok := k.in.Answers[b.ID]
 	if ok {
-		k.known++
+		k.respondentAnswers++
 	}
 	var foreign json.RawMessage
 	if len(k.in.HostAnswers) > 0 {
 		if foreign, ok = k.in.HostAnswers[b.ID]; ok {
-			k.hostly++
+			k.hostAnswers++
 		}
 	}
 	path := b.Path
@@ -237,29 +237,29 @@ func (k *walk) block(at int, on, required bool) {
 		own, foreign = foreign, own
 	}
 	if len(foreign) > 0 {
-		refuseForeign(b, foreign, &k.r)
+		reportWrongSource(b, foreign, &k.r)
 	}
 	k.r.Begin(b.ID, path, required)
 	k.w.Answer(b, own, &k.r, at == k.form.Unique, k.partial)
-	if k.form.Ruled {
-		k.taken[at] = k.w.Last
+	if k.form.HasRules {
+		k.answerRanges[at] = k.w.LastRange
 	}
 }
 
-// refuseForeign reports an answer that came from the wrong side.
-func refuseForeign(b *compile.Block, raw json.RawMessage, r *kinds.Report) {
-	if kinds.Blank(raw) {
+// reportWrongSource reports an answer that came from the wrong side.
+func reportWrongSource(b *compile.Block, raw json.RawMessage, r *answertype.Report) {
+	if answertype.IsBlankJSON(raw) {
 		return
 	}
-	path, why := jsontree.Pointer(compile.HostAnswersPath, b.ID), kinds.NotAllowed("respondent", "the host can answer this block only if it is hidden")
+	path, why := jsontree.Pointer(compile.HostAnswersPath, b.ID), answertype.NotAllowed("respondent", "the host can answer this block only if it is hidden")
 	if b.Host {
-		path, why = jsontree.Pointer(compile.AnswersPath, b.ID), kinds.NotAllowed("host", "only the host can set this answer")
+		path, why = jsontree.Pointer(compile.AnswersPath, b.ID), answertype.NotAllowed("host", "only the host can set this answer")
 	}
 	r.Put(path, b.ID, why)
 }
 
-// refuseUnknown reports the entries whose id is none of the form's blocks.
-func refuseUnknown(f *compile.Form, parent string, given map[string]json.RawMessage, r *kinds.Report) {
+// reportUnknownIDs reports the entries whose id is none of the form's blocks.
+func reportUnknownIDs(f *compile.Form, parent string, given map[string]json.RawMessage, r *answertype.Report) {
 	var unknown []string
 	for id := range given {
 		if _, known := f.Index[id]; !known {
@@ -268,6 +268,6 @@ func refuseUnknown(f *compile.Form, parent string, given map[string]json.RawMess
 	}
 	slices.Sort(unknown) // a map has no order, but the same input has the same faults
 	for _, id := range unknown[:min(len(unknown), schema.MaxViolations)] {
-		r.Put(jsontree.Pointer(parent, id), id, kinds.Fault{Code: schema.CodeUnknownField, Message: "this form does not have this question"})
+		r.Put(jsontree.Pointer(parent, id), id, answertype.Violation{Code: schema.CodeUnknownField, Message: "this form does not have this question"})
 	}
 }

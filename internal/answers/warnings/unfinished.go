@@ -3,26 +3,26 @@ package warnings
 import (
 	"strconv"
 
-	"github.com/formsvc/formsvc/internal/answers/kinds"
-	"github.com/formsvc/formsvc/internal/visible"
+	"github.com/formsvc/formsvc/internal/answers/answertype"
+	"github.com/formsvc/formsvc/internal/textclean"
 	"github.com/formsvc/formsvc/schema"
 )
 
 // unfinished is about what a block lacks although respondents look for it.
-func (w *warner) unfinished(b *schema.Block, path string) {
+func (w *warner) checkUnfinished(b *schema.Block, path string) {
 	if w.form.Blocks[w.form.Index[b.ID]].Hide {
 		return
 	}
 	lacks := func(member, reason, message string) {
-		_, params := w.name(w.form.Index[b.ID])
-		w.add(path+member, schema.WarnUnfinished, kinds.Why{Reason: reason, Message: message, Params: params})
+		_, params := w.blockName(w.form.Index[b.ID])
+		w.add(path+member, schema.WarnUnfinished, answertype.Explanation{Reason: reason, Message: message, Params: params})
 	}
 	p, hasImage := b.Properties, len(b.Properties.Image) > 0
-	textless := visible.IsBlank(b.Label)
+	textless := textclean.IsBlank(b.Label)
 	k, known := schema.LookupBlockType(b.Type)
 	switch {
 	case k.TakesAnswer():
-		if textless && visible.IsBlank(p.LegalText) {
+		if textless && textclean.IsBlank(p.LegalText) {
 			lacks("/label", "question", "the question has no text")
 		}
 	case b.Type == schema.TypeGroup:
@@ -39,15 +39,15 @@ func (w *warner) unfinished(b *schema.Block, path string) {
 		lacks("/properties/pdfLink", "link", "the link to the PDF file is missing")
 	case b.Type == schema.TypeEmbed && p.EmbedLink == "":
 		lacks("/properties/embedLink", "link", "the link to the page is missing")
-	case known && showsText[b.Type] && textless && visible.IsBlank(b.Description) && !hasImage:
+	case known && showsText[b.Type] && textless && textclean.IsBlank(b.Description) && !hasImage:
 		lacks("/label", "text", "the text is missing")
 	}
-	if kinds.Labels(w.form.Blocks[w.form.Index[b.ID]].Rule) == nil {
+	if answertype.Labels(w.form.Blocks[w.form.Index[b.ID]].Rule) == nil {
 		return // lists may be left from another type
 	}
 	texts := func(member string, list []schema.Choice) {
 		for i, choice := range list {
-			if visible.IsBlank(choice.Label) && (b.Type != schema.TypePictureChoice || len(choice.Image) == 0) {
+			if textclean.IsBlank(choice.Label) && (b.Type != schema.TypePictureChoice || len(choice.Image) == 0) {
 				lacks(member+strconv.Itoa(i)+"/label", "choice", "this has no text, so respondents see its ID")
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/answers/compile"
-	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/logic"
 	"github.com/formsvc/formsvc/schema"
@@ -21,52 +21,52 @@ import (
 // Whether a block can be answered follows from its own bounds. Which blocks are reached
 // follows from the order of the steps, where logic that has one outcome has its value and any
 // other may hold or not. So no warning is wrong, and some are missed.
-func Of(from compile.Source) (schema.Warnings, error) {
+func Find(from compile.Source) (schema.Warnings, error) {
 	d, err := compile.Read(from)
 	if err != nil {
 		return nil, err
 	}
 	f := d.Form
-	w := warner{form: f, notes: make([][]func(), len(f.Steps))}
-	w.never, w.misled = make(map[*logic.Logic]string), make(map[int]string)
-	w.all, w.texts = make(map[int]*answers), make(map[int]string)
+	w := warner{form: f, pending: make([][]func(), len(f.Steps))}
+	w.neverHolds, w.neverJumps = make(map[*logic.Logic]string), make(map[int]string)
+	w.answersByBlock, w.blockTexts = make(map[int]*candidates), make(map[int]string)
 	w.service = fmt.Sprint(from.Limits.FileSize, from.TimeZone)
 	w.list(d.Blocks)
-	d.AddRules(compile.Watch{Ignored: w.ignored, Compiled: w.compiled})
+	d.AddRules(compile.Observer{Ignored: w.addIgnored, Compiled: w.addReads})
 	w.lastToEnd = lastToEnd(f)
 	for step := range f.Steps {
-		w.conditions(step)
+		w.checkConditions(step)
 	}
-	w.reached, _ = w.graph(func(int) bool { return false })
-	_, answerable := w.graph(w.stops)
+	w.reached, _ = w.walkPaths(func(int) bool { return false })
+	_, answerable := w.walkPaths(w.stops)
 	for i := range d.Blocks {
-		w.block(&d.Blocks[i], jsontree.Pointer("/blocks", strconv.Itoa(i)), i, false)
+		w.checkBlock(&d.Blocks[i], jsontree.Pointer("/blocks", strconv.Itoa(i)), i, false)
 	}
 	if !answerable {
-		w.add("/blocks", schema.WarnUnanswerableForm, kinds.Why{Message: "no response is accepted: every path includes a required block that cannot be answered"})
+		w.add("/blocks", schema.WarnUnanswerableForm, answertype.Explanation{Message: "no response is accepted: every path includes a required block that cannot be answered"})
 	}
-	w.duplicateField(d.Settings.DuplicateField)
+	w.checkDuplicateField(d.Settings.DuplicateField)
 	return w.found, nil
 }
 
 type warner struct {
-	form   *compile.Form
-	blocks []*schema.Block // in the order of form.Blocks
-	found  schema.Warnings
-	notes  [][]func() // by step: warnings of its rule, which wait for all rules
+	form    *compile.Form
+	blocks  []*schema.Block // in the order of form.Blocks
+	found   schema.Warnings
+	pending [][]func() // by step: warnings of its rule, which wait for all rules
 
 	reached []bool // steps that a respondent may come to
 	cost    int    // steps of all rules, each evaluated once
 
-	constants int // steps of logic that reads nothing
-	lastToEnd int // the last step with a jump to the end, -1: none
+	constantStepsUsed int // steps of logic that reads nothing
+	lastToEnd         int // the last step with a jump to the end, -1: none
 
-	never  map[*logic.Logic]string // why logic that reads something never holds
-	misled map[int]string          // the same of a jump to a step
-	all    map[int]*answers        // to blocks with few answers
+	neverHolds     map[*logic.Logic]string // why logic that reads something never holds
+	neverJumps     map[int]string          // the same of a jump to a step
+	answersByBlock map[int]*candidates     // to blocks with few answers
 
-	service string         // the settings of the service that answers depend on
-	texts   map[int]string // blocks as JSON
+	service    string         // the settings of the service that answers depend on
+	blockTexts map[int]string // blocks as JSON
 }
 
 // list adds blocks, and the children of groups, to w.blocks.
@@ -79,7 +79,7 @@ func (w *warner) list(blocks []schema.Block) {
 	}
 }
 
-func (w *warner) add(path, code string, why kinds.Why) {
+func (w *warner) add(path, code string, why answertype.Explanation) {
 	if why.Reason != "" {
 		why.Params = maps.Clone(why.Params)
 		if why.Params == nil {
@@ -91,105 +91,107 @@ func (w *warner) add(path, code string, why kinds.Why) {
 }
 
 // note keeps a warning of a step's rule.
-func (w *warner) note(step int, path, code string, why kinds.Why) {
-	w.notes[step] = append(w.notes[step], func() { w.add(path, code, why) })
+func (w *warner) addPending(step int, path, code string, why answertype.Explanation) {
+	w.pending[step] = append(w.pending[step], func() { w.add(path, code, why) })
 }
 
 // ignored notes a part without effect in the rule of a step.
-func (w *warner) ignored(step int, n jsontree.Node, code string, why kinds.Why) {
-	w.note(step, n.Pointer(rulePath(step)), code, why)
+func (w *warner) addIgnored(step int, n jsontree.Node, code string, why answertype.Explanation) {
+	w.addPending(step, n.Pointer(rulePath(step)), code, why)
 }
 
 // compiled notes the data that the logic l reads, which was made of n.
-func (w *warner) compiled(step int, n jsontree.Node, l *logic.Logic, after bool) {
+func (w *warner) addReads(step int, n jsontree.Node, l *logic.Logic, after bool) {
 	path := n.Pointer(rulePath(step))
-	w.notes[step] = append(w.notes[step], func() { w.reads(path, l, step, after) })
+	w.pending[step] = append(w.pending[step], func() { w.checkReads(path, l, step, after) })
 }
 
 func rulePath(at int) string { return "/blocks/" + strconv.Itoa(at) + "/properties/rule" }
 
 // block looks at one block. at is its index at the top level, or the index of the group
 // around it.
-func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
+func (w *warner) checkBlock(b *schema.Block, path string, at int, inGroup bool) {
 	c := &w.form.Blocks[w.form.Index[b.ID]]
-	if member, why := kinds.Contradiction(c.Rule); why.Reason != "" {
+	if member, why := answertype.Contradiction(c.Rule); why.Reason != "" {
 		why.Message = "no answer is accepted: " + why.Message
 		w.add(path+member, schema.WarnUnanswerableBlock, why)
 	}
-	kinds.Idle(c.Rule, b, func(name string, why kinds.Why) { w.add(path+"/properties/"+name, schema.WarnNoEffect, why) })
-	w.unfinished(b, path)
+	answertype.WarnIneffective(c.Rule, b, func(name string, why answertype.Explanation) {
+		w.add(path+"/properties/"+name, schema.WarnNoEffect, why)
+	})
+	w.checkUnfinished(b, path)
 	if b.Required && c.Rule == nil {
-		why := kinds.Why{Reason: "no_answer", Message: "blocks of this type cannot be required"}
+		why := answertype.Explanation{Reason: "no_answer", Message: "blocks of this type cannot be required"}
 		if c.Dropped {
-			why = kinds.Why{Reason: "dropped", Message: "responses without an answer to this block are accepted"}
+			why = answertype.Explanation{Reason: "dropped", Message: "responses without an answer to this block are accepted"}
 		}
 		w.add(path+"/required", schema.WarnNoEffect, why)
 	}
-	ruled := jsontree.Look(b.Properties.Rule, kinds.Bounds, func(rule jsontree.Node) bool { return w.shape(rule, path+"/properties/rule") })
+	ruled := jsontree.Inspect(b.Properties.Rule, answertype.ParseLimits, func(rule jsontree.Node) bool { return w.checkShape(rule, path+"/properties/rule") })
 	if inGroup {
-		w.inGroup(b, path, ruled)
+		w.checkInGroup(b, path, ruled)
 	} else {
-		w.step(b, path, at)
+		w.checkStep(b, path, at)
 	}
 	if b.Type == schema.TypeGroup {
 		for i := range b.Children {
-			w.block(&b.Children[i], path+"/children/"+strconv.Itoa(i), at, true)
+			w.checkBlock(&b.Children[i], path+"/children/"+strconv.Itoa(i), at, true)
 		}
 	}
 }
 
-// inGroup warns of properties that have a meaning at the top level only.
-func (w *warner) inGroup(b *schema.Block, path string, ruled bool) {
+// checkInGroup warns of properties that have a meaning at the top level only.
+func (w *warner) checkInGroup(b *schema.Block, path string, ruled bool) {
 	if ruled {
-		w.add(path+"/properties/rule", schema.WarnNoEffect, kinds.Why{Reason: "in_group", Message: "only the rules of top-level blocks have an effect"})
+		w.add(path+"/properties/rule", schema.WarnNoEffect, answertype.Explanation{Reason: "in_group", Message: "only the rules of top-level blocks have an effect"})
 	}
 	if b.Type == schema.TypeEnding {
-		w.add(path, schema.WarnNoEffect, kinds.Why{Reason: "ending_in_group", Message: "an ending inside a group has no effect"})
+		w.add(path, schema.WarnNoEffect, answertype.Explanation{Reason: "ending_in_group", Message: "an ending inside a group has no effect"})
 	}
 }
 
 // step is about a top-level block on its path, and parts of its rule that have no effect.
-func (w *warner) step(b *schema.Block, path string, at int) {
+func (w *warner) checkStep(b *schema.Block, path string, at int) {
 	hidden := w.form.Blocks[w.form.Steps[at].From].Hide
 	if !w.reached[at] && !hidden {
 		w.add(path, schema.WarnUnreachable, w.whyUnreached(at))
 	}
-	for _, warn := range w.notes[at] {
+	for _, warn := range w.pending[at] {
 		warn()
 	}
 	rule, path := &w.form.Steps[at].Rule, rulePath(at)
 	takesAnswer := w.form.Blocks[w.form.Steps[at].From].Rule != nil
 	switch {
 	case hidden && !rule.IsEmpty():
-		w.add(path, schema.WarnNoEffect, kinds.Why{Reason: "hidden", Message: "the block is hidden, so its rule does not run"})
+		w.add(path, schema.WarnNoEffect, answertype.Explanation{Reason: "hidden", Message: "the block is hidden, so its rule does not run"})
 	case rule.Require != nil && !takesAnswer:
-		w.add(path+"/require", schema.WarnNoEffect, kinds.Why{Reason: "no_answer", Message: "blocks of this type cannot be required"})
+		w.add(path+"/require", schema.WarnNoEffect, answertype.Explanation{Reason: "no_answer", Message: "blocks of this type cannot be required"})
 	}
 	if b.Type == schema.TypeEnding && rule.Next != nil {
-		w.add(path+"/next", schema.WarnNoEffect, kinds.Why{Reason: "ending", Message: "the form ends here, so jumps have no effect"})
+		w.add(path+"/next", schema.WarnNoEffect, answertype.Explanation{Reason: "ending", Message: "the form ends here, so jumps have no effect"})
 	}
-	if holds, constant := w.constantly(rule.Show); constant && holds && rule.Show != nil {
-		w.add(path+"/show", schema.WarnNoEffect, kinds.Why{Reason: "always", Message: "this condition is always true"})
+	if holds, constant := w.constantValue(rule.Show); constant && holds && rule.Show != nil {
+		w.add(path+"/show", schema.WarnNoEffect, answertype.Explanation{Reason: "always", Message: "this condition is always true"})
 	}
 	for _, a := range rule.Set {
 		var storable bool
-		constant := w.constant(a.Value, func(b *logic.Budget) { _, storable = compile.VariableValue(a.Value.Eval(nil, b)) })
+		constant := w.isConstant(a.Value, func(b *logic.Budget) { _, storable = compile.VariableValue(a.Value.Eval(nil, b)) })
 		if constant && !storable {
 			w.add(jsontree.Pointer(path+"/set", w.form.Variables[a.Variable].Name), schema.WarnNoEffect,
-				kinds.Why{Reason: "set", Message: "the value is never a number or a text of at most " + kinds.Counted(kinds.MaxShortText, "character") + ", so the variable does not change"})
+				answertype.Explanation{Reason: "set", Message: "the value is never a number or a text of at most " + answertype.FormatCount(answertype.MaxShortText, "character") + ", so the variable does not change"})
 		}
 	}
-	w.jumps(rule, path, at)
+	w.checkJumps(rule, path, at)
 	before := w.cost
-	w.cost += size(rule)
-	if before <= compile.RuleSteps && w.cost > compile.RuleSteps {
-		w.add(path, schema.WarnCostlyRules, kinds.Why{Message: "the rules up to here can take more than " + kinds.Counted(compile.RuleSteps, "step") + ", and such responses are rejected"})
+	w.cost += ruleSteps(rule)
+	if before <= compile.MaxRuleSteps && w.cost > compile.MaxRuleSteps {
+		w.add(path, schema.WarnCostlyRules, answertype.Explanation{Message: "the rules up to here can take more than " + answertype.FormatCount(compile.MaxRuleSteps, "step") + ", and such responses are rejected"})
 	}
 }
 
 // jumps is about jumps that are never made. The places of jumps that were ignored are not
 // in rule.next.
-func (w *warner) jumps(rule *compile.Branch, path string, step int) {
+func (w *warner) checkJumps(rule *compile.StepRule, path string, step int) {
 	// Without the last jumps to the next block, the form goes there as well.
 	counting := len(rule.Next)
 	for counting > 0 && rule.Next[counting-1].To == step+1 {
@@ -198,15 +200,15 @@ func (w *warner) jumps(rule *compile.Branch, path string, step int) {
 	always := false
 	for i, j := range rule.Next {
 		at := path + "/next/" + strconv.Itoa(j.Place)
-		holds, constant := w.constantly(j.When)
+		holds, constant := w.constantValue(j.When)
 		switch {
 		case always:
-			w.add(at, schema.WarnNoEffect, kinds.Why{Reason: "jumped", Message: "an earlier jump always applies"})
-		case w.never[j.When] != "": // was noted
+			w.add(at, schema.WarnNoEffect, answertype.Explanation{Reason: "jumped", Message: "an earlier jump always applies"})
+		case w.neverHolds[j.When] != "": // was noted
 		case constant && !holds:
-			w.add(at+"/if", schema.WarnNoEffect, kinds.Why{Reason: "never", Message: "this condition is never true"})
+			w.add(at+"/if", schema.WarnNoEffect, answertype.Explanation{Reason: "never", Message: "this condition is never true"})
 		case i >= counting:
-			w.add(at, schema.WarnNoEffect, kinds.Why{Reason: "next", Message: "this jump goes to the next block, which follows anyway"})
+			w.add(at, schema.WarnNoEffect, answertype.Explanation{Reason: "next", Message: "this jump goes to the next block, which follows anyway"})
 		}
 		always = always || constant && holds
 	}
@@ -218,32 +220,32 @@ const constantSteps = 2_000_000
 
 // constantly returns whether logic holds, when that does not depend on the response. nil
 // always holds. Once such logic has taken too many steps, it counts as depending on it.
-func (w *warner) constantly(l *logic.Logic) (holds, constant bool) {
+func (w *warner) constantValue(l *logic.Logic) (holds, constant bool) {
 	if l == nil {
 		return true, true
 	}
-	if w.never[l] != "" {
+	if w.neverHolds[l] != "" {
 		return false, true
 	}
-	constant = w.constant(l, func(b *logic.Budget) { holds = l.Holds(nil, b) })
+	constant = w.isConstant(l, func(b *logic.Budget) { holds = l.Holds(nil, b) })
 	return holds && constant, constant
 }
 
 // constant reports whether the value of logic, which evaluate asks for, does not depend on
 // the response.
-func (w *warner) constant(l *logic.Logic, evaluate func(*logic.Budget)) bool {
-	left := min(compile.RuleSteps, constantSteps-w.constants)
+func (w *warner) isConstant(l *logic.Logic, evaluate func(*logic.Budget)) bool {
+	left := min(compile.MaxRuleSteps, constantSteps-w.constantStepsUsed)
 	if !l.Constant() || left < 0 {
 		return false
 	}
 	budget := logic.NewBudget(left)
 	evaluate(&budget)
-	w.constants += left - budget.Left()
+	w.constantStepsUsed += left - budget.Left()
 	return !budget.Exceeded()
 }
 
-// size is the number of steps that a rule takes when every logic in it is evaluated.
-func size(b *compile.Branch) (total int) {
+// ruleSteps is the number of steps that a rule takes when every logic in it is evaluated.
+func ruleSteps(b *compile.StepRule) (total int) {
 	all := []*logic.Logic{b.Show, b.Require}
 	for _, a := range b.Set {
 		all = append(all, a.Value)
@@ -260,14 +262,14 @@ func size(b *compile.Branch) (total int) {
 }
 
 // reads is about what logic reads. after: the answer of its own block is taken.
-func (w *warner) reads(path string, l *logic.Logic, at int, after bool) {
+func (w *warner) checkReads(path string, l *logic.Logic, at int, after bool) {
 	names, _ := l.Reads()
 	for _, name := range names {
 		kind, rest, _ := strings.Cut(name, ".")
-		block, _, isBlock := named(w.form.Index, rest)
-		_, _, isHidden := named(w.form.HiddenNames, rest)
-		_, _, isVariable := named(w.form.VariableIndex, rest)
-		why := kinds.Why{Params: map[string]any{"name": rest}}
+		block, _, isBlock := lookupName(w.form.Index, rest)
+		_, _, isHidden := lookupName(w.form.HiddenNames, rest)
+		_, _, isVariable := lookupName(w.form.VariableIndex, rest)
+		why := answertype.Explanation{Params: map[string]any{"name": rest}}
 		switch {
 		case kind != "answers" && kind != "hidden" && kind != "variables":
 			why.Reason, why.Message, why.Params["name"] = "data", "only answers, hidden and variables exist", name
@@ -279,21 +281,21 @@ func (w *warner) reads(path string, l *logic.Logic, at int, after bool) {
 		case kind == "answers" && !isBlock:
 			why.Reason, why.Message = "block", "the form has no block with this ID"
 		case kind == "answers" && w.form.Blocks[block].Rule == nil:
-			name, why.Params = w.name(block)
-			w.add(path, schema.WarnUnknownName, kinds.Why{Reason: "no_answer", Message: "this reads the answer to " + name + ", but that block cannot be answered", Params: why.Params})
-		case kind == "answers" && block >= w.known(at, after):
-			name, why.Params = w.name(block)
-			w.add(path, schema.WarnNotYetKnown, kinds.Why{Message: "this reads the answer to " + name + ", but that block comes later", Params: why.Params})
+			name, why.Params = w.blockName(block)
+			w.add(path, schema.WarnUnknownName, answertype.Explanation{Reason: "no_answer", Message: "this reads the answer to " + name + ", but that block cannot be answered", Params: why.Params})
+		case kind == "answers" && block >= w.firstUnknownBlock(at, after):
+			name, why.Params = w.blockName(block)
+			w.add(path, schema.WarnNotYetKnown, answertype.Explanation{Message: "this reads the answer to " + name + ", but that block comes later", Params: why.Params})
 		}
 		if why.Reason != "" {
-			why.Message = "this reads " + kinds.Quoted(name) + ", but " + why.Message
+			why.Message = "this reads " + answertype.QuoteJSON(name) + ", but " + why.Message
 			w.add(path, schema.WarnUnknownName, why)
 		}
 	}
 }
 
 // known returns the first block whose answer is not known when logic of a step runs.
-func (w *warner) known(at int, after bool) int {
+func (w *warner) firstUnknownBlock(at int, after bool) int {
 	step := &w.form.Steps[at]
 	known := step.From
 	if after {
@@ -305,9 +307,9 @@ func (w *warner) known(at int, after bool) int {
 	return known
 }
 
-// named returns what a path begins with, and its name, as a var finds it: the whole path is a
+// lookupName returns what a path begins with, and its name, as a var finds it: the whole path is a
 // name, or the text before its first dot.
-func named[T any](all map[string]T, path string) (one T, name string, ok bool) {
+func lookupName[T any](all map[string]T, path string) (one T, name string, ok bool) {
 	if one, ok = all[path]; ok {
 		return one, path, true
 	}
@@ -316,18 +318,18 @@ func named[T any](all map[string]T, path string) (one T, name string, ok bool) {
 	return one, first, ok && dotted
 }
 
-// duplicateField is about the block whose answers must be new.
-func (w *warner) duplicateField(id string) {
+// checkDuplicateField is about the block whose answers must be new.
+func (w *warner) checkDuplicateField(id string) {
 	const path = "/settings/duplicateField"
 	if id == "" {
 		return
 	}
 	if w.form.Unique < 0 {
-		w.add(path, schema.WarnDuplicateField, kinds.Why{Reason: "missing", Message: "the form has no block with this ID, so duplicates are not detected"})
+		w.add(path, schema.WarnDuplicateField, answertype.Explanation{Reason: "missing", Message: "the form has no block with this ID, so duplicates are not detected"})
 		return
 	}
 	typ := w.form.Blocks[w.form.Unique].Type
 	if k, _ := schema.LookupBlockType(typ); !k.IsCompared() {
-		w.add(path, schema.WarnDuplicateField, kinds.Why{Reason: "type", Message: "answers to blocks of the type " + typ + " are never compared, so duplicates are not detected"})
+		w.add(path, schema.WarnDuplicateField, answertype.Explanation{Reason: "type", Message: "answers to blocks of the type " + typ + " are never compared, so duplicates are not detected"})
 	}
 }

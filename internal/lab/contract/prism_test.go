@@ -22,7 +22,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/conformance"
 	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
-	"github.com/formsvc/formsvc/internal/described"
+	"github.com/formsvc/formsvc/internal/apispec"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
@@ -88,7 +88,7 @@ func (f *failing) fail(err error) {
 
 // observed is what went through the proxy.
 type observed struct {
-	responses *described.Description
+	responses *apispec.Description
 
 	mu         sync.Mutex
 	requests   int
@@ -99,7 +99,7 @@ type observed struct {
 
 func newObserved(t *testing.T) *observed {
 	t.Helper()
-	responses := must(described.New())
+	responses := must(apispec.New())
 	return &observed{responses: responses, operations: make(map[string]bool), codes: make(map[string]bool), violations: make(map[string]int)}
 }
 
@@ -143,7 +143,7 @@ func (o *observed) proxy(t *testing.T, prism string, service http.Handler) strin
 	t.Helper()
 	upstream := serve(t, service)
 	served := must(os.ReadFile((&host{url: upstream}).document(t)))
-	strict := must(described.Strict(served))
+	strict := must(apispec.Strict(served))
 	document := filepath.Join(t.TempDir(), "strict.json")
 	noError(t, os.WriteFile(document, strict, 0o600))
 	host, port, _ := strings.Cut(freeAddress(t), ":")

@@ -12,7 +12,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
-	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -43,7 +43,7 @@ func (b *builder) addContact(f *Field, block *schema.Block, p *schema.Properties
 		}
 		part := Field{
 			control: (*writer).writeInput, Input: "text", ID: f.ID + "-p" + strconv.Itoa(i), Block: name,
-			Label: b.Words.Get("part." + name), Required: set.Required && kinds.AddressHas(name, country),
+			Label: b.Words.Get("part." + name), Required: set.Required && answertype.AddressHas(name, country),
 			Name: input.SubName(input.Part, name, block.ID), Autocomplete: complete,
 		}
 		switch name {
@@ -98,8 +98,8 @@ func (b *builder) countryOptions(list, name, preset string) string {
 // callingCodeOptions are the same with the codes of phone numbers, for the country of the number in
 // the input with a name. There is an option for none where no country is preset.
 func (b *builder) callingCodeOptions(name, preset string) string {
-	own, _ := kinds.PhoneCountry(preset)
-	here, _ := kinds.PhoneCountry(b.Words.Region)
+	own, _ := answertype.PhoneCountry(preset)
+	here, _ := answertype.PhoneCountry(b.Words.Region)
 	list := b.Words.CallingCodes()
 	if own = cmp.Or(own, here); own == "" {
 		list = `<option value="">+</option>` + list

@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
-	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -20,7 +20,7 @@ func (b *builder) addFiles(f *Field, block *schema.Block, p *schema.Properties) 
 	f.Remove = input.Remove + block.ID
 	f.Multiple = p.MultipleFiles && block.Type == schema.TypeFileUpload
 	f.MaxBytes = b.Host.MaxBlockFile(p)
-	size, types := words.Megabytes(f.MaxBytes), kinds.FileTypesOf(p)
+	size, types := words.Megabytes(f.MaxBytes), answertype.FileTypesOf(p)
 	switch {
 	case block.Type == schema.TypeSignature:
 		f.Accept = strings.Join(filetype.SignatureTypes, ",")

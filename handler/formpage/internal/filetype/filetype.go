@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
-	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -44,15 +44,15 @@ func CleanName(name string) string {
 // the type of the bytes, see Fits. HTML has the type of unknown content where it can be what
 // the name says.
 func Sniff(head []byte, name string) string {
-	kind, claimed := detect(head), kinds.TypeByName(name)
+	kind, claimed := detect(head), answertype.TypeByName(name)
 	isText := strings.HasPrefix(kind, "text/")
 	switch {
-	case kind == htmlType && (claimed == "" || kinds.IsText(claimed)), isText && claimed == htmlType:
-		return kinds.UnknownFile
-	case claimed == "" && (kind == kinds.UnknownFile || isText):
+	case kind == htmlType && (claimed == "" || answertype.IsText(claimed)), isText && claimed == htmlType:
+		return answertype.UnknownFile
+	case claimed == "" && (kind == answertype.UnknownFile || isText):
 		claimed, _, _ = mime.ParseMediaType(mime.TypeByExtension(extension(name)))
 	}
-	if claimed != "" && kinds.MediaType(claimed) != htmlType && isCompatible(kind, claimed) {
+	if claimed != "" && answertype.MediaType(claimed) != htmlType && isCompatible(kind, claimed) {
 		return claimed
 	}
 	return kind
@@ -90,17 +90,17 @@ var brands = map[string]string{
 
 // detect returns the media type of a file by its first bytes alone.
 func detect(head []byte) string {
-	kind := kinds.MediaType(http.DetectContentType(head))
+	kind := answertype.MediaType(http.DetectContentType(head))
 	if strings.HasPrefix(kind, "text/") {
 		switch tags := skipPrologue(head); {
-		case kinds.MediaType(http.DetectContentType(tags)) == htmlType:
+		case answertype.MediaType(http.DetectContentType(tags)) == htmlType:
 			return htmlType
 		case kind == htmlType: // only a comment, such as that of a drawing
 			return "text/xml"
 		}
 		return kind
 	}
-	if at := bytes.Index(head, []byte("%PDF-")); at >= 0 && kind == kinds.UnknownFile {
+	if at := bytes.Index(head, []byte("%PDF-")); at >= 0 && kind == answertype.UnknownFile {
 		return "application/pdf"
 	}
 	if len(head) >= 12 && string(head[4:8]) == "ftyp" {
@@ -114,7 +114,7 @@ func detect(head []byte) string {
 		return kind
 	}
 	for _, s := range signatures {
-		if kind == kinds.UnknownFile && bytes.HasPrefix(head, []byte(s.begin)) {
+		if kind == answertype.UnknownFile && bytes.HasPrefix(head, []byte(s.begin)) {
 			return s.kind
 		}
 	}
@@ -161,14 +161,14 @@ func isCompatible(kind, claimed string) bool {
 		return true
 	case programType, htmlType:
 		return false
-	case kinds.UnknownFile:
+	case answertype.UnknownFile:
 		return !zipped && !known
 	case oleType:
 		return family == "application" && !known && !strings.Contains(claimed, "opendocument")
 	case "application/zip":
 		return zipped || family == "application" && !known
 	case "text/plain", "text/xml":
-		return kinds.IsText(claimed) || zipped || slices.Contains([]string{"application/json", "application/rtf", "image/svg+xml"}, claimed) ||
+		return answertype.IsText(claimed) || zipped || slices.Contains([]string{"application/json", "application/rtf", "image/svg+xml"}, claimed) ||
 			family == "application" && (strings.HasSuffix(claimed, "+json") || strings.HasSuffix(claimed, "+xml") || strings.HasSuffix(claimed, "yaml"))
 	case "video/mp4":
 		return family == "video" || claimed == "audio/mp4"
@@ -190,18 +190,18 @@ func Accepts(b *schema.Block, name, kind string) bool {
 	if b.Type == schema.TypeSignature && !slices.Contains(SignatureTypes, kind) {
 		return false
 	}
-	types, claimed := kinds.FileTypesOf(formblock.Properties(b)), kinds.TypeByName(name)
+	types, claimed := answertype.FileTypesOf(formblock.Properties(b)), answertype.TypeByName(name)
 	switch {
 	case slices.Contains(programExtensions, extension(name)):
 		return types.Allow(name, "") // by its name alone
 	case claimed == "" || claimed == kind:
 		return types.Allow(name, kind)
-	case kind == kinds.UnknownFile:
-		return kinds.IsText(claimed) && types.Allow(name, kind)
+	case kind == answertype.UnknownFile:
+		return answertype.IsText(claimed) && types.Allow(name, kind)
 	case kind == htmlType, kind == programType:
 		return false
 	}
-	return types.Allow(strings.TrimSuffix(name, filepath.Ext(name))+kinds.ExtensionOf(kind), kind)
+	return types.Allow(strings.TrimSuffix(name, filepath.Ext(name))+answertype.ExtensionOf(kind), kind)
 }
 
 // SignatureTypes are the types of a picture of a signature.

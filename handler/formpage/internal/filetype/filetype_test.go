@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
-	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -28,7 +28,7 @@ func TestTypesOfFiles(t *testing.T) {
 		},
 	} {
 		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: c.given}}
-		if got := kinds.FileTypesOf(b.Properties); !slices.Equal(got, c.want) {
+		if got := answertype.FileTypesOf(b.Properties); !slices.Equal(got, c.want) {
 			t.Errorf("%q: %q, want %q", c.given, got, c.want)
 		}
 		for _, f := range c.takes {
@@ -162,11 +162,11 @@ func TestFilesThatPeopleHave(t *testing.T) {
 		kind := Sniff([]byte(c.content), c.name)
 		if fits := Accepts(&b, c.name, kind); fits != (c.kind != "") || fits && kind != c.kind {
 			t.Errorf("%q takes %s with %.20q: %v, as %s, want %q", c.allowed, c.name, c.content, fits, kind, c.kind)
-		} else if fits && !kinds.FileTypesOf(b.Properties).Allow(c.name, kind) {
+		} else if fits && !answertype.FileTypesOf(b.Properties).Allow(c.name, kind) {
 			t.Errorf("%q: the service does not take %s as %s", c.allowed, c.name, kind)
 		}
 	}
-	if got := kinds.FileTypesOf(&schema.Properties{AllowedFiles: []string{"JPG", "image/jpg"}}).Accept(); got != ".jfif,.jpe,.jpeg,.jpg,.pjpeg,image/jpeg" {
+	if got := answertype.FileTypesOf(&schema.Properties{AllowedFiles: []string{"JPG", "image/jpg"}}).Accept(); got != ".jfif,.jpe,.jpeg,.jpg,.pjpeg,image/jpeg" {
 		t.Errorf("a browser is offered %s", got)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
-	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/calendar"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
@@ -208,7 +208,7 @@ func (r *reader) choices(b *schema.Block) any {
 func (r *reader) ranking(b *schema.Block) any {
 	at := map[int][]string{}
 	for _, c := range b.Choices {
-		text := strings.TrimSpace(kinds.ASCIIDigits(r.text(input.SubName(input.Rank, c.ID, b.ID))))
+		text := strings.TrimSpace(answertype.ASCIIDigits(r.text(input.SubName(input.Rank, c.ID, b.ID))))
 		if n, err := strconv.Atoi(text); err == nil {
 			at[n] = append(at[n], c.ID)
 		}
@@ -297,7 +297,7 @@ func (r *reader) date(b *schema.Block) any {
 	case zone == "" && err != nil:
 		zone = "Z"
 	case zone == "":
-		if at, exists := calendar.At(wall, r.Zone); exists {
+		if at, exists := calendar.FirstTimeAt(wall, r.Zone); exists {
 			zone = at.Format("Z07:00")
 		}
 	case zone == input.NoSuchTime:
@@ -312,7 +312,7 @@ func (r *reader) datePart(name string, isDay bool) string {
 	if len(text) > maxNumberBytes {
 		return text
 	}
-	text = strings.TrimSpace(kinds.ASCIIDigits(text))
+	text = strings.TrimSpace(answertype.ASCIIDigits(text))
 	if isDay && len(text) == 1 {
 		text = "0" + text
 	}

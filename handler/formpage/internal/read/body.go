@@ -252,7 +252,7 @@ func ParseJSON(body io.Reader, most BodyLimits) (in FrontEndBody, wrong []schema
 	if err != nil {
 		return in, nil, err
 	}
-	tree, err := jsontree.Parse(raw, jsontree.BodyBounds)
+	tree, err := jsontree.Parse(raw, jsontree.BodyLimits)
 	if err != nil {
 		return in, nil, err
 	}

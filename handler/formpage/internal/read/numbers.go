@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 )
 
 // isNumber reports whether text is a number in JSON.
@@ -58,7 +58,7 @@ func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 	if len(text) > maxNumberBytes {
 		return "", "", false
 	}
-	text = kinds.ASCIIDigits(strings.TrimSpace(text))
+	text = answertype.ASCIIDigits(strings.TrimSpace(text))
 	spaced := spacedNumber.MatchString(text)
 	text = asciiSigns.Replace(strings.Map(dropSpaces, text))
 	if strings.Trim(text, "0123456789+-.,'") != "" {

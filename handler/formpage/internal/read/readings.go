@@ -7,7 +7,7 @@ import (
 	"unicode"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
-	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -55,8 +55,8 @@ func (r *reader) number(block, name, number, other string) {
 // phone returns the number that was typed into an input, of the country that stands beside
 // it. What is no number there is refused by the service, which may know another country.
 func (r *reader) phone(b *schema.Block, name, text, country string) string {
-	own, _ := kinds.PhoneCountry(formblock.Properties(b).DefaultCountry)
-	read, ok := kinds.ReadPhone(text, cmp.Or(country, own))
+	own, _ := answertype.PhoneCountry(formblock.Properties(b).DefaultCountry)
+	read, ok := answertype.ReadPhone(text, cmp.Or(country, own))
 	if !ok {
 		if country != "" && strings.ContainsFunc(text, unicode.IsDigit) && !strings.HasSuffix(text, " "+country) {
 			return text + " " + country // with letters, it is none anywhere
@@ -100,7 +100,7 @@ func (r *reader) email(block, name, text string) {
 // inDifferentCountries reports whether two domains are of two countries, as those of one provider are.
 func inDifferentCountries(a, b string) bool {
 	a, b = a[strings.LastIndexByte(a, '.')+1:], b[strings.LastIndexByte(b, '.')+1:]
-	_, calling := kinds.PhoneCountry(a)
+	_, calling := answertype.PhoneCountry(a)
 	return a != b && len(a) == 2 && len(b) == 2 && calling != 0
 }
 

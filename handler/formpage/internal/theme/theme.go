@@ -153,9 +153,9 @@ func (t *Theme) setShape(theme *schema.Theme, settings *schema.Settings) {
 	root.setLength("--in-height", in.Height)
 	if background, ok := color.Parse(in.Background); ok {
 		root.set("--in-bg", background.String())
-		root.set("--in-fg", color.Readable(color.Black, background, 4.5).String())
-		root.set("--in-hint", color.Readable(pickColor(in.Placeholder, "#666666"), background, 4.5).String())
-		root.set("--in-line", color.Readable(pickColor(in.Border, "#808080"), background, 3).String())
+		root.set("--in-fg", color.EnsureContrast(color.Black, background, 4.5).String())
+		root.set("--in-hint", color.EnsureContrast(pickColor(in.Placeholder, "#666666"), background, 4.5).String())
+		root.set("--in-line", color.EnsureContrast(pickColor(in.Border, "#808080"), background, 3).String())
 	} else {
 		root.setColor("--in-hint", in.Placeholder)
 		root.setColor("--in-line", in.Border)
@@ -173,7 +173,7 @@ func (t *Theme) setShape(theme *schema.Theme, settings *schema.Settings) {
 	}
 	if background, ok := color.Parse(button.Background); ok {
 		root.set("--bt-bg", background.String())
-		root.set("--bt-fg", color.Legible(pickColor(button.Text), background).String())
+		root.set("--bt-fg", color.ButtonText(pickColor(button.Text), background).String())
 	}
 	root.setPixels("--bt-size", button.FontSize, most)
 	root.setPixels("--bt-radius", button.Radius, most)
@@ -281,11 +281,11 @@ func palette(p, preset *schema.Palette) string {
 	back := set("bg", pick(p.Background, preset.Background))
 	// A light background under a dark preset, or the other way round, needs text of
 	// its own.
-	text := set("fg", color.Readable(pick(p.Text, p.Foreground, preset.Foreground), back, 4.5))
+	text := set("fg", color.EnsureContrast(pick(p.Text, p.Foreground, preset.Foreground), back, 4.5))
 	card := set("card", pick(p.Card, p.Background, preset.Background))
-	set("card-fg", color.Readable(pick(p.CardForeground, p.Text, p.Foreground, preset.Foreground), card, 4.5))
-	primary := set("primary", color.Readable(pick(p.Primary, preset.Primary), back, 4.5))
-	set("primary-fg", color.Legible(pick(p.PrimaryForeground, "#ffffff"), primary))
+	set("card-fg", color.EnsureContrast(pick(p.CardForeground, p.Text, p.Foreground, preset.Foreground), card, 4.5))
+	primary := set("primary", color.EnsureContrast(pick(p.Primary, preset.Primary), back, 4.5))
+	set("primary-fg", color.ButtonText(pick(p.PrimaryForeground, "#ffffff"), primary))
 	// What a theme does not name is between its text and its background, as in the preset.
 	shade := func(text string, fallback string, share float64) color.RGB {
 		if p.Background == "" && p.Foreground == "" && p.Text == "" {
@@ -294,22 +294,22 @@ func palette(p, preset *schema.Palette) string {
 		return pick(text, color.Blend(pick(p.Text, p.Foreground, preset.Foreground), back, share).String())
 	}
 	secondary := set("secondary", shade(p.Secondary, preset.Secondary, 0.07))
-	set("secondary-fg", color.Readable(pick(p.SecondaryForeground, p.Foreground, preset.Foreground), secondary, 4.5))
+	set("secondary-fg", color.EnsureContrast(pick(p.SecondaryForeground, p.Foreground, preset.Foreground), secondary, 4.5))
 	// Stripes behind text: a colour that text cannot stand on gives way.
 	muted := shade(p.Muted, preset.Muted, 0.05)
 	if color.Contrast(text, muted) < 4.5 {
 		muted = back
 	}
 	set("muted", muted)
-	set("muted-fg", color.Readable(shade(p.MutedForeground, preset.MutedForeground, 0.65), back, 4.5))
-	set("hint", color.Readable(shade(p.MutedForeground, preset.MutedForeground, 0.65), card, 4.5))
+	set("muted-fg", color.EnsureContrast(shade(p.MutedForeground, preset.MutedForeground, 0.65), back, 4.5))
+	set("hint", color.EnsureContrast(shade(p.MutedForeground, preset.MutedForeground, 0.65), card, 4.5))
 	accent := set("accent", pick(p.Accent, color.Blend(primary, back, 0.1).String()))
-	set("accent-fg", color.Readable(pick(p.AccentForeground, p.Foreground, preset.Foreground), accent, 4.5))
-	danger := set("danger", color.Readable(pick(p.Destructive, preset.Destructive), back, 4.5))
-	set("danger-fg", color.Legible(pick(p.DestructiveForeground, "#ffffff"), danger))
+	set("accent-fg", color.EnsureContrast(pick(p.AccentForeground, p.Foreground, preset.Foreground), accent, 4.5))
+	danger := set("danger", color.EnsureContrast(pick(p.Destructive, preset.Destructive), back, 4.5))
+	set("danger-fg", color.ButtonText(pick(p.DestructiveForeground, "#ffffff"), danger))
 	set("line", shade(p.Border, preset.Border, 0.16))
-	set("edge", color.Readable(shade(p.Input, preset.Input, 0.5), card, 3))
-	set("ring", color.Readable(pick(p.Ring, primary.String()), back, 3))
+	set("edge", color.EnsureContrast(shade(p.Input, preset.Input, 0.5), card, 3))
+	set("ring", color.EnsureContrast(pick(p.Ring, primary.String()), back, 3))
 	return strings.Join(out, ";")
 }
 

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/language/display"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 )
 
 // countryOptions names all countries in a language, in its order, or the countries that
@@ -21,7 +21,7 @@ import (
 func countryOptions(tag language.Tag, calling bool) string {
 	namer, by := display.Regions(tag), collate.New(tag)
 	names := map[string]string{}
-	codes := slices.Clone(kinds.Countries())
+	codes := slices.Clone(answertype.Countries())
 	for _, code := range codes {
 		names[code] = cmp.Or(namer.Name(language.MustParseRegion(code)), code)
 	}
@@ -30,7 +30,7 @@ func countryOptions(tag language.Tag, calling bool) string {
 	for _, code := range codes {
 		name := names[code]
 		if calling {
-			_, number := kinds.PhoneCountry(code)
+			_, number := answertype.PhoneCountry(code)
 			if number == 0 {
 				continue
 			}
@@ -44,7 +44,7 @@ func countryOptions(tag language.Tag, calling bool) string {
 // CountryCode returns the code of a country that is named in the page's language, in English or
 // by a code, and any other text as it is.
 func (w *Words) CountryCode(text string) string {
-	if code, ok := kinds.CountryCode(strings.ToUpper(strings.TrimSpace(text))); ok {
+	if code, ok := answertype.CountryCode(strings.ToUpper(strings.TrimSpace(text))); ok {
 		return code
 	}
 	return cmp.Or(w.codes()[countryKey(text)], text)
@@ -64,7 +64,7 @@ func countriesByName(tag language.Tag) map[string]string {
 	byName := map[string]string{}
 	for _, in := range []language.Tag{language.English, tag} {
 		namer := display.Regions(in)
-		for _, code := range kinds.Countries() {
+		for _, code := range answertype.Countries() {
 			byName[countryKey(namer.Name(language.MustParseRegion(code)))] = code
 		}
 	}

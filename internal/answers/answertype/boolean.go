@@ -1,0 +1,31 @@
+package answertype
+
+import (
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// booleanRule checks yes_no and legal: true or false, or the same word in a string.
+type booleanRule struct {
+	legal bool // a required answer must be true
+	stop  bool // a false refuses the response, required or not
+}
+
+func newBoolean(b *schema.Block, _ ServiceConfig) Rule {
+	legal := b.Type == schema.TypeLegal
+	return booleanRule{legal: legal, stop: legal && b.Properties.LegalStopFurther}
+}
+
+func (t booleanRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
+	truth := n.Bool() || n.Text() == "true"
+	switch {
+	case n.Kind() != jsontree.Bool && !truth && n.Text() != "false":
+		r.add(n, wrongType("boolean", "must be answered with yes or no"))
+	case !truth && (t.stop || t.legal && r.Required):
+		r.add(n, Violation{Code: schema.CodeRequired, Message: "must be accepted"})
+	default:
+		w.Bool(truth)
+	}
+}
+
+func (booleanRule) Sample() string { return "true" }

@@ -1,0 +1,495 @@
+package answertype
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/calendar"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/violation"
+)
+
+// ComparedValues is what a condition compares an answer with.
+type ComparedValues struct {
+	Texts      []string
+	Numbers    []float64
+	Lists      [][]any
+	Parts      []string // of the answer: "length", a row of a matrix
+	Substrings []string // that the answer may contain
+	// Ordered: the condition asks whether the answer is above or below a text or a number.
+	// OrderedText: the same of a text.
+	Ordered, OrderedText bool
+}
+
+// Coverage says which conditions the answers of [Candidates] decide.
+type Coverage int
+
+// What the answers decide: nothing, comparisons with what they were made for, any condition.
+const (
+	CoversNothing Coverage = iota
+	CoversCompared
+	CoversAll
+)
+
+func covers(compared bool) Coverage {
+	if compared {
+		return CoversCompared
+	}
+	return CoversNothing
+}
+
+// maxCandidates bounds the answers to a block that one condition is tried with.
+const maxCandidates = 2000
+
+// Candidates returns answers, to be checked, at and next to the values that a condition compares with,
+// and to the limits of a rule.
+func Candidates(r Rule, c ComparedValues) ([]any, Coverage) {
+	list, coverage := candidates(r, c)
+	switch r.(type) {
+	case textRule, clockRule, dateRule, PhoneRule, formatRule:
+		if len(c.Parts) > 0 {
+			coverage = CoversNothing // the length of a text
+		}
+	}
+	return list[:min(len(list), maxCandidates)], coverage
+}
+
+func candidates(r Rule, c ComparedValues) ([]any, Coverage) {
+	switch t := r.(type) {
+	case booleanRule:
+		return []any{true, false}, CoversAll
+	case numberRule:
+		return t.candidates(c), CoversCompared
+	case textRule:
+		return toAny(c.texts()), c.coverText(t.max)
+	case clockRule:
+		return toAny(c.timesOfDay()), covers(c.noneFits("0123456789:", t.size))
+	case dateRule:
+		if t.clock {
+			return toAny(t.candidates(c)), covers(c.noneFits("0123456789-:TZ", len(time.RFC3339)))
+		}
+		return toAny(t.candidates(c)), covers(t.only != nil || c.noneFits("0123456789-", len(time.DateOnly)))
+	case PhoneRule:
+		return append(toAny(c.Texts), sampleOf(r)), covers(!c.OrderedText && c.noneFits("+0123456789", maxPhone))
+	case countryCode:
+		return toAny(Countries()), CoversAll
+	case formatRule: // of email and website
+		return append(toAny(c.formats()), sampleOf(r)), covers(!c.OrderedText && len(c.Substrings) <= 2)
+	case paymentRule:
+		return c.parts(sampleOf(r), func(name string) ([]any, Coverage) {
+			if name == "currency" && t.currency != "" {
+				return []any{t.currency}, CoversAll
+			}
+			return append(toAny(c.Texts), toAny(c.numberTexts())...), covers(len(c.Substrings) == 0 && !c.OrderedText)
+		})
+	case interface {
+		candidates(ComparedValues) ([]any, Coverage)
+	}:
+		return t.candidates(c)
+	}
+	return []any{sampleOf(r)}, covers(len(c.Parts) == 0)
+}
+
+func toAny(texts []string) []any {
+	list := make([]any, len(texts))
+	for i, text := range texts {
+		list[i] = text
+	}
+	return list
+}
+
+func sampleOf(r Rule) any {
+	return jsontree.Inspect([]byte(r.Sample()), ParseLimits, jsontree.Node.Value)
+}
+
+// isBeyond reports whether each piece is too long for an answer, or has other characters.
+func (c ComparedValues) noneFits(alphabet string, most int) bool {
+	return !slices.ContainsFunc(c.Substrings, func(piece string) bool { return len(piece) <= most && strings.Trim(piece, alphabet) == "" })
+}
+
+// formats returns email addresses and URLs with the texts compared with.
+func (c ComparedValues) formats() (list []string) {
+	for _, text := range c.withOverlaps() {
+		for _, before := range []string{"", "a", "a@", "a@a", "https://", "https://a", "https://example.com/", "https"} {
+			for _, after := range []string{"", "a", ".com", "om", "example.com", "@example.com", "a@example.com"} {
+				list = append(list, before+text+after)
+			}
+		}
+	}
+	return append(slices.Clone(c.Texts), list...)
+}
+
+// points returns the numbers compared with, the limits, the numbers between two of them, and one
+// beyond both ends.
+func (c ComparedValues) numbersAround(limits ...float64) []float64 {
+	all := []float64{0, 1} // as null, false and true are compared
+	for _, n := range append(slices.Clone(c.Numbers), limits...) {
+		if !math.IsInf(n, 0) {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	points := append(slices.Clone(c.Numbers), all[0]-1, all[len(all)-1]+1)
+	for i, n := range all {
+		points = append(points, n)
+		if i > 0 {
+			points = append(points, all[i-1]+(n-all[i-1])/2)
+		}
+	}
+	return points
+}
+
+// counts returns the points as whole numbers.
+func (c ComparedValues) wholeNumbersAround(limits ...float64) []int {
+	var counts []int
+	for _, n := range c.numbersAround(limits...) {
+		counts = append(counts, int(math.Floor(n)), int(math.Ceil(n)))
+	}
+	slices.Sort(counts)
+	return slices.Compact(counts)
+}
+
+func (c ComparedValues) numberTexts() []string {
+	var texts []string
+	for _, n := range c.numbersAround() {
+		texts = append(texts, formatFloat(n), formatFloat(math.Floor(n)), formatFloat(math.Ceil(n)))
+	}
+	return texts
+}
+
+func (t numberRule) candidates(c ComparedValues) (list []any) {
+	step := t.step
+	if t.whole {
+		step = 1
+	}
+	for _, n := range c.numbersAround(t.least, t.most) {
+		if step == 0 {
+			list = append(list, n)
+			continue
+		}
+		steps := (n - t.least) / step
+		for _, at := range []float64{math.Round(steps), math.Floor(steps), math.Ceil(steps)} {
+			on := t
+			on.step = step
+			list = append(list, on.stepAt(at))
+		}
+	}
+	return list
+}
+
+// texts returns texts that are, contain, and come before and after the texts compared with.
+func (c ComparedValues) texts() []string {
+	list := c.withOverlaps()
+	for _, text := range c.Texts {
+		list = append(list, text+"x", text+" x", text+"!", "x"+text, "!"+text, "~"+text)
+	}
+	list = append(list, strings.Join(c.Texts, ""), "x", "!", "~", "\U0010ffff", "9", "9e9", "-9e9")
+	return append(list, c.numberTexts()...)
+}
+
+// withOverlaps returns the texts compared with, and texts that contain two pieces.
+func (c ComparedValues) withOverlaps() []string {
+	list := append(slices.Clone(c.Texts), c.Substrings...)
+	for i, piece := range c.Substrings {
+		for _, other := range c.Substrings[:i] {
+			list = append(list, overlapping(piece, other), overlapping(other, piece))
+		}
+	}
+	return list
+}
+
+// overlapping is the shortest text that begins with a and ends with b.
+func overlapping(a, b string) string {
+	if strings.Contains(a, b) {
+		return a
+	}
+	for shared := min(len(a), len(b)); shared > 0; shared-- {
+		if strings.HasSuffix(a, b[:shared]) {
+			return a + b[shared:]
+		}
+	}
+	return a + b
+}
+
+// coverText says what texts() decides of a text of at most so many characters.
+func (c ComparedValues) coverText(most int) Coverage {
+	pieces := slices.DeleteFunc(slices.Clone(c.Substrings), func(piece string) bool { return violation.LongerThan(piece, most) })
+	tight := len(pieces) > 2 && violation.LongerThan(strings.Join(c.Texts, ""), most)
+	return covers((len(pieces) == 0 || !c.Ordered && !tight) && (!c.OrderedText || len(c.Numbers) == 0))
+}
+
+// clocks returns times of day.
+func (c ComparedValues) timesOfDay() []string {
+	list := []string{"00:00", "00:00:01", "12:00", "23:59", "23:59:59"}
+	for _, text := range c.Texts {
+		for _, suffix := range []string{"", ":00", ":00:00"} {
+			at, err := time.Parse(time.TimeOnly, text+suffix)
+			for _, by := range []time.Duration{0, time.Second, time.Minute, -time.Second, -time.Minute} {
+				if err == nil {
+					clock := at.Add(by).Format(time.TimeOnly)
+					list = append(list, clock, clock[:len("15:04")])
+				}
+			}
+		}
+	}
+	return list
+}
+
+// near returns days around the limits and the days compared with. Some week lies on both sides,
+// so that it has days that are not disabled.
+func (t dateRule) candidates(c ComparedValues) (list []string) {
+	middle := []time.Time{t.example, t.first, t.last, time.Date(firstYear, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}
+	for _, text := range c.Texts {
+		for _, suffix := range []string{"", "-01", "-01-01"} {
+			if day, err := time.Parse(time.DateOnly, text+suffix); err == nil {
+				middle = append(middle, day)
+			}
+		}
+		if at, err := time.Parse(time.RFC3339, text); err == nil {
+			for _, by := range []time.Duration{0, time.Second, -time.Second} {
+				list = append(list, withExtremeOffsets(at.Add(by))...)
+			}
+			middle = append(middle, calendar.Day(at))
+		}
+	}
+	for date := range t.only {
+		if day, err := time.Parse(time.DateOnly, date); err == nil {
+			middle = append(middle, day)
+		}
+	}
+	most := 1
+	if t.disabled != 0 {
+		most = 7
+	}
+	for _, day := range middle {
+		for days := -most; days <= most; days++ {
+			at := day.AddDate(0, 0, days)
+			if !t.clock {
+				list = append(list, at.Format(time.DateOnly))
+				continue
+			}
+			for _, clock := range []string{"T00:00:00", "T12:00:00", "T23:59:59"} {
+				for _, zone := range []string{"Z", "+23:59", "-23:59"} {
+					list = append(list, at.Format(time.DateOnly)+clock+zone)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// withExtremeOffsets returns a time as it is written with the offsets that are farthest from each other.
+func withExtremeOffsets(at time.Time) []string {
+	const most = 23*60*60 + 59*60
+	var list []string
+	for _, offset := range []int{0, most, -most} {
+		list = append(list, at.In(time.FixedZone("", offset)).Format(time.RFC3339))
+	}
+	return list
+}
+
+func (t choiceRule) candidates(c ComparedValues) ([]any, Coverage) {
+	var list []any
+	for _, id := range t.ids {
+		list = append(list, map[string]any{"id": id}) // an id that looks blank would be no answer
+	}
+	if !t.other {
+		return list, CoversAll
+	}
+	texts, coverage := []string{"x"}, CoversCompared
+	if len(c.Parts) > 0 {
+		texts, coverage = c.texts(), c.coverText(MaxShortText)
+	}
+	if slices.ContainsFunc(c.Parts, func(part string) bool { return part != "other" }) {
+		coverage = CoversNothing
+	}
+	for _, text := range texts {
+		list = append(list, map[string]any{"other": text})
+	}
+	return list, coverage
+}
+
+// maxPermuted is the number of choices of which all sets and orders are tried.
+const maxPermuted = 5
+
+// named returns the choices that a condition names, and the others. All are named where there
+// are few.
+func (c ComparedValues) named(ids []string) (named, others []any) {
+	for _, id := range ids {
+		in := func(list []any) bool { return slices.Contains(list, any(id)) }
+		if len(ids) <= maxPermuted || slices.Contains(c.Texts, id) || slices.ContainsFunc(c.Lists, in) {
+			named = append(named, id)
+		} else {
+			others = append(others, id)
+		}
+	}
+	return named, others
+}
+
+// near returns all sets of the choices that a condition names, each with as many of the others as
+// matter.
+func (t multipleRule) candidates(c ComparedValues) (list []any, coverage Coverage) {
+	named, others := c.named(t.ids)
+	if t.other {
+		others = append(others, map[string]any{"other": "x"})
+	}
+	sizes := []int{0, 1, t.least}
+	if slices.Contains(c.Parts, "length") {
+		sizes = append(sizes, c.wholeNumbersAround(float64(t.least), float64(min(t.most, len(t.ids))))...)
+	}
+	coverage = covers(!c.Ordered && !slices.ContainsFunc(c.Parts, func(part string) bool { return part != "length" }))
+	if len(others) == 0 {
+		coverage = CoversAll
+	}
+	if len(named) > maxPermuted+1 {
+		named, coverage = named[:maxPermuted+1], CoversNothing
+	}
+	for set := range 1 << len(named) {
+		var chosen []any
+		for i, id := range named {
+			if set>>i&1 == 1 {
+				chosen = append(chosen, id)
+			}
+		}
+		list = append(list, chosen)
+		for _, size := range sizes {
+			if more := size - len(chosen); more > 0 && more <= len(others) {
+				list = append(list, append(slices.Clone(chosen), others[:more]...))
+			}
+		}
+	}
+	return list, coverage
+}
+
+// near returns all orders of a few choices. Of more it returns the lists compared with, and each
+// choice at the place that is read.
+func (t rankingRule) candidates(c ComparedValues) (list []any, coverage Coverage) {
+	all := toAny(t.ids)
+	if len(all) <= maxPermuted {
+		return permutations(all), CoversAll
+	}
+	list = append(list, all)
+	for _, order := range c.Lists {
+		list = append(list, order)
+	}
+	for _, part := range c.Parts {
+		place, err := strconv.Atoi(part)
+		for i := range all {
+			if err == nil && place >= 0 && place < len(all) {
+				order := slices.Clone(all)
+				order[place], order[i] = order[i], order[place]
+				list = append(list, order)
+			}
+		}
+	}
+	return list, covers(len(c.Parts) <= 1)
+}
+
+func permutations(items []any) (list []any) {
+	if len(items) < 2 {
+		return []any{items}
+	}
+	for i, first := range items {
+		for _, rest := range permutations(slices.Delete(slices.Clone(items), i, i+1)) {
+			list = append(list, append([]any{first}, rest.([]any)...)) //nolint:forcetypeassert // this makes them
+		}
+	}
+	return list
+}
+
+// near returns answers with all values of the rows that are read, and with and without the others.
+func (t matrixRule) candidates(c ComparedValues) ([]any, Coverage) {
+	rest := make(map[string]any)
+	if len(t.columns.ids) > 0 {
+		for _, row := range t.rows.ids {
+			rest[row] = t.columns.ids[0]
+		}
+	}
+	values, coverage := toAny(t.columns.ids), CoversAll
+	if t.multiple {
+		parts := c
+		parts.Parts = []string{"length"}
+		values, coverage = multipleRule{choices: t.columns, most: math.MaxInt32}.candidates(parts)
+	}
+	row := func(string) ([]any, Coverage) { return values, coverage }
+	var rows []string
+	for _, part := range c.Parts { // r.length is a part of the row r
+		name, _, _ := strings.Cut(part, ".")
+		for _, id := range []string{part, name} {
+			if _, ok := t.rows.index[id]; ok {
+				rows = append(rows, id)
+				break
+			}
+		}
+	}
+	c.Parts = rows
+	some, _ := c.parts(map[string]any{}, row)
+	filled, coverage := c.parts(rest, row)
+	return append(some, filled...), coverage
+}
+
+// near returns lists of one file, as long as matter.
+func (t filesRule) candidates(c ComparedValues) (list []any, coverage Coverage) {
+	for _, count := range c.wholeNumbersAround(1, float64(t.most)) {
+		if count > 0 && count <= t.most {
+			list = append(list, slices.Repeat([]any{sampleOf(t)}, count))
+		}
+	}
+	return list, covers(!slices.ContainsFunc(c.Parts, func(part string) bool { return part != "length" }))
+}
+
+func (t contactRule) candidates(c ComparedValues) ([]any, Coverage) {
+	return c.parts(sampleOf(t), func(name string) ([]any, Coverage) {
+		for _, p := range t.parts {
+			if p.name == name && !p.hide {
+				c.Parts = nil
+				return Candidates(p.rule, c)
+			}
+		}
+		return nil, CoversAll
+	})
+}
+
+// parts returns an object with all values of the parts that a condition reads, and without them.
+func (c ComparedValues) parts(object any, values func(name string) ([]any, Coverage)) ([]any, Coverage) {
+	whole, ok := object.(map[string]any)
+	if !ok {
+		return nil, CoversNothing
+	}
+	list, coverage := []any{whole}, CoversAll
+	for _, name := range slices.Compact(slices.Sorted(slices.Values(c.Parts))) {
+		of, covered := values(name)
+		coverage = min(coverage, covered)
+		var made []any
+		for _, object := range list {
+			for _, value := range append(slices.Clip(of), nil) {
+				with := maps.Clone(object.(map[string]any)) //nolint:forcetypeassert // this makes them
+				with[name] = value
+				made = append(made, with)
+			}
+		}
+		if list = made; len(list) > maxCandidates {
+			return list[:maxCandidates], CoversNothing
+		}
+	}
+	return list, coverage
+}
+
+// HiddenCandidates is [Candidates] for a hidden field.
+func HiddenCandidates(c ComparedValues) ([]any, Coverage) {
+	texts := slices.DeleteFunc(c.texts(), func(text string) bool { return text == "" || CheckHidden(text).IsSet() })
+	return toAny(texts), c.coverText(MaxShortText)
+}
+
+// VariableCandidates is [Candidates] for a variable that rules set.
+func VariableCandidates(c ComparedValues) (list []any, coverage Coverage) {
+	for _, n := range c.numbersAround() {
+		list = append(list, n)
+	}
+	return append(list, toAny(c.texts())...), c.coverText(MaxShortText)
+}

@@ -1,0 +1,194 @@
+package answertype
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/calendar"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// dateRule checks date. All bounds are calendar days, as package calendar has them.
+type dateRule struct {
+	clock       bool            // the answer has a time
+	first, last time.Time       // zero: no bound
+	disabled    schema.Integer  // mask of week days, bit 0 = Sunday
+	only        map[string]bool // as YYYY-MM-DD
+	example     time.Time       // where a search for an allowed day begins
+}
+
+// newDate takes the days that the bounds of a block have in the zone.
+func newDate(b *schema.Block, from ServiceConfig) Rule {
+	p, zone := b.Properties, from.TimeZone
+	rule := dateRule{clock: p.ShowTimePicker, example: time.Date(2026, 8, 3, 0, 0, 0, 0, time.UTC)}
+	if p.DisabledDays != nil {
+		rule.disabled = *p.DisabledDays
+	}
+	if p.BeforeDate != nil {
+		rule.last = calendar.Day(p.BeforeDate.In(zone))
+		rule.example = rule.last.AddDate(0, 0, -6)
+		if lastWeek := time.Date(9999, 12, 25, 0, 0, 0, 0, time.UTC); rule.example.After(lastWeek) {
+			rule.example = lastWeek // no day after it can be written
+		}
+	}
+	if p.AfterDate != nil {
+		rule.first = calendar.Day(p.AfterDate.In(zone))
+		rule.example = rule.first
+	}
+	if first := time.Date(firstYear, 1, 1, 0, 0, 0, 0, time.UTC); rule.example.Before(first) {
+		rule.example = first // no earlier day is accepted
+	}
+	if len(p.SpecificDates) > 0 {
+		rule.only = make(map[string]bool, len(p.SpecificDates))
+		for _, t := range p.SpecificDates {
+			rule.only[t.In(zone).Format(time.DateOnly)] = true
+		}
+	}
+	return rule
+}
+
+func (t dateRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
+	text, ok := trimmedText(n, r)
+	if !ok {
+		return
+	}
+	at, ok := t.parse(text)
+	if !ok {
+		r.add(n, t.formatViolation(text))
+		return
+	}
+	t.checkLimits(calendar.Day(at), func(f Violation) { r.add(n, f) })
+	if r.count == 0 {
+		w.String(t.formatTime(at))
+	}
+}
+
+// bounds calls refuse for every bound that a day breaks.
+func (t dateRule) checkLimits(day time.Time, refuse func(Violation)) {
+	if !t.last.IsZero() && day.After(t.last) || day.Before(t.first) {
+		refuse(dateOutOfRange(t.first, t.last))
+	}
+	if t.disabled>>day.Weekday()&1 == 1 {
+		refuse(t.weekdayViolation(day.Weekday()))
+	}
+	if t.only != nil && !t.only[day.Format(time.DateOnly)] {
+		var allowed []string
+		if len(t.only) <= maxAllowedValues {
+			allowed = slices.Sorted(maps.Keys(t.only))
+		}
+		refuse(NotAllowed("date", "must be one of the available dates", allowed...))
+	}
+}
+
+// weekdayViolation is for a day of the week that the block takes away.
+func (t dateRule) weekdayViolation(is time.Weekday) Violation {
+	f := NotAllowed("weekday", "must not be on a "+is.String())
+	allowed := []int{}
+	for weekday := range 7 {
+		if t.disabled>>weekday&1 == 0 {
+			allowed = append(allowed, weekday)
+		}
+	}
+	f.Params["allowed"] = allowed
+	return f
+}
+
+// firstYear is the first year that an answer can have. A date picker makes the year 0085 of
+// somebody's 85, and nobody means the first millennium.
+const firstYear = 1000
+
+// parse reads a date of the years 1000 to 9999, or a time with the offset that it is
+// written with.
+func (t dateRule) parse(text string) (at time.Time, ok bool) {
+	if t.clock {
+		at, ok = jsontree.ParseWrittenTime(text)
+	} else {
+		var err error
+		at, err = time.Parse(time.DateOnly, text)
+		ok = err == nil
+	}
+	return at, ok && at.Year() >= firstYear && at.Year() <= 9999
+}
+
+func (t dateRule) formatTime(at time.Time) string {
+	if t.clock {
+		return at.Format(time.RFC3339)
+	}
+	return at.Format(time.DateOnly)
+}
+
+// format returns the fault for a text that parse does not read.
+func (t dateRule) formatViolation(text string) Violation {
+	if at, err := time.Parse(time.DateOnly, text[:min(len(text), len(time.DateOnly))]); err == nil && at.Year() < firstYear {
+		return BadFormat("year", "must have a four-digit year without a leading zero, such as 1985")
+	}
+	if _, err := time.Parse(time.DateOnly+"T"+time.TimeOnly, text); t.clock && err == nil {
+		return BadFormat("offset", "must have a time with a UTC offset, such as 2026-11-20T08:30:00+01:00")
+	}
+	if t.clock {
+		return BadFormat("date-time", "must be a date and a time, such as 2026-11-20T08:30:00Z")
+	}
+	return BadFormat("date", "must be a date, such as 2026-11-20")
+}
+
+// allowedDay is a day that may be chosen, if there is one.
+func (t dateRule) allowedDay() (day time.Time, ok bool) {
+	var tries []time.Time
+	for _, date := range slices.Sorted(maps.Keys(t.only)) {
+		if day, err := time.Parse(time.DateOnly, date); err == nil {
+			tries = append(tries, day)
+		}
+	}
+	if t.only == nil {
+		// Whatever days of the week are taken away, seven days in a row show all of them.
+		for days := range 7 {
+			tries = append(tries, t.example.AddDate(0, 0, days))
+		}
+	}
+	for _, day := range tries {
+		ok := day.Year() >= firstYear && day.Year() <= 9999
+		t.checkLimits(day, func(Violation) { ok = false })
+		if ok {
+			return day, true
+		}
+	}
+	return day, false
+}
+
+func (t dateRule) Sample() string {
+	day, ok := t.allowedDay()
+	if !ok {
+		return "null"
+	}
+	return QuoteJSON(t.formatTime(day.Add(10*time.Hour + 30*time.Minute)))
+}
+
+func (t dateRule) contradiction() (member string, why Explanation) {
+	if _, ok := t.allowedDay(); ok {
+		return "", Explanation{}
+	}
+	return "/properties", Explanation{Reason: "no_day", Message: "no date satisfies the earliest and latest date, the specific dates and the disabled weekdays"}
+}
+
+// dateOutOfRange is for a date. A zero day is no bound.
+func dateOutOfRange(first, last time.Time) Violation {
+	f := Violation{Code: schema.CodeOutOfRange, Params: make(map[string]any)}
+	if !first.IsZero() {
+		f.Params["min"] = first.Format(time.DateOnly)
+	}
+	if !last.IsZero() {
+		f.Params["max"] = last.Format(time.DateOnly)
+	}
+	const layout = "2 January 2006"
+	switch {
+	case first.IsZero():
+		f.Message = "must be on or before " + last.Format(layout)
+	case last.IsZero():
+		f.Message = "must be on or after " + first.Format(layout)
+	default:
+		f.Message = "must be between " + first.Format(layout) + " and " + last.Format(layout)
+	}
+	return f
+}

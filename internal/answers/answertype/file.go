@@ -1,0 +1,216 @@
+package answertype
+
+import (
+	"mime"
+	"slices"
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/violation"
+	"github.com/formsvc/formsvc/internal/weburl"
+	"github.com/formsvc/formsvc/schema"
+)
+
+const maxFiles = 100
+
+// FileTypesOf reads properties.allowedFiles.
+func FileTypesOf(p *schema.Properties) FileTypes { return fileTypesOf(p.AllowedFiles) }
+
+// fileRule checks one stored file.
+type fileRule struct {
+	allowed FileTypes
+	max     int64 // bytes, 0: no bound
+	picture bool  // no other type of file
+}
+
+func newFileRule(p *schema.Properties, from ServiceConfig) fileRule {
+	rule := fileRule{allowed: FileTypesOf(p)}
+	if p.MaxFileSize {
+		rule.max = from.FileSize
+	}
+	return rule
+}
+
+func (t fileRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
+	o, ok := newHostObject(n, r, "id", "name", "url", "mime_type", "size")
+	if !ok {
+		return
+	}
+	id, name, address := o.text("id", ""), o.fileName(), o.text("url", "")
+	if address != "" && !weburl.IsPlain(address) {
+		r.add(n.Member("url"), notURL())
+	}
+	mediaType := o.text("mime_type", "")
+	if bare, ok := bareMediaType(mediaType); mediaType != "" && !ok {
+		r.add(n.Member("mime_type"), BadFormat("media_type", "must be a media type, such as image/png"))
+	} else if mediaType != "" {
+		t.checkType(name, bare, n.Member("mime_type"), r)
+	}
+	size, ok := t.size(o)
+	if !ok {
+		return
+	}
+	w.Object()
+	w.Name("id").String(id)
+	w.Name("name").String(name)
+	w.Name("url").String(address)
+	w.Name("mime_type").String(mediaType)
+	w.Name("size").Int(size)
+	w.EndObject()
+}
+
+// fileName returns the member name. A path in it, or ".", leads whoever saves the file
+// under its name to another place.
+func (o hostObject) fileName() string {
+	n := o.n.Member("name")
+	if IsBlank(n) {
+		o.missing("name")
+		return ""
+	}
+	name, ok := textRule{max: maxHostText, oneLine: true}.read(n, o.r)
+	if ok && (strings.ContainsAny(name, `/\`) || name == "." || name == "..") {
+		o.r.add(n, BadFormat("file_name", "must be a file name without a path"))
+	}
+	return name
+}
+
+// maxSize is 2⁵³−1, the largest whole number that every JSON reader keeps.
+const maxSize = 1<<53 - 1
+
+func (t fileRule) size(o hostObject) (int64, bool) {
+	n := o.n.Member("size")
+	size := n.Float()
+	switch {
+	case n.Kind() == jsontree.Null:
+		o.missing("size")
+	case n.Kind() != jsontree.Number || size != float64(int64(size)):
+		o.r.add(n, wrongType("integer", "must be a whole number of bytes"))
+	case size == 0:
+		o.r.add(n, Violation{schema.CodeOutOfRange, "must not be empty", map[string]any{"min": numberParam(1), "unit": "bytes"}})
+	case size < 0 || size > maxSize:
+		o.r.add(n, badSize(maxSize))
+	case t.max > 0 && size > float64(t.max):
+		o.r.add(n, badSize(t.max))
+	default:
+		return int64(size), true
+	}
+	return 0, false
+}
+
+// bareMediaType returns a media type without its parameters, in lower case.
+func bareMediaType(text string) (string, bool) {
+	bare, _, err := mime.ParseMediaType(text)
+	family, kind, ok := strings.Cut(bare, "/")
+	return bare, err == nil && ok && family != "" && kind != ""
+}
+
+// checkType holds a file's type against the block.
+func (t fileRule) checkType(name, mediaType string, at jsontree.Node, r *Report) {
+	switch {
+	case !t.allowed.Allow(name, mediaType):
+		message := "must have an allowed file type"
+		if len(t.allowed) <= maxAllowedValues {
+			message = "must have one of these file types: " + strings.Join(t.allowed, ", ")
+		}
+		r.add(at, NotAllowed("file_type", message, t.allowed...))
+	case t.picture && !strings.HasPrefix(mediaType, "image/"):
+		r.add(at, NotAllowed("picture", "must be an image"))
+	}
+}
+
+// filesRule checks file_upload.
+type filesRule struct {
+	fileRule
+	most int
+}
+
+func newFiles(b *schema.Block, from ServiceConfig) Rule {
+	rule := filesRule{fileRule: newFileRule(b.Properties, from), most: 1}
+	if b.Properties.MultipleFiles {
+		rule.most = maxFiles
+	}
+	return rule
+}
+
+func (t filesRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
+	w.Array()
+	switch {
+	case n.Kind() != jsontree.Array:
+		t.fileRule.Check(w, n, r)
+	case n.Len() > t.most:
+		r.add(n, tooManyFiles(t.most))
+	default:
+		for _, file := range n.All() {
+			t.fileRule.Check(w, file, r)
+		}
+	}
+	w.EndArray()
+}
+
+// newSignature is for signature: one file, which is a picture.
+func newSignature(b *schema.Block, from ServiceConfig) Rule {
+	rule := newFileRule(b.Properties, from)
+	rule.picture = true
+	return rule
+}
+
+// Sample names a file that the block allows.
+func (t fileRule) Sample() string {
+	name, mediaType := "sample.pdf", "application/pdf"
+	if t.picture {
+		name, mediaType = "sample.png", "image/png"
+	}
+	if !t.allowed.Allow(name, mediaType) {
+		switch first := t.allowed[0]; {
+		case !strings.HasPrefix(first, "."):
+			name, mediaType = "sample", strings.Replace(first, "/*", "/sample", 1)
+		case t.picture:
+			name = "sample" + first
+		default:
+			name, mediaType = "sample"+first, "application/octet-stream"
+		}
+	}
+	size := int64(1024)
+	if t.max > 0 {
+		size = min(size, t.max)
+	}
+	return EncodeJSON(schema.File{ID: "sample", Name: name, URL: "https://example.com/sample", MIMEType: mediaType, Size: size})
+}
+
+func (t fileRule) contradiction() (member string, why Explanation) {
+	switch {
+	case len(t.allowed) == 0 || slices.ContainsFunc(t.allowed, t.matches):
+		return "", Explanation{}
+	case t.picture:
+		return "/properties/allowedFiles", Explanation{Reason: "no_picture", Message: "a signature must be an image, and no image has an allowed file type"}
+	}
+	return "/properties/allowedFiles", Explanation{Reason: "no_file", Message: "no file has an allowed file type"}
+}
+
+// matches reports whether there is a file of an allowed type: a picture may have any
+// extension.
+func (t fileRule) matches(allowed string) bool {
+	if strings.HasPrefix(allowed, ".") {
+		return !strings.ContainsAny(allowed, `/\`) && !violation.LongerThan(allowed, maxHostText)
+	}
+	mediaType := allowed
+	if family, ok := strings.CutSuffix(allowed, "/*"); ok {
+		mediaType = family + "/x"
+	}
+	bare, ok := bareMediaType(mediaType)
+	return ok && bare == mediaType && (!t.picture || strings.HasPrefix(bare, "image/"))
+}
+
+// badSize is for a file of more bytes than max, or fewer than none.
+func badSize(most int64) Violation {
+	message := "must be at most " + formatBytes(most)
+	return Violation{schema.CodeOutOfRange, message, map[string]any{"min": numberParam(0), "max": numberParam(float64(most)), "unit": "bytes"}}
+}
+
+func tooManyFiles(most int) Violation {
+	message := "at most one file is allowed"
+	if most != 1 {
+		message = "at most " + spellCount(most) + " files are allowed"
+	}
+	return Violation{schema.CodeTooMany, message, map[string]any{"max": most, "unit": "files"}}
+}

@@ -1,0 +1,75 @@
+package answertype
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/violation"
+	"github.com/formsvc/formsvc/schema"
+)
+
+const maxHostText = 2048 // characters of one member
+
+// hostObject reads an object whose members the host gives.
+type hostObject struct {
+	n jsontree.Node
+	r *Report
+}
+
+// newHostObject reports members that are not among names.
+func newHostObject(n jsontree.Node, r *Report, names ...string) (hostObject, bool) {
+	if n.Kind() != jsontree.Object {
+		r.add(n, wrongType("object", "must be an object"))
+		return hostObject{}, false
+	}
+	for _, member := range n.All() {
+		if !slices.Contains(names, member.Name()) {
+			r.add(member, Violation{Code: schema.CodeUnknownField, Message: "is not a known field"})
+		}
+		if r.full() {
+			break
+		}
+	}
+	return hostObject{n: n, r: r}, true
+}
+
+// text returns a string member, or fallback when it is absent. A member that is
+// absent without fallback is reported.
+func (o hostObject) text(name, fallback string) string {
+	if !IsBlank(o.n.Member(name)) {
+		return o.optional(name)
+	}
+	if fallback == "" {
+		o.missing(name)
+	}
+	return fallback
+}
+
+// missing reports a member that must be given.
+func (o hostObject) missing(name string) {
+	o.r.addMember(o.n, name, Violation{Code: schema.CodeRequired, Message: "is required"})
+}
+
+// optional returns a string member, "" when it is absent or wrong. It stays as it is:
+// it may name something in another system.
+func (o hostObject) optional(name string) string {
+	n := o.n.Member(name)
+	if IsBlank(n) {
+		return ""
+	}
+	text := n.Text()
+	switch {
+	case n.Kind() != jsontree.String:
+		o.r.add(n, notText())
+	case violation.LongerThan(text, maxHostText):
+		o.r.add(n, tooLong(maxHostText))
+	case strings.ContainsAny(text, "\r"+lineBreaks):
+		o.r.add(n, notOneLine())
+	case strings.ContainsFunc(text, isForbidden):
+		o.r.add(n, NotPlainText())
+	default:
+		return text
+	}
+	return ""
+}

@@ -1,0 +1,141 @@
+package answertype
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// set reads several choices, or one, and writes them in definition order. It
+// returns their number. Of no choices it writes nothing.
+func (c *choices) writeSet(w *jsontree.Writer, n jsontree.Node, r *Report) int {
+	items := n.All()
+	if n.Kind() != jsontree.Array {
+		items = func(yield func(int, jsontree.Node) bool) { yield(0, n) }
+	}
+	chosen := make([]bool, len(c.ids)+1)
+	var other string
+	count := 0
+	for _, item := range items {
+		if r.full() {
+			return 0
+		}
+		p, wrong := c.readSelection(item, r)
+		switch {
+		case wrong.IsSet():
+			r.add(item, wrong)
+		case p.index == noSelection:
+		case chosen[p.index]:
+			r.add(item, Violation{Code: schema.CodeDuplicate, Message: "must not be selected more than once"})
+		default:
+			chosen[p.index] = true
+			count++
+			if p.other != "" {
+				other = p.other
+			}
+		}
+	}
+	if count == 0 {
+		return 0
+	}
+	w.Array()
+	for at, is := range chosen {
+		if is && !r.ExceedsLimit(w) {
+			c.write(w, selection{index: at, other: other})
+		}
+	}
+	w.EndArray()
+	return count
+}
+
+// multipleRule checks answers of several choices: multiple_choice, and picture_choice
+// with multiSelection.
+type multipleRule struct {
+	*choices
+	least, most int
+}
+
+func newMultiple(b *schema.Block, _ ServiceConfig) Rule {
+	p := b.Properties
+	rule := multipleRule{choices: newChoices(b.Choices, p.OtherOption), most: math.MaxInt32}
+	if p.Limit != nil && *p.Limit > 0 {
+		rule.most = clampCount(float64(*p.Limit))
+	}
+	if p.MaxVal && p.Max != nil {
+		rule.most = min(rule.most, clampCount(math.Floor(*p.Max)))
+	}
+	if p.MinVal && p.Min != nil {
+		rule.least = clampCount(math.Ceil(*p.Min))
+	}
+	return rule
+}
+
+// clampCount is a count of choices. More than any list has is as good as any number
+// beyond it.
+func clampCount(f float64) int { return int(max(math.MinInt32, min(f, math.MaxInt32))) }
+
+func (t multipleRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
+	count := t.writeSet(w, n, r)
+	if r.count > 0 || count == 0 {
+		return
+	}
+	if count > t.most {
+		r.add(n, Violation{schema.CodeTooMany, "choose at most " + spellCount(t.most), map[string]any{"max": t.most, "unit": "choices"}})
+	}
+	if count < t.least {
+		r.add(n, Violation{schema.CodeTooFew, "choose at least " + spellCount(t.least), map[string]any{"min": t.least, "unit": "choices"}})
+	}
+}
+
+func (t multipleRule) Sample() string {
+	var chosen []any
+	for _, id := range t.ids[:min(max(t.least, 1), len(t.ids))] {
+		chosen = append(chosen, id)
+	}
+	if t.other && max(t.least, 1) > len(t.ids) {
+		chosen = append(chosen, map[string]string{"other": "Sample answer"})
+	}
+	return EncodeJSON(chosen)
+}
+
+func (t multipleRule) contradiction() (member string, why Explanation) {
+	all := t.maxSelections()
+	least := max(1, t.least) // an empty list is no answer
+	switch {
+	case all == 0:
+		return "/choices", Explanation{Reason: "no_choices", Message: "the block has no choices"}
+	case t.most < 1:
+		return "/properties", Explanation{Reason: "limit", Message: "the limit does not allow any choice"}
+	case t.most < least:
+		return "/properties", Explanation{Reason: "counts", Message: fmt.Sprintf("the maximum number of choices, %s, is less than the minimum, %s", spellCount(t.most), spellCount(least)), Params: map[string]any{"min": least, "max": t.most}}
+	case all < least:
+		return "/properties", Explanation{Reason: "few_choices", Message: fmt.Sprintf("the number of choices, %s, is less than the minimum, %s", spellCount(all), spellCount(least)), Params: map[string]any{"count": all, "min": least}}
+	}
+	return "", Explanation{}
+}
+
+// offered is how many choices an answer may have.
+func (c *choices) maxSelections() int {
+	if c.other {
+		return len(c.ids) + 1
+	}
+	return len(c.ids)
+}
+
+func (t multipleRule) warnIneffective(b *schema.Block, warn func(name string, why Explanation)) {
+	p := b.Properties
+	warnIneffectiveLimits(p, warn)
+	if p.Limit != nil && *p.Limit <= 0 {
+		warn("limit", Explanation{Reason: "no_limit", Message: "a limit below 1 means no limit"})
+	}
+	all := t.maxSelections()
+	why := Explanation{Reason: "beyond_choices", Message: "the block has fewer choices than this: " + spellCount(all), Params: map[string]any{"count": all}}
+	if p.MaxVal && p.Max != nil && *p.Max > float64(all) {
+		warn("max", why)
+	}
+	if p.Limit != nil && float64(*p.Limit) > float64(all) {
+		warn("limit", why)
+	}
+}

@@ -1,0 +1,51 @@
+package answertype
+
+import (
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+// clockRule checks time.
+type clockRule struct {
+	formatRule
+	size int // of an answer
+}
+
+// timeRule is the format of time.
+type timeRule struct{ seconds bool }
+
+func newTime(b *schema.Block, _ ServiceConfig) Rule {
+	size := len("15:04")
+	if b.Properties.ShowSeconds {
+		size = len(time.TimeOnly)
+	}
+	return clockRule{formatRule{sample: "10:30", normalize: timeRule{b.Properties.ShowSeconds}.normalize}, size}
+}
+
+// normal returns HH:MM, or HH:MM:SS where the answer has seconds.
+func (t timeRule) normalize(text string, _ *Report) (string, Violation) {
+	if len(text) == len("15:04") {
+		text += ":00"
+	}
+	minutes, whole := strings.CutSuffix(text, ":00")
+	switch {
+	case t.seconds && isClock(text):
+		return text, Violation{}
+	case t.seconds:
+		return "", BadFormat("time", "must be a time of day, such as 08:30:00")
+	case whole && isClock(text):
+		return minutes, Violation{}
+	}
+	return "", BadFormat("time", "must be a time of day, such as 08:30")
+}
+
+// isClock reports whether text is HH:MM:SS.
+func isClock(text string) bool {
+	if len(text) != len(time.TimeOnly) {
+		return false // time.Parse would take one digit for the hour, and fractions
+	}
+	_, err := time.Parse(time.TimeOnly, text)
+	return err == nil
+}

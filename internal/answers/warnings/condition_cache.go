@@ -1,0 +1,97 @@
+package warnings
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/answers/answertype"
+	"github.com/formsvc/formsvc/internal/cache"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/logic"
+)
+
+// conditionResult is what was found out about a condition.
+type conditionResult struct {
+	findings   []finding
+	neverHolds string // why it never holds
+}
+
+// finding is a warning of a condition, or of a part of it.
+type finding struct {
+	path string // below the rule
+	code string
+	why  answertype.Explanation
+}
+
+// seen keeps the results of conditions by all that they depend on. An edit changes what few
+// conditions depend on, and only those are tried again.
+var resultCache cache.Cache[string, conditionResult]
+
+// condition looks at one condition, compiled as l. after: it runs after its block's answer is taken.
+func (w *warner) checkCondition(n jsontree.Node, l *logic.Logic, step int, after bool) {
+	if l == nil || l.Constant() {
+		return
+	}
+	key := w.dependencies(n, l, step, after)
+	found, ok := resultCache.Get(key)
+	if !ok {
+		q := query{w, w.firstUnknownBlock(step, after), make(map[jsontree.Node][2]bool), &found}
+		q.warnConstant(n)
+		if can, _ := q.outcomes(n); !can {
+			found.neverHolds = q.explain(n).Message
+		}
+		if w.constantStepsUsed <= constantSteps { // else conditions count as not known
+			resultCache.Put(key, found, len(key))
+		}
+	}
+	for _, f := range found.findings {
+		w.addPending(step, rulePath(step)+f.path, f.code, f.why)
+	}
+	if found.neverHolds != "" {
+		w.neverHolds[l] = found.neverHolds
+	}
+}
+
+// dependencies are everything that the result of a condition depends on.
+func (w *warner) dependencies(n jsontree.Node, l *logic.Logic, step int, after bool) string {
+	var key strings.Builder
+	fmt.Fprintln(&key, w.service, n.Pointer(""), n.Raw())
+	paths, _ := l.Reads()
+	for _, path := range paths {
+		kind, rest, _ := strings.Cut(path, ".")
+		block, _, isBlock := lookupName(w.form.Index, rest)
+		variable, _, isVariable := lookupName(w.form.VariableIndex, rest)
+		_, _, isHidden := lookupName(w.form.HiddenNames, rest)
+		switch {
+		case kind == "answers" && isBlock:
+			fmt.Fprintln(&key, block < w.firstUnknownBlock(step, after), w.isRequired(block), w.form.Blocks[block].Hide, w.blockJSON(block))
+		case kind == "variables" && isVariable:
+			fmt.Fprintln(&key, w.isSet(variable), answertype.EncodeJSON(w.form.Variables[variable].Initial))
+		default:
+			fmt.Fprintln(&key, isHidden)
+		}
+	}
+	return key.String()
+}
+
+// encoded is a block as JSON.
+func (w *warner) blockJSON(block int) string {
+	if w.blockTexts[block] == "" {
+		text, _ := json.Marshal(w.blocks[block]) //nolint:errchkjson // it was read from JSON, which has no NaN
+		w.blockTexts[block] = string(text)
+	}
+	return w.blockTexts[block]
+}
+
+// isSet reports whether a rule sets a variable.
+func (w *warner) isSet(variable int) bool {
+	for i := range w.form.Steps {
+		for _, set := range w.form.Steps[i].Rule.Set {
+			if set.Variable == variable {
+				return true
+			}
+		}
+	}
+	return false
+}

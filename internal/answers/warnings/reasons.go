@@ -1,0 +1,49 @@
+package warnings
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/formsvc/formsvc/internal/answers/answertype"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// whyUnreached says why no respondent comes to the step at.
+func (w *warner) whyUnreached(at int) answertype.Explanation {
+	why := answertype.Explanation{Reason: "passed", Message: cmp.Or(w.neverJumps[at], "every path ends before it or skips it")}
+	if may, _ := w.visibility(at); !may {
+		why = answertype.Explanation{Reason: "show", Message: cmp.Or(w.neverHolds[w.form.Steps[at].Rule.Show], "its \"show\" condition is never true")}
+	}
+	why.Message = "no respondent can reach this block: " + why.Message
+	return why
+}
+
+// ruleFields are the members of a rule, and foreignFields the members of rules as other
+// programs write them.
+var (
+	ruleFields    = []string{"show", "require", "set", "next"}
+	foreignFields = []string{
+		"action", "actions", "condition", "conditions", "goto", "hide", "hideIf", "if", "jump", "jumpTo", "logic", "required", "requireIf", "showIf", "skipTo", "then", "when",
+	}
+)
+
+// shape is about a rule that is written in another way than ours. counts: a member is ours.
+func (w *warner) checkShape(rule jsontree.Node, path string) (counts bool) {
+	const ours = "a rule can only have show, require, set and next"
+	unknown := false
+	for _, member := range rule.All() {
+		switch name := member.Name(); {
+		case slices.Contains(ruleFields, name):
+			counts = counts || member.Kind() != jsontree.Null
+		case slices.Contains(foreignFields, name):
+			w.add(member.Pointer(path), schema.WarnMalformedRule, answertype.Explanation{Reason: "member", Message: "this is ignored: " + ours, Params: map[string]any{"name": name}})
+		default:
+			unknown = true
+		}
+	}
+	if unknown && !counts {
+		w.add(path, schema.WarnMalformedRule, answertype.Explanation{Reason: "nothing", Message: "this rule has no effect: " + ours})
+	}
+	return counts
+}

@@ -1,0 +1,210 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/textclean"
+	"github.com/formsvc/formsvc/internal/violation"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// batchSize is how many records are read or removed at a time.
+const batchSize = 500
+
+// TrashedForms lists the forms of a workspace that are in the trash, newest first by when they
+// were made, without their definitions. The zero ID is [storage.ErrNotFound].
+func (c *Core) TrashedForms(ctx context.Context, workspace storage.ID) ([]storage.Form, error) {
+	if workspace.IsZero() {
+		return nil, storage.ErrNotFound // to the storage it would mean: of all workspaces
+	}
+	var all []storage.Form
+	err := c.eachFormPage(ctx, storage.FormsParams{WorkspaceID: workspace, Trashed: true}, func(found []storage.Form) error {
+		all = append(all, found...)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// eachFormPage calls each for one page of forms after the other. None of them is empty.
+func (c *Core) eachFormPage(ctx context.Context, q storage.FormsParams, each func([]storage.Form) error) error {
+	q.Page.Limit = batchSize
+	for {
+		found, err := c.Storage.Forms(ctx, storage.AsHost(), q)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		if err := each(found); err != nil || len(found) < batchSize {
+			return err
+		}
+		last := found[len(found)-1]
+		q.Page.After = &storage.Position{Time: last.CreatedAt, ID: last.ID}
+	}
+}
+
+// PurgeTrash removes for good the forms that went to the trash before olderThan, with their
+// rows, and returns how many.
+func (c *Core) PurgeTrash(ctx context.Context, olderThan time.Time) (int, error) {
+	if olderThan.IsZero() {
+		return 0, errors.New("formsvc: PurgeTrash requires a time")
+	}
+	return c.sweepRemoved(ctx, olderThan)
+}
+
+// PurgeForm removes one form for good that is in the trash, with its rows.
+func (c *Core) PurgeForm(ctx context.Context, form storage.ID) error {
+	if err := c.Storage.PurgeForm(ctx, form); err != nil {
+		return err
+	}
+	_, err := c.sweepRemoved(ctx, time.Time{})
+	return err
+}
+
+// DeleteUser removes everything of a user for good. When it returns nil, no row is left.
+func (c *Core) DeleteUser(ctx context.Context, user storage.ID) error {
+	if user.IsZero() {
+		return errors.New("formsvc: DeleteUser requires a user ID")
+	}
+	if err := c.Storage.DeleteUser(ctx, user, c.Now()); err != nil {
+		return err
+	}
+	_, err := c.sweepRemoved(ctx, time.Time{})
+	return err
+}
+
+// sweepRemoved removes the rows of deleted records, and of the forms that went to the
+// trash before a time, if it is not zero. It returns how many forms these were.
+func (c *Core) sweepRemoved(ctx context.Context, trashBefore time.Time) (forms int, err error) {
+	for {
+		swept, err := c.Storage.Sweep(ctx, storage.SweepParams{Now: c.Now(), TrashBefore: trashBefore, RemovalsOnly: true, BeforeDelete: c.beforeDelete, Max: sweepRows})
+		forms += swept.Forms
+		if err != nil || !swept.More {
+			return forms, err
+		}
+	}
+}
+
+// EraseRespondent removes for good the responses to a form, finished or not, in which every one
+// of the given answers stands, and returns how many finished ones. Package formsvc says how answers are named and compared.
+func (c *Core) EraseRespondent(ctx context.Context, formID storage.ID, wanted map[string]string) (int, error) {
+	if err := checkConditions(wanted); err != nil {
+		return 0, err
+	}
+	f, err := c.Storage.Form(ctx, storage.AsHost(), formID)
+	if err != nil {
+		return 0, err
+	}
+	form, err := answers.Compile(c.AnswerSource(f.Definition))
+	if err != nil {
+		return 0, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
+	}
+	conditions, erased := form.Conditions(wanted), 0
+	q := storage.SubmissionsParams{Page: storage.Page{Limit: batchSize}, MaxBytes: backfillBytes}
+	for {
+		page, err := storage.ListSubmissions(ctx, c.Storage, storage.AsHost(), formID, q)
+		if err != nil {
+			return erased, err
+		}
+		var found []storage.ID
+		var leaving []storage.Submission
+		for i := range page.Submissions {
+			if conditions.Match(page.Submissions[i].Answers) {
+				found, leaving = append(found, page.Submissions[i].ID), append(leaving, page.Submissions[i])
+			}
+		}
+		if c.beforeDelete != nil && len(found) > 0 {
+			if err := c.beforeDelete(ctx, leaving); err != nil {
+				return erased, err
+			}
+		}
+		if len(found) > 0 {
+			n, err := c.Storage.EraseSubmissions(ctx, formID, found)
+			erased += n
+			if err != nil {
+				return erased, err
+			}
+		}
+		if !page.More || len(page.Submissions) == 0 {
+			break
+		}
+		last := &page.Submissions[len(page.Submissions)-1]
+		q.Page.After = &storage.Position{Time: last.SubmittedAt, ID: last.ID}
+	}
+	if err := c.erasePartials(ctx, formID, form, conditions.Match); err != nil {
+		return erased, err
+	}
+	return erased, conditions.Err()
+}
+
+func checkConditions(wanted map[string]string) error {
+	if len(wanted) == 0 {
+		return violation.New("/answers", schema.CodeRequired, "must contain at least one answer")
+	}
+	var broken []error
+	for name, value := range wanted {
+		path := jsontree.Pointer("/answers", name)
+		switch {
+		case !utf8.ValidString(value):
+			broken = append(broken, violation.New(path, schema.CodeBadFormat, "must be text in UTF-8"))
+		case textclean.IsBlank(value):
+			broken = append(broken, violation.New(path, schema.CodeRequired, "must not be empty"))
+		}
+	}
+	return violation.Join(broken...)
+}
+
+// PurgeSubmissions removes for good the responses to one form that were submitted before
+// olderThan, and returns how many. Half responses that were saved last before it go too.
+func (c *Core) PurgeSubmissions(ctx context.Context, olderThan time.Time, form storage.ID) (int, error) {
+	if olderThan.IsZero() || form.IsZero() {
+		return 0, errors.New("formsvc: PurgeSubmissions requires a time and a form")
+	}
+	return c.purgeSubmissions(ctx, olderThan, []storage.ID{form})
+}
+
+// PurgeAllSubmissions does so for all forms, those in the trash too.
+func (c *Core) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) (purged int, err error) {
+	if olderThan.IsZero() {
+		return 0, errors.New("formsvc: PurgeAllSubmissions requires a time")
+	}
+	for _, trashed := range []bool{false, true} {
+		err := c.eachFormPage(ctx, storage.FormsParams{Trashed: trashed}, func(forms []storage.Form) error {
+			ids := make([]storage.ID, len(forms))
+			for i := range forms {
+				ids[i] = forms[i].ID
+			}
+			n, err := c.purgeSubmissions(ctx, olderThan, ids)
+			purged += n
+			return err
+		})
+		if err != nil {
+			return purged, err
+		}
+	}
+	return purged, nil
+}
+
+func (c *Core) purgeSubmissions(ctx context.Context, olderThan time.Time, forms []storage.ID) (int, error) {
+	purged := 0
+	for more := true; more; {
+		got, err := c.Storage.PurgeSubmissions(ctx, storage.PurgeSubmissionsParams{Forms: forms, Before: olderThan, BeforeDelete: c.beforeDelete, Max: sweepRows})
+		if purged, more = purged+got.Submissions, got.More; err != nil {
+			return purged, err
+		}
+	}
+	for _, form := range forms {
+		if err := c.deletePartials(ctx, form, storage.DeletePartialsParams{SavedBefore: olderThan}); err != nil {
+			return purged, err
+		}
+	}
+	return purged, nil
+}

@@ -1,0 +1,404 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/calendar"
+	"github.com/formsvc/formsvc/internal/summary"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// What is kept of the counted submissions of all forms, and of one form, in bytes.
+const (
+	maxCacheBytes = 64 << 20
+	maxFormBytes  = 32 << 20
+)
+
+const (
+	// settled is how long after its time a submission is stored at the latest, unless it is an old
+	// one that the host imports.
+	settleDelay        = 2 * time.Minute
+	submissionsPerPage = 1000
+	// countTimeSlice is how long one caller counts while others wait.
+	countTimeSlice = 200 * time.Millisecond
+	// maxRestarts is after how many changes a count goes on to its end, which the next one finds changed:
+	// else none would be whole while submissions are imported or purged.
+	maxRestarts  = 5
+	maxPastTexts = 100 // newest texts of a block that are kept of a past day
+)
+
+// cachedSummary is what was counted of the submissions of one form, by days of the service's zone, so
+// that a summary reads only what is new. Each summary asks the storage whether it is still true.
+type cachedSummary struct {
+	mu sync.Mutex
+	// removed is that of SubmissionsRemoved when the spans were counted.
+	removed int64
+	// countedUntil is a whole minute. Later submissions are not in spans.
+	countedUntil time.Time
+	// checks have the submissions that came in before until, and before a UTC midnight. The first is
+	// exact for two days, as long as the funnel has minutes, the second always.
+	checks [2]funnelCheck
+	spans  []*span // newest first; they do not overlap
+	// sum has what was counted of some past days, which are spans.
+	past []*span
+	sum  *summary.Tally
+	// restarts counts the checks that dropped spans since a count was whole.
+	restarts int
+}
+
+type funnelCheck struct {
+	before      time.Time
+	submissions int64
+}
+
+// span is what was counted of the submissions with from <= SubmittedAt < to. It has those of one day,
+// unless that would take too much memory.
+type span struct {
+	from, to    time.Time // a zero from is no bound
+	first, last time.Time // submissions; zero if there are none
+	tally       *summary.Tally
+	size        int // bytes; 0: not known yet
+}
+
+// SummaryParams selects submissions as storage.SubmissionsParams does.
+type SummaryParams struct {
+	Form         storage.ID
+	Since, Until time.Time
+	// Within is about how long to count. Zero means as long as it takes.
+	Within time.Duration
+	// New returns a tally of the form without submissions.
+	New func() *summary.Tally
+}
+
+// Summary counts the submissions of a form. If done is false, Within has passed and older submissions
+// are not counted yet: the next call continues.
+func (c *Core) Summary(ctx context.Context, actor storage.Actor, p SummaryParams) (t *summary.Tally, done bool, err error) {
+	if err := CheckRange(p.Since, p.Until); err != nil {
+		return nil, false, err
+	}
+	from, to := storedSince(p.Since), time.Time{}
+	if !p.Until.IsZero() {
+		to = p.Until.Truncate(time.Microsecond).Add(time.Microsecond)
+	}
+	f := new(cachedSummary)
+	if c.summaries != nil {
+		if kept, ok := c.summaries.Get(p.Form); ok {
+			f = kept
+		}
+	}
+	for {
+		t = p.New()
+		done, size, kept, err := f.count(submissionReader{c, ctx, actor, p.Form}, from, to, cmp.Or(p.Within, countTimeSlice), t)
+		kept = kept && c.summaries != nil
+		if kept {
+			c.summaries.Put(p.Form, f, size)
+		}
+		if err != nil || done || kept && p.Within > 0 {
+			return t, done, err
+		}
+	}
+}
+
+// count checks what is known, counts what is missing for up to step, and adds all to t. f takes size
+// bytes; if kept is false, the storage cannot tell another call whether it is still true.
+func (f *cachedSummary) count(r submissionReader, from, to time.Time, step time.Duration, t *summary.Tally) (done bool, size int, kept bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	removed, err := r.Storage.SubmissionsRemoved(r.ctx, r.actor, r.form)
+	kept = !errors.Is(err, storage.ErrUnimplemented)
+	if err != nil && kept {
+		return false, 0, kept, err
+	}
+	if f.restarts < maxRestarts {
+		if err := f.dropStaleSpans(r, removed); err != nil {
+			return false, 0, kept, err
+		}
+	}
+	if to.IsZero() || to.After(f.countedUntil) { // what is not settled is read each time
+		if err := r.eachSubmission(latest(from, f.countedUntil), to, t.AddStored); err != nil {
+			return false, 0, kept, err
+		}
+		to = f.countedUntil
+	}
+	done = true
+	end := time.Now().Add(step)
+	for _, gap := range f.findGaps(from, to) {
+		found, whole, err := r.countSpans(gap[0], gap[1], end)
+		if err == nil {
+			err = f.insert(r, found)
+		}
+		if err != nil {
+			return false, 0, kept, err
+		}
+		if !whole {
+			done = false
+			break
+		}
+	}
+	var past []*span
+	today := r.day(f.countedUntil)
+	for _, s := range f.spans {
+		switch {
+		case s.tally.Responses == 0 || s.last.Before(from) || !s.first.Before(to):
+		case s.first.Before(from) || !s.last.Before(to):
+			err = errors.Join(f.addPast(t, past), r.eachSubmission(latest(from, s.from), earliest(to, s.to), t.AddStored))
+			past = nil
+		case s.last.Before(today):
+			past = append(past, s)
+		default:
+			err = t.Merge(s.tally)
+		}
+		if err != nil {
+			return false, 0, kept, err
+		}
+	}
+	if !done && len(past) > 0 { // the next call adds to the oldest day
+		last := len(past) - 1
+		err = errors.Join(f.addPast(t, past[:last]), t.Merge(past[last].tally))
+	} else {
+		err = f.addPast(t, past)
+	}
+	if err != nil {
+		return false, 0, kept, err
+	}
+	size, err = f.shrink()
+	if done {
+		f.restarts = 0
+	}
+	return done, size, kept, err
+}
+
+// addPast adds days before today to t. It keeps their sum, which the next summary of the same time needs.
+func (f *cachedSummary) addPast(t *summary.Tally, past []*span) error {
+	if len(past) == 0 {
+		return nil
+	}
+	if len(f.past) == 0 || len(past) < len(f.past) || !slices.Equal(past[:len(f.past)], f.past) {
+		f.past, f.sum = nil, summary.New(nil, nil, nil)
+	}
+	for _, s := range past[len(f.past):] {
+		if err := f.sum.Merge(s.tally); err != nil {
+			f.past = nil
+			return err
+		}
+	}
+	f.past = past
+	return t.Merge(f.sum)
+}
+
+// check drops spans whose submissions have changed. It asks what came in before it compares, so that
+// the next check sees what comes in while this one runs.
+func (f *cachedSummary) dropStaleSpans(r submissionReader, removed int64) error {
+	until := latest(f.countedUntil, r.Clock().Add(-settleDelay).UTC().Truncate(time.Minute))
+	now := [2]funnelCheck{{before: until}, {before: until.Truncate(24 * time.Hour)}}
+	for i := range now {
+		if err := r.countSubmitted(&now[i]); err != nil {
+			return err
+		}
+	}
+	known := len(f.spans)
+	if removed != f.removed {
+		f.spans = nil
+	}
+	for i, old := range f.checks {
+		if len(f.spans) == 0 {
+			break
+		}
+		is := now[i]
+		if !is.before.Equal(old.before) {
+			is.before = old.before
+			if err := r.countSubmitted(&is); err != nil {
+				return err
+			}
+		}
+		if is.submissions == old.submissions {
+			break
+		}
+		if i == 0 {
+			f.dropSince(f.checks[1].before)
+		} else {
+			f.spans = nil
+		}
+	}
+	if len(f.spans) < known {
+		f.restarts++
+	}
+	f.removed, f.countedUntil, f.checks = removed, until, now
+	return nil
+}
+
+// dropSince drops spans with submissions since a time, and shortens others.
+func (f *cachedSummary) dropSince(at time.Time) {
+	f.spans = slices.DeleteFunc(f.spans, func(s *span) bool {
+		if s.to.After(at) {
+			s.to = at
+			return !s.last.Before(at) || !s.from.Before(at)
+		}
+		return false
+	})
+}
+
+// gaps returns the times between from and to that are in no span, newest first.
+func (f *cachedSummary) findGaps(from, to time.Time) (gaps [][2]time.Time) {
+	for _, s := range f.spans {
+		if s.to.Before(to) && from.Before(to) {
+			gaps = append(gaps, [2]time.Time{latest(from, s.to), to})
+		}
+		to = earliest(to, s.from)
+		if s.from.IsZero() {
+			return gaps
+		}
+	}
+	if from.Before(to) {
+		gaps = append(gaps, [2]time.Time{from, to})
+	}
+	return gaps
+}
+
+// insert adds spans. Those of one day become one, and only today has all its texts.
+func (f *cachedSummary) insert(r submissionReader, found []*span) error {
+	f.spans = append(f.spans, found...)
+	slices.SortFunc(f.spans, func(a, b *span) int { return b.to.Compare(a.to) })
+	for i := 0; i+1 < len(f.spans); {
+		newer, older := f.spans[i], f.spans[i+1]
+		if !newer.from.Equal(older.to) || !newer.last.IsZero() && !older.last.IsZero() && !r.day(newer.first).Equal(r.day(older.last)) {
+			i++
+		} else if err := f.joinOlder(i); err != nil {
+			return err
+		}
+	}
+	for _, s := range f.spans {
+		if s.size == 0 && s.last.Before(r.day(f.countedUntil)) {
+			s.size = s.tally.Compact(maxPastTexts)
+		} else if s.size == 0 {
+			s.size = s.tally.Compact(summary.MaxTexts)
+		}
+	}
+	return nil
+}
+
+// join adds the next older span to one of the spans.
+func (f *cachedSummary) joinOlder(i int) error {
+	older := f.spans[i+1]
+	joined := *f.spans[i] // another span: it is not the one in f.past
+	s := &joined
+	f.spans = slices.Delete(f.spans, i+1, i+2)
+	f.spans[i] = s
+	s.from, s.size = older.from, 0
+	if s.last.IsZero() {
+		s.last = older.last
+	}
+	if !older.last.IsZero() {
+		s.first = older.first
+	}
+	return s.tally.Merge(older.tally)
+}
+
+// shrink joins the oldest days while a form takes too much memory. A summary that begins or ends among
+// them reads their submissions.
+func (f *cachedSummary) shrink() (size int, err error) {
+	for _, s := range f.spans {
+		size += s.size
+	}
+	for n := len(f.spans); size > maxFormBytes && n > 1; n = len(f.spans) {
+		newer, oldest := f.spans[n-2], f.spans[n-1]
+		size -= newer.size + oldest.size
+		if !newer.from.Equal(oldest.to) { // what is between them is not counted yet
+			f.spans = f.spans[:n-1]
+		} else if err := f.joinOlder(n - 2); err != nil {
+			return 0, err
+		} else {
+			joined := f.spans[n-2]
+			joined.size = joined.tally.Compact(maxPastTexts)
+			if k := len(f.past); k > 1 && f.past[k-2] == newer && f.past[k-1] == oldest { // the sum is the same
+				f.past = append(f.past[:k-2], joined)
+			}
+			newer = joined
+		}
+		size += newer.size
+	}
+	return size, nil
+}
+
+// submissionReader reads the submissions of one form.
+type submissionReader struct {
+	*Core
+	ctx   context.Context
+	actor storage.Actor
+	form  storage.ID
+}
+
+// day returns the start of the day of a time in the service's zone.
+func (r submissionReader) day(t time.Time) time.Time {
+	zone := cmp.Or(r.TimeZone, time.UTC)
+	return calendar.StartOfDay(t.In(zone), zone)
+}
+
+// submitted sets how many submissions came in before a time, also those that were removed since.
+func (r submissionReader) countSubmitted(check *funnelCheck) error {
+	funnel, err := r.Storage.Funnel(r.ctx, r.actor, r.form, storage.Window{To: check.before})
+	check.submissions = funnel.Submissions
+	return err
+}
+
+// each reads the submissions with from <= SubmittedAt < to, newest first; zero times are no bounds.
+func (r submissionReader) eachSubmission(from, to time.Time, do func(*storage.Submission) error) error {
+	q := storage.SubmissionsParams{Since: from, MaxBytes: MaxPageBytes, SummaryOnly: true, Page: storage.Page{Limit: submissionsPerPage}}
+	if !to.IsZero() {
+		q.Until = to.Add(-time.Microsecond) // stores have no smaller part
+	}
+	for more := true; more; {
+		var err error
+		more, err = r.Storage.Submissions(r.ctx, r.actor, r.form, q, func(s *storage.Submission) error {
+			q.Page.After = &storage.Position{Time: s.SubmittedAt, ID: s.ID}
+			return do(s)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errTimeUp = errors.New("the counting period has ended")
+
+// spans counts the submissions of a time by days, newest first. When the time is over it stops between
+// two submissions with different times, and whole is false.
+func (r submissionReader) countSpans(from, to, end time.Time) (found []*span, whole bool, err error) {
+	var s *span
+	err = r.eachSubmission(from, to, func(sub *storage.Submission) error {
+		at := sub.SubmittedAt
+		if s != nil && !at.Equal(s.first) && time.Now().After(end) {
+			return errTimeUp
+		}
+		if s == nil || at.Before(s.from) {
+			if s != nil {
+				to = s.from
+			}
+			s = &span{from: r.day(at), to: to, last: at, tally: summary.New(nil, nil, nil)}
+			found = append(found, s)
+		}
+		s.first = at
+		return s.tally.AddStored(sub)
+	})
+	switch {
+	case errors.Is(err, errTimeUp):
+		s.from = s.first
+		return found, false, nil
+	case err != nil:
+		return nil, false, err
+	case s == nil:
+		found = []*span{{to: to, tally: summary.New(nil, nil, nil)}}
+	}
+	found[len(found)-1].from = from
+	return found, true, nil
+}
+
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
+
+func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }

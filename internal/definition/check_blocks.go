@@ -1,0 +1,211 @@
+package definition
+
+import (
+	"time"
+
+	"github.com/formsvc/formsvc/internal/calendar"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/validation"
+	"github.com/formsvc/formsvc/internal/violation"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// blockChecker checks the rules for the blocks of one form that no schema keyword can
+// say. It looks at well-typed values and leaves the rest to the walk, so that the
+// faults of both are reported together.
+type blockChecker struct {
+	*validation.Check
+	limits      schema.Limits
+	zone        *time.Location  // of calendar days
+	ids         map[string]bool // the ids of the form's blocks so far, at every level
+	total       int
+	cells       int
+	cellsBefore int                      // the cells that the written block had
+	stored      map[string]jsontree.Node // give types to blocks without one
+
+	setElsewhere map[string]bool // names that rules of the other blocks set
+	setHere      []jsontree.Node // the members of set in the rules that are checked
+}
+
+func newBlockChecker(c *validation.Check, w *Validator) *blockChecker {
+	return &blockChecker{Check: c, limits: w.limits, zone: w.zone, ids: make(map[string]bool)}
+}
+
+// others takes the top-level blocks into account that the form has besides those to be
+// checked.
+func (r *blockChecker) addOthers(blocks []jsontree.Node) {
+	r.setElsewhere = namesOf(variablesSetBy(blocks...))
+	eachBlock(blocks, func(block jsontree.Node) {
+		r.total++
+		r.cells += countCells(block, r.blockType(block))
+		if id := block.Member("id"); id.Exists() {
+			r.ids[id.Text()] = true
+		}
+	})
+}
+
+// top checks the top-level blocks of a form.
+func (r *blockChecker) checkTop(list jsontree.Node) {
+	if list.Kind() != jsontree.Array {
+		return
+	}
+	r.checkList(list, 1)
+	r.checkCounts(list.Len(), list)
+	r.checkFormCells(r.cells, list)
+	r.checkVariables()
+}
+
+// one checks a top-level block that is added or changed. top is the number of all.
+func (r *blockChecker) checkOne(block jsontree.Node, top int) {
+	others := r.cells
+	r.checkBlock(block, 1)
+	r.checkCounts(top, block)
+	r.checkFormCells(r.cells-others, block)
+	r.checkVariables()
+}
+
+// variables checks that no rule sets a variable with the name of a block: both are kept
+// among the answers, by name.
+func (r *blockChecker) checkVariables() {
+	for _, variable := range r.setHere {
+		if r.ids[variable.Name()] {
+			r.Add(variable, schema.CodeDuplicate, "must differ from the IDs of blocks")
+		}
+	}
+}
+
+// variablesSetBy returns the variables that the rules of top-level blocks set: members of objects.
+func variablesSetBy(blocks ...jsontree.Node) (variables []jsontree.Node) {
+	for _, block := range blocks {
+		if set := block.Member("properties").Member("rule").Member("set"); set.Kind() == jsontree.Object {
+			variables = append(variables, children(set)...)
+		}
+	}
+	return variables
+}
+
+// counts holds the number of blocks against the limits, when all are known.
+func (r *blockChecker) checkCounts(top int, at jsontree.Node) {
+	if top > r.limits.Blocks {
+		r.Add(at, schema.CodeTooMany, "a form can have at most "+violation.Count(r.limits.Blocks, "block")+" at the top level")
+	} else if r.total > r.limits.AllBlocks {
+		r.Add(at, schema.CodeTooMany, "a form can have at most "+violation.Count(r.limits.AllBlocks, "block")+", including nested blocks")
+	}
+}
+
+func (r *blockChecker) checkList(list jsontree.Node, level int) {
+	if list.Kind() != jsontree.Array {
+		return
+	}
+	if level > r.limits.Nesting && list.Len() > 0 {
+		if r.Violations.Full() {
+			return
+		}
+		r.Add(list, schema.CodeTooMany, "blocks can be nested at most "+violation.Count(r.limits.Nesting, "level")+" deep")
+		r.Skip(list)
+		return
+	}
+	for _, block := range list.All() {
+		r.checkBlock(block, level)
+	}
+}
+
+func (r *blockChecker) checkBlock(block jsontree.Node, level int) {
+	r.total++
+	if block.Kind() != jsontree.Object {
+		return
+	}
+	r.addCells(block)
+	if level == 1 {
+		r.setHere = append(r.setHere, variablesSetBy(block)...)
+	}
+	for _, member := range block.All() {
+		switch member.Name() {
+		case "id":
+			r.checkID(member)
+		case "label", "description":
+			r.checkText(member)
+		case "properties":
+			checkLink(r.Check, member, "buttonLink")
+			checkURL(r.Check, member, "embedLink")
+			checkURL(r.Check, member, "videoLink")
+			checkURL(r.Check, member, "pdfLink")
+			r.checkRuleSize(member.Member("rule"))
+			r.normalizeDay(member.Member("beforeDate"))
+			r.normalizeDay(member.Member("afterDate"))
+			for _, date := range member.Member("specificDates").All() {
+				r.normalizeDay(date)
+			}
+		case "choices", "matrix_rows", "matrix_columns":
+			r.checkChoices(member)
+		case "children":
+			r.checkList(member, level+1)
+		}
+	}
+}
+
+func (r *blockChecker) checkID(id jsontree.Node) {
+	if id.Kind() != jsontree.String {
+		return
+	}
+	text := id.Text()
+	if text == "." || text == ".." {
+		r.Add(id, schema.CodeBadFormat, "must not be . or .., because URL paths cannot contain them")
+	}
+	if r.ids[text] {
+		r.Add(id, schema.CodeDuplicate, "must be unique in the whole form")
+	} else if r.setElsewhere[text] {
+		r.Add(id, schema.CodeDuplicate, "must differ from variables that rules set")
+	}
+	r.ids[text] = true
+}
+
+func (r *blockChecker) checkText(n jsontree.Node) {
+	if n.Kind() == jsontree.String && violation.LongerThan(n.Text(), r.limits.Text) {
+		r.Add(n, schema.CodeTooLong, violation.TooLong(r.limits.Text))
+	}
+}
+
+// rule bounds what every response to the form will have to evaluate.
+func (r *blockChecker) checkRuleSize(rule jsontree.Node) {
+	if rule.Exists() && len(rule.Raw()) > r.limits.Rule {
+		r.Add(rule, schema.CodeTooLong, "must have at most "+violation.Count(r.limits.Rule, "byte"))
+	}
+}
+
+// day gives a bound of a date that is written with an offset the day as written: what
+// is stored is the start of that day in the service's zone. A bound in UTC is a point in
+// time, whose day in that zone counts; so what is read and sent again stays.
+func (r *blockChecker) normalizeDay(bound jsontree.Node) {
+	if bound.Kind() != jsontree.String {
+		return
+	}
+	t, ok := jsontree.ParseWrittenTime(bound.Text())
+	if !ok {
+		return
+	}
+	if _, offset := t.Zone(); offset != 0 {
+		r.Replace(bound, calendar.StartOfDay(t, r.zone))
+	}
+}
+
+func (r *blockChecker) checkChoices(list jsontree.Node) {
+	if list.Kind() != jsontree.Array {
+		return
+	}
+	if list.Len() > r.limits.Choices {
+		r.Add(list, schema.CodeTooMany, "must have at most "+violation.Count(r.limits.Choices, "item"))
+	}
+	seen := make(map[string]bool, list.Len())
+	for _, choice := range list.All() {
+		r.checkText(choice.Member("label"))
+		id := choice.Member("id")
+		if id.Kind() != jsontree.String {
+			continue
+		}
+		if seen[id.Text()] {
+			r.Add(id, schema.CodeDuplicate, "must be unique in its list")
+		}
+		seen[id.Text()] = true
+	}
+}

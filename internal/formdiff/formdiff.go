@@ -1,0 +1,123 @@
+// Package formdiff compares the content of forms. It finds the changes of a working copy, of its form since the
+// copy was created, and between versions.
+package formdiff
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Parts are the pieces of a content that two people can change without a conflict: the name, the type,
+// each setting, each top-level block, and each other section. Their paths are JSON Pointers into a
+// FormUpdate, with the id of a block instead of its position.
+type Parts struct {
+	Raw map[string]json.RawMessage
+	// Order has the names of the settings and the ids of the blocks, by the path of the section.
+	Order map[string][]string
+}
+
+// Path returns the path of a section.
+func Path(section string) string { return "/definition/" + section }
+
+// Of returns the parts of a content. A nil section is empty. It is an error if the settings or the
+// blocks are not JSON, or if a block has no id of its own.
+func Split(c storage.FormContent) (Parts, error) {
+	p := Parts{map[string]json.RawMessage{
+		"/name": jsontree.AppendString(nil, c.Name),
+		"/type": jsontree.AppendString(nil, c.Type),
+	}, map[string][]string{}}
+	for _, section := range c.Sections() {
+		path, value := Path(section.Name), *section.Value
+		if len(value) == 0 {
+			value = json.RawMessage(section.Empty)
+		}
+		if section.Name != "settings" && section.Name != "blocks" {
+			p.Raw[path] = value
+			continue
+		}
+		tree, err := jsontree.Parse(value, jsontree.Limits{})
+		if err != nil {
+			return p, fmt.Errorf("parse stored %s: %w", section.Name, err)
+		}
+		if section.Name == "blocks" && tree.Root().Kind() == jsontree.Object {
+			return p, errors.New("the stored blocks are an object")
+		}
+		p.Order[path] = []string{}
+		for i, n := range tree.Root().All() {
+			name := n.Name()
+			if section.Name == "blocks" {
+				name = n.Member("id").Text()
+			}
+			part := jsontree.Pointer(path, name)
+			if p.Raw[part] != nil || name == "" && section.Name == "blocks" {
+				return p, fmt.Errorf("stored block %d has no unique ID", i)
+			}
+			p.Raw[part], p.Order[path] = json.RawMessage(n.Raw()), append(p.Order[path], name)
+		}
+	}
+	return p, nil
+}
+
+// Change is a part that is different in two contents. A nil value is not there.
+type Change struct {
+	Path          string
+	Before, After json.RawMessage
+}
+
+// Compare returns the parts whose bytes differ, sorted by path.
+func Compare(before, after Parts) (found []Change) {
+	all := maps.Clone(before.Raw)
+	maps.Copy(all, after.Raw)
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		if d := (Change{path, before.Raw[path], after.Raw[path]}); !bytes.Equal(d.Before, d.After) {
+			found = append(found, d)
+		}
+	}
+	return found
+}
+
+// Join returns a section that consists of the named parts.
+func (p Parts) Join(s storage.Section, names []string) json.RawMessage {
+	members := make([][]byte, len(names))
+	for i, name := range names {
+		if s.Name == "settings" {
+			members[i] = append(jsontree.AppendString(nil, name), ':')
+		}
+		members[i] = append(members[i], p.Raw[jsontree.Pointer(Path(s.Name), name)]...)
+	}
+	return slices.Concat([]byte(s.Empty[:1]), bytes.Join(members, []byte(",")), []byte(s.Empty[1:]))
+}
+
+// Digests are what is kept of a content to find out later which parts were changed.
+type Digests map[string]string
+
+// Digests returns the digests of the parts.
+func (p Parts) Digests() Digests {
+	found := make(Digests, len(p.Raw))
+	for path, raw := range p.Raw {
+		found[digest([]byte(path))] = digest(raw) // ids may be long
+	}
+	return found
+}
+
+// Has reports whether a part had this value when the digests were taken.
+func (d Digests) Match(path string, raw json.RawMessage) bool {
+	return d[digest([]byte(path))] == digest(raw)
+}
+
+func digest(raw []byte) string {
+	if raw == nil {
+		return ""
+	}
+	sum := sha256.Sum256(raw)
+	return base64.RawStdEncoding.EncodeToString(sum[:12])
+}
