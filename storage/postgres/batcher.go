@@ -35,7 +35,6 @@ type batcher[K comparable, T, R any] struct {
 	queues map[K]*batchQueue[T, R] // each has a write in progress
 }
 
-// batchQueue contains the waiting items of one key and the write in progress.
 type batchQueue[T, R any] struct {
 	waiting []*batchItem[T, R]
 	write   *batchWrite[T, R]
@@ -61,7 +60,6 @@ type batchItem[T, R any] struct {
 	panicErr  *panicError // set if the write panicked
 }
 
-// panicError contains the value and the stack of a panic.
 type panicError struct {
 	value any
 	stack []byte
@@ -296,7 +294,6 @@ func (s *Store) lateTimer(ctx context.Context) (at <-chan time.Time, end func())
 	}
 }
 
-// abandonedError returns the error of a caller that left a batch.
 func abandonedError(ctx context.Context, err error, begun bool) error {
 	if err != nil && begun {
 		return fmt.Errorf("%w: %w", err, storage.ErrOutcomeUnknown)

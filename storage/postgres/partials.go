@@ -78,7 +78,6 @@ func (s *Store) newPartialBatches() *partialBatches {
 	return &all
 }
 
-// createPartialInBatch creates a partial submission in a batch with others of its form.
 func (s *Store) createPartialInBatch(ctx context.Context, p storage.SavePartialParams) error {
 	timedOut, end := s.lateTimer(ctx)
 	defer end()

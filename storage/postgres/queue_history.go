@@ -72,7 +72,6 @@ UPDATE formsvc.events e SET refs = t.refs FROM totals t WHERE e.id = t.id AND t.
 // a CASE.
 const rowUnchanged = `CASE WHEN h.place = h.seen THEN true ELSE false END`
 
-// truncateSomeHistories truncates the histories of some webhooks whose results were recorded.
 func (s *Store) truncateSomeHistories(ctx context.Context, recorded []storage.Result) error {
 	var webhooks []storage.ID
 	for i := range recorded {

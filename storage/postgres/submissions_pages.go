@@ -143,7 +143,6 @@ func newPageRead(form storage.ID, q storage.SubmissionsParams, each func(*storag
 	return p
 }
 
-// args returns the arguments for the page, or for its rest.
 func (p *pageRead) args(actor []byte) []any {
 	before, id := pageStart(p.q)
 	if p.passed > 0 {

@@ -12,7 +12,6 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// submitBatches store the concurrent submissions of a process.
 type submitBatches struct {
 	// batched stores submissions without a conflict. The zero ID is the key for submissions to any form, which do not
 	// wait for a form's lock. A form's ID is the key for submissions that wait for its lock, count against its limit
@@ -27,7 +26,6 @@ type submitBatches struct {
 }
 
 const (
-	// submitRows and submitBytes limit a batch.
 	submitRows  = 128
 	submitBytes = 1 << 20
 )
@@ -168,7 +166,6 @@ func reserveDeliveries(batch []storage.NewSubmission) *directDeliveries {
 	return d
 }
 
-// dispatch runs after the commit.
 func (d *directDeliveries) dispatch(batch []storage.NewSubmission, committed bool) {
 	for i := range batch {
 		if to := batch[i].Dispatcher; to != nil && committed {

@@ -104,7 +104,6 @@ const insertSubmissions = `, stored AS (
 	SELECT g.event_id, g.form_id, g.id, g.event_type, g.event_body, cardinality(g.hooks) FROM given g WHERE g.hooks <> '{}'
 )`
 
-// applyLimits counts the submissions in given against the form's limits.
 const applyLimits = `, entered AS (
 	INSERT INTO formsvc.unique_answers (form_id, digest, block_id, rules, copy, submission_id)
 	SELECT g.form_id, g.unique_answer, g.unique_block, g.unique_rules, 0, g.id FROM given g WHERE g.answer_lock <> 0

@@ -110,7 +110,6 @@ func (c *Conn) checkUsable(ctx context.Context) error {
 	return err
 }
 
-// statementCache contains the statements rewritten for another schema, by their original text.
 type statementCache struct {
 	prefix    string
 	rewritten cache.Cache[string, string]

@@ -37,7 +37,6 @@ func (c *Conn) WriteFor(ctx context.Context, key Key, do func(context.Context) e
 	return c.retry(ctx, w, do)
 }
 
-// retry runs do until it succeeds. w is nil for a read.
 func (c *Conn) retry(ctx context.Context, w *pendingWrite, do func(context.Context) error) error {
 	writes := w != nil
 	if err := ctx.Err(); err != nil {
