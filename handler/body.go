@@ -79,7 +79,7 @@ const (
 func (c *call) drainBody() {
 	r := c.r
 	if c.bodyReadDone || !hasBody(r) || r.ProtoMajor != 1 {
-		return // HTTP/2 can end a request without harm to its answer
+		return // HTTP/2 can end a request early without losing the response.
 	}
 	if !c.bodyReadStarted && strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
 		return

@@ -22,27 +22,27 @@ type call struct {
 	h  *api
 	w  http.ResponseWriter
 	r  *http.Request
-	id string // The request ID.
+	id string
 
-	sharedCtx context.Context //nolint:containedctx // the request's, whose calls of the storage share their time
+	sharedCtx context.Context //nolint:containedctx // The context of the request. Its storage calls share a deadline.
 
 	op        *operation
 	route     chi.Context // the path parameters
 	principal Principal
 
-	form     *storage.Form // The form, read together with the key. nil if it is not accessible.; nil when not accessible
-	formRead bool          // Whether form was read. be relied on
+	form     *storage.Form // nil if it is not accessible.
+	formRead bool          // Whether form was read together with the key.
 
-	requestBase string // The start of all links, see [fixedActor]. [fixedActor]
+	requestBase string // The start of all links, see [fixedActor].
 
 	buffer *[]byte // See borrowBuffer.
 
-	created bool // Whether the status is 201.: the status is 201
+	created bool // Whether the status is 201.
 
 	bodyReadStarted bool // Whether reading the request body has started.
 	bodyReadDone    bool // Whether the body needs no more reading.
 
-	responseStarted bool // Whether the response has started.
+	responseStarted bool
 }
 
 // callPool reuses calls, mainly to save the memory of their route contexts.
@@ -59,7 +59,7 @@ func newCall(h *api, w http.ResponseWriter, r *http.Request) *call {
 	c.h, c.w, c.r, c.id, c.op = h, w, r, requestid.FromRequest(r), &unknownOperation
 	c.sharedCtx = timeout.WithBudget(r.Context())
 	w.Header()[requestid.Header] = []string{c.id}
-	w.Header()["Cache-Control"] = noStore // getOpenAPI replaces it
+	w.Header()["Cache-Control"] = noStore // getOpenAPI replaces it.
 	return c
 }
 
@@ -94,7 +94,7 @@ func (c *call) param(name string) string {
 // pathID returns a path parameter that is an ID. For a malformed ID it returns the zero ID, which no record has, so
 // that other errors are reported first.
 func (c *call) pathID(name string) storage.ID {
-	id, _ := storage.ParseID(c.param(name)) // zero with an error
+	id, _ := storage.ParseID(c.param(name)) // Zero if there is an error.
 	return id
 }
 
@@ -123,7 +123,7 @@ func (c *call) borrowBuffer() []byte {
 // sendBuffer sends b, which uses the call's buffer, as a JSON response that ends with a line break.
 func (c *call) sendBuffer(b []byte) {
 	b = append(b, '\n')
-	*c.buffer = b // append can replace the buffer
+	*c.buffer = b // append can replace the buffer.
 	status := http.StatusOK
 	if c.created {
 		status = http.StatusCreated

@@ -35,7 +35,7 @@ func (c *call) ifMatch() core.Precondition {
 	}
 	for _, tag := range tags {
 		own, ok := trimEncoding(tag)
-		if !ok && tag != "" { // a list can have empty elements (RFC 9110, section 5.6.1)
+		if !ok && tag != "" { // Lists can have empty elements (RFC 9110, section 5.6.1).
 			return core.Precondition{Set: true}
 		}
 		text := strings.TrimSuffix(strings.TrimPrefix(own, etagPrefix), `"`)

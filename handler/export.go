@@ -85,7 +85,7 @@ func (c *call) export() error {
 		return nil
 	}
 	if _, busy := c.h.runningExports.LoadOrStore(c.principal.KeyID, true); busy {
-		c.w.Header()["Retry-After"] = []string{"10"} // the duration of the other export is unknown
+		c.w.Header()["Retry-After"] = []string{"10"} // The remaining time of the other export is unknown.
 		return apierror.ErrRateLimited.With("The API key already has an export in progress. Wait until it ends.")
 	}
 	defer c.h.runningExports.Delete(c.principal.KeyID)
@@ -108,7 +108,7 @@ func (c *call) export() error {
 	}
 	level := slog.LevelError
 	if gone || c.ctx().Err() != nil {
-		level = slog.LevelDebug // the client canceled the request
+		level = slog.LevelDebug // The client canceled the request.
 	}
 	c.log(level, "export ended early", slog.Any("error", err))
 	download.Abort(c.w)
@@ -170,7 +170,7 @@ func (q *query) flag(name, first, second string) bool {
 type pageBudget struct {
 	c              *call
 	wait           time.Duration // The delay before the next page.
-	firstPageTaken bool          // The request itself counts as the first page., and is the first page
+	firstPageTaken bool          // The request itself counts as the first page.
 }
 
 func (b *pageBudget) waitForPage(ctx context.Context) error {

@@ -60,7 +60,7 @@ func (c *call) sendForm(f *storage.Form, err error) error {
 // formView contains the values, in addition to the form, that the JSON of a form needs.
 type formView struct {
 	linkBase string    // The start of all links.
-	now      time.Time // decides is_closed
+	now      time.Time // Determines is_closed.
 }
 
 func (c *call) formView() formView {

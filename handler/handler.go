@@ -35,13 +35,13 @@ type api struct {
 	routes     *chi.Mux
 	// limiterHealth and the fields from misplacedOnce to runningExports are shared by the copies that withCore makes.
 	limiterHealth     *limiterHealth
-	misplacedOnce     *sync.Once            // Logs the first request outside of the base path. than the base path; shared likewise
-	hiddenConnOnce    *sync.Once            // Logs the first export whose connection a middleware hides. connection a middleware hides; shared likewise
-	runningExports    *sync.Map             // The IDs of the keys with an export in progress. an export under way; shared likewise
-	operations        map[string]*operation // by method and pattern
+	misplacedOnce     *sync.Once            // Logs the first request outside of the base path.
+	hiddenConnOnce    *sync.Once            // Logs the first export whose connection a middleware hides.
+	runningExports    *sync.Map             // The IDs of the keys with an export in progress.
+	operations        map[string]*operation // By method and pattern.
 	contentOperations map[string]*operation // The operations of a working copy, by method and pattern.
 
-	fixed *fixedActor // If set, the handler serves this actor without API keys., without keys; nil: whoever has a key
+	fixed *fixedActor // If set, the handler serves this actor without API keys.
 
 	description     []byte
 	descriptionETag string

@@ -15,7 +15,7 @@ import (
 type limitResult struct {
 	keyID  string
 	result ratelimit.Result
-	known  bool // Whether the limiter returned the result.
+	known  bool // Whether the limiter returned a result.
 }
 
 func (t limitResult) allowed() bool { return !t.known || t.result.Allowed }
@@ -27,7 +27,7 @@ func (c *call) takeToken(keyID string) limitResult {
 	}
 	result, err := c.h.config.Limiter.Take(c.ctx(), c.h.limiterKey+keyID)
 	if err != nil {
-		if c.ctx().Err() == nil { // Otherwise, the request ended and the limiter did not fail., not the limiter that failed
+		if c.ctx().Err() == nil { // Otherwise, the request ended and the limiter did not fail.
 			c.h.limiterHealth.recordFailure(c.ctx(), c.h.config.Logger, err)
 		}
 		return limitResult{keyID: keyID}

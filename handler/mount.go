@@ -76,7 +76,7 @@ func (m mount) isMisplaced(r *http.Request, left, base string) bool {
 	if strings.HasPrefix(left, base+"/") || strings.HasPrefix(left, m.basePath+"/") {
 		return false
 	}
-	sent, _, _ := strings.Cut(r.RequestURI, "?") // a prefix that was stripped is still in it
+	sent, _, _ := strings.Cut(r.RequestURI, "?") // A prefix that was stripped is still in the request URI.
 	taken, ok := strings.CutSuffix(cmp.Or(sent, r.URL.EscapedPath()), left)
 	if ok && strings.HasSuffix(taken, m.basePath) {
 		return false

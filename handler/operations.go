@@ -11,13 +11,13 @@ import (
 type operation struct {
 	id     string
 	method string
-	path   string // below the base path
+	path   string // Below the base path.
 	scope  storage.Scope
 	serve  func(*call) error
 
-	pattern string // the path with the base path, for the host
+	pattern string // The path with the base path, for the host.
 
-	public bool // needs no key
+	public bool // Needs no key.
 	// readsForm means that the operation reads the form of its path, so the key and the form can be read in one step.
 	readsForm bool
 	// formContent means that the operation only concerns the content of a form, so it also exists for working copies.

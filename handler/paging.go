@@ -38,7 +38,7 @@ func writePage[T any](c *call, q *query, list cursor.List, read func(storage.Pag
 		return err
 	}
 	most := page.Limit
-	page.Limit++ // An additional record means that there is another page. says whether there are more
+	page.Limit++ // An additional record means that there is another page.
 	records, err := read(page)
 	if err != nil {
 		return err
@@ -66,6 +66,6 @@ func appendPageEnd(b []byte, list cursor.List, more bool, last storage.Position)
 		return append(b, `{"has_more":false,"next_cursor":null}`...)
 	}
 	b = append(b, `{"has_more":true,"next_cursor":"`...)
-	b = append(b, cursor.Encode(list, last)...) // of letters, digits, - and _
+	b = append(b, cursor.Encode(list, last)...) // The cursor contains only letters, digits, - and _.
 	return append(b, `"}`...)
 }

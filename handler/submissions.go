@@ -29,7 +29,7 @@ func listSubmissions(c *call) error {
 	}
 
 	body := append(c.borrowBuffer(), `{"items":[`...)
-	var last storage.Position // of the records written; zero when there are none
+	var last storage.Position // The last written record. Zero if there is none.
 	more, err := c.h.core.Storage.Submissions(c.ctx(), c.actor(), form, params, func(s *storage.Submission) error {
 		if !last.ID.IsZero() {
 			body = append(body, ',')

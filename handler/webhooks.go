@@ -10,8 +10,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// webhookBatch is the number of webhooks to read at a time for the list, which has no pages in the API. Smaller
-// batches need more statements, which take most of the time of a long list. With the longest URLs, a batch takes
+// webhookBatch is the number of webhooks that the list reads in one batch, because the list has no pages in the API.
+// Smaller batches need more statements, which take most of a long list's time. With the longest URLs, a batch takes
 // about 2.5 MB.
 const webhookBatch = 1000
 

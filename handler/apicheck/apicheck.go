@@ -1,7 +1,6 @@
-// Package apicheck checks a service's requests and responses against the API description, for hosts'
-// tests and staging. It finds clients that send undocumented requests, and middleware that changes
-// responses. Do not use it in production, because it holds each body in memory and validates it with
-// jsonschema.
+// Package apicheck checks a service's requests and responses against the API description, for hosts' tests and
+// staging. It finds clients that send undocumented requests, and middleware that changes responses. Do not use it in
+// production, because it holds each body in memory and validates it with jsonschema.
 package apicheck
 
 import (
@@ -14,33 +13,33 @@ import (
 	"github.com/formsvc/formsvc/internal/apispec"
 )
 
-// Config says where the API is and who receives the differences.
+// Config configures [New].
 type Config struct {
-	// BasePath is the part of the URL path before the described paths, as the handler that is
-	// made by [New] sees it. Defaults to "/v1". Other paths are passed on without a check.
+	// BasePath is the part of the URL path before the described paths, as the handler of [New] receives it.
+	// Defaults to "/v1". Requests to other paths are not checked.
 	BasePath string
-	// Report is called with each difference, after the response and from the goroutine of the
-	// request. It is required.
+	// Report is called with each difference, after the response and from the goroutine of the request. It is
+	// required.
 	Report func(Difference)
 }
 
-// Difference is a request or response that is not as described.
+// Difference is a mismatch between a request or response and the API description.
 type Difference struct {
 	Method string
 	// Path is the escaped path with the base path.
 	Path string
-	// Status is the status of the response.
+	// Status is the status code of the response.
 	Status int
-	// InRequest reports whether the request differs. Otherwise the response does.
+	// InRequest is true if the request differs, and false if the response differs.
 	InRequest bool
-	// Reason says what differs.
+	// Reason describes the difference.
 	Reason string
 }
 
-// New returns a handler that passes everything on to a service and reports what differs from the
-// API description. It changes neither requests nor responses. Put it inside of middleware that
-// compresses, because a response with a Content-Encoding is not checked. The body of a request is
-// checked only if the service has read it to the end. An error says that Report is missing.
+// New returns a handler that calls service and reports the differences from the API description. It changes neither
+// requests nor responses. Put it inside of middleware that compresses, because a response with a Content-Encoding is
+// not checked. A request body is checked only if the service has read it to the end. New returns an error if Report
+// is missing.
 func New(service http.Handler, c Config) (http.Handler, error) {
 	if c.Report == nil {
 		return nil, errors.New("apicheck: Config.Report is nil")
@@ -60,13 +59,13 @@ func New(service http.Handler, c Config) (http.Handler, error) {
 			return
 		}
 		body := &requestBody{ReadCloser: r.Body, complete: r.ContentLength == 0}
-		passed := *r // the caller's request stays as it is
+		passed := *r // Do not change the caller's request.
 		if !body.complete {
 			passed.Body = body
 		}
 		sent := &response{ResponseWriter: w}
 		service.ServeHTTP(sent, &passed)
-		sent.WriteHeader(http.StatusOK) // no effect if the service has written one
+		sent.WriteHeader(http.StatusOK) // This has no effect if the service has written a status.
 		report := func(inRequest bool, err error) {
 			if err != nil {
 				c.Report(Difference{Method: r.Method, Path: r.URL.EscapedPath(), Status: sent.status, InRequest: inRequest, Reason: err.Error()})
@@ -82,7 +81,7 @@ func New(service http.Handler, c Config) (http.Handler, error) {
 	}), nil
 }
 
-// requestBody records what the service reads.
+// requestBody records the bytes that the service reads.
 type requestBody struct {
 	io.ReadCloser
 	read     bytes.Buffer
@@ -96,16 +95,16 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// response records what the service sends.
+// response records the response of the service.
 type response struct {
 	http.ResponseWriter
-	status int // 0 until the header is sent
+	status int // Zero until the header is sent.
 	header http.Header
 	body   bytes.Buffer
 }
 
 func (w *response) WriteHeader(status int) {
-	if w.status == 0 && status >= http.StatusOK { // others announce that the response follows
+	if w.status == 0 && status >= http.StatusOK { // Statuses below 200 only announce the response.
 		w.status, w.header = status, w.Header().Clone()
 	} else if w.status != 0 {
 		return
@@ -119,11 +118,11 @@ func (w *response) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// FlushError is called by http.ResponseController.
+// FlushError is for http.ResponseController.
 func (w *response) FlushError() error {
 	w.WriteHeader(http.StatusOK)
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Unwrap gives http.ResponseController the writer of the host.
+// Unwrap lets http.ResponseController use the host's writer.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -16,8 +16,8 @@ type contents struct {
 	*document
 	Title, HomeURL, Server, Path string
 	Groups                       []group
-	Headers                      []entry           // of responses
-	Messages                     map[string]string // of error codes: an example message of each
+	Headers                      []entry           // Of responses.
+	Messages                     map[string]string // An example message for each error code.
 	key                          string
 }
 
@@ -43,7 +43,7 @@ func newContents(d *document, path string, o Options) *contents {
 	}
 	const events = "Events"
 	all := append(d.operations(d.Paths, ""), d.operations(d.Webhooks, events)...)
-	headerNames := map[string]string{} // of the components
+	headerNames := map[string]string{} // The header name of each component.
 	for _, op := range all {
 		for _, r := range op.Responses {
 			for _, h := range r.Value.Headers {
@@ -177,7 +177,7 @@ func (c *contents) entry(owner, name string, n node, needed bool) entry {
 	}
 	if n.Ref != "" {
 		target := resolve(n, n.Ref, c.Components.Schemas)
-		target.Pattern = "" // the schema itself has it
+		target.Pattern = "" // The schema itself has the pattern.
 		e.Rules = cmp.Or(e.Rules, constraints(target))
 		e.Schema.Description = cmp.Or(n.Description, target.Description)
 		e.Schema.Enum, e.Schema.OpenEnum = target.Enum, target.OpenEnum

@@ -33,7 +33,7 @@ type pathItem struct {
 type operation struct {
 	OperationID, Summary, Description string
 	Tags                              []string
-	Security                          []struct{ APIKey []string } // of scopes
+	Security                          []struct{ APIKey []string } // Scopes.
 	Parameters                        []parameter
 	RequestBody                       message
 	Responses                         ordered[message]
@@ -77,7 +77,7 @@ type example struct {
 // node is a schema.
 type node struct {
 	Ref         string `json:"$ref"`
-	Type        any    // a string or a list of them
+	Type        any    // A string or a list of strings.
 	Format      string
 	Pattern     string
 	Description string
@@ -131,7 +131,7 @@ type field[T any] struct {
 // UnmarshalJSON implements [json.Unmarshaler].
 func (o *ordered[T]) UnmarshalJSON(raw []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := dec.Token(); err != nil { // the opening brace
+	if _, err := dec.Token(); err != nil { // The opening brace.
 		return err
 	}
 	for dec.More() {

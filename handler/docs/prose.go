@@ -40,7 +40,7 @@ func renderProse(text string) template.HTML {
 	return template.HTML(out.String()) //nolint:gosec // each part is escaped by inline
 }
 
-// renderTable renders the rows of a table; the second one is the line under its head.
+// renderTable renders the rows of a table. The second row is the line below the header.
 func renderTable(out *strings.Builder, rows []string) {
 	out.WriteString(`<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`)
 	for i, row := range rows {
