@@ -1,31 +1,29 @@
-// Package calendar converts times to calendar days and back. A day is a
-// [time.Time] at midnight UTC, whatever the time zone of the original time.
+// Package calendar converts times to calendar days and back. A day is a [time.Time] at midnight UTC, regardless
+// of the original time zone.
 package calendar
 
 import "time"
 
-// Day returns the calendar day that t is written with.
+// Day returns the calendar day of t in its own time zone.
 func Day(t time.Time) time.Time {
 	year, month, day := t.Date()
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
 
-// earliest is the first time that the description can say: the zero time stands for
-// none.
+// earliest is the first valid time, because a zero time means that no time is set.
 var earliest = time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC)
 
-// StartOfDay returns the first whole second of a day in a zone. Where clocks jump over
-// midnight it is the second after the jump. Of a day that a zone never had (Samoa had
-// no 30 December 2011) it is the first second of the next day, and of the very first
-// day the first second that there is in UTC too.
+// StartOfDay returns the first whole second of a day in a time zone. If the clocks skip midnight, it returns the
+// second after the change. If the zone skipped the day (Samoa skipped 30 December 2011), it returns the start of
+// the next day. It never returns a time before earliest.
 func StartOfDay(day time.Time, zone *time.Location) time.Time {
 	day = Day(day)
 	year, month, date := day.Date()
 	yesterday := time.Date(year, month, date-1, 12, 0, 0, 0, zone)
 	today := time.Date(year, month, date, 12, 0, 0, 0, zone)
 	_, jump := yesterday.ZoneBounds()
-	start := jump // of a day that there is not
-	// time.Date does not say which one it takes of two midnights, or of none.
+	start := jump // if the zone skipped the day
+	// The result of time.Date is undefined if midnight is ambiguous or skipped.
 	for _, at := range []time.Time{midnight(day, today), jump, midnight(day, yesterday)} {
 		if Day(at.In(zone)).Equal(day) {
 			start = at
@@ -37,19 +35,19 @@ func StartOfDay(day time.Time, zone *time.Location) time.Time {
 	return start.UTC()
 }
 
-// midnight returns the beginning of a day by the clock of another time.
+// midnight returns the start of a day with the UTC offset of another time.
 func midnight(day, other time.Time) time.Time {
 	_, offset := other.Zone()
 	return day.Add(-time.Duration(offset) * time.Second)
 }
 
-// FirstTimeAt returns the first point in time at which the clocks of a zone show what wall shows, whatever
-// the zone of wall. ok is false if there is none: the clocks skip this time.
+// FirstTimeAt returns the first time at which clocks in a zone show the date and time of wall. The result ok is
+// false if the clocks skip this time.
 func FirstTimeAt(wall time.Time, zone *time.Location) (at time.Time, ok bool) {
 	year, month, day := wall.Date()
 	hour, minute, second := wall.Clock()
 	shown := time.Date(year, month, day, hour, minute, second, 0, time.UTC)
-	// No zone changes its clocks twice within two days, so one of these two offsets is right.
+	// Clocks never change twice within two days, so either offset is right.
 	for _, near := range []time.Time{shown.AddDate(0, 0, -1), shown.AddDate(0, 0, 1)} {
 		_, offset := near.In(zone).Zone()
 		try := shown.Add(-time.Duration(offset) * time.Second).In(zone)

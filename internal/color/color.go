@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// RGB is a colour without transparency.
+// RGB is an opaque color.
 type RGB struct{ R, G, B uint8 }
 
-// The ends that [EnsureContrast] moves a colour towards.
+// White and Black are the colors that [EnsureContrast] blends toward.
 var (
 	White = RGB{255, 255, 255}
 	Black = RGB{}
@@ -19,8 +19,8 @@ var (
 
 func (c RGB) String() string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// Parse reads # and 3, 4, 6 or 8 digits, rgb() with plain numbers, and a few names.
-// Transparency is dropped: the ground of a text must be known.
+// Parse parses # and 3, 4, 6 or 8 digits, rgb() with plain numbers, and a few names. It ignores transparency,
+// because contrast needs a known background.
 func Parse(text string) (RGB, bool) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if hex, ok := strings.CutPrefix(text, "#"); ok {
@@ -58,7 +58,7 @@ var named = map[string]RGB{
 	"indigo": {75, 0, 130}, "violet": {238, 130, 238}, "turquoise": {64, 224, 208}, "salmon": {250, 128, 114},
 }
 
-// luminance is the relative luminance of WCAG 2.2.
+// luminance returns the relative luminance of WCAG 2.2.
 func (c RGB) luminance() float64 {
 	part := func(v uint8) float64 {
 		s := float64(v) / 255
@@ -70,20 +70,20 @@ func (c RGB) luminance() float64 {
 	return 0.2126*part(c.R) + 0.7152*part(c.G) + 0.0722*part(c.B)
 }
 
-// Contrast is the contrast ratio of WCAG 2.2, 1 to 21.
+// Contrast returns the contrast ratio of WCAG 2.2, from 1 to 21.
 func Contrast(a, b RGB) float64 {
 	x, y := a.luminance(), b.luminance()
 	return (math.Max(x, y) + 0.05) / (math.Min(x, y) + 0.05)
 }
 
-// Blend mixes a share of one colour into another.
+// Blend mixes a share of a into b.
 func Blend(a, b RGB, share float64) RGB {
 	mix := func(x, y uint8) uint8 { return uint8(math.Round(float64(x)*share + float64(y)*(1-share))) }
 	return RGB{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B)}
 }
 
-// EnsureContrast moves a colour towards black or white, whichever is nearer to the goal, until
-// its contrast with its ground is enough. A colour that is good stays as it is.
+// EnsureContrast returns c if its contrast with its background is sufficient. Otherwise it blends c toward black
+// or white.
 func EnsureContrast(c, on RGB, ratio float64) RGB {
 	if Contrast(c, on) >= ratio {
 		return c
@@ -100,8 +100,8 @@ func EnsureContrast(c, on RGB, ratio float64) RGB {
 	return target
 }
 
-// ButtonText is the text of a button: the colour that was asked for, else black or white. A
-// grey that is just readable would look switched off.
+// ButtonText returns a text color for a button: c, black or white. A gray with barely enough contrast would look
+// disabled.
 func ButtonText(c, on RGB) RGB {
 	switch {
 	case Contrast(c, on) >= 4.5:

@@ -7,18 +7,18 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Between several values in one cell.
+// separator separates the values in one cell.
 const separator = "; "
 
-// part is a part of a value that has a column of its own. The whole value has the name
-// ""; a part without a label is called by its name.
+// part is a part of a value with its own column. The name of a whole value is empty. A part without a label uses
+// its name.
 type part struct{ name, label string }
 
-// otherPart is the column of the respondent's own texts.
+// otherPart is the column for the texts of respondents who chose “Other”.
 const otherPart = "other"
 
-// choicePartName is the column of a choice. A choice may have the id "other", or one that is
-// empty or begins with the mark.
+// choicePartName returns the name of a choice's column. A choice ID can be empty, "other", or begin with the
+// prefix.
 func choicePartName(id string) string {
 	if id == otherPart || strings.HasPrefix(id, "choice:") {
 		return "choice:" + id
@@ -26,8 +26,8 @@ func choicePartName(id string) string {
 	return id
 }
 
-// cellsOf calls emit for every cell that an answer fills. plain says that the text is
-// none that a respondent or an owner could have written freely.
+// cellsOf calls emit for every cell of an answer. The argument plain reports that neither a respondent nor a
+// user could have written the text freely.
 func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain bool)) {
 	switch v := a.Value.(type) {
 	case schema.Number:
@@ -67,10 +67,10 @@ func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain b
 	}
 }
 
-// isList reports whether the answer could have more than one value.
+// isList reports whether the answer can have several values.
 func isList(a *schema.Answer) bool { return len(a.JSON) > 0 && a.JSON[0] == '[' }
 
-// splitPicks gives every choice a column. In a ranking the cell is the place, from 1.
+// splitPicks writes each choice to its own column. For a ranking, the cell contains the position, starting at 1.
 func splitPicks(fieldType string, picks schema.Picks, o Options, emit func(part, string, bool)) {
 	var others []string
 	for i, p := range picks {
@@ -106,7 +106,7 @@ func pickText(p schema.Pick, o Options) string {
 	return p.String()
 }
 
-// filesCells writes name and url, of several files beside each other or in one cell.
+// filesCells writes names and URLs, with several files in separate columns or in one cell.
 func filesCells(a *schema.Answer, files schema.Files, o Options, emit func(part, string, bool)) {
 	if o.SplitColumns && isList(a) {
 		for i, f := range files {
@@ -124,15 +124,14 @@ func filesCells(a *schema.Answer, files schema.Files, o Options, emit func(part,
 	emit(part{name: "url"}, strings.Join(urls, separator), false)
 }
 
-// partsOf returns the parts of a block that have a column whether or not they were
-// answered: none for a block that takes no answer.
+// partsOf returns the parts that always have a column, even without answers.
 func partsOf(b *schema.Block, o Options) (parts []part) {
 	properties := b.Properties
 	if properties == nil {
 		properties = new(schema.Properties)
 	}
 	switch b.AnswerShape() {
-	case "": // takes no answer
+	case "":
 	case schema.ShapeChoices, schema.ShapeRanking:
 		if !o.SplitColumns {
 			return []part{{}}
@@ -168,7 +167,7 @@ func partsOf(b *schema.Block, o Options) (parts []part) {
 	return parts
 }
 
-// isE164 reports whether a phone number has the form in which valid ones are stored.
+// isE164 reports whether a phone number has the stored format of valid phone numbers.
 func isE164(s string) bool {
 	return len(s) >= 3 && len(s) <= 16 && s[0] == '+' && isDigits(s[1:])
 }

@@ -14,21 +14,19 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// MaxColumns is how many columns a table has at most: as many as spreadsheet programs
-// open. It also bounds the memory of the first pass.
+// MaxColumns is the column limit of spreadsheet programs. It also limits the memory of the first pass.
 const MaxColumns = 16_384
 
-// place names a column: a field, and a part of its value, "" for the whole.
+// place identifies a column by a field and a part of its value. The part is empty for the whole value.
 type columnKey struct{ field, part string }
 
-// column is one column of the table.
 type column struct {
 	columnKey
-	name  string // in a header of ids
+	name  string // in a header of IDs
 	label string // in a header of labels
 }
 
-// The columns that every table has, before and after the columns of the fields.
+// Every table has the leading and trailing columns.
 var (
 	leading  = []string{"submission_id", "submitted_at"}
 	trailing = []string{
@@ -37,19 +35,19 @@ var (
 	}
 )
 
-// columns are the columns of a table: for each field of the definition in its order, then
-// for each field that only the responses have.
+// columns contains the columns of a table. The fields of the definition come first, followed by the fields that
+// only occur in submissions.
 type columns struct {
 	o      Options
 	fields []*field
 	byID   map[string]*field
 
-	index map[columnKey]int // of the columns that are known: where each is, once all are
-	cells []cell            // of the row that is made
-	full  bool              // there would be more than MaxColumns
+	index map[columnKey]int // column positions, set by header
+	cells []cell            // reused for every row
+	full  bool              // another column would exceed MaxColumns
 }
 
-// field is a block, hidden field or variable, which makes a group of columns.
+// field is a block, hidden field or variable with a group of columns.
 type field struct {
 	id, label string
 	parts     []column
@@ -82,7 +80,7 @@ func newColumns(d storage.Definition, o Options) (*columns, error) {
 
 func (c *columns) count() int { return len(leading) + len(c.index) + len(trailing) }
 
-// addBlocks adds the columns of all blocks that answer.
+// addBlocks adds the columns of all blocks with answers.
 func (c *columns) addBlocks(blocks []schema.Block) {
 	for i := range blocks {
 		b := &blocks[i]
@@ -93,11 +91,11 @@ func (c *columns) addBlocks(blocks []schema.Block) {
 	}
 }
 
-// field returns the field with an id, and makes it where there is none.
+// field returns the field with an ID. It creates missing fields.
 func (c *columns) field(id, label string) *field {
 	f := c.byID[id]
 	if f == nil {
-		id, label = strings.Clone(id), strings.Clone(label) // not a page's memory with them
+		id, label = strings.Clone(id), strings.Clone(label) // so that they do not retain the page's memory
 		f = &field{id: id, label: label}
 		c.byID[id] = f
 		c.fields = append(c.fields, f)
@@ -105,7 +103,7 @@ func (c *columns) field(id, label string) *field {
 	return f
 }
 
-// fault says whether there are too many columns.
+// fault returns an error if there are too many columns.
 func (c *columns) tooManyColumns() error {
 	if !c.full {
 		return nil
@@ -116,7 +114,7 @@ func (c *columns) tooManyColumns() error {
 	}}}
 }
 
-// add adds a column to a field, unless it is there or there is no room for it.
+// add adds a column to a field, unless the column exists or the limit is reached.
 func (c *columns) add(f *field, p part) {
 	if _, known := c.index[columnKey{f.id, p.name}]; known {
 		return
@@ -134,7 +132,7 @@ func (c *columns) add(f *field, p part) {
 	f.parts = append(f.parts, col)
 }
 
-// find adds the columns that a response needs.
+// find adds the columns that a submission needs.
 func (c *columns) addFrom(s *storage.Submission) error {
 	answers, err := schema.DecodeAnswers(s.Answers)
 	if err != nil {
@@ -148,10 +146,9 @@ func (c *columns) addFrom(s *storage.Submission) error {
 	return c.tooManyColumns()
 }
 
-// header ends the search for columns and returns their names, each of which is there
-// once.
+// header returns the unique names of all columns. Afterward, no columns can be added.
 func (c *columns) header() []cell {
-	shared := map[string]int{} // how many columns want a name
+	shared := map[string]int{} // number of columns by name
 	for _, f := range c.fields {
 		for _, col := range f.parts {
 			shared[c.nameOf(col)]++
@@ -172,7 +169,7 @@ func (c *columns) header() []cell {
 				name += " [" + col.name + "]"
 			}
 			unique := name
-			for n := 2; taken[unique]; n++ { // an id may look like another one with its part
+			for n := 2; taken[unique]; n++ { // an ID can equal another ID with its part
 				unique = name + " (" + strconv.Itoa(n) + ")"
 			}
 			taken[unique] = true
@@ -194,8 +191,8 @@ func (c *columns) nameOf(col column) string {
 	return col.name
 }
 
-// row returns the cells of a response, good until the next call. known is false when the
-// header lacks a column for it.
+// row returns the cells of a submission, which are valid until the next call. The result known is false if the
+// header lacks a column for the submission.
 func (c *columns) row(s *storage.Submission) (cells []cell, known bool, err error) {
 	answers, err := schema.DecodeAnswers(s.Answers)
 	if err != nil {

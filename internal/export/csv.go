@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// cell is one cell of a table. A plain one is a number, a date, an id or the like, which
-// no program takes for a formula; it is never changed.
+// cell is a cell of a table. A plain cell contains a number, date, ID or similar text, which programs never
+// interpret as a formula. It is never changed.
 type cell struct {
 	text  string
 	plain bool
 }
 
-// csvWriter writes lines as RFC 4180 has them, and quotes every text: many programs split
-// at commas, semicolons and tabs alike, but none inside quotes. (encoding/csv turns line breaks inside
-// a cell into CRLF when its lines end with that.)
+// csvWriter writes RFC 4180 lines and quotes every text. Many programs split at commas, semicolons and tabs, but
+// not inside quotes. The standard encoding/csv package cannot end lines with CRLF without also changing line
+// breaks in cells.
 type csvWriter struct {
 	out            *bufio.Writer
 	separator      rune
 	escapeFormulas bool
 }
 
-// write writes one line. Errors stay with out, and the last call returns them.
+// write writes one line. The caller gets errors when it flushes out.
 func (w *csvWriter) write(cells []cell) error {
 	for i, c := range cells {
 		if i > 0 {
@@ -50,13 +50,12 @@ func (w *csvWriter) writeCell(c cell) {
 	_ = w.out.WriteByte('"')
 }
 
-// FormulaPrefix is what stands before the text of a cell that a spreadsheet program could take
-// for a formula.
+// FormulaPrefix is added to cells that a spreadsheet program could interpret as a formula.
 const FormulaPrefix = "'"
 
-// EscapeFormula puts [FormulaPrefix] before a text that begins with =, +, -, @, a tab or a carriage
-// return, also when prefixes stand before that character: whoever removes one prefix from
-// every such cell has the text back.
+// EscapeFormula adds [FormulaPrefix] to a text that begins with =, +, -, @, a tab or a carriage return. It
+// ignores existing prefixes before that character. Removing one prefix from every such cell therefore restores
+// the text.
 func EscapeFormula(text string) string {
 	if isFormula(text) {
 		return FormulaPrefix + text

@@ -1,3 +1,3 @@
-// Package export writes the submissions of a form as CSV or NDJSON. It reads them from the storage page
-// by page, and holds only one page in memory.
+// Package export writes the submissions of a form as CSV or NDJSON. It reads the storage page by page, and only
+// one page is in memory.
 package export

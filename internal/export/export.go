@@ -13,7 +13,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Options are the choices of a caller. Package formsvc documents them.
+// Options contains the options of an export. Package formsvc documents them.
 type Options struct {
 	Format         schema.ExportFormat
 	Since, Until   time.Time
@@ -26,8 +26,7 @@ type Options struct {
 	CompletionLine bool
 }
 
-// Check returns the fault of options that cannot be met, and fills in the format
-// and the separator.
+// Check returns an error for invalid options. It sets the defaults of the format and the separator.
 func (o *Options) Check() error {
 	if o.Format == "" {
 		o.Format = schema.CSV
@@ -45,17 +44,15 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// PageSize is how many responses are read at a time. 200,000 of 1.1 kB from PostgreSQL
-// took 1.9 s in pages of 100, 1.3 s of 300, 0.6 s of 1,000 and 0.5 s of 3,000, which hold
-// three times the memory.
+// PageSize is the number of submissions per read. Reading 200,000 submissions of 1.1 kB from PostgreSQL took 1.9
+// s with pages of 100, 1.3 s with 300, 0.6 s with 1,000 and 0.5 s with 3,000, which need three times the memory.
 const PageSize = 1000
 
-// Pages reads one page of the responses. What it returned is no concern of the storage
-// any more: no connection and no transaction is held while a page is written.
+// Pages reads one page of submissions. It holds no connection or transaction after it returns.
 type Pages func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error)
 
-// eachSubmission calls do for every response of the period, newest first, and flushes out after
-// each page.
+// eachSubmission calls do for every submission of the period, newest first. It flushes out after eachSubmission
+// page.
 func eachSubmission(ctx context.Context, out *bufio.Writer, o Options, read Pages, do func(*storage.Submission) error) error {
 	q := storage.SubmissionsParams{Since: o.Since, Until: o.Until, Page: storage.Page{Limit: PageSize}}
 	for {
@@ -79,9 +76,9 @@ func eachSubmission(ctx context.Context, out *bufio.Writer, o Options, read Page
 	}
 }
 
-// Write streams the responses to a form with this definition. What comes in meanwhile
-// may or may not be among them. Without an error the stream is whole; nothing is written
-// before the columns of CSV are known.
+// Write streams the submissions of a form with this definition. The export can miss submissions that are stored
+// while it runs. Without an error, the export is complete. CSV output starts after the first pass has found the
+// columns.
 func Write(ctx context.Context, w io.Writer, definition storage.Definition, o Options, read Pages) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	write := writeCSV
@@ -111,8 +108,7 @@ func writeNDJSON(ctx context.Context, out *bufio.Writer, _ storage.Definition, o
 	return n, err
 }
 
-// AppendItem appends a response as the API lists it. Answers and metadata are passed on
-// as they are stored.
+// AppendItem appends a submission in the format of the API. It copies answers and metadata as stored.
 func AppendItem(b []byte, s *storage.Submission) []byte {
 	b = hex.AppendEncode(append(b, `{"id":"`...), s.ID[:])
 	b = hex.AppendEncode(append(b, `","form_id":"`...), s.FormID[:])
@@ -128,7 +124,7 @@ func writeCSV(ctx context.Context, out *bufio.Writer, definition storage.Definit
 	if err != nil {
 		return 0, err
 	}
-	// The first pass finds the columns of blocks that the definition no longer has.
+	// The first pass finds the columns of deleted blocks.
 	if err := eachSubmission(ctx, out, o, read, columns.addFrom); err != nil {
 		return 0, err
 	}
@@ -144,8 +140,7 @@ func writeCSV(ctx context.Context, out *bufio.Writer, definition storage.Definit
 	err = eachSubmission(ctx, out, o, read, func(s *storage.Submission) error {
 		row, known, err := columns.row(s)
 		if err != nil || !known {
-			// A response with a column of its own that the first pass did not see was
-			// stored after it.
+			// An unknown column means that the submission was stored after the first pass.
 			return err
 		}
 		n++

@@ -1,5 +1,4 @@
-// Package httpapi contains types that package formsvc and package handler exchange to create the HTTP
-// API. Hosts cannot use them.
+// Package httpapi contains internal types with which packages formsvc and handler create the HTTP API.
 package httpapi
 
 import (
@@ -11,27 +10,26 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Config says how the API is served. Core and Logger are required.
+// Config configures the HTTP API. Core and Logger are required.
 type Config struct {
-	// Core carries out the operations.
 	Core *core.Core
 
-	// Credential takes the key out of a request. Nil: X-API-Key, then
-	// Authorization with the scheme Bearer.
+	// Credential returns the API key of a request. Defaults to X-API-Key, or else Authorization with the scheme
+	// Bearer.
 	Credential func(*http.Request) string
 
-	// Limiter limits calls by key. Nil: no limit.
+	// Limiter limits requests by key. If nil, requests are unlimited.
 	Limiter *ratelimit.Limiter
-	// LimiterName stands before the ids of keys in the limiter's store. It has no "#".
-	// Default: BaseURL and BasePath.
+	// LimiterName is the prefix of key IDs in the limiter's store. It must not contain "#". Defaults to BaseURL
+	// and BasePath.
 	LimiterName string
 
-	// BasePath is "" or begins with a slash and does not end with one.
+	// BasePath is empty or begins with a slash, without a trailing slash.
 	BasePath string
-	// BaseURL is what stands before BasePath in links: "", a path such as "/api",
-	// or an absolute URL without a slash at its end.
+	// BaseURL precedes BasePath in links. It is empty, a URL path such as "/api", or an absolute URL without a
+	// trailing slash.
 	BaseURL string
-	// BaseURLFunc replaces BaseURL by request. Nil: BaseURL.
+	// BaseURLFunc overrides BaseURL for each request. If nil, BaseURL applies.
 	BaseURLFunc func(*http.Request) string
 
 	Logger *slog.Logger
@@ -40,12 +38,11 @@ type Config struct {
 // API serves the operations. It is safe for concurrent use.
 type API interface {
 	http.Handler
-	// Exports serves exports of responses at any path whose last segment is a form's id with
-	// the ending .csv or .ndjson.
+	// Exports serves exports at any URL path that ends with a form ID and .csv or .ndjson.
 	Exports() http.Handler
-	// For serves all operations for an actor, without a key, a scope or a limit.
+	// For serves all operations for an actor, without keys, scopes or rate limits.
 	For(actor storage.Actor) http.Handler
-	// WorkingCopy serves the operations on the content of one form for an actor, without a key, a
-	// scope or a limit. copies is a Core of [core.Core.ForWorkingCopies].
+	// WorkingCopy serves the operations on one form's content for an actor, without keys, scopes or rate limits.
+	// The argument copies is a Core of [core.Core.ForWorkingCopies].
 	WorkingCopy(copies *core.Core, actor storage.Actor, form storage.ID) http.Handler
 }

@@ -9,14 +9,14 @@ import (
 	"io"
 )
 
-// What stands for the two parts of a page. HTML comments are not escaped anywhere in a document.
+// head and body represent the parts of a page. No context in a template escapes HTML comments.
 const (
 	head template.HTML = "<!--formsvc:head-->"
 	body template.HTML = "<!--formsvc:body-->"
 )
 
-// Check executes a layout once. It returns what the template returns, and an error for each part of
-// the page that is not in the result exactly once.
+// Check executes a layout once. It returns the template's error, or an error for each part that does not occur
+// exactly once.
 func Check(execute func(out io.Writer, head, body template.HTML) error) error {
 	var out bytes.Buffer
 	if err := execute(&out, head, body); err != nil {

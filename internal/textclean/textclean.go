@@ -1,4 +1,4 @@
-// Package textclean checks whether a text contains visible characters.
+// Package textclean checks whether a text contains textclean characters.
 package textclean
 
 import (
@@ -6,25 +6,22 @@ import (
 	"unicode"
 )
 
-// IsBlank reports whether nothing of s can be seen: it is empty, or has only white
-// space and characters that are invisible or look like a space. Such a text is
-// not a name and not an answer. Inside other text these characters have their use
-// (scripts need joiners) and stay.
+// IsBlank reports whether s contains only whitespace and invisible characters, or is empty. Such a text cannot
+// be a name or an answer. Other texts need these characters, such as the joiners of many scripts.
 func IsBlank(s string) bool {
 	return strings.TrimFunc(s, invisible) == ""
 }
 
-// Trim returns s without white space and invisible characters at both ends. Control
-// characters that are not white space stay.
+// Trim removes whitespace and invisible characters from both ends of s. It retains other control characters.
 func Trim(s string) string {
 	return strings.TrimFunc(s, func(c rune) bool { return unicode.IsSpace(c) || invisible(c) && !unicode.IsControl(c) })
 }
 
-// CleanName returns a name without invisible characters inside and without white space around it.
-// Joiners, variation selectors and the tags of flags stay, because they change what other
-// characters look like. Characters that [IsMisleading] is about stay too, so that it finds them.
+// CleanName removes invisible characters and surrounding whitespace from a name. It retains joiners, variation
+// selectors and the tags of flags, because they change how other characters look. It also retains characters
+// that [IsMisleading] reports.
 func CleanName(s string) string {
-	flag := false // the character belongs to an emoji with tags
+	flag := false // whether c belongs to a flag emoji with tags
 	return strings.TrimSpace(strings.Map(func(c rune) rune {
 		tag := c >= 0xe0020 && c <= 0xe007f
 		flag = c == '\U0001f3f4' || flag && tag
@@ -35,25 +32,23 @@ func CleanName(s string) string {
 	}, s))
 }
 
-// HasInvisible reports whether s has a character that shows nothing and takes no room.
+// HasInvisible reports whether s contains an invisible character without a width.
 func HasInvisible(s string) bool { return strings.ContainsFunc(s, hidden) }
 
 func hidden(c rune) bool {
 	return invisible(c) && !unicode.IsSpace(c) && !unicode.IsControl(c) && c != '\u2800'
 }
 
-// IsMisleading reports whether s has a line break, another control character, or one that
-// turns the direction of text (Bidi_Control). In a name these have no use: they forge
-// lines of a log and a terminal, and make a name read as another one.
+// IsMisleading reports whether s contains a line break, another control character, or a character that changes
+// the text direction (Bidi_Control). In a name these could forge log lines or imitate another name.
 func IsMisleading(s string) bool {
 	return strings.ContainsFunc(s, func(c rune) bool {
 		return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' || unicode.Is(unicode.Bidi_Control, c)
 	})
 }
 
-// invisible follows Default_Ignorable_Code_Point of Unicode. Go has no table of this
-// property, so it is derived from the tables below (UAX #44). Control characters and
-// the blank Braille pattern show nothing either.
+// invisible follows Unicode's Default_Ignorable_Code_Point. Go has no table for this property, so it is derived
+// from other tables (UAX #44). It includes control characters and the blank Braille pattern.
 func invisible(c rune) bool {
 	switch {
 	case c > ' ' && c < 0x7f:
@@ -62,7 +57,7 @@ func invisible(c rune) bool {
 		unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
 		return true
 	case c >= 0xfff9 && c <= 0xfffb, c >= 0x13430 && c <= 0x13440, unicode.Is(unicode.Prepended_Concatenation_Mark, c):
-		return false // format characters that are drawn
+		return false // visible format characters
 	}
 	return unicode.Is(unicode.Cf, c)
 }

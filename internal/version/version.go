@@ -1,4 +1,4 @@
-// Package version finds the release of the module that a program contains.
+// Package version determines the module's version in a program.
 package version
 
 import (
@@ -9,7 +9,7 @@ import (
 
 const module = "github.com/formsvc/formsvc"
 
-// String is the version that Go noted in the program, as formsvc.Version tells it.
+// String returns the version from the program's build information. See formsvc.Version.
 var String = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

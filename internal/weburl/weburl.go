@@ -10,12 +10,10 @@ import (
 	"github.com/formsvc/formsvc/internal/textclean"
 )
 
-// Parse reads an absolute http, https, mailto or tel URL, the schemes that are
-// known to do no harm. Browsers skip control characters and white space, and take a
-// backslash for a slash, so an address with one of them may lead elsewhere than it
-// seems to; quotes and angle brackets end it in a page; invisible characters make it another
-// address than people read: all of them are refused. Joiners and variation
-// selectors belong to words and emoji, and may stand behind the host.
+// Parse parses an absolute http, https, mailto or tel URL, because these schemes are harmless. It rejects
+// characters that make a URL misleading. Browsers skip control characters and whitespace, and treat a backslash
+// as a slash. Quotes and angle brackets end a URL in a page. Invisible characters hide that a URL differs. Parse
+// accepts joiners and variation selectors after the host, because words and emoji use them.
 func Parse(s string) (*url.URL, bool) {
 	if textclean.CleanName(s) != s || textclean.IsMisleading(s) || strings.ContainsFunc(s, func(c rune) bool {
 		return unicode.IsSpace(c) || unicode.IsControl(c) || strings.ContainsRune("\\\"<>", c)
@@ -33,17 +31,16 @@ func Parse(s string) (*url.URL, bool) {
 	}
 }
 
-// IsWeb reports whether the scheme of a URL is http or https.
 func IsWeb(u *url.URL) bool { return u.Scheme == "http" || u.Scheme == "https" }
 
-// IsPort reports whether the port of a URL is one, or is not given.
+// IsPort reports whether s is a valid port or empty.
 func IsPort(s string) bool {
 	n, err := strconv.ParseUint(s, 10, 16)
 	return s == "" || err == nil && n > 0
 }
 
-// IsPlain reports whether s is an http or https URL without credentials, which
-// make a foreign host look like a known one.
+// IsPlain reports whether s is an http or https URL without credentials. Credentials can make another host look
+// familiar.
 func IsPlain(s string) bool {
 	u, ok := Parse(s)
 	return ok && IsWeb(u) && u.User == nil
