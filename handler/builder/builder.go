@@ -1,36 +1,32 @@
-// Package builder serves the builder: pages in which a host's users create forms, read results and
-// manage webhooks. All pages are below one path.
+// Package builder serves the builder: pages in which a host's users create forms, read results and manage webhooks. All
+// pages are below one path.
 //
 //	pages, err := formpage.New(svc, formpage.Config{Secret: secret})
 //	owners, err := builder.New(svc, builder.Config{User: signedIn, Pages: pages})
 //	mux.Handle("/f/", pages)
 //	mux.Handle("/forms/", owners)
 //
-// A user has the same access as with [formsvc.Service.As]: to the workspaces that the user owns or is
-// a member of. Browsers never receive an API key. Users who are not signed in are redirected to the
-// host's sign-in page. The builder rejects changes from pages of another origin.
+// A user has the same access as with [formsvc.Service.As]. Browsers never receive an API key. Users who are not signed
+// in are redirected to the host's sign-in page. The builder rejects changes from pages of another origin.
 //
 // # Concurrent edits
 //
-// Users edit a draft directly. For a published form they edit its working copy
-// ([formsvc.Client.WorkingCopy]), so respondents see no changes until a user publishes the copy. The
-// editor saves while the user types. Each save depends on the content that the editor has loaded. Edits of
-// different parts are merged. For edits of the same part, the editor shows both.
+// Users edit a draft directly. For a published form they edit its working copy ([formsvc.Client.WorkingCopy]), so
+// respondents see no changes until a user publishes it. The editor saves while the user types. Edits of different parts
+// are merged. For edits of the same part, the editor shows both.
 //
 // # Forms from untrusted authors
 //
-// A form can contain pictures, framed pages of other hosts, and custom CSS. An author can therefore make a
-// form look like the builder. If users of the builder do not trust each other, serve [Config.Pages] on a
-// separate origin, such as https://forms.example next to https://app.example, and set
-// [Config.PublicURL]. The canvas and the assets of the builder stay on its own origin. On a shared origin,
-// these limits apply: no page can frame the builder unless [Config.FrameAncestors] lists it, and a form
-// cannot frame pages of its own host.
+// A form can contain pictures, framed pages of other hosts, and custom CSS. An author can therefore make a form look
+// like the builder. If users of the builder do not trust each other, serve [Config.Pages] on a separate origin, such as
+// https://forms.example next to https://app.example, and set [Config.PublicURL]. The canvas and the assets of the
+// builder stay on its own origin. On a shared origin, no page can frame the builder unless [Config.FrameAncestors]
+// lists it, and a form cannot frame pages of its own host.
 //
 // # Browsers
 //
-// The builder requires JavaScript and a browser from 2022 or later. It sends a strict
-// Content-Security-Policy and loads nothing from other hosts. The package contains its script and style
-// sheet.
+// The builder requires JavaScript and a browser from 2022 or later. It sends a strict Content-Security-Policy and loads
+// nothing from other hosts.
 package builder
 
 import (
@@ -58,24 +54,24 @@ import (
 	"github.com/formsvc/formsvc/internal/requestid"
 )
 
-// Config configures the builder. User and Pages are required. The zero values of the other fields are valid.
+// Config configures the builder. User and Pages are required.
 type Config struct {
 	// BasePath is the path where the handler is mounted, without a trailing slash. Defaults to "/forms". The handler
 	// removes it from the request path if present, so it also works below http.StripPrefix and behind a proxy that
-	// removes a prefix. The links of the pages are relative.
+	// removes a prefix.
 	BasePath string
 
-	// User returns the ID of the signed-in user, see [formsvc.UserIDFrom]. It is called for each request. An error or
-	// a zero ID means that no user is signed in. User is required.
+	// User returns the ID of the signed-in user, see [formsvc.UserIDFrom]. It is called for each request. An error or a
+	// zero ID means that no user is signed in. User is required.
 	User func(r *http.Request) (formsvc.ID, error)
-	// SignIn handles page requests without a signed-in user, for example with a redirect to the sign-in page.
-	// Requests of the page's script get 401 instead. Defaults to a page with the status 401.
+	// SignIn handles page requests without a signed-in user, for example with a redirect to the sign-in page. Requests
+	// of the page's script get 401 instead. Defaults to a page with the status 401.
 	SignIn http.Handler
 
 	// Pages renders the forms in the editor and serves previews and public links. It is required and needs a Secret.
 	Pages *formpage.Handler
-	// PublicURL is the start of public links, before the path of Pages, such as https://forms.example. Defaults to
-	// the origin in the user's browser.
+	// PublicURL is the start of public links, before the path of Pages, such as https://forms.example. Defaults to the
+	// origin in the user's browser.
 	PublicURL string
 
 	// AllowedOrigins are the origins whose pages can change data, such as "https://app.example". The handler's own
@@ -84,24 +80,24 @@ type Config struct {
 	AllowedOrigins []string
 
 	// FrameAncestors are the origins whose pages can show the builder in a frame, as sources of a
-	// Content-Security-Policy, such as "https://crm.example". Such a page can cover the builder and make users click
-	// things that they do not see. Defaults to none.
+	// Content-Security-Policy, such as "https://crm.example". Such a page can make users click things that they do not
+	// see. Defaults to none.
 	FrameAncestors []string
 
-	// Limits limits the requests of each user. The zero value has a default for each limit.
+	// Limits limits the requests of each user.
 	Limits Limits
 
 	// Name is the product name in the title and at the top of each page. Defaults to "Forms". HomeURL is the link of
 	// the name. Defaults to the list of forms.
 	Name, HomeURL string
-	// Accent is the color of buttons and highlights, as #rrggbb. Defaults to blue. If the contrast is too low, for
-	// example for a dark color on dark pages, the builder uses the nearest readable shade.
+	// Accent is the color of buttons and highlights, as #rrggbb. Defaults to blue. If the contrast is too low, the
+	// builder uses the nearest readable shade.
 	Accent string
 	// Background is the color of the page, as #rrggbb. It also selects light or dark pages, and must have enough
 	// contrast for their texts. Defaults to light or dark, as the user's browser prefers.
 	Background string
-	// Font is the font of all texts, as a value of the CSS property font-family: "Inter, sans-serif". Layout must
-	// load web fonts from the page's origin. Defaults to the font of the user's system.
+	// Font is the font of all texts, as a value of the CSS property font-family: "Inter, sans-serif". Layout must load
+	// web fonts from the page's origin. Defaults to the font of the user's system.
 	Font string
 	// Theme is the theme of new forms that are created without one, in the format of a form definition:
 	// {"colors":{"primary":"#7a3e9d"}}. Defaults to none.
@@ -115,16 +111,16 @@ type Config struct {
 	// language of the Accept-Language header, or English.
 	Language func(r *http.Request) string
 	// Translations adds languages and changes texts, by language tag and then by key. The files in
-	// handler/builder/words contain the keys, such as "editor.add". Missing texts are in English. Keys that start
-	// with "errors." are the texts of errors and warnings by code. In these texts, {message} is the English message.
+	// handler/builder/words contain the keys, such as "editor.add". Missing texts are in English. Keys that start with
+	// "errors." are the texts of errors and warnings by code. In these texts, {message} is the English message.
 	Translations map[string]map[string]string
 
 	// Logger receives errors and warnings for the host. If nil, they are discarded.
 	Logger *slog.Logger
 }
 
-// Handler serves the pages. It is safe for concurrent use. Between requests it stores only the request counts of
-// users, see [Limits]. Create a Handler with [New], and call Close when the host stops.
+// Handler serves the pages. It is safe for concurrent use. Between requests it stores only the request counts of users,
+// see [Limits]. Create it with [New], and call Close when the host stops.
 type Handler struct {
 	service *formsvc.Service
 	config  Config
@@ -135,9 +131,9 @@ type Handler struct {
 
 	limiters limiters
 	slots    userSlots
-	// misplacedOnce logs the first page request outside of the base path.
+	// misplacedOnce limits the log to the first page request outside of the base path.
 	misplacedOnce sync.Once
-	// These slots are shared by all users, because this work needs much memory for a few milliseconds.
+	// All users share these slots, because this work needs much memory for a few milliseconds.
 	renderSlots, compareSlots semaphore
 }
 
@@ -199,7 +195,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	return h, nil
 }
 
-// These paths are used by the page's script. No form has the ID "-".
+// The page's script uses these paths. No form has the ID "-".
 const (
 	assetsPath = "/-/assets/"
 	apiPath    = "/-/v1"
@@ -219,8 +215,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if below == "" {
-		// The redirect is relative and uses only the last part of the requested path, because a client can choose a
-		// path such as http:x that the host strips.
+		// The redirect uses only the last part of the path, because a client can choose a path such as http:x that the
+		// host strips.
 		w.Header().Set("Location", "./"+path.Base(asked)+"/")
 		w.WriteHeader(http.StatusMovedPermanently)
 		return
@@ -261,7 +257,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if rest, ok := strings.CutPrefix(below, copyPath); ok {
 		name, rest, _ := strings.Cut(rest, "/")
-		form, _ := formsvc.ParseID(name) // no form has the zero ID
+		form, _ := formsvc.ParseID(name) // a malformed ID becomes the zero ID, which no form has
 		serveAt(client.WorkingCopy(form), w, r, "/"+rest)
 		return
 	}
@@ -269,22 +265,22 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.serveCanvas(w, r, client, name)
 		return
 	}
-	if rest, ok := strings.CutPrefix(below, routesPath); ok && path.Clean(rest) == rest { // the mux leads away from any other
+	if rest, ok := strings.CutPrefix(below, routesPath); ok && path.Clean(rest) == rest { // the mux would redirect other paths
 		serveAt(h.routes, w, r.WithContext(context.WithValue(r.Context(), signedInKey{}, signedIn{user, client})), rest)
 		return
 	}
 	writeError(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
 }
 
-// maxPath and maxDepth limit the bytes and the slashes in a path. A block ID has up to 200 characters, and an escaped
-// character has up to twelve bytes.
+// maxPath and maxDepth limit the bytes and slashes of a path. A block ID has up to 200 characters, each of up to twelve
+// escaped bytes.
 const (
 	maxPath  = 4096
 	maxDepth = 10
 )
 
-// pathBelowBase returns the path below the base path, with a leading slash, or "" for the base path itself. If the
-// host has removed the base path and the slash, asked, the original path, shows whether there was a slash.
+// pathBelowBase returns the path below the base path, with a leading slash, or "" for the base path itself. If the host
+// has removed the base path and the slash, asked, the original path, shows whether there was a slash.
 func (h *Handler) pathBelowBase(at, asked string) string {
 	if rest, ok := strings.CutPrefix(at, h.config.BasePath); ok && (rest == "" || rest[0] == '/') {
 		return rest
@@ -298,9 +294,8 @@ func (h *Handler) pathBelowBase(at, asked string) string {
 // pagePaths matches the paths of pages, below the base path.
 var pagePaths = regexp.MustCompile(`^/(w/.*|[0-9a-f]{24}(/.*)?)?$`)
 
-// isMisplaced reports whether a page request is outside of the base path. It accepts the path of a page without the
-// base path, because the host may have removed it. It logs the first misplaced request, because a wrong BasePath
-// makes every page empty.
+// isMisplaced reports whether a page request is outside of the base path, which the host may have removed. It logs the
+// first such request, because a wrong BasePath makes every page empty.
 func (h *Handler) isMisplaced(r *http.Request, below string) bool {
 	if strings.HasPrefix(r.URL.EscapedPath(), h.config.BasePath+"/") || pagePaths.MatchString(below) {
 		return false
@@ -312,7 +307,6 @@ func (h *Handler) isMisplaced(r *http.Request, below string) bool {
 	return true
 }
 
-// serveAt serves a request at another, escaped path.
 func serveAt(to http.Handler, w http.ResponseWriter, r *http.Request, at string) {
 	u := *r.URL
 	plain, err := url.PathUnescape(at)

@@ -11,7 +11,7 @@ import (
 )
 
 // serveCanvas serves the form in the editor as form pages render it. GET returns a document with all blocks of the
-// working copy, or of the form without one. POST renders the sent parts.
+// working copy, or if it does not exist, the form. POST renders the parts in its body.
 func (h *Handler) serveCanvas(w http.ResponseWriter, r *http.Request, client formsvc.Client, name string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost {
 		w.Header().Set("Allow", "GET, HEAD, POST")
@@ -42,17 +42,17 @@ func (h *Handler) serveCanvas(w http.ResponseWriter, r *http.Request, client for
 	defer h.renderSlots.release()
 	var update formsvc.FormUpdate
 	if r.Method == http.MethodPost {
-		sent := struct { // unsaved parts of a form
+		sent := struct {
 			Name *string `json:"name"`
 			formsvc.Definition
 		}{Definition: formsvc.Definition{Blocks: []byte("[]"), Settings: []byte("{}"), Theme: []byte("{}")}}
-		if err := json.Unmarshal(body.Bytes(), &sent); errors.As(err, new(*json.SyntaxError)) { // of other kinds is what does not fit yet
+		if err := json.Unmarshal(body.Bytes(), &sent); errors.As(err, new(*json.SyntaxError)) { // ignores other errors: an unsaved value can be invalid
 			writeError(w, http.StatusBadRequest, "MALFORMED_JSON", "The request body is not valid JSON.")
 			return
 		}
 		update.Name, update.Definition = sent.Name, sent.Definition
 	}
-	id, _ := formsvc.ParseID(name) // the zero id is no form
+	id, _ := formsvc.ParseID(name) // a malformed ID becomes the zero ID, which no form has
 	form, err := client.EditorForm(r.Context(), id, update)
 	if err != nil {
 		h.handleError(w, r, err)

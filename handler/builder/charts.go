@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	maxMarks      = 24   // bars of a chart, and rows and columns of a grid; the table has more
-	maxTableRows  = 1000 // rows of a table
-	maxLabel      = 90   // characters of a label in a chart
-	maxScaleSteps = 101  // of a scale
-	maxDays       = 31   // bars of days, months or years
+	maxMarks      = 24 // bars of a chart, rows and columns of a grid
+	maxTableRows  = 1000
+	maxLabel      = 90 // characters
+	maxScaleSteps = 101
+	maxDays       = 31 // bars of days, months or years
 )
 
 // mark is one bar or cell of a chart, and one row of its table.
@@ -30,30 +30,28 @@ type mark struct {
 	Label string  `json:"label"`
 	Count int64   `json:"count"`
 	Share float64 `json:"share"`          // in percent
-	Place float64 `json:"place,omitzero"` // in a ranking: the mean, from 1
-	kind  string  // of NPS: a class of its own
+	Place float64 `json:"place,omitzero"` // mean position in a ranking, from 1
+	kind  string  // additional CSS class for NPS
 }
 
-// table contains the numbers of a chart. Label is the label of a matrix row, otherwise empty. More is the number of
-// omitted rows.
+// table has the numbers of a chart, or of a matrix row with a Label. More counts omitted rows.
 type table struct {
 	Label string `json:"label,omitempty"`
 	Rows  []mark `json:"rows"`
 	More  int    `json:"more,omitempty"`
 }
 
-// statistic is a number that describes all answers: mean, median, spread, min, max or nps.
 type statistic struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 }
 
-// chartRenderer renders the charts of a summary in one language. The page sets their width, so bars use percentages
-// and text has the same size in all charts. CSS classes set the colors.
+// chartRenderer renders charts in one language. The page sets their width, so bars use percentages, and text has the
+// same size in all charts. CSS classes set the colors.
 type chartRenderer struct {
 	words   map[string]string
 	printer *message.Printer
-	regions display.Namer // nil: the codes
+	regions display.Namer // if nil, labels are the codes
 }
 
 func newChartRenderer(tag string, words map[string]string) chartRenderer {
@@ -61,8 +59,7 @@ func newChartRenderer(tag string, words map[string]string) chartRenderer {
 	return chartRenderer{words, message.NewPrinter(parsed), display.Regions(parsed)}
 }
 
-// renderBlock returns the tables, statistics and charts of the answers to a block. scale contains the values of a
-// block with a scale.
+// renderBlock returns the tables, statistics and charts of a block's answers. scale has the values of its scale.
 func (a chartRenderer) renderBlock(b *formsvc.BlockSummary, scale []float64) (tables []table, figures []statistic, svg string) {
 	switch {
 	case len(b.Rows) > 0:
@@ -161,7 +158,7 @@ func (a chartRenderer) binMarks(bins []formsvc.Bin, scale []float64) (marks []ma
 		for _, b := range bins {
 			label := a.formatNumber(b.From, 6)
 			if b.From != b.To {
-				digits := min(max(1-int(math.Floor(math.Log10(b.To-b.From))), 0), 15) // two that tell bounds apart
+				digits := min(max(1-int(math.Floor(math.Log10(b.To-b.From))), 0), 15) // enough to distinguish the limits
 				label = a.formatNumber(b.From, digits) + " – " + a.formatNumber(b.To, digits)
 			}
 			marks = append(marks, mark{Label: label, Count: b.Count})
@@ -180,8 +177,7 @@ func (a chartRenderer) binMarks(bins []formsvc.Bin, scale []float64) (marks []ma
 	return marks
 }
 
-// dayUnits are the units that days are grouped by: the number of leading characters of a day, the suffix for the
-// first day, and the step to the next unit.
+// dayUnits group days by the leading characters of a day: the suffix for the first day, and the step to the next unit.
 var dayUnits = []struct {
 	digits              int
 	first, mark         string
@@ -191,8 +187,7 @@ var dayUnits = []struct {
 	{3, "0-01-01", "x", 10, 0, 0}, {2, "00-01-01", "xx", 100, 0, 0}, {1, "000-01-01", "xxx", 1000, 0, 0},
 }
 
-// dayMarks returns the days between the first and the last day. If there are too many, it groups them by month, year
-// or a longer period.
+// dayMarks returns a mark for each day, or for each longer period if there are too many days.
 func dayMarks(days []formsvc.DayCount) (marks []mark) {
 	for _, u := range dayUnits {
 		counts := map[string]int64{}
@@ -200,7 +195,7 @@ func dayMarks(days []formsvc.DayCount) (marks []mark) {
 			counts[d.Day[:u.digits]] += d.Count
 		}
 		last := days[len(days)-1].Day[:u.digits]
-		at, _ := time.Parse(time.DateOnly, days[0].Day[:u.digits]+u.first) // as it was counted
+		at, _ := time.Parse(time.DateOnly, days[0].Day[:u.digits]+u.first) // stored days are valid
 		for marks = nil; len(marks) <= maxDays; at = at.AddDate(u.years, u.months, u.days) {
 			key := at.Format(time.DateOnly)[:u.digits]
 			if key > last || at.Year() > 9999 {
@@ -212,8 +207,7 @@ func dayMarks(days []formsvc.DayCount) (marks []mark) {
 	return marks
 }
 
-// scaleValues returns the values that a block offers. It returns nil for a block without a scale or with a very long
-// scale.
+// scaleValues returns the values of a block's scale, or nil if it has none or a very long one.
 func scaleValues(b *schema.Block) (values []float64) {
 	k, _ := schema.LookupBlockType(b.Type)
 	s, p := k.Scale, cmp.Or(b.Properties, &schema.Properties{})
@@ -235,17 +229,14 @@ func (a chartRenderer) formatNumber(n float64, digits int) string {
 	return a.printer.Sprint(number.Decimal(n, number.MaxFractionDigits(digits)))
 }
 
-// shareSize sizes a bar by its share.
 func (a chartRenderer) shareSize(m mark) (width float64, text string) {
 	return m.Share, a.formatNumber(float64(m.Count), 0) + " · " + a.printer.Sprint(number.Percent(m.Share/100, number.MaxFractionDigits(0)))
 }
 
-// shortLabel returns a label as one short line.
 func shortLabel(label string) string {
 	return truncate(strings.Join(strings.Fields(label), " "), maxLabel)
 }
 
-// truncate shortens text to most characters.
 func truncate(text string, most int) string {
 	if runes := []rune(text); len(runes) > most {
 		return string(runes[:most-1]) + "…"
@@ -261,7 +252,7 @@ type cell struct {
 	Y, Height                   int
 }
 
-// chart is the data of the chart templates. Text describes the chart in words.
+// chart is the data of the templates. Text describes the chart in words.
 type chart struct {
 	Text   string
 	Height int
@@ -288,7 +279,6 @@ func executeChart(shape string, p chart) string {
 	return b.String()
 }
 
-// describeChart describes a chart in words.
 func describeChart(label string, marks []mark, size markSize) string {
 	said := make([]string, 0, maxMarks)
 	for _, m := range marks[:min(len(marks), maxMarks)] {
@@ -301,7 +291,6 @@ func describeChart(label string, marks []mark, size markSize) string {
 // markSize returns the length of a mark's bar in percent, and the text next to it.
 type markSize func(mark) (width float64, figure string)
 
-// renderBars renders horizontal bars, each below its label.
 func renderBars(label string, marks []mark, size markSize) string {
 	drawn := marks[:min(len(marks), maxMarks)]
 	p := chart{Text: describeChart(label, drawn, size), Height: 46 * len(drawn)}
@@ -368,5 +357,4 @@ func (a chartRenderer) renderGrid(label string, rows []table) string {
 	return executeChart("grid", p)
 }
 
-// round rounds to two decimals, which is enough for a chart.
 func round(n float64) float64 { return math.Round(n*100) / 100 }

@@ -7,7 +7,6 @@ import (
 	"github.com/formsvc/formsvc/internal/color"
 )
 
-// isColor reports whether s is a color in the format #rrggbb.
 func isColor(s string) bool {
 	return len(s) == 7 && s[0] == '#' && strings.Trim(strings.ToLower(s[1:]), "0123456789abcdef") == ""
 }
@@ -31,8 +30,7 @@ const (
 	minMarkContrast = 3.0
 )
 
-// schemeName returns the scheme whose texts are readable on a background. It returns "" if there is none or no
-// background.
+// schemeName returns the scheme whose texts are readable on a background, or "" if there is none or no background.
 func schemeName(background string) string {
 	for _, s := range schemes {
 		if background != "" && contrast(background, s.text) >= minTextContrast {
@@ -82,15 +80,13 @@ func (s scheme) readableTone(color string, least float64, surfaces []string) str
 	return tone
 }
 
-// mix blends a share of color a into color b.
 func mix(a, b string, share float64) string {
 	return color.Blend(parseColor(a), parseColor(b), share).String()
 }
 
-// contrast returns the contrast ratio of two colors, as defined by WCAG.
 func contrast(a, b string) float64 { return color.Contrast(parseColor(a), parseColor(b)) }
 
 func parseColor(text string) color.RGB {
-	c, _ := color.Parse(text) // it is a color
+	c, _ := color.Parse(text) // the caller has validated it
 	return c
 }

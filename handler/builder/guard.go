@@ -13,15 +13,15 @@ import (
 	"github.com/formsvc/formsvc/ratelimit"
 )
 
-// Limits limits the requests of each user. Each process counts separately. A zero field has its default, and a
-// negative value means no limit. A request beyond a limit gets 429 with Retry-After.
+// Limits limits the requests of each user, in each process separately. A zero field has its default, and a negative
+// value means no limit. A request beyond a limit gets 429 with Retry-After.
 type Limits struct {
-	Requests   int // in a minute, of any kind but scripts and styles; default 600
-	TestEvents int // in a minute; default 10
+	Requests   int // per minute, except scripts and styles; defaults to 600
+	TestEvents int // per minute; defaults to 10
 
-	// These are limits on concurrent work. Each defaults to 2. Renders and summaries beyond the limit wait for up to
-	// 10 seconds.
-	Renders   int // of the form in the editor, and comparisons of its versions
+	// These fields limit concurrent work. Each defaults to 2. Renders and summaries beyond the limit wait for up to 10
+	// seconds.
+	Renders   int // of forms in the editor, and comparisons of versions
 	Summaries int
 	Exports   int
 }
@@ -65,13 +65,12 @@ func (h *Handler) Close(ctx context.Context) error {
 	return err
 }
 
-// allowRequest counts a request of a user. If there were too many, it responds with 429.
 func (h *Handler) allowRequest(w http.ResponseWriter, r *http.Request, l *ratelimit.Limiter, user string) bool {
 	if l == nil {
 		return true
 	}
 	result, err := l.Take(r.Context(), user)
-	if err != nil || result.Allowed { // it has no store that fails: the request has ended, or the handler was closed
+	if err != nil || result.Allowed { // an error means that the request has ended or the handler is closed
 		return true
 	}
 	writeTooManyRequests(w, result.RetryAfter(), "You sent too many requests in the last minute. Try again after the time in the Retry-After header.")
@@ -83,7 +82,6 @@ func writeTooManyRequests(w http.ResponseWriter, retryAfter, message string) {
 	writeError(w, http.StatusTooManyRequests, "RATE_LIMITED", message)
 }
 
-// workKind is a kind of work that has a limit for each user.
 type workKind string
 
 const (
@@ -94,11 +92,11 @@ const (
 
 const (
 	maxWait        = 10 * time.Second
-	maxRenders     = 1 // one takes milliseconds, and up to 25 MB
-	maxComparisons = 1 // a form of 4 MiB with its working copy and its warnings takes 70 MB
+	maxRenders     = 1 // a render takes milliseconds and up to 25 MB
+	maxComparisons = 1 // comparing a form of 4 MiB takes 70 MB
 )
 
-// semaphore limits concurrent work. It contains an item for each request in progress.
+// semaphore limits concurrent work to its capacity.
 type semaphore chan struct{}
 
 // acquire waits for a free slot. It returns false if the request is canceled first.
@@ -113,25 +111,23 @@ func (t semaphore) acquire(r *http.Request) bool {
 
 func (t semaphore) release() { <-t }
 
-// workKey identifies a kind of work of one user.
 type workKey struct {
 	user formsvc.Client
 	kind workKind
 }
 
-// userSlots limits the concurrent work of each user.
 type userSlots struct {
 	mu    sync.Mutex
 	inUse map[workKey]*slotPool
 }
 
 type slotPool struct {
-	inUse chan struct{} // has an item for each slot in use
-	users int           // requests that have a slot or wait for one; without any, it is forgotten
+	inUse chan struct{}
+	users int // requests that have a slot or wait for it; at 0, the pool is deleted
 }
 
-// acquireSlot reserves a slot for work and returns a function that releases it. If there is none, it responds with
-// 429. Exports do not wait for a slot, because they take long.
+// acquireSlot reserves a slot for work and returns a function that releases it. If there is none, it responds with 429.
+// Exports do not wait for a slot, because they take long.
 func (h *Handler) acquireSlot(w http.ResponseWriter, r *http.Request, user formsvc.Client, kind workKind) (end func(), ok bool) {
 	l := h.config.Limits
 	most := cmp.Or(map[workKind]int{renders: l.Renders, summaries: l.Summaries, exports: l.Exports}[kind], 2)
@@ -177,7 +173,7 @@ func (h *Handler) acquireSlot(w http.ResponseWriter, r *http.Request, user forms
 	return nil, false
 }
 
-// compareHandler returns a handler for a function that reads whole definitions.
+// compareHandler is jsonHandler for a function that reads whole definitions.
 func (h *Handler) compareHandler(do func(*http.Request) (any, error)) http.HandlerFunc {
 	next := h.jsonHandler(do)
 	return h.withSlot(renders, func(w http.ResponseWriter, r *http.Request) {
@@ -188,7 +184,6 @@ func (h *Handler) compareHandler(do func(*http.Request) (any, error)) http.Handl
 	})
 }
 
-// withSlot makes a handler wait for a slot.
 func (h *Handler) withSlot(kind workKind, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if end, ok := h.acquireSlot(w, r, requestClient(r), kind); ok {

@@ -25,14 +25,14 @@ import (
 	"github.com/formsvc/formsvc/internal/gzipped"
 )
 
-// Document is what [Config.Layout] is executed with.
+// Document is the data for [Config.Layout].
 type Document struct {
 	Language string // a language tag, for the attribute lang
 	Title    string
-	// Head belongs into the head, Body into the body, once each.
+	// Head belongs into the head element and Body into the body element, once each.
 	Head, Body template.HTML
-	// Nonce is the nonce that the Content-Security-Policy of the response allows for elements style
-	// and script. A layout's own files from the page's origin need none.
+	// Nonce is the nonce in the response's Content-Security-Policy for style and script elements. Files of the layout
+	// from the page's origin do not need it.
 	Nonce string
 }
 
@@ -58,16 +58,15 @@ var pageTemplates = template.Must(template.New("").Parse(`{{define "head"}}<link
 <script type="module" src="{{.Assets}}app.js"></script>{{end}}
 {{define "body"}}<div id="formsvc-builder" data-config="{{.Config}}"><noscript>{{.NoScript}}</noscript></div>{{end}}`))
 
-// pageConfig is the configuration of the page's script.
 type pageConfig struct {
-	Base     string            `json:"base"` // what all its addresses begin with, from this page's own
+	Base     string            `json:"base"` // relative URL of the base path
 	User     string            `json:"user"`
 	Name     string            `json:"name"`
 	Home     string            `json:"home"`
-	Style    map[string]string `json:"style"`           // variables of CSS
-	Theme    json.RawMessage   `json:"theme,omitempty"` // of new forms
+	Style    map[string]string `json:"style"`           // CSS variables
+	Theme    json.RawMessage   `json:"theme,omitempty"` // for new forms
 	Language string            `json:"language"`
-	Zone     string            `json:"zone"` // of calendar days
+	Zone     string            `json:"zone"` // time zone of calendar days
 }
 
 // servePage serves the HTML page. Its script reads the path.
@@ -111,10 +110,9 @@ func (h *Handler) servePage(w http.ResponseWriter, r *http.Request, user formsvc
 		"img-src 'self' data:; font-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; %s", d.Nonce, w.Header().Get("Content-Security-Policy")))
 	w.Header().Set("Referrer-Policy", "same-origin")
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(out.Bytes()) // the reader may be gone
+	_, _ = w.Write(out.Bytes()) // the browser may have disconnected
 }
 
-// darkMedia returns the media attribute of the style sheet for dark pages.
 func (h *Handler) darkMedia() string {
 	if h.config.Background == "" {
 		return "(prefers-color-scheme: dark)"
@@ -122,20 +120,19 @@ func (h *Handler) darkMedia() string {
 	return map[string]string{"light": "not all", "dark": "all"}[schemeName(h.config.Background)]
 }
 
-// serveSignIn responds to a page request without a signed-in user.
 func (h *Handler) serveSignIn(w http.ResponseWriter, r *http.Request) {
 	if h.config.SignIn != nil {
 		h.config.SignIn.ServeHTTP(w, r)
 		return
 	}
-	if !strings.Contains(r.Header.Get("Accept"), "text/html") { // no browser that shows it
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") { // not a browser that would show a page
 		writeError(w, http.StatusUnauthorized, "SIGNED_OUT", "You are not signed in. Sign in and try again.")
 		return
 	}
 	http.Error(w, h.words[h.pageLanguage(r)]["app.sign_in"], http.StatusUnauthorized)
 }
 
-// pageLanguage returns the tag of the page's language. There are words for it.
+// pageLanguage returns the tag of the page's language, which is always supported.
 func (h *Handler) pageLanguage(r *http.Request) string {
 	wishes, _, _ := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
 	if h.config.Language != nil {
@@ -157,8 +154,7 @@ func (h *Handler) pageLanguage(r *http.Request) string {
 //go:embed words/*.json
 var wordFiles embed.FS
 
-// loadWords returns the words of all languages by key, which are complete: what one lacks is
-// English.
+// loadWords returns the texts by language and key. Texts that a language does not have are in English.
 func loadWords(own map[string]map[string]string) (map[string]map[string]string, error) {
 	all := map[string]map[string]string{}
 	put := func(tag, key, text string) {
@@ -206,14 +202,13 @@ func loadWords(own map[string]map[string]string) (map[string]map[string]string, 
 //go:embed dist/*.gz
 var assetFiles embed.FS
 
-// assets are the files of the pages. The version changes with every one of them. It is a part of their
-// path, so browsers may keep them for ever, and never have files of two versions in one page.
+// assets are the files of the pages. The version is a hash of all files and a part of their path. Browsers can
+// therefore cache the files indefinitely, and never load files of two versions for one page.
 type assets struct {
 	files   map[string]asset
 	version string
 }
 
-// asset is a file, compressed as it is embedded.
 type asset struct {
 	compressed  []byte
 	contentType string
@@ -223,7 +218,7 @@ var contentTypes = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8",
 }
 
-// newAssets returns the embedded files, and one with the words of each language.
+// newAssets returns the embedded files, and a file with the texts of each language.
 func newAssets(words map[string]map[string]string) assets {
 	a := assets{files: map[string]asset{}}
 	files, err := assetFiles.ReadDir("dist")
@@ -234,28 +229,27 @@ func newAssets(words map[string]map[string]string) assets {
 		a.files[name] = asset{packed, contentTypes[path.Ext(name)]}
 	}
 	if err != nil {
-		panic(err) // they are embedded
+		panic(err) // the files are embedded
 	}
 	for tag, texts := range words {
 		a.files[wordsFile(tag)] = asset{compressWords(texts), contentTypes[".js"]}
 	}
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(a.files)) {
-		_, _ = sum.Write(a.files[name].compressed) // a hash takes all
+		_, _ = sum.Write(a.files[name].compressed) // a hash returns no errors
 	}
 	a.version = hex.EncodeToString(sum.Sum(nil)[:8])
 	return a
 }
 
-// wordsFile is the name of the file with the words of a language.
 func wordsFile(tag string) string { return "words." + tag + ".js" }
 
-// compressWords returns a script that says the words, compressed.
+// compressWords returns a compressed script that defines the texts.
 func compressWords(texts map[string]string) []byte {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
-	raw, _ := json.Marshal(texts)                   //nolint:errchkjson // texts
-	_, _ = fmt.Fprintf(w, "formsvcWords=%s\n", raw) // a buffer takes all
+	raw, _ := json.Marshal(texts)                   //nolint:errchkjson // only strings
+	_, _ = fmt.Fprintf(w, "formsvcWords=%s\n", raw) // a buffer returns no errors
 	_ = w.Close()
 	return packed.Bytes()
 }
@@ -278,10 +272,10 @@ func (a assets) serve(w http.ResponseWriter, r *http.Request, path string) {
 	}
 	w.WriteHeader(http.StatusOK) // some routers call handlers with another status already set
 	if packed {
-		_, _ = w.Write(file.compressed) // the browser may be gone
+		_, _ = w.Write(file.compressed) // the browser may have disconnected
 		return
 	}
 	if content, err := gzip.NewReader(bytes.NewReader(file.compressed)); err == nil {
-		_, _ = io.Copy(w, content) //nolint:gosec // of this package
+		_, _ = io.Copy(w, content) //nolint:gosec // embedded files
 	}
 }

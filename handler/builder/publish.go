@@ -16,31 +16,29 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// addPublishRoutes are those of publishing and sharing a form, of its versions and of the trash. A form
-// that the user may not see is 404 at each.
+// addPublishRoutes adds the endpoints for publishing and sharing a form, for its versions and for the trash. They
+// return 404 for a form that the user cannot see.
 //
-//	GET    /forms/{form}/changes            what Publish would change: is there a working copy, its revision,
-//	                                        both texts, how they differ, the warnings of the copy
-//	POST   /forms/{form}/publish            {if_revision, take: {path: "copy" | "form"}} → the form as the API
-//	                                        shows it; 409 with the conflicts, 412 when the copy was changed
-//	POST   /forms/{form}/discard            {if_revision}: removes the working copy
+//	GET    /forms/{form}/changes            the changes in the working copy, its revision and its warnings
+//	POST   /forms/{form}/publish            {if_revision, take: {path: "copy" | "form"}} → the form as in the API;
+//	                                        409 with conflicts, 412 if the working copy has changed
+//	POST   /forms/{form}/discard            {if_revision}: deletes the working copy
 //	GET    /forms/{form}/versions           ?cursor: 50 versions, newest first
-//	GET    /forms/{form}/versions/{n}       one version, and what restoring it would change
+//	GET    /forms/{form}/versions/{n}       a version, and what restoring it would change
 //	POST   /forms/{form}/versions/{n}/restore  {if_revision} → the form
-//	POST   /forms/{form}/preview            → {url}, which shows the form to whoever has it, for an hour
+//	POST   /forms/{form}/preview            → {url}: a preview for everyone with the link, valid for an hour
 //	GET    /forms/{form}/share              → {url, embed}: the form's page, the script for other pages
 //	GET    /workspaces/{workspace}/trash    the forms in the trash
-//	POST   /trash/{form}/restore            {from, workspace}: out of the trash of from into workspace; into another
-//	                                        one than from only by the owner of from
-//	DELETE /trash/{form}?from={workspace}   removes a form for good that is in the trash of from; by its owner
+//	POST   /trash/{form}/restore            {from, workspace}: moves a form from the trash of from to workspace;
+//	                                        only the owner of from can choose another workspace
+//	DELETE /trash/{form}?from={workspace}   purges a form in the trash of from, for its owner
 //
-// Addresses begin with a slash when [Config.PublicURL] is not set: the page puts its own origin
-// before them, which is the one that the user sees behind any proxy.
+// URLs start with a slash if [Config.PublicURL] is empty. The page adds its origin, which the server does not know
+// behind a proxy.
 //
-// A form in the trash belongs to whoever may see the workspace in whose trash it is; nobody sees the
-// trash of a workspace that was deleted, which is for the host to restore. The trash is read
-// before the form is restored or removed, in a step of its own. Whoever moves the form away in
-// between had to take it out of that trash, and could have come a moment later.
+// Users see the trash of a workspace that they can see. Only the host can restore forms of a deleted workspace. The
+// trash is read in a separate step. If another user restores the form in between, the result is the same as if that
+// user had been a moment later.
 func (h *Handler) addPublishRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /forms/{form}/changes", h.compareHandler(getChanges))
 	mux.HandleFunc("POST /forms/{form}/publish", h.formHandler(publishForm))
@@ -67,8 +65,7 @@ func (h *Handler) jsonHandler(do func(*http.Request) (any, error)) http.HandlerF
 	}
 }
 
-// formHandler returns a handler that calls do to change the form in the path, and then sends the form as the API
-// does.
+// formHandler returns a handler that changes the form in the path with do. It then sends the form as the API does.
 func (h *Handler) formHandler(do func(*http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := do(r); err != nil {
@@ -89,7 +86,6 @@ func pathID(r *http.Request, name string) formsvc.ID {
 	return id
 }
 
-// pathRevision returns the revision in the path, or 0 if it is malformed.
 func pathRevision(r *http.Request) int64 {
 	n, _ := strconv.ParseInt(r.PathValue("revision"), 10, 64)
 	return max(n, 0)
@@ -131,8 +127,7 @@ func compare(before, after formsvc.FormContent) (comparison, error) {
 	return c, err
 }
 
-// readFormAndCopy returns a form and its working copy as they were at one time. When there is no copy,
-// it is the form, at the same revision.
+// readFormAndCopy returns a form and its working copy, or the form twice, from the same moment.
 func readFormAndCopy(ctx context.Context, client formsvc.Client, id formsvc.ID) (form, copied formsvc.Form, err error) {
 	if form, err = client.Form(ctx, id); err != nil {
 		return form, copied, err
@@ -164,7 +159,7 @@ func getChanges(r *http.Request) (any, error) {
 	}
 	after := copied
 	if copied.Revision != form.Revision {
-		// What was changed in the form since the copy was made stays. In a conflict the copy is shown.
+		// Publishing keeps later changes of the form. If they conflict, show the working copy.
 		merged, err := client.WorkingCopy(id).Publish(r.Context(), formsvc.PublishOptions{IfRevision: copied.Revision, DryRun: true})
 		if err == nil {
 			after = merged
@@ -180,7 +175,6 @@ func getChanges(r *http.Request) (any, error) {
 	}{copied.Revision != form.Revision, copied.Revision, form.Status, warnings, c}, err
 }
 
-// conflict is a [formsvc.Conflict] with the field names of the API.
 type conflict struct {
 	Path string          `json:"path"`
 	Copy json.RawMessage `json:"copy"`
@@ -205,7 +199,7 @@ func publishForm(r *http.Request) error {
 	}
 	client, id := requestClient(r), pathID(r, "form")
 	_, err := client.WorkingCopy(id).Publish(r.Context(), formsvc.PublishOptions{IfRevision: in.IfRevision, Resolutions: in.Take})
-	if errors.Is(err, formsvc.ErrUnsupported) { // there are no working copies
+	if errors.Is(err, formsvc.ErrUnsupported) { // the storage has no working copies
 		published := formsvc.StatusPublished
 		_, err = client.UpdateForm(r.Context(), id, formsvc.FormUpdate{Status: &published, IfRevision: in.IfRevision})
 	}
@@ -228,10 +222,9 @@ func discardCopy(r *http.Request) (any, error) {
 	return empty{}, requestClient(r).WorkingCopy(pathID(r, "form")).Discard(r.Context(), conditions...)
 }
 
-// versionRow is a version without its content.
 type versionRow struct {
 	Revision   int64      `json:"revision"`
-	ReplacedBy formsvc.ID `json:"replaced_by"` // only zeros: nobody is known
+	ReplacedBy formsvc.ID `json:"replaced_by"` // the zero ID if unknown
 	ReplacedAt time.Time  `json:"replaced_at"`
 }
 
@@ -256,8 +249,8 @@ func getVersion(r *http.Request) (any, error) {
 	c, err := compare(form.FormContent, v.FormContent)
 	return struct {
 		versionRow
-		Present int64 `json:"present"` // revision of the form, for if_revision
-		Copy    bool  `json:"copy"`    // there is a working copy, which stays
+		Present int64 `json:"present"` // the form's revision, for if_revision
+		Copy    bool  `json:"copy"`    // whether there is a working copy; restoring keeps it
 		comparison
 	}{versionRow{v.Revision, v.ReplacedBy, v.ReplacedAt}, form.Revision, copied.Revision != form.Revision, c}, err
 }
@@ -287,7 +280,7 @@ func (h *Handler) getShareLinks(r *http.Request) (any, error) {
 	return map[string]string{"url": h.config.PublicURL + path, "embed": h.config.PublicURL + embed, "public_id": form.PublicID}, err
 }
 
-// readTrash are the forms in the trash of a workspace that the user may see. own says that it is the user's.
+// readTrash returns the forms in a workspace's trash, and whether the user owns the workspace.
 func (h *Handler) readTrash(r *http.Request, workspace formsvc.ID) (forms []formsvc.Form, own bool, err error) {
 	w, err := requestClient(r).Workspace(r.Context(), workspace)
 	if err != nil {
@@ -297,8 +290,8 @@ func (h *Handler) readTrash(r *http.Request, workspace formsvc.ID) (forms []form
 	return forms, w.OwnerID == signedInUser(r).user, err
 }
 
-// checkInTrash fails when the form of the path is not in the trash of a workspace that the user may see, or, for
-// what only an owner may do, owns.
+// checkInTrash returns the ID in the path. It returns an error if the form is not in the workspace's trash, or if
+// asOwner is true and the user does not own the workspace.
 func (h *Handler) checkInTrash(r *http.Request, workspace formsvc.ID, asOwner bool) (formsvc.ID, error) {
 	id := pathID(r, "form")
 	forms, own, err := h.readTrash(r, workspace)
@@ -323,7 +316,7 @@ func (h *Handler) listTrash(r *http.Request) (any, error) {
 	for _, f := range forms {
 		items = append(items, item{f.ID, f.Name, f.Status, f.TrashedAt})
 	}
-	return map[string]any{"items": items, "owner": own}, err // the owner may remove them for good
+	return map[string]any{"items": items, "owner": own}, err // only the owner can purge forms
 }
 
 func (h *Handler) restoreForm(r *http.Request) (any, error) {

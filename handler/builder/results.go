@@ -22,31 +22,28 @@ import (
 )
 
 const (
-	maxCountedForms  = 100 // forms of one request for counts
-	partialsPageSize = 100 // half responses of one answer
-	summaryTexts     = 10  // newest texts of a block in the summary
-	textsPageSize    = 50  // texts of one answer
+	maxCountedForms  = 100 // forms in a request for counts
+	partialsPageSize = 100 // partial submissions in a response
+	summaryTexts     = 10  // newest texts of a block in a summary
+	textsPageSize    = 50  // texts in a response
 	summaryTimeout   = 150 * time.Millisecond
 )
 
-// addResultRoutes are what a form's results need beside the API, below the path of the door:
+// addResultRoutes adds the endpoints for results that are not in the API.
 //
 //	POST   /workspaces/{workspace}/counts  {"forms": ["{id}", …]} → {"{id}": {"responses": 12, "unpublished": true}}:
-//	                                       the responses that ever came in to each of at most 100 forms, and if
-//	                                       it has a working copy; forms that the user does not see are left out.
-//	                                       These are two looks at the counters and copies of all forms.
-//	GET    /times                          {since, until}: the bounds of the time
-//	GET    /forms/{form}/summary           a summaryResponse. It reads what is not counted yet, for a moment.
+//	                                       the total of submissions, and whether there is a working copy, for
+//	                                       at most 100 forms. It omits forms that the user cannot see.
+//	GET    /times                          {since, until}: the limits of the time range
+//	GET    /forms/{form}/summary           a summaryResponse. It first counts new submissions, for a moment.
 //	GET    /forms/{form}/texts             ?block&from_text → {items, more}: the newest texts of a block
 //	GET    /forms/{form}/export            the file of Client.Export, streamed: format (csv, ndjson),
-//	                                       separator (comma, semicolon, tab), header (ids, labels), bom (true);
-//	                                       429 for the third of a user at a time
-//	GET    /forms/{form}/partials          ?cursor&limit: a page of partialItem, those first that were saved last
+//	                                       separator (comma, semicolon, tab), header (ids, labels), bom (true)
+//	GET    /forms/{form}/partials          ?cursor&limit: a page of partialItem, the last saved first
 //	DELETE /forms/{form}/partials/{id}     → {}
 //
-// Times, summary, texts and export take a time: a period of the API's metrics (time), or days (from and to),
-// both of the service's time zone; or since and until, RFC 3339 times as the API has them. All are included.
-// The responses themselves and the funnel are read by the API.
+// Times, summary, texts and export accept a time range: a period of the API's metrics (time) or days (from and to), in
+// the service's time zone, or RFC 3339 times (since and until). The limits are inclusive.
 func (h *Handler) addResultRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /workspaces/{workspace}/counts", h.jsonHandler(countSubmissions))
 	mux.HandleFunc("GET /forms/{form}/summary", h.withSlot(summaries, h.jsonHandler(h.getSummary)))
@@ -85,7 +82,7 @@ func countSubmissions(r *http.Request) (any, error) {
 	return rows, nil
 }
 
-// parseTimes returns the time range in a query, see addResultRoutes. The error lists all violations.
+// parseTimes returns the time range in a query. The error lists all violations.
 func (h *Handler) parseTimes(q url.Values) (times formsvc.SubmissionQuery, err error) {
 	if period := q.Get("time"); period != "" {
 		if times, err = h.service.PeriodQuery(formsvc.Period(period)); err != nil {
@@ -120,7 +117,6 @@ func (h *Handler) parseTimes(q url.Values) (times formsvc.SubmissionQuery, err e
 	return times, nil
 }
 
-// getTimes are a time as the API takes it.
 func (h *Handler) getTimes(r *http.Request) (any, error) {
 	times, err := h.parseTimes(r.URL.Query())
 	return struct {
@@ -129,8 +125,8 @@ func (h *Handler) getTimes(r *http.Request) (any, error) {
 	}{times.Since, times.Until}, err
 }
 
-// summaryResponse is a summary. Seconds is the median time that the newest 100 responses took. While it
-// is unfinished, older responses are not counted yet, and the same request continues.
+// summaryResponse is a summary. Seconds is the median completion time of the newest 100 submissions. If Unfinished,
+// older submissions are not counted yet, and the same request continues counting.
 type summaryResponse struct {
 	Responses  int64         `json:"responses"`
 	Seconds    float64       `json:"seconds"`
@@ -148,8 +144,8 @@ type blockResult struct {
 	OtherTypes []typeCount `json:"other_types,omitempty"`
 	Statistics []statistic `json:"figures,omitempty"`
 	Tables     []table     `json:"tables"`
-	SVG        string      `json:"svg"`             // escaped: may be put into the page
-	Texts      []textCount `json:"texts,omitempty"` // the newest
+	SVG        string      `json:"svg"` // escaped, safe to insert into the page
+	Texts      []textCount `json:"texts,omitempty"`
 	MoreTexts  bool        `json:"more_texts,omitempty"`
 }
 
@@ -159,7 +155,7 @@ type typeCount struct {
 	Count int64  `json:"count"`
 }
 
-// textCount is an answer, how often it was given and where it was given last.
+// textCount is an answer, its count and its latest submission.
 type textCount struct {
 	Text       string     `json:"text"`
 	Count      int64      `json:"count"`
@@ -202,7 +198,6 @@ func (h *Handler) getSummary(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// listTexts returns a page of the newest texts of a block.
 func (h *Handler) listTexts(r *http.Request) (any, error) {
 	q := r.URL.Query()
 	times, err := h.parseTimes(q)
@@ -217,7 +212,7 @@ func (h *Handler) listTexts(r *http.Request) (any, error) {
 	if at < 0 {
 		return nil, formsvc.ErrNotFound
 	}
-	from, _ := strconv.Atoi(q.Get("from_text")) // what is no number begins the list
+	from, _ := strconv.Atoi(q.Get("from_text")) // an invalid number starts at the beginning
 	items, more := pageTexts(&found.Blocks[at], max(from, 0), textsPageSize)
 	return map[string]any{"items": items, "more": more}, nil
 }
@@ -255,7 +250,7 @@ func (h *Handler) serveExport(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !r.ProtoAtLeast(1, 1) { // in which a file that was cut looks whole
+	if !r.ProtoAtLeast(1, 1) { // HTTP/1.0 cannot show that a file is truncated
 		writeError(w, http.StatusHTTPVersionNotSupported, "HTTP_VERSION_NOT_SUPPORTED", "Exports need HTTP/1.1 or newer.")
 		return nil
 	}
@@ -284,37 +279,36 @@ func (h *Handler) serveExport(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// unsafeInFileName has a meaning in the paths of some system.
+// unsafeInFileName matches characters with a meaning in the file paths of any system.
 var unsafeInFileName = regexp.MustCompile(`[/\\:*?"<>|%]+`)
 
-// fileName returns a safe file name based on the form's name.
 func fileName(name string) string {
 	return cmp.Or(strings.Trim(truncate(unsafeInFileName.ReplaceAllString(name, "-"), 60), " .-"), "responses")
 }
 
-// partialItem is a half response. Answers and what is below it are absent unless the respondent was
-// told that the owners can read them (shared).
+// partialItem is a partial submission. Answers and the fields below it are absent unless Shared: the page said that the
+// form's users can read them.
 type partialItem struct {
 	ID        string          `json:"id"`
 	CreatedAt time.Time       `json:"created_at"`
 	SavedAt   time.Time       `json:"saved_at"`
 	EndsAt    time.Time       `json:"ends_at"`
 	Shared    bool            `json:"shared"`
-	Answers   json.RawMessage `json:"answers,omitempty"` // by block id, as they were sent
+	Answers   json.RawMessage `json:"answers,omitempty"` // by block ID
 	Hidden    json.RawMessage `json:"hidden,omitempty"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
-	Block     string          `json:"block,omitempty"` // the farthest
+	Block     string          `json:"block,omitempty"` // the last block that the respondent reached
 	Seconds   float64         `json:"seconds,omitempty"`
 }
 
 func listPartials(r *http.Request) (any, error) {
 	q := r.URL.Query()
-	limit, _ := strconv.Atoi(q.Get("limit")) // what is no number is the default
+	limit, _ := strconv.Atoi(q.Get("limit")) // an invalid number means the default
 	at, id, _ := strings.Cut(q.Get("cursor"), ".")
 	limit = min(max(cmp.Or(limit, partialsPageSize), 1), partialsPageSize)
-	query := formsvc.Query{Limit: limit + 1} // one more says whether there is a next page
+	query := formsvc.Query{Limit: limit + 1} // the extra item shows whether there is a next page
 	last, err := strconv.ParseInt(at, 10, 64)
-	if after, bad := formsvc.ParseID(id); err == nil && bad == nil { // what is no cursor begins the list
+	if after, bad := formsvc.ParseID(id); err == nil && bad == nil { // an invalid cursor starts at the beginning
 		query.After = &formsvc.Position{Time: time.Unix(0, last), ID: after}
 	}
 	return readPage(requestClient(r).Partials(r.Context(), pathID(r, "form"), query), limit,

@@ -16,8 +16,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// newRoutes returns the JSON endpoints that the page needs in addition to the API. They have the permissions of the
-// signed-in user.
+// newRoutes returns the JSON endpoints that the page needs in addition to the API.
 func (h *Handler) newRoutes() *http.ServeMux {
 	mux := http.NewServeMux()
 	h.addPublishRoutes(mux)
@@ -32,7 +31,6 @@ func (h *Handler) newRoutes() *http.ServeMux {
 
 type signedInKey struct{}
 
-// signedIn is the user of a request and the user's client.
 type signedIn struct {
 	user   formsvc.ID
 	client formsvc.Client
@@ -45,7 +43,6 @@ func signedInUser(r *http.Request) signedIn {
 
 func requestClient(r *http.Request) formsvc.Client { return signedInUser(r).client }
 
-// errorBody is an error in the format of the API.
 type errorBody struct {
 	Type      string             `json:"type"`
 	Code      string             `json:"code"`
@@ -53,8 +50,8 @@ type errorBody struct {
 	Status    int                `json:"status"`
 	RequestID string             `json:"request_id"`
 	Details   []schema.Violation `json:"details,omitempty"`
-	Conflicts []conflict         `json:"conflicts,omitempty"` // of Publish
-	Revision  int64              `json:"revision,omitempty"`  // of the working copy, with Conflicts
+	Conflicts []conflict         `json:"conflicts,omitempty"` // from Publish
+	Revision  int64              `json:"revision,omitempty"`  // of the working copy; set with Conflicts
 }
 
 func (f errorBody) write(w http.ResponseWriter) {
@@ -66,22 +63,21 @@ func writeError(w http.ResponseWriter, status int, code, message string) {
 	errorBody{Code: code, Message: message, Status: status}.write(w)
 }
 
-// writeJSON sends a value as JSON.
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	to := &statusWriter{w, status}
-	e := json.NewEncoder(to) // without a copy: a value may be as large as a page
-	e.SetEscapeHTML(false)   // it makes HTML three times as long, and no browser takes JSON for HTML
+	e := json.NewEncoder(to) // streams, because a value can be large
+	e.SetEscapeHTML(false)   // escaping makes HTML three times as long, and browsers never interpret JSON as HTML
 	if err := e.Encode(value); err != nil && to.status != 0 {
 		w.WriteHeader(http.StatusInternalServerError)
-		_, _ = io.WriteString(w, `{"code":"INTERNAL_ERROR"}`+"\n") // the browser may be gone
+		_, _ = io.WriteString(w, `{"code":"INTERNAL_ERROR"}`+"\n") // the browser may have disconnected
 	}
 }
 
-// statusWriter sends a status with the first bytes.
+// statusWriter sends the status with the first bytes, so that an encoding error can still change it.
 type statusWriter struct {
 	w      http.ResponseWriter
-	status int // zero after it was sent
+	status int // zero after it is sent
 }
 
 func (r *statusWriter) Write(b []byte) (int, error) {
@@ -92,7 +88,6 @@ func (r *statusWriter) Write(b []byte) (int, error) {
 	return r.w.Write(b)
 }
 
-// listPage is a page of a list, in the format of the API.
 type listPage[T any] struct {
 	Items []T `json:"items"`
 	Page  struct {
@@ -101,8 +96,8 @@ type listPage[T any] struct {
 	} `json:"page"`
 }
 
-// readPage returns a page of a list. It skips the records that are before the cursor. show converts a record, and
-// cursor returns the cursor after a record.
+// readPage returns a page of a list. It skips the records before the cursor. show converts a record, and cursor returns
+// the cursor after a record.
 func readPage[R, T any](list iter.Seq2[R, error], most int, before func(R) bool, show func(R) T, cursor func(R) string) (p listPage[T], err error) {
 	p.Items = []T{}
 	var next string
@@ -121,7 +116,6 @@ func readPage[R, T any](list iter.Seq2[R, error], most int, before func(R) bool,
 	return p, nil
 }
 
-// handleError sends an error in the format of the API.
 func (h *Handler) handleError(w http.ResponseWriter, r *http.Request, err error) {
 	e := apierror.FromError(err)
 	f := errorBody{Status: e.Status, Code: e.Code, Message: e.Message, Details: e.Details}

@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// readWarnings are the warnings of a form's working copy, or of the form without one.
+// readWarnings returns the warnings of a form's working copy, or of the form if it has no working copy.
 func readWarnings(r *http.Request) (schema.Warnings, error) {
 	client, id := requestClient(r), pathID(r, "form")
 	found, err := client.WorkingCopy(id).Warnings(r.Context())
@@ -20,9 +20,8 @@ func readWarnings(r *http.Request) (schema.Warnings, error) {
 	return append(schema.Warnings{}, found...), err
 }
 
-// listWarnings answers GET forms/{form}/warnings: {"items": [a schema.Warning …], "unpublished": is there a working copy?}.
-// Warnings are by JSON Pointer into the definition, or /name. What the form itself has in another way than the working
-// copy is among them.
+// listWarnings serves GET /forms/{form}/warnings. It returns the warnings and whether there is a working copy. The path
+// of a warning is /name or a JSON Pointer into the definition.
 func listWarnings(r *http.Request) (any, error) {
 	found, err := readWarnings(r)
 	if err != nil {
@@ -39,14 +38,13 @@ func listWarnings(r *http.Request) (any, error) {
 	}{found, unpublished}, err
 }
 
-// findOutsideChanges tells of the name and the settings that were changed in a form since its working copy
-// was made, as when it was closed. The copy does not show them, and publishing keeps them. What cannot be told now
-// is left out: publishing tells it.
+// findOutsideChanges returns warnings for the name and settings that were changed in the form after its working copy
+// was created. Publishing keeps these changes. After an error it returns none, because publishing reports them again.
 func findOutsideChanges(r *http.Request, copied formsvc.Form) (list schema.Warnings) {
 	client, id := requestClient(r), pathID(r, "form")
 	options := formsvc.PublishOptions{IfRevision: copied.Revision, DryRun: true, Resolutions: map[string]formsvc.Side{}}
 	merged, err := client.WorkingCopy(id).Publish(r.Context(), options)
-	if clash, ok := errors.AsType[*formsvc.ConflictError](err); ok { // about other parts, or about these: then publishing asks
+	if clash, ok := errors.AsType[*formsvc.ConflictError](err); ok { // publishing asks about conflicts
 		for _, c := range clash.Conflicts {
 			options.Resolutions[c.Path] = formsvc.CopySide
 		}

@@ -9,23 +9,21 @@ import (
 	"github.com/formsvc/formsvc"
 )
 
-// addWebhookRoutes are what the webhooks' page needs beside the API. A webhook of a form that the user may
-// not see is 404 at each; 409 says that it is switched off.
+// addWebhookRoutes adds the endpoints for webhooks that are not in the API. They return 404 if the user cannot see the
+// webhook's form, and 409 if the webhook is disabled.
 //
-//	GET  /forms/{form}/webhooks                   the webhooks of a form, as the API shows them
-//	GET  /webhooks/paused?form=                   those that are paused, of one form or of all
+//	GET  /forms/{form}/webhooks                   the webhooks of a form, as in the API
+//	GET  /webhooks/paused?form=                   the paused webhooks of one form or of all forms
 //	POST /webhooks/{webhook}/test                 sends a test event
-//	POST /webhooks/{webhook}/redeliver            {since} → {queued}: sends again what ended without success
-//	POST /webhooks/{webhook}/deliveries/{delivery}/redeliver  sends the event of a delivery again
-//	GET  /webhooks/{webhook}/deliveries/{delivery}/body       → {body}, null for a test event; 404 when its
-//	                                                          response was deleted
+//	POST /webhooks/{webhook}/redeliver            {since} → {queued}: redelivers failed deliveries
+//	POST /webhooks/{webhook}/deliveries/{delivery}/redeliver  redelivers a delivery
+//	GET  /webhooks/{webhook}/deliveries/{delivery}/body       → {body}; 404 if the submission was deleted
 //
-// The calls that a Service has without a user come after the user's own client has read the webhook.
-// A webhook stays with its form, so what changes in between is only whose the form is, and then the
-// call could have come a moment earlier.
+// The methods of Service check no permissions, so the user's client reads the webhook first. A webhook never changes
+// its form. If the user loses access in between, the result is the same as if the request had come a moment earlier.
 //
-// The receiver's answer is a status and a class of errors by design: more of it would make the log a
-// way to look into the host's network.
+// The log shows only the status and an error class of a receiver's response. More would let users explore the host's
+// network.
 func (h *Handler) addWebhookRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /forms/{form}/webhooks", h.jsonHandler(listFormWebhooks))
 	mux.HandleFunc("GET /webhooks/paused", h.jsonHandler(listPausedWebhooks))
@@ -64,7 +62,7 @@ func listPausedWebhooks(r *http.Request) (any, error) {
 		Failures     int        `json:"failures"`
 		FailingSince time.Time  `json:"failing_since"`
 		PausedUntil  time.Time  `json:"paused_until"`
-		Reason       string     `json:"reason"` // failures, or retry_after: the receiver asked for it
+		Reason       string     `json:"reason"` // "failures", or "retry_after" if the receiver requested it
 	}
 	items := []item{}
 	form, _ := formsvc.ParseID(r.URL.Query().Get("form"))
@@ -79,7 +77,7 @@ func listPausedWebhooks(r *http.Request) (any, error) {
 	return map[string][]item{"items": items}, nil
 }
 
-// readWebhook is the webhook in the path, which the user may see.
+// readWebhook returns the webhook in the path if the user can see it.
 func readWebhook(r *http.Request) (formsvc.Webhook, error) {
 	return requestClient(r).Webhook(r.Context(), pathID(r, "webhook"))
 }
@@ -115,7 +113,7 @@ func (h *Handler) redeliver(r *http.Request) (any, error) {
 	return empty{}, err
 }
 
-// event is the body that a webhook got, see the description of the API.
+// event is the body of a webhook request, see the API description.
 type event struct {
 	ID       formsvc.ID `json:"id"`
 	Response struct {
@@ -130,8 +128,8 @@ type event struct {
 	} `json:"response"`
 }
 
-// getDeliveredBody makes the body of an event anew from its response, which says the same as the bytes
-// that were sent. Those of a test event are kept nowhere.
+// getDeliveredBody builds the body of an event from its submission, because the sent bytes are not stored. The result
+// is equivalent. It is null for a test event.
 func getDeliveredBody(r *http.Request) (any, error) {
 	client, id := requestClient(r), pathID(r, "delivery")
 	hook, err := readWebhook(r)
@@ -169,7 +167,7 @@ func newEvent(id formsvc.ID, s formsvc.Submission) (event, error) {
 	if err := json.Unmarshal(s.Answers, &list); err != nil {
 		return event{}, err
 	}
-	var answers, variables bytes.Buffer // objects in the order of the answers
+	var answers, variables bytes.Buffer // objects, in the order of the answers
 	for _, a := range list {
 		to := &answers
 		if a.Field.Type == "variable" {
