@@ -1,5 +1,5 @@
-// Package filetype detects the type of a file from its first bytes and its name, and checks whether a
-// block accepts the file.
+// Package filetype detects the type of a file from its first bytes and its name, and checks whether a block accepts the
+// file.
 package filetype
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// HeadSize is how many bytes of a file Sniff looks at. A PDF begins somewhere in them.
+// HeadSize is the number of bytes that Sniff needs. A PDF header can be anywhere in them.
 const HeadSize = 1024
 
-// CleanName keeps the last part of a name, without invisible characters.
+// CleanName returns the last path element of name without invisible characters.
 func CleanName(name string) string {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
@@ -30,7 +30,7 @@ func CleanName(name string) string {
 		return c
 	}, strings.ToValidUTF8(name, "")))
 	if runes := []rune(name); len(runes) > 200 {
-		name = string(runes[len(runes)-200:]) // its end has the extension
+		name = string(runes[len(runes)-200:]) // Preserves the extension.
 	}
 	if name == "" || name == "." || name == ".." {
 		return "file"
@@ -38,11 +38,10 @@ func CleanName(name string) string {
 	return name
 }
 
-// Sniff returns the media type of a file by its first bytes and the end of its name. The
-// name decides if the bytes can be of the type that it names: many formats begin like
-// another format, or with bytes that the sniffer does not know. Where they cannot, it is
-// the type of the bytes, see Fits. HTML has the type of unknown content where it can be what
-// the name says.
+// Sniff returns the media type of a file, based on its first bytes and its file name. It trusts the extension if the
+// content can have that type, because many formats start with the bytes of another format. Otherwise, it returns the
+// type of the content. HTML with a text extension or without an extension gets the unknown type. Text with an HTML
+// extension gets it too.
 func Sniff(head []byte, name string) string {
 	kind, claimed := detect(head), answertype.TypeByName(name)
 	isText := strings.HasPrefix(kind, "text/")
@@ -58,16 +57,15 @@ func Sniff(head []byte, name string) string {
 	return kind
 }
 
-// extension is the end of a name with its dot, in lower case.
 func extension(name string) string { return strings.ToLower(filepath.Ext(name)) }
 
 const (
 	htmlType    = "text/html"
 	programType = "application/x-executable"
-	oleType     = "application/x-ole-storage" // what Office stores, files with a password included
+	oleType     = "application/x-ole-storage" // The format of old Office files and of Office files with a password.
 )
 
-// signatures are first bytes that [http.DetectContentType] does not know.
+// signatures lists first bytes that [http.DetectContentType] does not detect.
 var signatures = []struct{ begin, kind string }{
 	{"MZ", programType},
 	{"\x7fELF", programType},
@@ -81,21 +79,21 @@ var signatures = []struct{ begin, kind string }{
 	{"\x00\x00\x00\x0cJXL ", "image/jxl"},
 }
 
-// brands are the kinds of the container of ISO that a file names: first of all what it is, then
-// what it can be read as.
+// brands maps the brands of an ISO media file to media types. A file lists its main brand first and then compatible
+// brands.
 var brands = map[string]string{
 	"heic": "image/heic", "heix": "image/heic", "hevc": "image/heic", "hevx": "image/heic", "heim": "image/heic", "heis": "image/heic",
 	"avif": "image/avif", "avis": "image/avif", "mif1": "image/heif", "msf1": "image/heif",
 }
 
-// detect returns the media type of a file by its first bytes alone.
+// detect returns the media type of a file based only on its first bytes.
 func detect(head []byte) string {
 	kind := answertype.MediaType(http.DetectContentType(head))
 	if strings.HasPrefix(kind, "text/") {
 		switch tags := skipPrologue(head); {
 		case answertype.MediaType(http.DetectContentType(tags)) == htmlType:
 			return htmlType
-		case kind == htmlType: // only a comment, such as that of a drawing
+		case kind == htmlType: // Only a comment, as SVG files have.
 			return "text/xml"
 		}
 		return kind
@@ -105,7 +103,7 @@ func detect(head []byte) string {
 	}
 	if len(head) >= 12 && string(head[4:8]) == "ftyp" {
 		size := min(len(head), int(head[2])<<8|int(head[3]))
-		kind = "video/mp4" // the container of many
+		kind = "video/mp4" // Many formats use this container.
 		for at := 8; at+4 <= size; at += 4 {
 			if picture := brands[string(head[at:at+4])]; picture != "" && (kind == "video/mp4" || kind == "image/heif") {
 				kind = picture
@@ -121,10 +119,10 @@ func detect(head []byte) string {
 	return kind
 }
 
-// skipPrologue returns the beginning of a text without what hides its first tag from a sniffer, but not
-// from browsers: a byte order mark, declarations and comments.
+// skipPrologue removes the parts that hide the first tag from [http.DetectContentType] but not from browsers: a byte
+// order mark, declarations and comments.
 func skipPrologue(head []byte) []byte {
-	text := bytes.ReplaceAll(head, []byte{0}, nil) // UTF-16
+	text := bytes.ReplaceAll(head, []byte{0}, nil) // UTF-16.
 	for _, mark := range []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"} {
 		text = bytes.TrimPrefix(text, []byte(mark))
 	}
@@ -144,13 +142,13 @@ func skipPrologue(head []byte) []byte {
 	}
 }
 
-// alwaysDetected are types whose files always begin in a way that content knows.
+// alwaysDetected lists the types that detect finds for every valid file.
 var alwaysDetected = []string{
 	"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff", "image/heic", "image/heif", "image/avif", "image/jxl",
 	"application/pdf", "application/zip", "application/gzip",
 }
 
-// isCompatible reports whether a file whose bytes look like one type can be of the claimed one.
+// isCompatible reports whether a file with content of type kind can also have the claimed type.
 func isCompatible(kind, claimed string) bool {
 	family, _, _ := strings.Cut(claimed, "/")
 	own, _, _ := strings.Cut(kind, "/")
@@ -180,12 +178,11 @@ func isCompatible(kind, claimed string) bool {
 	return (own == "audio" || own == "video") && (family == "audio" || family == "video")
 }
 
-// programExtensions are the ends of names that make a file run when it is opened.
+// programExtensions lists the extensions of files that the system executes when they are opened.
 var programExtensions = []string{".exe", ".com", ".scr", ".msi", ".dll", ".bat", ".cmd", ".ps1", ".vbs", ".hta", ".lnk"}
 
-// Accepts reports whether a block takes a file: by its type, and by the end of its name where that
-// says the same. A file that is of another type than its name says fits where the block takes
-// that type. A program or a page of HTML that is named otherwise never does.
+// Accepts reports whether a block accepts a file of type kind. If the extension belongs to another type, kind decides.
+// Accepts always rejects programs and HTML pages with another extension.
 func Accepts(b *schema.Block, name, kind string) bool {
 	if b.Type == schema.TypeSignature && !slices.Contains(SignatureTypes, kind) {
 		return false
@@ -193,7 +190,7 @@ func Accepts(b *schema.Block, name, kind string) bool {
 	types, claimed := answertype.FileTypesOf(formblock.Properties(b)), answertype.TypeByName(name)
 	switch {
 	case slices.Contains(programExtensions, extension(name)):
-		return types.Allow(name, "") // by its name alone
+		return types.Allow(name, "") // Only by name.
 	case claimed == "" || claimed == kind:
 		return types.Allow(name, kind)
 	case kind == answertype.UnknownFile:
@@ -204,5 +201,5 @@ func Accepts(b *schema.Block, name, kind string) bool {
 	return types.Allow(strings.TrimSuffix(name, filepath.Ext(name))+answertype.ExtensionOf(kind), kind)
 }
 
-// SignatureTypes are the types of a picture of a signature.
+// SignatureTypes lists the media types of signature images.
 var SignatureTypes = []string{"image/png", "image/jpeg", "image/webp"}

@@ -8,8 +8,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Walk ranges over blocks and those inside of them, in the order of the page, and says of
-// each block whether it is hidden, by itself or by a block that it is in.
+// Walk ranges over blocks and their children in page order. It also yields whether a block or one of its parents is
+// hidden.
 func Walk(blocks []schema.Block) iter.Seq2[*schema.Block, bool] {
 	return func(yield func(*schema.Block, bool) bool) { walkIn(blocks, false, yield) }
 }
@@ -25,7 +25,7 @@ func walkIn(blocks []schema.Block, hide bool, yield func(*schema.Block, bool) bo
 	return true
 }
 
-// Properties returns the properties of a block, never nil. They are only read.
+// Properties returns the properties of a block, never nil. Callers must not modify them.
 func Properties(b *schema.Block) *schema.Properties {
 	if b.Properties == nil {
 		return &noProperties
@@ -35,13 +35,13 @@ func Properties(b *schema.Block) *schema.Properties {
 
 var noProperties schema.Properties
 
-// Index finds blocks of a form at any level by their ids.
+// Index finds the blocks of a form by ID at any level.
 type Index struct {
 	Blocks []schema.Block
-	byID   map[string]*schema.Block // made when it is first asked for
+	byID   map[string]*schema.Block // Created by the first Find.
 }
 
-// Find returns a block, nil when there is none.
+// Find returns a block. It returns nil if the form has no such block.
 func (x *Index) Find(id string) *schema.Block {
 	if x.byID == nil {
 		x.byID = map[string]*schema.Block{}
@@ -52,20 +52,20 @@ func (x *Index) Find(id string) *schema.Block {
 	return x.byID[id]
 }
 
-// TakesFile reports whether the answer of a block is made of files.
+// TakesFile reports whether the answer of a block consists of files.
 func TakesFile(b *schema.Block) bool {
 	shape := b.AnswerShape()
 	return shape == schema.ShapeFiles || shape == schema.ShapeFile
 }
 
-// MaxFiles bounds how many files one block takes.
+// MaxFiles is the maximum number of files in one block.
 const MaxFiles = 20
 
-// TakesSeveral reports whether more than one choice may be made.
+// TakesSeveral reports whether a respondent can select more than one choice.
 func TakesSeveral(b *schema.Block) bool { return b.AnswerShape() == schema.ShapeChoices }
 
-// Scale returns the bounds of a rating, an opinion scale or a net promoter score, and how
-// many buttons it is drawn as: 0 where it is a number to type.
+// Scale returns the range of a rating, an opinion scale or a Net Promoter Score, and its number of buttons. buttons is
+// zero if the page shows a number input instead.
 func Scale(typ string, p *schema.Properties) (from, to, step float64, buttons int) {
 	kind, _ := schema.LookupBlockType(typ)
 	from, to, step = kind.Scale.From, kind.Scale.To, kind.Scale.Step
@@ -84,25 +84,24 @@ func Scale(typ string, p *schema.Properties) (from, to, step float64, buttons in
 	return from, to, step, buttons
 }
 
-// IsButtonScale reports whether a block is a scale that is drawn as buttons.
+// IsButtonScale reports whether a block is a scale that is shown as buttons.
 func IsButtonScale(b *schema.Block) bool {
 	_, _, _, n := Scale(b.Type, Properties(b))
 	return n > 0
 }
 
-// MaxRendered is how many options of a block of a type are drawn, see [schema.BlockType].
+// MaxRendered returns the maximum number of rendered options for a block type, see [schema.BlockType].
 func MaxRendered(typ string) int {
 	kind, _ := schema.LookupBlockType(typ)
 	return kind.MaxRendered
 }
 
-// ContactParts are the parts of an address or contact in the order in which a person
-// is asked for them.
+// ContactParts lists the parts of an address or contact in the order of the page.
 var ContactParts = []string{
 	"firstName", "lastName", "email", "phone", "company", "address", "address2", "zip", "city", "state", "country",
 }
 
-// ValueOr is the number that n leads to, the fallback where it leads to none.
+// ValueOr returns *n, or fallback if n is nil.
 func ValueOr(n *float64, fallback float64) float64 {
 	if n == nil {
 		return fallback
@@ -110,7 +109,7 @@ func ValueOr(n *float64, fallback float64) float64 {
 	return *n
 }
 
-// Positive returns n where it is above 0, else 0.
+// Positive returns n if it is positive and fits in 32 bits. Otherwise, it returns 0.
 func Positive(n *schema.Integer) int {
 	if n == nil || *n <= 0 || *n > math.MaxInt32 {
 		return 0

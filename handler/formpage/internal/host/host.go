@@ -1,5 +1,5 @@
-// Package host contains the parts that a host provides for its form pages, such as file storage. It also
-// finds the parts that a form needs but the host does not provide.
+// Package host describes the features that a host provides for its form pages, such as file storage. It also finds the
+// features that a form needs but the host does not provide.
 package host
 
 import (
@@ -10,23 +10,23 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Host has the parts of the host that pages show.
+// Host describes the features and limits of a host.
 type Host struct {
-	Files      bool           // there is a place for files
-	Payments   bool           // the host may answer payments
-	HasLimiter bool           // the requests of an address are limited
-	Partials   bool           // half responses are saved
-	Location   *time.Location // the zone of the days by which bounds of dates are shown
+	Files      bool           // Whether files can be stored.
+	Payments   bool           // Whether the host can answer payment blocks.
+	HasLimiter bool           // Whether requests are limited by IP address.
+	Partials   bool           // Whether partial submissions are saved.
+	Location   *time.Location // The time zone for the limits of dates.
 
-	MaxFile     int64 // bytes of one file
-	ServiceFile int64 // how large a file the service takes, 0: it does not say
-	MaxVisit    int64 // bytes of all files of a visit
+	MaxFile     int64 // The size limit of one file, in bytes.
+	ServiceFile int64 // The service's own size limit of a file. Zero if the service has none.
+	MaxVisit    int64 // The size limit of all files of a visit.
 
-	// Captcha returns the verifier for the captchas of a type, nil when there is none.
+	// Captcha returns the verifier for a captcha type. It returns nil if there is none.
 	Captcha func(kind string) *Widget
 }
 
-// Widget is how a captcha service's challenge gets into the page.
+// Widget contains the HTML details of a captcha service's challenge.
 type Widget struct {
 	Script  string
 	Class   string
@@ -35,7 +35,7 @@ type Widget struct {
 	Sources []string
 }
 
-// Widget returns the challenge of a captcha block, nil when the host gave none.
+// Widget returns the challenge of a captcha block. It returns nil if the host provides none.
 func (h *Host) Widget(b *schema.Block) *Widget {
 	p := formblock.Properties(b)
 	if b.Type != schema.TypeCaptcha || p.Hide {
@@ -44,13 +44,13 @@ func (h *Host) Widget(b *schema.Block) *Widget {
 	return h.Captcha(p.CaptchaType)
 }
 
-// CannotAnswer reports whether a block is required and nobody can answer it: a file without a
-// place for it, a payment that no host knows of.
+// CannotAnswer reports whether a block is required but cannot be answered: a file block without file storage, or a
+// payment block that the host does not support.
 func (h *Host) CannotAnswer(b *schema.Block) bool {
 	return b.Required && (formblock.TakesFile(b) && !h.Files || b.Type == schema.TypePayment && !h.Payments)
 }
 
-// CannotSubmit reports whether a form with these blocks on the path cannot be sent.
+// CannotSubmit reports whether a form with these blocks on its path cannot be submitted.
 func (h *Host) CannotSubmit(blocks []schema.Block) bool {
 	for b, hidden := range formblock.Walk(blocks) {
 		if !hidden && h.CannotAnswer(b) {
@@ -60,7 +60,7 @@ func (h *Host) CannotSubmit(blocks []schema.Block) bool {
 	return false
 }
 
-// MaxBlockFile is how many bytes a file of a block may have.
+// MaxBlockFile returns the size limit of a block's files, in bytes.
 func (h *Host) MaxBlockFile(p *schema.Properties) int64 {
 	if p.MaxFileSize && h.ServiceFile > 0 {
 		return min(h.MaxFile, h.ServiceFile)
@@ -68,10 +68,10 @@ func (h *Host) MaxBlockFile(p *schema.Properties) int64 {
 	return h.MaxFile
 }
 
-// MissingFeature is a part that a form asks for and the host does not give.
+// MissingFeature describes a feature that a form needs and the host does not provide.
 type MissingFeature struct {
 	Text            string
-	HiddenInPreview bool // the preview says it in the author's words, or not at all
+	HiddenInPreview bool // The preview explains it in the author's terms, or not at all.
 }
 
 // MissingFeatures returns the features that a form with these blocks needs and the host does not provide.
@@ -100,7 +100,7 @@ func (h *Host) MissingFeatures(blocks []schema.Block) []MissingFeature {
 			lack(false, " asks for files but Config.Files is not set")
 		case file && !h.HasLimiter:
 			lack(true, " accepts files but Config.Limiter is not set, so one address can send any number of them")
-		case h.CannotAnswer(b): // as nobody has paid
+		case h.CannotAnswer(b): // A required payment that the host does not support.
 			lack(false, " requires a payment but Config.HostAnswers is not set, so no response can be stored")
 		}
 	}

@@ -11,27 +11,25 @@ import (
 	"unicode/utf8"
 )
 
-// Pen writes HTML in pieces, within bounds: text that grows in one piece is copied time and
-// again.
+// Pen writes HTML in pieces and within a size limit. One growing buffer would be copied many times.
 type Pen struct {
-	Remaining int  // bytes that may still be written of the form
-	Truncated bool // something was left out for want of room
+	Remaining int  // The remaining size limit of the form's content, in bytes.
+	Truncated bool // Whether content was omitted because of the limit.
 
-	out     io.Writer // where the pieces go; nil: they are kept
+	out     io.Writer // The destination. If nil, the pen stores the pieces.
 	pieces  []Piece
 	buf     []byte
-	inserts Inserts // of a template whose output this is
+	inserts Inserts // The inserts of the template that writes to the pen.
 }
 
-const pieceSize = 64 << 10 // most pages are one, and so are sent by one write
+const pieceSize = 64 << 10 // Most pages fit in one piece, so one write sends them.
 
-// Piece is HTML, or a long text that a visitor typed: that is escaped when it is sent.
+// Piece is HTML or a long text that a respondent typed. The text is escaped when it is sent.
 type Piece struct {
 	html  []byte
 	typed string
 }
 
-// pieceBuffers for pieces, to be used again.
 var pieceBuffers = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
 func newPiece() []byte { return pieceBuffers.Get().(*[pieceSize]byte)[:0] }
@@ -42,19 +40,19 @@ func release(html []byte) {
 	}
 }
 
-// New returns a pen that keeps its output.
+// New returns a pen that stores its output. room is the size limit of the form's content, in bytes.
 func New(room int) *Pen { return &Pen{Remaining: room} }
 
-// NewStream returns a pen that sends its output to out. It ends with Close.
+// NewStream returns a pen that sends its output to out. The caller must call Close.
 func NewStream(out io.Writer) *Pen { return &Pen{out: out} }
 
-// Close sends the rest.
+// Close sends the remaining output.
 func (p *Pen) Close() {
 	p.flush()
 	release(p.buf)
 }
 
-// Raw writes HTML that is not the form's.
+// Raw writes HTML that does not count against the limit.
 func (p *Pen) Raw(s string) {
 	for s != "" {
 		if p.buf == nil {
@@ -70,7 +68,7 @@ func (p *Pen) Raw(s string) {
 
 func (p *Pen) flush() {
 	if p.out != nil {
-		_, _ = p.out.Write(p.buf) // the visitor may be gone
+		_, _ = p.out.Write(p.buf) // The respondent may have disconnected.
 		p.buf = p.buf[:0]
 	} else if len(p.buf) > 0 {
 		p.pieces = append(p.pieces, Piece{html: p.buf})
@@ -78,7 +76,7 @@ func (p *Pen) flush() {
 	}
 }
 
-// WritePieces sends what another pen wrote, and takes its room back.
+// WritePieces sends the output of another pen and reuses its memory.
 func (p *Pen) WritePieces(list []Piece) {
 	for _, one := range list {
 		if len(p.buf)+len(one.html) <= cap(p.buf) {
@@ -95,7 +93,7 @@ func (p *Pen) WritePieces(list []Piece) {
 // entities are the escapes of bytes that have a meaning in text or in double-quoted attributes.
 var entities = [256]string{0: "\uFFFD", '"': "&#34;", '\'': "&#39;", '&': "&amp;", '<': "&lt;", '>': "&gt;"}
 
-// Escaped writes the text that a visitor typed. There is always room for it.
+// Escaped writes text of a respondent. It does not count against the limit.
 func (p *Pen) Escaped(s string) {
 	if p.out == nil && len(s) > pieceSize {
 		p.flush()
@@ -113,13 +111,13 @@ func (p *Pen) Escaped(s string) {
 	p.Raw(s[last:])
 }
 
-// Markup writes HTML.
+// Markup writes HTML that counts against the limit.
 func (p *Pen) Markup(s string) {
 	p.Remaining -= len(s)
 	p.Raw(s)
 }
 
-// FormText writes text of the form as far as there is room.
+// FormText writes text of the form and truncates it at the limit.
 func (p *Pen) FormText(s string) {
 	for i := range len(s) {
 		if p.Remaining -= max(1, len(entities[s[i]])); p.Remaining < 0 && utf8.RuneStart(s[i]) {
@@ -139,13 +137,13 @@ func EscapedSize(s string) int {
 	return n
 }
 
-// HasRoom reports whether there is room for one thing more.
+// HasRoom reports whether the limit allows more content.
 func (p *Pen) HasRoom() bool {
 	p.Truncated = p.Truncated || p.Remaining <= 0
 	return !p.Truncated
 }
 
-// Each yields the items of a list as long as there is room for another item.
+// Each yields the items of a list until the limit is reached.
 func Each[T any](p *Pen, list []T) iter.Seq2[int, *T] {
 	return func(yield func(int, *T) bool) {
 		for i := range list {
@@ -156,8 +154,8 @@ func Each[T any](p *Pen, list []T) iter.Seq2[int, *T] {
 	}
 }
 
-// Put writes HTML with values in it, escaped: %s is a text of the form, %i what would mean
-// something else if it were cut, %v what a visitor typed.
+// Put writes HTML with escaped values: %s is text of the form, which can be truncated, %i is a value that must be
+// complete, and %v is text of a respondent.
 func (p *Pen) Put(format string, values ...string) {
 	for _, value := range values {
 		before, rest, _ := strings.Cut(format, "%")
@@ -166,7 +164,7 @@ func (p *Pen) Put(format string, values ...string) {
 		case 's':
 			p.FormText(value)
 		case 'i':
-			p.Remaining -= EscapedSize(value) // whole: cut, it would mean something else
+			p.Remaining -= EscapedSize(value) // Truncation would change the meaning.
 			p.Escaped(value)
 		case 'v':
 			p.Escaped(value)
@@ -183,13 +181,13 @@ func (p *Pen) PutIf(is bool, format string, values ...string) {
 	}
 }
 
-// PutSentence writes one of the page's own texts with a value at a {place}, which may be long.
+// PutSentence writes one of the page's own texts with value, which can be long, in place of {place}.
 func (p *Pen) PutSentence(text, place, value string) {
 	before, after, _ := strings.Cut(text, "{"+place+"}")
 	p.Put("%i%s%i", before, value, after)
 }
 
-// TakePieces returns the output since the last End.
+// TakePieces returns the output since the last call.
 func (p *Pen) TakePieces() []Piece {
 	p.flush()
 	kept := p.pieces
@@ -197,32 +195,32 @@ func (p *Pen) TakePieces() []Piece {
 	return kept
 }
 
-// Write takes the output of a template, which comes one value at a time.
+// Write receives the output of a template, one value per call.
 func (p *Pen) Write(b []byte) (int, error) {
 	if pieces, ok := p.inserts[string(b)]; ok {
 		p.flush()
 		p.pieces = append(p.pieces, pieces...)
-		delete(p.inserts, string(b)) // whoever sends them takes their room back, once
+		delete(p.inserts, string(b)) // The sender reuses the memory of the pieces, so an insert is used only once.
 	} else {
 		p.Raw(string(b))
 	}
 	return len(b), nil
 }
 
-// Inserts are what other pens wrote, by what stands for it in the output of a template.
+// Inserts maps the placeholders in a template's output to the output of other pens.
 type Inserts map[string][]Piece
 
-// Add returns what stands for pieces in a template: nobody can guess it.
+// Add returns a placeholder for pieces in a template. No one can guess it.
 func (i *Inserts) Add(pieces []Piece) template.HTML {
 	if *i == nil {
 		*i = Inserts{}
 	}
 	mark := rand.Text()
 	(*i)[mark] = pieces
-	return template.HTML(mark) //nolint:gosec // letters and digits
+	return template.HTML(mark) //nolint:gosec // Only letters and digits.
 }
 
-// Execute returns the output of a template, with the inserts in their places.
+// Execute returns the output of a template with the inserts in place of their placeholders.
 func (i Inserts) Execute(t *template.Template, name string, data any) ([]Piece, error) {
 	p := Pen{inserts: i}
 	err := t.ExecuteTemplate(&p, name, data)

@@ -5,7 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	_ "embed" // for the files
+	_ "embed" // For the files.
 	"encoding/hex"
 	"net/http"
 	"sync"
@@ -25,19 +25,18 @@ var (
 	canvasCSS []byte
 )
 
-// Dir is where the style and the scripts are served, beside the forms: no public id has this
-// name.
+// Dir is the URL path segment for the style sheet and the scripts, next to the forms. No public ID has this value.
 const Dir = "-"
 
-// File is a file as it is served.
+// File is a file with its HTTP metadata.
 type File struct {
 	content    []byte
-	compressed func() []byte // by gzip, with the first request for it
+	compressed func() []byte // Compresses content on the first call.
 	kind       string
 	tag        string
 }
 
-// Files are the files by their names.
+// Files contains the files by name.
 var Files = map[string]File{
 	"page.css": newFile(pageCSS, "", "text/css; charset=utf-8"),
 	"page.js":  newFile(pageJS, "\n", "text/javascript; charset=utf-8"),
@@ -53,17 +52,17 @@ func newFile(raw []byte, between, kind string) File {
 func compress(content []byte) []byte {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
-	_, _ = w.Write(content) // a buffer takes all
+	_, _ = w.Write(content) // Writing to a buffer does not fail.
 	_ = w.Close()
 	return packed.Bytes()
 }
 
-// Version changes with the files, so that browsers may keep them for ever.
+// Version changes with the files, so that browsers can cache them forever.
 var Version = Files["page.css"].tag[1:9] + Files["page.js"].tag[1:9]
 
-// minify leaves out indentation, and lines that are comments alone: a tenth of a file.
-// None of the files has a text of several lines, in which that would matter. A script
-// needs its lines, whose ends may end statements.
+// minify removes indentation and lines that contain only comments, which is about a tenth of a file. None of the files
+// has a multi-line string, which it would break. Scripts keep their line breaks, because a line break can end a
+// statement.
 func minify(content []byte, between string) []byte {
 	var kept [][]byte
 	comment := false
@@ -78,13 +77,12 @@ func minify(content []byte, between string) []byte {
 	return bytes.Join(kept, []byte(between))
 }
 
-// Style is the content of the style sheet, Canvas what a canvas has beside it.
+// Style is the content of the style sheet. Canvas contains additional rules for a canvas.
 var (
 	Style  = string(Files["page.css"].content)
 	Canvas = string(minify(canvasCSS, ""))
 )
 
-// ServeHTTP answers with the file.
 func (f File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", f.kind)
 	w.Header().Set("X-Content-Type-Options", "nosniff")

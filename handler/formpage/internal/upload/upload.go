@@ -1,5 +1,4 @@
-// Package upload manages the files of a page: the file records that the page contains, and the storage
-// space of the files.
+// Package upload manages the files of a page: their signed records and their storage space.
 package upload
 
 import (
@@ -20,53 +19,51 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// The page's own codes for files.
+// These are the error codes of a page for files.
 const (
 	CodeSize  = "FILE_SIZE"
 	CodeEmpty = "FILE_EMPTY"
 	CodeType  = "FILE_TYPE"
 	CodeCount = "FILE_COUNT"
 	CodeLost  = "FILE_LOST"
-	CodeTotal = "FILE_TOTAL" // of the visit
-	CodeSpace = "FILE_SPACE" // of the host's place
+	CodeTotal = "FILE_TOTAL" // The visit has reached its limit.
+	CodeSpace = "FILE_SPACE" // The host's storage is full.
 )
 
-// Records signs and opens what pages of a form carry of files.
+// Records signs and verifies the file records of a form's pages.
 type Records struct {
 	Signer  visit.Signer
-	Purpose string // of the tokens
+	Purpose string // The purpose of the tokens.
 	Form    string
 	Now     time.Time
 }
 
-// record is a file as the page carries it: signed, for one form and block, and as long as
-// a page can be sent. A store that removes unsent files may remove a file after that
-// time.
+// record is a file record in a page. It is signed for one form and one block. It is valid as long as the page can be
+// submitted. A store that removes unsent files can remove the file after that time.
 type record struct {
 	Form   string      `json:"o"`
 	Block  string      `json:"b"`
-	Stored int64       `json:"t"` // Unix milliseconds
+	Stored int64       `json:"t"` // Unix milliseconds.
 	File   schema.File `json:"f"`
 }
 
-// Sign makes the record of a file that was stored for a block.
+// Sign creates the record of a stored file for a block.
 func (r Records) Sign(block string, file schema.File) string {
 	return r.Signer.Sign(r.Purpose, record{r.Form, block, r.Now.UnixMilli(), file})
 }
 
-// File is a stored file as the page carries and shows it.
+// File is a stored file with its signed record.
 type File struct {
 	Token, Input string
 	schema.File
 }
 
-// Files are the files of a page, by block.
+// Files contains the files of a page by block.
 type Files map[string][]File
 
-// Open reads the records of the files that the page carries. It forgets files that the
-// visitor took back, and reports whether there were any. Files that are older than a page may
-// be, or that another process signed with a secret of its own, are refused: the visitor is
-// asked for them again.
+// Open verifies the file records of a page. It drops files that the respondent has removed and reports whether it
+// dropped any. It rejects files that are older than a page can be, or that were signed with another secret. The
+// respondent must upload these again.
 func (r Records) Open(values url.Values) (files Files, refused []schema.Violation, takenBack bool) {
 	files = Files{}
 	for name, tokens := range values {
@@ -100,7 +97,7 @@ func (r Records) Open(values url.Values) (files Files, refused []schema.Violatio
 	return files, refused, takenBack
 }
 
-// ForBlock are the files that were sent for a block: as many as a response has.
+// ForBlock returns the files of a block, up to the number that a submission can contain.
 func (f Files) ForBlock(b *schema.Block) (list []schema.File) {
 	most := formblock.MaxFiles
 	if b.Type == schema.TypeSignature {
@@ -112,7 +109,7 @@ func (f Files) ForBlock(b *schema.Block) (list []schema.File) {
 	return list[:min(len(list), most)]
 }
 
-// Answers are the answers of a form's blocks for files.
+// Answers returns the answers of the form's file blocks.
 func (f Files) Answers(form *formblock.Index) map[string]json.RawMessage {
 	answers := map[string]json.RawMessage{}
 	for block := range f {
@@ -125,7 +122,7 @@ func (f Files) Answers(form *formblock.Index) map[string]json.RawMessage {
 		if b.Type == schema.TypeSignature {
 			value = files[0]
 		}
-		if raw, err := json.Marshal(value); err == nil { // strings and a number
+		if raw, err := json.Marshal(value); err == nil { // Strings and a number always encode.
 			answers[block] = raw
 		}
 	}
@@ -145,7 +142,7 @@ func (f Files) Unmatched(takes func(block string) *schema.Block) (list []read.Un
 	return list
 }
 
-// Names are the names of the files, refused files included.
+// Names returns the names of the files, including the rejected files.
 func (f Files) Names(refused []schema.Violation) (list []string) {
 	for _, files := range f {
 		for _, file := range files {
@@ -161,22 +158,20 @@ func (f Files) Names(refused []schema.Violation) (list []string) {
 	return list
 }
 
-// FileCost is the size that a file counts beside its bytes: its record, and the rest of
-// a block.
+// FileCost is the size of a file's record and its last partial disk block, in addition to its content.
 const FileCost = 4096
 
-// MeteredReader is a file that takes space while it is read: several at once do not take more
-// than there is.
+// MeteredReader reads a file and counts its bytes against a shared limit, so that concurrent uploads stay below it.
 type MeteredReader struct {
 	r        io.Reader
 	used     *atomic.Int64
-	limit    int64 // negative: no bound
-	limitErr error // what is returned beyond it
+	limit    int64 // A negative value means no limit.
+	limitErr error // The error if the limit is exceeded.
 	taken    int64
-	err      error // the latest of r
+	err      error // The latest error of r.
 }
 
-// Meter counts a file in used while r is read, and fails with full beyond most bytes.
+// Meter adds the size of a file to used while r is read. Reading returns full if used exceeds most bytes.
 func Meter(r io.Reader, used *atomic.Int64, most int64, full error) *MeteredReader {
 	used.Add(FileCost)
 	return &MeteredReader{r: r, used: used, limit: most, limitErr: full, taken: FileCost}
@@ -191,8 +186,8 @@ func (m *MeteredReader) Read(p []byte) (n int, err error) {
 	return n, m.err
 }
 
-// Release frees the space of a file that was not stored.
+// Release subtracts the size of a file that was not stored.
 func (m *MeteredReader) Release() { m.used.Add(-m.taken) }
 
-// Interrupted reports whether the file ended before its end: the visitor left.
+// Interrupted reports whether reading failed before the end, because the respondent disconnected.
 func (m *MeteredReader) Interrupted() bool { return m.err != nil && !errors.Is(m.err, io.EOF) }

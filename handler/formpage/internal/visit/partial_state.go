@@ -6,19 +6,19 @@ import (
 	"encoding/json"
 )
 
-// PartialState is what a page carries of the half response that it saves.
+// PartialState is the state of a partial submission that a page contains.
 type PartialState struct {
-	Token    string `json:"t,omitempty"` // "": none is made yet
+	Token    string `json:"t,omitempty"` // Empty until the partial submission is created.
 	Revision int64  `json:"r,omitempty"`
-	Block    string `json:"b,omitempty"` // the farthest one that the respondent came to
-	// Known has the digest of each answer at the revision. It tells which answers the respondent
-	// changed since then in this page.
+	Block    string `json:"b,omitempty"` // The farthest block that the respondent has reached.
+	// Known contains the digest of each answer at the revision. Other digests mean that the respondent has changed the
+	// answers on this page.
 	Known        map[string]string `json:"k,omitempty"`
-	SharingShown bool              `json:"s,omitempty"` // the page said that owners see it
-	Disabled     bool              `json:"o,omitempty"` // the respondent had it removed: nothing is saved by itself
+	SharingShown bool              `json:"s,omitempty"` // Whether the page said that the form's owners can see it.
+	Disabled     bool              `json:"o,omitempty"` // Whether the respondent deleted it, which stops automatic saving.
 }
 
-// Digest is a short text that stands for an answer, "" for none.
+// Digest returns a short digest of an answer. It returns "" if there is no answer.
 func Digest(answer json.RawMessage) string {
 	if len(answer) == 0 {
 		return ""
@@ -27,12 +27,12 @@ func Digest(answer json.RawMessage) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:6])
 }
 
-// Changed reports whether an answer of the page is another one than at the revision.
+// Changed reports whether an answer differs from the answer at the revision.
 func (h *PartialState) Changed(block string, answer json.RawMessage) bool {
 	return h.Known[block] != Digest(answer)
 }
 
-// SetKnown notes the answers at a revision.
+// SetKnown stores the digests of the answers at a revision.
 func (h *PartialState) SetKnown(revision int64, answers map[string]json.RawMessage) {
 	h.Revision, h.Known = revision, make(map[string]string, len(answers))
 	for id, answer := range answers {

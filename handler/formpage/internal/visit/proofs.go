@@ -9,28 +9,28 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// The page's own codes for captchas.
+// These are the error codes of a page for captchas.
 const (
-	CodeCaptcha = "CAPTCHA"      // it is not solved
-	CodeUsed    = "CAPTCHA_USED" // it was solved for a response that is stored
+	CodeCaptcha = "CAPTCHA"      // The captcha is not solved.
+	CodeUsed    = "CAPTCHA_USED" // The captcha was already used for a stored submission.
 )
 
-// Proofs say which captchas a visit has solved. A captcha that was solved stays solved
-// for the visit, because its token is good for one question to the captcha's service only.
+// Proofs records the captchas that a visit has solved. A solved captcha stays solved for the visit, because a captcha
+// service verifies each token only once.
 type Proofs struct {
 	Signer Signer
 	Visit  *Visit
-	Values url.Values // of the page, which carries the proofs
+	Values url.Values // The values of the page, including the proofs.
 
-	checked map[string]bool // the captchas that were checked, and whether this request solved them
-	proven  map[string]bool // see Solved
+	checked map[string]bool // The checked captchas. The value is true if this request solved them.
+	proven  map[string]bool // See Solved.
 }
 
-// maxProofs is how many proofs of a page are looked at.
+// maxProofs is the maximum number of proofs that are verified for a page.
 const maxProofs = 100
 
-// Solved reports whether the visit has a proof for a captcha. The proofs of a page are opened
-// once, however many captchas there are, and texts that are no proofs are dropped.
+// Solved reports whether the visit has a proof for a captcha. It verifies the page's proofs only once and drops invalid
+// proofs.
 func (p *Proofs) Solved(block string) bool {
 	if p.proven == nil {
 		p.proven = map[string]bool{}
@@ -45,30 +45,30 @@ func (p *Proofs) Solved(block string) bool {
 	return p.proven[p.Visit.Key+"/"+block]
 }
 
-// Checked is Solved for a captcha that is checked now, which the visit then depends on.
+// Checked calls Solved and records that the submission depends on this captcha.
 func (p *Proofs) Checked(block string) bool {
 	solved := p.Solved(block)
 	if p.checked == nil {
 		p.checked = map[string]bool{}
 	}
 	if solved && !p.checked[block] {
-		p.checked[block] = false // by an earlier request
+		p.checked[block] = false // An earlier request solved it.
 	}
 	return solved
 }
 
-// AddProof puts it into the page that this visit has solved a captcha, which was checked.
+// AddProof adds a proof to the page that this visit has solved a checked captcha.
 func (p *Proofs) AddProof(block string) {
 	proof := p.Visit.Key + "/" + block
 	p.checked[block], p.proven[proof] = true, true
 	p.Values.Add(input.Proof, p.Signer.Sign(PurposeProof, proof))
 }
 
-// AnyChecked reports whether a captcha was checked: the visit is good for one response then.
+// AnyChecked reports whether a captcha was checked. The visit then allows only one submission.
 func (p *Proofs) AnyChecked() bool { return len(p.checked) > 0 }
 
-// Renew drops the proofs, for a visit with a new key. It reports whether the captchas are
-// proved in that as well, because this request has solved them all.
+// Renew replaces the proofs after the visit has a new key. It reports whether the new visit has proofs for all checked
+// captchas, which requires that this request has solved all of them.
 func (p *Proofs) Renew() bool {
 	p.Values.Del(input.Proof)
 	for _, now := range p.checked {
@@ -82,7 +82,7 @@ func (p *Proofs) Renew() bool {
 	return true
 }
 
-// UsedViolations are the faults of captchas that were solved for a response which is stored.
+// UsedViolations returns the violations for captchas that were already used for a stored submission.
 func (p *Proofs) UsedViolations() (faults []schema.Violation) {
 	for _, block := range slices.Sorted(maps.Keys(p.checked)) {
 		faults = append(faults, schema.Violation{Field: block, Code: CodeUsed})

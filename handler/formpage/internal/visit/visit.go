@@ -16,7 +16,7 @@ import (
 // accepted for another.
 type Signer struct {
 	Secret   []byte
-	Previous [][]byte // tokens made with these secrets are good as well
+	Previous [][]byte // Tokens that were signed with these secrets are also valid.
 }
 
 func mac(secret []byte, purpose, payload string) []byte {
@@ -25,11 +25,11 @@ func mac(secret []byte, purpose, payload string) []byte {
 	return m.Sum(nil)
 }
 
-// Sign returns v as JSON with a signature: text for URLs and inputs.
+// Sign returns v as JSON with a signature. The result is safe in URLs and inputs.
 func (s Signer) Sign(purpose string, v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		return "" // the signed values are made of strings and numbers
+		return "" // Signed values contain only strings and numbers.
 	}
 	payload := base64.RawURLEncoding.EncodeToString(raw)
 	return payload + "." + base64.RawURLEncoding.EncodeToString(mac(s.Secret, purpose, payload))
@@ -51,40 +51,37 @@ func (s Signer) Open(purpose, token string, v any) bool {
 const (
 	PurposeVisit       = "visit"
 	PurposeFile        = "file"
-	PurposeDone        = "done" // a response is stored: a visit whose Key is the ending
+	PurposeDone        = "done" // A submission is stored. Key is the ending.
 	PurposeProof       = "captcha"
 	PurposePreview     = "preview"
 	PurposePreviewFile = "preview file"
 	PurposePartial     = "half response"
 )
 
-// Visit is one respondent's way through a form, from the first page to the end. It
-// travels in the page, signed: the handler keeps nothing of it.
+// Visit is one respondent's visit to a form, from the first page to the end. The page contains it as a signed token, so
+// the handler stores no state.
 type Visit struct {
 	Form   string  `json:"f"`
-	Opened int64   `json:"t"`           // Unix milliseconds
-	Key    string  `json:"k"`           // the idempotency key: a second click finds the first result
-	Before float64 `json:"b,omitempty"` // seconds that the respondent took in other visits
+	Opened int64   `json:"t"`           // Unix milliseconds.
+	Key    string  `json:"k"`           // The idempotency key. A second click returns the first result.
+	Before float64 `json:"b,omitempty"` // Seconds that the respondent spent in previous visits.
 }
 
-// New returns a visit to a form that begins now.
+// New returns a visit to a form that starts now.
 func New(form string, now time.Time) Visit {
 	return Visit{Form: form, Opened: now.UnixMilli(), Key: rand.Text()}
 }
 
-// Age is how long ago the visit began.
 func (v Visit) Age(now time.Time) time.Duration { return now.Sub(time.UnixMilli(v.Opened)) }
 
-// MaxAge is how long an opened page can be sent. Who takes longer has to press the
-// button again.
+// MaxAge is how long an opened page can be submitted. After that, the respondent must press the button again.
 const MaxAge = 7 * 24 * time.Hour
 
-// OpenVisit reads a visit to a form that was signed for a purpose. A visit to another form
-// comes back empty.
+// OpenVisit verifies the token of a visit for a purpose. For another form, it returns an empty visit.
 func (s Signer) OpenVisit(purpose, form, token string, now time.Time) (v Visit, ok bool) {
 	if !s.Open(purpose, token, &v) || v.Form != form {
 		return Visit{}, false
 	}
 	age := v.Age(now)
-	return v, age < MaxAge && age > -time.Minute // clocks of several processes differ a little
+	return v, age < MaxAge && age > -time.Minute // The clocks of several processes can differ slightly.
 }

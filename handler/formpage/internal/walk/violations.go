@@ -10,8 +10,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Violations returns the faults of the answers to blocks: those faults of the path that are about
-// these blocks, and required blocks without an answer. The host's are its own affair.
+// Violations returns the violations in the answers to blocks: those on the path, and required blocks without an answer.
+// It skips payment blocks, which the host answers.
 func Violations(blocks []schema.Block, path schema.Path, answers map[string]json.RawMessage) (faults []schema.Violation) {
 	for _, v := range path.Violations {
 		if Contains(blocks, v.Field) {
@@ -33,8 +33,8 @@ func Violations(blocks []schema.Block, path schema.Path, answers map[string]json
 	return faults
 }
 
-// FirstWithViolation returns the index of the first page with one of the faults, or where none has one the
-// given one.
+// FirstWithViolation returns the index of the first page with a violation in faults. If there is none, it returns
+// otherwise.
 func FirstWithViolation(steps []Step, faults []schema.Violation, otherwise int) int {
 	at := slices.IndexFunc(steps, func(s Step) bool {
 		return slices.ContainsFunc(faults, func(v schema.Violation) bool { return Contains(s.Blocks, v.Field) })
@@ -45,8 +45,8 @@ func FirstWithViolation(steps []Step, faults []schema.Violation, otherwise int) 
 	return at
 }
 
-// Unseen returns the blocks to answer that are on a page now and were not on the page that was
-// sent, as its input Seen says. A page that was not made here does not say which blocks it showed.
+// Unseen returns the question blocks on a page that the submitted page did not contain. It returns none if seen is nil,
+// because the page then did not report its blocks.
 func Unseen(on []schema.Block, seen []string) map[string]bool {
 	unseen := map[string]bool{}
 	if seen == nil {
@@ -61,9 +61,8 @@ func Unseen(on []schema.Block, seen []string) map[string]bool {
 	return unseen
 }
 
-// NeedsConfirmation reports whether a page has a value that can be read in two ways, and has not shown
-// the reading yet by its input Shown. Without a script the page comes back once with the
-// reading.
+// NeedsConfirmation reports whether a page has an ambiguous value whose interpretation the respondent has not seen.
+// Without JavaScript, the page is then shown again with the interpretation.
 func NeedsConfirmation(on []schema.Block, readings map[string]read.Reading, shown []string) bool {
 	for name, r := range readings {
 		if r.NeedsConfirmation && Contains(on, r.Block) && !slices.Contains(shown, r.Confirmation(name)) {

@@ -1,5 +1,5 @@
-// Package walk divides the blocks on a form's path into pages. It also finds the violations in the
-// answers of a page, and the reasons why a page is not the last one.
+// Package walk divides the blocks on a form's path into pages. It also finds the violations in the answers of a page,
+// and the reasons why a page is not the last one.
 package walk
 
 import (
@@ -10,19 +10,19 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Step is a page of the form: the blocks that are shown at once.
+// Step is a page of the form. It contains the blocks that are shown together.
 type Step struct {
-	ID     string // of the block that the step is named by
+	ID     string // The block that identifies the step.
 	Blocks []schema.Block
 }
 
-// OneAtATime reports whether each question has a page of its own.
+// OneAtATime reports whether each question has its own page.
 func OneAtATime(form *formsvc.PublicForm) bool {
 	return form.Type == "SINGLE" && !form.Settings.SinglePage
 }
 
-// Split divides the blocks on the path into pages: at page breaks, or one question
-// at a time. There is always one step.
+// Split divides the blocks on the path into pages at page breaks, or into one page per question. It returns at least
+// one step.
 func Split(form *formsvc.PublicForm, blocks []schema.Block) []Step {
 	var steps []Step
 	switch {
@@ -44,8 +44,7 @@ func Split(form *formsvc.PublicForm, blocks []schema.Block) []Step {
 	return steps
 }
 
-// OnPath returns the top-level blocks on the path but the endings, required as the path
-// says.
+// OnPath returns the top-level blocks on the path without the endings. The path determines which blocks are required.
 func OnPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
 	required := make(map[string]bool, len(path.Blocks))
 	for _, b := range path.Blocks {
@@ -61,10 +60,9 @@ func OnPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
 	return blocks
 }
 
-// splitAtBreaks begins a page at every page break.
 func splitAtBreaks(blocks []schema.Block) []Step {
 	var steps []Step
-	id := "" // of the break before
+	id := "" // The preceding page break.
 	for {
 		end := slices.IndexFunc(blocks, isPageBreak)
 		if end < 0 {
@@ -82,13 +80,12 @@ func splitAtBreaks(blocks []schema.Block) []Step {
 
 func isPageBreak(b schema.Block) bool { return b.Type == schema.TypePageBreak }
 
-// splitSingle gives each question, welcome and statement a page. Other content is
-// shown above the question that follows it; what stands at the end joins the last page,
-// and so does a captcha.
+// splitSingle creates a page for each question, welcome block and statement. Other content is shown above the next
+// question. Content at the end and captchas are added to the last page.
 func splitSingle(blocks []schema.Block) []Step {
 	var (
 		steps   []Step
-		waiting []schema.Block // content for the next question
+		waiting []schema.Block // Content for the next question.
 	)
 	for _, b := range blocks {
 		switch {
@@ -110,14 +107,13 @@ func splitSingle(blocks []schema.Block) []Step {
 	return steps
 }
 
-// startsStep reports whether a block has a page of its own where one question is asked at
-// a time.
+// startsStep reports whether a block starts a page when each page has one question.
 func startsStep(b *schema.Block) bool {
 	return b.TakesAnswer() || slices.Contains([]string{schema.TypeGroup, schema.TypeWelcome, schema.TypeStatement}, b.Type)
 }
 
-// Find returns the index of the step with an id. When the path no longer leads there,
-// it is the last one before it.
+// Find returns the index of the step with an ID. If the step is no longer on the path, it returns the last step before
+// it.
 func Find(form *formsvc.PublicForm, steps []Step, id string) int {
 	if at := slices.IndexFunc(steps, func(s Step) bool { return s.ID == id }); at >= 0 {
 		return at
@@ -131,12 +127,12 @@ func Find(form *formsvc.PublicForm, steps []Step, id string) int {
 	return found
 }
 
-// indexOf is the index of a block at the top of a form, -1 when there is none.
+// indexOf returns the index of a top-level block, or -1.
 func indexOf(form *formsvc.PublicForm, id string) int {
 	return slices.IndexFunc(form.Blocks, func(b schema.Block) bool { return b.ID == id })
 }
 
-// Later returns that one of two blocks at the top of a form that comes later.
+// Later returns the ID of the later of two top-level blocks.
 func Later(form *formsvc.PublicForm, a, b string) string {
 	if indexOf(form, a) > indexOf(form, b) {
 		return a
@@ -144,12 +140,12 @@ func Later(form *formsvc.PublicForm, a, b string) string {
 	return b
 }
 
-// Contains reports whether a block is among blocks or inside of them.
+// Contains reports whether a block is in blocks or in their children.
 func Contains(blocks []schema.Block, id string) bool {
 	return slices.ContainsFunc(blocks, func(b schema.Block) bool { return b.ID == id || Contains(b.Children, id) })
 }
 
-// QuestionIDs lists the blocks of a page that ask for something: an answer, or a solved captcha.
+// QuestionIDs returns the IDs of the blocks that need an answer or a solved captcha.
 func QuestionIDs(blocks []schema.Block) []string {
 	var list []string
 	for b := range formblock.Walk(blocks) {
