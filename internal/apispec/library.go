@@ -12,11 +12,10 @@ import (
 	"github.com/formsvc/formsvc/internal/validation"
 )
 
-// Compiler compiles schemas of one OpenAPI document. It is not safe for concurrent use;
-// what it compiles is.
+// Compiler compiles schemas of one OpenAPI document. It is not safe for concurrent use, but the compiled schemas are.
 type Compiler struct{ jsonschema *jsonschema.Compiler }
 
-// NewCompiler reads a document. Nothing is ever loaded from outside of it.
+// NewCompiler parses a document. It never loads other documents.
 func NewCompiler(document string) (*Compiler, error) {
 	c, err := validation.NewCompiler(document, map[string]func(any) bool{"date-time": isTime})
 	if err != nil {
@@ -25,8 +24,7 @@ func NewCompiler(document string) (*Compiler, error) {
 	return &Compiler{c}, nil
 }
 
-// Compile compiles the schema at a JSON pointer, and checks it against the meta-schema of
-// JSON Schema 2020-12.
+// Compile compiles the schema at a JSON pointer, and checks it against the meta-schema of JSON Schema 2020-12.
 func (c *Compiler) Compile(pointer string) (*Schema, error) {
 	s, err := c.jsonschema.Compile(validation.Location(pointer))
 	if err != nil {
@@ -47,7 +45,7 @@ func (c *Compiler) component(name string) (*Schema, error) {
 // Schema is a compiled schema. It is safe for concurrent use.
 type Schema struct{ jsonschema *jsonschema.Schema }
 
-// Check returns how a value differs from the schema, nil when it fits.
+// Check returns an error that lists how a value differs from the schema.
 func (s *Schema) Check(n jsontree.Node) error {
 	err := s.jsonschema.Validate(n.Value())
 	var invalid *jsonschema.ValidationError
@@ -62,8 +60,7 @@ func (s *Schema) Check(n jsontree.Node) error {
 	return errors.New(strings.Join(slices.Compact(reasons), "; "))
 }
 
-// isTime is the format date-time for the library: it does not concern values that
-// are not strings.
+// isTime implements the format date-time for the library. Formats ignore values that are not strings.
 func isTime(v any) bool {
 	s, ok := v.(string)
 	if !ok {

@@ -11,15 +11,14 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// words has the rules for bodies that the description says in words. Schemas could say
-// it with if and then, which generators of clients and validating proxies do not read.
+// words contains rules that the description expresses in prose. Schemas could use "if" and "then", which client
+// generators and validating proxies do not support.
 type proseRules struct {
 	codes   map[string]int // x-error-codes: the status of each code
 	answers map[string]answerShapes
 }
 
-// answerShapes are the shapes that the answers of one type have. A picture_choice
-// has one for an array and one for a single choice.
+// answerShapes are the schemas for answers of one type. A picture_choice can have one choice or a list.
 type answerShapes struct{ one, list *Schema }
 
 func readProseRules(d jsontree.Node, c *Compiler) (*proseRules, error) {
@@ -49,8 +48,7 @@ func readProseRules(d jsontree.Node, c *Compiler) (*proseRules, error) {
 	return w, errors.Join(errs...)
 }
 
-// check looks through a body for values that the words are about. A body fits its
-// schema by now, so members are of their types.
+// check applies the rules to a body that already matches its schema.
 func (w *proseRules) check(n jsontree.Node) error {
 	if n.Kind() == jsontree.Object {
 		switch {
@@ -72,8 +70,7 @@ func (w *proseRules) check(n jsontree.Node) error {
 	return nil
 }
 
-// answer holds the value of an answer against the shape of its type. A type that no
-// answer of a block has says nothing about the value.
+// answer checks an answer's value against the shape of its type. Other types allow any value.
 func (w *proseRules) checkAnswer(n jsontree.Node) error {
 	kind, value := n.Member("field").Member("type").Text(), n.Member("value")
 	shapes, ok := w.answers[kind]
@@ -100,7 +97,7 @@ func isDate(text string) bool {
 	return err == nil || ok
 }
 
-// failure holds an error against its status and against the codes of its response.
+// failure checks an error against its status and the codes of its response.
 func (w *proseRules) checkError(n jsontree.Node, codes []string) error {
 	code, status, kind := n.Member("code").Text(), int(n.Member("status").Float()), n.Member("type").Text()
 	switch {

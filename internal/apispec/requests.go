@@ -13,13 +13,13 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// parameter is a parameter of a query.
+// parameter is a query parameter.
 type parameter struct {
 	schema  *Schema
 	integer bool
 }
 
-// readRequest reads which body and which query an operation has.
+// readRequest reads an operation's body and query parameters.
 func (o *apiOperation) readRequest(d jsontree.Node, c *Compiler, operation jsontree.Node) (err error) {
 	if body := operation.Member("requestBody"); body.Exists() {
 		media := body.Member("content").Member("application/json")
@@ -48,8 +48,8 @@ func (o *apiOperation) readRequest(d jsontree.Node, c *Compiler, operation jsont
 	return nil
 }
 
-// CheckRequest compares the operation and the query of a request with the description. The path
-// is as for [Description.Check]. The returned error says what differs.
+// CheckRequest checks a request's operation and query against the description. The path has the format of
+// [Description.Check].
 func (r *Description) CheckRequest(method, path, query string) error {
 	known, op := r.find(method, path)
 	switch {
@@ -63,8 +63,7 @@ func (r *Description) CheckRequest(method, path, query string) error {
 	return nil
 }
 
-// CheckBody compares the body of a request and its Content-Type with the description. It returns
-// nil for a request to no operation.
+// CheckBody checks a request's body and Content-Type against the description. It ignores requests without an operation.
 func (r *Description) CheckBody(method, path string, header http.Header, body []byte) error {
 	if _, op := r.find(method, path); op != nil {
 		return op.checkBody(header, body)

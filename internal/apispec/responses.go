@@ -14,34 +14,32 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Description has the promises of the API description ([schema.OpenAPI]) for every request and
-// response, and compares them with it. It is safe for concurrent use.
+// Description checks requests and responses against the API description ([schema.OpenAPI]). It is safe for concurrent
+// use.
 type Description struct {
 	operations []apiOperation
-	unrouted   apiResponse // to a request that no operation serves
+	unrouted   apiResponse // to a request without an operation
 }
 
-// apiOperation is one method of one path of the description.
+// apiOperation is an endpoint of the description.
 type apiOperation struct {
 	method    string
-	segments  []string // of the path below the base path; "{…}" matches any one
+	segments  []string // relative to the base path; "{…}" matches any segment
 	responses map[string]apiResponse
-	request   *Schema               // of the body; nil means that there is none
+	request   *Schema               // nil if the operation has no request body
 	query     map[string]*parameter // by name
 }
 
-// apiResponse is the description of one status. A nil body means that the answer
-// has none.
+// apiResponse describes the response with one status. The body is nil if the response has none.
 type apiResponse struct {
-	headers []string // the headers that must be present
-	isError bool     // the body is an Error
-	codes   []string // the codes of the errors; nil: any
+	headers []string // required headers
+	isError bool     // whether the body is an Error
+	codes   []string // allowed error codes; if nil, any code
 	body    *Schema
 	rules   *proseRules
 }
 
-// commonStatuses are the statuses that the description declares once for every
-// operation, as "default".
+// commonStatuses are the statuses that the description declares for every operation as "default".
 var commonStatuses = []int{
 	http.StatusBadRequest,
 	http.StatusMethodNotAllowed,
@@ -51,8 +49,8 @@ var commonStatuses = []int{
 	http.StatusServiceUnavailable,
 }
 
-// New returns the description with its schemas compiled, once in a process. An error means that
-// the description itself is broken.
+// New returns the description with compiled schemas, which are shared in a process. An error means that the description
+// itself is invalid.
 var New = sync.OnceValues(func() (*Description, error) { return newDescription(schema.OpenAPI()) })
 
 func newDescription(document []byte) (*Description, error) {
@@ -112,14 +110,10 @@ func isMethod(name string) bool {
 	return slices.Contains([]string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}, name)
 }
 
-// Check compares one answer with the description. The path is the escaped path
-// of the request below the base path ("/forms/…", without a query). A request
-// that the description knows must be answered with a status that it declares for
-// it, with every response header that it requires, and with a body that its
-// schema admits. HEAD is checked as GET without a body. A path that it does not
-// know must be answered with 404, a method that it does not know with 405 and,
-// for OPTIONS, with 204; the first two with an Error. The returned error says
-// what differs.
+// Check checks one response against the description and returns how it differs. The path is the escaped URL path below
+// the base path ("/forms/…"), without the query. A described request must have a declared status, every required header
+// and a body that matches the schema. HEAD is checked as GET without a body. An unknown path must return 404 and an
+// unknown method 405, both with an Error. OPTIONS must return 204.
 func (r *Description) Check(method, path string, status int, header http.Header, body []byte) error {
 	known, op := r.find(method, path)
 	switch {
@@ -143,15 +137,14 @@ func (r *Description) Check(method, path string, status int, header http.Header,
 	return answer.check(method, header, body)
 }
 
-// Routed reports whether the description has the path, and whether it has the
-// method (HEAD counts as GET) on it. The path is as for [Description.Check].
+// Routed reports whether the description has the path and its method. HEAD counts as GET. The path has the format of
+// [Description.Check].
 func (r *Description) Routed(method, path string) (knownPath, knownMethod bool) {
 	known, op := r.find(method, path)
 	return known, op != nil
 }
 
-// find returns whether the path is described, and the operation, nil when the
-// path has no such method.
+// find reports whether the path is described. It returns a nil operation if the path lacks the method.
 func (r *Description) find(method, path string) (known bool, op *apiOperation) {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -170,7 +163,7 @@ func (r *Description) find(method, path string) (known bool, op *apiOperation) {
 	return known, nil
 }
 
-// checkUnrouted checks an answer to a request that no operation serves.
+// checkUnrouted checks a response to a request without an operation.
 func (r *Description) checkUnrouted(want int, method string, status int, header http.Header, body []byte) error {
 	if status != want {
 		return fmt.Errorf("a request without an operation returned status %d, want %d", status, want)
@@ -231,7 +224,7 @@ func matches(template, path []string) bool {
 	return true
 }
 
-// resolve returns the object at a JSON pointer, references resolved.
+// resolve returns the object at a JSON pointer and resolves references.
 func resolve(d jsontree.Node, pointer string) (jsontree.Node, error) {
 	for at, hops := pointer, 0; hops < 8; hops++ {
 		n := d.Find(at)
@@ -247,7 +240,6 @@ func resolve(d jsontree.Node, pointer string) (jsontree.Node, error) {
 	return jsontree.Node{}, fmt.Errorf("the references at %s form a loop", pointer)
 }
 
-// readResponse reads a response object.
 func readResponse(d jsontree.Node, c *Compiler, response jsontree.Node) (apiResponse, error) {
 	var out apiResponse
 	response, err := resolve(d, response.Pointer(""))

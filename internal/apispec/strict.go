@@ -6,9 +6,8 @@ import (
 	"fmt"
 )
 
-// Strict returns a description without its openness for later versions, so that what this
-// version answers is held to what this version describes: an x-extensible-enum lists all
-// words that there are, and an object has only the members that are named.
+// Strict returns a copy of a description that forbids additions of later versions, so that tests find responses with
+// undescribed content. Every x-extensible-enum becomes an enum, and objects have only named fields.
 func Strict(document []byte) ([]byte, error) {
 	var root any
 	if err := json.Unmarshal(bytes.ReplaceAll(document, []byte(`"x-extensible-enum"`), []byte(`"enum"`)), &root); err != nil {
@@ -18,7 +17,7 @@ func Strict(document []byte) ([]byte, error) {
 	return json.Marshal(root)
 }
 
-// closeObjects refuses other members in each schema of objects that says nothing of them.
+// closeObjects forbids additional fields in each object schema that does not mention them.
 func closeObjects(v any) {
 	switch v := v.(type) {
 	case map[string]any:

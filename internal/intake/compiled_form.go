@@ -11,10 +11,10 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Published returns a published form by its public id: as it was read, and as it is compiled.
+// Published returns a published form by its public ID, as stored and compiled.
 func (i Intake) Published(ctx context.Context, publicID string) (storage.Form, *CompiledForm, error) {
 	if !objectid.IsPublicID(publicID) {
-		return storage.Form{}, nil, storage.ErrNotFound // some stores refuse to compare with any text
+		return storage.Form{}, nil, storage.ErrNotFound // some stores cannot compare with arbitrary texts
 	}
 	f, err := i.core.Storage.FormByPublicID(ctx, publicID)
 	if err == nil && f.Status != storage.StatusPublished {
@@ -23,12 +23,12 @@ func (i Intake) Published(ctx context.Context, publicID string) (storage.Form, *
 	return i.withCompiled(f, err)
 }
 
-// Form returns a form by its id, draft or published, in the same way.
+// Form returns a draft or published form by its ID, as stored and compiled.
 func (i Intake) Form(ctx context.Context, id storage.ID) (storage.Form, *CompiledForm, error) {
 	return i.withCompiled(i.core.Storage.Form(ctx, storage.AsHost(), id))
 }
 
-// shown returns a form that was read and what is known of it, with one definition for both.
+// shown returns a stored form and its compiled form, which share one definition.
 func (i Intake) withCompiled(f storage.Form, err error) (storage.Form, *CompiledForm, error) {
 	if err != nil {
 		return storage.Form{}, nil, err
@@ -41,31 +41,27 @@ func (i Intake) withCompiled(f storage.Form, err error) (storage.Form, *Compiled
 	return f, known, nil
 }
 
-// CompiledForm is a form as it was read, with what its definition says. Nothing of it is
-// changed. Name and workspace may be those of an earlier read: only what matches compares, and
-// the definition, are to be relied on.
+// CompiledForm is an immutable compiled form. It can contain an outdated name and workspace, because the cache only
+// compares the definition and the fields of matches.
 type CompiledForm struct {
 	storage.Form
 	Blocks   []schema.Block
 	Settings schema.Settings
 	Theme    schema.Theme
 	answers  answers.Form
-	// committed: the form was read from the service's own storage. A host's
-	// transaction may be rolled back, and its revision then comes to mean another
-	// definition.
+	// committed reports whether the form was read outside a host's transaction. After a rollback, another definition can
+	// reuse the revision of a transaction.
 	committed bool
 }
 
-// compiledFormBytes is the least memory that a known form takes. The cache counts it and the
-// definition; what is decoded and compiled takes about twelve times the definition: a
-// full cache is 40 MB with forms of 30 questions (620 of them), and 94 MB with forms of
-// 3,000 choices (91 of them).
+// compiledFormBytes is the minimum cost of a cached form. The cache counts it plus the definition, although a decoded
+// and compiled form takes about twelve times its definition. A full cache takes 40 MB with 620 forms of 30 questions,
+// and 94 MB with 91 forms of 3,000 choices.
 const compiledFormBytes = 8 << 10
 
-// know returns a form that was read with what its definition says. Of a definition that
-// is known, nothing is decoded or compiled again, and its bytes take the place of those
-// that were read: a process keeps them once. Bytes are compared, not revisions: a
-// transaction that is rolled back makes another form of the same revision.
+// know returns the compiled form of a stored form. A known definition is not compiled again and shares its bytes, so
+// that a process stores them once. The bytes are compared, because revisions can repeat after a transaction that is
+// rolled back.
 func (i Intake) compile(f storage.Form) (*CompiledForm, error) {
 	known, ok := i.forms.Get(f.ID)
 	same := ok && known.Definition.Equal(&f.Definition)
@@ -85,7 +81,7 @@ func (i Intake) compile(f storage.Form) (*CompiledForm, error) {
 	return form, nil
 }
 
-// Path returns the way through the form for answers that may be incomplete.
+// Path returns the path for answers that can be incomplete.
 func (k *CompiledForm) Path(answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
 	path, err := k.answers.Path(answers, hidden)
 	if err != nil {
@@ -94,8 +90,7 @@ func (k *CompiledForm) Path(answers map[string]json.RawMessage, hidden map[strin
 	return path, nil
 }
 
-// matches reports whether a form says what f says beside its definition, as far as a
-// response is concerned.
+// matches reports whether two forms have the same data for submissions, apart from the definition.
 func (k *CompiledForm) matches(f *storage.Form) bool {
 	return k.Revision == f.Revision && k.Status == f.Status && k.Acceptance == f.Acceptance
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// eventResponseCompleted is the type of the event of a response.
+// eventResponseCompleted is the event type of completed submissions.
 const eventResponseCompleted = "form.response.completed"
 
-// eventBody makes the bytes that webhooks are sent. They are fixed here and are the
-// same on every attempt. The zero submission id of a test event is left out.
+// eventBody returns the request body for webhooks. It remains the same for every attempt. Test events have no
+// submission ID.
 func eventBody(event storage.ID, s storage.Submission, a answers.Answers) []byte {
 	w := jsontree.NewWriter(make([]byte, 0, 256+len(a.ByField)+len(s.Hidden)+len(a.Variables)+len(s.Metadata)))
 	w.Object()
@@ -33,13 +33,13 @@ func eventBody(event storage.ID, s storage.Submission, a answers.Answers) []byte
 	return w.Bytes()
 }
 
-// sampleMetadata has every field of metadata, so that a test event has the fields of a real one.
+// sampleMetadata has every field, so that a test event has the fields of a real event.
 var sampleMetadata = Metadata{Country: "NL", Device: "desktop", UserAgent: "Mozilla/5.0", UTM: map[string]string{
 	"campaign": "sample", "content": "sample", "medium": "sample", "source": "sample", "term": "sample",
 }}
 
-// SendTestEvent queues an event for one webhook with sample answers made from the blocks of its
-// form. If one is pending already, that one becomes due.
+// SendTestEvent queues a test event for one webhook, with sample answers to its form. If a test event is pending
+// already, that event becomes due.
 func (i Intake) SendTestEvent(ctx context.Context, webhookID storage.ID) error {
 	w, err := i.core.Storage.Webhook(ctx, storage.AsHost(), webhookID)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package intake processes a submission up to the storage. It loads the cached form, checks the answers,
-// computes the path, and creates the record and the event for webhooks.
+// Package intake processes a submission up to the storage. It loads the cached form, checks the answers, computes the
+// path, and creates the record and the event for webhooks.
 package intake
 
 import (
@@ -12,34 +12,33 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// errDraft is an ErrNotFound that tells a host the likely cause.
+// errDraft is an ErrNotFound with the likely cause for hosts.
 var errDraft = fmt.Errorf("formsvc: the form is a draft, publish it with Client.PublishForm: %w", storage.ErrNotFound)
 
-// Intake is safe for concurrent use.
+// Intake accepts submissions. It is safe for concurrent use.
 type Intake struct {
 	core              *core.Core
-	forms             *cache.Cache[storage.ID, *CompiledForm] // shared with the copies that On makes
+	forms             *cache.Cache[storage.ID, *CompiledForm] // shared with copies from On
 	startDispatch     func() (to storage.DirectDispatcher, stored func())
-	inHostTransaction bool // made by On: the host commits or rolls back
+	inHostTransaction bool // whether On created the intake: the host commits or rolls back
 }
 
-// New returns an intake that knows no form yet. startDispatch is called for a response that is about
-// to be stored with an event, and stored when it is.
+// New returns an intake with an empty cache. The function startDispatch is called before a submission with an event is
+// stored, and its result stored is called afterward.
 func New(c *core.Core, handOver func() (to storage.DirectDispatcher, stored func())) Intake {
 	return Intake{core: c, forms: new(cache.Cache[storage.ID, *CompiledForm]), startDispatch: handOver}
 }
 
-// On is the intake on another core, whose storage is a transaction of the host's.
+// On returns a copy of the intake for another core, whose storage is a host's transaction.
 func (i Intake) On(c *core.Core) Intake {
 	i.core, i.inHostTransaction = c, true
 	return i
 }
 
-// Input has the parts of a response that are checked by the form.
+// Input contains the parts of a submission that the form checks.
 type Input = answers.Input
 
-// Response is the response that a respondent submits. Package formsvc documents its
-// fields.
+// SubmitParams is a respondent's submission. Package formsvc documents its fields.
 type SubmitParams struct {
 	Input
 	FormID         storage.ID

@@ -10,20 +10,17 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Metadata says where a response came from, as far as that is known. Package formsvc
-// documents it.
+// Metadata describes the known origin of a submission. Package formsvc documents it.
 type Metadata struct {
 	Country, Device string
 	UserAgent       string `json:"user_agent"`
 	UTM             map[string]string
 }
 
-// utmNames are the members of metadata.utm, in the order in which they are
-// written.
+// utmNames are the fields of metadata.utm in their order of output.
 var utmNames = [...]string{"campaign", "content", "medium", "source", "term"}
 
-// encodeMetadata writes metadata as it is stored and sent; unset members are
-// absent.
+// encodeMetadata encodes metadata for storage and events. It omits unset fields.
 func encodeMetadata(m Metadata) []byte {
 	var w jsontree.Writer
 	w.Object()
@@ -45,15 +42,14 @@ func encodeMetadata(m Metadata) []byte {
 	return w.Bytes()
 }
 
-// writeText writes a member that is a string, unless it is empty.
+// writeText writes a string field unless it is empty.
 func writeText(w *jsontree.Writer, name, value string) {
 	if value = sanitizeHeaderText(value); value != "" {
 		w.Name(name).String(value)
 	}
 }
 
-// checkMetadata refuses control characters: metadata stands in lines of logs, files and
-// terminals.
+// checkMetadata rejects control characters, because metadata appears in logs, files and terminals.
 func checkMetadata(m Metadata) error {
 	var broken []error
 	check := func(path, text string) {
@@ -70,8 +66,8 @@ func checkMetadata(m Metadata) error {
 	return violation.Join(broken...)
 }
 
-// sanitizeHeaderText makes text that comes from request headers storable: they may hold
-// bytes of any encoding, and a response is not refused for them.
+// sanitizeHeaderText makes text from request headers valid for storage. Headers can contain any bytes, but they must
+// not cause a rejection.
 func sanitizeHeaderText(s string) string {
 	const most = 1000
 	s = strings.ToValidUTF8(s, "\ufffd")

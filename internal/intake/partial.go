@@ -20,20 +20,20 @@ import (
 )
 
 const (
-	// PartialDays is the number of days that a half response is kept after its last save.
+	// PartialDays is the number of days for which a partial submission is retained after its last save.
 	PartialDays = 30
-	// maxPartials bounds the half responses of a form, since everybody who sees its page can
-	// make any number of them: with the default of Limits.Partial they take 640 MB at most. A
-	// form on which 300 people a day give up, and keep it for a month, does not come near.
+	// maxPartials limits the partial submissions of a form, because anyone with the form page can create any number. With
+	// the default of Limits.Partial they take at most 640 MB. A form with 300 partial submissions a day does not reach the
+	// limit within a month.
 	maxPartials = 10_000
 )
 
-// hashToken is what the storage knows a token by. Texts that are no token have one too, so that
-// all that are unknown take the same way.
+// hashToken returns the storage's key for a token. It also hashes invalid tokens, so that all unknown tokens are
+// handled the same.
 func hashToken(token string) [32]byte { return sha256.Sum256([]byte(token)) }
 
-// newToken is the token of the partial submission that a visit to a form creates: since a token
-// belongs to at most one, so does a visit.
+// newToken returns the token of a visit's partial submission. Each visit therefore creates at most one partial
+// submission.
 func newToken(form storage.ID, visit string) string {
 	if visit == "" {
 		visit = rand.Text()
@@ -42,11 +42,11 @@ func newToken(form storage.ID, visit string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// SavePartial saves a partial submission. Package formsvc documents it. Of p it takes FormID,
-// Revision, Block, Seconds, Shared, Verified and LinkIssued.
+// SavePartial saves a partial submission. Package formsvc documents it. It uses the fields FormID, Revision, Block,
+// Seconds, Shared, Verified and LinkIssued of p.
 func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.Partial, in Input, m Metadata) (_ string, dropped []string, err error) {
 	ctx = timeout.WithBudget(ctx)
-	// Read, never cached: nothing would show that a cached form lacks the newest questions.
+	// The cache is not used, because a cached form can lack new questions.
 	f, known, err := i.Form(ctx, p.FormID)
 	if err != nil {
 		return "", nil, err
@@ -92,14 +92,14 @@ func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.
 	return token, kept.Dropped, nil
 }
 
-// partialExpiry is the end of the day, in the service's zone, that comes PartialDays after a save.
+// partialExpiry returns the end of the last day, in the service's time zone, PartialDays after a save.
 func (i Intake) partialExpiry(saved time.Time) time.Time {
 	zone := cmp.Or(i.core.TimeZone, time.UTC)
 	year, month, day := saved.In(zone).Date()
 	return time.Date(year, month, day+PartialDays+1, 0, 0, 0, 0, zone).UTC()
 }
 
-// ResumePartial returns a half response, and what is in it. Package formsvc documents it.
+// ResumePartial returns a partial submission and its content. Package formsvc documents it.
 func (i Intake) ResumePartial(ctx context.Context, form storage.ID, token string) (p storage.Partial, in Input, m Metadata, err error) {
 	ctx = timeout.WithBudget(ctx)
 	f, err := i.core.Storage.Form(ctx, storage.AsHost(), form)
@@ -119,7 +119,7 @@ func (i Intake) ResumePartial(ctx context.Context, form storage.ID, token string
 	return p, in, m, errors.Join(err, json.Unmarshal(p.Metadata, &m))
 }
 
-// DeletePartial removes a half response. Package formsvc documents it.
+// DeletePartial deletes a partial submission. Package formsvc documents it.
 func (i Intake) DeletePartial(ctx context.Context, form storage.ID, token string) error {
 	_, _, err := i.core.Storage.DeletePartials(ctx, storage.AsHost(), form, storage.DeletePartialsParams{Token: hashToken(token), Max: 1})
 	return core.AsUnsupported(err)

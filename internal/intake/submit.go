@@ -19,11 +19,11 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Submit checks a response and stores it, in one step with all that follows from it.
+// Submit checks a submission and stores it in one transaction with its side effects.
 func (i Intake) Submit(ctx context.Context, r *SubmitParams) (storage.Submission, error) {
 	ctx = timeout.WithBudget(ctx)
 	form, cached := i.forms.Get(r.FormID)
-	cached = cached && form.committed && !i.inHostTransaction // a transaction may see another form
+	cached = cached && form.committed && !i.inHostTransaction // a transaction can have another form
 	for range core.MaxConflictRetries {
 		if !cached {
 			var err error
@@ -46,15 +46,15 @@ func (i Intake) Submit(ctx context.Context, r *SubmitParams) (storage.Submission
 		} else if !cached {
 			return i.replayByKey(ctx, form, r, refused)
 		}
-		// The form may be stale, and the current one may accept a response that the cached
-		// one refuses. The storage refuses what was checked against an old revision.
+		// The cached form can be outdated. The current form may accept a submission that the cached form rejects. The storage
+		// rejects submissions that were checked against an old revision.
 		cached = false
 	}
 	return storage.Submission{}, storage.ErrUnavailable
 }
 
-// store stores a response. A dispatcher of this process sends the deliveries that this
-// process stores. In the host's transaction nothing is stored before the host commits.
+// store stores a submission. A dispatcher in this process sends the deliveries directly, except in a host's
+// transaction, because only the host commits.
 func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
 	made := func() {}
 	if !i.inHostTransaction && !n.Event.ID.IsZero() {
@@ -62,8 +62,8 @@ func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Sub
 	}
 	returned := false
 	defer func() {
-		// A storage that panics leaves what it reserved, and the webhooks would have no room. One
-		// that returns early, because the caller has left, may still hand deliveries over.
+		// If the storage panics, its reservation must be released. A storage that returns early because the caller's context
+		// ended can still dispatch deliveries.
 		if n.Dispatcher != nil && !returned {
 			n.Dispatcher.Dispatch(nil, false)
 		}
@@ -77,7 +77,7 @@ func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Sub
 	return stored, replayed, err
 }
 
-// replay returns the first result of an idempotency key, else the refusal.
+// replay returns the first result of an idempotency key, or else the given error.
 func (i Intake) replayByKey(ctx context.Context, form *CompiledForm, r *SubmitParams, refused error) (storage.Submission, error) {
 	if r.IdempotencyKey == "" || checkIdempotencyKey(r.IdempotencyKey) != nil {
 		return storage.Submission{}, refused
@@ -95,8 +95,8 @@ func (i Intake) replayByKey(ctx context.Context, form *CompiledForm, r *SubmitPa
 	return stored, err
 }
 
-// sameContent reports whether a stored response has these answers and hidden fields. A
-// store may change white space and escapes, and nothing else.
+// sameContent reports whether a stored submission has the given answers and hidden fields. It ignores whitespace and
+// escapes, which a store can change.
 func sameContent(stored storage.Submission, list, hidden json.RawMessage) bool {
 	return reflect.DeepEqual(decodeJSON(stored.Answers), decodeJSON(list)) && reflect.DeepEqual(decodeJSON(stored.Hidden), decodeJSON(hidden))
 }
@@ -104,11 +104,11 @@ func sameContent(stored storage.Submission, list, hidden json.RawMessage) bool {
 func decodeJSON(raw json.RawMessage) (v any) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
-	_ = d.Decode(&v) // it was written here
+	_ = d.Decode(&v) // written by this package
 	return v
 }
 
-// newSubmission checks a response against a form and makes the record of it.
+// newSubmission checks a submission against a form and creates its record.
 func (i Intake) newSubmission(form *CompiledForm, r *SubmitParams) (storage.NewSubmission, error) {
 	clock, now := i.core.Clock().UTC(), i.core.Now()
 	imported := !r.SubmittedAt.IsZero()

@@ -6,34 +6,32 @@ import (
 	"slices"
 )
 
-// Up to exactValues different numbers are counted as they are, which covers every scale
-// that people answer on. From then on each counts as the nearest number of a geometric
-// series, so that the median is within 1 %, and at most 5,600 counters are needed: for
-// magnitudes from 1e-9, below which all numbers are 0, to 1e15, above which all are alike.
+// A series counts up to exactValues distinct numbers exactly, which covers every usual scale. With more numbers, it
+// rounds each to the nearest number of a geometric series. The median is then accurate within 1 %, and at most 5,600
+// counters are needed. Magnitudes below 1e-9 count as 0, and magnitudes above 1e15 count as 1e15.
 const (
 	exactValues = 1000
 	smallest    = 1e-9
 	largest     = 1e15
 	logStep     = 0.0198 // half of it is 1 %
 
-	largestWhole = 1 << 50 // bounds of bins of whole numbers are exact up to here
+	largestWhole = 1 << 50 // up to here, edges of whole-number bins are exact
 )
 
-// Series describes a stream of numbers in bounded memory: count, bounds, mean, spread,
-// median and histogram. All figures of finite numbers are finite. The zero value is of no
-// number.
+// Series describes a stream of numbers in limited memory: count, minimum, maximum, mean, spread, median and histogram.
+// All results for finite numbers are finite. The zero value is an empty series.
 type Series struct {
 	Count    int64
 	Min, Max float64
 
 	mean       float64
-	halfStdDev float64           // half, because the distance of two numbers may be too large
-	counts     map[float64]int64 // how often each number was there
-	rounded    bool              // the numbers in counts are
-	broken     bool              // a number is not whole, or too large for its neighbours to be told from it
+	halfStdDev float64           // half, because the distance of two numbers can overflow
+	counts     map[float64]int64 // occurrences of each number
+	rounded    bool              // whether the numbers in counts are rounded
+	broken     bool              // whether a number is a fraction, or too large for exact whole-number bins
 }
 
-// Add takes one number, which is finite.
+// Add adds a finite number.
 func (n *Series) Add(x float64) {
 	if n.Count == 0 {
 		n.Min, n.Max = x, x
@@ -41,8 +39,8 @@ func (n *Series) Add(x float64) {
 	n.Min, n.Max = min(n.Min, x), max(n.Max, x)
 	n.Count++
 	n.broken = n.broken || x != math.Trunc(x) || math.Abs(x) > largestWhole
-	// Welford's algorithm, with the root in place of the sum of squares, which may be too
-	// large: Hypot scales before it squares.
+	// This is Welford's algorithm with the square root of the sum, because the sum of squares can overflow. Hypot scales
+	// before it squares.
 	count := float64(n.Count)
 	halfDistance := x/2 - n.mean/2
 	n.mean += x/count - n.mean/count
@@ -64,7 +62,7 @@ func (n *Series) Merge(other *Series) {
 	own, others := float64(n.Count), float64(other.Count)
 	n.Count += other.Count
 	all := float64(n.Count)
-	// As in Add, for several numbers (Chan, Golub and LeVeque).
+	// This is the algorithm of Add for several numbers (Chan, Golub and LeVeque).
 	halfDistance := other.mean/2 - n.mean/2
 	n.mean = n.mean*(own/all) + other.mean*(others/all)
 	n.halfStdDev = math.Hypot(math.Hypot(n.halfStdDev*math.Sqrt(own/all), other.halfStdDev*math.Sqrt(others/all)), halfDistance*(math.Sqrt(own/all)*math.Sqrt(others/all)))
@@ -97,7 +95,7 @@ func (n *Series) roundAll() {
 	}
 }
 
-// roundToSeries returns the number of the series that is nearest to x.
+// roundToSeries returns the number of the geometric series that is nearest to x.
 func roundToSeries(x float64) float64 {
 	size := min(math.Abs(x), largest)
 	if size < smallest {
@@ -109,21 +107,20 @@ func roundToSeries(x float64) float64 {
 // Exact reports whether the median and the histogram are exact.
 func (n *Series) Exact() bool { return !n.rounded }
 
-// Mean is the mean, 0 of no numbers.
+// Mean returns the mean, or 0 for an empty series.
 func (n *Series) Mean() float64 { return n.mean }
 
-// StdDev is the standard deviation of the numbers as the whole population.
+// StdDev returns the population standard deviation.
 func (n *Series) StdDev() float64 {
-	return min(2*n.halfStdDev, math.MaxFloat64) // which rounding may pass
+	return min(2*n.halfStdDev, math.MaxFloat64) // rounding can exceed MaxFloat64
 }
 
-// counted is a value and how often it was there.
 type counted struct {
 	value float64
 	count int64
 }
 
-// values are the different values, from the smallest on.
+// values returns the distinct values in ascending order.
 func (n *Series) values() []counted {
 	list := make([]counted, 0, len(n.counts))
 	for _, x := range slices.Sorted(maps.Keys(n.counts)) {
@@ -132,13 +129,13 @@ func (n *Series) values() []counted {
 	return list
 }
 
-// Median is the number in the middle, and of an even count the mean of the two there.
+// Median returns the middle number, or the mean of the two middle numbers.
 func (n *Series) Median() float64 {
 	list := n.values()
-	return valueAt(list, (n.Count-1)/2)/2 + valueAt(list, n.Count/2)/2 // their sum may be too large
+	return valueAt(list, (n.Count-1)/2)/2 + valueAt(list, n.Count/2)/2 // halves, because the sum can overflow
 }
 
-// at returns the number at a place, from 0.
+// at returns the number at a position, starting at 0.
 func valueAt(list []counted, place int64) float64 {
 	for _, c := range list {
 		if place -= c.count; place < 0 {
@@ -148,16 +145,14 @@ func valueAt(list []counted, place int64) float64 {
 	return 0
 }
 
-// Bin counts the numbers from From up to To, which belongs to the next bin where that begins
-// with it.
+// Bin counts the numbers from From up to To. If the next bin begins with To, that bin counts To.
 type Bin struct {
 	From, To float64
 	Count    int64
 }
 
-// Histogram has one bin for each value where there are at most most values, else most
-// bins of equal width. Those of whole numbers are at most most, and end with a whole number, the
-// next one beginning with the number after it.
+// Histogram returns one bin per value for up to most values. Otherwise it returns most bins of equal width. Whole
+// numbers can have fewer bins, which begin and end with whole numbers.
 func (n *Series) Histogram(most int) []Bin {
 	list := n.values()
 	if len(list) <= most {
@@ -175,12 +170,12 @@ func (n *Series) Histogram(most int) []Bin {
 		}
 		return fillBins(bins, list)
 	}
-	width := n.Max/float64(most) - n.Min/float64(most) // the difference itself may be too large
+	width := n.Max/float64(most) - n.Min/float64(most) // the difference can overflow
 	edge := func(i int) float64 {
 		if i == most {
 			return n.Max
 		}
-		// Halves, because the distance from the minimum may be too large.
+		// Halves, because the distance from the minimum can overflow.
 		return max(n.Min, min(n.Max, 2*(n.Min/2+float64(i)*(width/2))))
 	}
 	for i := range most {
@@ -189,7 +184,7 @@ func (n *Series) Histogram(most int) []Bin {
 	return fillBins(bins, list)
 }
 
-// fillBins counts values in bins, both from the smallest on.
+// fillBins counts values in bins, both in ascending order.
 func fillBins(bins []Bin, list []counted) []Bin {
 	i := 0
 	for _, c := range list {

@@ -1,5 +1,5 @@
-// Package summary counts the answers to a form, one submission at a time. Its memory
-// grows with the form, not with the number of submissions.
+// Package summary counts the answers to a form, one by one. Its memory grows with the form, not with the number of
+// submissions.
 package summary
 
 import (
@@ -17,45 +17,45 @@ import (
 )
 
 const (
-	// MaxBins is how many bins a histogram has at most.
+	// MaxBins is the maximum number of bins in a histogram.
 	MaxBins = 20
-	// maxUnknown bounds the distinct choices and days of a block that the form does not have.
+	// maxUnknown limits a block's distinct choices and days that the form does not have.
 	maxUnknown = 10_000
-	// MaxTexts bounds the different texts that are kept of a block, and maxText their characters.
+	// MaxTexts limits a block's stored distinct texts, and maxText limits their characters.
 	MaxTexts, maxText = 1000, 300
-	// maxSeconds bounds the completion times that are kept.
+	// maxSeconds limits the stored completion times.
 	maxSeconds = 100
 )
 
-// Tally is what is counted of the responses so far. Responses are added newest first.
+// Tally contains the counts of the submissions so far. Submissions are added newest first.
 type Tally struct {
 	Responses int64
-	Seconds   []float64 // completion times of the newest responses
-	Blocks    []*Block  // in the order of package formsvc's Summary
+	Seconds   []float64 // completion times of the newest submissions
+	Blocks    []*Block  // in the order of formsvc.Summary
 	byID      map[string]*Block
 }
 
-// Response is a submission with its answers decoded.
+// Response is a submission with decoded answers.
 type Response struct {
 	ID      storage.ID
 	Seconds float64
 	Answers []schema.Answer
 }
 
-// Text is an answer in the respondent's own words, without what is beyond its first characters.
+// Text is a free-text answer, truncated to its first characters.
 type Text struct {
 	Text       string
-	Submission storage.ID // the newest one
+	Submission storage.ID // newest submission with this text
 	Count      int64
 
 	hash uint64 // of the whole text
 }
 
-// Texts are the newest different texts of a block. A text counts as often as it was given, but in
-// what is older than the oldest text only if it is one of them.
+// Texts contains a block's newest distinct texts. The counts of texts include older submissions, but older texts are
+// not added to a full list.
 type Texts struct {
 	List  []Text
-	index map[uint64]int // places in List by hash; nil until a text is added
+	index map[uint64]int // positions in List by hash; nil until a text is added
 }
 
 var seed = maphash.MakeSeed()
@@ -75,50 +75,48 @@ func (t *Texts) add(added Text) {
 	}
 }
 
-// Block counts the answers to one block, hidden field or variable.
 type Block struct {
 	ID, Type, Label            string
-	Deleted                    bool // it is not in the form
+	Deleted                    bool // whether the form no longer has the block
 	Answered, Other, Uncounted int64
 	Choices                    ChoiceCounts
 	Rows                       []*Row // of a matrix
 	Numbers                    Series
 	NPS                        *Scores
-	Days                       ChoiceCounts // whose ids are the days
+	Days                       ChoiceCounts // their IDs are the days
 	Texts                      Texts
-	// OtherType counts the answers from when the block had another type, in a chain by type.
+	// OtherType counts earlier answers of another type, as a linked list.
 	OtherType *Block
 
 	rowByID map[string]*Row
-	unknown int // distinct choices and days that the form does not have
+	unknown int // number of distinct choices and days that the form does not have
 }
 
-// Row counts what was chosen in one row of a matrix.
 type Row struct {
 	ID, Label string
 	Choices   ChoiceCounts
 }
 
-// Scores counts answers of 0 to 10 as the net promoter score does.
+// Scores counts answers from 0 to 10 as a Net Promoter Score.
 type Scores struct {
 	Detractors, Passives, Promoters int64
 	Score                           float64
 }
 
-// Choice says how often a choice was made.
+// Choice counts one choice.
 type Choice struct {
 	ID, Label    string
 	Count        int64
-	MeanPosition float64 // in a ranking, from 1
+	MeanPosition float64 // in a ranking, starting at 1
 }
 
-// ChoiceCounts are the choices of a form, and those that were made beside them.
+// ChoiceCounts counts the form's choices and unknown choices.
 type ChoiceCounts struct {
-	list  []Choice // MeanPosition is the sum of the places
+	list  []Choice // here MeanPosition is the sum of the positions
 	index map[string]int
 }
 
-// place returns where a choice is in the list.
+// place returns the position of a choice in the list.
 func (t *ChoiceCounts) indexOf(id string) (at int, known bool) {
 	if t.index == nil { // at first, or after compact
 		t.index = make(map[string]int, len(t.list))
@@ -133,7 +131,7 @@ func (t *ChoiceCounts) indexOf(id string) (at int, known bool) {
 func (t *ChoiceCounts) define(id, label string) *Choice {
 	at, known := t.indexOf(id)
 	if !known {
-		id, label = strings.Clone(id), strings.Clone(label) // not a page's memory with them
+		id, label = strings.Clone(id), strings.Clone(label) // so that they do not retain the page's memory
 		at = len(t.list)
 		t.index[id] = at
 		t.list = append(t.list, Choice{ID: id, Label: label})
@@ -141,7 +139,7 @@ func (t *ChoiceCounts) define(id, label string) *Choice {
 	return &t.list[at]
 }
 
-// Counts returns the choices in the order in which they came up.
+// Counts returns the choices in the order in which they were added.
 func (t *ChoiceCounts) Counts() []Choice {
 	list := slices.Clone(t.list)
 	for i := range list {
@@ -215,8 +213,8 @@ func (b *Block) row(id, label string) *Row {
 	return r
 }
 
-// Add counts one response. It returns a [*schema.Error] when the responses have more than
-// [export.MaxColumns] different fields.
+// Add counts one submission. It returns a [*schema.Error] if the submissions have more than [export.MaxColumns]
+// distinct fields.
 func (t *Tally) Add(r Response) error {
 	t.Responses++
 	if len(t.Seconds) < maxSeconds {
@@ -236,7 +234,6 @@ func (t *Tally) Add(r Response) error {
 	return nil
 }
 
-// AddStored counts one stored response.
 func (t *Tally) AddStored(s *storage.Submission) error {
 	answers, err := schema.DecodeAnswers(s.Answers)
 	if err != nil {
@@ -245,7 +242,7 @@ func (t *Tally) AddStored(s *storage.Submission) error {
 	return t.Add(Response{s.ID, s.CompletionTime, answers})
 }
 
-// Merge adds what was counted of older responses.
+// Merge adds the counts of older submissions.
 func (t *Tally) Merge(older *Tally) error {
 	t.Responses += older.Responses
 	t.Seconds = append(t.Seconds, older.Seconds[:min(maxSeconds-len(t.Seconds), len(older.Seconds))]...)
@@ -264,7 +261,7 @@ func (t *Tally) Merge(older *Tally) error {
 	return nil
 }
 
-// block returns what counts the answers of a type.
+// block returns the counts for a field's answers of one type.
 func (t *Tally) block(id, kind, label string) (*Block, error) {
 	b := t.byID[id]
 	if b == nil {
@@ -283,8 +280,8 @@ func (t *Tally) block(id, kind, label string) (*Block, error) {
 	return b, nil
 }
 
-// countedTogether reports whether the answers of two types are counted together, because they are the same
-// texts or choices. Numbers are not: each type has a scale of its own.
+// countedTogether reports whether answers of two types are counted together, because both are texts or choices. Numbers
+// of two types differ in scale.
 func countedTogether(a, b string) bool {
 	if a == b {
 		return true
@@ -294,7 +291,7 @@ func countedTogether(a, b string) bool {
 	return x.Comparison == schema.CompareText && y.Comparison == schema.CompareText || x.Shape == schema.ShapeChoice && y.Shape == schema.ShapeChoice
 }
 
-// freeText returns the words of an answer that no chart shows, or "".
+// freeText returns the text of an answer that charts do not show, or "".
 func freeText(a *schema.Answer) string {
 	switch v := a.Value.(type) {
 	case schema.Picks:
@@ -311,9 +308,9 @@ func freeText(a *schema.Answer) string {
 	return ""
 }
 
-// truncate returns a copy of a text, without what is beyond maxText characters.
+// truncate returns a copy of a text, truncated to maxText characters.
 func truncate(text string) string {
-	if len(text) > maxText { // bytes; there may be fewer characters
+	if len(text) > maxText { // bytes, so there can be fewer characters
 		if runes := []rune(text); len(runes) > maxText {
 			return string(runes[:maxText-1]) + "…"
 		}
@@ -349,7 +346,6 @@ func (b *Block) mergeVotes(to, from *ChoiceCounts) {
 	}
 }
 
-// count counts one answer.
 func (b *Block) count(a *schema.Answer) {
 	b.Answered++
 	switch v := a.Value.(type) {
@@ -400,7 +396,7 @@ func (b *Block) count(a *schema.Answer) {
 	}
 }
 
-// choose counts a choice as often as it was made.
+// choose adds the count of a choice.
 func (b *Block) addChoice(t *ChoiceCounts, c Choice) {
 	if _, known := t.indexOf(c.ID); !known && !b.reserveUnknown() {
 		b.Uncounted += c.Count
@@ -411,7 +407,7 @@ func (b *Block) addChoice(t *ChoiceCounts, c Choice) {
 	to.MeanPosition += c.MeanPosition
 }
 
-// reserveUnknown counts one more value that the form does not have, if there is room for it.
+// reserveUnknown reports whether the limit allows another unknown value, and counts it.
 func (b *Block) reserveUnknown() bool {
 	if b.unknown == maxUnknown {
 		return false
@@ -431,8 +427,8 @@ func (b *Block) addNPS(detractors, passives, promoters int64) {
 	n.Score = 100 * float64(n.Promoters-n.Detractors) / float64(n.Promoters+n.Passives+n.Detractors)
 }
 
-// Compact drops what only adding needs, which adding makes again, and all but the newest texts of
-// each block. It returns about how many bytes the tally takes.
+// Compact removes indexes that Add can recreate, and all but a block's newest texts. It returns the approximate size of
+// the tally in bytes.
 func (t *Tally) Compact(texts int) (size int) {
 	for _, b := range t.Blocks {
 		for ; b != nil; b = b.OtherType {

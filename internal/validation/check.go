@@ -15,15 +15,15 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Check collects the violations of a body, and the edits that normalize its times and integers.
-// The zero value is ready.
+// Check collects the violations of a body, and the edits that normalize its times and integers. The zero value is ready
+// to use.
 type Check struct {
 	// Base is the JSON Pointer of the tree's root.
 	Base       string
 	Violations violation.List
 	Edits      []jsontree.Edit
 
-	skipped map[jsontree.Node]bool // values that [Check.Validate] leaves to the caller
+	skipped map[jsontree.Node]bool // values that the caller checks instead of [Check.Validate]
 }
 
 // Add reports a violation at a value.
@@ -33,14 +33,14 @@ func (c *Check) Add(n jsontree.Node, code, message string) {
 	}
 }
 
-// AddMember reports a violation at a member of an object, whether or not it is present.
+// AddMember reports a violation at an object's field, which may be missing.
 func (c *Check) AddMember(n jsontree.Node, name, code, message string) {
 	if c.Violations.Accepts(code) {
 		c.Violations.Add(n.MemberPointer(c.Base, name), code, message)
 	}
 }
 
-// Skip makes [Check.Validate] ignore the items of an array, or leave a time as it is.
+// Skip makes [Check.Validate] ignore the items of an array, or leave a time unchanged.
 func (c *Check) Skip(n jsontree.Node) {
 	if c.skipped == nil {
 		c.skipped = make(map[jsontree.Node]bool)
@@ -48,18 +48,17 @@ func (c *Check) Skip(n jsontree.Node) {
 	c.skipped[n] = true
 }
 
-// Replace plans to write another time than the one that [Check.Validate] finds.
+// Replace replaces a time with another time.
 func (c *Check) Replace(n jsontree.Node, t time.Time) {
 	c.Skip(n)
 	c.addEdit(n, `"`+jsontree.FormatTime(t)+`"`)
 }
 
-// edit plans to replace a value.
 func (c *Check) addEdit(n jsontree.Node, text string) {
 	c.Edits = append(c.Edits, jsontree.Edit{Start: n.Start(), End: n.End(), Text: text})
 }
 
-// walk checks a value against a schema, and the values in it if deep is true.
+// walk checks a value against a schema. If deep is true, it also checks nested values.
 func (c *Check) walk(n jsontree.Node, s *jsonschema.Schema, deep bool) {
 	if c.Violations.Full() {
 		return
@@ -104,7 +103,7 @@ func (c *Check) checkText(n jsontree.Node, s *jsonschema.Schema) {
 	}
 }
 
-// time checks an RFC 3339 time and plans its normal form.
+// time checks an RFC 3339 time and normalizes it.
 func (c *Check) checkTime(n jsontree.Node, text string) {
 	t, ok := jsontree.ParseTime(text)
 	if !ok {
@@ -135,13 +134,12 @@ func (c *Check) checkNumber(n jsontree.Node, s *jsonschema.Schema) {
 
 func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// maxInteger is 2⁵³−1, the largest integer that every JSON reader represents exactly.
+// maxInteger is 2⁵³−1, the largest integer that every JSON parser represents exactly.
 const maxInteger = 1<<53 - 1
 
-// integer reports whether a number is an integer, and plans its plain form, because typed
-// readers accept 10 and neither 1e1 nor 10.0. It reads the literal, because a float64 would
-// round 9007199254740991.4 to an integer. The parse bounds a literal, which keeps the exact
-// arithmetic small.
+// integer reports whether a number is an integer, and normalizes it, because typed decoders accept 10 but neither 1e1
+// nor 10.0. It checks the literal, because a float64 would round 9007199254740991.4 to an integer. The parser's limits
+// keep the exact arithmetic cheap.
 func (c *Check) checkInteger(n jsontree.Node) bool {
 	literal := n.Text()
 	if isPlainInteger(literal) {
@@ -150,7 +148,7 @@ func (c *Check) checkInteger(n jsontree.Node) bool {
 	if exact, ok := new(big.Rat).SetString(literal); !ok || !exact.IsInt() {
 		return false
 	}
-	if value := n.Float(); value >= -maxInteger && value <= maxInteger { // otherwise the description refuses it
+	if value := n.Float(); value >= -maxInteger && value <= maxInteger { // the description excludes other values
 		c.addEdit(n, strconv.FormatInt(int64(value), 10))
 	}
 	return true

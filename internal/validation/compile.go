@@ -14,14 +14,14 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// documentURL is the name of the description inside the library.
+// documentURL is the URL of the description for the library.
 const documentURL = "mem:///openapi.json"
 
-// Location returns what the library calls the schema at a JSON Pointer of the description.
+// Location returns the library's URL of the schema at a JSON Pointer.
 func Location(pointer string) string { return documentURL + "#" + pointer }
 
-// NewCompiler returns a compiler for the schemas of an OpenAPI document, which it finds by
-// [Location]. It never loads anything from outside of the document.
+// NewCompiler returns a compiler for the schemas of an OpenAPI document, with URLs from [Location]. It never loads
+// other documents.
 func NewCompiler(document string, formats map[string]func(any) bool) (*jsonschema.Compiler, error) {
 	c := jsonschema.NewCompiler()
 	c.Draft = jsonschema.Draft2020
@@ -36,8 +36,8 @@ func NewCompiler(document string, formats map[string]func(any) bool) (*jsonschem
 	return c, nil
 }
 
-// normalForms are the formats of request bodies. A value that is not in its normal form breaks
-// its format, and [Check] normalizes or refuses it.
+// normalForms are the formats of request bodies. A value that is not in its normal form violates its format, and
+// [Check] normalizes or rejects it.
 var normalForms = map[string]func(any) bool{
 	"date-time": isNormalTime, "int32": isPlain, "int64": isPlain,
 }
@@ -51,7 +51,7 @@ func isNormalTime(v any) bool {
 	return ok && jsontree.FormatTime(t) == text
 }
 
-// isPlain is false for a number that [converter] passes on as it is written.
+// isPlain returns false for a number that [converter] passes as a literal.
 func isPlain(v any) bool {
 	_, isLiteral := v.(json.Number)
 	return !isLiteral
@@ -66,8 +66,8 @@ var compiling sync.Mutex
 
 // Schema is a component schema of the description. It is safe for concurrent use.
 type Schema struct {
-	// compiled returns the schema and all schemas in it by their location. The largest take the
-	// library 20 ms of CPU, so each is compiled with its first body and not with the first service.
+	// compiled returns the schema and its nested schemas by location. The first body compiles it, because the largest
+	// schemas take 20 ms of CPU.
 	compiled func() (compiledSchema, error)
 }
 
@@ -81,8 +81,8 @@ func Component(name string) *Schema { return Outline(name, unlimited) }
 
 const unlimited = -1
 
-// Outline returns a component schema that checks nothing deeper than some levels below the
-// value, and in the last level only the types.
+// Outline returns a component schema that only checks some levels below the value. It checks the last level only for
+// types.
 func Outline(name string, levels int) *Schema {
 	return &Schema{sync.OnceValues(func() (compiledSchema, error) {
 		compiling.Lock()
@@ -100,9 +100,8 @@ func Outline(name string, levels int) *Schema {
 	})}
 }
 
-// simplify returns a copy of a compiled schema without references and unions. The description
-// of request bodies has unions of types only, and references with nothing next to them that
-// checks anything. A test enforces both.
+// simplify returns a copy of a compiled schema without references and unions. Request bodies only have unions of types,
+// and references without other keywords that check values. A test enforces both.
 func simplify(s *jsonschema.Schema, at map[string]*jsonschema.Schema, levels int) *jsonschema.Schema {
 	for s.Ref != nil {
 		s = s.Ref
@@ -133,7 +132,7 @@ func simplify(s *jsonschema.Schema, at map[string]*jsonschema.Schema, levels int
 	return &out
 }
 
-// typesOf returns the types that a schema or the schemas of its union allow.
+// typesOf returns the types that a schema or its union allows.
 func typesOf(s *jsonschema.Schema) []string {
 	for s.Ref != nil {
 		s = s.Ref

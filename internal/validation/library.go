@@ -12,18 +12,16 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// The largest body that the library validates. Its cost grows with the number of values times
-// the properties of their schemas (a block has 68), and faster with the depth: 500 blocks of 7,500
-// values take it 16 ms of CPU and 3.8 MB, and the walk 0.7 ms and 64 kB. 50 blocks have about 600
-// values.
+// These limits describe the largest body that the library validates. Its cost grows with the number of values times the
+// properties of their schemas (a block has 68), and faster with the depth. For 500 blocks of 7,500 values it takes 16
+// ms of CPU and 3.8 MB, and walk takes 0.7 ms and 64 kB. 50 blocks have about 600 values.
 const (
 	maxValues = 700
 	maxBytes  = 64 << 10
 	maxDepth  = 24
 )
 
-// Validate checks a value against a schema and reports what it finds. The returned error says
-// that the schema itself is broken.
+// Validate checks a value against a schema and reports violations. It returns an error if the schema itself is invalid.
 func (c *Check) Validate(n jsontree.Node, s *Schema) error {
 	compiled, err := s.compiled()
 	if err != nil || c.Violations.Full() {
@@ -38,14 +36,14 @@ func (c *Check) Validate(n jsontree.Node, s *Schema) error {
 	return nil
 }
 
-// difference is a value that does not fit a schema.
+// difference is a value that violates a schema.
 type difference struct {
 	n jsontree.Node
 	s *jsonschema.Schema
 }
 
-// library has the library validate a value, and names the differences that it reports in the
-// order of the body, because its own order is random.
+// library validates a value with the library. It sorts the library's errors by their position in the body, because
+// their order is random.
 func (c *Check) validateWithLibrary(n jsontree.Node, value any, compiled compiledSchema) error {
 	err := compiled.root.Validate(value)
 	var invalid *jsonschema.ValidationError
@@ -71,7 +69,7 @@ func (c *Check) validateWithLibrary(n jsontree.Node, value any, compiled compile
 	return nil
 }
 
-// Leaves returns the errors that have no cause but themselves.
+// Leaves returns the errors without further causes.
 func Leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		return []*jsonschema.ValidationError{e}
@@ -83,8 +81,7 @@ func Leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	return list
 }
 
-// instancePointer returns the JSON Pointer of the value that an error is about. The library
-// escapes the pointer for a URL.
+// instancePointer returns the JSON Pointer of an error's value. The library escapes the pointer for a URL.
 func instancePointer(e *jsonschema.ValidationError) string {
 	pointer, err := url.PathUnescape(e.InstanceLocation)
 	if err != nil { // cannot happen: the library escapes every token
@@ -93,9 +90,9 @@ func instancePointer(e *jsonschema.ValidationError) string {
 	return pointer
 }
 
-// convert returns a value as the library takes it. It returns false for one that is nested too
-// deeply or has an empty name, which the library leaves out of its locations. An array that the caller has settled is empty. A number that is not in the plain form of an
-// integer keeps its literal, because rounding to a float64 would hide a fraction.
+// convert returns a value for the library. It returns false for values that are nested too deeply or have an empty
+// name, because the library omits it from locations. Skipped arrays are empty. Numbers other than plain integers keep
+// their literals, because rounding to a float64 would hide a fraction.
 func (c *Check) convert(n jsontree.Node, depth int) (value any, ok bool) {
 	switch n.Kind() {
 	case jsontree.Number:

@@ -11,7 +11,7 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// jsonTypes are the types of JSON Schema in the order of a message.
+// jsonTypes are the types of JSON Schema in the order of messages.
 var jsonTypes = []struct {
 	name, article string
 	kind          jsontree.Kind
@@ -34,7 +34,7 @@ func hasType(n jsontree.Node, s *jsonschema.Schema) bool {
 	return false
 }
 
-// typeList lists the types of a schema for a message: "a string or null".
+// typeList lists the types of a schema for a message, such as "a string or null".
 func typeList(s *jsonschema.Schema) string {
 	var names []string
 	for _, t := range jsonTypes {
@@ -45,7 +45,7 @@ func typeList(s *jsonschema.Schema) string {
 	return strings.Join(names, " or ")
 }
 
-// allows reports whether a value, which is no array or object, is in the enum of a schema.
+// allows reports whether the enum of a schema contains a value other than an array or object.
 func allows(s *jsonschema.Schema, n jsontree.Node) bool {
 	value := n.Value()
 	return slices.ContainsFunc(s.Enum, func(item any) bool {
