@@ -30,26 +30,26 @@ type jsonForm struct {
 	Closed        bool            `json:"closed"`
 	ClosedMessage string          `json:"closed_message,omitempty"`
 	Language      string          `json:"language"`
-	State         string          `json:"state"` // to be sent with everything else
+	State         string          `json:"state"` // required in all requests
 	Settings      schema.Settings `json:"settings"`
 	Theme         schema.Theme    `json:"theme"`
-	Blocks        []schema.Block  `json:"blocks"` // the last member, see serveFormJSON
+	Blocks        []schema.Block  `json:"blocks"` // must be the last field, see serveFormJSON
 }
 
 type jsonViolation struct {
 	Field   string `json:"field"`
 	Path    string `json:"path,omitempty"`
 	Code    string `json:"code"`
-	Message string `json:"message"` // in the language of the request
+	Message string `json:"message"`
 }
 
 type jsonError struct {
 	Code       string          `json:"code"`
 	Message    string          `json:"message"`
 	Violations []jsonViolation `json:"faults,omitempty"`
-	// Captcha is sent the next time instead of the token, which is used up.
+	// Captcha replaces the token in the next request, because a token is valid once.
 	Captcha string `json:"captcha,omitempty"`
-	// State is sent from now on: the one before has stored its response.
+	// State replaces the state in later requests, because the previous state has stored its submission.
 	State string `json:"state,omitempty"`
 }
 
@@ -64,16 +64,15 @@ type jsonPath struct {
 	Violations []jsonViolation `json:"faults"`
 }
 
-// jsonSubmitted answers a response that is stored.
 type jsonSubmitted struct {
-	Ending      string       `json:"ending"` // the id of a block, "": none
-	Block       schema.Block `json:"block"`  // the ending, or one in the page's words
+	Ending      string       `json:"ending"` // a block ID, or "" for none
+	Block       schema.Block `json:"block"`  // the ending, or a standard one
 	RedirectURL string       `json:"redirect_url"`
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	writeJSONHeader(w, status)
-	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // strings, and JSON that was read; the reader may be gone
+	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // only strings and valid JSON; the client may have disconnected
 }
 
 func writeJSONHeader(w http.ResponseWriter, status int) {
@@ -83,25 +82,24 @@ func writeJSONHeader(w http.ResponseWriter, status int) {
 	w.WriteHeader(status)
 }
 
-// serveFormJSON serves {public id}/form.json.
 func (c *call) serveFormJSON() {
 	form := c.Form
-	// The service alone goes by these, and who sends a response is told where it leads.
+	// Only the service uses these settings, and only respondents who submit learn the redirect URL.
 	form.Settings.ResponseLimit, form.Settings.DuplicateField, form.Settings.RedirectURL = nil, "", ""
 	public := jsonForm{
 		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
 		Language: c.Words.Tag, State: c.h.signer.Sign(visit.PurposeVisit, visit.New(form.ID.String(), c.now)),
 		Settings: form.Settings, Theme: form.Theme, Blocks: []schema.Block{},
 	}
-	// The blocks can have 4 MB. One at a time, they need no buffer for all.
-	head, _ := json.Marshal(public) //nolint:errchkjson // strings, and JSON that was read
+	// The blocks can have 4 MB. Encoding them one by one needs no buffer for all.
+	head, _ := json.Marshal(public) //nolint:errchkjson // only strings and valid JSON
 	writeJSONHeader(c.w, http.StatusOK)
 	_, _ = c.w.Write(bytes.TrimSuffix(head, []byte("]}")))
 	for i, b := range withoutSecrets(form.Blocks) {
 		if i > 0 {
 			_, _ = io.WriteString(c.w, ",")
 		}
-		_ = json.NewEncoder(c.w).Encode(b) //nolint:errchkjson // as above; the reader may be gone
+		_ = json.NewEncoder(c.w).Encode(b) //nolint:errchkjson // as above; the client may have disconnected
 	}
 	_, _ = io.WriteString(c.w, "]}\n")
 }
@@ -113,7 +111,7 @@ func withoutSecrets(blocks []schema.Block) []schema.Block {
 		if formblock.Properties(&b).Hide {
 			continue
 		}
-		if b.Type == schema.TypeEnding { // only respondents who reach the ending may see its text
+		if b.Type == schema.TypeEnding { // only respondents who reach the ending see its text
 			b = schema.Block{ID: b.ID, Type: b.Type}
 		}
 		if b.Children != nil {
@@ -133,8 +131,7 @@ func withoutRule(b schema.Block) schema.Block {
 	return b
 }
 
-// readJSON reads the body of a front end as strictly as the API does, and answers the
-// request when the body is refused.
+// readJSON parses the body as strictly as the API. If the body is invalid, it writes the error response.
 func (c *call) readJSON() (in read.FrontEndBody, ok bool) {
 	if kind := c.r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
 		c.writeError(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "unreadable.text")
@@ -157,7 +154,6 @@ func (c *call) readJSON() (in read.FrontEndBody, ok bool) {
 	return in, ok
 }
 
-// servePathJSON serves {public id}/path: which blocks to show for the answers so far.
 func (c *call) servePathJSON() {
 	if _, ok := c.readJSON(); !ok {
 		return
@@ -173,7 +169,6 @@ func (c *call) servePathJSON() {
 	writeJSON(c.w, http.StatusOK, out)
 }
 
-// serveSubmitJSON serves {public id}/submit.
 func (c *call) serveSubmitJSON() {
 	in, ok := c.readJSON()
 	if !ok {
@@ -193,7 +188,7 @@ func (c *call) serveSubmitJSON() {
 			c.Values.Set(v.Widget().Input, proofs[n-1])
 		}
 	}
-	// A token is good once, so all other faults are reported first.
+	// A token is valid once, so all other violations are reported first.
 	if len(c.h.config.Verifiers) > 0 {
 		if faults := c.stepViolations(c.OnPath); len(faults) > 0 {
 			c.writeViolations(faults)
@@ -223,13 +218,12 @@ func (c *call) serveSubmitJSON() {
 	}
 }
 
-// writeFailure says that something was not done.
 func (c *call) writeFailure(err error) {
 	c.writeError(c.reportFailure("failed to store response", err))
 }
 
-// reportFailure says of a page or response that was not taken why that is, by a code and a text of the
-// catalogue, and sets when to try again. It logs what is not the visitor's doing.
+// reportFailure returns the status, the code and the text key for an error, and sets Retry-After. It logs errors that
+// the respondent did not cause.
 func (c *call) reportFailure(what string, err error) (status int, code, word string) {
 	if errors.Is(err, errLimited) {
 		c.w.Header().Set("Retry-After", "60")
@@ -240,19 +234,17 @@ func (c *call) reportFailure(what string, err error) (status int, code, word str
 	return http.StatusServiceUnavailable, "UNAVAILABLE", "not_stored"
 }
 
-// writeError answers with a code, a text of the catalogue, and the faults.
 func (c *call) writeError(status int, code, word string, faults ...schema.Violation) {
 	writeJSON(c.w, status, jsonError{
 		Code: code, Message: c.Words.Get(word), Violations: c.jsonViolations(faults), Captcha: strings.Join(c.Values[input.Proof], " "), State: c.Values.Get(input.State),
 	})
 }
 
-// writeViolations answers that something sent breaks rules.
 func (c *call) writeViolations(faults []schema.Violation) {
 	c.writeError(http.StatusUnprocessableEntity, "VALIDATION_FAILED", "problems.title", faults...)
 }
 
-// jsonViolations words faults in the language of the request, as the page does.
+// jsonViolations returns violations with messages in the language of the request.
 func (c *call) jsonViolations(faults []schema.Violation) []jsonViolation {
 	list := []jsonViolation{}
 	for _, v := range faults {
@@ -263,7 +255,7 @@ func (c *call) jsonViolations(faults []schema.Violation) []jsonViolation {
 	return list
 }
 
-// showError answers with the handler's own words, where there is no form.
+// showError shows an error without a form.
 func (h *Handler) showError(w http.ResponseWriter, r *http.Request, inJSON bool, status int, title, text string) {
 	c := h.newCall(w, r, formsvc.PublicForm{})
 	if !inJSON {
@@ -274,7 +266,6 @@ func (h *Handler) showError(w http.ResponseWriter, r *http.Request, inJSON bool,
 	writeJSON(w, status, jsonError{Code: cmp.Or(code, "UNAVAILABLE"), Message: c.Words.Get(title)})
 }
 
-// showReadError answers that there is no form, or that it could not be read.
 func (h *Handler) showReadError(w http.ResponseWriter, r *http.Request, inJSON bool, err error) {
 	if errors.Is(err, storage.ErrNotFound) {
 		h.showError(w, r, inJSON, http.StatusNotFound, "not_found.title", "not_found.text")

@@ -18,20 +18,18 @@ import (
 type Verifier interface {
 	// Widget returns the CAPTCHA that the page shows.
 	Widget() Widget
-	// Verify reports whether a token of the widget is valid. An error means that the service is not available. In
-	// this case nothing is stored and the page is shown again. address is the result of [Config.ClientIP], or ""
-	// without it.
+	// Verify reports whether a token of the widget is valid. An error means that the service is not available: nothing
+	// is stored and the page is shown again. address is the result of [Config.ClientIP], or "" without it.
 	Verify(ctx context.Context, token, address string) (bool, error)
 }
 
 // Widget describes how a page includes the challenge of a CAPTCHA service.
 type Widget struct {
-	Script  string // address of the script, https
-	Class   string // class of the element that the script fills
-	SiteKey string // its data-sitekey
-	Input   string // name of the input that the script adds, with the token
-	// Sources are the sources that the script needs in a Content-Security-Policy, for scripts, frames, connections
-	// and styles.
+	Script  string // https URL of the script
+	Class   string // CSS class for the script's element
+	SiteKey string // value of its attribute data-sitekey
+	Input   string // name of the input that the script adds for the token
+	// Sources are the script's sources in a Content-Security-Policy, for scripts, frames, connections and styles.
 	Sources []string
 }
 
@@ -45,8 +43,7 @@ type CaptchaKeys struct {
 	Client *http.Client
 }
 
-// Turnstile returns the verifier of Cloudflare Turnstile, for blocks of the captchaType
-// turnstile.
+// Turnstile returns the verifier of Cloudflare Turnstile, for the captchaType turnstile.
 func Turnstile(keys CaptchaKeys) Verifier {
 	return newSiteVerifier(keys, "https://challenges.cloudflare.com/turnstile/v0/siteverify", Widget{
 		Script: "https://challenges.cloudflare.com/turnstile/v0/api.js", Class: "cf-turnstile", Input: "cf-turnstile-response",
@@ -54,7 +51,7 @@ func Turnstile(keys CaptchaKeys) Verifier {
 	})
 }
 
-// HCaptcha returns the verifier of hCaptcha, for blocks of the captchaType hcaptcha.
+// HCaptcha returns the verifier of hCaptcha, for the captchaType hcaptcha.
 func HCaptcha(keys CaptchaKeys) Verifier {
 	return newSiteVerifier(keys, "https://api.hcaptcha.com/siteverify", Widget{
 		Script: "https://js.hcaptcha.com/1/api.js", Class: "h-captcha", Input: "h-captcha-response",
@@ -62,8 +59,7 @@ func HCaptcha(keys CaptchaKeys) Verifier {
 	})
 }
 
-// ReCAPTCHA returns the verifier of reCAPTCHA v2, for blocks of the captchaType
-// recaptcha.
+// ReCAPTCHA returns the verifier of reCAPTCHA v2, for the captchaType recaptcha.
 func ReCAPTCHA(keys CaptchaKeys) Verifier {
 	return newSiteVerifier(keys, "https://www.google.com/recaptcha/api/siteverify", Widget{
 		Script: "https://www.google.com/recaptcha/api.js", Class: "g-recaptcha", Input: "g-recaptcha-response",
@@ -71,8 +67,8 @@ func ReCAPTCHA(keys CaptchaKeys) Verifier {
 	})
 }
 
-// siteVerifier speaks the protocol that the three services share: a POST of secret,
-// response and remoteip, answered with JSON whose success is true or false.
+// siteVerifier implements the protocol of all three services: a POST of secret, response and remoteip returns JSON in
+// which success is true or false.
 type siteVerifier struct {
 	keys   CaptchaKeys
 	widget Widget
@@ -113,7 +109,7 @@ func (v siteVerifier) Verify(ctx context.Context, token, address string) (bool, 
 		return false, err
 	}
 	for _, code := range answer.Errors {
-		// These are the host's mistakes, not the visitor's.
+		// The host caused these errors, not the respondent.
 		if strings.HasSuffix(code, "-secret") || strings.Contains(code, "sitekey") {
 			return false, errors.New("the captcha service rejected the keys: " + code)
 		}
@@ -121,10 +117,10 @@ func (v siteVerifier) Verify(ctx context.Context, token, address string) (bool, 
 	return answer.Success, nil
 }
 
-// Format implements [fmt.Formatter]: the keys print without the Secret.
+// Format implements [fmt.Formatter]. It prints the keys without the Secret.
 func (k CaptchaKeys) Format(f fmt.State, _ rune) { redact(f, k.text()) }
 
-// MarshalText implements [encoding.TextMarshaler], for JSON and for logs, as Format does.
+// MarshalText implements [encoding.TextMarshaler]. It returns the same text as Format.
 func (k CaptchaKeys) MarshalText() ([]byte, error) { return []byte(k.text()), nil }
 
 func (k CaptchaKeys) text() string { return "{" + k.SiteKey + " " + redacted + "}" }

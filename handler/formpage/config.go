@@ -17,90 +17,80 @@ import (
 // Config configures the form pages. The zero value is valid.
 type Config struct {
 	// BasePath is the path where the handler is mounted, without a trailing slash. Defaults to "/f". The handler
-	// removes it from the request path if present, so it also works below http.StripPrefix. All links of a page are
-	// relative.
+	// removes it from the request path if present, so it also works below http.StripPrefix.
 	BasePath string
 
-	// Secret signs the links of previews, and what a page carries from one request to the
-	// next: the time when it was opened, its idempotency key, stored files, the token of what it
-	// saves half-way. All processes of a host need the same one, of at least 16 bytes. One that
-	// is empty and not nil is an error, as it is that of an environment variable which is not
-	// set. With nil previews are off, and each process makes a secret of its own, which is logged
-	// once when it matters. A page that another process made, or the same process before a
-	// restart, comes back filled in and has to be sent again.
+	// Secret signs preview links and the state of a page: when it was opened, its idempotency key, stored files and its
+	// partial submission. All processes of a host must use the same secret of at least 16 bytes. An empty secret that
+	// is not nil is an error, because its environment variable is probably not set. If nil, previews are disabled and
+	// each process generates its own secret, which it logs once. After a restart or in another process, a page is then
+	// shown again with its input and must be submitted again.
 	Secret Secret
-	// PreviousSecrets are other secrets whose signatures are accepted. Nothing is signed with them. To change the
-	// secret so that no page has to be submitted twice, first list the new secret here in all processes. Then make it
-	// the Secret and list the old secret here. Remove the old secret after eight days, when its pages can no longer
-	// be submitted, or later for preview links.
+	// PreviousSecrets are other secrets whose signatures are accepted. To change the secret so that no page has to be
+	// submitted twice, first list the new secret here in all processes. Then make it the Secret and list the old secret
+	// here. Remove the old secret after eight days, or later for preview links.
 	PreviousSecrets Secrets
 
-	// Layout is the document around a form, executed with a [Document]. [New] executes it once to validate it.
-	// Defaults to a plain page. See the example.
+	// Layout is the document around a form, executed with a [Document]. [New] executes it once to validate it. Defaults
+	// to a plain page.
 	Layout *template.Template
 
-	// Language chooses the language of a page, as a tag. Nil, and "": the page's lang
-	// parameter, else the visitor's Accept-Language, else English. Numbers are read and
-	// written as in the tag's region, "es-MX" not as "es-ES". A tag without a region has
-	// the region of the visitor's first language, if the language is the same.
+	// Language returns the language tag of a page. If it is nil or returns "", the page uses its lang parameter, the
+	// Accept-Language header, or English, in this order. Numbers have the format of the tag's region, such as "es-MX"
+	// or "es-ES". A tag without a region uses the region of the respondent's first language, if the languages are the
+	// same.
 	Language func(r *http.Request, form formsvc.PublicForm) string
-	// Words adds languages and changes words: by language tag, then by key. The keys
-	// are in the files of handler/formpage/internal/words/texts. What is missing is English.
+	// Translations adds languages and changes texts, by language tag and then by key. The files in
+	// handler/formpage/internal/words/texts contain the keys. Missing texts are in English.
 	Translations map[string]map[string]string
 
 	// Brand is shown below forms whose settings.branding is true. A zero value shows nothing.
 	Brand Link
 
-	// Location is the time zone for the bounds of a date. A date with a time is also in
-	// this zone when the browser does not send its own zone, for which it needs JavaScript.
-	// Default: the service's TimeZone.
+	// Location is the time zone for the limits of dates. It is also used for a date with a time if the browser does not
+	// send its own zone, which requires JavaScript. Defaults to the service's TimeZone.
 	Location *time.Location
 
 	// FrameAncestors are the origins whose pages can show a form in a frame, as sources of a Content-Security-Policy.
 	// Defaults to 'self'.
 	FrameAncestors []string
 
-	// AllowedOrigins are the origins whose pages may use form.json, path and submit, such
-	// as "https://app.example", or "*" for all. Cookies are never part of it. Those that
-	// are named may also send the form's page itself, to which browsers may add cookies.
-	// Default: none but the handler's own.
+	// AllowedOrigins are the origins whose pages can use form.json, path and submit, such as "https://app.example", or
+	// "*" for all. These requests never contain cookies. A listed origin can also post the form page itself, for which
+	// browsers may add cookies. Defaults to the handler's own origin.
 	//
-	// All other requests are refused that come from another origin by Sec-Fetch-Site or
-	// Origin, also from the same site. The origin "null" is refused too: it is that of
-	// frames with the attribute sandbox but without allow-same-origin. The handler's own is
-	// the host of the request: behind a proxy that changes the Host header, list the one
-	// that visitors see.
+	// Other requests are rejected if Sec-Fetch-Site or Origin shows another origin, even of the same site. The origin
+	// "null" is also rejected. It belongs to frames with the attribute sandbox but without allow-same-origin. The
+	// handler's own origin is the host of the request. If a proxy changes the Host header, list the origin that
+	// browsers use.
 	AllowedOrigins []string
 
 	// MinFillTime is the minimum time between opening a page and submitting the form. If a form is submitted earlier,
 	// it is shown again with the input. Defaults to 2 s. A negative value means no minimum, for example in tests.
 	MinFillTime time.Duration
 
-	// Partials lets respondents go on later: their pages save what is filled in. Zero: nothing
-	// is saved before the form is sent. The storage has to keep half responses. A visit creates at most one, and a form keeps 10,000. A new one
-	// then replaces the newest that was saved once and whose link the respondent did not take, or
-	// else the oldest by its last save. If the form has a captcha, its owners see only those
-	// of visits that solved one.
+	// Partials selects whether pages save partial submissions, so that respondents can continue later. A zero value
+	// saves nothing before the form is submitted. The storage must support partial submissions. A visit creates at most
+	// one, and a form stores at most 10,000. Another partial submission then replaces the newest that was saved once
+	// and whose link was not requested, or else the oldest by its last save. If the form has a captcha, its users see
+	// only partial submissions of visits that solved it.
 	Partials Partials
 
-	// ClientIP returns what identifies a visitor's address to Limiter, such as
-	// r.RemoteAddr without the port, or the header that the host's proxy sets. Both
-	// are given or neither: behind a proxy, RemoteAddr is that of everybody. "" is not
-	// limited.
+	// ClientIP returns a respondent's address for Limiter, such as r.RemoteAddr without the port, or a header that the
+	// host's proxy sets. Behind a proxy, RemoteAddr is the same for everyone. Requests with "" are not limited.
+	// ClientIP and Limiter must be set together.
 	ClientIP func(*http.Request) string
-	// Limiter bounds how many requests of an address are taken that store a response or
-	// files, or ask a Verifier. Each takes one token, however many files it has; steps from
-	// page to page are free. Views, starts, half responses that are begun, and saves of these
-	// with looks for them, have a budget of the same size each. Beyond it they are not counted
-	// or saved, and the page says that it is not. The handler never closes the limiter, and its keys are prefixed
-	// "formsvc:page:". One that fails, or has not answered within [ratelimit.StoreTimeout], lets
-	// visitors pass, and is logged. Without it a page with files or a captcha, or that saves
-	// half responses, is listed by [Handler.MissingFeatures].
+	// Limiter limits the requests of an address that store a submission or files, or call a Verifier. Each takes one
+	// token, however many files it has. Steps between pages are free. Views, starts, new partial submissions, and saves
+	// and opened links of partial submissions each have a separate budget of the same size. Beyond it they are not
+	// counted or saved, and the page says that it did not save. The handler never closes the limiter, and its keys
+	// start with "formsvc:page:". If the limiter fails, or does not respond within [ratelimit.StoreTimeout], the
+	// request is allowed and the error is logged. Without a Limiter, [Handler.MissingFeatures] lists pages with files,
+	// a captcha or partial submissions.
 	Limiter limiter.Store
 
-	// Verifiers check the challenges of captcha blocks, by captchaType: "turnstile",
-	// "hcaptcha" or "recaptcha". A block without its verifier shows nothing, holds nobody
-	// up, and is logged.
+	// Verifiers check the challenges of captcha blocks, by captchaType: "turnstile", "hcaptcha" or "recaptcha". A block
+	// without its verifier is not shown, checks nothing, and is logged.
 	Verifiers map[string]Verifier
 
 	// Files stores the files of file_upload and signature blocks. If nil, these blocks say that the page accepts no
@@ -109,40 +99,39 @@ type Config struct {
 	// MaxFileSize is the maximum size of a file in bytes, whatever the block says. Defaults to the limit of the
 	// service. For a block with maxFileSize, the limit of the service also applies.
 	MaxFileSize int64
-	// MaxVisitFiles is how many bytes of files a visit may send before its response is
-	// stored. Files that the visitor takes back count as well, and each file counts 4 KiB
-	// more. 0: 32 MiB, or MaxFileSize if that is larger. Negative: no bound. Each process
-	// counts what it has taken: behind several, a visit may reach the bound at each. What
-	// all visits may send together is for Files to say, see [Dir.MaxUnsubmitted].
+	// MaxVisitFiles is the maximum size of all files of a visit before its submission is stored, in bytes. Files that
+	// the respondent removes count as well, and each file counts 4 KiB more. Defaults to 32 MiB, or to MaxFileSize if
+	// that is larger. A negative value means no limit. Each process counts separately. To limit the files of all visits
+	// together, limit Files, see [Dir.MaxUnsubmitted].
 	MaxVisitFiles int64
 
-	// Submit wraps how a response is stored: it calls next, which is [formsvc.Service.Submit], or
-	// stores it in another way, such as in a transaction of the host's ([formsvc.Service.WithStorage]).
-	// If nil, next is called directly.
+	// Submit wraps the storing of a submission. It calls next, which is [formsvc.Service.Submit], or stores the
+	// submission in another way, such as in the host's transaction ([formsvc.Service.WithStorage]). If nil, next is
+	// called directly.
 	//
-	// An error that Submit returns refuses the response, and the page comes back filled in:
+	// An error of Submit rejects the submission, and the page is shown again with its input:
 	//
-	//   - An [*formsvc.Error] of the host's own shows the Message of each violation as it is,
-	//     whatever its Code: next to the block of the violation's Field, or above the form if Field
-	//     is empty. A violation without a Message is worded by its Code.
-	//   - An error of next, which may be wrapped, is worded in the page's language.
-	//   - So are formsvc.ErrClosed, ErrNotFound and ErrDuplicate, whoever returns them.
+	//   - For an [*formsvc.Error] of the host, the page shows the Message of each violation unchanged, whatever its
+	//     Code. The message is next to the block in Field, or above the form if Field is empty. Without a Message, the
+	//     page uses its own text for the Code.
+	//   - For an error of next, which may be wrapped, the page uses a text in its language.
+	//   - For formsvc.ErrClosed, ErrNotFound and ErrDuplicate of any function, it does the same.
 	//   - Any other error is logged, and the page says that the response could not be saved.
 	//
-	// The respondent corrects the answers and sends the page again, with the same IdempotencyKey. So
-	// refuse a response before it is stored, or in its transaction.
+	// The respondent can submit the page again, with the same IdempotencyKey if the answers are the same. Submit must
+	// therefore reject a submission before it is stored, or in its transaction.
 	Submit func(ctx context.Context, r formsvc.SubmitParams, next func(context.Context, formsvc.SubmitParams) (formsvc.Submission, error)) (formsvc.Submission, error)
 
-	// HostAnswers returns answers that only the host can give, such as a payment's. It is
-	// asked for every page that is opened, sent or saved, but a preview's: rules may read these
-	// answers. So it is quick and changes nothing. With an error the page comes back, and
-	// nothing is stored. Nil: none.
+	// HostAnswers returns answers that only the host can give, such as to a payment. It is called for every page that
+	// is opened, submitted or saved, except previews, because rules may read these answers. It must be fast and change
+	// nothing. If it returns an error, the page is shown again and nothing is stored. If HostAnswers is nil, there are
+	// none.
 	HostAnswers func(r *http.Request, form formsvc.PublicForm) (map[string]json.RawMessage, error)
 	// Country returns the respondent's country for the metadata of the submission. If nil, no country is stored.
 	Country func(*http.Request) string
 
 	// MaxBody is the maximum size of the text that a page can submit, in bytes. Defaults to 1 MiB. For a larger body,
-	// the page returns with the part that was read.
+	// the page is shown again with the part that was read.
 	MaxBody int64
 
 	// Logger receives errors and warnings for the host. If nil, they are discarded.
@@ -154,19 +143,19 @@ type Config struct {
 // Link is a text with a link.
 type Link struct{ Text, URL string }
 
-// Format implements [fmt.Formatter]: a Config prints nothing of what it holds, because package
-// fmt passes over the methods of what is in a value that it cannot print.
+// Format implements [fmt.Formatter]. It prints no fields, because package fmt ignores the methods of values that it
+// cannot access.
 func (c Config) Format(f fmt.State, _ rune) { redact(f, "formpage.Config") }
 
-// Document is what [Config.Layout] is executed with.
+// Document is the data for [Config.Layout].
 type Document struct {
 	Language  string // a language tag, for the attribute lang
 	Direction string // "ltr" or "rtl", for the attribute dir
 	Title     string
-	// Head belongs into the head, Body into the body, once each.
+	// Head belongs into the head element and Body into the body element, once each.
 	Head, Body template.HTML
-	// Nonce is the nonce that the Content-Security-Policy of the response allows for
-	// elements style and script. A layout's own files from the page's origin need none.
+	// Nonce is the nonce in the response's Content-Security-Policy for style and script elements. Files of the layout
+	// from the page's origin do not need it.
 	Nonce string
-	Form  formsvc.PublicForm // zero when there is no form at the address
+	Form  formsvc.PublicForm // zero if the URL has no form
 }

@@ -21,8 +21,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// fileBlock returns the block with an ID if it accepts files. It returns nil if there is no such block or no file
-// store.
+// fileBlock returns the block with an ID, or nil if it accepts no files.
 func (c *call) fileBlock(id string) *schema.Block {
 	b := c.Index.Find(id)
 	if c.fileStore() == nil || b == nil || formblock.Properties(b).Hide || !formblock.TakesFile(b) {
@@ -31,9 +30,8 @@ func (c *call) fileBlock(id string) *schema.Block {
 	return b
 }
 
-// readForm reads the inputs that were posted, at most so many bytes of text, and stores the files
-// that came with them. Of a body that is too large it reads as far as is allowed: complete is
-// false then.
+// readForm parses the posted inputs and stores the files. It reads at most the given bytes of text. complete is false
+// if the body is larger.
 func (c *call) readForm(most int64) (values url.Values, complete bool, err error) {
 	bounds := read.BodyLimits{Bytes: most, Inputs: c.maxInputs()}
 	if c.fileStore() == nil {
@@ -45,11 +43,9 @@ func (c *call) readForm(most int64) (values url.Values, complete bool, err error
 // maxUploads limits the files in one request, for all blocks together.
 const maxUploads = 100
 
-// maxDiscarded is how many bytes of rejected files a request reads and discards, so that the browser receives the
-// response.
+// maxDiscarded is how many bytes of rejected files a request reads, so that the browser receives the response.
 const maxDiscarded = 32 << 20
 
-// errVisitFull: a visit has sent as much as it may.
 var errVisitFull = errors.New("the files of the visit exceed the total size limit")
 
 // receiveFile is a [read.ReceiveFile].
@@ -63,8 +59,7 @@ func (c *call) receiveFile(block, name string, body io.Reader, values url.Values
 	return c.discardedBytes < maxDiscarded
 }
 
-// saveFile stores a file and puts its record among the values. It returns the code of the fault
-// for a file that it refuses.
+// saveFile stores a file and adds its record to the values. If it rejects the file, it returns the violation's code.
 func (c *call) saveFile(block, name string, body io.Reader, values url.Values) (refused string) {
 	b := c.fileBlock(block)
 	if b == nil {
@@ -106,8 +101,7 @@ func (c *call) saveFile(block, name string, body io.Reader, values url.Values) (
 	return ""
 }
 
-// uploadErrorCode returns the code of the fault for a file that the host's place did not store, and logs
-// what the visitor is not told.
+// uploadErrorCode returns the violation's code for an error of the file store, and logs the error.
 func (c *call) uploadErrorCode(err error, brokeOff bool) (code string) {
 	level, code := slog.LevelError, upload.CodeLost
 	switch {
@@ -117,30 +111,29 @@ func (c *call) uploadErrorCode(err error, brokeOff bool) (code string) {
 		return upload.CodeTotal
 	case errors.Is(err, ErrNoSpace):
 		level, code = slog.LevelWarn, upload.CodeSpace
-	case brokeOff || c.r.Context().Err() != nil: // the visitor left
+	case brokeOff || c.r.Context().Err() != nil: // the respondent left
 		level = slog.LevelInfo
 	}
 	c.h.config.Logger.Log(c.r.Context(), level, "failed to store file", "form", c.Form.ID, "error", err)
 	return code
 }
 
-// fileRecords signs the page's records of files, and opens them.
 func (c *call) fileRecords() upload.Records {
 	purpose := visit.PurposeFile
-	if c.Preview != nil { // the form itself must not take the record for a stored file's
+	if c.Preview != nil { // the form itself must not accept the record of a file that is not stored
 		purpose = visit.PurposePreviewFile
 	}
 	return upload.Records{Signer: c.h.signer, Purpose: purpose, Form: c.Form.ID.String(), Now: c.now}
 }
 
-// loadFiles reads the records of the files that the page contains, and reports whether the respondent removed files.
+// loadFiles opens the records of the page's files, and reports whether the respondent removed files.
 func (c *call) loadFiles() (takenBack bool) {
 	stored, lost, takenBack := c.fileRecords().Open(c.Values)
 	c.Files, c.rejectedFiles = stored, append(c.rejectedFiles, lost...)
 	return takenBack
 }
 
-// retainFiles retains the files that are about to be submitted. release reverts this if nothing is stored.
+// retainFiles retains the files before they are submitted. release reverts this if nothing is stored.
 func (c *call) retainFiles(files []string) (release func(), err error) {
 	keeper, ok := c.fileStore().(FileRetainer)
 	if !ok || len(files) == 0 {
@@ -148,7 +141,7 @@ func (c *call) retainFiles(files []string) (release func(), err error) {
 	}
 	attempt := rand.Text()
 	if err := keeper.Retain(c.r.Context(), attempt, files); err != nil {
-		return nil, errors.New("failed to retain files: " + err.Error()) // it says nothing of the response, whatever it is
+		return nil, errors.New("failed to retain files: " + err.Error()) // hides the type of the error, which says nothing about the submission
 	}
 	return func() {
 		if err := keeper.Release(context.WithoutCancel(c.r.Context()), attempt, files); err != nil {
@@ -157,7 +150,7 @@ func (c *call) retainFiles(files []string) (release func(), err error) {
 	}, nil
 }
 
-// visitUsage returns the size counter of a visit's files that are not part of a submission.
+// visitUsage returns the total size of a visit's files that are not part of a submission.
 func (h *Handler) visitUsage(visit string) *atomic.Int64 {
 	h.usageMu.Lock()
 	defer h.usageMu.Unlock()

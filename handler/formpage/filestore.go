@@ -26,9 +26,9 @@ import (
 
 // FileStore stores the files that respondents upload. It must be safe for concurrent use.
 type FileStore interface {
-	// Save stores the content of u.Body and returns the file with its ID, URL and Size. If reading Body fails, the
-	// file is too large or the respondent has disconnected. Save must then remove the content and return this error,
-	// which can be wrapped. If there is no space for the file, Save returns [ErrNoSpace].
+	// Save stores the content of u.Body and returns the file with its ID, URL and Size. If reading Body fails, the file
+	// is too large or the respondent has disconnected. Save must then remove the content and return this error, which
+	// can be wrapped. Without space for the file, Save returns [ErrNoSpace].
 	Save(ctx context.Context, u Upload) (schema.File, error)
 	// Open returns a stored file, or an error that matches [fs.ErrNotExist].
 	Open(ctx context.Context, id string) (io.ReadCloser, schema.File, error)
@@ -37,17 +37,14 @@ type FileStore interface {
 // ErrNoSpace is returned by a [FileStore] without space for a file. The page then shows a message.
 var ErrNoSpace = errors.New("formpage: the file store is full")
 
-// FileRetainer contains the methods that a [FileStore] needs to remove files that were uploaded but never submitted.
-//
-// A page can submit its files for a week. An older file that no attempt retains is not part of a submission and never
-// will be.
+// FileRetainer contains the methods that a [FileStore] needs to remove files that were never submitted. A page can
+// submit its files for a week. An older file that no attempt retains will never be part of a submission.
 type FileRetainer interface {
-	// Retain is called before a submission is stored. The store must not remove these files while the attempt retains
-	// them. attempt identifies the attempt and has 26 letters and digits. Several attempts can retain a file. After
-	// an error, nothing is stored and the page is shown again.
+	// Retain is called before a submission is stored. The store must not remove these files while an attempt retains
+	// them. attempt has 26 letters and digits. Several attempts can retain a file. After an error, nothing is stored
+	// and the page is shown again.
 	Retain(ctx context.Context, attempt string, ids []string) error
-	// Release reverts one call of Retain, because the submission of this attempt was rejected. Other attempts can
-	// still retain the files.
+	// Release reverts one call of Retain, because the submission of this attempt was rejected.
 	Release(ctx context.Context, attempt string, ids []string) error
 }
 
@@ -57,15 +54,15 @@ type Upload struct {
 	Block string
 	// Name is the file name on the respondent's device, without a path. It has at most 200 characters.
 	Name string
-	// MIMEType is the detected type, based on the first bytes. It can differ from the extension in Name. HTML is
-	// application/octet-stream. It is never the type that the browser reports.
+	// MIMEType is the type that was detected from the first bytes, never the type that the browser reports. It can
+	// differ from the extension in Name. HTML is application/octet-stream.
 	MIMEType string
 	Body     io.Reader
 }
 
-// FileHandler hands out the files of a store by the last part of the path, always as an
-// attachment. A respondent's file is never shown in the host's origin. A host mounts it
-// where only those get who may see responses:
+// FileHandler serves the files of a store by the last part of the path. It always serves an attachment, so that a
+// browser never shows a respondent's file in the host's origin. The host must limit access to users who can read
+// submissions:
 //
 //	mux.Handle("GET /files/", signedIn(formpage.FileHandler(files)))
 func FileHandler(files FileStore) http.Handler {
@@ -89,31 +86,29 @@ func FileHandler(files FileStore) http.Handler {
 		w.Header().Set("Cache-Control", "private, no-store")
 		w.WriteHeader(http.StatusOK)
 		if r.Method != http.MethodHead {
-			_, _ = io.Copy(w, body) // the reader may be gone
+			_, _ = io.Copy(w, body) // the client may have disconnected
 		}
 	})
 }
 
-// Dir keeps files in a directory, for small hosts and for trying things out. Ids cannot be
-// guessed. It is a [FileRetainer], see [Dir.Sweep], and removes the files of responses that are
-// removed, see [Dir.RemoveFiles].
+// Dir stores files in a directory, for small hosts and experiments. IDs cannot be guessed. It implements
+// [FileRetainer], see [Dir.Sweep]. To remove files with their submissions, see [Dir.RemoveFiles].
 type Dir struct {
-	// MaxUnsubmitted is how many bytes the files may take that were sent with no response; each
-	// counts 4 KiB more. 0: 1 GiB. Negative: no bound. It is set before the first Save,
-	// which returns [ErrNoSpace] beyond it: until files are sent with a response, or swept.
+	// MaxUnsubmitted is the maximum size of all files that are not part of a submission, in bytes. Each file counts 4
+	// KiB more. Defaults to 1 GiB. A negative value means no limit. Set it before the first Save. Beyond the limit,
+	// Save returns [ErrNoSpace] until files are submitted or swept.
 	//
-	// What there is, is read from the directory: with the first Save, and then once a
-	// minute at most, or every five seconds while it is full. Between that a process knows
-	// of its own files only, so n processes that save at once may store n times as much.
+	// Save reads the total from the directory at most once a minute, or every five seconds while it is full. In
+	// between, a process knows only its own files, so n processes that save concurrently can store n times as much.
 	MaxUnsubmitted int64
 
 	root *os.Root
 	url  string
 
 	mu          sync.Mutex
-	used        atomic.Int64 // bytes of files that no attempt keeps
-	usageReadAt time.Time    // when they were counted in the directory
-	full        atomic.Bool  // a file was refused since
+	used        atomic.Int64 // bytes of unsubmitted files
+	usageReadAt time.Time
+	full        atomic.Bool // a file has been rejected since usageReadAt
 }
 
 // NewDir returns a store in an existing directory. The URL of a file is url, such as "https://example.com/files/",
@@ -132,10 +127,9 @@ func NewDir(path, url string) (*Dir, error) {
 // Close closes the directory. The files remain.
 func (d *Dir) Close() error { return d.root.Close() }
 
-// These are the suffixes of the files that describe a stored file.
 const (
-	recordSuffix = ".json"  // what Save returned
-	retainedMark = ".kept-" // empty: an attempt keeps the file, whose name follows
+	recordSuffix = ".json"  // suffix of the file with the result of Save
+	retainedMark = ".kept-" // precedes an attempt that retains the file, in the name of an empty file
 )
 
 // Save implements [FileStore].
@@ -148,7 +142,7 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ schema.File, err error) {
 	body := upload.Meter(u.Body, &d.used, cmp.Or(d.MaxUnsubmitted, 1<<30), ErrNoSpace)
 	defer func() {
 		if err != nil {
-			body.Release() // first: a file that is counted in between counts too much, not too little
+			body.Release() // before remove, so that a concurrent refreshUsage counts too much, not too little
 			_ = d.remove(file.ID)
 			d.full.CompareAndSwap(false, errors.Is(err, ErrNoSpace))
 		}
@@ -168,15 +162,15 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ schema.File, err error) {
 	return file, d.root.WriteFile(file.ID+recordSuffix, record, 0o600)
 }
 
-// refreshUsage reads how much the files take that no attempt keeps, where that is due. A file that
-// is being written counts as far as it is there, and goes on counting as it is read.
+// refreshUsage reads the total size of unsubmitted files from the directory if it is due. Files that are being written
+// already count partly, and Save counts the rest.
 func (d *Dir) refreshUsage() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if age := time.Since(d.usageReadAt); d.MaxUnsubmitted < 0 || age < 5*time.Second || age < time.Minute && !d.full.Load() {
 		return nil
 	}
-	used := -d.used.Load() // files that others add meanwhile stay
+	used := -d.used.Load() // keeps what other calls of Save add in the meantime
 	unsent, err := d.unsubmitted()
 	if err != nil {
 		return err
@@ -190,7 +184,7 @@ func (d *Dir) refreshUsage() error {
 	return nil
 }
 
-// unsubmitted are the files that no attempt keeps, without their records.
+// unsubmitted returns the files that no attempt retains, without their records.
 func (d *Dir) unsubmitted() (list []fs.FileInfo, err error) {
 	entries, err := fs.ReadDir(d.root.FS(), ".")
 	if err != nil {
@@ -203,7 +197,7 @@ func (d *Dir) unsubmitted() (list []fs.FileInfo, err error) {
 		}
 	}
 	for _, entry := range entries {
-		// A process that ended within Save left the content alone.
+		// Checks the content, because a process that ended in Save left no record.
 		if id := entry.Name(); !isFileID(id) || kept[id] {
 			continue
 		}
@@ -225,7 +219,7 @@ func (d *Dir) Retain(_ context.Context, attempt string, ids []string) error {
 			return fs.ErrNotExist
 		}
 		if _, err := d.root.Stat(id + recordSuffix); err != nil {
-			return err // swept, or never saved
+			return err // the file was swept or never saved
 		}
 		if err := d.root.WriteFile(id+retainedMark+attempt, nil, 0o600); err != nil {
 			return err
@@ -248,8 +242,8 @@ func (d *Dir) Release(_ context.Context, attempt string, ids []string) error {
 	return errors.Join(faults...)
 }
 
-// Sweep removes the files that were saved before a time and never submitted. It returns the number of removed files.
-// Call Sweep regularly for files older than eight days, because a page can submit younger files.
+// Sweep removes the unsubmitted files that were saved before a time, and returns their number. Call it regularly for
+// files older than eight days, because a page can submit younger files.
 func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err error) {
 	unsent, err := d.unsubmitted()
 	if err != nil {
@@ -283,8 +277,8 @@ func (d *Dir) remove(id string) error {
 	return nil
 }
 
-// RemoveFiles implements [formsvc.FileRemover]: with [formsvc.WithFiles] the files of a response
-// go with it. Ids that are not those of a Dir are passed over. It reads the names of all files.
+// RemoveFiles implements [formsvc.FileRemover], so that [formsvc.WithFiles] removes files with their submissions. It
+// ignores IDs that a Dir does not create. It reads the names of all files.
 func (d *Dir) RemoveFiles(ctx context.Context, ids []string) error {
 	marks, err := fs.Glob(d.root.FS(), "*"+retainedMark+"*")
 	removed := map[string]bool{}
@@ -293,7 +287,7 @@ func (d *Dir) RemoveFiles(ctx context.Context, ids []string) error {
 			err = d.remove(id)
 		}
 	}
-	for _, mark := range marks { // last: a file without a mark was never sent
+	for _, mark := range marks { // last, because a file without a mark counts as unsubmitted
 		if id, attempt, _ := strings.Cut(mark, retainedMark); removed[id] && err == nil {
 			err = d.Release(ctx, attempt, []string{id})
 		}
@@ -327,7 +321,7 @@ func writeInternalError(w http.ResponseWriter) {
 	http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 }
 
-// discardStore takes files as a real place does, and keeps nothing of them.
+// discardStore accepts files for previews and stores nothing.
 type discardStore struct{}
 
 func (discardStore) Save(_ context.Context, u Upload) (schema.File, error) {

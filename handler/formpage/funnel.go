@@ -12,14 +12,12 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// A view is counted when the script runs in a tab that can be seen, a start at the first
-// input; a page that is sent counts for both, once. What asks for the count is signed, so
-// it belongs to a page that was shown, and a visit counts once: here in this process, in the
-// page by its inputs.
+// The script requests a view in a visible tab, and a start at the first input. A submitted page counts for both. The
+// request contains a signed state, so it belongs to a page that was shown. Each visit counts once: in this process by
+// countedVisits, in the page by its inputs.
 
-// event is a view or a start.
 type event struct {
-	input  string // says in the page that it was counted
+	input  string // marks the event as counted in the page
 	record func(s *formsvc.Service, ctx context.Context, form storage.ID) error
 }
 
@@ -28,9 +26,9 @@ var (
 	startEvent = event{input.Started, (*formsvc.Service).RecordStart}
 )
 
-// serveBeacon takes the requests of the script of a page.
+// serveBeacon serves the requests of the page's script.
 func (c *call) serveBeacon(e event) {
-	values, _, _ := c.readForm(4096) // an unreadable body has no state
+	values, _, _ := c.readForm(4096) // a malformed body has no state
 	v, ok := c.h.signer.OpenVisit(visit.PurposeVisit, c.Form.ID.String(), values.Get(input.State), c.now)
 	if !ok || c.Form.Closed {
 		http.Error(c.w, "the request does not come from a page of this form", http.StatusForbidden)
@@ -41,8 +39,8 @@ func (c *call) serveBeacon(e event) {
 	c.w.WriteHeader(http.StatusNoContent)
 }
 
-// recordOnce records an event of a visit, once. An address has a budget for each kind of event,
-// beside the one for what is stored: anybody may open pages without end.
+// recordOnce records an event once per visit. Each kind of event has a separate budget per address, because anyone can
+// open any number of pages.
 func (c *call) recordOnce(e event) {
 	if isAutomated(c.r) {
 		return
@@ -55,9 +53,9 @@ func (c *call) recordOnce(e event) {
 	}
 }
 
-// recordPosted counts for a page that was sent: who sends has seen and started. A page that
-// is not known to be one of ours counts when it comes back. A preview is never counted: its
-// pages say that they were, so that the script sends nothing either.
+// recordPosted records a view and a start for a posted page, because its respondent has seen and filled it in. If the
+// page has no valid state, the next page counts. Preview pages say that they were counted, so that the script sends
+// nothing.
 func (c *call) recordPosted() {
 	if c.Form.Closed || !c.visitValid && c.Preview == nil {
 		return
@@ -70,8 +68,8 @@ func (c *call) recordPosted() {
 	}
 }
 
-// isAutomated reports whether a request is of a browser that loads a page ahead, or of a program
-// that says so. Programs that render pages run their scripts too.
+// isAutomated reports whether a browser preloads a page, or a program identifies itself as a bot. Programs that render
+// pages also run their scripts.
 func isAutomated(r *http.Request) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		purpose := strings.ToLower(r.Header.Get(name))
@@ -79,13 +77,12 @@ func isAutomated(r *http.Request) bool {
 			return true
 		}
 	}
-	// Cubot makes phones.
+	// Cubot is a brand of phones.
 	agent := strings.ReplaceAll(strings.ToLower(r.UserAgent()), "cubot", "")
 	return slices.ContainsFunc(botNames, func(word string) bool { return strings.Contains(agent, word) })
 }
 
-// botNames are words in the names of crawlers and of programs that preview links, such
-// as Googlebot, Slackbot-LinkExpanding and facebookexternalhit.
+// botNames are words in the names of crawlers and link previews, such as Slackbot-LinkExpanding.
 var botNames = []string{
 	"bot", "crawl", "spider", "slurp", "facebookexternalhit", "whatsapp", "skypeuripreview", "linkpreview", "link preview",
 	"bingpreview", "embedly", "lighthouse", "pagespeed", "mediapartners-google", "google-inspectiontool",

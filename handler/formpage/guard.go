@@ -6,13 +6,12 @@ import (
 	"strings"
 )
 
-// originCheck compares hosts, not schemes: TLS may end at a proxy.
+// originCheck compares hosts, not schemes, because TLS may end at a proxy.
 var originCheck http.CrossOriginProtection
 
-// isCrossOrigin reports whether a POST comes from a page of another origin that may not send it,
-// as the browser says by Sec-Fetch-Site or Origin. What is no browser says neither, and has
-// nobody's cookies. A "*" of AllowedOrigins is for routes that browsers send no cookies to
-// from elsewhere.
+// isCrossOrigin reports whether a POST comes from another origin that is not allowed, by Sec-Fetch-Site or Origin.
+// Programs other than browsers send neither header, and no user's cookies. open is for routes to which browsers send no
+// cookies from other origins. Only there, AllowedOrigins can be "*".
 func (h *Handler) isCrossOrigin(r *http.Request, open bool) bool {
 	origin, allowed := r.Header.Get("Origin"), h.config.AllowedOrigins
 	if slices.Contains(allowed, origin) || open && slices.Contains(allowed, "*") || originCheck.Check(r) == nil {
@@ -22,9 +21,8 @@ func (h *Handler) isCrossOrigin(r *http.Request, open bool) bool {
 	return true
 }
 
-// rejectFraming refuses a page that may be shown in a frame by pages of its own origin only, when another
-// origin has asked for the frame, or has led to it: a frame that a redirect fills has the ancestors of
-// the page that began. It reports whether it did.
+// rejectFraming rejects a page that only its own origin can frame if another origin requested the frame or redirected
+// to it. A redirected frame has the ancestors of its first page, so frame-ancestors does not suffice.
 func (h *Handler) rejectFraming(w http.ResponseWriter, r *http.Request) bool {
 	site, kind := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Sec-Fetch-Dest")
 	if site == "" || site == "same-origin" || site == "none" || kind == "document" || kind == "" {
@@ -34,9 +32,8 @@ func (h *Handler) rejectFraming(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// handleCORS answers a request of a page of another origin, where the host allows that.
-// Credentials are never part of it. It reports whether the request was a question about
-// that alone.
+// handleCORS allows a request from another origin if the host does, but never its credentials. It reports whether it
+// responded to a preflight request.
 func (h *Handler) handleCORS(w http.ResponseWriter, r *http.Request, methods string) (answered bool) {
 	w.Header().Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
@@ -55,8 +52,8 @@ func (h *Handler) handleCORS(w http.ResponseWriter, r *http.Request, methods str
 	return true
 }
 
-// takeToken charges the visitor's address, for each kind with a budget of its own: "" is for requests
-// that store, or that ask a captcha's service; a view or a start is charged by the name of its event.
+// takeToken takes a token from the address's budget of a kind. "" is for requests that store a submission or files, or
+// call a Verifier. An event has the kind of its name.
 func (h *Handler) takeToken(r *http.Request, kind string) bool {
 	address := h.config.ClientIP(r)
 	if address == "" || h.limiter == nil {
@@ -72,14 +69,12 @@ func (h *Handler) takeToken(r *http.Request, kind string) bool {
 	return result.Allowed
 }
 
-// The methods of a form's page, and of what is only read.
 const (
 	pageMethods = "GET, HEAD, POST, OPTIONS"
 	readMethods = "GET, HEAD, OPTIONS"
 )
 
-// handleMethod answers OPTIONS, and a method that is not among methods. It reports whether
-// it did.
+// handleMethod responds to OPTIONS and to unsupported methods, and reports whether it did.
 func (h *Handler) handleMethod(w http.ResponseWriter, r *http.Request, methods string, inJSON bool) bool {
 	if r.Method != http.MethodOptions && slices.Contains(strings.Split(methods, ", "), r.Method) {
 		return false

@@ -40,19 +40,19 @@ type Handler struct {
 	signer  visit.Signer
 	words   words.Catalogue
 
-	host host.Host // the parts of the host that pages show
-	site draw.Site // and the host's settings for all pages
+	host host.Host // the features that the host provides
+	site draw.Site
 
 	forms         cache.Cache[storage.ID, *cachedForm]
-	warned        cache.Cache[string, struct{}] // form ids with what Lacks says of them, which was logged
-	countedVisits cache.Cache[string, struct{}] // visits whose view or start was counted here
+	warned        cache.Cache[string, struct{}] // missing features that were logged, by form ID
+	countedVisits cache.Cache[string, struct{}] // visits whose view or start was counted
 
-	limiter *ratelimit.Limiter // nil: no limit
+	limiter *ratelimit.Limiter // if nil, requests are unlimited
 	usageMu sync.Mutex
-	usage   cache.Cache[string, *atomic.Int64] // bytes by visit, see visitUsage
+	usage   cache.Cache[string, *atomic.Int64] // by visit, see visitUsage
 
-	ownSecretOnce sync.Once // logs that there is no shared secret
-	misplacedOnce sync.Once // logs that a request came at another path than the base path
+	ownSecretOnce sync.Once // for warnSecret
+	misplacedOnce sync.Once // for warnMisplaced
 }
 
 // New returns a Handler for the forms of svc. It reports all configuration errors together.
@@ -139,9 +139,9 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 func (h *Handler) Languages() []string { return h.words.Tags() }
 
 // MissingFeatures returns the features that a form needs but the Config does not provide: a verifier for a CAPTCHA, a
-// file store, an answer to a required payment. Respondents see the form without these features. It also reports a
-// missing limiter for files and CAPTCHAs. Call it for each form when the host starts, or when a form is published.
-// The handler logs the same when a form page is first requested, and previews show it.
+// file store, an answer to a required payment. It also reports a missing limiter for files and CAPTCHAs. Respondents
+// see the form without these features. Call it for each form when the host starts, or when a form is published. The
+// handler logs the same when a form page is first requested, and previews show it.
 func (h *Handler) MissingFeatures(form formsvc.PublicForm) []string {
 	var list []string
 	for _, l := range h.host.MissingFeatures(form.Blocks) {
@@ -150,8 +150,7 @@ func (h *Handler) MissingFeatures(form formsvc.PublicForm) []string {
 	return list
 }
 
-// warnMissingFeatures logs the parts that a form lacks, each part once as long as it is
-// remembered.
+// warnMissingFeatures logs each missing feature of a form once while it is cached.
 func (h *Handler) warnMissingFeatures(ctx context.Context, form *formsvc.PublicForm) {
 	for _, l := range h.host.MissingFeatures(form.Blocks) {
 		key := form.ID.String() + l.Text
@@ -161,8 +160,7 @@ func (h *Handler) warnMissingFeatures(ctx context.Context, form *formsvc.PublicF
 	}
 }
 
-// chooseWords chooses the words of a page: the host's choice, the address's, the
-// visitor's.
+// chooseWords returns the texts in the language of the host, the URL, or the browser, in this order.
 func (h *Handler) chooseWords(r *http.Request, form formsvc.PublicForm) *words.Words {
 	wish := ""
 	if h.config.Language != nil {
@@ -172,7 +170,6 @@ func (h *Handler) chooseWords(r *http.Request, form formsvc.PublicForm) *words.W
 	return h.words.Choose(cmp.Or(wish, query.Get(input.Language)), r.Header.Get("Accept-Language"))
 }
 
-// warnSecret logs once that there is no secret that all processes share.
 func (h *Handler) warnSecret() {
 	if h.config.Secret != nil {
 		return
@@ -185,8 +182,8 @@ func (h *Handler) warnSecret() {
 // Format implements [fmt.Formatter]. It prints nothing of the Config.
 func (h *Handler) Format(f fmt.State, _ rune) { redact(f, "formpage.Handler") }
 
-// pathBelowBase is the path below the base path, whether or not the host has taken that off
-// already. An id may begin as the base path does.
+// pathBelowBase returns the path below the base path, which the host may have removed. A form's ID can start like the
+// base path.
 func (h *Handler) pathBelowBase(path string) string {
 	if rest, ok := strings.CutPrefix(path, h.config.BasePath+"/"); ok {
 		return rest
@@ -194,16 +191,14 @@ func (h *Handler) pathBelowBase(path string) string {
 	return strings.TrimPrefix(path, "/")
 }
 
-// cachedForm is the remembered part of a form: its looks, for which a style sheet is parsed,
-// and the definition that respondents saw last, see gone. It is compared with the form that
-// the service returns, so it is never out of date.
+// cachedForm has the parsed style sheet of a form, and its definition for serveUnavailable. The definition is compared
+// with the service's form, so the cache is never outdated.
 type cachedForm struct {
 	publicID   string
 	definition storage.Definition // shared with the service
 	theme      theme.Theme
 }
 
-// cached returns the source of the form of this call.
 func (c *call) cached() *cachedForm {
 	f := c.Form
 	s, ok := c.h.forms.Get(f.ID)
@@ -212,7 +207,7 @@ func (c *call) cached() *cachedForm {
 	}
 	c.h.warnMissingFeatures(c.r.Context(), f)
 	s = &cachedForm{publicID: f.PublicID, definition: f.Definition, theme: theme.New(&f.Theme, &f.Settings)}
-	if f.PublicID != "" && c.Preview == nil { // a page without its form says nothing of it, and a preview may be of a draft
+	if f.PublicID != "" && c.Preview == nil { // excludes pages without a form, and previews, which may show a draft
 		d := &s.definition
 		c.h.forms.Put(f.ID, s, d.Size()+len(d.Theme)+len(d.Settings)+len(s.theme.Custom))
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// servePage serves the form itself.
 func (c *call) servePage() {
 	switch {
 	case c.h.isCrossOrigin(c.r, false):
@@ -30,7 +29,6 @@ func (c *call) servePage() {
 	}
 }
 
-// showFirstPage shows the first page.
 func (c *call) showFirstPage() {
 	c.visit = visit.New(c.Form.ID.String(), c.now)
 	c.setValues(read.Prefill(c.Form.Blocks, c.query(), c.Words))
@@ -45,8 +43,7 @@ func (c *call) showFirstPage() {
 	c.showStep(http.StatusOK, 0, nil)
 }
 
-// handlePost takes a page that was sent. Whatever happens, the typed text is shown again or
-// stored.
+// handlePost handles a submitted page. In all cases it shows the input again or stores it.
 func (c *call) handlePost() {
 	h, r := c.h, c.r
 	values, complete, err := c.readForm(h.config.MaxBody)
@@ -83,7 +80,7 @@ func (c *call) handlePost() {
 	case !complete:
 		c.Notice = c.Words.Get("too_large")
 		c.showStep(http.StatusRequestEntityTooLarge, c.At, nil)
-	case c.limited: // its files were not stored
+	case c.limited: // the files were not stored
 		c.showFailure(errLimited, c.rejectedFiles...)
 	case len(c.rejectedFiles) > 0:
 		status := http.StatusUnprocessableEntity
@@ -102,18 +99,18 @@ func (c *call) handlePost() {
 	}
 }
 
-// useLanguage chooses the language of the page that was sent, where the host chooses none.
+// useLanguage sets the language of the submitted page, unless the host chooses a language.
 func (c *call) useLanguage(tag string) {
 	if tag != "" && (c.h.config.Language == nil || c.h.config.Language(c.r, *c.Form) == "") {
 		c.Words = c.h.words.ByTag(tag, c.Words)
 	}
 }
 
-// goForward goes on to the next page, or submits after the last one.
+// goForward shows the next page, or submits after the last page.
 func (c *call) goForward() {
 	on := c.Steps[c.At].Blocks
-	// The answers of this page may have added blocks to it. The respondent has not seen them yet, so
-	// their violations are not reported.
+	// The answers of this page may have added blocks to it. The respondent has not seen these blocks, so their
+	// violations are not reported.
 	unseen := walk.Unseen(on, c.Values[input.Seen])
 	isUnseen := func(v schema.Violation) bool { return unseen[v.Field] }
 	faults := c.stepViolations(on)
@@ -134,13 +131,13 @@ func (c *call) goForward() {
 		c.showStep(http.StatusOK, c.At, nil)
 	case walk.NeedsConfirmation(on, c.Readings, c.Values[input.ReadingShown]):
 		c.showAgain(http.StatusUnprocessableEntity, "read.check")
-	case !last && c.Form.Closed: // nobody fills in the rest in vain
+	case !last && c.Form.Closed: // so that the respondent does not fill in the rest in vain
 		c.showClosed()
 	case !last:
 		c.goToStep(c.At + 1)
 	case !c.visitValid:
 		c.showAgain(http.StatusUnprocessableEntity, "send_again")
-	case c.Preview != nil: // what holds programs up would only be in the author's way
+	case c.Preview != nil: // previews skip the checks for bots
 		c.submit()
 	case c.Values.Get(input.Honeypot) != "":
 		c.Values.Del(input.Honeypot)
@@ -158,7 +155,6 @@ func (c *call) goForward() {
 	}
 }
 
-// submit takes the last page.
 func (c *call) submit() {
 	err := c.checkAndSubmit()
 	faults := c.submitViolations(err)
@@ -179,9 +175,9 @@ func (c *call) submit() {
 	}
 }
 
-// serveUnavailable answers a page that was sent to a form which is a draft or in the trash now. The
-// answer shows the typed text, as that of a closed form does. It reports whether it did: the
-// page has to be one that was made here for a visit. To everybody else there is no form.
+// serveUnavailable responds to a page of a form that has become a draft or is in the trash. Like a closed form, it
+// shows the input. It reports whether it responded: the page must be signed, and for anyone else the form does not
+// exist.
 func (h *Handler) serveUnavailable(w http.ResponseWriter, r *http.Request, publicID string) bool {
 	c := h.newCall(w, r, formsvc.PublicForm{Closed: true})
 	values, _, err := c.readForm(h.config.MaxBody)
@@ -189,14 +185,14 @@ func (h *Handler) serveUnavailable(w http.ResponseWriter, r *http.Request, publi
 	if err != nil || !h.signer.Open(visit.PurposeVisit, values.Get(input.State), &v) {
 		return false
 	}
-	id, _ := storage.ParseID(v.Form) // was signed here
+	id, _ := storage.ParseID(v.Form) // the ID is signed
 	c.setValues(values)
 	c.Form.ID = id
 	c.useLanguage(values.Get(input.Language))
-	// The labels are the ones that respondents saw here last. What the form holds by now is not
-	// public; where they are not remembered, blocks have their ids.
+	// The labels are those that respondents saw last, because the current form is not public. If they are not cached,
+	// the page shows block IDs.
 	if s, ok := h.forms.Get(id); ok && s.publicID == publicID {
-		c.Form.Blocks, _ = schema.DecodeBlocks(s.definition.Blocks) // they were read before
+		c.Form.Blocks, _ = schema.DecodeBlocks(s.definition.Blocks) // they were decoded before
 		c.Index = formblock.Index{Blocks: c.Form.Blocks}
 	}
 	c.loadFiles()
@@ -204,10 +200,10 @@ func (h *Handler) serveUnavailable(w http.ResponseWriter, r *http.Request, publi
 	return true
 }
 
-// rejectCrossOrigin shows the typed text, to be copied: a proxy that changes the Host header
-// makes all pages foreign. Nothing is stored, and the host is asked for no answers.
+// rejectCrossOrigin shows the input for copying, because a proxy that changes the Host header makes all pages foreign.
+// It stores nothing and does not call HostAnswers.
 func (c *call) rejectCrossOrigin() {
-	c.Form.Closed = true // no file is taken
+	c.Form.Closed = true // rejects files
 	if values, _, err := c.readForm(c.h.config.MaxBody); err == nil {
 		c.Values = values
 	}

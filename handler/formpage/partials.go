@@ -23,10 +23,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Partials selects whether pages save partial submissions.
+// Partials selects whether pages save partial submissions. See [Config.Partials].
 type Partials int
 
-// The values of [Config.Partials].
 const (
 	// Resume saves partial submissions for respondents who continue later.
 	Resume Partials = 1 + iota
@@ -35,10 +34,9 @@ const (
 	ResumeAndShow
 )
 
-// savesPartials reports whether pages save half responses. A preview stores nothing.
 func (c *call) savesPartials() bool { return c.h.config.Partials != 0 && c.Preview == nil }
 
-// saveOffer is what a page says of the half response.
+// saveOffer returns what a page shows about its partial submission.
 func (c *call) saveOffer() *draw.SaveOffer {
 	half, status := c.partial, "partial.auto"
 	half.SharingShown = c.h.config.Partials == ResumeAndShow
@@ -53,12 +51,11 @@ func (c *call) saveOffer() *draw.SaveOffer {
 	}
 }
 
-// saveAndMerge saves the half response of a respondent who has come to a block. Where another page saved
-// meanwhile, it takes over that one's answers, and taken says that there were any.
+// saveAndMerge saves the partial submission of a respondent who has reached a block. If another page saved in the
+// meantime, it takes over those answers, and taken reports whether there were any.
 //
-// Half responses that are begun have a budget of their own, and so have saves: who fills in the form
-// beside many others of one address can send it all the same. The next save makes up for one that
-// is refused.
+// Creating and saving have separate budgets, so that a respondent can always submit, even if many others share the
+// address. The next save includes the input of a rejected save.
 func (c *call) saveAndMerge(block string) (taken bool, err error) {
 	kind := "save:"
 	if c.partial.Token == "" {
@@ -83,11 +80,11 @@ func (c *call) saveAndMerge(block string) (taken bool, err error) {
 func (c *call) saveOnce() error {
 	token, dropped, err := c.savePartial(c.visit.Key)
 	if errors.Is(err, formsvc.ErrAlreadySubmitted) && c.partial.Token == "" {
-		// The respondent went back after submitting, and may submit something else.
+		// The respondent went back after submitting, and may submit other answers.
 		token, dropped, err = c.savePartial(c.visit.Key + " again")
 	}
 	if errors.Is(err, storage.ErrRevisionMismatch) && c.partial.Token == "" {
-		c.partial.Token = token // of what an earlier page of the visit created
+		c.partial.Token = token // an earlier page of the visit created it
 	}
 	if err == nil {
 		kept := maps.Clone(c.parsed.Answers)
@@ -98,18 +95,18 @@ func (c *call) saveOnce() error {
 	return err
 }
 
-// savePartial saves what the page brought. It creates at most one partial submission for a visit.
+// savePartial saves the input. It creates at most one partial submission for a visit.
 func (c *call) savePartial(visitKey string) (token string, dropped []string, err error) {
 	return c.h.service.SavePartial(c.r.Context(), formsvc.PartialSubmission{
 		FormID: c.Form.ID, Token: c.partial.Token, Answers: c.allAnswers(), Hidden: c.parsed.Hidden, Metadata: c.metadata(),
 		Block: c.partial.Block, Seconds: c.elapsedSeconds(), Revision: c.partial.Revision,
-		ShareWithOwner: c.partial.SharingShown && c.h.config.Partials == ResumeAndShow, // the page may be older than the setting
+		ShareWithOwner: c.partial.SharingShown && c.h.config.Partials == ResumeAndShow, // the setting may have changed after the page was sent
 		Visit:          c.h.signer.Sign(visit.PurposePartial, visitKey), CaptchaSolved: c.solvedCaptcha(), LinkIssued: c.linkRequested,
 	})
 }
 
-// solvedCaptcha reports whether the visit has solved a captcha of the form. It is also true if the
-// host has no verifier for any captcha of the form, because then there is nothing to solve.
+// solvedCaptcha reports whether the visit has solved a captcha of the form, or the host has no verifier for any of
+// them.
 func (c *call) solvedCaptcha() bool {
 	shown, lacking := false, false
 	for b, hidden := range formblock.Walk(c.Form.Blocks) {
@@ -127,9 +124,8 @@ func (c *call) solvedCaptcha() bool {
 	return lacking && !shown
 }
 
-// mergeSaved takes over the answers that another page has saved, where this one did not change its
-// own. It reports whether there are any. One that the other page does not have stays: it may be off
-// the path there alone.
+// mergeSaved takes over the answers of another page, except answers that this page changed. It reports whether there
+// are any. An answer that the other page does not have stays, because it may be off the path only there.
 func (c *call) mergeSaved() (taken bool, err error) {
 	theirs, err := c.h.service.ResumePartial(c.r.Context(), c.Form.ID, c.partial.Token)
 	if err != nil || theirs.Revision == c.partial.Revision {
@@ -154,8 +150,7 @@ func (c *call) mergeSaved() (taken bool, err error) {
 	return taken, err
 }
 
-// saveBeforeStep saves as the page with an index is about to be shown. It reports whether it has answered
-// the request instead.
+// saveBeforeStep saves before a step is shown, and reports whether it responded instead.
 func (c *call) saveBeforeStep(at int) (answered bool) {
 	taken, err := c.saveAndMerge(c.Steps[at].ID)
 	answered = c.handleSaveError(err)
@@ -165,8 +160,8 @@ func (c *call) saveBeforeStep(at int) (answered bool) {
 	return answered || taken
 }
 
-// goToStep shows another page of the form. It saves what this one brought, but makes no half response of
-// a page without any answer, or of one that was not made here.
+// goToStep saves the input and shows another page of the form. It creates a partial submission only if the page has an
+// answer and is signed.
 func (c *call) goToStep(at int) {
 	save := c.savesPartials() && !c.Form.Closed && !c.partial.Disabled && (c.partial.Token != "" || len(c.parsed.Answers) > 0 && c.visitValid)
 	if !save || !c.saveBeforeStep(at) {
@@ -174,8 +169,8 @@ func (c *call) goToStep(at int) {
 	}
 }
 
-// mergeBeforeSubmit reports whether the page takes over answers of another one, before the response is sent.
-// Whether it can be sent is for Submit to say.
+// mergeBeforeSubmit takes over the answers of another page before the form is submitted, and reports whether there are
+// any. It ignores errors, because Submit reports them.
 func (c *call) mergeBeforeSubmit() bool {
 	if c.partial.Token == "" {
 		return false
@@ -184,16 +179,16 @@ func (c *call) mergeBeforeSubmit() bool {
 	return taken && err == nil
 }
 
-// handleSave saves and shows the same page, with the link if that is asked for. The page's script reads
-// from the answer what became of it.
+// handleSave saves and shows the same page, with the link if it was requested. The page's script reads the result from
+// the response.
 func (c *call) handleSave(link bool) {
 	if link && c.partial.Disabled {
 		c.partial = visit.PartialState{SharingShown: c.partial.SharingShown}
 	}
 	c.linkRequested = link
 	if !c.partial.Disabled && !c.Form.Closed && (c.partial.Token != "" || c.visitValid) {
-		// A captcha that is not solved does not prevent the save. The page that is returned has the
-		// proof, because the captcha's token can be checked only once.
+		// A captcha that is not solved does not prevent the save. The returned page has the proof, because a captcha's
+		// token can be checked only once.
 		if _, err := c.checkCaptchas(c.Steps[c.At].Blocks); err != nil && !errors.Is(err, errLimited) {
 			c.h.config.Logger.WarnContext(c.r.Context(), "failed to check the captcha of a partial submission", "form", c.Form.ID, "error", err)
 		}
@@ -203,7 +198,7 @@ func (c *call) handleSave(link bool) {
 		c.showClosed()
 	case c.partial.Token == "" && !c.visitValid:
 		c.showAgain(http.StatusUnprocessableEntity, "send_again")
-	case !c.partial.Disabled && c.saveBeforeStep(c.At): // it has answered
+	case !c.partial.Disabled && c.saveBeforeStep(c.At): // it has responded
 	case link && c.saveErrorKey != "":
 		c.showAgain(http.StatusUnprocessableEntity, c.saveErrorKey)
 	case link:
@@ -214,7 +209,6 @@ func (c *call) handleSave(link bool) {
 	}
 }
 
-// deletePartial removes the half response at a press.
 func (c *call) deletePartial() {
 	if c.partial.Token != "" {
 		if err := c.h.service.DeletePartial(c.r.Context(), c.Form.ID, c.partial.Token); err != nil {
@@ -226,15 +220,15 @@ func (c *call) deletePartial() {
 	c.showAgain(http.StatusOK, "partial.deleted")
 }
 
-// handleSaveError answers the request where the response is sent or the form closed, and reports whether it
-// did. Of other errors the page tells.
+// handleSaveError responds if the form was submitted or closed, and reports whether it did. The page shows other
+// errors.
 func (c *call) handleSaveError(err error) bool {
 	var refused *schema.Error
 	switch {
 	case err == nil:
 		return false
 	case errors.Is(err, formsvc.ErrAlreadySubmitted) && c.partial.Token == "":
-		// The browser went back after it had submitted: another response begins, in the same visit.
+		// The browser went back after submitting. The visit continues with another submission.
 		c.partial.Disabled = true
 	case errors.Is(err, formsvc.ErrAlreadySubmitted) && c.hasUnsavedChanges():
 		c.showForCopying(http.StatusConflict, "partial.submitted", "", nil)
@@ -247,19 +241,18 @@ func (c *call) handleSaveError(err error) bool {
 		c.showClosed()
 		return true
 	case errors.Is(err, storage.ErrNotFound):
-		// Somebody had it removed, or it is over. Made anew, it would be kept against a wish.
+		// The partial submission was deleted or has expired. Creating it again could violate the respondent's wish.
 		c.partial, c.saveErrorKey = visit.PartialState{Disabled: true}, "partial.expired"
 	case errors.As(err, &refused) && slices.ContainsFunc(refused.Violations, func(v schema.Violation) bool { return v.Path == "" && v.Code == schema.CodeTooLong }):
 		c.saveErrorKey = "partial.too_long"
 	default:
 		c.reportFailure("failed to save partial submission", err)
-		c.w.Header().Del("Retry-After") // the page itself was taken
+		c.w.Header().Del("Retry-After") // the page itself is complete
 		c.saveErrorKey = "partial.failed"
 	}
 	return false
 }
 
-// hasUnsavedChanges reports whether the page has an answer that is another one than was saved.
 func (c *call) hasUnsavedChanges() bool {
 	for id, answer := range c.parsed.Answers {
 		if c.partial.Changed(id, answer) {
@@ -269,9 +262,8 @@ func (c *call) hasUnsavedChanges() bool {
 	return false
 }
 
-// showOnlyEnding shows the ending of a form that has one, without the form's redirect: another page, and
-// perhaps another person, submitted the form. Which of several a response reached that
-// another page sent is not known here.
+// showOnlyEnding shows the form's ending without its redirect, because another page, and perhaps another person,
+// submitted the form. If there are several endings, it shows the standard ending.
 func (c *call) showOnlyEnding() {
 	var ids []string
 	for b, hidden := range formblock.Walk(c.Form.Blocks) {
@@ -285,19 +277,19 @@ func (c *call) showOnlyEnding() {
 	c.showDone()
 }
 
-// showLinkPage shows the page that a link leads to. It says nothing of what is saved: programs look
-// at links that somebody sends. The token is in the link's fragment, which no server is told, so
-// nothing logs it. Without a script the link is put into an input.
+// showLinkPage shows the page of a link. It contains no saved data, because programs open links in messages too. The
+// token is in the fragment of the link, so no server receives or logs it. Without a script, the respondent pastes the
+// link into an input.
 //
-// The page tells other hosts nothing of its address. It tells this one, because browsers send the
-// Origin "null" from a page that tells nobody, and such a POST may be foreign.
+// The page sends its URL to no other host. It sends it to this host, because otherwise browsers send the Origin "null",
+// which is rejected.
 func (c *call) showLinkPage(status int, word string) {
 	c.Notice = c.Words.Get(word)
 	c.w.Header().Set("X-Robots-Tag", "noindex, nofollow")
 	c.checkRendered(c.preparePage().SendResume(c.w, status))
 }
 
-// handleLink goes on with the half response that a link leads to, or removes it.
+// handleLink resumes or deletes the partial submission of a link.
 func (c *call) handleLink(forget bool) {
 	link := c.Values.Get(input.Link)
 	token := strings.TrimSpace(link[strings.LastIndexByte(link, '#')+1:])
@@ -325,8 +317,8 @@ func (c *call) handleLink(forget bool) {
 	}
 }
 
-// resume shows a half response on the farthest page that its respondent came to: in a new visit,
-// which counts no view and no start and has solved no captcha. A closed form shows what was typed.
+// resume shows a partial submission on the last page that the respondent reached. It starts a new visit, which counts
+// no view or start and has solved no captcha. For a closed form, it shows the input.
 func (c *call) resume(p *formsvc.PartialSubmission) {
 	values, lost := read.FillInputs(c.Form.Blocks, p.Answers, c.readOptions().Comma)
 	for name, text := range p.Hidden {

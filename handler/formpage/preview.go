@@ -21,21 +21,19 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// ErrNoPreview is returned by [Handler.PreviewPath] when previews are off, because there is no
-// [Config.Secret].
+// ErrNoPreview is returned by [Handler.PreviewPath] without a [Config.Secret].
 var ErrNoPreview = errors.New("formpage: previews need Config.Secret")
 
-// PreviewPath returns the path of a page that shows the stored form, draft or published, until a time. The path
-// begins with Config.BasePath. The caller must prepend its origin and the prefix that a StripPrefix removes. The path
-// accepts the query of a form's URL, such as lang.
+// PreviewPath returns the path of a page that shows the stored form, draft or published, until a time. The path begins
+// with Config.BasePath. The caller must prepend its origin and the prefix that a StripPrefix removes. The path accepts
+// the query of a form's URL, such as lang.
 //
-// The link is signed, and everyone who has it can see the form. It becomes invalid when its time ends, when the form
-// is moved to the trash, or when the Secret changes. The host must check that its user can see the form. PreviewPath
-// does not check this, nor whether the form exists.
+// The link is signed, and everyone who has it can see the form. It becomes invalid when its time ends, when the form is
+// moved to the trash, or when the Secret changes. The caller must check that the form exists and that its user can see
+// it.
 //
 // The page has a bar that identifies the preview and lists the form's warnings. Submitting it checks the answers and
-// stores nothing: no submission, file, view or start. It does not show errors that only a submission can find, such
-// as a duplicate or an error of Config.HostAnswers.
+// stores nothing. It does not show errors that only a submission can find, such as a duplicate.
 //
 // PreviewPath returns [ErrNoPreview] without a Config.Secret, and another error for a time that is not in the future.
 func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) {
@@ -45,30 +43,28 @@ func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) 
 	if !until.After(h.config.Clock()) {
 		return "", fmt.Errorf("formpage: the preview end %s is in the past", until.Format(time.RFC3339))
 	}
-	// Milliseconds, rounded up: the link holds for as long as was asked for.
+	// Round milliseconds up, so that the link is valid for the requested time.
 	token := h.signer.Sign(visit.PurposePreview, previewLink{Form: form.String(), Until: until.UnixMilli() + 1})
 	return h.config.BasePath + "/" + static.Dir + "/" + previewDir + token, nil
 }
 
-// Path returns the path of the page of a form with a public ID. It begins with Config.BasePath. The caller must
-// prepend its origin and the prefix that a StripPrefix removes.
+// Path returns the path of a form's page by its public ID. It begins with Config.BasePath. The caller must prepend its
+// origin and the prefix that a StripPrefix removes.
 func (h *Handler) Path(publicID string) string {
 	return h.config.BasePath + "/" + url.PathEscape(publicID)
 }
 
-// previewLink is the signed content of the link of a preview.
 type previewLink struct {
 	Form  string `json:"f"`
-	Until int64  `json:"u"` // Unix milliseconds: the first one without a preview
+	Until int64  `json:"u"` // end of the preview, in Unix milliseconds
 }
 
-// previewsEnabled reports whether previews are on, and logs that they are not.
 func (h *Handler) previewsEnabled() bool {
 	h.warnSecret()
 	return h.config.Secret != nil
 }
 
-// servePreview serves the page of a link, and its ending.
+// servePreview serves a preview and its ending.
 func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest string) {
 	w.Header().Set("X-Robots-Tag", "noindex, nofollow")
 	if h.rejectFraming(w, r) {
@@ -89,7 +85,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 	}
 	c := h.newCall(w, r, form)
 	c.link, c.Preview = token, &draw.Preview{Text: "preview.text", Notes: c.previewNotes(), Warnings: c.previewWarnings(warnings)}
-	c.Form.Closed = false // the author sees the form, and the note
+	c.Form.Closed = false // the author sees the form and a note
 	if rest == "done" {
 		c.Preview.Text = "preview.sent"
 		c.showEnding(c.findEnding(r.URL.Query().Get(input.Ending)), "", false)
@@ -98,18 +94,17 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 	c.servePage()
 }
 
-// openPreview reads the form that a link leads to. A link that is not good now leads to
-// nothing.
+// openPreview returns the form of a link. An invalid or expired link returns [storage.ErrNotFound].
 func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm, schema.Warnings, error) {
 	var link previewLink
 	if !h.previewsEnabled() || !h.signer.Open(visit.PurposePreview, token, &link) || h.config.Clock().UnixMilli() >= link.Until {
 		return formsvc.PublicForm{}, nil, storage.ErrNotFound
 	}
-	id, _ := storage.ParseID(link.Form) // was signed here
+	id, _ := storage.ParseID(link.Form) // the ID is signed
 	return h.service.PreviewForm(r.Context(), id)
 }
 
-// previewNotes say where respondents see something else than the preview.
+// previewNotes returns the differences between the preview and the form page.
 func (c *call) previewNotes() []string {
 	var notes []string
 	if c.Form.Closed {
@@ -118,7 +113,7 @@ func (c *call) previewNotes() []string {
 	if u := policy.Link(c.Form.Settings.RedirectURL); u != "" {
 		notes = append(notes, c.Words.Get("preview.redirect", "url", string(u)))
 	}
-	for b, hidden := range formblock.Walk(c.Form.Blocks) { // the captchas that nothing checks
+	for b, hidden := range formblock.Walk(c.Form.Blocks) { // captchas without a verifier
 		kind := formblock.Properties(b).CaptchaType
 		if b.Type == schema.TypeCaptcha && !hidden && kind != "none" && c.Host.Widget(b) == nil {
 			notes = append(notes, c.Words.Get("preview.captcha", "type", cmp.Or(kind, "–")))
@@ -127,9 +122,8 @@ func (c *call) previewNotes() []string {
 	return notes
 }
 
-// previewWarnings are the warnings of the form, each with the label of its block, and the parts that
-// [Handler.MissingFeatures] names. It leaves out captchas, which have a note in the author's language, and
-// parts that make no difference to respondents.
+// previewWarnings returns the form's warnings with the labels of their blocks, and its missing features. It omits
+// captchas, which have a note, and features that do not affect respondents.
 func (c *call) previewWarnings(warnings schema.Warnings) []draw.Warning {
 	var list []draw.Warning
 	for _, w := range warnings {

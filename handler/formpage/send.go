@@ -22,21 +22,20 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// codeDuplicate is the page's own code for an answer that must be new and is not.
+// codeDuplicate is the page's own code for a duplicate answer.
 const codeDuplicate = "KNOWN"
 
-// errLimited means that the IP address has reached the rate limit.
 var errLimited = errors.New("the rate limit of the address is exceeded")
 
-// stepViolations are the faults of the answers to blocks of the path.
+// stepViolations returns the violations of answers to blocks on the path.
 func (c *call) stepViolations(blocks []schema.Block) []schema.Violation {
 	answers := maps.Clone(c.parsed.Answers)
 	maps.Copy(answers, c.hostAnswers())
 	return walk.Violations(blocks, c.Path, answers)
 }
 
-// checkCaptchas checks the captchas among blocks. One that was solved stays solved for the
-// visit, because its token is good for one question to the service only.
+// checkCaptchas checks the captchas among blocks. A solved captcha stays solved for the visit, because the service
+// accepts its token only once.
 func (c *call) checkCaptchas(blocks []schema.Block) (faults []schema.Violation, err error) {
 	for b, hidden := range formblock.Walk(blocks) {
 		w := c.Host.Widget(b)
@@ -45,17 +44,17 @@ func (c *call) checkCaptchas(blocks []schema.Block) (faults []schema.Violation, 
 		}
 		ok := false
 		if token := c.Values.Get(w.Input); token != "" && len(token) <= 8192 {
-			c.Values[w.Input] = c.Values[w.Input][1:] // the next one is of the next captcha
+			c.Values[w.Input] = c.Values[w.Input][1:] // the next token belongs to the next captcha
 			if !c.withinLimit() {
 				return nil, errLimited
 			}
 			v := c.h.config.Verifiers[formblock.Properties(b).CaptchaType]
 			if ok, err = v.Verify(c.r.Context(), token, c.h.config.ClientIP(c.r)); err != nil {
-				return nil, errors.New("captcha: " + err.Error()) // it says nothing of the response, whatever it is
+				return nil, errors.New("captcha: " + err.Error()) // hides the type of the error, which says nothing about the submission
 			}
 		}
 		if !ok {
-			c.Values.Del(w.Input) // however many captchas there are, one wrong token is asked about
+			c.Values.Del(w.Input) // checks only one invalid token per request
 			faults = append(faults, schema.Violation{Field: b.ID, Code: visit.CodeCaptcha})
 			continue
 		}
@@ -64,8 +63,8 @@ func (c *call) checkCaptchas(blocks []schema.Block) (faults []schema.Violation, 
 	return faults, nil
 }
 
-// checkAndSubmit stores the response, once all captchas on the path are solved: who posts the last
-// page alone has not solved those before it. A preview checks all answers and stores nothing.
+// checkAndSubmit checks all captchas on the path and stores the submission. A client can post only the last page, so
+// the captchas of earlier pages are checked again. A preview checks all answers and stores nothing.
 func (c *call) checkAndSubmit() error {
 	faults, err := c.checkCaptchas(c.OnPath)
 	if c.Preview != nil {
@@ -91,18 +90,18 @@ func (c *call) checkAndSubmit() error {
 	if err != nil {
 		return err
 	}
-	key := c.visit.Key // that of the files, though store goes on in another visit
+	key := c.visit.Key // the visit of the files, because submitAgain can start another visit
 	err = c.submitAgain(c.submitParams())
 	switch {
-	case !c.submitted && (isClosed(err) || len(c.submitViolations(err)) > 0): // after any other error it may be stored
+	case !c.submitted && (isClosed(err) || len(c.submitViolations(err)) > 0): // after other errors the submission may be stored
 		release()
-	case err == nil && len(kept) > 0: // the response has them
+	case err == nil && len(kept) > 0: // the files belong to the submission
 		c.h.resetVisitUsage(key)
 	}
 	return err
 }
 
-// submitViolations are what send refuses in a response.
+// submitViolations returns the violations in an error of checkAndSubmit.
 func (c *call) submitViolations(err error) []schema.Violation {
 	var refused *schema.Error
 	switch {
@@ -116,14 +115,12 @@ func (c *call) submitViolations(err error) []schema.Violation {
 	return nil
 }
 
-// isClosed reports whether the form no longer accepts submissions.
 func isClosed(err error) bool {
 	return errors.Is(err, formsvc.ErrClosed) || errors.Is(err, storage.ErrNotFound)
 }
 
-// submitAgain submits a response. Proofs are good for one visit, and a visit with a captcha for
-// one response, because its idempotency key is the visit's. Who sends another one goes on
-// in a new visit, at once where this request has solved all captchas.
+// submitAgain submits. With a captcha, the idempotency key is the visit's, so a visit can store only one submission.
+// Other answers need a new visit, which is possible immediately if this request has solved all captchas.
 func (c *call) submitAgain(r formsvc.SubmitParams) error {
 	err := c.submitOnce(r)
 	if !errors.Is(err, formsvc.ErrIdempotencyKeyReused) {
@@ -143,7 +140,6 @@ type serviceError struct{ error }
 
 func (e serviceError) Unwrap() error { return e.error }
 
-// submitOnce submits a response as the host wants it.
 func (c *call) submitOnce(r formsvc.SubmitParams) error {
 	next := func(ctx context.Context, r formsvc.SubmitParams) (formsvc.Submission, error) {
 		submission, err := c.h.service.Submit(ctx, r)
@@ -164,7 +160,6 @@ func (c *call) submitOnce(r formsvc.SubmitParams) error {
 	return err
 }
 
-// submitParams is the response to submit.
 func (c *call) submitParams() formsvc.SubmitParams {
 	return formsvc.SubmitParams{
 		FormID: c.Form.ID, Answers: c.parsed.Answers, HostAnswers: c.hostAnswers(), Hidden: c.parsed.Hidden,
@@ -173,7 +168,6 @@ func (c *call) submitParams() formsvc.SubmitParams {
 	}
 }
 
-// metadata returns the metadata of the submission.
 func (c *call) metadata() formsvc.Metadata {
 	m := formsvc.Metadata{UserAgent: read.CleanText(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}}
 	if strings.Contains(c.r.UserAgent(), "Mobi") {
@@ -182,7 +176,7 @@ func (c *call) metadata() formsvc.Metadata {
 	if c.h.config.Country != nil {
 		m.Country = read.CleanText(c.h.config.Country(c.r))
 	}
-	if utm := c.Form.Settings.UTM; utm != nil { // the form says which ones it records
+	if utm := c.Form.Settings.UTM; utm != nil { // the form selects the parameters to store
 		for name, wanted := range map[string]bool{
 			"campaign": utm.Campaign, "content": utm.Content, "medium": utm.Medium, "source": utm.Source, "term": utm.Term,
 		} {
@@ -194,7 +188,7 @@ func (c *call) metadata() formsvc.Metadata {
 	return m
 }
 
-// elapsedSeconds is how long the respondent has taken.
+// elapsedSeconds returns the time that the respondent has taken.
 func (c *call) elapsedSeconds() float64 {
 	age := max(0, c.visit.Age(c.now).Round(time.Second/10).Seconds())
 	if took, err := strconv.ParseFloat(c.Values.Get(input.Seconds), 64); err == nil && took > 0 && took < age {
@@ -203,9 +197,8 @@ func (c *call) elapsedSeconds() float64 {
 	return c.visit.Before + age
 }
 
-// idempotencyKey is the same for the same answers of one visit. A second click finds the
-// first response; who goes back and sends something else is not told that it is stored
-// while the first one is. With a captcha the visit is good for one response, see store.
+// idempotencyKey returns the same key for the same answers of a visit, so that a second click finds the stored
+// submission. Changed answers get another key. With a captcha, the key is the visit's, see submitAgain.
 func (c *call) idempotencyKey() string {
 	if c.proofs.AnyChecked() {
 		return c.visit.Key
@@ -214,7 +207,7 @@ func (c *call) idempotencyKey() string {
 	encoder := json.NewEncoder(sum)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode([]any{c.parsed.Answers, c.fileAnswers(), c.parsed.Hidden}); err != nil {
-		return c.visit.Key // the answers are JSON that was written or read here
+		return c.visit.Key // impossible, because the answers are valid JSON
 	}
 	return c.visit.Key + "." + base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
 }

@@ -11,13 +11,12 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// route serves a path below a form's path.
 type route struct {
 	serve    func(c *call)
 	methods  string
-	json     bool // its refusals are JSON
-	cors     bool // other origins may use it, where the host allows them
-	partials bool // it is there where pages save half responses
+	json     bool // errors are JSON
+	cors     bool // allowed origins can use the route
+	partials bool // exists only if pages save partial submissions
 }
 
 var routes = map[string]route{
@@ -36,12 +35,12 @@ const maxDepth = 3
 
 // ServeHTTP serves {base}/{public id} and the paths below it.
 //
-// Pages are compressed although they show values from the URL. A page has no secret that an attacker could guess from
-// its length: the visit token and the nonce are new in each page, no cookie is read, and cross-origin posts are
+// Pages are compressed although they show values from the URL. They contain no secret that an attacker could guess from
+// their length: the visit token and the nonce are new in each page, no cookie is read, and cross-origin posts are
 // rejected.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	below := h.pathBelowBase(r.URL.Path)
-	if strings.Count(below, "/") > maxDepth { // a page would have a way up from it in each link
+	if strings.Count(below, "/") > maxDepth { // limits the "../" in the links of a page
 		http.NotFound(w, r)
 		return
 	}
@@ -64,7 +63,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	pages.Close()
 }
 
-// serveForm serves a form and the paths below it.
 func (h *Handler) serveForm(w http.ResponseWriter, r *http.Request, publicID, rest string) {
 	route, known := routes[rest]
 	known = known && (!route.partials || h.config.Partials != 0)
@@ -96,9 +94,8 @@ func (h *Handler) serveForm(w http.ResponseWriter, r *http.Request, publicID, re
 	}
 }
 
-// warnMisplaced logs the first request for what is not there that came at another path than the base
-// path: the handler is likely mounted elsewhere, and has no form at any address. A path that the host
-// has stripped has none but those of forms, so there only an unknown part of a form says so.
+// warnMisplaced logs the first request outside of the base path that is not found, because the handler is probably
+// mounted elsewhere. If the host has removed the path, only an unknown part of a form shows this.
 func (h *Handler) warnMisplaced(r *http.Request, unknownPart bool) {
 	at, _, _ := strings.Cut(r.RequestURI, "?")
 	stripped := at != "" && at != r.URL.EscapedPath()
