@@ -9,8 +9,7 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends s as a JSON string. Each byte that is not valid UTF-8
-// becomes U+FFFD.
+// AppendString appends s as a JSON string. Each invalid UTF-8 byte becomes U+FFFD.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
@@ -51,22 +50,21 @@ func appendEscape(b []byte, c byte) []byte {
 	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 }
 
-// AppendTime appends t as a JSON string in the form of [FormatTime].
+// AppendTime appends t as a JSON string in the format of [FormatTime].
 func AppendTime(b []byte, t time.Time) []byte {
 	b = append(b, '"')
 	b = t.UTC().AppendFormat(b, time.RFC3339)
 	return append(b, '"')
 }
 
-// AppendFloat appends f as a JSON number in its shortest form, without an exponent
-// where that is short. What JSON cannot express (NaN, infinities) becomes 0, and
-// so does the negative zero.
+// AppendFloat appends f as a JSON number in its shortest form, without an exponent if that is short. NaN, infinities
+// and negative zero become 0.
 func AppendFloat(b []byte, f float64) []byte {
 	if f == 0 || math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(b, '0')
 	}
-	// Three decimals or fewer, as most numbers have, written without looking for the
-	// shortest form: of up to 15 digits no two decimals are the same number.
+	// Most numbers have at most three decimals. They need no search for the shortest form, because up to 15 digits always
+	// identify a float64.
 	if thousandth := math.Round(f * 1000); math.Abs(thousandth) < 1e15 && thousandth/1000 == f {
 		return appendThousandths(b, int64(thousandth))
 	}
@@ -93,8 +91,8 @@ func appendThousandths(b []byte, n int64) []byte {
 	return b
 }
 
-// appendComma appends a comma unless nothing was written, or an array, an object or a member
-// has just begun. last is the byte before b, 0 when there is none.
+// appendComma appends a comma unless b is empty or ends with the start of an array, object or member. The argument last
+// is the byte before b, or 0.
 func appendComma(b []byte, last byte) []byte {
 	if len(b) > 0 {
 		last = b[len(b)-1]

@@ -1,12 +1,10 @@
 package jsontree
 
-// Merge applies an RFC 7396 merge patch to a value, on the bytes of both. Members that
-// the patch does not name are copied as they are written, in their order. New members
-// follow in the order of the patch.
+// Merge applies an RFC 7396 merge patch to the bytes of a value. Members that the patch does not name keep their bytes
+// and their order. New members follow in the order of the patch.
 func Merge(target, patch Node) []byte { return appendMerged(nil, target, patch) }
 
-// appendMerged appends the result of applying a patch to a target, which does not exist
-// where the patch names something new.
+// appendMerged appends the result of a patch. The target does not exist if the patch adds a member.
 func appendMerged(b []byte, target, patch Node) []byte {
 	if patch.Kind() != Object {
 		return append(b, patch.Raw()...)
@@ -33,12 +31,12 @@ func appendMerged(b []byte, target, patch Node) []byte {
 	return append(b, '}')
 }
 
-// appendName appends the name of a member with its colon, as they are written.
+// appendName appends the name and colon of a member with their original bytes.
 func appendName(b []byte, member Node) []byte {
 	return append(appendComma(b, 0), member.Source()[member.NameStart():member.Start()]...)
 }
 
-// lookup finds a member by its name, in constant time for an object with many.
+// lookup returns a function that finds members by name, in constant time for large objects.
 func lookup(object Node) func(name string) Node {
 	if object.Len() <= smallObject {
 		return object.Member

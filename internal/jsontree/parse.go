@@ -12,34 +12,31 @@ import (
 	"unicode/utf8"
 )
 
-// These bounds hold for every text.
+// These limits apply to every text.
 const (
 	maxDepth    = 64
 	maxNumber   = 64  // characters of a number literal
-	maxExponent = 400 // float64 needs 324; beyond that only zero would fit
+	maxExponent = 400 // float64 needs 324
 )
 
-// Bounds of a request body.
+// MaxValues and MaxName limit a request body.
 const (
 	MaxValues = 100_000
 	MaxName   = 1000 // bytes of a member name
 )
 
-// Bounds bound the parts of a text. Zero: no bound. Depth and the size of numbers are
-// bounded always.
+// Bounds limits the parts of a text. A zero value means no limit. Depth and the length of numbers are always limited.
 type Limits struct {
-	Values int // values in all
+	Values int // values in total
 	Name   int // bytes of a member name
 }
 
-// BodyLimits are the bounds of a request body. They are fixed: within them no
-// value of a body, however it is made, costs more than milliseconds to check or
+// BodyLimits are the limits of a request body. Within these limits, no value takes more than milliseconds to check or
 // grows when a database prints it.
 var BodyLimits = Limits{Values: MaxValues, Name: MaxName}
 
-// Parse reads raw as one JSON value in one strict pass: RFC 8259 in valid UTF-8,
-// nothing after the value, no duplicate member names, no lone surrogates, and
-// within the bounds. Any fault is a *SyntaxError. The tree has a copy of raw.
+// Parse strictly parses raw as one JSON value. It requires valid UTF-8 and the given limits, and rejects trailing data,
+// duplicate names and lone surrogates. Any error is a *SyntaxError. The tree has a copy of raw.
 func Parse(raw []byte, b Limits) (*Tree, error) {
 	t, _ := pool.Get().(*Tree)
 	p := parser{Tree: t, raw: raw, limits: b}
@@ -51,9 +48,9 @@ func Parse(raw []byte, b Limits) (*Tree, error) {
 	return t, nil
 }
 
-// SyntaxError says why a text is not acceptable JSON.
+// SyntaxError describes invalid JSON.
 type SyntaxError struct {
-	Offset int    // bytes before the fault
+	Offset int    // bytes before the error
 	Reason string // for people
 }
 
@@ -70,7 +67,7 @@ type parser struct {
 	err    *SyntaxError
 }
 
-// byteOrderMarks are what some programs write in front of a text, with its encoding.
+// byteOrderMarks are the prefixes that some programs write, with their encodings.
 var byteOrderMarks = [...][2]string{
 	{"\xef\xbb\xbf", "UTF-8"}, {"\xff\xfe\x00\x00", "UTF-32"}, {"\x00\x00\xfe\xff", "UTF-32"}, {"\xff\xfe", "UTF-16"}, {"\xfe\xff", "UTF-16"},
 }
@@ -103,20 +100,19 @@ func (p *parser) document() bool {
 	return true
 }
 
-// maxValueCount is a number that the values of the text do not exceed. The list of
-// values has room for all of them from the beginning: growing it would cost more
-// than counting, and twice the memory.
+// maxValueCount returns an upper limit for the number of values. The list of values is allocated once, because growing
+// it would cost more than counting, and twice the memory.
 func (p *parser) maxValueCount() int {
-	// Every value but the first follows a comma or opens its array or object.
+	// Every value except the first follows a comma or an opening bracket.
 	most := 1 + bytes.Count(p.raw, []byte{','}) + bytes.Count(p.raw, []byte{'['}) + bytes.Count(p.raw, []byte{'{'})
-	most = min(most, len(p.raw)/2+1) // a value takes a byte, and so does what parts it from the next
+	most = min(most, len(p.raw)/2+1) // each value takes a byte, and so does its separator
 	if p.limits.Values > 0 {
 		most = min(most, p.limits.Values)
 	}
 	return most
 }
 
-// invalidUTF8At returns where the text, which is not valid UTF-8, stops being so.
+// invalidUTF8At returns the offset of the first invalid byte. The text must not be valid UTF-8.
 func invalidUTF8At(raw []byte) (at int) {
 	for {
 		r, size := utf8.DecodeRune(raw[at:])
@@ -127,7 +123,7 @@ func invalidUTF8At(raw []byte) (at int) {
 	}
 }
 
-// fail records the first fault and returns false.
+// fail records the first error and returns false.
 func (p *parser) fail(offset int, reason string) bool {
 	if p.err == nil {
 		p.err = &SyntaxError{Offset: offset, Reason: reason}
@@ -146,8 +142,7 @@ func (p *parser) space() {
 	}
 }
 
-// next returns the byte at the position, 0 at the end. U+0000 is not part of the
-// grammar outside of strings, so the two need not be told apart.
+// next returns the byte at the position, or 0 at the end. U+0000 is always invalid outside of strings.
 func (p *parser) next() byte {
 	if p.pos < len(p.raw) {
 		return p.raw[p.pos]
@@ -155,8 +150,8 @@ func (p *parser) next() byte {
 	return 0
 }
 
-// value reads the value that starts at the position and adds it to the list of
-// values; depth is the number of arrays and objects around it.
+// value reads the value at the position and adds it to the list of values. The depth is the number of enclosing arrays
+// and objects.
 func (p *parser) value(parent uint32, depth int) bool {
 	if p.limits.Values > 0 && len(p.nodes) >= p.limits.Values {
 		return p.fail(p.pos, "too many values")
@@ -194,7 +189,7 @@ func (p *parser) value(parent uint32, depth int) bool {
 	default:
 		p.fail(p.pos, "expected a value")
 	}
-	p.nodes[at].end = uint32(p.pos) // not n: the list may have grown elsewhere
+	p.nodes[at].end = uint32(p.pos) // not n, because the list may have been reallocated
 	return ok
 }
 
@@ -207,7 +202,7 @@ func (p *parser) literal(word string) bool {
 	return true
 }
 
-// children reads the items of an array, or the members of an object, up to its end.
+// children reads the items of an array, or the members of an object.
 func (p *parser) children(around uint32, depth int, end byte) bool {
 	if depth > maxDepth {
 		return p.fail(p.pos, "nested deeper than 64 levels")
@@ -265,7 +260,7 @@ func (p *parser) children(around uint32, depth int, end byte) bool {
 	}
 }
 
-// name reads a member's name and the colon, up to the value.
+// name reads a member's name and the colon.
 func (p *parser) name() (name token, ok bool) {
 	if p.next() != '"' {
 		return name, p.fail(p.pos, "expected a field name")
@@ -286,17 +281,16 @@ func (p *parser) name() (name token, ok bool) {
 	return name, true
 }
 
-// smallObject is the number of members up to which names are compared one by one; beyond
-// it a table keeps the search linear. It is a power of two.
+// smallObject is the number of members up to which names are compared one by one. Larger objects use a table. It is a
+// power of two.
 const smallObject = 64
 
-// table is a hash table of the members of one object: their indices in the list of values,
-// 0 for a free slot (the value at 0 is not a member). Its size is a power of two, and at
-// least half of it is free. A map of names would take four times the memory.
+// table is a hash table of an object's members. It contains indexes into the list of values, or 0 for free slots. Its
+// size is a power of two, and at least half of the slots are free. A map of names would take four times the memory.
 type table []uint32
 
-// isNew reports whether no member of the object has the name, that of the value that comes
-// next. members is empty as long as there are few.
+// isNew reports whether the object does not have the name yet. It adds the next value to members, which is empty for
+// small objects.
 func (p *parser) isNew(name token, object uint32, members *table) bool {
 	around := Node{p.Tree, object}
 	size := around.Len()
@@ -322,7 +316,7 @@ func (p *parser) isNew(name token, object uint32, members *table) bool {
 	return true
 }
 
-// slot returns the slot of the member with that name, or the free one where it belongs.
+// slot returns the slot of the member with the name, or the free slot for it.
 func (p *parser) slot(members table, name token) *uint32 {
 	mask := uint64(len(members) - 1)
 	for i := maphash.Bytes(p.seed, p.bytes(name)) & mask; ; i = (i + 1) & mask {
@@ -332,15 +326,15 @@ func (p *parser) slot(members table, name token) *uint32 {
 	}
 }
 
-// isNamed reports whether a member has that name.
+// isNamed reports whether a member has the name.
 func (p *parser) isNamed(at uint32, name token) bool {
 	other := p.nameOf(at)
 	return name.to-name.from == other.to-other.from && bytes.Equal(p.bytes(name), p.bytes(other))
 }
 
-// token is a string that was read.
+// token is a string in the text.
 type token struct {
-	from, to uint32 // in the text, or in the unescaped names
+	from, to uint32 // in the text, or in unescaped if escaped is true
 	escaped  bool
 	nul      bool
 }
@@ -356,13 +350,11 @@ func (t token) flags(escaped flags) flags {
 	return f
 }
 
-// nameOf is the name of a member.
 func (p *parser) nameOf(at uint32) token {
 	n := &p.nodes[at]
 	return token{from: n.name[0], to: n.name[1], escaped: n.flags&nameEscaped != 0}
 }
 
-// bytes returns the bytes of a token.
 func (p *parser) bytes(t token) []byte {
 	if t.escaped {
 		return p.unescaped[t.from:t.to]
@@ -397,7 +389,7 @@ func (p *parser) number() (num float64, ok bool) {
 		if !p.digits() {
 			return 0, p.fail(p.pos, "expected a digit")
 		}
-		exponent, _ = strconv.Atoi(p.text[from:p.pos]) // the largest int where it is beyond
+		exponent, _ = strconv.Atoi(p.text[from:p.pos]) // the largest int if it overflows
 	}
 	if p.pos-start > maxNumber {
 		return 0, p.fail(start, "a number of more than 64 characters")
@@ -410,7 +402,7 @@ func (p *parser) number() (num float64, ok bool) {
 	return num, true
 }
 
-// digits reads one or more.
+// digits reads at least one digit.
 func (p *parser) digits() bool {
 	from := p.pos
 	for p.pos < len(p.raw) && p.raw[p.pos] >= '0' && p.raw[p.pos] <= '9' {
@@ -419,8 +411,7 @@ func (p *parser) digits() bool {
 	return p.pos > from
 }
 
-// string reads a string, from its opening quote to after its closing one.
-// U+0000 can only be written as an escape.
+// string reads a string with its quotes. U+0000 must be escaped.
 func (p *parser) string() (text token, ok bool) {
 	p.pos++
 	from := p.pos
@@ -439,12 +430,11 @@ func (p *parser) string() (text token, ok bool) {
 	return text, p.fail(len(p.raw), "unterminated string")
 }
 
-// escapedString goes on with a string that began at from, at its first
-// backslash.
+// escapedString reads the rest of a string from its first backslash.
 func (p *parser) escapedString(from int) (text token, ok bool) {
 	text = token{from: uint32(len(p.unescaped)), escaped: true}
 	p.unescaped = append(p.unescaped, p.raw[from:p.pos]...)
-	// There is room for the rest from the beginning: growing would copy a long text five times.
+	// Allocate memory for the rest, because growing would copy a long text five times.
 	end := p.pos
 	for ; end < len(p.raw) && p.raw[end] != '"'; end++ {
 		if p.raw[end] == '\\' {
@@ -475,13 +465,13 @@ func (p *parser) escapedString(from int) (text token, ok bool) {
 	return text, p.fail(p.pos, "unterminated string")
 }
 
-// What follows a backslash, and what it stands for.
+// escapes are the characters after a backslash, and escaped are their meanings.
 const (
 	escapes = `"\/bfnrt`
 	escaped = "\"\\/\b\f\n\r\t"
 )
 
-// escape reads one escape sequence, or two that make up one character.
+// escape reads one escape sequence, or two for a surrogate pair.
 func (p *parser) escape() (rune, bool) {
 	at := p.pos
 	p.pos++

@@ -5,20 +5,18 @@ import (
 	"strings"
 )
 
-// MaxPointer is the number of bytes above which a pointer is replaced by the pointer of
-// a value further out. Names of a thousand bytes, 64 levels deep, would make one fault
-// cost more than the body that has it.
+// MaxPointer is the maximum length of a pointer in bytes. A longer pointer is replaced by an ancestor's pointer.
+// Otherwise deeply nested long names would make one violation larger than the body.
 const MaxPointer = 4000
 
-// Pointer returns the JSON Pointer of the value, after base, which is the pointer
-// of the root. It is cut to that of a value around it beyond [MaxPointer].
+// Pointer returns the value's JSON Pointer, or an ancestor's pointer if it exceeds [MaxPointer]. The argument base is the
+// pointer of the root.
 func (n Node) Pointer(base string) string {
 	b, _ := n.appendPointer(append(make([]byte, 0, pointerCapacity), base...))
 	return string(b)
 }
 
-// MemberPointer returns the JSON Pointer that the member of an object with that
-// name has, or would have.
+// MemberPointer returns the JSON Pointer of an object's member, which may be missing.
 func (n Node) MemberPointer(base, name string) string {
 	b, whole := n.appendPointer(append(make([]byte, 0, pointerCapacity), base...))
 	if whole {
@@ -27,10 +25,10 @@ func (n Node) MemberPointer(base, name string) string {
 	return string(b)
 }
 
-// pointerCapacity is the room in which most pointers are made before they are copied.
+// pointerCapacity is the buffer size for most pointers.
 const pointerCapacity = 256
 
-// appendPointer appends the pointer of a value, or where that is too long, of one around it.
+// appendPointer appends the pointer of a value, or of an ancestor if it is too long.
 func (n Node) appendPointer(b []byte) (_ []byte, whole bool) {
 	if n.at == 0 {
 		return b, true
@@ -63,7 +61,7 @@ func Pointer(parent, token string) string {
 	return parent + "/" + pointerEscapes.Replace(token)
 }
 
-// Find returns the value at a JSON Pointer below n. It does not exist when there is none.
+// Find returns the value at a JSON Pointer below n, or a zero Node.
 func (n Node) Find(pointer string) Node {
 	if pointer == "" {
 		return n

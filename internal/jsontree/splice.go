@@ -5,20 +5,19 @@ import (
 	"slices"
 )
 
-// Edit replaces the bytes from Start to End of a text; with Start == End it
-// inserts.
+// Edit replaces the bytes from Start to End of a text. It inserts text if Start equals End.
 type Edit struct {
 	Start, End int
 	Text       string
 }
 
-// SortEdits puts edits into the order that [Splice] needs.
+// SortEdits sorts edits for [Splice].
 func SortEdits(edits []Edit) {
 	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Compare(a.Start, b.Start) })
 }
 
-// Splice returns a copy of text[start:end] with the edits that lie inside it
-// applied. The edits are sorted. They do not overlap, but one may be there twice.
+// Splice returns a copy of text[start:end] and applies the edits inside it. The edits must be sorted and must not
+// overlap, but duplicates are allowed.
 func Splice(text string, start, end int, edits []Edit) []byte {
 	first, _ := slices.BinarySearchFunc(edits, start, func(e Edit, at int) int { return cmp.Compare(e.Start, at) })
 	edits = edits[first:]
@@ -29,7 +28,7 @@ func Splice(text string, start, end int, edits []Edit) []byte {
 	out := make([]byte, 0, size)
 	for _, e := range edits[:last] {
 		if e.Start < start {
-			continue // planned twice
+			continue // duplicate
 		}
 		out = append(out, text[start:e.Start]...)
 		out = append(out, e.Text...)

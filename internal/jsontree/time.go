@@ -6,34 +6,31 @@ import (
 	"time"
 )
 
-// FormatTime writes t in UTC and whole seconds, for example
-// 2026-11-20T08:33:01Z.
+// FormatTime formats t in UTC and whole seconds, such as 2026-11-20T08:33:01Z.
 func FormatTime(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// ParseTime reads any time of RFC 3339 and truncates it to the second, in UTC: the
-// one reader of times in bodies, answers and query parameters. It is false for any
-// other text. A leap second becomes the second after it. The result lies in the
-// years 1 to 9999 and is not the zero time, which stands for "not given".
+// ParseTime parses an RFC 3339 time in UTC and truncates it to the second. All times in bodies, answers and query
+// parameters use it. A leap second becomes the next second. The result is in the years 1 to 9999 and never a zero time,
+// which means that no time is set.
 func ParseTime(s string) (time.Time, bool) {
 	t, ok := ParseWrittenTime(s)
 	return t.UTC(), ok
 }
 
-// ParseWrittenTime is [ParseTime] for a reader that needs the day and the clock with
-// which a time was written: its location is the offset that was sent.
+// ParseWrittenTime is [ParseTime] in the original UTC offset, for callers that need the original day and clock time.
 func ParseWrittenTime(s string) (time.Time, bool) {
 	t, ok := parseTime(s)
 	return t, ok && !t.IsZero()
 }
 
-// bareOffset is an offset without a colon or without minutes, as many programs print it.
+// bareOffset matches an offset without a colon or without minutes, as many programs print it.
 var bareOffset = regexp.MustCompile(`[+ -]\d\d(\d\d)?$`)
 
-// ParseQueryTime is [ParseTime] for a query parameter. It also reads offsets such as +0100 and
-// +01, a plus sign that arrived as a space because it was not escaped, and the first second of
-// the year 1. fraction reports that the time had a fraction of a second, which is cut off.
+// ParseQueryTime is [ParseTime] for a query parameter. It also accepts offsets such as +0100 and +01, an unescaped plus
+// sign that became a space, and the first second of the year 1. The result fraction reports whether a fraction of a
+// second was truncated.
 func ParseQueryTime(s string) (t time.Time, fraction, ok bool) {
 	const clock = len("2006-01-02T15:04:05")
 	if len(s) <= clock {
@@ -49,8 +46,8 @@ func ParseQueryTime(s string) (t time.Time, fraction, ok bool) {
 }
 
 func parseTime(s string) (time.Time, bool) {
-	// time.Parse takes less (no lower-case t and z, no leap second) and more (hours of one
-	// digit, a comma before the fraction, offsets of 24 hours).
+	// RFC 3339 allows lowercase t and z and leap seconds, which time.Parse rejects. The function time.Parse also accepts
+	// one-digit hours, commas before fractions and offsets of 24 hours.
 	const clock = len("2006-01-02T15:04:05")
 	if len(s) <= clock || s[13] != ':' || s[16] != ':' || s[clock] == ',' {
 		return time.Time{}, false

@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// Kind is the kind of a JSON value.
+// Kind is the type of a JSON value.
 type Kind uint8
 
-// The kinds of values.
+// The constants are the types of JSON values.
 const (
 	Null Kind = iota
 	Bool
@@ -20,28 +20,27 @@ const (
 	Object
 )
 
-// Tree is one parsed JSON text. Its values are immutable but for [Node.SetText].
+// Tree is a parsed JSON text. Its values are immutable except for [Node.SetText].
 type Tree struct {
 	text string
-	// unescaped has the strings and names that are written with escapes, as they
-	// read without them, one after the other.
+	// unescaped contains the decoded strings and names that have escapes.
 	unescaped []byte
-	plain     string // the same, once all is read
+	plain     string // unescaped as a string, set after parsing
 	nodes     []node // depth first
 	seed      maphash.Seed
 }
 
-// node is one value. 100,000 of them, the most that a body may have, take 4 MB.
+// node is a value. The 100,000 values of the largest body take 4 MB.
 type node struct {
-	start, end uint32 // the value's own bytes in text
-	// Of a member: where its name begins and ends. Of an item: its index.
+	start, end uint32 // the value's bytes in text
+	// For a member, name is the start and end of its name. For an item, it is the index.
 	name [2]uint32
-	// Of a string: where its text begins (upper half) and ends. Of a number: the
-	// bits of its float64. Of an array or object: how many values it has.
+	// For a string, value is the start (upper half) and end of its text. For a number, it is the bits of a float64. For an
+	// array or object, it is the number of children.
 	value  uint64
 	parent uint32
-	next   uint32 // the next value of the same array or object; 0: none
-	nameAt uint32 // of a member: where its name begins in text, with its quote
+	next   uint32 // next sibling, or 0
+	nameAt uint32 // start of a member's name in text, including its quote
 	kind   Kind
 	flags  flags
 }
@@ -52,28 +51,25 @@ const (
 	isTrue      flags = 1 << iota
 	textEscaped       // the text of a string is in unescaped
 	nameEscaped       // the name of a member is in unescaped
-	containsNUL       // U+0000 is in a string or name of this value, or of one inside it
+	containsNUL       // the value or its descendants contain U+0000
 	isMember          // the value has a name
 )
 
 func span(from, to uint32) uint64 { return uint64(from)<<32 | uint64(to) }
 
-// Node is one value of a tree. The zero Node stands for a value that is not there:
-// its kind is Null and it has no members.
+// Node is a value of a tree. The zero Node represents a missing value of kind Null without members.
 type Node struct {
 	tree *Tree
 	at   uint32
 }
 
-// Root returns the value of the text.
 func (t *Tree) Root() Node { return Node{tree: t} }
 
-// Exists reports whether there is a value.
+// Exists reports whether the value exists.
 func (n Node) Exists() bool { return n.tree != nil }
 
 func (n Node) node() *node { return &n.tree.nodes[n.at] }
 
-// Kind returns the kind of the value.
 func (n Node) Kind() Kind {
 	if n.tree == nil {
 		return Null
@@ -81,25 +77,25 @@ func (n Node) Kind() Kind {
 	return n.node().kind
 }
 
-// Start returns where the bytes of the value begin in the text of its tree.
+// Start returns the byte offset of the value's start.
 func (n Node) Start() int { return int(n.node().start) }
 
-// End returns where the bytes of the value end in the text of its tree.
+// End returns the byte offset of the value's end.
 func (n Node) End() int { return int(n.node().end) }
 
-// Raw returns the bytes of the value as they were written.
+// Raw returns the original bytes of the value.
 func (n Node) Raw() string {
 	d := n.node()
 	return n.tree.text[d.start:d.end]
 }
 
-// Source returns the whole text that the value was read from.
+// Source returns the whole text of the tree.
 func (n Node) Source() string { return n.tree.text }
 
 // Bool reports whether the value is true.
 func (n Node) Bool() bool { return n.tree != nil && n.node().flags&isTrue != 0 }
 
-// Float returns the value of a number, 0 for any other value.
+// Float returns a number, or 0 for other values.
 func (n Node) Float() float64 {
 	if n.Kind() != Number {
 		return 0
@@ -107,9 +103,8 @@ func (n Node) Float() float64 {
 	return math.Float64frombits(n.node().value)
 }
 
-// Text returns a string without its escapes, the literal of a number, and "" for any
-// other value. It shares memory with the text of the tree: clone a value that is kept
-// longer.
+// Text returns a decoded string, a number's literal, or "" for other values. It shares memory with the tree, so clone
+// it to retain it longer.
 func (n Node) Text() string {
 	if n.tree == nil {
 		return ""
@@ -124,7 +119,6 @@ func (n Node) Text() string {
 	}
 }
 
-// slice returns bytes of the text, or of what was unescaped.
 func (t *Tree) slice(from, to uint32, escaped bool) string {
 	if escaped {
 		return t.plain[from:to]
@@ -132,7 +126,7 @@ func (t *Tree) slice(from, to uint32, escaped bool) string {
 	return t.text[from:to]
 }
 
-// SetText replaces a string's text. The bytes of the value stay.
+// SetText replaces a string's text but not its bytes.
 func (n Node) SetText(text string) {
 	d := n.node()
 	from := uint32(len(n.tree.plain))
@@ -140,11 +134,10 @@ func (n Node) SetText(text string) {
 	d.value, d.flags = span(from, from+uint32(len(text))), d.flags|textEscaped
 }
 
-// HasNUL reports whether U+0000 is in a string or name of the value or of one
-// inside it.
+// HasNUL reports whether the value or its descendants contain U+0000 in a string or name.
 func (n Node) HasNUL() bool { return n.tree != nil && n.node().flags&containsNUL != 0 }
 
-// Name returns the name of a member, "" for any other value.
+// Name returns the name of a member, or "" for other values.
 func (n Node) Name() string {
 	d := n.node()
 	if d.flags&isMember == 0 {
@@ -153,7 +146,7 @@ func (n Node) Name() string {
 	return n.tree.slice(d.name[0], d.name[1], d.flags&nameEscaped != 0)
 }
 
-// NameStart returns where the name of a member begins in the text of its tree.
+// NameStart returns the byte offset of a member's name.
 func (n Node) NameStart() int { return int(n.node().nameAt) }
 
 // Len returns the number of items or members.
@@ -164,7 +157,7 @@ func (n Node) Len() int {
 	return int(n.node().value)
 }
 
-// First returns the first item or member. It does not exist when there is none.
+// First returns the first item or member, or a zero Node.
 func (n Node) First() Node {
 	if n.Len() == 0 {
 		return Node{}
@@ -172,8 +165,7 @@ func (n Node) First() Node {
 	return Node{n.tree, n.at + 1}
 }
 
-// Next returns the value that follows in the same array or object. It does not
-// exist after the last one.
+// Next returns the next value in the same array or object, or a zero Node.
 func (n Node) Next() Node {
 	next := n.node().next
 	if next == 0 {
@@ -182,8 +174,7 @@ func (n Node) Next() Node {
 	return Node{n.tree, next}
 }
 
-// All ranges over the items of an array or the members of an object, with their
-// index.
+// All iterates over the items or members with their index.
 func (n Node) All() iter.Seq2[int, Node] {
 	return func(yield func(int, Node) bool) {
 		i := 0
@@ -196,8 +187,7 @@ func (n Node) All() iter.Seq2[int, Node] {
 	}
 }
 
-// Member returns the member of an object with that name. It does not exist when
-// there is none, or n is not an object.
+// Member returns an object's member by name, or a zero Node.
 func (n Node) Member(name string) Node {
 	if n.Kind() != Object {
 		return Node{}
@@ -210,7 +200,7 @@ func (n Node) Member(name string) Node {
 	return Node{}
 }
 
-// Size returns the number of values that n consists of, itself included.
+// Size returns the number of values in n, including n.
 func (n Node) Size() int {
 	for at := n.at; ; at = n.tree.nodes[at].parent {
 		if next := n.tree.nodes[at].next; next != 0 {
@@ -222,7 +212,7 @@ func (n Node) Size() int {
 	}
 }
 
-// Value converts to what encoding/json decodes into an any.
+// Value decodes the value like encoding/json.
 func (n Node) Value() any {
 	switch n.Kind() {
 	case Bool:
@@ -248,8 +238,7 @@ func (n Node) Value() any {
 	}
 }
 
-// Most of what a released tree keeps for the next one: a definition of 500 blocks
-// fits. Larger ones are rare and go to the garbage collector.
+// These limits keep the pool small. A definition of 500 blocks fits. Larger trees are rare and are garbage collected.
 const (
 	maxPooledNodes = 8192 // 320 kB
 	maxPooledBytes = 64 << 10
@@ -257,8 +246,7 @@ const (
 
 var pool = sync.Pool{New: func() any { return &Tree{seed: maphash.MakeSeed()} }}
 
-// Inspect parses a value, returns what look makes of it and releases the tree. For a value that
-// is not JSON it returns zero.
+// Inspect parses a value, calls look and releases the tree. It returns a zero value for invalid JSON.
 func Inspect[T any](raw []byte, bounds Limits, look func(Node) T) (seen T) {
 	tree, err := Parse(raw, bounds)
 	if err != nil {
@@ -268,9 +256,8 @@ func Inspect[T any](raw []byte, bounds Limits, look func(Node) T) (seen T) {
 	return look(tree.Root())
 }
 
-// Release hands the memory of the tree to the next [Parse]. Neither the tree nor a
-// Node of it may be used afterwards; texts and names that were taken out stay
-// valid. Releasing is optional.
+// Release returns the tree's memory to a pool for [Parse]. The tree and its nodes must not be used afterward, but their
+// texts and names remain valid. Calling it is optional.
 func (t *Tree) Release() {
 	if cap(t.nodes) > maxPooledNodes || cap(t.unescaped) > maxPooledBytes {
 		return

@@ -7,10 +7,8 @@ import (
 	"time"
 )
 
-// Writer appends JSON to a byte slice. It sets the commas and the escapes; that
-// every array and object is ended, and every member has a name, is the caller's
-// part. Values that follow each other at the outermost level are separated by
-// commas too, so a list can be written by one Writer for each of its items.
+// Writer appends JSON to a byte slice. It adds commas and escapes. The caller must end every array and object, and name
+// every member. Top-level values are separated by commas too, so that several Writers can write the items of a list.
 //
 //	w := jsontree.NewWriter(b)
 //	w.Object()
@@ -24,7 +22,7 @@ import (
 //	return w.Bytes()
 type Writer struct {
 	b       []byte
-	flushed byte // the last byte that [Writer.Flush] wrote
+	flushed byte // last byte that [Writer.Flush] wrote
 }
 
 // NewWriter returns a Writer that appends to b.
@@ -36,13 +34,13 @@ func (w *Writer) Bytes() []byte { return w.b }
 // Len returns the number of bytes in the Writer.
 func (w *Writer) Len() int { return len(w.b) }
 
-// Truncate drops everything after the first n bytes.
+// Truncate removes all but the first n bytes.
 func (w *Writer) Truncate(n int) { w.b = w.b[:n] }
 
-// next returns the buffer with a comma if the next value or name needs one.
+// next returns the buffer with a comma if the next value or name needs it.
 func (w *Writer) next() []byte { return appendComma(w.b, w.flushed) }
 
-// Name begins a member of an object; its value is written next.
+// Name begins a member of an object. The next call must write its value.
 func (w *Writer) Name(name string) *Writer {
 	w.b = append(AppendString(w.next(), name), ':')
 	return w
@@ -60,30 +58,30 @@ func (w *Writer) Array() { w.b = append(w.next(), '[') }
 // EndArray ends an array.
 func (w *Writer) EndArray() { w.b = append(w.b, ']') }
 
-// String writes a string, as [AppendString] does.
+// String writes a string with [AppendString].
 func (w *Writer) String(s string) { w.b = AppendString(w.next(), s) }
 
-// Hex writes the hexadecimal digits of id in a string.
+// Hex writes an ID as a string of hexadecimal digits.
 func (w *Writer) Hex(id []byte) {
 	w.b = append(hex.AppendEncode(append(w.next(), '"'), id), '"')
 }
 
-// Time writes a time, as [AppendTime] does.
+// Time writes a time with [AppendTime].
 func (w *Writer) Time(t time.Time) { w.b = AppendTime(w.next(), t) }
 
 // Int writes an integer.
 func (w *Writer) Int(n int64) { w.b = strconv.AppendInt(w.next(), n, 10) }
 
-// Float writes a number, as [AppendFloat] does.
+// Float writes a number with [AppendFloat].
 func (w *Writer) Float(f float64) { w.b = AppendFloat(w.next(), f) }
 
-// Bool writes true or false.
+// Bool writes a boolean.
 func (w *Writer) Bool(v bool) { w.b = strconv.AppendBool(w.next(), v) }
 
 // Null writes null.
 func (w *Writer) Null() { w.b = append(w.next(), "null"...) }
 
-// OrNull writes a value, or null if it is not there.
+// OrNull writes a value if there is true, and null otherwise.
 func (w *Writer) OrNull(there bool, value func()) {
 	if there {
 		value()
@@ -92,7 +90,7 @@ func (w *Writer) OrNull(there bool, value func()) {
 	}
 }
 
-// Raw writes one value that is JSON already, without white space around it.
+// Raw writes a JSON value, which must not have surrounding whitespace.
 func (w *Writer) Raw(value []byte) { w.b = append(w.next(), value...) }
 
 // RawString is [Writer.Raw] for a string.
@@ -101,7 +99,7 @@ func (w *Writer) RawString(value string) { w.b = append(w.next(), value...) }
 // LineBreak ends a document with a line break.
 func (w *Writer) LineBreak() { w.b = append(w.b, '\n') }
 
-// Flush writes what there is to a stream and goes on after it.
+// Flush writes the buffer to a stream and empties it.
 func (w *Writer) Flush(to io.Writer) error {
 	if len(w.b) == 0 {
 		return nil

@@ -7,11 +7,11 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// node is one operation or value.
+// node is an operation or a literal.
 type node struct {
-	operate operator // nil: a literal
+	operate operator // nil for a literal
 	args    []node
-	value   any // of a literal; the path of a member
+	value   any // a literal's value, or a constant path
 }
 
 func (n *node) isLiteral() bool { return n.operate == nil }
@@ -24,7 +24,7 @@ type Logic struct {
 	readsComputed bool
 }
 
-// UnreadableError says that logic has an operator that does not exist.
+// UnreadableError reports an unknown operator.
 type UnreadableError struct {
 	Operator string
 	At       jsontree.Node // the operation
@@ -34,8 +34,8 @@ func (e *UnreadableError) Error() string {
 	return fmt.Sprintf("logic: unknown operator %.64q", e.Operator)
 }
 
-// Compile makes logic ready for [Logic.Eval]. The nesting of n is that of its tree, which
-// is bounded. Of the tree its text is kept. The error is an [*UnreadableError].
+// Compile compiles logic for [Logic.Eval]. The parser limits the nesting of n. The compiled logic retains the tree's
+// text. The error is an [*UnreadableError].
 func Compile(n jsontree.Node) (*Logic, error) {
 	c := compiler{logic: new(Logic)}
 	root, err := c.compile(n, true)
@@ -48,21 +48,19 @@ func Compile(n jsontree.Node) (*Logic, error) {
 	return c.logic, nil
 }
 
-// Size is the number of operations and values in the logic: what an evaluation costs
-// at most, in steps, as long as arrays and texts are short.
+// Size returns the number of operations and values. This is the maximum cost in steps for short arrays and texts.
 func (l *Logic) Size() int { return l.size }
 
-// Reads returns the constant paths that the logic reads from the data, sorted. any
-// reports that it may read others as well, whose paths it computes.
+// Reads returns the constant paths that the logic reads, sorted. The result any reports whether it also reads computed
+// paths.
 func (l *Logic) Reads() (paths []string, any bool) { return l.reads, l.readsComputed }
 
-// Constant reports whether the logic reads nothing, so that its value is always the
-// same.
+// Constant reports whether the logic reads no data and therefore always has the same value.
 func (l *Logic) Constant() bool { return len(l.reads) == 0 && !l.readsComputed }
 
 type compiler struct{ logic *Logic }
 
-// compile compiles n. outer: var reads the data, not an item of an array.
+// compile compiles n. If outer is true, var reads the data instead of an array's item.
 func (c *compiler) compile(n jsontree.Node, outer bool) (node, error) {
 	c.logic.size++
 	switch {
@@ -76,7 +74,7 @@ func (c *compiler) compile(n jsontree.Node, outer bool) (node, error) {
 	}
 }
 
-// list compiles an array. One of literals is a literal.
+// list compiles an array. An array of literals is a literal.
 func (c *compiler) list(n jsontree.Node, outer bool) (node, error) {
 	args, err := c.args(n, outer)
 	if err != nil {
@@ -136,7 +134,7 @@ func (c *compiler) operation(n jsontree.Node, outer bool) (node, error) {
 	return o, nil
 }
 
-// quantifier compiles some, all or none: the condition reads the items, not the data.
+// quantifier compiles some, all or none, whose condition reads the items.
 func (c *compiler) quantifier(o node, given jsontree.Node, outer bool) (node, error) {
 	items := given
 	var condition jsontree.Node
@@ -158,7 +156,7 @@ func (c *compiler) quantifier(o node, given jsontree.Node, outer bool) (node, er
 	return o, nil
 }
 
-// variable notes the path that a var reads, and makes a constant path ready.
+// variable records the path of a var and precompiles constant paths.
 func (c *compiler) variable(o node, outer bool) node {
 	if len(o.args) == 0 || !o.args[0].isLiteral() {
 		c.logic.readsComputed = c.logic.readsComputed || outer
@@ -174,7 +172,7 @@ func (c *compiler) variable(o node, outer bool) node {
 	return o
 }
 
-// keys notes what missing and missing_some read.
+// keys records the paths of missing and missing_some.
 func (c *compiler) keys(args []node, outer bool) {
 	if !outer {
 		return
@@ -201,7 +199,7 @@ func (c *compiler) reads(path string, whole bool) {
 	c.logic.reads = append(c.logic.reads, path)
 }
 
-// pathOf is the path that a value names; whole is the data itself.
+// pathOf returns the path in a value. The result whole means that it refers to all data.
 func pathOf(v any) (path string, whole bool) {
 	if v == nil || v == "" {
 		return "", true

@@ -7,40 +7,37 @@ import (
 	"unicode/utf8"
 )
 
-// Budget is the number of steps that several evaluations may take together. It must not
-// be copied while in use.
+// Budget is the number of steps that several evaluations share. It must not be copied while in use.
 type Budget struct{ left int }
 
-// NewBudget returns a budget of so many steps.
+// NewBudget returns a budget with a number of steps.
 func NewBudget(steps int) Budget { return Budget{left: steps} }
 
-// Spend takes steps for work that is done for an evaluation, such as making a value.
+// Spend takes steps for work outside an evaluation, such as creating a value.
 func (b *Budget) Spend(steps int) { b.left -= steps }
 
-// SpendText takes the steps for so many bytes of text.
+// SpendText takes the steps for a text's length in bytes.
 func (b *Budget) SpendText(bytes int) { b.left -= 1 + bytes/bytesPerStep }
 
-// Left returns the steps that are left; below 0 the budget is exceeded.
+// Left returns the remaining steps. It is negative if the budget is exceeded.
 func (b *Budget) Left() int { return b.left }
 
-// Exceeded reports that the budget is used up. Results computed after the budget ran
-// out mean nothing.
+// Exceeded reports whether the budget is used up. Results of an exceeded budget are undefined.
 func (b *Budget) Exceeded() bool { return b.left < 0 }
 
 const bytesPerStep = 16
 
-// Eval evaluates the logic over data. When the budget is exceeded, the result means
-// nothing.
+// Eval evaluates the logic for data. The result is undefined if the budget is exceeded.
 func (l *Logic) Eval(data any, b *Budget) any {
 	return evaluation{b}.eval(&l.root, data)
 }
 
-// Holds reports whether the value of the logic counts as true.
+// Holds reports whether the result is truthy.
 func (l *Logic) Holds(data any, b *Budget) bool { return truthy(l.Eval(data, b)) }
 
 type evaluation struct{ *Budget }
 
-// spendText returns true, so that it fits into a condition.
+// spendText returns true for use in conditions.
 func (e evaluation) spendText(bytes int) bool {
 	e.left -= bytes / bytesPerStep
 	return true
@@ -55,7 +52,7 @@ func (e evaluation) text(v any) string {
 	return text(v)
 }
 
-// spendSize takes the steps for writing a value as text.
+// spendSize takes the steps for converting a value to text.
 func (e evaluation) spendSize(v any) {
 	switch v := v.(type) {
 	case []any:
@@ -68,7 +65,7 @@ func (e evaluation) spendSize(v any) {
 	case string:
 		e.spendText(len(v))
 	case float64:
-		e.Spend(4) // the shortest digits take as long as a few operations
+		e.Spend(4) // formatting the shortest digits costs a few operations
 	}
 }
 
@@ -82,7 +79,7 @@ func (e evaluation) eval(n *node, data any) any {
 	return n.operate(e, n, data)
 }
 
-// operator evaluates an operation over data.
+// operator evaluates an operation for data.
 type operator func(e evaluation, n *node, data any) any
 
 var operators = map[string]operator{
@@ -108,7 +105,7 @@ var operators = map[string]operator{
 	"some": quantifierOf(true, true, false), "all": quantifierOf(false, false, false), "none": quantifierOf(true, false, true),
 }
 
-// arg is the value of an argument, nil where there is none.
+// arg returns an argument's value, or nil if it is missing.
 func (e evaluation) arg(n *node, i int, data any) any {
 	if i >= len(n.args) {
 		return nil
@@ -127,16 +124,16 @@ func (e evaluation) all(n *node, data any) []any {
 	return list
 }
 
-// list is an array with operations in it.
+// list evaluates an array that contains operations.
 func (e evaluation) list(n *node, data any) any { return e.all(n, data) }
 
-// constantMember is a var whose path is known and that has no default.
+// constantMember evaluates a var with a constant path and without a default.
 func (e evaluation) constantMember(n *node, data any) any {
 	v, _ := e.lookup(data, n.value.(string))
 	return v
 }
 
-// firstOperand is the first argument that counts as true, or that does not; else the last one.
+// firstOperand returns the first argument whose truth equals holds, or else the last argument.
 func firstOperand(holds bool) operator {
 	return func(e evaluation, n *node, data any) (last any) {
 		for i := range n.args {
@@ -148,7 +145,7 @@ func firstOperand(holds bool) operator {
 	}
 }
 
-// comparison reports whether two arguments stand in a relation, or do not.
+// comparison compares two arguments. If holds is false, it negates the result.
 func comparison(relation func(e evaluation, a, b any) bool, holds bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		return relation(e, e.arg(n, 0, data), e.arg(n, 1, data)) == holds
@@ -165,7 +162,7 @@ func (e evaluation) branch(n *node, data any) any {
 	return e.arg(n, i, data)
 }
 
-// ordering is <, <=, > or >=. between: a third argument counts.
+// ordering implements <, <=, > and >=. If between is true, it uses a third argument.
 func ordering(holds func(order int) bool, between bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		inOrder := func(a, b any) bool {
@@ -203,7 +200,7 @@ func (e evaluation) product(n *node, data any) any {
 	return product
 }
 
-// arithmetic is -, / or %.
+// arithmetic implements -, / and %.
 func arithmetic(of func(a, b float64) float64) operator {
 	return func(e evaluation, n *node, data any) any {
 		if len(n.args) < 2 {
@@ -215,7 +212,7 @@ func arithmetic(of func(a, b float64) float64) operator {
 
 var difference = arithmetic(func(a, b float64) float64 { return a - b })
 
-// subtract is - with one argument too, which turns its sign.
+// subtract implements -, which negates a single argument.
 func (e evaluation) subtract(n *node, data any) any {
 	if len(n.args) == 1 {
 		return -e.number(e.eval(&n.args[0], data))
@@ -223,7 +220,7 @@ func (e evaluation) subtract(n *node, data any) any {
 	return difference(e, n, data)
 }
 
-// extreme is min or max: from is what any number is beyond.
+// extreme implements min and max. The argument from is the result without arguments.
 func extreme(from float64, beyond func(a, b float64) bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		result := from
@@ -240,7 +237,7 @@ func extreme(from float64, beyond func(a, b float64) bool) operator {
 	}
 }
 
-// number is a value as JavaScript's Number has it.
+// number converts a value like JavaScript's Number.
 func (e evaluation) number(v any) float64 {
 	switch v := v.(type) {
 	case nil:
@@ -257,8 +254,8 @@ func (e evaluation) number(v any) float64 {
 	}
 }
 
-// leading returns the number at the start of a value, or NaN if there is none. Null is 0, as
-// in [evaluation.number], so that an unanswered operand counts as 0 in all arithmetic.
+// leading returns the number at the start of a value, or NaN. As in [evaluation.number], null is 0, so that unanswered
+// operands count as 0 in all arithmetic.
 func (e evaluation) leadingNumber(v any) float64 {
 	switch v := v.(type) {
 	case nil:
@@ -270,8 +267,8 @@ func (e evaluation) leadingNumber(v any) float64 {
 	}
 }
 
-// digits is the text of a value to be read as a number. That takes a step for each
-// byte: of many digits it costs far more than other work on a text.
+// digits returns a value's text for parsing as a number. Each byte takes a step, because parsing many digits costs more
+// than other work on texts.
 func (e evaluation) numericText(v any) string {
 	s := e.text(v)
 	if e.Spend(len(s)); e.Exceeded() {
@@ -296,8 +293,7 @@ func (e evaluation) cat(n *node, data any) any {
 	return b.String()
 }
 
-// substr is a piece of a text, counted in code points. Negative positions count from
-// the end.
+// substr returns part of a text, counted in code points. Negative positions count from the end.
 func (e evaluation) substr(n *node, data any) any {
 	source := e.arg(n, 0, data)
 	if source == nil {
@@ -327,7 +323,7 @@ func (e evaluation) substr(n *node, data any) any {
 	return s[from : from+runeOffset(s[from:], int(length))]
 }
 
-// integer is a number without its fraction, and 0 for any other value.
+// integer truncates a number and returns 0 for NaN.
 func integer(f float64) float64 {
 	if math.IsNaN(f) {
 		return 0
@@ -335,7 +331,7 @@ func integer(f float64) float64 {
 	return math.Trunc(f)
 }
 
-// runeOffset returns where the code point with that index begins.
+// runeOffset returns the byte offset of a code point.
 func runeOffset(s string, index int) int {
 	if index == 0 {
 		return 0
@@ -349,7 +345,7 @@ func runeOffset(s string, index int) int {
 	return len(s)
 }
 
-// in reports whether an array has an item, or a text a piece.
+// in reports whether an array contains an item, or a text contains another text.
 func (e evaluation) in(item, within any) bool {
 	switch within := within.(type) {
 	case string:
@@ -399,8 +395,8 @@ func (e evaluation) variable(n *node, data any) any {
 	return e.arg(n, 1, data)
 }
 
-// lookup follows a path into data. What is left of the path is tried as one name
-// before it is split at its first dot.
+// lookup follows a path into data. It first looks for the rest of the path as a single name, and then splits it at the
+// first dot.
 func (e evaluation) lookup(data any, path string) (any, bool) {
 	for {
 		e.Spend(1)
@@ -423,8 +419,7 @@ func (e evaluation) lookup(data any, path string) (any, bool) {
 	}
 }
 
-// member is an own member of a value. Arrays and texts have their items by index, and
-// their length.
+// member returns a value's own member. Arrays and texts have indexes and a length.
 func (e evaluation) member(v any, name string) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -456,7 +451,7 @@ func (e evaluation) member(v any, name string) (any, bool) {
 	return nil, false
 }
 
-// index reads an array index: digits without a leading zero.
+// index parses an array index, which must not have a leading zero.
 func index(name string) (int, bool) {
 	if name == "" || len(name) > 9 || len(name) > 1 && name[0] == '0' || digitsEnd(name, 0) < len(name) {
 		return 0, false
@@ -467,8 +462,7 @@ func index(name string) (int, bool) {
 
 func (e evaluation) missing(n *node, data any) any { return e.missingKeys(e.all(n, data), data) }
 
-// missingKeys returns the keys whose value is null or empty. The first one may be an array
-// of keys.
+// missingKeys returns the keys whose value is null or empty. The first element can be an array of keys.
 func (e evaluation) missingKeys(keys []any, data any) []any {
 	if len(keys) > 0 {
 		if list, ok := keys[0].([]any); ok {
@@ -491,8 +485,7 @@ func (e evaluation) missingKeys(keys []any, data any) []any {
 	return missing
 }
 
-// missingSome returns the keys without a value, or nothing when at least need of the
-// keys have a value.
+// missingSome returns the keys without a value, or nothing if at least need keys have a value.
 func (e evaluation) missingSome(n *node, data any) any {
 	need, options := e.arg(n, 0, data), e.arg(n, 1, data)
 	keys, ok := options.([]any)
@@ -506,8 +499,8 @@ func (e evaluation) missingSome(n *node, data any) any {
 	return missing
 }
 
-// quantifierOf is some, all or none: the result when an item is found whose condition is
-// sought, its opposite when none is, and another one of no items.
+// quantifierOf implements some, all and none. It returns found for the first item whose condition equals sought, and
+// otherwise the opposite. Without items it returns ofNone.
 func quantifierOf(sought, found, ofNone bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		items, _ := e.eval(&n.args[0], data).([]any)

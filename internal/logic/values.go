@@ -9,16 +9,15 @@ import (
 	"strings"
 )
 
-// Object is an object whose members are made when they are asked for.
+// Object is an object that creates its members lazily.
 type Object interface {
-	// Member returns a member, and whether there is one.
+	// Member returns a member and whether it exists.
 	Member(name string) (any, bool)
-	// Members returns all of them. It must not be changed.
+	// Members returns all members. Callers must not change the map.
 	Members() map[string]any
 }
 
-// truthy reports whether a value counts as true: not null, false, 0, "", NaN or an
-// empty array.
+// truthy returns false for null, false, 0, "", NaN and empty arrays.
 func truthy(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -46,10 +45,9 @@ func isComposite(v any) bool {
 	}
 }
 
-// Text is a value as JavaScript's String has it.
+// Text converts a value like JavaScript's String.
 func Text(v any) string { return text(v) }
 
-// text is a value as JavaScript's String has it.
 func text(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -76,7 +74,7 @@ func text(v any) string {
 	}
 }
 
-// numberText is a number as JavaScript writes it.
+// numberText formats a number like JavaScript.
 func numberText(f float64) string {
 	switch abs := math.Abs(f); {
 	case math.IsNaN(f):
@@ -94,8 +92,8 @@ func numberText(f float64) string {
 	}
 }
 
-// parseNumber reads a whole text as a number: a decimal one, or an integer with the
-// prefix 0x, 0o or 0b. Empty is 0, everything else NaN.
+// parseNumber parses a text that is a decimal number, or an integer with the prefix 0x, 0o or 0b. An empty text is 0,
+// and other texts are NaN.
 func parseNumber(s string) float64 {
 	s = strings.TrimFunc(s, isSpace)
 	if s == "" {
@@ -133,14 +131,13 @@ func parseInteger(digits string, base float64) float64 {
 	return n
 }
 
-// parseLeading reads the number that a text begins with, as JavaScript's parseFloat
-// does.
+// parseLeading parses the number at the start of a text, like JavaScript's parseFloat.
 func parseLeading(s string) float64 {
 	s = strings.TrimLeftFunc(s, isSpace)
 	return parseDecimal(s[:numberEnd(s)])
 }
 
-// parseDecimal reads what numberEnd found.
+// parseDecimal parses a number that numberEnd found.
 func parseDecimal(s string) float64 {
 	if s == "" {
 		return math.NaN()
@@ -149,11 +146,11 @@ func parseDecimal(s string) float64 {
 	if err != nil && f == 0 {
 		return math.NaN()
 	}
-	return f // an infinity where the number is too large
+	return f // infinite if the number is too large
 }
 
-// numberEnd returns the end of the decimal number, or Infinity, at the start of s; 0: s
-// begins with no number.
+// numberEnd returns the end of the decimal number, or Infinity, at the start of s. It returns 0 if s does not begin
+// with a number.
 func numberEnd(s string) int {
 	i := 0
 	if i < len(s) && (s[i] == '+' || s[i] == '-') {
@@ -200,7 +197,7 @@ func isSpace(r rune) bool {
 	return 0x2000 <= r && r <= 0x200a
 }
 
-// equal is ==: values of different types are compared as numbers, or as texts.
+// equal implements ==. It compares values of different types as numbers or as texts.
 func (e evaluation) equal(a, b any) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -219,8 +216,7 @@ func (e evaluation) equal(a, b any) bool {
 	return e.number(a) == e.number(b)
 }
 
-// same is ===: values of the same type. Arrays and objects are the same when their
-// contents are.
+// same implements ===. Arrays and objects are the same if their contents are the same.
 func (e evaluation) strictEqual(a, b any) bool {
 	e.Spend(1)
 	switch a := a.(type) {
@@ -251,7 +247,7 @@ func (e evaluation) strictEqual(a, b any) bool {
 	}
 }
 
-// members is what an object contains, nil for anything else.
+// members returns the members of an object, or nil for other values.
 func members(v any) map[string]any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -270,7 +266,7 @@ func (e evaluation) sameObjects(a, b map[string]any) bool {
 	if e.Spend(len(a)); e.Exceeded() {
 		return false
 	}
-	// In order, so that the steps are the same each time.
+	// The order is fixed, so that the number of steps is always the same.
 	for _, name := range slices.Sorted(maps.Keys(a)) {
 		other, ok := b[name]
 		if e.Exceeded() || !ok || !e.strictEqual(a[name], other) {
@@ -280,8 +276,8 @@ func (e evaluation) sameObjects(a, b map[string]any) bool {
 	return true
 }
 
-// compare is < and so on: texts by code points, all else as numbers. ordered is false
-// when either is null or not a number.
+// compare compares two texts by code points, and other values as numbers. The result ordered is false if a value is
+// null or not a number.
 func (e evaluation) compare(a, b any) (order int, ordered bool) {
 	if a == nil || b == nil {
 		return 0, false
@@ -296,7 +292,7 @@ func (e evaluation) compare(a, b any) (order int, ordered bool) {
 	bText, bIsText := b.(string)
 	if aIsText && bIsText {
 		e.spendText(len(aText) + len(bText))
-		return strings.Compare(aText, bText), true // UTF-8 has the order of code points
+		return strings.Compare(aText, bText), true // UTF-8 preserves the order of code points
 	}
 	x, y := e.number(a), e.number(b)
 	return cmp.Compare(x, y), !math.IsNaN(x) && !math.IsNaN(y)
