@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// newCanvas has the view of a canvas without its blocks, and the blocks.
+// newCanvas returns the view of a canvas without its blocks, and the blocks.
 func (p *Page) newCanvas() (*view, []field.Part) {
 	v := p.newView("canvas")
 	p.Canvas, p.Single = true, walk.OneAtATime(p.Form)
@@ -18,13 +18,13 @@ func (p *Page) newCanvas() (*view, []field.Part) {
 		p.Numbered = p.Blocks
 	}
 	parts := field.RenderCanvas(&p.Source, p.Blocks)
-	v.Step, v.First, v.Last, v.Steps = 1, true, true, make([]walk.Step, 3) // a sample: which pages there are depends on answers
+	v.Step, v.First, v.Last, v.Steps = 1, true, true, make([]walk.Step, 3) // A sample, because the pages depend on the answers.
 	v.Progress, v.Navigation = p.Settings.ProgressBar, p.Settings.Navigation
 	v.Next = v.nextLabel(walk.Step{})
 	return v, parts
 }
 
-// SendCanvas sends the page of all blocks for an editor, whose own page the ancestors may show in a frame.
+// SendCanvas sends a page with all blocks for an editor. Pages of the ancestors can show it in a frame.
 func (p *Page) SendCanvas(w http.ResponseWriter, ancestors []string) error {
 	v, parts := p.newCanvas()
 	fields, ends := pen.New(0), pen.New(0)
@@ -40,7 +40,7 @@ func (p *Page) SendCanvas(w http.ResponseWriter, ancestors []string) error {
 	return v.send(w, http.StatusOK)
 }
 
-// CanvasParts are the blocks of a canvas, the HTML around them and the style of the theme.
+// CanvasParts returns the blocks of a canvas, the HTML around them and the style of the theme.
 func (p *Page) CanvasParts() (style, around string, parts []field.Part, err error) {
 	v, parts := p.newCanvas()
 	v.Theme.Allow(v.policy)

@@ -1,5 +1,5 @@
-// Package draw renders pages: the questions of a form, its ending, and messages. It does not depend on
-// requests or the handler; it renders a page only from data.
+// Package draw renders pages: the questions of a form, its ending, and messages. It renders a page only from data and
+// does not depend on requests or the handler.
 package draw
 
 import (
@@ -22,51 +22,51 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Page has the data that a page is drawn from.
+// Page contains the data of a page.
 type Page struct {
 	field.Source
 	Form *formsvc.PublicForm
 	Site *Site
 
-	Up       string // leads from the page's address to the directory of the handler
-	Posted   bool   // the page answers a POST
-	Embedded bool   // it is shown in a frame, and asked to look so
-	Framed   bool   // it is shown in a frame
+	Up       string // The relative path from the page to the handler's directory.
+	Posted   bool   // Whether the page responds to a POST.
+	Embedded bool   // Whether the page is in a frame that has asked for the embedded layout.
+	Framed   bool   // Whether the page is in a frame.
 	Preview  *Preview
 
-	Notice    string                // a sentence above the form
-	Lost      []read.UnmatchedInput // shown to be copied, and so are LostFiles
+	Notice    string                // A sentence above the form.
+	Lost      []read.UnmatchedInput // Shown with LostFiles, so that respondents can copy them.
 	LostFiles []string
 
-	// Of a page with questions.
-	Steps     []walk.Step // the pages of the form
-	At        int         // which of them this page is
+	// Fields for a page with questions:
+	Steps     []walk.Step // The pages of the form.
+	At        int         // The index of this page in Steps.
 	Path      schema.Path
-	OnPath    []schema.Block // see walk.OnPath
+	OnPath    []schema.Block // See walk.OnPath.
 	Index     formblock.Index
-	State     string     // the visit, signed
-	SaveOffer *SaveOffer // nil: the page saves nothing
+	State     string     // The signed visit.
+	SaveOffer *SaveOffer // If nil, the page saves nothing.
 }
 
-// Keep is what a page says of the half response that it saves.
+// SaveOffer describes the partial submission that a page saves.
 type SaveOffer struct {
-	State  string // signed: the input of that name
-	Auto   bool   // it is saved without a press of a button
-	Saved  bool   // there is one
-	Days   int    // that it is kept
-	Shared bool   // owners can read it
-	Status string // key of the text that says whether it is saved
-	Link   string // that leads to it, "" where the page does not show it
+	State  string // The signed value of the input for the state.
+	Auto   bool   // Whether the page saves automatically.
+	Saved  bool   // Whether a partial submission exists.
+	Days   int    // The days until it expires.
+	Shared bool   // Whether the form's owners can read it.
+	Status string // The key of the status text.
+	Link   string // The link to it. Empty if the page does not show a link.
 }
 
-// Site has the settings of the host's Config for all pages.
+// Site contains the settings of the host's Config for all pages.
 type Site struct {
-	Layout         func(io.Writer, Document) error // nil: the plain one
+	Layout         func(io.Writer, Document) error // If nil, the page has the built-in layout.
 	Brand          struct{ Text, URL string }
 	FrameAncestors []string
 }
 
-// Document is a page in its parts.
+// Document contains the parts of a page for the host's layout.
 type Document struct {
 	Language   string
 	Direction  string
@@ -76,20 +76,20 @@ type Document struct {
 	Form       formsvc.PublicForm
 }
 
-// Preview is the bar of a page that is a preview.
+// Preview is the bar above a page in a preview.
 type Preview struct {
-	Text     string   // key of the text that the bar shows beside "preview"
-	Notes    []string // what respondents see in another way
+	Text     string   // The key of the text next to "preview".
+	Notes    []string // The differences from the respondent's view.
 	Warnings []Warning
 }
 
-// Warning is what an author is told of a form.
+// Warning is a warning about a form for its author.
 type Warning struct{ Label, Path, Message string }
 
-// maxSummary bounds the summary of faults that a page draws, in bytes.
+// maxSummary is the size limit of the summary of violations, in bytes.
 const maxSummary = 1 << 18
 
-// SendStep sends the page with the questions of a step, with the typed text and the faults.
+// SendStep sends a page with questions, the respondent's input and the violations.
 func (p *Page) SendStep(w http.ResponseWriter, status int) error {
 	v, s := p.newView("form"), p.Steps[p.At]
 	p.Single = walk.OneAtATime(p.Form)
@@ -106,7 +106,7 @@ func (p *Page) SendStep(w http.ResponseWriter, status int) error {
 	v.Fields = v.inserts.Add(drawn.HTML)
 	v.addProblems(append(drawn.Problems, p.otherProblems(drawn)...))
 	v.Inputs = v.inserts.Add(p.hiddenInputs(s, drawn.Used))
-	if v.First && p.Notice == "" && slices.ContainsFunc(p.Steps, func(s walk.Step) bool { return p.Host.CannotSubmit(s.Blocks) }) { // said before somebody fills in the rest
+	if v.First && p.Notice == "" && slices.ContainsFunc(p.Steps, func(s walk.Step) bool { return p.Host.CannotSubmit(s.Blocks) }) { // Warn before the respondent fills in the form.
 		p.Notice = p.Words.Get("error.REQUIRED.unavailable")
 	}
 	v.Next = v.nextLabel(s)
@@ -123,7 +123,7 @@ func (p *Page) SendStep(w http.ResponseWriter, status int) error {
 	return v.send(w, status)
 }
 
-// addProblems draws the summary of the faults.
+// addProblems renders the summary of the violations.
 func (v *view) addProblems(list []field.Problem) {
 	if len(list) == 0 {
 		return
@@ -138,7 +138,7 @@ func (v *view) addProblems(list []field.Problem) {
 	v.Problems = v.inserts.Add(p.TakePieces())
 }
 
-// otherProblems are the faults of no field on the page.
+// otherProblems returns the violations without a field on the page.
 func (p *Page) otherProblems(drawn *field.Rendered) []field.Problem {
 	var list []field.Problem
 	for _, id := range slices.Sorted(maps.Keys(drawn.Violations)) {
@@ -150,7 +150,7 @@ func (p *Page) otherProblems(drawn *field.Rendered) []field.Problem {
 		if block != nil {
 			label = block.Label
 			if slices.ContainsFunc(p.Steps, func(s walk.Step) bool { return walk.Contains(s.Blocks, id) }) {
-				continue // its page is shown after this one
+				continue // The page with this block is shown next.
 			}
 		}
 		for _, v := range drawn.Violations[id] {
@@ -160,7 +160,7 @@ func (p *Page) otherProblems(drawn *field.Rendered) []field.Problem {
 	return list
 }
 
-// nextLabel is the text of the button that goes on.
+// nextLabel returns the label of the button to the next page.
 func (v *view) nextLabel(s walk.Step) string {
 	if n := len(s.Blocks); n > 0 {
 		last := s.Blocks[n-1]
@@ -181,7 +181,7 @@ func (v *view) nextLabel(s walk.Step) string {
 	return cmp.Or(v.Form.Settings.SubmitLabel, v.Words.Get("submit"))
 }
 
-// hiddenInputs are hidden: they carry the visit, and the answers of the inputs that are not shown.
+// hiddenInputs renders hidden inputs with the visit and the answers that the page does not show.
 func (p *Page) hiddenInputs(on walk.Step, shown map[string]bool) []pen.Piece {
 	out := pen.New(0)
 	hidden := func(name string, values ...string) {
@@ -218,23 +218,23 @@ func (p *Page) hiddenInputs(on walk.Step, shown map[string]bool) []pen.Piece {
 	return out.TakePieces()
 }
 
-// SendMessage sends a page that says something instead of a form.
+// SendMessage sends a page with a message instead of a form.
 func (p *Page) SendMessage(w http.ResponseWriter, status int, title, text string) error {
 	v := p.newView("message")
 	v.Title, v.Text, v.LostNames = title, text, p.Words.List(p.LostFiles)
 	return v.send(w, status)
 }
 
-// SendResume sends the page that a link to a half response leads to: a button, and an input for the
-// link where no script reads it from the address.
+// SendResume sends the page that a link to a partial submission opens. It has a button, and an input for the link if no
+// script can read the link from the URL.
 func (p *Page) SendResume(w http.ResponseWriter, status int) error {
 	v := p.newView("resume")
 	v.Title, v.Action, v.referrer = p.Words.Get("partial.title"), p.Up+p.Form.PublicID, "same-origin"
 	return v.send(w, status)
 }
 
-// SendEnding sends the page of an ending with a button to a target, "" for none. The page leads there by
-// itself if redirects is set.
+// SendEnding sends an ending with a button to target, unless target is empty. If redirects is set, the page opens target
+// automatically.
 func (p *Page) SendEnding(w http.ResponseWriter, ending *schema.Block, target template.URL, redirects bool) error {
 	v := p.newView("ending")
 	p.Top = p.Preview == nil

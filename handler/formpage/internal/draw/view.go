@@ -20,14 +20,13 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// html/template escapes for the place where a value stands, so labels and answers
-// that hold markup do no harm.
+// html/template escapes each value for its context, so markup in labels and answers is harmless.
 var templates = template.Must(template.New("").ParseFS(templateFiles, "templates/*.html"))
 
-// view has the data that the templates draw.
+// view contains the data of the templates.
 type view struct {
 	*Page
-	// What the templates read of the page: reflection finds promoted fields slowly.
+	// Copies of the page's fields, because reflection finds promoted fields slowly.
 	Form      *formsvc.PublicForm
 	Words     *words.Words
 	Theme     *theme.Theme
@@ -41,36 +40,36 @@ type view struct {
 	Nonce string
 	Brand struct{ Text, URL string }
 
-	Title, Text string        // of a message
-	Lost        template.HTML // see pen.Inserts; so are Inputs, Problems and Fields
+	Title, Text string        // For a message.
+	Lost        template.HTML // See pen.Inserts. The same applies to Inputs, Problems and Fields.
 	LostNames   string
-	Action      string // where the button of a link leads
+	Action      string // The target of the resume button.
 
-	LeadsTo template.URL  // where the ending's button leads, and if redirects is set the page itself
-	Share   string        // address to share
-	Ends    template.HTML // the endings of a canvas
+	LeadsTo template.URL  // The target of the ending's button, and of the page if redirects is set.
+	Share   string        // The URL to share.
+	Ends    template.HTML // The endings of a canvas.
 
-	Step        int    // from 1
-	At          string // its id
+	Step        int    // Starts at 1.
+	At          string // The ID of the step.
 	First, Last bool
 
 	Progress, Navigation, Multipart bool
 
-	Reactive                 bool // the form has rules: other blocks may be called for while typing
-	Native                   bool // the script leaves sending to the browser
+	Reactive                 bool // Whether the form has rules, so that other blocks can appear while a respondent types.
+	Native                   bool // Whether the script lets the browser submit the page.
 	Inputs, Problems, Fields template.HTML
-	Cut                      string // the missing parts of the fields
+	Cut                      string // The notice about omitted fields.
 	Next                     string
 
-	redirects bool // the page leads on to LeadsTo by itself
+	redirects bool // Whether the page opens LeadsTo automatically.
 	inserts   pen.Inserts
 	policy    *policy.Policy
-	referrer  string // "": the usual policy
+	referrer  string // If empty, the page has the default policy.
 
-	ancestors []string // of a canvas: origins, in addition to its own, that may show it in a frame
+	ancestors []string // The additional origins that can show a canvas in a frame.
 }
 
-// newView is a page as far as it does not depend on the blocks.
+// newView returns a view without the data that depends on the blocks.
 func (p *Page) newView(kind string) *view {
 	v := &view{
 		Page: p, Form: p.Form, Words: p.Words, Theme: p.Theme, Preview: p.Preview, Embedded: p.Embedded, Steps: p.Steps,
@@ -80,7 +79,7 @@ func (p *Page) newView(kind string) *view {
 	if p.Settings.Branding {
 		v.Brand = p.Site.Brand
 	}
-	if len(p.Lost) > 0 { // typed text that has no place
+	if len(p.Lost) > 0 { // Text without a matching block.
 		lost := pen.New(0)
 		for _, one := range p.Lost {
 			lost.Put("<div><dt>%v</dt><dd>%v</dd></div>", one.Block, one.Text)
@@ -90,9 +89,8 @@ func (p *Page) newView(kind string) *view {
 	return v
 }
 
-// send runs the templates, puts the layout around their output and sends the page. All of
-// it is drawn before something is sent: a fault in the middle of a template must not
-// leave half a page with status 200.
+// send renders the templates and the layout and then sends the page. It renders all templates first, because an error in
+// the middle of a template must not send half a page with status 200.
 func (v *view) send(w http.ResponseWriter, status int) error {
 	v.Theme.Allow(v.policy)
 	v.Notice, v.SaveOffer = v.Page.Notice, v.Page.SaveOffer
@@ -107,12 +105,11 @@ func (v *view) send(w http.ResponseWriter, status int) error {
 			return err
 		}
 		v.sendHeader(w, status)
-		_, _ = w.Write(document.Bytes()) // the visitor may be gone
+		_, _ = w.Write(document.Bytes()) // The respondent may have disconnected.
 		return nil
 	}
 	v.sendHeader(w, status)
-	// The layout of a host that gives none is written without a template, which would copy
-	// the page three times.
+	// The default layout is written without a template, because a template would copy the page three times.
 	out := pen.NewStream(w)
 	out.Raw("<!doctype html>\n<html lang=\"" + template.HTMLEscapeString(v.Words.Tag) + "\" dir=\"" + v.Words.Direction + "\">\n<head>\n" +
 		"<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>")
@@ -126,7 +123,7 @@ func (v *view) send(w http.ResponseWriter, status int) error {
 	return nil
 }
 
-// document is the page in parts, for a layout of the host.
+// document returns the parts of the page for the host's layout.
 func (v *view) document(body []pen.Piece) Document {
 	var content bytes.Buffer
 	part := func(write func(*pen.Pen)) template.HTML {
@@ -142,7 +139,7 @@ func (v *view) document(body []pen.Piece) Document {
 	}
 }
 
-// title is the name of the page that the browser shows.
+// title returns the page title for the browser.
 func (v *view) title() string {
 	switch {
 	case v.Kind == "message" && v.Form.Name != "":
@@ -161,15 +158,15 @@ func (v *view) sendHeader(w http.ResponseWriter, status int) {
 	switch {
 	case v.Kind == "canvas":
 		csp = policy.CanvasHeader(v.Nonce, v.ancestors)
-	case v.Preview != nil: // of a draft, which the host's list was not made for
+	case v.Preview != nil: // The host's list of ancestors does not apply to drafts.
 		csp = v.policy.Header(v.Nonce, nil)
 	}
 	h.Set("Content-Security-Policy", csp)
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	if v.Kind == "form" && !v.Posted && v.Preview == nil {
-		// Going back shows this page with its visit again, so that the same answers are the same
-		// response. Opening its address makes a new visit.
+		// If a respondent goes back, the browser shows this page with the same visit, so the same answers create only one
+		// submission. Opening the URL starts a new visit.
 		h.Set("Cache-Control", "private, max-age=0, must-revalidate")
 	}
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -177,10 +174,8 @@ func (v *view) sendHeader(w http.ResponseWriter, status int) {
 	w.WriteHeader(status)
 }
 
-// head writes the content of the page's head. What is opened has the style within, so that
-// it is painted without another request, which takes seconds where the network is slow. What
-// answers a POST leads to the file: the script does not look there, and without it the
-// browser keeps it.
+// head writes the content of the page's head. A page for a GET contains the style sheet, because another request takes
+// seconds in a slow network. A page for a POST links to the file, which the browser can cache.
 func (v *view) head(out *pen.Pen) {
 	files := v.Up + static.Dir
 	if v.Posted {
@@ -194,7 +189,7 @@ func (v *view) head(out *pen.Pen) {
 	if v.Theme.Dark {
 		out.Raw(`<meta name="color-scheme" content="light dark">`)
 	}
-	if v.redirects && !v.Framed { // many pages forbid frames, and would be blank in one
+	if v.redirects && !v.Framed { // Many pages forbid frames and would be blank.
 		out.Raw("\n<meta http-equiv=\"refresh\" content=\"0;url=")
 		out.Escaped(string(v.LeadsTo))
 		out.Raw(`">`)

@@ -7,79 +7,78 @@ import (
 	"strings"
 )
 
-// The names of the inputs. Block ids are chosen by callers and may hold anything, so
-// they stand last, after a prefix that says what the input is for.
+// These are the names of the inputs. Block IDs can contain any characters, so they are at the end, after a prefix.
 const (
-	Answer         = "a." // the answer; of a choice: Picked and the choice's id, or OtherChoice
-	Other          = "o." // the respondent's own text beside the choices
-	Row            = "r." // + row: a row of a matrix
-	Rank           = "k." // + choice: its place in a ranking, from 1
-	Part           = "p." // + part: a part of an address or contact
-	Day            = "d." // a date in three inputs
+	Answer         = "a." // The answer. For a choice, the value is ChoicePrefix and the ID, or OtherChoice.
+	Other          = "o." // The respondent's own text in addition to the choices.
+	Row            = "r." // Followed by the row: a row of a matrix.
+	Rank           = "k." // Followed by the choice: its position in a ranking, from 1.
+	Part           = "p." // Followed by the part: a part of an address or contact.
+	Day            = "d." // The day of a date in three inputs.
 	Month          = "m."
 	Year           = "y."
-	Time           = "t." // the time of a date
-	Zone           = "z." // the offset of that time, as the browser knows it
-	CallingCountry = "c." // + name of an input with a phone number: the country of the number
-	Upload         = "u." // a file that is being sent
-	File           = "f." // a file that was stored: its record, signed
-	Remove         = "x." // a stored file that is to go: its id
-	Hidden         = "h." // a hidden field, followed by its name
+	Time           = "t." // The time of a date.
+	Zone           = "z." // The UTC offset of that time from the browser.
+	CallingCountry = "c." // Followed by the name of a phone input: the country of the number.
+	Upload         = "u." // A file to upload.
+	File           = "f." // The signed record of a stored file.
+	Remove         = "x." // The ID of a stored file to remove.
+	Hidden         = "h." // Followed by the name of a hidden field.
 	UTM            = "utm_"
 )
 
-// The page's own inputs.
+// These are the names of the page's own inputs.
 const (
-	State        = "state"     // signed: form, time of opening, idempotency key
-	At           = "at"        // which page of the form was sent
-	Action       = "go"        // the action of a button: see the Go constants
-	Language     = "lang"      // the language and region that numbers are written in
-	ReadingShown = "shown"     // an input and how its text is read, which the page said
-	Seen         = "seen"      // blocks that were on the page
-	LostShown    = "lost"      // answers without a place were shown
-	Viewed       = "viewed"    // the view was counted
-	Started      = "started"   // the start was counted
-	Seconds      = "took"      // seconds since the first input, as the browser counts
-	Honeypot     = "more_info" // nobody sees it; who fills it in is a program
-	Embed        = "embed"     // the page is shown in a frame
-	Ending       = "ending"    // of the address of a preview's ending: its block
-	Sent         = "sent"      // of an ending's address: signed, a response is stored
-	Proof        = "proof"     // signed: this visit solved its captcha
-	Partial      = "half"      // signed: the half response that the page saves, see visit.Half
-	Clear        = "clear"     // of a button: the input whose choice it takes back
-	Link         = "link"      // of the page that a link to a half response leads to: its token
+	State        = "state"     // Signed: the form, the opening time and the idempotency key.
+	At           = "at"        // The submitted page of the form.
+	Action       = "go"        // The action of a button, see the Action constants.
+	Language     = "lang"      // The language and region of number formats.
+	ReadingShown = "shown"     // An input and the interpretation that the page has shown.
+	Seen         = "seen"      // The blocks on the page.
+	LostShown    = "lost"      // Unmatched answers were shown.
+	Viewed       = "viewed"    // The view was counted.
+	Started      = "started"   // The start was counted.
+	Seconds      = "took"      // The seconds since the first input, measured by the browser.
+	Honeypot     = "more_info" // Hidden from people, so only programs fill it in.
+	Embed        = "embed"     // The page is shown in a frame.
+	Ending       = "ending"    // The ending in the URL of a preview.
+	Sent         = "sent"      // Signed, in the URL of an ending: the submission is stored.
+	Proof        = "proof"     // Signed: this visit has solved the captcha.
+	Partial      = "half"      // Signed: the saved partial submission, see visit.PartialState.
+	Clear        = "clear"     // The value of a button: the input whose choice it clears.
+	Link         = "link"      // The token of a link to a partial submission.
 )
 
-// NoSuchTime is the value of Zone for a time that the respondent's clocks skip.
+// NoSuchTime is the value of Zone for a time that does not exist because of daylight saving.
 const NoSuchTime = "none"
 
-// What the button that was pressed asks for; "next", or none, is the next page.
+// These are the actions of buttons. The default action opens the next page.
 const (
 	ActionBack   = "back"
-	ActionStay   = "stay"   // the same page, with the blocks that the answers call for
-	ActionUpload = "upload" // store the files that were chosen and stay
+	ActionStay   = "stay"   // Show the same page with the blocks that depend on the answers.
+	ActionUpload = "upload" // Store the selected files and show the same page.
 
-	ActionSave     = "save"   // save the half response and stay
-	ActionShowLink = "later"  // the same, and show the link to it
-	ActionDelete   = "forget" // remove it
-	ActionResume   = "resume" // go on with the one that a link leads to
+	ActionSave     = "save"   // Save the partial submission and show the same page.
+	ActionShowLink = "later"  // Save it and also show a link to it.
+	ActionDelete   = "forget" // Delete it.
+	ActionResume   = "resume" // Resume the partial submission of a link.
 )
 
-// A choice is posted with a prefix, so that no id can be mistaken for OtherChoice.
+// A posted choice has a prefix, so that its ID cannot be equal to OtherChoice.
 const (
 	ChoicePrefix = "id:"
 	OtherChoice  = "other"
 )
 
-// answerPrefixes are the prefixes of inputs that belong to a block.
+// answerPrefixes lists the prefixes of inputs that belong to a block.
 var answerPrefixes = []string{Answer, Other, Row, Rank, Part, Day, Month, Year, Time, Zone, CallingCountry, File}
 
-// SubName names an input for one row, choice or part of a block.
+// SubName returns the name of an input for a row, choice or part of a block.
 func SubName(prefix, sub, id string) string {
 	return prefix + strings.ReplaceAll(url.QueryEscape(sub), ".", "%2E") + "." + id
 }
 
-// Block returns the block that an input belongs to, "" when it belongs to none.
+// Block returns the ID of the block that an input belongs to, or "".
 func Block(name string) string {
 	prefix, id, _ := strings.Cut(name, ".")
 	switch prefix += "."; {
@@ -93,7 +92,6 @@ func Block(name string) string {
 	return id
 }
 
-// IsAnswer reports whether an input of this name belongs to a block.
 func IsAnswer(name string) bool {
 	return slices.ContainsFunc(answerPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }

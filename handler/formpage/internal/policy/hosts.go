@@ -10,12 +10,11 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Hosts are names of hosts, in the spelling of normalizeHost.
+// Hosts is a set of hostnames that normalizeHost has normalized.
 type Hosts map[string]bool
 
-// OwnHosts returns the names by which the site of a request is known: those that the request has, and those of
-// the site's other origins. A proxy may have changed the Host header, so the names that it forwards count.
-// A client that forges one only loses a frame.
+// OwnHosts returns the hostnames of the site that a request reaches: its own, and those of origins. It includes forwarded
+// names, because a proxy can change the Host header. A client that forges a name only loses a frame.
 func OwnHosts(r *http.Request, origins []string) Hosts {
 	own := Hosts{}
 	for _, origin := range append([]string{r.Header.Get("Origin")}, origins...) {
@@ -35,8 +34,8 @@ func OwnHosts(r *http.Request, origins []string) Hosts {
 	return own
 }
 
-// normalizeHost returns the host of an address in one spelling for all that lead to it, without the port: cookies
-// do not tell ports apart. All names of the own machine are "localhost".
+// normalizeHost returns the normalized hostname of a URL, without the port, because cookies ignore ports. All names of
+// the local machine become "localhost".
 func normalizeHost(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -60,8 +59,8 @@ func normalizeHost(address string) string {
 	return name
 }
 
-// parseIPv4 reads an IPv4 address as browsers do: up to four numbers in decimal, octal or hexadecimal form, of which
-// the last one fills the bytes that are left.
+// parseIPv4 parses an IPv4 address as browsers do: up to four decimal, octal or hexadecimal numbers. The last number
+// fills the remaining bytes.
 func parseIPv4(name string) (netip.Addr, bool) {
 	parts := strings.Split(name, ".")
 	if len(parts) > 4 {

@@ -16,15 +16,15 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Policy collects the sources that a page may load: its own files, and exactly the
-// hosts of the author's media, of embeds and of the host's verifier.
+// Policy collects the sources that a page can load: its own files, and the hosts of the author's media, embeds and the
+// host's verifier.
 type Policy struct {
-	Own Hosts // no frame shows these
+	Own Hosts // The hosts that no frame can show.
 
 	images, frames, media, scripts, connects, styles []string
 }
 
-// Header is the Content-Security-Policy of a page with a nonce, which the ancestors may show in a frame.
+// Header returns the Content-Security-Policy of a page. The ancestors can show the page in a frame.
 func (p *Policy) Header(nonce string, ancestors []string) string {
 	if len(ancestors) == 0 {
 		ancestors = []string{"'self'"}
@@ -46,17 +46,16 @@ func (p *Policy) Header(nonce string, ancestors []string) string {
 		sources("frame-src", "", p.frames)
 }
 
-// CanvasHeader is the policy of a form that its editor sees: nothing runs there and nothing is sent. What the
-// editor draws into it may show images of any host. Pages of its own origin may show it in a frame, and below
-// them the other ancestors.
+// CanvasHeader returns the policy of a canvas, which runs no scripts and submits nothing. It allows images of any host,
+// because the editor adds some. Pages of the same origin and the ancestors can show the canvas in a frame.
 func CanvasHeader(nonce string, ancestors []string) string {
 	return "default-src 'none'; base-uri 'none'; object-src 'none'; script-src 'none'; form-action 'none'; frame-ancestors " +
 		strings.Join(append([]string{"'self'"}, ancestors...), " ") + "; " +
 		"style-src 'nonce-" + nonce + "'; img-src 'self' data: http: https:; media-src http: https:"
 }
 
-// AllowFrame allows an address in a frame and returns it, or "" if no frame may show it. A frame with
-// a page of the site's own would act with the cookies of who looks at the form.
+// AllowFrame allows a URL in a frame and returns it. It returns "" for pages of the site itself, because they would act
+// with the visitor's cookies.
 func (p *Policy) AllowFrame(link string) string {
 	if origin := Origin(link); origin != "" && !p.Own[normalizeHost(origin)] {
 		p.frames = append(p.frames, origin)
@@ -65,7 +64,7 @@ func (p *Policy) AllowFrame(link string) string {
 	return ""
 }
 
-// AllowWidget allows the script of a verifier's widget, and the sources that it loads from.
+// AllowWidget allows the script of a verifier's widget and the sources that it loads.
 func (p *Policy) AllowWidget(script string, sources []string) {
 	p.scripts = append(p.scripts, sources...)
 	if origin := Origin(script); origin != "" {
@@ -76,12 +75,11 @@ func (p *Policy) AllowWidget(script string, sources []string) {
 	p.styles = append(p.styles, sources...)
 }
 
-// maxURL is how many bytes an address may have: servers and browsers take no longer ones.
+// maxURL is the size limit of a URL, in bytes. Servers and browsers reject longer URLs.
 const maxURL = 8 << 10
 
-// Origin returns the origin of an absolute http or https URL as a source of a policy,
-// and "" for everything else. A URL with a user name also gives "", because the name
-// can make a foreign host look like a known one.
+// Origin returns the origin of an absolute http or https URL as a policy source, or "" for everything else. It rejects
+// URLs with a user name, because the name can make a foreign host look like a known host.
 func Origin(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || len(raw) > maxURL || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -97,7 +95,7 @@ func Origin(raw string) string {
 		}
 		u.Host = ascii
 	}
-	// What may stand in a host, and nothing that ends a source or a directive.
+	// Allow only the characters of a host, because others could end a source or a directive.
 	if strings.ContainsFunc(u.Host, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune(`;,'"*\<>`, c)
 	}) {
@@ -106,27 +104,26 @@ func Origin(raw string) string {
 	return u.Scheme + "://" + strings.ToLower(u.Host)
 }
 
-// Link returns an address that is fit for a link: http, https, or one of the other
-// schemes. "" for everything else.
+// Link returns raw if it is a URL with http, https or one of the schemes. Otherwise, it returns "".
 func Link(raw string, schemes ...string) template.URL {
 	scheme, _, ok := strings.Cut(raw, ":")
 	if Origin(raw) != "" || ok && len(raw) <= maxURL && slices.Contains(schemes, strings.ToLower(scheme)) {
-		return template.URL(raw) //nolint:gosec // http, https or one of the schemes
+		return template.URL(raw) //nolint:gosec // http, https or a listed scheme
 	}
 	return ""
 }
 
-// Picture is an image as a page shows it.
+// Picture is an image on a page.
 type Picture struct {
 	URL           template.URL
 	Alt           string
 	Width, Height int
 }
 
-// maxInlineImage is how large an image may be that stands in the definition itself.
+// maxInlineImage is the size limit of an image in the form definition.
 const maxInlineImage = 256 << 10
 
-// AllowPicture allows an image and returns it, nil when it cannot be shown.
+// AllowPicture allows an image and returns it. It returns nil if the page cannot show the image.
 func (p *Policy) AllowPicture(image *schema.Image) *Picture {
 	if image == nil {
 		return nil
@@ -137,7 +134,7 @@ func (p *Policy) AllowPicture(image *schema.Image) *Picture {
 	}
 	if origin := Origin(image.URL); origin != "" {
 		p.images = append(p.images, origin)
-		pic.URL = template.URL(image.URL) //nolint:gosec // http or https
+		pic.URL = template.URL(image.URL) //nolint:gosec
 		return pic
 	}
 	text := image.Base64
@@ -151,14 +148,14 @@ func (p *Policy) AllowPicture(image *schema.Image) *Picture {
 	switch kind := http.DetectContentType(raw); kind {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
 		p.images = append(p.images, "data:")
-		pic.URL = template.URL("data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(raw)) //nolint:gosec // an image that was decoded
+		pic.URL = template.URL("data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(raw)) //nolint:gosec // a decoded image
 		return pic
 	}
 	return nil
 }
 
-// AllowVideo allows a file, for the browser's player, or a film of the two great platforms in a
-// frame, and returns the address of either. Others are a link.
+// AllowVideo allows a video file, or a YouTube or Vimeo video in a frame, and returns its URL. Other videos are shown as
+// links.
 func (p *Policy) AllowVideo(link string) (frame, file string) {
 	u, err := url.Parse(link)
 	if Link(link) == "" || err != nil {
@@ -193,13 +190,13 @@ func (p *Policy) allowYouTube(id string) string {
 	return p.AllowFrame("https://www.youtube-nocookie.com/embed/" + id)
 }
 
-// IsSafeName reports whether an id has only letters, digits, "-" and "_".
+// IsSafeName reports whether text is a short name of letters, digits, "-" and "_".
 func IsSafeName(text string) bool {
 	return text != "" && len(text) <= 64 && SafeName(text) == text
 }
 
-// SafeName leaves of a text only letters, digits, "-" and "_", and signs that are named: it means nothing but
-// itself in a style sheet, in an address and in a file's name.
+// SafeName removes all characters except letters, digits, "-", "_" and more. The result has no special meaning in a
+// style sheet, a URL or a file name.
 func SafeName(text string, more ...rune) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || slices.Contains(more, c) {

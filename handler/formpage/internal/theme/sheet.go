@@ -3,7 +3,7 @@ package theme
 import (
 	"bytes"
 	"cmp"
-	_ "embed" // for the list
+	_ "embed" // For the list.
 	"errors"
 	"io"
 	"math"
@@ -19,10 +19,9 @@ import (
 	"github.com/formsvc/formsvc/internal/color"
 )
 
-// SanitizeCSS writes the author's style sheet anew from the allowed parts: properties,
-// functions and selectors by list, no address of any kind, no at-rule but @media. Every
-// selector is put below the form's element. What is not on the lists is left out, so
-// nothing that a browser may learn to do later gets through.
+// SanitizeCSS rebuilds the author's style sheet from allowed properties, functions and selectors. It removes all URLs and
+// all at-rules except @media, and limits every selector to the form's element. Because it uses allowlists, features that
+// browsers add later are removed too.
 func SanitizeCSS(sheet string) string {
 	if strings.TrimSpace(sheet) == "" {
 		return ""
@@ -32,16 +31,16 @@ func SanitizeCSS(sheet string) string {
 	return w.out.String()
 }
 
-// maxMedia is how deep @media may be nested.
+// maxMedia is the maximum nesting depth of @media.
 const maxMedia = 4
 
 type writer struct {
 	parser    *css.Parser
 	out       bytes.Buffer
 	selectors []string
-	rules     int // rulesets that are open
-	skipped   int // at-rules that are open and left out
-	media     int // @media that are open
+	rules     int // Open rulesets.
+	skipped   int // Open at-rules that are removed.
+	media     int // Open @media rules.
 	body      bytes.Buffer
 }
 
@@ -79,7 +78,7 @@ func (w *writer) run() {
 	}
 }
 
-// close ends the blocks and brackets that the sheet left open.
+// close closes the blocks that the style sheet left open.
 func (w *writer) close() {
 	if w.rules == 1 {
 		w.flush()
@@ -109,7 +108,7 @@ func (w *writer) endAt() {
 	}
 }
 
-// flush writes a rule that has selectors and declarations left.
+// flush writes a rule unless it has no selectors or no declarations.
 func (w *writer) flush() {
 	if len(w.selectors) > 0 && w.body.Len() > 0 && w.skipped == 0 {
 		w.out.WriteString(strings.Join(w.selectors, ",") + "{" + strings.TrimSuffix(w.body.String(), ";") + "}")
@@ -117,7 +116,7 @@ func (w *writer) flush() {
 	w.selectors = nil
 }
 
-// selector adds the selectors that the parser has just read.
+// selector adds the selectors that the parser has just parsed.
 func (w *writer) selector() {
 	tokens := w.parser.Values()
 	for len(tokens) > 0 {
@@ -133,20 +132,20 @@ func (w *writer) selector() {
 	}
 }
 
-// selectorPseudos are the names that may stand behind a colon.
+// selectorPseudos lists the names that are allowed after a colon.
 var selectorPseudos = []string{
 	":", "root", "hover", "focus", "focus-visible", "focus-within", "active", "checked", "disabled", "first-child", "last-child",
 	"only-child", "first-of-type", "last-of-type", "placeholder", "empty",
 }
 
-// The signs between parts of a selector, and in the other places.
+// These are the allowed delimiters in selectors, media queries and values.
 var (
 	selectorSigns = []string{".", ">", "+", "~", "*"}
 	mediaSigns    = []string{"(", ")", ":", ","}
 	valueSigns    = []string{"/", "+", "-", "*", "!", ","}
 )
 
-// allowedToken is a token that may stand in all places, or one of the signs.
+// allowedToken returns a token's text and whether it is allowed. signs lists the allowed delimiters.
 func allowedToken(t css.Token, signs []string) (string, bool) {
 	text := string(t.Data)
 	switch t.TokenType {
@@ -160,10 +159,10 @@ func allowedToken(t css.Token, signs []string) (string, bool) {
 	return text, slices.Contains(signs, text)
 }
 
-// rootNames are what authors call the whole form.
+// rootNames lists the selectors that authors use for the whole form.
 var rootNames = []string{"html", "body", ":root", ".fs"}
 
-// scopeSelector writes a selector anew, below the form's element.
+// scopeSelector rebuilds a selector so that it only matches inside of the form's element.
 func scopeSelector(tokens []css.Token) (string, bool) {
 	var b strings.Builder
 	for i, t := range tokens {
@@ -183,7 +182,7 @@ func scopeSelector(tokens []css.Token) (string, bool) {
 	for _, root := range rootNames {
 		if rest, ok := strings.CutPrefix(text, root); ok && (rest == "" || rest[0] == ' ' || rest[0] == '>') {
 			if strings.ContainsAny(strings.TrimSpace(rest + "x")[:1], "+~") {
-				return "", false // a neighbour of the form
+				return "", false // A sibling of the form.
 			}
 			return ".fs" + rest, true
 		}
@@ -213,8 +212,7 @@ func mediaPrelude(tokens []css.Token) (string, bool) {
 //go:embed properties.txt
 var properties string
 
-// allowedProperties can neither load, leave the form's element, nor hide what stands
-// over it.
+// allowedProperties cannot load resources, leave the form's element or cover other content.
 var allowedProperties = strings.Fields(properties)
 
 var allowedFunctions = strings.Fields(`
@@ -222,7 +220,7 @@ var allowedFunctions = strings.Fields(`
 	repeating-linear-gradient repeating-radial-gradient translate translatex translatey scale rotate skew cubic-bezier
 	steps repeat minmax fit-content drop-shadow`)
 
-// declaration writes one declaration anew, or leaves it out.
+// declaration writes an allowed declaration.
 func (w *writer) declaration(property string) {
 	property = strings.ToLower(property)
 	if value, ok := parseDeclaration(property, w.parser.Values()); ok && slices.Contains(allowedProperties, property) {
@@ -249,7 +247,7 @@ func parseDeclaration(property string, tokens []css.Token) (string, bool) {
 			ok = true
 			depth--
 		case css.StringToken:
-			// A family's name is the only text that a value needs.
+			// Only font families need strings.
 			inner := strings.Trim(text, `"'`)
 			text = `"` + inner + `"`
 			ok = (property == "font-family" || property == "font") && policy.IsSafeName(strings.ReplaceAll(inner, " ", ""))
@@ -269,12 +267,12 @@ func parseDeclaration(property string, tokens []css.Token) (string, bool) {
 	return value, value != "" && depth == 0
 }
 
-// isNumeric reports whether a token is a number with a unit and nothing escaped.
+// isNumeric reports whether a token is a plain number with a unit, without escapes.
 func isNumeric(text string) bool {
 	return len(text) <= 40 && policy.SafeName(text, '.', '%', '+') == text
 }
 
-// ParseColor reads a colour of a member that is a plain string and writes it anew.
+// ParseColor parses and normalizes a color.
 func ParseColor(text string) (string, bool) {
 	if strings.EqualFold(strings.TrimSpace(text), "transparent") {
 		return "transparent", true
@@ -285,8 +283,7 @@ func ParseColor(text string) (string, bool) {
 
 var lengthUnits = []string{"px", "em", "rem", "%", "vw", "vh", "ch", "pt"}
 
-// ParseLength reads a length and writes it anew: a number of 0 to 4000, and a unit. A
-// number alone is pixels.
+// ParseLength parses and normalizes a length from 0 to 4000. The unit defaults to pixels.
 func ParseLength(text string) (string, bool) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz%")
@@ -298,7 +295,7 @@ func ParseLength(text string) (string, bool) {
 	return words.FormatPlain(n) + unit, true
 }
 
-// QuoteURL quotes an address for url(): only what cannot end the string stays as it is.
+// QuoteURL quotes a URL for url(). It escapes all characters that could end the string.
 func QuoteURL(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

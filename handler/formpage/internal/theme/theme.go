@@ -14,12 +14,12 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Theme is how a form looks, as style rules and attributes. Nothing of it is the
-// author's text: colours, lengths and names are read and written anew.
+// Theme contains the style rules and attributes of a form. It parses and rebuilds all colors, lengths and names, so that
+// it contains no text of the author.
 type Theme struct {
 	rules    []string // "selector{declarations}"
-	Custom   string   // the author's style sheet, written anew
-	Dark     bool     // the form follows the visitor's dark mode
+	Custom   string   // The author's sanitized style sheet.
+	Dark     bool     // Whether the form follows the respondent's dark mode.
 	Logo     *policy.Picture
 	HasCover bool
 	Backdrop bool
@@ -29,15 +29,13 @@ type Theme struct {
 	logo, cover, background *schema.Image
 }
 
-// AddRule adds a rule for one form, if it has declarations. Nothing of them is the author's
-// text.
+// AddRule adds a rule unless it has no declarations. The declarations must not contain text of the author.
 func (t *Theme) AddRule(selector string, d ...string) {
 	if len(d) > 0 {
 		t.rules = append(t.rules, selector+"{"+strings.Join(d, ";")+"}")
 	}
 }
 
-// declarations are the declarations of one rule.
 type declarations []string
 
 func (d *declarations) set(name, value string) { *d = append(*d, name+":"+value) }
@@ -54,7 +52,6 @@ func (d *declarations) setLength(name, text string) {
 	}
 }
 
-// setColor sets a property to a color.
 func (d *declarations) setColor(name, text string) {
 	if c, ok := ParseColor(text); ok {
 		d.set(name, c)
@@ -67,7 +64,7 @@ func (d *declarations) setScale(name string, n *float64) {
 	}
 }
 
-// deref returns the value of a pointer, the zero value when the pointer is nil.
+// deref returns *p, or the zero value if p is nil.
 func deref[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
@@ -97,7 +94,7 @@ func (t *Theme) Allow(p *policy.Policy) {
 	}
 }
 
-// New reads the theme and the settings that are about looks.
+// New converts a theme and the settings for the appearance.
 func New(theme *schema.Theme, settings *schema.Settings) Theme {
 	t := Theme{logo: theme.Logo, Name: policy.SafeName(theme.Theme)}
 	t.setColors(deref(theme.Colors), settings.DarkMode)
@@ -122,18 +119,18 @@ func New(theme *schema.Theme, settings *schema.Settings) Theme {
 		t.AddRule(".fs-back", "background-size:auto;background-repeat:repeat")
 	}
 	if background.Brightness != nil {
-		// 1 and 100 are as it is, as builders write it one way or the other.
+		// Builders write the brightness as a fraction or as a percentage.
 		n := *background.Brightness
 		if math.Abs(n) > 3 {
 			n /= 100
 		}
 		t.AddRule(".fs-back", "filter:brightness("+words.FormatPlain(math.Max(0, math.Min(n, 3)))+")")
 	}
-	t.Custom, t.rules = SanitizeCSS(theme.CustomCSS), slices.Clip(t.rules) // pages add to them
+	t.Custom, t.rules = SanitizeCSS(theme.CustomCSS), slices.Clip(t.rules) // Clip, because pages append rules.
 	return t
 }
 
-// setShape sets font, sizes, corners, fields and buttons.
+// setShape sets the font, sizes, corners, fields and buttons.
 func (t *Theme) setShape(theme *schema.Theme, settings *schema.Settings) {
 	const most = 400
 	var root declarations
@@ -141,7 +138,7 @@ func (t *Theme) setShape(theme *schema.Theme, settings *schema.Settings) {
 		root.set("--font", font)
 	}
 	root.setPixels("--radius", settings.BorderRadius, most)
-	root.setPixels("--radius", theme.Corners, most) // the theme's is the later one
+	root.setPixels("--radius", theme.Corners, most) // Overrides the preceding value of the settings.
 	layout, text := deref(theme.Layout), deref(theme.Size)
 	root.setLength("--width", cmp.Or(pageWidths[strings.ToLower(layout.PageWidth)], layout.PageWidth))
 	root.setLength("--text", layout.BaseFontSize)
@@ -184,7 +181,7 @@ func (t *Theme) setShape(theme *schema.Theme, settings *schema.Settings) {
 
 var pageWidths = map[string]string{"narrow": "32rem", "medium": "42rem", "wide": "56rem", "full": "100%"}
 
-// setPlacement sets where the logo and texts stand.
+// setPlacement sets the positions of the logo and of texts.
 func (t *Theme) setPlacement(theme *schema.Theme) {
 	alignment, logo, size := deref(theme.Alignment), deref(theme.LogoPlacement), deref(theme.LogoSize)
 	t.setAlignment(".fs-screen", alignment.WelcomeAndEndings)
@@ -204,7 +201,7 @@ func (t *Theme) setPlacement(theme *schema.Theme) {
 	t.AddRule(".fs-logo img", image...)
 }
 
-// setAlignment places text: 0 at the start, 1 in the middle, 2 at the end.
+// setAlignment aligns text: 0 to the start, 1 to the center, 2 to the end.
 func (t *Theme) setAlignment(selector string, n *float64) {
 	if n != nil {
 		text, flex, _ := parseAlignment([]string{"start", "center", "end"}[int(math.Max(0, math.Min(math.Round(*n), 2)))])
@@ -212,7 +209,7 @@ func (t *Theme) setAlignment(selector string, n *float64) {
 	}
 }
 
-// parseAlignment reads an alignment as words say it, for text and for boxes.
+// parseAlignment parses an alignment and returns its values for text and for flexboxes.
 func parseAlignment(word string) (text, flex string, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "left", "start", "flex-start":
@@ -227,24 +224,23 @@ func parseAlignment(word string) (text, flex string, ok bool) {
 	return "", "", false
 }
 
-// FormatPixels writes a length.
 func FormatPixels(pixels float64) string { return words.FormatPlain(pixels) + "px" }
 
 func percent(n float64) string {
 	if n > 0 && n < 1 {
-		n *= 100 // a share
+		n *= 100 // A fraction.
 	}
 	return words.FormatPlain(math.Max(0, math.Min(n, 100))) + "%"
 }
 
-// setColors writes the colours of the light and of the dark form. Pairs that cannot be
-// read are corrected to WCAG 2.2 AA.
+// setColors writes the colors of the light and dark modes. It corrects pairs with less contrast than WCAG 2.2 AA
+// requires.
 func (t *Theme) setColors(c schema.Colors, dark bool) {
 	t.AddRule(".fs", "color-scheme:light", palette(&c.Palette, &lightPalette))
 	if dark {
 		t.Dark = true
 		night := deref(c.Dark)
-		night.Primary = cmp.Or(night.Primary, c.Primary) // a brand's colour stays, made readable
+		night.Primary = cmp.Or(night.Primary, c.Primary) // Preserve the brand color.
 		t.rules = append(t.rules, "@media screen and (prefers-color-scheme:dark){.fs{color-scheme:dark;--ink:invert(.9);"+palette(&night, &darkPalette)+"}}")
 	}
 }
@@ -260,7 +256,7 @@ var (
 	}
 )
 
-// pickColor returns the first of the colours that can be read.
+// pickColor returns the first valid color.
 func pickColor(texts ...string) color.RGB {
 	for _, text := range texts {
 		if c, ok := color.Parse(text); ok {
@@ -270,7 +266,7 @@ func pickColor(texts ...string) color.RGB {
 	return color.White
 }
 
-// palette writes one set of colours as custom properties.
+// palette returns a color scheme as custom properties.
 func palette(p, preset *schema.Palette) string {
 	pick := pickColor
 	var out declarations
@@ -279,14 +275,13 @@ func palette(p, preset *schema.Palette) string {
 		return c
 	}
 	back := set("bg", pick(p.Background, preset.Background))
-	// A light background under a dark preset, or the other way round, needs text of
-	// its own.
+	// A light background with a dark preset, or the reverse, needs another text color.
 	text := set("fg", color.EnsureContrast(pick(p.Text, p.Foreground, preset.Foreground), back, 4.5))
 	card := set("card", pick(p.Card, p.Background, preset.Background))
 	set("card-fg", color.EnsureContrast(pick(p.CardForeground, p.Text, p.Foreground, preset.Foreground), card, 4.5))
 	primary := set("primary", color.EnsureContrast(pick(p.Primary, preset.Primary), back, 4.5))
 	set("primary-fg", color.ButtonText(pick(p.PrimaryForeground, "#ffffff"), primary))
-	// What a theme does not name is between its text and its background, as in the preset.
+	// Colors that a theme does not set are between its text and its background, as in the preset.
 	shade := func(text string, fallback string, share float64) color.RGB {
 		if p.Background == "" && p.Foreground == "" && p.Text == "" {
 			return pick(text, fallback)
@@ -295,7 +290,7 @@ func palette(p, preset *schema.Palette) string {
 	}
 	secondary := set("secondary", shade(p.Secondary, preset.Secondary, 0.07))
 	set("secondary-fg", color.EnsureContrast(pick(p.SecondaryForeground, p.Foreground, preset.Foreground), secondary, 4.5))
-	// Stripes behind text: a colour that text cannot stand on gives way.
+	// Text is on top of these stripes, so do not use a color with too little contrast.
 	muted := shade(p.Muted, preset.Muted, 0.05)
 	if color.Contrast(text, muted) < 4.5 {
 		muted = back
@@ -313,7 +308,7 @@ func palette(p, preset *schema.Palette) string {
 	return strings.Join(out, ";")
 }
 
-// fonts are the families that systems have. A form loads none.
+// fonts contains font stacks of system fonts. Forms never load fonts.
 var fonts = map[string]string{
 	"":          "",
 	"serif":     "ui-serif,Georgia,Cambria,\"Times New Roman\",serif",
@@ -322,7 +317,7 @@ var fonts = map[string]string{
 	"rounded":   "ui-rounded,\"SF Pro Rounded\",\"Hiragino Maru Gothic ProN\",Quicksand,Nunito,system-ui,sans-serif",
 }
 
-// fontFamily writes a font's name with what stands in for it.
+// fontFamily returns the font stack of a font name.
 func fontFamily(name string) string {
 	name = strings.TrimSpace(name)
 	if stack, ok := fonts[strings.ToLower(name)]; ok {

@@ -16,8 +16,8 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/answertype"
 )
 
-// countryOptions names all countries in a language, in its order, or the countries that
-// have phone numbers, with their codes.
+// countryOptions returns the HTML options of all countries, sorted for the language. If calling is true, it returns only
+// countries with a calling code, and includes the code.
 func countryOptions(tag language.Tag, calling bool) string {
 	namer, by := display.Regions(tag), collate.New(tag)
 	names := map[string]string{}
@@ -41,8 +41,8 @@ func countryOptions(tag language.Tag, calling bool) string {
 	return b.String()
 }
 
-// CountryCode returns the code of a country that is named in the page's language, in English or
-// by a code, and any other text as it is.
+// CountryCode returns the code of a country from its name in the page's language or in English, or from its code. It
+// returns any other text unchanged.
 func (w *Words) CountryCode(text string) string {
 	if code, ok := answertype.CountryCode(strings.ToUpper(strings.TrimSpace(text))); ok {
 		return code
@@ -50,13 +50,13 @@ func (w *Words) CountryCode(text string) string {
 	return cmp.Or(w.codes()[countryKey(text)], text)
 }
 
-// countryKey is the same for a name however its letters, case, accents and apostrophes are written.
+// countryKey returns the same key for spellings that differ only in case, accents, spaces or punctuation.
 func countryKey(name string) string {
 	return strings.Map(func(c rune) rune {
 		if unicode.IsLetter(c) {
 			return unicode.ToLower(c)
 		}
-		return -1 // an accent, a space or a sign
+		return -1 // An accent, a space or punctuation.
 	}, norm.NFD.String(name))
 }
 

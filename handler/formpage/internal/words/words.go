@@ -1,5 +1,5 @@
-// Package words contains the texts of form pages in every language. It also formats numbers, dates and
-// country names for each language.
+// Package words contains the texts of form pages in every language. It also formats numbers, dates and country names for
+// each language.
 package words
 
 import (
@@ -22,30 +22,29 @@ import (
 //go:embed texts/*.json
 var files embed.FS
 
-// Words are the page's own texts in one language.
+// Words contains the page's texts in one language.
 type Words struct {
 	Tag          string
-	Region       string       // of the visitor, "" when it is not known
-	Locale       language.Tag // the tag with the region: how numbers are written
+	Region       string       // The respondent's region. Empty if it is unknown.
+	Locale       language.Tag // The tag with the region, for number formats.
 	Direction    string
 	Texts        map[string]string
 	printer      *message.Printer
-	Comma        bool          // numbers have a decimal comma
-	Countries    func() string // made when it is first asked for
-	CallingCodes func() string // the same: countries with the codes of their phone numbers
+	Comma        bool          // Whether the decimal separator is a comma.
+	Countries    func() string // The HTML options of all countries.
+	CallingCodes func() string // The same with calling codes.
 	codes        func() map[string]string
 }
 
-// Catalogue has the words of all languages.
+// Catalogue contains the words of all languages.
 type Catalogue struct {
-	list    []*Words // English first: the matcher's fallback
+	list    []*Words // English first, because it is the fallback of the matcher.
 	matcher language.Matcher
 }
 
-// NewCatalogue reads the languages of this package and the texts that a host adds to
-// them.
+// NewCatalogue loads the languages of this package and the host's translations.
 func NewCatalogue(more map[string]map[string]string) (Catalogue, error) {
-	list, _ := files.ReadDir("texts") // is embedded, and so are its files
+	list, _ := files.ReadDir("texts") // The directory and its files are embedded.
 	texts := map[string]map[string]string{}
 	for _, file := range list {
 		raw, _ := files.ReadFile("texts/" + file.Name())
@@ -66,7 +65,7 @@ func NewCatalogue(more map[string]map[string]string) (Catalogue, error) {
 				return Catalogue{}, fmt.Errorf("Config.Translations: %s: unknown key %q", tag, key)
 			}
 		}
-		// A variant of a language has the words of the language where it adds none.
+		// A variant of a language inherits the texts that it does not define.
 		base, _ := parsed.Base()
 		merged := map[string]string{}
 		maps.Copy(merged, texts[base.String()])
@@ -80,9 +79,9 @@ func NewCatalogue(more map[string]map[string]string) (Catalogue, error) {
 	for _, tag := range append([]string{"en"}, others...) {
 		t := language.Make(tag)
 		parsed = append(parsed, t)
-		// A page has one kind of digits: dates, phone numbers and the script use the same.
-		numbers, _ := t.SetTypeForKey("nu", "latn") // the key and the type exist
-		own := maps.Clone(texts["en"])              // for texts that a host's language lacks
+		// Dates, phone numbers and the script use Latin digits, so all numbers must.
+		numbers, _ := t.SetTypeForKey("nu", "latn") // The key and the type exist.
+		own := maps.Clone(texts["en"])              // The fallback for missing texts.
 		maps.Copy(own, texts[tag])
 		c.list = append(c.list, &Words{
 			Tag: tag, Locale: t, Direction: direction(t), Texts: own, Comma: HasDecimalComma(t),
@@ -96,7 +95,6 @@ func NewCatalogue(more map[string]map[string]string) (Catalogue, error) {
 	return c, nil
 }
 
-// direction is "rtl" for the scripts that are written from right to left.
 func direction(t language.Tag) string {
 	script, _ := t.Script()
 	switch script.String() {
@@ -106,7 +104,7 @@ func direction(t language.Tag) string {
 	return "ltr"
 }
 
-// Tags are the tags of the languages, English first.
+// Tags returns the language tags, English first.
 func (c Catalogue) Tags() []string {
 	var tags []string
 	for _, w := range c.list {
@@ -115,15 +113,14 @@ func (c Catalogue) Tags() []string {
 	return tags
 }
 
-// Choose returns the words of a page in the wished language ("" for none), else in a
-// language of an Accept-Language.
+// Choose returns the words in the language wish. If wish is empty, it uses the Accept-Language header accept.
 func (c Catalogue) Choose(wish, accept string) *Words {
 	tags := parseAcceptLanguage(accept)
 	if wish != "" {
 		w := c.ByTag(wish, c.list[0])
 		if w.Region == "" && len(tags) > 0 {
 			own, _ := w.Locale.Base()
-			if theirs, _ := tags[0].Base(); own == theirs { // who chose a language is still where they are
+			if theirs, _ := tags[0].Base(); own == theirs { // Choosing a language does not change the region.
 				return w.inRegion(regionOf(tags[0]))
 			}
 		}
@@ -139,7 +136,7 @@ func (c Catalogue) Choose(wish, accept string) *Words {
 	return c.list[i].inRegion(regionOf(tags[0]))
 }
 
-// regionOf returns the region that a tag names, "" when it names none.
+// regionOf returns the explicit region of a tag, or "".
 func regionOf(t language.Tag) string {
 	if override := t.TypeForKey("rg"); len(override) > 2 {
 		return strings.ToUpper(override[:2])
@@ -150,7 +147,8 @@ func regionOf(t language.Tag) string {
 	return ""
 }
 
-// inRegion returns the words as they are in a region: a Swiss writes other numbers than a German.
+// inRegion returns the words with the formats of a region. For example, Switzerland formats numbers differently from
+// Germany.
 func (w *Words) inRegion(region string) *Words {
 	parsed, err := language.ParseRegion(region)
 	if err != nil {
@@ -158,15 +156,15 @@ func (w *Words) inRegion(region string) *Words {
 	}
 	own := *w
 	own.Region = parsed.String()
-	own.Locale, _ = language.Compose(w.Locale, parsed) // both are tags already
+	own.Locale, _ = language.Compose(w.Locale, parsed) // Both parts are valid.
 	if comma := HasDecimalComma(own.Locale); comma != w.Comma {
 		own.Comma, own.printer = comma, message.NewPrinter(own.Locale)
 	}
 	return &own
 }
 
-// parseAcceptLanguage are the languages of an Accept-Language, the dearest first. One that cannot be
-// read does not count, and drops no other.
+// parseAcceptLanguage returns the languages of an Accept-Language header in order of preference. It skips invalid
+// entries.
 func parseAcceptLanguage(header string) []language.Tag {
 	if len(header) > 1000 {
 		header = header[:1000]
@@ -185,7 +183,7 @@ func parseAcceptLanguage(header string) []language.Tag {
 	return tags
 }
 
-// ByTag returns the words of the language that is nearest to a tag, in the tag's region.
+// ByTag returns the words of the language closest to a tag, in the tag's region.
 func (c Catalogue) ByTag(tag string, fallback *Words) *Words {
 	parsed, err := language.Parse(tag)
 	if err != nil {
@@ -198,8 +196,8 @@ func (c Catalogue) ByTag(tag string, fallback *Words) *Words {
 	return c.list[i].inRegion(regionOf(parsed))
 }
 
-// Get returns a text, its {places} filled with the parameters: names and values in
-// turn. Numbers are written as the language does.
+// Get returns a text and replaces its {placeholders} with params, which are pairs of a name and a value. It formats
+// numbers for the language.
 func (w *Words) Get(key string, params ...any) string {
 	text := w.Texts[key]
 	for i := 0; i+1 < len(params); i += 2 {
@@ -209,7 +207,7 @@ func (w *Words) Get(key string, params ...any) string {
 	return text
 }
 
-// Weekdays names days of the week, 0 is Sunday.
+// Weekdays joins the names of weekdays. Day 0 is Sunday.
 func (w *Words) Weekdays(days []int) string {
 	var names []string
 	for _, day := range days {
@@ -218,7 +216,6 @@ func (w *Words) Weekdays(days []int) string {
 	return w.List(names)
 }
 
-// List joins names or days as the language does.
 func (w *Words) List(items []string) string {
 	between := strings.TrimSuffix(strings.TrimPrefix(w.Get("list"), "{a}"), "{b}")
 	return strings.Join(items, between)
@@ -238,8 +235,7 @@ func (w *Words) formatValue(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Number writes a plain decimal number as the language does. One of three digits is the same
-// in all of them.
+// Number formats a decimal number for the language. Numbers of up to three digits look the same in every language.
 func (w *Words) Number(plain string) string {
 	if len(plain) <= 3 && strings.Trim(plain, "0123456789") == "" && (len(plain) == 1 || !strings.HasPrefix(plain, "0")) {
 		return plain
@@ -252,12 +248,12 @@ func (w *Words) Number(plain string) string {
 	return w.printer.Sprint(number.Decimal(n, number.MaxFractionDigits(len(fraction)), number.MinFractionDigits(len(fraction))))
 }
 
-// FormatPlain writes a number without the traces of its binary fraction.
+// FormatPlain formats a number without rounding errors of its binary fraction.
 func FormatPlain(n float64) string {
 	return strconv.FormatFloat(math.Round(n*1e9)/1e9, 'f', -1, 64)
 }
 
-// Date writes a day as the language does, "" when it is not a day.
+// Date formats a date for the language. It returns "" if day is not a valid date.
 func (w *Words) Date(day string) string {
 	at, err := time.Parse(time.DateOnly, day)
 	if err != nil {
@@ -266,13 +262,11 @@ func (w *Words) Date(day string) string {
 	return at.Format(w.Get("date.layout"))
 }
 
-// HasDecimalComma reports whether a language has a decimal comma, in the region of the tag.
 func HasDecimalComma(t language.Tag) bool {
 	return strings.Contains(message.NewPrinter(t).Sprint(number.Decimal(1.5)), ",")
 }
 
-// Megabytes is a number of bytes as a person is told it, rounded down where that leaves
-// something.
+// Megabytes converts a size to megabytes for display. It rounds down, but not to zero.
 func Megabytes(bytes int64) float64 {
 	n := float64(bytes) / (1 << 20)
 	if n >= 1 {
@@ -281,7 +275,7 @@ func Megabytes(bytes int64) float64 {
 	return max(0.01, math.Floor(n*100)/100)
 }
 
-// BoundsSuffix is how the keys of the texts on bounds end, "" where there are none.
+// BoundsSuffix returns the suffix of the keys of texts about limits. It returns "" if there are no limits.
 func BoundsSuffix(low, high bool) string {
 	switch {
 	case low && high:
