@@ -55,14 +55,13 @@ type Config struct {
 	// Defaults to 'self'.
 	FrameAncestors []string
 
-	// AllowedOrigins are the origins whose pages can use form.json, path and submit, such as "https://app.example", or
-	// "*" for all. These requests never contain cookies. A listed origin can also post the form page itself, for which
-	// browsers may add cookies. Defaults to the handler's own origin.
+	// AllowedOrigins are the origins whose pages can use form.json, path, submit, view and start, such as
+	// "https://app.example", or "*" for all. These requests never contain cookies. A listed origin can also post the
+	// form page itself, for which browsers may add cookies. Defaults to the handler's own origin, which is the host of
+	// the request. If a proxy changes the Host header, list the origin that browsers use.
 	//
-	// Other requests are rejected if Sec-Fetch-Site or Origin shows another origin, even of the same site. The origin
-	// "null" is also rejected. It belongs to frames with the attribute sandbox but without allow-same-origin. The
-	// handler's own origin is the host of the request. If a proxy changes the Host header, list the origin that
-	// browsers use.
+	// Other requests are rejected if Sec-Fetch-Site or Origin shows another origin, even of the same site, or "null".
+	// That is the origin of frames with the attribute sandbox but without allow-same-origin.
 	AllowedOrigins []string
 
 	// MinFillTime is the minimum time between opening a page and submitting the form. If a form is submitted earlier,
@@ -109,13 +108,13 @@ type Config struct {
 	// submission in another way, such as in the host's transaction ([formsvc.Service.WithStorage]). If nil, next is
 	// called directly.
 	//
-	// An error of Submit rejects the submission, and the page is shown again with its input:
+	// If Submit returns an error, the submission is rejected and the page is shown again with its input:
 	//
 	//   - For an [*formsvc.Error] of the host, the page shows the Message of each violation unchanged, whatever its
 	//     Code. The message is next to the block in Field, or above the form if Field is empty. Without a Message, the
 	//     page uses its own text for the Code.
-	//   - For an error of next, which may be wrapped, the page uses a text in its language.
-	//   - For formsvc.ErrClosed, ErrNotFound and ErrDuplicate of any function, it does the same.
+	//   - For an error of next, which may be wrapped, the page uses a text in its language. The same applies to
+	//     formsvc.ErrClosed, ErrNotFound and ErrDuplicate from any function.
 	//   - Any other error is logged, and the page says that the response could not be saved.
 	//
 	// The respondent can submit the page again, with the same IdempotencyKey if the answers are the same. Submit must
@@ -124,8 +123,8 @@ type Config struct {
 
 	// HostAnswers returns answers that only the host can give, such as to a payment. It is called for every page that
 	// is opened, submitted or saved, except previews, because rules may read these answers. It must be fast and change
-	// nothing. If it returns an error, the page is shown again and nothing is stored. If HostAnswers is nil, there are
-	// none.
+	// nothing. If it returns an error, the page is shown again and nothing is stored. If nil, the host gives no
+	// answers.
 	HostAnswers func(r *http.Request, form formsvc.PublicForm) (map[string]json.RawMessage, error)
 	// Country returns the respondent's country for the metadata of the submission. If nil, no country is stored.
 	Country func(*http.Request) string

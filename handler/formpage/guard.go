@@ -10,8 +10,8 @@ import (
 var originCheck http.CrossOriginProtection
 
 // isCrossOrigin reports whether a POST comes from another origin that is not allowed, by Sec-Fetch-Site or Origin.
-// Programs other than browsers send neither header, and no user's cookies. open is for routes to which browsers send no
-// cookies from other origins. Only there, AllowedOrigins can be "*".
+// Programs other than browsers send neither header, and no user's cookies. open marks routes to which browsers send no
+// cookies from other origins, so that "*" in AllowedOrigins applies.
 func (h *Handler) isCrossOrigin(r *http.Request, open bool) bool {
 	origin, allowed := r.Header.Get("Origin"), h.config.AllowedOrigins
 	if slices.Contains(allowed, origin) || open && slices.Contains(allowed, "*") || originCheck.Check(r) == nil {

@@ -105,8 +105,7 @@ func (c *call) savePartial(visitKey string) (token string, dropped []string, err
 	})
 }
 
-// solvedCaptcha reports whether the visit has solved a captcha of the form, or the host has no verifier for any of
-// them.
+// solvedCaptcha reports whether the visit has solved a captcha of the form, or the host can verify none of them.
 func (c *call) solvedCaptcha() bool {
 	shown, lacking := false, false
 	for b, hidden := range formblock.Walk(c.Form.Blocks) {
