@@ -11,7 +11,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// words contains rules that the description expresses in prose. Schemas could use "if" and "then", which client
+// proseRules contains rules that the description expresses in prose. Schemas could use "if" and "then", which client
 // generators and validating proxies do not support.
 type proseRules struct {
 	codes   map[string]int // x-error-codes: the status of each code
@@ -70,7 +70,7 @@ func (w *proseRules) check(n jsontree.Node) error {
 	return nil
 }
 
-// answer checks an answer's value against the shape of its type. Other types allow any value.
+// checkAnswer checks an answer's value against the shape of its type. Other types allow any value.
 func (w *proseRules) checkAnswer(n jsontree.Node) error {
 	kind, value := n.Member("field").Member("type").Text(), n.Member("value")
 	shapes, ok := w.answers[kind]
@@ -97,7 +97,7 @@ func isDate(text string) bool {
 	return err == nil || ok
 }
 
-// failure checks an error against its status and the codes of its response.
+// checkError checks an error against its status and the codes of its response.
 func (w *proseRules) checkError(n jsontree.Node, codes []string) error {
 	code, status, kind := n.Member("code").Text(), int(n.Member("status").Float()), n.Member("type").Text()
 	switch {

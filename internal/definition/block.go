@@ -14,8 +14,7 @@ type BlockPatch struct {
 	block jsontree.Node
 }
 
-// Block checks the body of createBlock and returns its one block. That the form
-// has room for it is for [Validator.Append].
+// Block checks the body of createBlock and returns its block. [Validator.Append] checks the limits of the form.
 func (w *Validator) Block(body []byte) (*Blocks, error) {
 	r, err := readAndCheck(body, blockCreateSchema, func(r *request) {
 		if block := r.root.Member("block"); block.Exists() {
@@ -37,8 +36,7 @@ func (w *Validator) Blocks(body []byte) (*Blocks, error) {
 	return &Blocks{list: r.root.Member("blocks"), edits: r.Edits}, nil
 }
 
-// BlockPatch checks the body of updateBlock as far as that can be done without
-// the block. The rest is for [Validator.Apply].
+// BlockPatch checks the body of updateBlock without the stored block. [Validator.Apply] checks the rest.
 func (w *Validator) BlockPatch(body []byte) (*BlockPatch, error) {
 	r, err := readAndCheck(body, blockUpdateSchema, func(*request) {})
 	if err != nil {
@@ -47,9 +45,8 @@ func (w *Validator) BlockPatch(body []byte) (*BlockPatch, error) {
 	return &BlockPatch{block: r.root.Member("block")}, nil
 }
 
-// Append adds the block of [Validator.Block] after the stored ones and checks what
-// concerns the form as a whole. It returns all blocks. Paths of the *[schema.Error]
-// begin with /block.
+// Append adds a block from [Validator.Block] to the stored blocks and checks the rules of the whole form. It returns
+// all blocks. Paths of the *[schema.Error] begin with /block.
 func (w *Validator) Append(stored, added *Blocks) (json.RawMessage, error) {
 	var c validation.Check
 	rules := newBlockChecker(&c, w)
@@ -62,20 +59,17 @@ func (w *Validator) Append(stored, added *Blocks) (json.RawMessage, error) {
 	return joinItems(append(stored.Items(), added.Raw())), nil
 }
 
-// Apply changes the top-level block with that id by an RFC 7396 merge patch: null
-// removes a member, objects are merged, everything else is replaced. The order of
-// members stays, and so do the literals of members that the patch does not name. The
-// whole result is checked as any block; paths of the *[schema.Error] begin with /block.
-// Types that are missing are filled in as by [Blocks.WithTypesFrom], so a type of null
-// leaves the stored one. The id cannot change. It returns the block and all blocks of
-// the form; ok is false when there is no such block.
+// Apply changes a top-level block by an RFC 7396 merge patch. The order of members and unnamed members' literals do not
+// change. Apply checks the resulting block, and paths of the *[schema.Error] begin with /block. It adds missing types
+// like [Blocks.WithTypesFrom], so a null type retains the stored type. The ID cannot change. It returns the block and
+// all blocks. The result ok is false if the block does not exist.
 func (w *Validator) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks, all json.RawMessage, ok bool, err error) {
 	top := stored.top()
 	i := stored.index(id)
 	if i < 0 {
 		return nil, nil, false, nil
 	}
-	// Two trees within the bounds of depth merge into one within them.
+	// Two trees within the depth limit always merge into a tree within the limit.
 	tree, err := jsontree.Parse(jsontree.Merge(top[i], p.block), jsontree.Limits{})
 	if err != nil {
 		return nil, nil, true, err
@@ -105,7 +99,7 @@ func (w *Validator) Apply(stored *Blocks, id string, p *BlockPatch) (block *Bloc
 	return block, joinItems(items), true, nil
 }
 
-// checkTotalSize refuses blocks that grew, write by write, beyond the size of one body.
+// checkTotalSize reports a violation if single writes have made the blocks larger than one body can be.
 func checkTotalSize(c *validation.Check, at jsontree.Node, parts ...jsontree.Node) {
 	total := 0
 	for _, part := range parts {

@@ -11,20 +11,18 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Blocks is the ordered collection of a form's top-level blocks, or one of them,
-// as it was parsed, with the edits that it needs before it is stored. It is
-// immutable and safe for concurrent use.
+// Blocks contains a form's top-level blocks, or a single block, as parsed, with the edits to apply before storage. It
+// is immutable and safe for concurrent use.
 type Blocks struct {
-	list  jsontree.Node // an array of blocks; of one: the block itself
+	list  jsontree.Node // an array of blocks, or the single block
 	one   bool
-	base  string          // the pointer of the tree's root in the body
-	edits []jsontree.Edit // sorted; others than those of the list may be among them
-	typed bool            // the edits give every block a type
+	base  string          // JSON Pointer of the tree's root in the body
+	edits []jsontree.Edit // sorted; can contain edits outside the list
+	typed bool            // whether the edits give every block a type
 }
 
-// StoredBlocks reads a stored section; empty or nil means that there are no
-// blocks. No rule is applied. It is an error when raw is not JSON or not an array
-// of blocks.
+// StoredBlocks parses stored blocks without checking rules. An empty section has no blocks. It returns an error if raw
+// is not an array of blocks.
 func StoredBlocks(raw json.RawMessage) (*Blocks, error) {
 	if len(raw) == 0 {
 		raw = json.RawMessage("[]")
@@ -54,7 +52,7 @@ func isBlockList(list jsontree.Node) bool {
 	return true
 }
 
-// list makes an array of its items.
+// joinItems returns an array of the items.
 func joinItems(items []json.RawMessage) json.RawMessage {
 	size := 2
 	for _, item := range items {
@@ -74,9 +72,8 @@ func (b *Blocks) bytes(n jsontree.Node) json.RawMessage {
 	return jsontree.Splice(n.Source(), n.Start(), n.End(), b.edits)
 }
 
-// Raw returns the JSON array, or the one block: members, their order and number
-// literals as they were sent, times normalised, and types filled in once
-// [Blocks.WithTypesFrom] has been applied.
+// Raw returns the JSON array, or the single block. It preserves members, their order and number literals. It normalizes
+// times, and adds types after [Blocks.WithTypesFrom].
 func (b *Blocks) Raw() json.RawMessage {
 	return b.bytes(b.list)
 }
@@ -108,10 +105,10 @@ func (b *Blocks) Items() []json.RawMessage {
 	return items
 }
 
-// ID returns the id of the one block.
+// ID returns the ID of a single block.
 func (b *Blocks) ID() string { return b.list.Member("id").Text() }
 
-// Get returns the top-level block with that id; false when there is none.
+// Get returns the top-level block with an ID, and whether it exists.
 func (b *Blocks) Get(id string) (json.RawMessage, bool) {
 	i := b.index(id)
 	if i < 0 {
@@ -120,7 +117,7 @@ func (b *Blocks) Get(id string) (json.RawMessage, bool) {
 	return b.bytes(b.top()[i]), true
 }
 
-// index returns the position of a top-level block, -1 when there is none.
+// index returns the position of a top-level block, or -1.
 func (b *Blocks) index(id string) int {
 	return slices.IndexFunc(b.top(), func(block jsontree.Node) bool {
 		n := block.Member("id")
@@ -128,7 +125,7 @@ func (b *Blocks) index(id string) int {
 	})
 }
 
-// eachBlock calls f for every block of a list and of the lists inside it.
+// eachBlock calls f for every block, including nested blocks.
 func eachBlock(blocks []jsontree.Node, f func(block jsontree.Node)) {
 	for _, block := range blocks {
 		f(block)
@@ -136,8 +133,7 @@ func eachBlock(blocks []jsontree.Node, f func(block jsontree.Node)) {
 	}
 }
 
-// HasAnyOf reports whether any block of other has the id of any block of b; on
-// both sides blocks of all levels count.
+// HasAnyOf reports whether both have a block with the same ID, including nested blocks.
 func (b *Blocks) HasAnyOf(other *Blocks) bool {
 	ids := b.ids()
 	for id := range other.ids() {
@@ -148,7 +144,7 @@ func (b *Blocks) HasAnyOf(other *Blocks) bool {
 	return false
 }
 
-// ids returns the blocks of all levels by id.
+// ids returns all blocks by ID, including nested blocks.
 func (b *Blocks) ids() map[string]jsontree.Node {
 	ids := make(map[string]jsontree.Node, b.list.Len())
 	eachBlock(b.top(), func(block jsontree.Node) {
@@ -159,9 +155,8 @@ func (b *Blocks) ids() map[string]jsontree.Node {
 	return ids
 }
 
-// WithTypesFrom returns b with a type for every block that has none: the type of the
-// block with the same id in stored, at whatever level, else a type that follows from
-// its members. A nil stored has no blocks.
+// WithTypesFrom returns b with a type for every block. A missing type is copied from the stored block with the same ID
+// at any level, or else inferred. A nil stored has no blocks.
 func (b *Blocks) WithTypesFrom(stored *Blocks) *Blocks {
 	if b.typed {
 		return b
@@ -194,7 +189,7 @@ func (b *Blocks) WithTypesFrom(stored *Blocks) *Blocks {
 	return &typed
 }
 
-// inferType returns the type of a new block that names none, as a JSON literal.
+// inferType returns the type of a new block without a type, as a JSON literal.
 func inferType(block jsontree.Node) string {
 	switch {
 	case block.Member("choices").Exists():
@@ -211,8 +206,7 @@ func inferType(block jsontree.Node) string {
 	}
 }
 
-// Without returns the blocks but the top-level one with that id; false when there
-// is none.
+// Without returns all blocks except a top-level block, and whether that block exists.
 func (b *Blocks) Without(id string) (json.RawMessage, bool) {
 	i := b.index(id)
 	if i < 0 {
@@ -221,8 +215,8 @@ func (b *Blocks) Without(id string) (json.RawMessage, bool) {
 	return joinItems(slices.Delete(b.Items(), i, i+1)), true
 }
 
-// CheckHiddenNames checks that no block, at any level, and no variable that a rule sets
-// has the name of a hidden field of the form. The faults are about the blocks.
+// CheckHiddenNames checks that no block and no variable of a rule has the name of a hidden field. The violations refer
+// to the blocks.
 func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
 	fields, err := parseHidden(hidden)
 	if err != nil || fields.Len() == 0 {
@@ -246,9 +240,8 @@ func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
 	return c.Violations.Err()
 }
 
-// CheckHiddenFields checks that no hidden field has the name of a block of the form, at any level,
-// or of a variable that a rule sets. The faults are about the hidden fields, which stand at path in
-// the body.
+// CheckHiddenFields checks that no hidden field has the name of a block or of a variable of a rule. The violations
+// refer to the hidden fields, which are at path in the body.
 func (b *Blocks) CheckHiddenFields(hidden json.RawMessage, path string) error {
 	fields, err := parseHidden(hidden)
 	if err != nil {
@@ -263,7 +256,7 @@ func (b *Blocks) CheckHiddenFields(hidden json.RawMessage, path string) error {
 	return c.Violations.Err()
 }
 
-// parseHidden reads a section of hidden fields; white space only means none.
+// parseHidden parses hidden fields. Only whitespace means that there are none.
 func parseHidden(raw json.RawMessage) (jsontree.Node, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return jsontree.Node{}, nil

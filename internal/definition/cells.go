@@ -10,12 +10,10 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// countryCells are the cells of a list of countries: the page copies a text that it has made
-// before, see schema.Limits.
+// countryCells is the cost of a country list in cells. It is low because pages copy a prepared text, see schema.Limits.
 const countryCells = 40
 
-// countCells returns how many options a page draws for a block of a type, without those of
-// blocks inside it.
+// countCells returns the number of options that a page renders for a block, without nested blocks.
 func countCells(block jsontree.Node, typ string) int {
 	p := block.Member("properties")
 	number := func(name string, fallback float64) float64 {
@@ -56,7 +54,7 @@ func countCells(block jsontree.Node, typ string) int {
 		return 2
 	}
 	switch scale := kind.Scale; typ {
-	case schema.TypeCountry, schema.TypePhone: // beside a number is its country
+	case schema.TypeCountry, schema.TypePhone: // phone numbers have a country list
 		return countryCells
 	case schema.TypeNPS:
 		return kind.MaxRendered
@@ -72,8 +70,7 @@ func countCells(block jsontree.Node, typ string) int {
 	return 0
 }
 
-// kind is the type of a block: its own, that of the stored block with its id, or the one
-// that follows from its members.
+// blockType returns a block's type, or else the stored block's type, or else the inferred type.
 func (r *blockChecker) blockType(block jsontree.Node) string {
 	if t := block.Member("type"); t.Exists() && t.Kind() != jsontree.Null {
 		return t.Text()
@@ -84,7 +81,7 @@ func (r *blockChecker) blockType(block jsontree.Node) string {
 	return strings.Trim(inferType(block), `"`)
 }
 
-// addCells counts the options of a block, and holds them against the limit.
+// addCells counts the options of a block and checks their limit.
 func (r *blockChecker) addCells(block jsontree.Node) {
 	n := countCells(block, r.blockType(block))
 	if n > r.limits.Cells {
@@ -93,16 +90,16 @@ func (r *blockChecker) addCells(block jsontree.Node) {
 	r.cells += n
 }
 
-// checkFormCells holds the options of all blocks against the limit, when all are known. own are
-// those of what is written, which may be as many as were there before.
+// checkFormCells checks the limit for the options of all blocks, after all are counted. The argument own counts the
+// options in the written blocks, which may be as many as before.
 func (r *blockChecker) checkFormCells(own int, at jsontree.Node) {
 	if r.cells > r.limits.AllCells && own > r.cellsBefore {
 		r.Add(at, schema.CodeTooMany, "the blocks of a form can have at most "+violation.Count(r.limits.AllCells, "cell")+" in total, such as choices")
 	}
 }
 
-// TypedFrom is [Blocks.WithTypesFrom] for blocks that are to be stored: it refuses those
-// that have too many cells by their types, which were not known when they were counted.
+// TypedFrom is [Blocks.WithTypesFrom] for blocks that will be stored. It also checks the limit of cells, which depends
+// on the added types.
 func (w *Validator) TypedFrom(b, stored *Blocks) (*Blocks, error) {
 	typed := b.WithTypesFrom(stored)
 	if typed == b {

@@ -10,29 +10,27 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// blockChecker checks the rules for the blocks of one form that no schema keyword can
-// say. It looks at well-typed values and leaves the rest to the walk, so that the
-// faults of both are reported together.
+// blockChecker checks rules for blocks that JSON Schema cannot express. It ignores values of the wrong type, because
+// the schemas report them.
 type blockChecker struct {
 	*validation.Check
 	limits      schema.Limits
-	zone        *time.Location  // of calendar days
-	ids         map[string]bool // the ids of the form's blocks so far, at every level
+	zone        *time.Location  // for calendar days
+	ids         map[string]bool // IDs of all blocks so far, including nested blocks
 	total       int
 	cells       int
-	cellsBefore int                      // the cells that the written block had
-	stored      map[string]jsontree.Node // give types to blocks without one
+	cellsBefore int                      // cells of the replaced block
+	stored      map[string]jsontree.Node // provides types for blocks without a type
 
-	setElsewhere map[string]bool // names that rules of the other blocks set
-	setHere      []jsontree.Node // the members of set in the rules that are checked
+	setElsewhere map[string]bool // variables that rules of the other blocks set
+	setHere      []jsontree.Node // members of set in the checked rules
 }
 
 func newBlockChecker(c *validation.Check, w *Validator) *blockChecker {
 	return &blockChecker{Check: c, limits: w.limits, zone: w.zone, ids: make(map[string]bool)}
 }
 
-// others takes the top-level blocks into account that the form has besides those to be
-// checked.
+// addOthers counts the form's top-level blocks that are not checked.
 func (r *blockChecker) addOthers(blocks []jsontree.Node) {
 	r.setElsewhere = namesOf(variablesSetBy(blocks...))
 	eachBlock(blocks, func(block jsontree.Node) {
@@ -44,7 +42,7 @@ func (r *blockChecker) addOthers(blocks []jsontree.Node) {
 	})
 }
 
-// top checks the top-level blocks of a form.
+// checkTop checks the top-level blocks of a form.
 func (r *blockChecker) checkTop(list jsontree.Node) {
 	if list.Kind() != jsontree.Array {
 		return
@@ -55,7 +53,7 @@ func (r *blockChecker) checkTop(list jsontree.Node) {
 	r.checkVariables()
 }
 
-// one checks a top-level block that is added or changed. top is the number of all.
+// checkOne checks a top-level block that is added or changed. The argument top is the number of all top-level blocks.
 func (r *blockChecker) checkOne(block jsontree.Node, top int) {
 	others := r.cells
 	r.checkBlock(block, 1)
@@ -64,8 +62,7 @@ func (r *blockChecker) checkOne(block jsontree.Node, top int) {
 	r.checkVariables()
 }
 
-// variables checks that no rule sets a variable with the name of a block: both are kept
-// among the answers, by name.
+// checkVariables checks that no rule sets a variable with the name of a block, because answers contain both by name.
 func (r *blockChecker) checkVariables() {
 	for _, variable := range r.setHere {
 		if r.ids[variable.Name()] {
@@ -74,7 +71,7 @@ func (r *blockChecker) checkVariables() {
 	}
 }
 
-// variablesSetBy returns the variables that the rules of top-level blocks set: members of objects.
+// variablesSetBy returns the members of set in the rules of top-level blocks.
 func variablesSetBy(blocks ...jsontree.Node) (variables []jsontree.Node) {
 	for _, block := range blocks {
 		if set := block.Member("properties").Member("rule").Member("set"); set.Kind() == jsontree.Object {
@@ -84,7 +81,7 @@ func variablesSetBy(blocks ...jsontree.Node) (variables []jsontree.Node) {
 	return variables
 }
 
-// counts holds the number of blocks against the limits, when all are known.
+// checkCounts checks the limits for blocks, after all are counted.
 func (r *blockChecker) checkCounts(top int, at jsontree.Node) {
 	if top > r.limits.Blocks {
 		r.Add(at, schema.CodeTooMany, "a form can have at most "+violation.Count(r.limits.Blocks, "block")+" at the top level")
@@ -166,16 +163,15 @@ func (r *blockChecker) checkText(n jsontree.Node) {
 	}
 }
 
-// rule bounds what every response to the form will have to evaluate.
+// checkRuleSize limits the size of a rule, because every submission evaluates it.
 func (r *blockChecker) checkRuleSize(rule jsontree.Node) {
 	if rule.Exists() && len(rule.Raw()) > r.limits.Rule {
 		r.Add(rule, schema.CodeTooLong, "must have at most "+violation.Count(r.limits.Rule, "byte"))
 	}
 }
 
-// day gives a bound of a date that is written with an offset the day as written: what
-// is stored is the start of that day in the service's zone. A bound in UTC is a point in
-// time, whose day in that zone counts; so what is read and sent again stays.
+// normalizeDay converts a date limit with a UTC offset to the start of that day in the service's time zone. A limit in UTC is a
+// point in time, so sending a stored limit again does not change it.
 func (r *blockChecker) normalizeDay(bound jsontree.Node) {
 	if bound.Kind() != jsontree.String {
 		return

@@ -7,10 +7,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// The rules of the sections beside blocks. As with blocks, a member that is
-// missing or of another type is skipped here.
-
-// settings checks definition.settings.
+// checkSettings checks definition.settings. Like all rules for sections, it ignores values of the wrong type.
 func (r *request) checkSettings(settings jsontree.Node, l schema.Limits) {
 	for _, name := range []string{"closedMessage", "submitLabel"} {
 		if n := settings.Member(name); n.Kind() == jsontree.String && violation.LongerThan(n.Text(), l.Text) {
@@ -21,7 +18,7 @@ func (r *request) checkSettings(settings jsontree.Node, l schema.Limits) {
 	checkURL(&r.Check, settings.Member("cover").Member("image"), "url")
 }
 
-// theme checks definition.theme.
+// checkTheme checks definition.theme.
 func (r *request) checkTheme(theme jsontree.Node, l schema.Limits) {
 	checkURL(&r.Check, theme.Member("logo"), "url")
 	checkURL(&r.Check, theme.Member("background").Member("image"), "url")
@@ -30,8 +27,8 @@ func (r *request) checkTheme(theme jsontree.Node, l schema.Limits) {
 	}
 }
 
-// checkHiddenFields checks that no name is there twice or, as the values are kept beside the
-// answers of the blocks, is the id of a block or a variable that a rule sets.
+// checkHiddenFields checks that names are unique and differ from block IDs and variables of rules, because stored
+// answers contain all of these by name.
 func checkHiddenFields(c *validation.Check, list jsontree.Node, ids, variables map[string]bool) {
 	seen := make(map[string]bool, list.Len())
 	for _, name := range list.All() {

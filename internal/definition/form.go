@@ -9,19 +9,17 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// FormWrite is a checked FormCreate or FormUpdate. What is nil was not given.
-// Defaults are not filled in.
+// FormWrite is a checked FormCreate or FormUpdate. A nil field was omitted. Defaults are not set.
 type FormWrite struct {
-	Name        *string // without the white space around it
+	Name        *string // without surrounding whitespace
 	Type        *string
-	Status      *string // only on update
-	WorkspaceID *string // 24 hex digits, as sent
+	Status      *string // only for an update
+	WorkspaceID *string // 24 hexadecimal digits, as sent
 
 	Blocks *Blocks
-	// Sections are the others as they were sent, but for times, which are in UTC and whole
-	// seconds. Its own Blocks stay nil: their types may have to be filled in first.
+	// Sections contains the other sections with normalized times. Its Blocks are nil, because they may need types.
 	Sections storage.Definition
-	// Acceptance is set exactly when Settings is.
+	// Acceptance is set if and only if Settings is set.
 	Acceptance *storage.AcceptanceRules
 }
 
@@ -30,15 +28,14 @@ func (w *Validator) FormCreate(body []byte) (FormWrite, error) {
 	return w.form(body, formCreateSchema)
 }
 
-// FormUpdate checks the body of updateForm. One without a member is a
-// *[schema.Error].
+// FormUpdate checks the body of updateForm. An empty object results in a *[schema.Error].
 func (w *Validator) FormUpdate(body []byte) (FormWrite, error) {
 	return w.form(body, formUpdateSchema)
 }
 
-// CheckSizes checks a FormUpdate that is not stored, such as the unsaved content of an editor. What somebody
-// types may break the rules for a moment, so it reports only what is too large for any write. Members
-// with an unknown name count as too large: decoders may take them for members that were not counted.
+// CheckSizes checks a FormUpdate that is not stored, such as the unsaved content of an editor. It only reports exceeded
+// limits, because content can be invalid while a user types. Fields with an unknown name count as too large, because
+// decoders could treat them as known fields.
 func (w *Validator) CheckSizes(body []byte) error {
 	r, err := read(body)
 	if err != nil {
@@ -79,14 +76,14 @@ func (w *Validator) form(body []byte, s *validation.Schema) (FormWrite, error) {
 		f.Acceptance = acceptanceRules(definition.Member("settings"))
 	}
 	if blocks := definition.Member("blocks"); blocks.Exists() {
-		f.Blocks = &Blocks{list: blocks, edits: r.Edits} // keeps the tree
+		f.Blocks = &Blocks{list: blocks, edits: r.Edits} // retains the tree
 	} else {
 		r.tree.Release()
 	}
 	return f, nil
 }
 
-// definition applies the rules to the sections that are given.
+// checkDefinition checks the rules of the given sections.
 func (r *request) checkDefinition(definition jsontree.Node, w *Validator) {
 	blocks := newBlockChecker(&r.Check, w)
 	blocks.checkTop(definition.Member("blocks"))
@@ -95,8 +92,7 @@ func (r *request) checkDefinition(definition jsontree.Node, w *Validator) {
 	checkHiddenFields(&r.Check, definition.Member("hidden_fields"), blocks.ids, namesOf(blocks.setHere))
 }
 
-// section returns the bytes of a section with its edits applied, nil when it is
-// not given.
+// section returns the bytes of a section with its edits applied, or nil if it is omitted.
 func (r *request) section(n jsontree.Node) json.RawMessage {
 	if !n.Exists() {
 		return nil
@@ -104,8 +100,8 @@ func (r *request) section(n jsontree.Node) json.RawMessage {
 	return jsontree.Splice(n.Source(), n.Start(), n.End(), r.Edits)
 }
 
-// acceptanceRules takes the gate out of settings that passed their checks. A limit below one
-// means that there is none. By which rules answers are compared is for the caller.
+// acceptanceRules extracts the acceptance rules from checked settings. A limit below one means no limit. The caller
+// sets the version of the comparison rules.
 func acceptanceRules(settings jsontree.Node) *storage.AcceptanceRules {
 	g := new(storage.AcceptanceRules)
 	g.Closed = settings.Member("closed").Bool()

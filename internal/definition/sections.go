@@ -8,15 +8,12 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Format is the version of the encoding of stored definitions. It rises when a release
-// stores a section in another way; readers then know the way of a stored section. Rules
-// are not part of it: only writes are validated, so that a rule that becomes stricter
-// breaks no read.
+// Format is the version of the encoding of stored definitions. A release that stores a section in another way increases
+// it, so that readers recognize the encoding. Stricter rules do not increase it, because only writes are validated.
 const Format = 1
 
-// NewDefinition returns the definition of a new form: the sections of a FormCreate, and
-// empty sections for missing ones. It is a *[schema.Error] when they are larger than
-// Limits.Definition.
+// NewDefinition returns the definition of a new form. Missing sections become empty. It returns a *[schema.Error] if
+// the sections exceed Limits.Definition.
 func (w *Validator) NewDefinition(f FormWrite) (storage.Definition, error) {
 	d := f.Sections
 	if f.Blocks != nil {
@@ -30,10 +27,8 @@ func (w *Validator) NewDefinition(f FormWrite) (storage.Definition, error) {
 	return d, w.CheckSize(storage.Definition{}, d, "/definition")
 }
 
-// ChangeDefinition returns the sections that a FormUpdate changes in a stored
-// definition; the others are nil. The checks of a write need the stored form: a block
-// without a type keeps its type, hidden fields and blocks must not share a name, and
-// the size of all sections together has a bound.
+// ChangeDefinition returns the sections that a FormUpdate changes. Unchanged sections are nil. It checks rules that
+// depend on the stored form, such as names of hidden fields and the total size.
 func (w *Validator) ChangeDefinition(f FormWrite, stored storage.Definition) (storage.Definition, error) {
 	d := f.Sections
 	if f.Blocks != nil || d.HiddenFields != nil {
@@ -59,15 +54,13 @@ func (w *Validator) ChangeDefinition(f FormWrite, stored storage.Definition) (st
 	return d, w.CheckSize(stored, d, "/definition")
 }
 
-// HasSections reports whether a section of the definition was given.
+// HasSections reports whether the write contains a section of the definition.
 func (f FormWrite) HasSections() bool {
 	return f.Blocks != nil || f.Sections.HasSections()
 }
 
-// CheckSize holds a definition after a change against Limits.Definition. Sections that
-// are nil in the change stay. A definition that was too large before, under another
-// limit, may be changed as long as it does not grow. The *[schema.Error] has the path
-// of the section as it was sent.
+// CheckSize checks a changed definition against Limits.Definition. Nil sections of the change stay. A definition that
+// already exceeds the limit can change but not grow. The *[schema.Error] has the path of the changed section.
 func (w *Validator) CheckSize(stored, change storage.Definition, path string) error {
 	before := stored.Size()
 	stored.Apply(change)

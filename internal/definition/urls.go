@@ -7,18 +7,17 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// checkURL checks the address of a page in a member of an object.
+// checkURL checks an http or https URL in a member of an object.
 func checkURL(c *validation.Check, object jsontree.Node, name string) {
 	checkAddress(c, object.Member(name), weburl.IsPlain, "")
 }
 
-// checkLink is checkURL for a member that may have a mailto or tel URL too.
+// checkLink also allows mailto and tel URLs.
 func checkLink(c *validation.Check, object jsontree.Node, name string) {
 	checkAddress(c, object.Member(name), isLink, ", or a mailto or tel URL")
 }
 
-// checkAddress checks an address. An empty one means unset, and a value that is not a string
-// is a fault of another kind, found by the walk.
+// checkAddress checks a URL. An empty URL is unset, and the schemas report values that are not strings.
 func checkAddress(c *validation.Check, n jsontree.Node, allowed func(string) bool, others string) {
 	if text := n.Text(); n.Kind() == jsontree.String && text != "" && !allowed(text) {
 		c.Add(n, schema.CodeBadFormat, "must be an absolute http or https URL without a user name"+others)

@@ -6,22 +6,18 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// WebhookWrite is a checked WebhookCreate or WebhookUpdate. What is nil was not
-// given. That the url leads to an allowed destination is not checked here but by
-// the package that sends to it.
+// WebhookWrite is a checked WebhookCreate or WebhookUpdate. A nil field was omitted. Package webhooks checks whether
+// the URL's destination is allowed.
 type WebhookWrite struct {
-	FormID  *string // only on create; 24 hex digits, as sent
+	FormID  *string // only for creation; 24 hexadecimal digits, as sent
 	URL     *string
 	Enabled *bool
-	// Secret points to "" when an update takes the signing secret away
-	// (signing_secret: null).
+	// Secret points to "" if an update removes the signing secret (signing_secret: null).
 	Secret *string
 }
 
-// Webhook checks the body of createWebhook, or of updateWebhook when create is
-// false. With a *[schema.Error] it returns the members that have the right type,
-// whatever else is wrong with them, so that the caller can check the url as well and
-// report all faults at once, with [faults.Join].
+// Webhook checks the body of createWebhook, or of updateWebhook if create is false. With a *[schema.Error] it also
+// returns the fields of the right type, so that the caller can check the URL and report all violations together.
 func (w *Validator) Webhook(body []byte, create bool) (WebhookWrite, error) {
 	r, err := read(body)
 	if err != nil {

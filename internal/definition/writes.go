@@ -15,18 +15,17 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Validator checks request bodies. It has no state: safe for concurrent use.
+// Validator checks request bodies. It is stateless and safe for concurrent use.
 //
-// Every method returns a *[jsontree.SyntaxError] for a body that is not acceptable JSON
-// (400) and a *[schema.Error] for a body that breaks rules (422). A body of white space
-// only counts as missing, which is a *schema.Error.
+// Every method returns a *[jsontree.SyntaxError] for invalid JSON (400) and a *[schema.Error] for a body that violates
+// rules (422). A missing body or only whitespace is a *schema.Error.
 type Validator struct {
 	limits schema.Limits
 	zone   *time.Location
 }
 
-// NewValidator returns checks with limits whose zero fields mean their defaults; a
-// negative one is an error. The zone is the zone of calendar days; nil is UTC.
+// NewValidator returns checks with limits, whose zero fields mean their defaults. Negative limits are an error. The
+// zone defines calendar days and defaults to UTC.
 func NewValidator(l schema.Limits, zone *time.Location) (*Validator, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -34,7 +33,7 @@ func NewValidator(l schema.Limits, zone *time.Location) (*Validator, error) {
 	return &Validator{limits: l.WithDefaults(), zone: cmp.Or(zone, time.UTC)}, nil
 }
 
-// The schemas of request bodies.
+// These are the schemas of request bodies.
 var (
 	workspaceWriteSchema = validation.Component("WorkspaceWrite")
 	formCreateSchema     = validation.Component("FormCreate")
@@ -44,13 +43,12 @@ var (
 	blockWriteSchema     = validation.Component("BlockWrite")
 	webhookCreateSchema  = validation.Component("WebhookCreate")
 	webhookUpdateSchema  = validation.Component("WebhookUpdate")
-	// A patch is checked as the block that it makes, with the place in the patch as the path of a
-	// violation. Before that only the types of its members count.
+	// The schema of a patch only checks types, because Apply checks the resulting block and reports violations at their
+	// position in the patch.
 	blockUpdateSchema = validation.Outline("BlockUpdate", 2)
 )
 
-// Workspace checks a WorkspaceWrite (operations createWorkspace and
-// updateWorkspace) and returns the name as [textclean.CleanName] does.
+// Workspace checks a WorkspaceWrite and returns the name, normalized by [textclean.CleanName].
 func (w *Validator) Workspace(body []byte) (name string, err error) {
 	r, err := readAndCheck(body, workspaceWriteSchema, (*request).cleanName)
 	if err != nil {
@@ -60,8 +58,8 @@ func (w *Validator) Workspace(body []byte) (name string, err error) {
 	return strings.Clone(r.root.Member("name").Text()), nil
 }
 
-// CheckBlockID checks the block id of a path: 1 to 200 characters. The
-// *[schema.Error] has the path "path:blockId".
+// CheckBlockID checks a block ID in a URL path, which has 1 to 200 characters. The *[schema.Error] has the path
+// "path:blockId".
 func (w *Validator) CheckBlockID(id string) error {
 	switch n := utf8.RuneCountInString(id); {
 	case n < 1:
@@ -72,14 +70,14 @@ func (w *Validator) CheckBlockID(id string) error {
 	return nil
 }
 
-// request is a body on its way through the checks.
+// request is a body while it is checked.
 type request struct {
 	validation.Check
 	tree *jsontree.Tree
 	root jsontree.Node
 }
 
-// read parses a body and reports values that no part of it may contain.
+// read parses a body and reports values that are never allowed.
 func read(body []byte) (*request, error) {
 	if len(bytes.Trim(body, " \t\r\n")) == 0 {
 		return nil, violation.New("", schema.CodeRequired, "a JSON body is required")
@@ -94,8 +92,7 @@ func read(body []byte) (*request, error) {
 	return r, nil
 }
 
-// readAndCheck reads a body and holds it against its schema, after the rules have looked at it.
-// The edits are ready to be applied.
+// readAndCheck parses a body and checks it against rules and its schema. The resulting edits are sorted.
 func readAndCheck(body []byte, s *validation.Schema, rules func(*request)) (*request, error) {
 	r, err := read(body)
 	if err != nil {
@@ -113,7 +110,7 @@ func readAndCheck(body []byte, s *validation.Schema, rules func(*request)) (*req
 	return r, nil
 }
 
-// reportNUL reports the strings and names with U+0000, as many as an Error carries.
+// reportNUL reports strings and names with U+0000, up to the limit of a schema.Error.
 func (r *request) reportNUL(n jsontree.Node, found *int) {
 	if !n.HasNUL() || *found >= schema.MaxViolations {
 		return
@@ -131,8 +128,8 @@ func (r *request) reportNUL(n jsontree.Node, found *int) {
 	}
 }
 
-// name removes what nobody sees from the member name, before its length is checked, and
-// refuses a name that cannot be seen or reads as another name.
+// cleanName removes invisible characters from the name before its length is checked. It rejects names that are invisible or
+// could imitate another name.
 func (r *request) cleanName() {
 	name := r.root.Member("name")
 	if name.Kind() == jsontree.String {
@@ -147,8 +144,7 @@ func (r *request) cleanName() {
 	}
 }
 
-// text returns a member that is a string, nil when there is none. It is a copy, so
-// that keeping it does not keep the body.
+// text returns a copy of a string field, or nil if it is missing. The copy does not retain the body.
 func (r *request) text(name string) *string {
 	n := r.root.Member(name)
 	if n.Kind() != jsontree.String {

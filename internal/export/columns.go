@@ -17,7 +17,7 @@ import (
 // MaxColumns is the column limit of spreadsheet programs. It also limits the memory of the first pass.
 const MaxColumns = 16_384
 
-// place identifies a column by a field and a part of its value. The part is empty for the whole value.
+// columnKey identifies a column by a field and a part of its value. The part is empty for the whole value.
 type columnKey struct{ field, part string }
 
 type column struct {
@@ -103,7 +103,7 @@ func (c *columns) field(id, label string) *field {
 	return f
 }
 
-// fault returns an error if there are too many columns.
+// tooManyColumns returns an error if there are too many columns.
 func (c *columns) tooManyColumns() error {
 	if !c.full {
 		return nil
@@ -132,7 +132,7 @@ func (c *columns) add(f *field, p part) {
 	f.parts = append(f.parts, col)
 }
 
-// find adds the columns that a submission needs.
+// addFrom adds the columns that a submission needs.
 func (c *columns) addFrom(s *storage.Submission) error {
 	answers, err := schema.DecodeAnswers(s.Answers)
 	if err != nil {

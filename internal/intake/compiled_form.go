@@ -28,7 +28,7 @@ func (i Intake) Form(ctx context.Context, id storage.ID) (storage.Form, *Compile
 	return i.withCompiled(i.core.Storage.Form(ctx, storage.AsHost(), id))
 }
 
-// shown returns a stored form and its compiled form, which share one definition.
+// withCompiled returns a stored form and its compiled form, which share one definition.
 func (i Intake) withCompiled(f storage.Form, err error) (storage.Form, *CompiledForm, error) {
 	if err != nil {
 		return storage.Form{}, nil, err

@@ -77,7 +77,7 @@ func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Sub
 	return stored, replayed, err
 }
 
-// replay returns the first result of an idempotency key, or else the given error.
+// replayByKey returns the first result of an idempotency key, or else the given error.
 func (i Intake) replayByKey(ctx context.Context, form *CompiledForm, r *SubmitParams, refused error) (storage.Submission, error) {
 	if r.IdempotencyKey == "" || checkIdempotencyKey(r.IdempotencyKey) != nil {
 		return storage.Submission{}, refused

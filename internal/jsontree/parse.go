@@ -25,7 +25,7 @@ const (
 	MaxName   = 1000 // bytes of a member name
 )
 
-// Bounds limits the parts of a text. A zero value means no limit. Depth and the length of numbers are always limited.
+// Limits limits the parts of a text. A zero value means no limit. Depth and the length of numbers are always limited.
 type Limits struct {
 	Values int // values in total
 	Name   int // bytes of a member name

@@ -254,7 +254,7 @@ func (e evaluation) number(v any) float64 {
 	}
 }
 
-// leading returns the number at the start of a value, or NaN. As in [evaluation.number], null is 0, so that unanswered
+// leadingNumber returns the number at the start of a value, or NaN. As in [evaluation.number], null is 0, so that unanswered
 // operands count as 0 in all arithmetic.
 func (e evaluation) leadingNumber(v any) float64 {
 	switch v := v.(type) {
@@ -267,7 +267,7 @@ func (e evaluation) leadingNumber(v any) float64 {
 	}
 }
 
-// digits returns a value's text for parsing as a number. Each byte takes a step, because parsing many digits costs more
+// numericText returns a value's text for parsing as a number. Each byte takes a step, because parsing many digits costs more
 // than other work on texts.
 func (e evaluation) numericText(v any) string {
 	s := e.text(v)

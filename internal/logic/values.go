@@ -216,7 +216,7 @@ func (e evaluation) equal(a, b any) bool {
 	return e.number(a) == e.number(b)
 }
 
-// same implements ===. Arrays and objects are the same if their contents are the same.
+// strictEqual implements ===. Arrays and objects are the same if their contents are the same.
 func (e evaluation) strictEqual(a, b any) bool {
 	e.Spend(1)
 	switch a := a.(type) {

@@ -135,7 +135,7 @@ func (n *Series) Median() float64 {
 	return valueAt(list, (n.Count-1)/2)/2 + valueAt(list, n.Count/2)/2 // halves, because the sum can overflow
 }
 
-// at returns the number at a position, starting at 0.
+// valueAt returns the number at a position, starting at 0.
 func valueAt(list []counted, place int64) float64 {
 	for _, c := range list {
 		if place -= c.count; place < 0 {

@@ -116,7 +116,7 @@ type ChoiceCounts struct {
 	index map[string]int
 }
 
-// place returns the position of a choice in the list.
+// indexOf returns the position of a choice in the list.
 func (t *ChoiceCounts) indexOf(id string) (at int, known bool) {
 	if t.index == nil { // at first, or after compact
 		t.index = make(map[string]int, len(t.list))
@@ -396,7 +396,7 @@ func (b *Block) count(a *schema.Answer) {
 	}
 }
 
-// choose adds the count of a choice.
+// addChoice adds the count of a choice.
 func (b *Block) addChoice(t *ChoiceCounts, c Choice) {
 	if _, known := t.indexOf(c.ID); !known && !b.reserveUnknown() {
 		b.Uncounted += c.Count

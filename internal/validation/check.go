@@ -103,7 +103,7 @@ func (c *Check) checkText(n jsontree.Node, s *jsonschema.Schema) {
 	}
 }
 
-// time checks an RFC 3339 time and normalizes it.
+// checkTime checks an RFC 3339 time and normalizes it.
 func (c *Check) checkTime(n jsontree.Node, text string) {
 	t, ok := jsontree.ParseTime(text)
 	if !ok {
@@ -137,7 +137,7 @@ func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 // maxInteger is 2⁵³−1, the largest integer that every JSON parser represents exactly.
 const maxInteger = 1<<53 - 1
 
-// integer reports whether a number is an integer, and normalizes it, because typed decoders accept 10 but neither 1e1
+// checkInteger reports whether a number is an integer, and normalizes it, because typed decoders accept 10 but neither 1e1
 // nor 10.0. It checks the literal, because a float64 would round 9007199254740991.4 to an integer. The parser's limits
 // keep the exact arithmetic cheap.
 func (c *Check) checkInteger(n jsontree.Node) bool {

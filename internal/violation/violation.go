@@ -24,7 +24,7 @@ type List struct {
 	list []schema.Violation
 }
 
-// Takes reports whether the list would add a violation with this code. Callers check this before they create the
+// Accepts reports whether the list would add a violation with this code. Callers check this before they create the
 // path.
 func (l *List) Accepts(code string) bool {
 	return !l.Full() && (!l.OnlySizes || code == schema.CodeTooMany || code == schema.CodeTooLong || code == schema.CodeUnknownField)
