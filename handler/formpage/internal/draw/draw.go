@@ -233,8 +233,8 @@ func (p *Page) SendResume(w http.ResponseWriter, status int) error {
 	return v.send(w, status)
 }
 
-// SendEnding sends an ending with a button to target, unless target is empty. If redirects is set, the page opens target
-// automatically.
+// SendEnding sends an ending with a button to target, unless target is empty. If redirects is set, the page opens
+// target automatically.
 func (p *Page) SendEnding(w http.ResponseWriter, ending *schema.Block, target template.URL, redirects bool) error {
 	v := p.newView("ending")
 	p.Top = p.Preview == nil

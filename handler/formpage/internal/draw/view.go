@@ -45,7 +45,7 @@ type view struct {
 	LostNames   string
 	Action      string // The target of the resume button.
 
-	LeadsTo template.URL  // The target of the ending's button, and of the page if redirects is set.
+	LeadsTo template.URL  // The target of the ending's button. If redirects is set, the page also opens it.
 	Share   string        // The URL to share.
 	Ends    template.HTML // The endings of a canvas.
 
@@ -89,8 +89,8 @@ func (p *Page) newView(kind string) *view {
 	return v
 }
 
-// send renders the templates and the layout and then sends the page. It renders all templates first, because an error in
-// the middle of a template must not send half a page with status 200.
+// send renders the templates and the layout and then sends the page. It renders all templates first, because an error
+// in the middle of a template must not send half a page with status 200.
 func (v *view) send(w http.ResponseWriter, status int) error {
 	v.Theme.Allow(v.policy)
 	v.Notice, v.SaveOffer = v.Page.Notice, v.Page.SaveOffer

@@ -15,65 +15,63 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Source is what fields are made of.
+// Source contains the data that fields are rendered from.
 type Source struct {
-	Blocks   []schema.Block // of the form
+	Blocks   []schema.Block // The blocks of the form.
 	Settings *schema.Settings
-	Numbered []schema.Block // their questions are numbered
-	Single   bool           // each question has a page of its own
+	Numbered []schema.Block // The blocks whose questions are numbered.
+	Single   bool           // Whether each question has its own page.
 
 	Words *words.Words
 	Host  *host.Host
-	Theme *theme.Theme // rules of fields are added to it
-	Own   policy.Hosts // of the page: it shows none of them in a frame
+	Theme *theme.Theme // Rendering adds the rules of fields.
+	Own   policy.Hosts // The hosts of the page itself, which it never shows in a frame.
 
-	Values     url.Values              // what was typed
-	Readings   map[string]read.Reading // how it is read, by input
-	Files      upload.Files            // the files that the page carries
+	Values     url.Values              // The typed values.
+	Readings   map[string]read.Reading // The interpretations of values, by input.
+	Files      upload.Files            // The files of the page.
 	Violations []schema.Violation
-	Verbatim   bool                    // the messages of Faults are the host's, and shown as they are
-	Solved     func(block string) bool // whether a captcha is solved
-	Visit      string                  // choices are mixed in the same way for one visit
-	Focus      bool                    // the first field may have the focus
-	Canvas     bool                    // the blocks are drawn for their editor
-	Top        bool                    // the link of an ending leaves the frame that the page may be in
+	Verbatim   bool                    // Whether to show the messages of Violations unchanged.
+	Solved     func(block string) bool // Reports whether a captcha is solved.
+	Visit      string                  // The seed for random orders, so that they stay the same within a visit.
+	Focus      bool                    // Whether the first field can have the focus.
+	Canvas     bool                    // Whether the blocks are rendered for an editor.
+	Top        bool                    // Whether the link of an ending leaves the frame of the page.
 }
 
-// Rendered has the drawn fields, and the facts about them that the whole page needs.
+// Rendered contains the rendered fields and the facts about them that the page needs.
 type Rendered struct {
 	HTML         []pen.Piece
 	Problems     []Problem
-	Violations   map[string][]schema.Violation // by block
-	Used         map[string]bool               // names of the inputs on the page
+	Violations   map[string][]schema.Violation // By block.
+	Used         map[string]bool               // The names of the inputs on the page.
 	Policy       policy.Policy
 	Multipart    bool
-	Native       bool   // the script leaves sending to the browser: a foreign script runs in the page
-	Omitted      int    // blocks that are missing, or not whole, for want of room
-	FirstOmitted string // label of the first such block
+	Native       bool   // Whether the browser must submit the form, because the page runs a foreign script.
+	Omitted      int    // The number of blocks that are missing or incomplete because of the size limit.
+	FirstOmitted string // The label of the first such block.
 }
 
 // Shows reports whether a block is on the page.
 func (d *Rendered) Shows(block string) bool { return d.Used["#"+block] }
 
-// builder makes fields of blocks.
 type builder struct {
 	*Source
 	Rendered
 	pen     *writer
-	numbers map[string]int // of questions, when they are numbered
-	index   map[string]int // of all blocks, for ids of elements
+	numbers map[string]int // Question numbers, if the questions are numbered.
+	index   map[string]int // All blocks, for the IDs of elements.
 
-	pictures map[*byte]*policy.Picture // by where their JSON stands
-	options  []Option                  // of the field that was drawn last: their memory is used again
+	pictures map[*byte]*policy.Picture // By the address of their JSON.
+	options  []Option                  // The options of the last field. Their memory is reused.
 	parts    []Field
-	digits   map[string]string // numbers in the page's language, by the plain ones: scales repeat them
-	focus    bool              // the next field may have the focus
-	elements int               // of a canvas: blocks that may still have one
-	contacts int               // blocks of the form with an address or contact
+	digits   map[string]string // The formatted numbers. Scales repeat them.
+	focus    bool              // Whether the next field can have the focus.
+	elements int               // The number of blocks of a canvas that can still have an element.
+	contacts int               // The number of blocks with an address or contact.
 }
 
-// maxHTML bounds the HTML that a page draws of its form, in bytes. With what stands around it,
-// a page has at most 4 MiB and what was typed.
+// maxHTML is the size limit of a form's HTML, in bytes. A complete page then has at most 4 MiB plus the typed text.
 const maxHTML = 7 << 19
 
 func newBuilder(s *Source) *builder {
@@ -88,7 +86,7 @@ func newBuilder(s *Source) *builder {
 		b.Rendered.Violations[v.Field] = append(b.Rendered.Violations[v.Field], v)
 	}
 	for block, hidden := range formblock.Walk(s.Blocks) {
-		b.index[block.ID] = len(b.index) + 1 // the ids of elements stay the same on all pages
+		b.index[block.ID] = len(b.index) + 1 // The IDs of elements are the same on all pages.
 		if s.Canvas {
 			b.index[block.ID] = elementNumber(block.ID)
 		}
@@ -107,8 +105,8 @@ func newBuilder(s *Source) *builder {
 	return b
 }
 
-// allowSources lets the page load what a block on any page of the form shows: the script shows the
-// next one in the document of the first.
+// allowSources allows the sources of a block, even if it is on another page, because the script shows the next page in
+// the same document.
 func (b *builder) allowSources(block *schema.Block) {
 	p := formblock.Properties(block)
 	b.allowPicture(p.Image, "")
@@ -127,8 +125,8 @@ func (b *builder) allowSources(block *schema.Block) {
 	}
 }
 
-// allowPicture reads a free JSON value that may be an image: an address, or an object with
-// one. Others are no picture.
+// allowPicture parses a JSON value that can be an image: a URL, or an object with a URL. It returns nil for other
+// values.
 func (b *builder) allowPicture(raw json.RawMessage, alt string) *policy.Picture {
 	if len(raw) == 0 {
 		return nil
@@ -150,14 +148,12 @@ func (b *builder) allowPicture(raw json.RawMessage, alt string) *policy.Picture 
 	return &pic
 }
 
-// posted returns the values of an input, and marks the input as shown. Nothing that is
-// drawn reads an input in another way.
+// posted returns the values of an input and marks the input as shown. All rendering must use it.
 func (b *builder) posted(name string) []string {
 	b.Used[name] = true
 	return b.Values[name]
 }
 
-// value returns the text that was typed into an input.
 func (b *builder) value(name string) string {
 	if posted := b.posted(name); len(posted) > 0 {
 		return posted[0]
@@ -165,7 +161,6 @@ func (b *builder) value(name string) string {
 	return ""
 }
 
-// formatNumber writes a plain number as the page's language does.
 func (b *builder) formatNumber(plain string) string {
 	text, known := b.digits[plain]
 	if !known {

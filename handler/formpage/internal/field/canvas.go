@@ -13,15 +13,15 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Part is a block at the top of a canvas.
+// Part is a top-level block of a canvas.
 type Part struct{ ID, HTML string }
 
-// RenderCanvas draws blocks for their editor: those too that respondents do not see, each in an element
-// data-block. An element fs-none is for a name: of a page break, of an ending, and of what shows nothing yet
-// or has no room left. The style rules of a block are in an element data-style, so that a part can be
-// drawn without the others.
+// RenderCanvas renders all blocks for an editor, including hidden blocks. Each block is in an element with data-block.
+// An element with the class fs-none only shows a name: of a page break, of an ending, and of blocks without visible
+// content or beyond the size limit. An element with data-style contains a block's style rules, so that each part can be
+// rendered separately.
 func RenderCanvas(s *Source, blocks []schema.Block) []Part {
-	source := *s // the rules of a block stand at the block, not in the theme of the page
+	source := *s // The style rules belong to the block and not to the theme.
 	b := newBuilder(&source)
 	b.reserveElements(blocks)
 	parts := make([]Part, 0, min(len(blocks), b.elements))
@@ -45,10 +45,10 @@ func RenderCanvas(s *Source, blocks []schema.Block) []Part {
 	return parts
 }
 
-// reserveElements takes the room for the elements of the blocks out of that for their content: an editor finds a
-// block by its element, whatever the blocks before it take. A form that a write accepts has room for all.
+// reserveElements reserves space for the elements of the blocks, because the editor needs the element of each block,
+// whatever the size of the preceding blocks. Every valid form has enough space for all.
 func (b *builder) reserveElements(blocks []schema.Block) {
-	const tags = 150 // of an element, at most
+	const tags = 150 // The maximum size of an element without the ID.
 	left := b.pen.Remaining * 3 / 4
 	for block := range formblock.Walk(blocks) {
 		size := tags + pen.EscapedSize(block.ID)
@@ -60,7 +60,7 @@ func (b *builder) reserveElements(blocks []schema.Block) {
 	}
 }
 
-// writeCanvasBlock draws a block but the end of its element.
+// writeCanvasBlock renders a block without the end of its element.
 func (b *builder) writeCanvasBlock(f *Field, block *schema.Block) {
 	p, w := formblock.Properties(block), b.pen
 	b.elements--
@@ -114,7 +114,7 @@ func (b *builder) writeCanvasBlock(f *Field, block *schema.Block) {
 		`<div class="fs-actions fs-own"><span class="fs-button">%s</span></div>`, text)
 }
 
-// elementNumber is the number that the elements of a block are named by where not all blocks are drawn at once.
+// elementNumber returns a number for the ID of a block's elements. It does not depend on the other blocks.
 func elementNumber(id string) int {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(id))

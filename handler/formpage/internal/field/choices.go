@@ -21,10 +21,10 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// useButtons draws a field with options as buttons.
+// useButtons renders the options of a field as buttons.
 func (f *Field) useButtons() { f.control, f.Fieldset, f.Input = (*writer).writeChoices, true, "radio" }
 
-// addFixedOptions makes options of values and labels in turn.
+// addFixedOptions adds options from pairs of a value and a label.
 func (b *builder) addFixedOptions(f *Field, pairs ...string) {
 	chosen := b.value(f.Name)
 	for pair := range slices.Chunk(pairs, 2) {
@@ -33,7 +33,7 @@ func (b *builder) addFixedOptions(f *Field, pairs ...string) {
 	}
 }
 
-// addChoices makes the options of a block in the order that it asks for.
+// addChoices adds the choices of a block in the configured order.
 func (b *builder) addChoices(f *Field, block *schema.Block, p *schema.Properties) {
 	posted := b.posted(f.Name)
 	for i, c := range b.orderChoices(block, p) {
@@ -69,7 +69,7 @@ func (b *builder) addChoices(f *Field, block *schema.Block, p *schema.Properties
 	}
 }
 
-// badge is the mark in front of the choice with an index.
+// badge returns the badge of the choice at an index.
 func badge(kind string, i int) string {
 	switch {
 	case kind == "letter" && i < 26:
@@ -80,15 +80,15 @@ func badge(kind string, i int) string {
 	return ""
 }
 
-// orderChoices returns the choices as given, in the order of the alphabet, or mixed: in the
-// same way for one visit, so that going back changes nothing.
+// orderChoices returns the choices in their original, alphabetical or random order. The random order stays the same
+// within a visit.
 func (b *builder) orderChoices(block *schema.Block, p *schema.Properties) []schema.Choice {
 	list := slices.Clone(block.Choices)
 	switch {
 	case p.Randomize:
 		mixed := fnv.New64a()
 		_, _ = mixed.Write([]byte(b.Visit + "\x00" + block.ID))
-		random := rand.New(rand.NewPCG(mixed.Sum64(), 1)) //nolint:gosec // the order of choices is no secret
+		random := rand.New(rand.NewPCG(mixed.Sum64(), 1)) //nolint:gosec // The order is not a secret.
 		random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	case p.AlphaOrder:
 		by := collate.New(language.Make(b.Words.Tag), collate.IgnoreCase)
@@ -97,9 +97,9 @@ func (b *builder) orderChoices(block *schema.Block, p *schema.Properties) []sche
 	return list
 }
 
-// countHelp says how many choices are asked for.
+// countHelp returns a help text about the number of choices.
 func (b *builder) countHelp(p *schema.Properties) string {
-	low, high := 0, 0 // the fewest and the most choices, 0 where there is no bound
+	low, high := 0, 0 // The minimum and maximum. Zero means no limit.
 	if p.MinVal && p.Min != nil {
 		low = max(int(math.Ceil(*p.Min)), 0)
 	}
@@ -117,7 +117,7 @@ func (b *builder) countHelp(p *schema.Properties) string {
 	return b.Words.Get("help.choose_"+kind, "min", low, "max", high)
 }
 
-// writeSelect writes options to choose from in a list.
+// writeSelect writes a dropdown.
 func (p *writer) writeSelect(f *Field) {
 	p.Put(`<select id="%i" name="%i"`, f.ID, f.Name)
 	p.PutIf(f.Autocomplete != "", ` autocomplete="%i"`, f.Autocomplete)
@@ -136,8 +136,8 @@ func (p *writer) writeSelect(f *Field) {
 	p.writeOtherText(f)
 }
 
-// writeClearButton writes a button that takes back the choice of an input, which a browser cannot do by
-// itself. The style sheet shows it while something is chosen.
+// writeClearButton writes a button that clears the choice of an input. The style sheet shows it only if a choice is
+// selected.
 func (p *writer) writeClearButton(f *Field, name, label string) {
 	p.PutIf(f.Input == "radio" && !f.Required, `<button class="fs-clear" name="clear" value="%i">%s<span class="vh">: %s</span></button>`, name, p.words.Get("clear"), label)
 }
@@ -163,7 +163,7 @@ func (b *builder) addRanking(f *Field, block *schema.Block, p *schema.Properties
 		o := Option{ID: f.ID + "-" + strconv.Itoa(i), Name: name, Label: cmp.Or(c.Label, c.ID), Value: b.value(name)}
 		f.Options = append(f.Options, o)
 	}
-	// What was ordered already is shown in its order.
+	// Show the current order.
 	slices.SortStableFunc(f.Options, func(x, y Option) int { return cmp.Compare(rankOf(x.Value), rankOf(y.Value)) })
 }
 
@@ -176,7 +176,7 @@ func rankOf(text string) int {
 
 func (p *writer) writeRanking(f *Field) {
 	p.Put(`<ol class="ranking">`)
-	most := formblock.MaxRendered(schema.TypeRanking) // choices that have a list of all places
+	most := formblock.MaxRendered(schema.TypeRanking) // Larger rankings use number inputs instead of dropdowns.
 	for _, o := range pen.Each(p.Pen, f.Options) {
 		p.Put(`<li data-label="%s"><span class="grip" aria-hidden="true"></span>`, o.Label)
 		if len(f.Options) > most {
@@ -223,8 +223,8 @@ func (b *builder) addMatrix(f *Field, block *schema.Block) {
 	}
 }
 
-// fitsPhone reports whether the columns of a matrix stand side by side on a phone: they are
-// few, and no word of their labels is wider than a column.
+// fitsPhone reports whether the columns of a matrix fit next to each other on a phone: there are only a few, and their
+// labels have only short words.
 func fitsPhone(columns []Option) bool {
 	return len(columns) <= 5 && !slices.ContainsFunc(columns, func(c Option) bool {
 		return utf8.RuneCountInString(c.Label) > 24 ||

@@ -16,7 +16,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// partCompletes are the autocomplete tokens of the parts of an address.
+// partCompletes contains the autocomplete tokens for the parts of an address.
 var partCompletes = map[string]string{
 	"firstName": "given-name", "lastName": "family-name", "email": "email", "phone": "tel", "company": "organization",
 	"address": "address-line1", "address2": "address-line2", "zip": "postal-code", "city": "address-level2",
@@ -26,7 +26,7 @@ var partCompletes = map[string]string{
 func (b *builder) addContact(f *Field, block *schema.Block, p *schema.Properties) {
 	parts := slices.Clone(formblock.ContactParts)
 	if base, _ := language.Make(b.Words.Tag).Base(); slices.Contains([]string{"hu", "ja", "ko", "vi", "zh"}, base.String()) {
-		parts[0], parts[1] = parts[1], parts[0] // the name of the family comes first
+		parts[0], parts[1] = parts[1], parts[0] // The family name is first.
 	}
 	country := p.DefaultCountry
 	if given := b.Values[input.SubName(input.Part, "country", block.ID)]; len(given) > 0 && !p.AddressOrContact.Part("country").Hide {
@@ -38,7 +38,7 @@ func (b *builder) addContact(f *Field, block *schema.Block, p *schema.Properties
 			continue
 		}
 		complete := partCompletes[name]
-		if b.contacts > 1 && !b.Canvas { // else browsers fill one person into all of them
+		if b.contacts > 1 && !b.Canvas { // Otherwise, browsers fill in the same person everywhere.
 			complete = "section-" + f.ID + " " + complete
 		}
 		part := Field{
@@ -76,8 +76,8 @@ func (p *writer) writeContact(f *Field) {
 	p.Put("</div>")
 }
 
-// countryOptions are the options of a country field in the language's order, as HTML: 250 of
-// them through a template would cost more than the rest of a page.
+// countryOptions returns the HTML options of a country field. A template for 250 options would take longer than the
+// rest of a page.
 func (b *builder) countryOptions(list, name, preset string) string {
 	chosen := strings.ToUpper(strings.TrimSpace(b.value(name)))
 	if len(b.posted(name)) == 0 {
@@ -89,14 +89,14 @@ func (b *builder) countryOptions(list, name, preset string) string {
 	value := `value="` + html.EscapeString(chosen) + `"`
 	if strings.Contains(list, value) {
 		list = strings.Replace(list, value, value+" selected", 1)
-	} else { // typed elsewhere; the service says what is wrong
+	} else { // Typed text. The service reports the violation.
 		list += "<option " + value + " selected>" + html.EscapeString(chosen) + "</option>"
 	}
 	return list
 }
 
-// callingCodeOptions are the same with the codes of phone numbers, for the country of the number in
-// the input with a name. There is an option for none where no country is preset.
+// callingCodeOptions returns the options for the country of a phone number. If no country is preset, there is an empty
+// option.
 func (b *builder) callingCodeOptions(name, preset string) string {
 	own, _ := answertype.PhoneCountry(preset)
 	here, _ := answertype.PhoneCountry(b.Words.Region)

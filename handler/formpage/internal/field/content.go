@@ -1,6 +1,6 @@
 package field
 
-// This file draws what asks for no answer.
+// This file renders blocks without an answer.
 
 import (
 	"cmp"
@@ -12,7 +12,7 @@ import (
 
 func (p *writer) writeDivider(f *Field) { p.Put(`<hr class="fs-divider" data-b="%i">`+"\n", f.Block) }
 
-// writeGroup writes the beginning of a group.
+// writeGroup writes the start of a group.
 func (p *writer) writeGroup(f *Field) {
 	p.Put(`<fieldset class="q group%i" id="%i" data-b="%i">`, f.Classes, f.ID, f.Block)
 	p.PutIf(f.Label != "", "<legend>%s</legend>", f.Label)
@@ -21,7 +21,7 @@ func (p *writer) writeGroup(f *Field) {
 	p.Put("\n")
 }
 
-// writeContent writes a block that nobody answers.
+// writeContent writes a block without an answer.
 func (p *writer) writeContent(f *Field) {
 	p.Put(`<div class="c c-%i`, f.Kind)
 	p.PutIf(f.ImageAlign != "", " pic-%i", f.ImageAlign)
@@ -63,7 +63,7 @@ func (p *writer) writeContent(f *Field) {
 	p.Put("</div>\n\n")
 }
 
-// writeEnding writes what follows a response, which says thanks if it says nothing.
+// writeEnding writes an ending. An ending without a label shows a standard text.
 func (b *builder) writeEnding(f *Field) {
 	p := b.pen
 	if f.Label == "" {
@@ -91,9 +91,8 @@ func (p *writer) writeLinkText(f *Field) {
 	}
 }
 
-// addCaptcha shows the challenge of a block, or nothing when it is solved or the host
-// has no verifier for it. A page never pretends: a captcha that nothing verifies is not
-// shown.
+// addCaptcha shows a captcha unless it is solved or the host has no verifier for it. A page must not show a captcha
+// that nothing verifies.
 func (b *builder) addCaptcha(f *Field, block *schema.Block) {
 	f.write = nil
 	w := b.Host.Widget(block)

@@ -13,7 +13,6 @@ func (p *writer) writeTextarea(f *Field) {
 	p.Put(">\n%v</textarea>", f.Value)
 }
 
-// writeInputAttributes writes the attributes that inputs of a text end with.
 func (p *writer) writeInputAttributes(f *Field) {
 	p.PutIf(f.Placeholder != "", ` placeholder="%s"`, f.Placeholder)
 	p.PutIf(f.Min != "", ` min="%i"`, f.Min)
@@ -58,7 +57,7 @@ func (p *writer) writeOtherText(f *Field) {
 	}
 }
 
-// writeDateParts writes the inputs of a date in parts, if it has some.
+// writeDateParts writes the parts of a date.
 func (p *writer) writeDateParts(f *Field) {
 	if len(f.Parts) == 0 {
 		return
@@ -76,7 +75,7 @@ func (p *writer) writeDateParts(f *Field) {
 	p.PutIf(f.Zone != "", `<input type="hidden" name="%i" data-zone>`, f.Zone)
 }
 
-// writeChoiceInput writes an input that an option is chosen with, after the beginning of its label.
+// writeChoiceInput writes the input of an option after the start of its label.
 func (p *writer) writeChoiceInput(begin, kind string, o *Option) {
 	p.Put(begin+`<input type="%i" name="%i" value="%v"`, kind, o.Name, o.Value)
 	p.PutIf(o.Chosen, " checked")
@@ -96,7 +95,7 @@ func (p *writer) writeChoice(kind string, o *Option) {
 	p.Put(`<span class="lbl">%s</span></label>`, o.Label)
 }
 
-// writeQuestion writes a block that is answered.
+// writeQuestion writes a block with an answer.
 func (p *writer) writeQuestion(f *Field) {
 	tag := "div"
 	if f.Fieldset {
@@ -115,7 +114,7 @@ func (p *writer) writeQuestion(f *Field) {
 		p.writeLabel(f)
 		p.PutIf(f.Required, `<span class="vh req"> (%s)</span>`, p.words.Get("required"))
 		p.Put("</legend>")
-	case f.control == nil || len(f.Stored) > 0 && !f.Multiple: // there is nothing that a label could be for
+	case f.control == nil || len(f.Stored) > 0 && !f.Multiple: // A label needs a control.
 		p.Put(">\n" + `<p class="fs-label"`)
 		p.PutIf(len(f.Stored) == 0, ` id="%i"`, f.ID)
 		p.Put(">")
@@ -151,7 +150,7 @@ func (p *writer) writeHelp(f *Field) {
 	p.PutIf(f.Error != "", `<p class="fs-fault" id="%i-e">%s</p>`, f.ID, f.Error)
 }
 
-// writeARIA writes the attributes that tie a control to what about wrote.
+// writeARIA writes the attributes that link a control to its description, help, reading and error.
 func (p *writer) writeARIA(f *Field) {
 	if f.Description != "" || f.Help != "" || f.Error != "" || f.ShowsReading {
 		p.Put(` aria-describedby="`)

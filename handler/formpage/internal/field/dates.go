@@ -12,7 +12,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// The inputs of a date in three, in the order that a form asks for, and their labels.
+// These are the input orders for dates in three inputs, and the labels of these inputs.
 var (
 	dateOrders = map[string][]string{
 		"DDMMYYYY": {input.Day, input.Month, input.Year}, "MMDDYYYY": {input.Month, input.Day, input.Year}, "YYYYMMDD": {input.Year, input.Month, input.Day},
@@ -20,8 +20,7 @@ var (
 	dateWords = map[string]string{input.Day: "date.day", input.Month: "date.month", input.Year: "date.year"}
 )
 
-// addDate draws a date as one input, which browsers show in the visitor's way with a
-// calendar, or as three in the order that the form asks for.
+// addDate renders a date as one input with the browser's calendar, or as three inputs in the configured order.
 func (b *builder) addDate(f *Field, block *schema.Block, p *schema.Properties) {
 	f.Input, f.Classes = "date", " short"
 	location := b.Host.Location
@@ -48,7 +47,7 @@ func (b *builder) addDate(f *Field, block *schema.Block, p *schema.Properties) {
 	case listed:
 		b.addDayOptions(f, days)
 	case split:
-		// A link prefills the date in one.
+		// A link contains the whole date.
 		day, err := time.Parse(time.DateOnly, b.value(f.Name))
 		numbers := map[string]int{input.Day: day.Day(), input.Month: int(day.Month()), input.Year: day.Year()}
 		for _, name := range order {
@@ -76,16 +75,14 @@ func (b *builder) addDate(f *Field, block *schema.Block, p *schema.Properties) {
 	}
 }
 
-// Of the days that a block names, so many are drawn as buttons, and so many as a list to
-// choose from. A longer list is explained below the question, and a very long list is
-// not explained at all.
+// Up to maxDayButtons specific dates are shown as buttons, and more as a dropdown. If a block has more dates than
+// maxListedDays, the page does not mention them.
 const (
 	maxDayButtons = 10
 	maxListedDays = 10_000
 )
 
-// possibleDays are the days that specificDates names and the other rules leave, as
-// YYYY-MM-DD in their order.
+// possibleDays returns the specific dates that satisfy the other rules, sorted and as YYYY-MM-DD.
 func possibleDays(p *schema.Properties, zone *time.Location, low, high string) (days []string) {
 	if len(p.SpecificDates) > maxListedDays {
 		return nil
@@ -101,7 +98,7 @@ func possibleDays(p *schema.Properties, zone *time.Location, low, high string) (
 	return slices.Compact(days)
 }
 
-// weekdays are the days of the week that a block takes, 0 is Sunday.
+// weekdays returns the allowed days of the week. 0 is Sunday.
 func weekdays(p *schema.Properties) (list []int) {
 	for _, day := range []int{1, 2, 3, 4, 5, 6, 0} {
 		if p.DisabledDays == nil || *p.DisabledDays>>day&1 == 0 {
@@ -111,7 +108,7 @@ func weekdays(p *schema.Properties) (list []int) {
 	return list
 }
 
-// addDayOptions draws the days that can be chosen.
+// addDayOptions renders the dates as options.
 func (b *builder) addDayOptions(f *Field, days []string) {
 	f.control, f.Fieldset, f.Classes, f.Help = (*writer).writeSelect, false, "", ""
 	if len(days) <= maxDayButtons {
@@ -119,14 +116,14 @@ func (b *builder) addDayOptions(f *Field, days []string) {
 	}
 	var pairs []string
 	for _, day := range days {
-		at, _ := time.Parse(time.DateOnly, day) // was formatted so
+		at, _ := time.Parse(time.DateOnly, day) // The caller has formatted the date like this.
 		name := b.Words.Weekdays([]int{int(at.Weekday())})
 		pairs = append(pairs, day, b.Words.List([]string{name, b.Words.Date(day)}))
 	}
 	b.addFixedOptions(f, pairs...)
 }
 
-// dateHelp says which days can be chosen, on is the days of the week.
+// dateHelp returns a help text about the allowed dates. on contains the allowed days of the week.
 func (b *builder) dateHelp(low, high string, on []int) (help string) {
 	low, high = b.Words.Date(low), b.Words.Date(high)
 	help = b.Words.Get("help.date_"+words.BoundsSuffix(low != "", high != ""), "min", low, "max", high)

@@ -1,9 +1,9 @@
-// Package field renders the blocks of a form. It creates the view of each block and writes its HTML,
-// including the violations of its answer.
+// Package field renders the blocks of a form. It creates the view of each block and writes its HTML, including the
+// violations of its answer.
 //
-// It does not use html/template, because a page can have thousands of blocks: html/template takes ten times as
-// long per block, and ten times the memory. Package pen escapes values in text and in attributes with double
-// quotes. The URLs were checked before (policy.Link, Policy.Picture).
+// It does not use html/template, because a page can have thousands of blocks: html/template needs ten times the time
+// and memory per block. Package pen escapes values in text and in attributes with double quotes. Package policy has
+// checked the URLs before.
 //
 // kinds.go contains the rendering of each block type.
 package field
@@ -26,88 +26,85 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// writer writes the HTML of fields in the page's words.
+// writer writes the HTML of fields.
 type writer struct {
 	*pen.Pen
 	words *words.Words
 }
 
-// Field is one block with everything that its HTML needs.
+// Field contains the data that the HTML of one block needs.
 type Field struct {
-	write   func(*writer, *Field) // nil: there is nothing to show
-	control func(*writer, *Field) // writes the inputs of a question; nil: it has none
+	write   func(*writer, *Field) // If nil, the block has no HTML.
+	control func(*writer, *Field) // Writes the inputs of a question. nil if it has none.
 
-	Type     string // of the block
-	Kind     string // for an unanswered field: a class of the page's style
-	Fieldset bool   // it has several controls: drawn as a fieldset
-	ID       string // of the element, the start of the ids of its parts
-	Block    string // the block's id
+	Type     string // The block type.
+	Kind     string // A CSS class for a block without an answer.
+	Fieldset bool   // Whether to use a fieldset, because there are several controls.
+	ID       string // The ID of the element, and the prefix for the IDs of its parts.
+	Block    string // The ID of the block.
 
 	Label, Description string
-	Number             int // zero: not numbered
+	Number             int // Zero if the question has no number.
 	Required           bool
 	Error              string
-	Focus              bool   // it has the focus when the page is shown
-	Help               string // a sentence that says which answer is expected
+	Focus              bool   // Whether it has the focus initially.
+	Help               string // A sentence about the expected answer.
 	Image              *policy.Picture
 	ImageAlign         string
 	Properties         *schema.Properties
 
 	Name, Value    string
-	Input          string // type of the input
-	Mode           string // its inputmode
-	Autocomplete   string // its autocomplete
+	Input          string // The type attribute.
+	Mode           string // The inputmode attribute.
+	Autocomplete   string // The autocomplete attribute.
 	Placeholder    string
 	Min, Max       string
 	Step           string
 	MaxChars       int
-	Options        []Option // the choices, or the columns of a matrix
+	Options        []Option // The choices, or the columns of a matrix.
 	Other          *Option
-	OtherName      string // of the input for its text
+	OtherName      string // The name of the input for its text.
 	OtherText      string
 	Rows           []Row
 	Parts          []Field
-	Low, Mid, High string // labels of a scale
-	Icon           string // its drawing
+	Low, Mid, High string // The labels of a scale.
+	Icon           string // The SVG path of the icon.
 	Link           template.URL
-	Separator      string // between the parts of a date
-	Frame          string // address of an embed
-	Video          string // address of a video file
-	Zone           string // name of the input for the browser's offset
-	Countries      string // the options of a country field, as HTML
-	CallingCodes   string // those of the country of a phone number
-	ShowsReading   bool   // how its text is read is shown below it
+	Separator      string // The separator between the parts of a date.
+	Frame          string // The URL of an embed.
+	Video          string // The URL of a video file.
+	Zone           string // The name of the input for the browser's UTC offset.
+	Countries      string // The HTML options of a country field.
+	CallingCodes   string // The HTML options of a phone number's country.
+	ShowsReading   bool   // Whether the interpretation of its text is shown below it.
 	Reading        string
 	Stored         []upload.File
 	Widget         *host.Widget
 	Accept         string
-	MaxBytes       int64 // of a file
+	MaxBytes       int64 // The size limit of a file.
 	Multiple       bool
-	Remove         string // name of the buttons that take a file back
-	Amount         string // of a payment, with its currency
+	Remove         string // The name of the buttons that remove a file.
+	Amount         string // The amount of a payment with its currency.
 	Classes        string
 }
 
-// Option is a choice of a field.
 type Option struct {
 	ID, Name, Value, Label string
 	Badge                  string
-	Color                  string // class of its swatch
+	Color                  string // The CSS class of its swatch.
 	Image                  *policy.Picture
 	Chosen, Required       bool
 }
 
-// Row is a row of a matrix.
 type Row struct {
 	ID, Name, Label string
-	Chosen          []string // the values of its columns
+	Chosen          []string // The values of the selected columns.
 }
 
-// Problem is a line of the summary above the form. ID is empty when the page has no
-// field for it.
+// Problem is an entry of the summary above the form. ID is empty if the page has no field for it.
 type Problem struct{ ID, Label, Text string }
 
-// Render draws blocks of a page.
+// Render renders blocks of a page.
 func Render(s *Source, blocks []schema.Block) *Rendered {
 	b := newBuilder(s)
 	b.renderBlocks(blocks)
@@ -115,7 +112,8 @@ func Render(s *Source, blocks []schema.Block) *Rendered {
 	return &b.Rendered
 }
 
-// RenderEnding draws an ending, with its link unless the page leads on by itself.
+// RenderEnding renders an ending. leads is whether the page opens the ending's link automatically, so that it shows no
+// link.
 func RenderEnding(s *Source, block *schema.Block, leads bool) *Rendered {
 	b, f := newBuilder(s), new(Field)
 	b.fill(f, block)
@@ -127,10 +125,10 @@ func RenderEnding(s *Source, block *schema.Block, leads bool) *Rendered {
 	return &b.Rendered
 }
 
-// renderBlocks draws blocks, as many as there is room for. The view of one is gone when the next
-// one is drawn: all of them would take more memory than the page.
+// renderBlocks renders blocks until the size limit is reached. It reuses one view, because the views of all blocks
+// would take more memory than the page.
 func (b *builder) renderBlocks(blocks []schema.Block) {
-	var f Field // one for all: it is a kilobyte
+	var f Field // Shared by all blocks, because it has a size of 1 KB.
 	for i := range blocks {
 		block := &blocks[i]
 		if formblock.Properties(block).Hide || block.Type == schema.TypeEnding || block.Type == schema.TypePageBreak {
@@ -159,7 +157,7 @@ func (b *builder) renderBlocks(blocks []schema.Block) {
 	}
 }
 
-// fill makes f the view of one block.
+// fill initializes f for a block.
 func (b *builder) fill(f *Field, block *schema.Block) {
 	p := formblock.Properties(block)
 	*f = Field{
@@ -180,7 +178,7 @@ func (b *builder) fill(f *Field, block *schema.Block) {
 	}
 	b.Used["#"+block.ID] = true
 	b.fillByType(f, block, p)
-	if b.Host.CannotAnswer(block) { // the page demands nothing that it cannot take
+	if b.Host.CannotAnswer(block) { // Do not require an answer that the page cannot accept.
 		f.Required = false
 		f.Help += " " + b.Words.Get("error.REQUIRED.unavailable")
 	}
@@ -199,8 +197,8 @@ func (b *builder) fill(f *Field, block *schema.Block) {
 	}
 }
 
-// addViolation words the fault of a field and adds it to the summary. Faults of a part stand
-// beside the part.
+// addViolation formats the violations of a field and adds them to the summary. Violations of a part are shown next to
+// the part.
 func (b *builder) addViolation(f *Field, block *schema.Block) {
 	for _, v := range b.Rendered.Violations[block.ID] {
 		sub := ViolationPart(v.Path)

@@ -13,7 +13,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// addFiles draws a block that takes files.
+// addFiles renders a block for files.
 func (b *builder) addFiles(f *Field, block *schema.Block, p *schema.Properties) {
 	b.Multipart = true
 	f.control, f.Name = (*writer).writeFiles, input.Upload+block.ID

@@ -11,7 +11,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// fillByType chooses how a block is drawn: as a question with one line of text if it says no more.
+// fillByType selects the rendering of a block type. The default is a question with a text input.
 func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties) {
 	switch block.Type {
 	case schema.TypeShortText:
@@ -130,8 +130,8 @@ func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties
 	}
 }
 
-// decimalMode returns the inputmode of a number. The keys for decimals have no minus on iPhones, so
-// they are only for numbers that cannot be negative.
+// decimalMode returns the inputmode of a number. The decimal keyboard of iPhones has no minus sign, so it is used only
+// for numbers that cannot be negative.
 func decimalMode(positive bool) string {
 	if positive {
 		return "decimal"

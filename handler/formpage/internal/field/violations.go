@@ -10,10 +10,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// ViolationText words a fault for the person who typed. The library's own sentence is
-// English, so it is only used for a code that the catalogue does not know. The host's is
-// always used. The block is nil
-// when the form has none; part says that the fault is one of a part of it.
+// ViolationText returns the text of a violation for respondents. The library's own message is English, so it is used
+// only for unknown codes. The host's message is always used. b is nil if the form does not have the block. part is
+// whether the violation is about a part of the block.
 func (s *Source) ViolationText(v schema.Violation, b *schema.Block, part bool) string {
 	if s.Verbatim && v.Message != "" {
 		return v.Message
@@ -27,15 +26,14 @@ func (s *Source) ViolationText(v schema.Violation, b *schema.Block, part bool) s
 	return v.Message
 }
 
-// formatWords are the texts for what [schema.CodeParams] calls a format.
+// formatWords contains the text keys for the formats in [schema.CodeParams].
 var formatWords = map[string]string{
 	"email": "email", "phone": "phone", "international_phone": "phone", "url": "website",
 	"date": "date", "date-time": "date", "year": "year", "time": "time",
-	"offset": "skipped", // the page sends none for a time that the clocks skip
+	"offset": "skipped", // The page sends no offset for a time that does not exist.
 }
 
-// textVariant returns the catalogue's text that fits a fault, with the parameters of the
-// violation.
+// textVariant returns the key and the parameters of the text for a violation.
 func (s *Source) textVariant(v schema.Violation, b *schema.Block, part bool) (code, kind string, params []any) {
 	code, unit, reason := v.Code, v.Params["unit"], v.Params["reason"]
 	switch {
@@ -84,7 +82,7 @@ func (s *Source) textVariant(v schema.Violation, b *schema.Block, part bool) (co
 	return code, "", nil
 }
 
-// requiredVariant says what kind of answer is missing.
+// requiredVariant returns the key suffix for a missing answer.
 func (s *Source) requiredVariant(b *schema.Block, part bool) string {
 	switch {
 	case b == nil:
@@ -102,13 +100,13 @@ func (s *Source) requiredVariant(b *schema.Block, part bool) string {
 		shape == schema.ShapeDate && days > 0 && days <= formblock.MaxRendered(b.Type),
 		b.Type == schema.TypeCountry, formblock.IsButtonScale(b):
 		return "choice"
-	case formblock.TakesFile(b): // where there is no place for files, nobody can give one
+	case formblock.TakesFile(b): // Without file storage, no one can upload a file.
 		return "file"
 	}
 	return ""
 }
 
-// allowedDays names the days that a fault says can be chosen, or the days of the week.
+// allowedDays lists the allowed dates or days of the week in a violation.
 func (s *Source) allowedDays(allowed any) string {
 	var names []string
 	switch days := allowed.(type) {
@@ -122,7 +120,7 @@ func (s *Source) allowedDays(allowed any) string {
 	return s.Words.List(names)
 }
 
-// rangeVariant is textVariant for bounds of numbers and of days.
+// rangeVariant is like textVariant for limits of numbers and dates.
 func (s *Source) rangeVariant(v schema.Violation) (kind string, params []any) {
 	low, hasLow := v.Params["min"]
 	high, hasHigh := v.Params["max"]
@@ -135,8 +133,7 @@ func (s *Source) rangeVariant(v schema.Violation) (kind string, params []any) {
 	return prefix + words.BoundsSuffix(hasLow, hasHigh), []any{"min", low, "max", high}
 }
 
-// ViolationPart is the last part of a JSON Pointer that goes into an answer, "" for the
-// answer itself.
+// ViolationPart returns the last part of a JSON Pointer into an answer. It returns "" for the whole answer.
 func ViolationPart(pointer string) string {
 	parts := strings.Split(pointer, "/")
 	if len(parts) < 4 {

@@ -8,8 +8,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Walk ranges over blocks and their children in page order. It also yields whether a block or one of its parents is
-// hidden.
+// Walk ranges over blocks and their children in page order. It also yields whether a block is hidden, directly or by a
+// parent.
 func Walk(blocks []schema.Block) iter.Seq2[*schema.Block, bool] {
 	return func(yield func(*schema.Block, bool) bool) { walkIn(blocks, false, yield) }
 }

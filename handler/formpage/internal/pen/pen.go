@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Pen writes HTML in pieces and within a size limit. One growing buffer would be copied many times.
+// Pen writes HTML within a size limit, as a list of pieces. One growing buffer would be copied many times.
 type Pen struct {
 	Remaining int  // The remaining size limit of the form's content, in bytes.
 	Truncated bool // Whether content was omitted because of the limit.
@@ -181,7 +181,7 @@ func (p *Pen) PutIf(is bool, format string, values ...string) {
 	}
 }
 
-// PutSentence writes one of the page's own texts with value, which can be long, in place of {place}.
+// PutSentence writes a text of the page. It replaces {place} by value, which can be long.
 func (p *Pen) PutSentence(text, place, value string) {
 	before, after, _ := strings.Cut(text, "{"+place+"}")
 	p.Put("%i%s%i", before, value, after)

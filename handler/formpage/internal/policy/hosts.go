@@ -13,8 +13,8 @@ import (
 // Hosts is a set of hostnames that normalizeHost has normalized.
 type Hosts map[string]bool
 
-// OwnHosts returns the hostnames of the site that a request reaches: its own, and those of origins. It includes forwarded
-// names, because a proxy can change the Host header. A client that forges a name only loses a frame.
+// OwnHosts returns the hostnames of the site that a request reaches: its own, and those of origins. It includes
+// forwarded names, because a proxy can change the Host header. A client that forges a name only loses a frame.
 func OwnHosts(r *http.Request, origins []string) Hosts {
 	own := Hosts{}
 	for _, origin := range append([]string{r.Header.Get("Origin")}, origins...) {

@@ -104,7 +104,7 @@ func Origin(raw string) string {
 	return u.Scheme + "://" + strings.ToLower(u.Host)
 }
 
-// Link returns raw if it is a URL with http, https or one of the schemes. Otherwise, it returns "".
+// Link returns raw if its scheme is http, https or listed in schemes. Otherwise, it returns "".
 func Link(raw string, schemes ...string) template.URL {
 	scheme, _, ok := strings.Cut(raw, ":")
 	if Origin(raw) != "" || ok && len(raw) <= maxURL && slices.Contains(schemes, strings.ToLower(scheme)) {
@@ -154,8 +154,8 @@ func (p *Policy) AllowPicture(image *schema.Image) *Picture {
 	return nil
 }
 
-// AllowVideo allows a video file, or a YouTube or Vimeo video in a frame, and returns its URL. Other videos are shown as
-// links.
+// AllowVideo allows a video file, or a YouTube or Vimeo video in a frame, and returns its URL. Other videos are shown
+// as links.
 func (p *Policy) AllowVideo(link string) (frame, file string) {
 	u, err := url.Parse(link)
 	if Link(link) == "" || err != nil {

@@ -1,5 +1,5 @@
-// Package read parses the requests of a page or a front end: the inputs of a body, and the
-// answers, hidden fields and confirmed interpretations in them.
+// Package read parses the requests of a page or a front end: the inputs of a body, and the answers, hidden fields and
+// confirmed interpretations in them.
 package read
 
 import (
@@ -21,31 +21,31 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// ParsedAnswers has the answers of a respondent, as Submit takes them.
+// ParsedAnswers contains a respondent's answers in the format of Submit.
 type ParsedAnswers struct {
-	Answers   map[string]json.RawMessage // by block id
-	Hidden    map[string]string          // hidden fields by name, declared or not
-	Unmatched []UnmatchedInput           // the values that no block of the form read, in the order of names
+	Answers   map[string]json.RawMessage // By block ID.
+	Hidden    map[string]string          // Hidden fields by name, including undeclared fields.
+	Unmatched []UnmatchedInput           // Values without a matching block, sorted by name.
 }
 
-// Unplaced is something typed that has no place in the form.
+// UnmatchedInput is a typed text without a matching block.
 type UnmatchedInput struct{ Block, Text string }
 
-// Options is how the text of inputs is to be read.
+// Options configures how inputs are parsed.
 type Options struct {
-	Comma bool           // numbers are typed with a decimal comma
-	Zone  *time.Location // of times whose offset the browser did not send
-	Words *words.Words   // of the page; nil: nobody asks for readings
+	Comma bool           // Whether numbers have a decimal comma.
+	Zone  *time.Location // The time zone for times without an offset from the browser.
+	Words *words.Words   // The words of the page. If nil, no readings are created.
 }
 
-// ParseAnswers makes answers of the values of inputs, and says how those are read that the page
-// tells of. Package input has the names of the inputs.
+// ParseAnswers converts inputs to answers. It also returns the interpretations that the page shows. Package input
+// defines the names of the inputs.
 func ParseAnswers(blocks []schema.Block, values url.Values, m Options) (ParsedAnswers, map[string]Reading) {
 	r := newReader(values, m)
 	for name := range values {
 		if input.IsAnswer(name) {
 			r.readBlocks(blocks)
-			break // nothing is read of a block whose inputs are all absent
+			break // Skip blocks whose inputs are all missing.
 		}
 	}
 	for name, values := range values {
@@ -57,20 +57,20 @@ func ParseAnswers(blocks []schema.Block, values url.Values, m Options) (ParsedAn
 	return r.given, r.readings
 }
 
-// TypedInput is all text of the inputs of blocks, whatever blocks the form has.
+// TypedInput returns the text of all block inputs, regardless of the form's blocks.
 func TypedInput(values url.Values) []UnmatchedInput {
 	r := newReader(values, Options{})
 	r.collectUnmatched()
 	return r.given.Unmatched
 }
 
-// reader reads inputs and remembers which inputs had a place.
+// reader parses inputs and records which inputs belong to a block.
 type reader struct {
 	Options
 	values   url.Values
 	used     map[string]bool
 	given    ParsedAnswers
-	readings map[string]Reading // by input
+	readings map[string]Reading // By input.
 }
 
 func newReader(values url.Values, m Options) *reader {
@@ -83,19 +83,19 @@ func newReader(values url.Values, m Options) *reader {
 func (r *reader) readBlocks(blocks []schema.Block) {
 	for b, hidden := range formblock.Walk(blocks) {
 		if hidden {
-			continue // a value that was typed before its block was hidden has no place now
+			continue // The value was typed before its block was hidden.
 		}
 		if value := r.readAnswer(b); value != nil {
 			raw, err := marshal(value)
-			if err == nil { // strings, numbers and maps of them
+			if err == nil { // Strings, numbers and maps of them always encode.
 				r.given.Answers[b.ID] = raw
 			}
 		}
 	}
 }
 
-// marshal is json.Marshal, but a long text costs little more than itself: that makes six bytes
-// of a "<", in a buffer that grows.
+// marshal is like json.Marshal, but needs less memory for a long text. json.Marshal uses six bytes for a "<" in a
+// growing buffer.
 func marshal(value any) (json.RawMessage, error) {
 	if text, ok := value.(string); ok {
 		return jsontree.AppendString(make([]byte, 0, 2*len(text)+2), text), nil
@@ -103,7 +103,7 @@ func marshal(value any) (json.RawMessage, error) {
 	return json.Marshal(value)
 }
 
-// text returns the one value of an input, its line breaks as people count them.
+// text returns the only value of an input with normalized line breaks.
 func (r *reader) text(name string) string {
 	values, ok := r.values[name]
 	if ok {
@@ -115,7 +115,7 @@ func (r *reader) text(name string) string {
 	return strings.ReplaceAll(values[0], "\r\n", "\n")
 }
 
-// readAnswer makes the value of one block, nil for none.
+// readAnswer returns the answer to one block, or nil.
 func (r *reader) readAnswer(b *schema.Block) any {
 	switch b.AnswerShape() {
 	case schema.ShapeChoice, schema.ShapeChoices:
@@ -134,7 +134,7 @@ func (r *reader) readAnswer(b *schema.Block) any {
 			return nil
 		}
 		if formblock.IsButtonScale(b) && isNumber(text) {
-			return json.RawMessage(text) // the value of a button, written by this package
+			return json.RawMessage(text) // The value of a button, which this package has written.
 		}
 		number, other, ok := parseNumber(text, r.Comma)
 		if !ok {
@@ -161,8 +161,7 @@ func (r *reader) readAnswer(b *schema.Block) any {
 	return text
 }
 
-// readPicks reads choices: a value that has no prefix was typed into another kind of field
-// and stays without a place.
+// readPicks parses choices. Values without a prefix were typed into another type of field, so they stay unmatched.
 func (r *reader) readPicks(name string) (picks []any, other bool) {
 	for _, v := range r.values[name] {
 		id, picked := strings.CutPrefix(v, input.ChoicePrefix)
@@ -189,7 +188,7 @@ func (r *reader) choices(b *schema.Block) any {
 				picks = picks[len(picks)-1:]
 			}
 		case strings.TrimSpace(text) != "" && r.Words != nil:
-			// With the script the input is disabled in this case and sends nothing.
+			// With JavaScript, the input is disabled in this case and sends nothing.
 			label := cmp.Or(formblock.Properties(b).OtherText, r.Words.Get("other"))
 			r.readings[name] = Reading{b.ID, r.Words.Get("other.unticked", "label", label), true}
 		}
@@ -203,8 +202,8 @@ func (r *reader) choices(b *schema.Block) any {
 	return picks[0]
 }
 
-// ranking is the choices by their place. Choices that share a place with another one
-// are left out, so that an order that nobody gave is refused as incomplete.
+// ranking returns the choices sorted by position. It omits choices that share a position, so that an ambiguous order is
+// rejected as incomplete.
 func (r *reader) ranking(b *schema.Block) any {
 	at := map[int][]string{}
 	for _, c := range b.Choices {
@@ -225,7 +224,7 @@ func (r *reader) ranking(b *schema.Block) any {
 		}
 	}
 	if len(order) == 0 {
-		return append(shared, shared[0]) // the service sees that it is no order
+		return append(shared, shared[0]) // The service rejects the duplicate.
 	}
 	return order
 }
@@ -266,7 +265,7 @@ func (r *reader) contact(b *schema.Block) any {
 			parts[part] = text
 		}
 	}
-	// The country that the form has chosen is no answer to a question that may be left out.
+	// A default country alone does not answer an optional question.
 	preset := asked > 1 && len(parts) == 1 && !b.Required && parts["country"] != "" && strings.EqualFold(parts["country"], formblock.Properties(b).DefaultCountry)
 	if len(parts) == 0 || preset {
 		return nil
@@ -274,8 +273,7 @@ func (r *reader) contact(b *schema.Block) any {
 	return parts
 }
 
-// date joins a date's parts. A date that is incomplete is passed on as far as it goes,
-// for the service to refuse.
+// date joins the parts of a date. It passes on an incomplete date, so that the service rejects it.
 func (r *reader) date(b *schema.Block) any {
 	day := strings.TrimSpace(r.text(input.Answer + b.ID))
 	y, m, d := r.datePart(input.Year+b.ID, false), r.datePart(input.Month+b.ID, true), r.datePart(input.Day+b.ID, true)
@@ -301,12 +299,12 @@ func (r *reader) date(b *schema.Block) any {
 			zone = at.Format("Z07:00")
 		}
 	case zone == input.NoSuchTime:
-		zone = "" // the service refuses a time without an offset
+		zone = "" // The service rejects a time without an offset.
 	}
 	return day + "T" + clock + zone
 }
 
-// datePart returns the digits of a part of a date, of a day and a month two.
+// datePart returns the digits of a part of a date, padded to two digits for days and months.
 func (r *reader) datePart(name string, isDay bool) string {
 	text := r.text(name)
 	if len(text) > maxNumberBytes {
@@ -319,12 +317,11 @@ func (r *reader) datePart(name string, isDay bool) string {
 	return text
 }
 
-// collectUnmatched collects the values that no block of the form read.
+// collectUnmatched collects the values without a matching block.
 func (r *reader) collectUnmatched() {
 	var names []string
 	for name := range r.values {
-		// The zone comes from the browser, a number's country from the page, and files are
-		// the host's.
+		// Skip values that the respondent did not type: time zones, calling codes and files.
 		if input.IsAnswer(name) && !r.used[name] && !strings.HasPrefix(name, input.Zone) && !strings.HasPrefix(name, input.CallingCountry) && !strings.HasPrefix(name, input.File) {
 			names = append(names, name)
 		}
@@ -333,7 +330,7 @@ func (r *reader) collectUnmatched() {
 	for _, name := range names {
 		prefix, id := name[:2], input.Block(name)
 		for _, text := range r.values[name] {
-			// A choice's id was not typed, and means nothing without its label.
+			// The ID of a choice was not typed, and it has no meaning without its label.
 			if strings.TrimSpace(text) != "" && !strings.HasPrefix(text, input.ChoicePrefix) && text != input.OtherChoice && prefix != input.Rank {
 				r.given.Unmatched = append(r.given.Unmatched, UnmatchedInput{Block: id, Text: text})
 			}

@@ -21,17 +21,15 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// ExtraInputs is how many values are read beyond those that the form asks for: a page may
-// be made from another revision of the form, and a link may have parameters of other
-// programs.
+// ExtraInputs is the number of accepted values in addition to those of the form. A page can be from another revision of
+// the form, and a link can contain parameters of other programs.
 const ExtraInputs = 1000
 
-// MaxInputs is how many values a page of a form, or a link to it, can bring: of its blocks,
-// and of its hidden fields as they are stored.
+// MaxInputs returns the maximum number of values in a page of a form or in a link to it.
 func MaxInputs(blocks []schema.Block, hiddenFields json.RawMessage) int {
 	most := ExtraInputs + bytes.Count(hiddenFields, []byte{','})
 	for b := range formblock.Walk(blocks) {
-		most += 2 + len(b.Choices) // its answer, and that it was seen
+		most += 2 + len(b.Choices) // Its answer and whether it was seen.
 		switch b.AnswerShape() {
 		case schema.ShapeDate:
 			most += 5
@@ -49,8 +47,7 @@ func MaxInputs(blocks []schema.Block, hiddenFields json.RawMessage) int {
 	return most
 }
 
-// ParseQuery reads text that is written as a query. It reads a bounded number of values, those of
-// the first names. An escape that is broken drops its value.
+// ParseQuery parses a query string up to a maximum number of values. It drops values with an invalid escape.
 func ParseQuery(raw string, most int) (values url.Values, complete bool) {
 	values = url.Values{}
 	for n := 0; raw != ""; {
@@ -74,8 +71,7 @@ func ParseQuery(raw string, most int) (values url.Values, complete bool) {
 	return values, true
 }
 
-// toValidUTF8 replaces what is not UTF-8. strings.ToValidUTF8 takes five times the text for that,
-// where there is much of it.
+// toValidUTF8 replaces invalid UTF-8. For a long text, strings.ToValidUTF8 uses memory of five times its size.
 func toValidUTF8(text string) string {
 	if utf8.ValidString(text) {
 		return text
@@ -93,18 +89,17 @@ func toValidUTF8(text string) string {
 	return b.String()
 }
 
-// BodyLimits are how much of a body is read.
+// BodyLimits are the limits for a body.
 type BodyLimits struct {
-	Bytes  int64 // of text
-	Inputs int   // see MaxInputs
+	Bytes  int64 // The size of the text in bytes.
+	Inputs int   // The number of values, see MaxInputs.
 }
 
-// ReceiveFile takes a file that came for a block, and puts its record among the values. It
-// returns false when no more of the body is to be read.
+// ReceiveFile stores a file for a block and adds its record to values. It returns false to stop reading the body.
 type ReceiveFile func(block, name string, body io.Reader, values url.Values) (more bool)
 
-// ReadForm reads the inputs that were posted. Of a body that is too large it reads as far as is
-// allowed: complete is false then. Without take no files come.
+// ReadForm parses a posted form. If the body is too large, it parses the allowed part and complete is false. If take is
+// nil, files are ignored.
 func ReadForm(r *http.Request, most BodyLimits, take ReceiveFile) (values url.Values, complete bool, err error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
@@ -122,7 +117,7 @@ func ReadForm(r *http.Request, most BodyLimits, take ReceiveFile) (values url.Va
 	}
 	if !complete {
 		if i := bytes.LastIndexByte(raw, '%'); i > len(raw)-3 {
-			raw = raw[:i] // an escape that was cut
+			raw = raw[:i] // Remove a truncated escape.
 		}
 	}
 	values, all := ParseQuery(string(raw), most.Inputs)
@@ -132,24 +127,24 @@ func ReadForm(r *http.Request, most BodyLimits, take ReceiveFile) (values url.Va
 	return values, complete && all, nil
 }
 
-// readAll reads a body as far as is allowed.
+// readAll reads a body up to a limit.
 func readAll(body io.Reader, most int64) (raw []byte, complete bool, err error) {
 	raw, err = io.ReadAll(io.LimitReader(body, most+1))
 	if complete = int64(len(raw)) <= most; !complete {
 		raw = raw[:most]
 		drain(body)
 	}
-	if errors.As(err, new(*http.MaxBytesError)) { // the host's own bound was tighter
+	if errors.As(err, new(*http.MaxBytesError)) { // The host has a lower limit.
 		return raw, false, nil
 	}
 	return raw, complete, err
 }
 
-// ErrTooLarge says that there is more to read than may be.
+// ErrTooLarge reports that a body or file exceeds its limit.
 var ErrTooLarge = errors.New("the body is too large")
 
-// LimitedReader reads at most so many bytes, and fails when there are more, for it or for an
-// [http.MaxBytesReader] of the host's. Left is negative then.
+// LimitedReader reads at most Left bytes. It fails if the input is longer, or if it exceeds the limit of the host's
+// [http.MaxBytesReader]. Left is then negative.
 type LimitedReader struct {
 	Reader io.Reader
 	Left   int64
@@ -170,12 +165,11 @@ func (b *LimitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// partCost is the size that a part of a page counts beside its name and text. A browser
-// writes as many bytes for the part, and reading it takes ten times as much memory.
+// partCost is the size that each part of a page counts in addition to its name and text. The headers of a part have
+// about this size, and parsing them takes ten times as much memory.
 const partCost = 100
 
-// readParts reads a page with files. The inputs come before the files, so a file is
-// only taken from a page of ours.
+// readParts parses a page with files. Our pages send the inputs before the files.
 func readParts(r io.Reader, boundary string, bounds BodyLimits, take ReceiveFile) (values url.Values, complete bool, err error) {
 	if boundary == "" {
 		return nil, false, errors.New("the multipart body has no boundary")
@@ -190,7 +184,7 @@ func readParts(r io.Reader, boundary string, bounds BodyLimits, take ReceiveFile
 		switch {
 		case errors.Is(err, io.EOF):
 			return values, true, nil
-		case err != nil && body.Left < 0: // a header that was cut has an error of its own
+		case err != nil && body.Left < 0: // A truncated header returns another error.
 			drain(r)
 			return values, false, nil
 		case err != nil:
@@ -213,37 +207,36 @@ func readParts(r io.Reader, boundary string, bounds BodyLimits, take ReceiveFile
 		}
 		if isFile && part.FileName() != "" {
 			left := body.Left
-			body.Left = math.MaxInt64 // a file has a bound of its own
+			body.Left = math.MaxInt64 // Files have their own limit.
 			more := take(block, part.FileName(), part, values)
 			body.Left = left
-			if !more { // the rest of the body may have no end; the page names the refused part
+			if !more { // The rest of the body can be endless, so the page only names the rejected part.
 				return values, true, nil
 			}
 		}
 	}
 }
 
-// drain reads the rest of a body within bounds, so that a client that writes everything
-// before it reads sees the answer and not a reset.
+// drain reads the rest of a body up to a limit, so that a client that writes everything before it reads receives the
+// response instead of a reset.
 func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, 8<<20) }
 
-// FrontEndBody is the body that a front end sends.
+// FrontEndBody is the body of a request from a front end.
 type FrontEndBody struct {
 	State   string                     `json:"state"`
-	Answers map[string]json.RawMessage `json:"answers"` // as Service.Submit takes them
+	Answers map[string]json.RawMessage `json:"answers"` // As in Service.Submit.
 	Hidden  map[string]string          `json:"hidden"`
 	UTM     map[string]string          `json:"utm"`
-	Captcha string                     `json:"captcha"` // the value that a refusal returned, and the widget's token
-	Took    float64                    `json:"took"`    // seconds since the first input
+	Captcha string                     `json:"captcha"` // The value from a rejected request, and the widget's token.
+	Took    float64                    `json:"took"`    // Seconds since the first input.
 }
 
-// knownFields are the members of a [FrontEndBody].
+// knownFields lists the fields of a [FrontEndBody].
 var knownFields = []string{"state", "answers", "hidden", "utm", "captcha", "took"}
 
-// ParseJSON reads the body of a front end, as strictly as the API does. Its members must be of the
-// right kinds; null is as good as none. What may not be there is wrong: members of other
-// names, and more answers or texts than the form has inputs. The error of a body that is too
-// large is [ErrTooLarge].
+// ParseJSON parses the body of a front end as strictly as the API does. It treats null as a missing field. wrong
+// contains violations for unknown fields, fields of the wrong type, and more values than the form has inputs. If the
+// body is too large, the error is [ErrTooLarge].
 func ParseJSON(body io.Reader, most BodyLimits) (in FrontEndBody, wrong []schema.Violation, err error) {
 	raw, complete, err := readAll(body, most.Bytes)
 	if !complete {

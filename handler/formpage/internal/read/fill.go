@@ -16,9 +16,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// FillInputs makes inputs of answers that [ParseAnswers] has read, possibly of another version of the form:
-// it reads the same answers from them. Answers that do not fit the form, or not as a whole, are
-// lost. Comma says how numbers are written.
+// FillInputs converts answers back to inputs, so that [ParseAnswers] returns the same answers. The answers can be from
+// another version of the form. Answers that do not fit completely are returned in lost. comma is whether numbers have a
+// decimal comma.
 func FillInputs(blocks []schema.Block, answers map[string]json.RawMessage, comma bool) (values url.Values, lost []UnmatchedInput) {
 	f := filler{url.Values{}, comma}
 	left := maps.Clone(answers)
@@ -33,12 +33,12 @@ func FillInputs(blocks []schema.Block, answers map[string]json.RawMessage, comma
 		if json.Unmarshal(left[id], &text) != nil {
 			_ = json.Unmarshal(left[id], &beside)
 		}
-		lost = append(lost, UnmatchedInput{id, cmp.Or(text, beside.Other, "–")}) // what was chosen means nothing without its label
+		lost = append(lost, UnmatchedInput{id, cmp.Or(text, beside.Other, "–")}) // A choice has no meaning without its label.
 	}
 	return f.values, lost
 }
 
-// filler fills in inputs. Its methods report whether all of an answer fits.
+// filler fills in inputs. Its methods report whether an answer fits completely.
 type filler struct {
 	values url.Values
 	comma  bool
@@ -72,14 +72,14 @@ func (f filler) fill(b *schema.Block, raw json.RawMessage) (fits bool) {
 				fits = false
 			}
 		}
-	case schema.ShapeFiles, schema.ShapeFile, schema.ShapePayment: // nobody fills these in
+	case schema.ShapeFiles, schema.ShapeFile, schema.ShapePayment: // Respondents do not type these.
 	default:
 		return f.text(b, raw)
 	}
 	return fits
 }
 
-// text fills in an answer that is one text, number or boolean.
+// text fills in a string, number or boolean.
 func (f filler) text(b *schema.Block, raw json.RawMessage) (fits bool) {
 	text, scale := "", formblock.IsButtonScale(b)
 	if json.Unmarshal(raw, &text) != nil {
@@ -112,7 +112,7 @@ func (f filler) text(b *schema.Block, raw json.RawMessage) (fits bool) {
 	return fits
 }
 
-// date fills in a day, or what there is of it, and a time with its offset.
+// date fills in a date, which can be incomplete, and a time with its offset.
 func (f filler) date(b *schema.Block, text string) (fits bool) {
 	day, clock, timed := strings.Cut(text, "T")
 	parts := strings.Split(day, "-")
@@ -142,7 +142,7 @@ func (f filler) date(b *schema.Block, text string) (fits bool) {
 	return true
 }
 
-// pick chooses in an input, and fills in the text beside the choices.
+// pick selects choices and fills in the respondent's own text.
 func (f filler) pick(b *schema.Block, name string, raw json.RawMessage, choices []schema.Choice, several bool) (fits bool) {
 	type pick struct {
 		ID    string

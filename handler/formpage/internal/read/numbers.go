@@ -10,13 +10,12 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/answertype"
 )
 
-// isNumber reports whether text is a number in JSON.
+// isNumber reports whether text is a JSON number.
 func isNumber(text string) bool {
 	return text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text))
 }
 
-// A number with its decimal sign as a point, and its groups' as a comma. Nobody begins a
-// group with a zero.
+// These match numbers with a decimal point and groups with commas. A group cannot start with a zero.
 var (
 	groupedNumber = regexp.MustCompile(`^[+-]?([1-9]\d{0,2}(,\d{3})+|[1-9]\d?(,\d{2})+,\d{3})(\.\d*)?$`)
 	plainDecimal  = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)$`)
@@ -25,20 +24,18 @@ var (
 	spacedNumber  = regexp.MustCompile(`\d\p{Zs}+(\d{1,2}|\d{4,})(\D|$)`)
 )
 
-// asciiSigns leaves the signs of ASCII, and apostrophes for signs that only ever stand
-// between groups.
+// asciiSigns replaces signs by ASCII signs. Signs that only separate groups become apostrophes.
 var (
 	asciiSigns = strings.NewReplacer("’", "'", "٬", "'", "＇", "'", "٫", ".", "．", ".", "，", ",",
 		"−", "-", "－", "-", "‐", "-", "‑", "-", "–", "-", "＋", "+")
 	swapSeparators = strings.NewReplacer(".", ",", ",", ".")
 )
 
-// maxNumberBytes is how many bytes a number has at most as it is typed. The service takes 64
-// digits.
+// maxNumberBytes is the size limit of a typed number. The service accepts at most 64 digits.
 const maxNumberBytes = 256
 
-// dropSpaces drops spaces and invisible characters, such as the marks of direction that
-// programs write before a minus. Overrides show digits in another order.
+// dropSpaces removes spaces and invisible characters, such as the direction marks that programs write before a minus.
+// It preserves direction overrides, so that such numbers are rejected.
 func dropSpaces(c rune) rune {
 	if c != '\u202d' && c != '\u202e' && unicode.In(c, unicode.Zs, unicode.Cf) {
 		return -1
@@ -46,14 +43,16 @@ func dropSpaces(c rune) rune {
 	return c
 }
 
-// parseNumber reads a number as people of a language and region write it and returns its
-// JSON literal. Digits are of any script. Spaces between them are dropped, apostrophes only
-// before groups of three. Of points and commas, the last one is the decimal sign where both
-// are there, and the one that is there twice is not. One alone is what the region says, or
-// the decimal sign where no group of three digits follows it. other is what such a group
-// may mean as well: "1,500" is 1500 or 1.5. It is the literal itself where spaces are
-// between other groups: "5 10" is 510, or two numbers. What can be neither is not a
-// number: better asked for again than stored as another one.
+// parseNumber parses a number as people write it in a language and region, with the digits of any script. It returns
+// the JSON literal. It removes spaces between digits, and apostrophes before groups of three.
+//
+// If a number contains points and commas, the last separator is the decimal sign. A separator that occurs twice is not
+// a decimal sign. A single separator has its meaning in the region, but it is a decimal sign unless three digits
+// follow.
+//
+// other is a second possible meaning: "1,500" can be 1500 or 1.5. If spaces separate unusual groups, other is equal to
+// literal: "5 10" can be 510 or two numbers. parseNumber rejects all other text, because asking again is better than
+// storing a wrong number.
 func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 	if len(text) > maxNumberBytes {
 		return "", "", false
@@ -62,10 +61,10 @@ func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 	spaced := spacedNumber.MatchString(text)
 	text = asciiSigns.Replace(strings.Map(dropSpaces, text))
 	if strings.Trim(text, "0123456789+-.,'") != "" {
-		return "", "", false // finds most texts that are no number, without the patterns below
+		return "", "", false // This rejects most other texts before the slower patterns below.
 	}
 	if strings.Contains(text, "'") && !quotedGroups.MatchString(text) {
-		return "", "", false // feet and inches
+		return "", "", false // Feet and inches.
 	}
 	text = strings.ReplaceAll(text, "'", "")
 	open, points, commas := openNumber.MatchString(text), strings.Count(text, "."), strings.Count(text, ",")
@@ -85,7 +84,7 @@ func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 	case groupedNumber.MatchString(text):
 		text = strings.ReplaceAll(text, ",", "")
 	case strings.Count(text, ",") == 1:
-		text = strings.Replace(text, ",", ".", 1) // a second point is refused below
+		text = strings.Replace(text, ",", ".", 1) // A second point is rejected below.
 	}
 	if !plainDecimal.MatchString(text) {
 		return "", "", false

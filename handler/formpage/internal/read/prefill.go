@@ -16,11 +16,11 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// maxHiddenChars is how many characters a hidden field has at most.
+// maxHiddenChars is the size limit of a hidden field, in characters.
 const maxHiddenChars = 10_000
 
-// CleanText is text that nobody typed as the service takes it: a line break or tab becomes
-// a space, and other control characters go. A respondent could not correct it.
+// CleanText replaces line breaks and tabs by spaces and removes other control characters. The service would reject
+// them, and a respondent cannot correct text from a link.
 func CleanText(text string) string {
 	return strings.Map(func(c rune) rune {
 		switch {
@@ -33,18 +33,17 @@ func CleanText(text string) string {
 	}, text)
 }
 
-// Prefill makes inputs of a link's query: hidden fields and campaign parameters by
-// name, answers by block id. A choice is named by its id or its label, several are repeated or
-// separated by commas.
+// Prefill converts a link's query to inputs: hidden fields and campaign parameters by name, and answers by block ID. A
+// choice can be its ID or label. Several choices are repeated or separated by commas.
 func Prefill(blocks []schema.Block, query url.Values, w *words.Words) url.Values {
 	values := url.Values{input.Language: {w.Locale.String()}}
 	for name, given := range query {
 		if utf8.RuneCountInString(given[0]) > maxHiddenChars {
-			continue // the service refuses such a hidden field, and nobody could correct it
+			continue // The service rejects such a hidden field, and respondents cannot correct it.
 		}
-		text := CleanText(given[0]) // already here: a browser makes U+FFFD of U+0000
+		text := CleanText(given[0]) // Clean now, because browsers convert U+0000 to U+FFFD.
 		values.Set(input.Hidden+name, text)
-		if strings.HasPrefix(name, input.UTM) { // which may be a hidden field as well
+		if strings.HasPrefix(name, input.UTM) { // It can also be a hidden field.
 			values.Set(name, text)
 		}
 	}
@@ -70,31 +69,31 @@ func prefillBlocks(blocks []schema.Block, query, values url.Values, w *words.Wor
 				values.Set(input.SubName(input.Rank, id, b.ID), strconv.Itoa(i+1))
 			}
 		case schema.ShapeMatrix, schema.ShapeContact, schema.ShapeFiles, schema.ShapeFile, schema.ShapePayment:
-			// A query has one value a name.
+			// A query has one value for each name.
 		case schema.ShapeDate:
 			day, clock, _ := strings.Cut(given[0], "T")
 			if strings.ContainsAny(clock, "Zz+-") && formblock.Properties(b).ShowTimePicker {
-				continue // an instant; the visitor's time of it is not known here
+				continue // An instant. The respondent's local time for it is unknown.
 			}
 			values.Set(input.Answer+b.ID, day)
 			if len(clock) >= 5 && formblock.Properties(b).ShowTimePicker {
 				values.Set(input.Time+b.ID, clock[:5])
 			}
 		default:
-			if b.TakesAnswer() && b.Type != schema.TypeLegal { // a link consents to nothing
+			if b.TakesAnswer() && b.Type != schema.TypeLegal { // A link cannot give consent.
 				values.Set(input.Answer+b.ID, prefillText(b, given[0], w))
 			}
 		}
 	}
 }
 
-// prefillText returns the text of an input that a link names by other words, or whose plus signs
-// the link did not encode: a query has a space for a plus.
+// prefillText converts words of a link to the value of an input. It restores a plus sign that the link did not encode,
+// because queries decode it to a space.
 func prefillText(b *schema.Block, text string, w *words.Words) string {
 	k, _ := schema.LookupBlockType(b.Type)
 	switch bare := strings.TrimSpace(text); {
 	case k.Comparison == schema.ComparePhone:
-		if strings.HasPrefix(text, " ") && bare != "" && bare[0] != '0' && bare[0] != '+' { // no number with its country's code begins with 0
+		if strings.HasPrefix(text, " ") && bare != "" && bare[0] != '0' && bare[0] != '+' { // No number with a country code starts with 0.
 			return "+" + bare
 		}
 	case k.Comparison == schema.CompareEmail:
@@ -110,23 +109,23 @@ func prefillText(b *schema.Block, text string, w *words.Words) string {
 	case b.Type == schema.TypeCountry:
 		return w.CountryCode(text)
 	case b.Type == schema.TypeNumber:
-		if w.Comma && isNumber(text) { // a program wrote the link
+		if w.Comma && isNumber(text) { // A program wrote the link.
 			return strings.Replace(text, ".", ",", 1)
 		}
 	}
 	return text
 }
 
-// foldLabel is the same for labels that read the same.
+// foldLabel returns the same key for labels that look the same.
 func foldLabel(label string) string {
 	return strings.ToLower(strings.ToUpper(norm.NFC.String(strings.TrimSpace(label))))
 }
 
-// findChoices returns the ids of the choices that texts name by id or label, each text one choice or
-// several with commas between them, and what names none.
+// findChoices returns the IDs of the choices that texts contain by ID or label, separated by commas, and the remaining
+// texts.
 func findChoices(choices []schema.Choice, given []string) (ids, others []string) {
 	byID, byLabel, commas := map[string]string{}, map[string]string{}, 0
-	for _, c := range slices.Backward(choices) { // the first one counts
+	for _, c := range slices.Backward(choices) { // The first choice wins.
 		byID[c.ID] = c.ID
 		if key := foldLabel(c.Label); key != "" {
 			byLabel[key] = c.ID
@@ -147,10 +146,10 @@ func findChoices(choices []schema.Choice, given []string) (ids, others []string)
 		if find(text) {
 			continue
 		}
-		pieces := strings.SplitN(text, ",", len(choices)+commas+1) // more would name nothing new
+		pieces := strings.SplitN(text, ",", len(choices)+commas+1) // More pieces cannot match other choices.
 		var rest []string
 		for len(pieces) > 0 {
-			n := min(len(pieces), commas+1) // a label may have commas in it
+			n := min(len(pieces), commas+1) // A label can contain commas.
 			for n > 0 && !find(strings.TrimSpace(strings.Join(pieces[:n], ","))) {
 				n--
 			}
@@ -172,7 +171,7 @@ func prefillChoices(b *schema.Block, given []string, values url.Values) {
 		given = given[:1]
 	}
 	ids, others := findChoices(b.Choices, given)
-	if !several && len(ids)+len(others) > 1 { // one text with commas
+	if !several && len(ids)+len(others) > 1 { // One text with commas.
 		ids, others = nil, given
 	}
 	for _, id := range ids {

@@ -11,19 +11,18 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Reading says how something typed is read, where the page tells that: below the field, as
-// soon as it is left, when there is a script.
+// Reading is the interpretation of typed text. The page shows it below the field. With JavaScript, it appears when the
+// respondent leaves the field.
 type Reading struct {
 	Block             string
 	Text              string
-	NeedsConfirmation bool // nothing goes on before the page has told it
+	NeedsConfirmation bool // The page must show it before the respondent can continue.
 }
 
-// Confirmation is the value by which a page says that it has shown the reading of an input.
+// Confirmation is the value of the input that reports that the page has shown a reading.
 func (r Reading) Confirmation(name string) string { return name + "=" + r.Text }
 
-// addReading keeps the reading of an input: how it is read, and what else it may mean, if
-// anything. Both are written from left to right.
+// addReading stores the interpretation of an input and another possible meaning. Both are written from left to right.
 func (r *reader) addReading(block, name string, ask bool, key, value, other string) {
 	if r.Words != nil {
 		text := r.Words.Get(key, "value", "\u2066"+value+"\u2069", "other", "\u2066"+other+"\u2069")
@@ -31,7 +30,7 @@ func (r *reader) addReading(block, name string, ask bool, key, value, other stri
 	}
 }
 
-// number tells how a number was read that may be meant otherwise.
+// number adds a reading for a number with another possible meaning.
 func (r *reader) number(block, name, number, other string) {
 	if other == "" {
 		return
@@ -52,14 +51,14 @@ func (r *reader) number(block, name, number, other string) {
 	r.addReading(block, name, true, key, written(number), written(other))
 }
 
-// phone returns the number that was typed into an input, of the country that stands beside
-// it. What is no number there is refused by the service, which may know another country.
+// phone parses a phone number of the selected country. It returns an invalid number unchanged, because the service may
+// know another country.
 func (r *reader) phone(b *schema.Block, name, text, country string) string {
 	own, _ := answertype.PhoneCountry(formblock.Properties(b).DefaultCountry)
 	read, ok := answertype.ReadPhone(text, cmp.Or(country, own))
 	if !ok {
 		if country != "" && strings.ContainsFunc(text, unicode.IsDigit) && !strings.HasSuffix(text, " "+country) {
-			return text + " " + country // with letters, it is none anywhere
+			return text + " " + country // Letters make it invalid in every country.
 		}
 		return text
 	}
@@ -67,14 +66,14 @@ func (r *reader) phone(b *schema.Block, name, text, country string) string {
 	case read.Other != "":
 		r.addReading(b.ID, name, true, "read.not", read.Text, read.Other)
 	case r.Words != nil:
-		// The form's country is not the visitor's, who may not have looked at it.
+		// The form's default country can differ from the respondent's country.
 		stranger := read.National && country == own && r.Words.Region != "" && r.Words.Region != country
 		r.addReading(b.ID, name, stranger, "read.as", read.Text, "")
 	}
 	return read.Number
 }
 
-// providers have the mail of most people.
+// providers lists the domains of common email providers.
 var providers = []string{
 	"gmail.com", "googlemail.com", "hotmail.com", "outlook.com", "live.com", "yahoo.com", "icloud.com", "aol.com", "protonmail.com",
 	"hotmail.co.uk", "yahoo.co.uk", "yahoo.co.in", "yahoo.co.jp", "yahoo.com.br", "hotmail.fr", "yahoo.fr", "orange.fr", "wanadoo.fr", "laposte.net",
@@ -82,10 +81,10 @@ var providers = []string{
 	"yandex.ru", "mail.ru", "rediffmail.com", "naver.com", "uol.com.br", "comcast.net", "verizon.net",
 }
 
-// similarProviders are other providers, one letter from one of those.
+// similarProviders lists other providers whose domains differ from these in one letter.
 var similarProviders = []string{"mail.com", "email.com", "ymail.com", "bol.com.br"}
 
-// email reports an address whose domain is one slip from the domain of a provider.
+// email adds a reading if the domain looks like a misspelled provider.
 func (r *reader) email(block, name, text string) {
 	at := strings.LastIndexAny(text, "@＠")
 	domain := strings.ToLower(strings.Trim(text[max(0, at):], "@＠> \t\r\n"))
@@ -97,15 +96,14 @@ func (r *reader) email(block, name, text string) {
 	}
 }
 
-// inDifferentCountries reports whether two domains are of two countries, as those of one provider are.
+// inDifferentCountries reports whether two domains have different country codes. Both can belong to one provider.
 func inDifferentCountries(a, b string) bool {
 	a, b = a[strings.LastIndexByte(a, '.')+1:], b[strings.LastIndexByte(b, '.')+1:]
 	_, calling := answertype.PhoneCountry(a)
 	return a != b && len(a) == 2 && len(b) == 2 && calling != 0
 }
 
-// isTypo reports whether a is b with a letter too many, too few or wrong, or with two that
-// changed places.
+// isTypo reports whether a is b with one additional, missing or wrong letter, or with two swapped letters.
 func isTypo(a, b string) bool {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]

@@ -4,7 +4,7 @@
 //   <button data-formsvc-open="{public id}">Give feedback</button>
 //
 // The script shows a form after itself, the button opens a form in a dialog. data-query="ref=mail&lang=de"
-// adds a query to the form's URL. data-title is the accessible name of the frame, data-close that of the
+// adds a query to the URL. data-title is the accessible name of the frame. data-close is the label of the
 // dialog's close button. After a submission, the frame fires the event "formsvc:done". Then the page opens
 // the form's redirect URL, unless the event's default is prevented. If a page has this script several
 // times, the first one opens the dialogs.

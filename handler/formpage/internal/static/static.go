@@ -57,7 +57,7 @@ func compress(content []byte) []byte {
 	return packed.Bytes()
 }
 
-// Version changes with the files, so that browsers can cache them forever.
+// Version changes with the files, so that browsers can cache them without a time limit.
 var Version = Files["page.css"].tag[1:9] + Files["page.js"].tag[1:9]
 
 // minify removes indentation and lines that contain only comments, which is about a tenth of a file. None of the files

@@ -19,9 +19,9 @@ import (
 	"github.com/formsvc/formsvc/internal/color"
 )
 
-// SanitizeCSS rebuilds the author's style sheet from allowed properties, functions and selectors. It removes all URLs and
-// all at-rules except @media, and limits every selector to the form's element. Because it uses allowlists, features that
-// browsers add later are removed too.
+// SanitizeCSS rebuilds the author's style sheet from allowed properties, functions and selectors. It removes all URLs
+// and all at-rules except @media, and limits every selector to the form's element. Because it uses allowlists, features
+// that browsers add later are removed too.
 func SanitizeCSS(sheet string) string {
 	if strings.TrimSpace(sheet) == "" {
 		return ""

@@ -14,8 +14,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Theme contains the style rules and attributes of a form. It parses and rebuilds all colors, lengths and names, so that
-// it contains no text of the author.
+// Theme contains the style rules and attributes of a form. It parses and rebuilds all colors, lengths and names, so
+// that it contains no text of the author.
 type Theme struct {
 	rules    []string // "selector{declarations}"
 	Custom   string   // The author's sanitized style sheet.

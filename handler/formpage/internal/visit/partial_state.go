@@ -18,7 +18,7 @@ type PartialState struct {
 	Disabled     bool              `json:"o,omitempty"` // Whether the respondent deleted it, which stops automatic saving.
 }
 
-// Digest returns a short digest of an answer. It returns "" if there is no answer.
+// Digest returns a short digest of an answer. It returns "" for a missing answer.
 func Digest(answer json.RawMessage) string {
 	if len(answer) == 0 {
 		return ""

@@ -112,8 +112,8 @@ func startsStep(b *schema.Block) bool {
 	return b.TakesAnswer() || slices.Contains([]string{schema.TypeGroup, schema.TypeWelcome, schema.TypeStatement}, b.Type)
 }
 
-// Find returns the index of the step with an ID. If the step is no longer on the path, it returns the last step before
-// it.
+// Find returns the index of the step with an ID. If the path does not contain the step, it returns the last step
+// before it.
 func Find(form *formsvc.PublicForm, steps []Step, id string) int {
 	if at := slices.IndexFunc(steps, func(s Step) bool { return s.ID == id }); at >= 0 {
 		return at

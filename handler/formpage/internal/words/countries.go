@@ -16,8 +16,8 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/answertype"
 )
 
-// countryOptions returns the HTML options of all countries, sorted for the language. If calling is true, it returns only
-// countries with a calling code, and includes the code.
+// countryOptions returns the HTML options of all countries, sorted for the language. If calling is true, it returns
+// only countries with a calling code, and includes the code.
 func countryOptions(tag language.Tag, calling bool) string {
 	namer, by := display.Regions(tag), collate.New(tag)
 	names := map[string]string{}

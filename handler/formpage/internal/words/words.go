@@ -1,5 +1,5 @@
-// Package words contains the texts of form pages in every language. It also formats numbers, dates and country names for
-// each language.
+// Package words contains the texts of form pages in every language. It also formats numbers, dates and country names
+// for each language.
 package words
 
 import (
@@ -275,7 +275,7 @@ func Megabytes(bytes int64) float64 {
 	return max(0.01, math.Floor(n*100)/100)
 }
 
-// BoundsSuffix returns the suffix of the keys of texts about limits. It returns "" if there are no limits.
+// BoundsSuffix returns the suffix of the keys of texts about limits. It returns "" without limits.
 func BoundsSuffix(low, high bool) string {
 	switch {
 	case low && high:
