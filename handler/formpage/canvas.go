@@ -9,10 +9,9 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
 )
 
-// Canvas sends the form page for an editor: all blocks below each other, as respondents see them. It includes endings,
-// page breaks, and blocks that rules or properties.hide hide. Each block is an element with its ID in the attribute
-// data-block. The form can be unsaved and invalid. Canvas uses its Blocks, Settings and Theme, and renders as much as
-// it can.
+// Canvas sends the form page for an editor: all blocks below each other, including endings, page breaks, and blocks
+// that rules or properties.hide hide. Each block is an element with its ID in the attribute data-block. The form can be
+// unsaved and invalid. Canvas uses its Blocks, Settings and Theme, and renders as much as it can.
 //
 // Nothing on the page runs or can be submitted, and opening it is not counted. Only pages of its own origin can show it
 // in a frame and change it there, see [Handler.CanvasParts]. ancestors are sources of a Content-Security-Policy for the
@@ -30,8 +29,7 @@ type CanvasParts struct {
 	// Style is the style sheet of the theme, for the element with data-theme in the page's head. The rules of a block
 	// are the value of data-style on an element in its HTML.
 	Style string `json:"style"`
-	// Frame is the page without blocks, for the content of its body. Blocks belong into its element fs-fields, endings
-	// into fs-ends.
+	// Frame is the body of the page without blocks. Blocks belong into its element fs-fields, endings into fs-ends.
 	Frame  string        `json:"around"`
 	Blocks []CanvasBlock `json:"blocks"` // in the order of the form
 }

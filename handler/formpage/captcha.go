@@ -67,8 +67,7 @@ func ReCAPTCHA(keys CaptchaKeys) Verifier {
 	})
 }
 
-// siteVerifier implements the protocol of all three services: a POST of secret, response and remoteip returns JSON in
-// which success is true or false.
+// siteVerifier implements the protocol of all three services: a POST that returns JSON with success.
 type siteVerifier struct {
 	keys   CaptchaKeys
 	widget Widget

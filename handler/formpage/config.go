@@ -36,9 +36,8 @@ type Config struct {
 	Layout *template.Template
 
 	// Language returns the language tag of a page. If it is nil or returns "", the page uses its lang parameter, the
-	// Accept-Language header, or English, in this order. Numbers have the format of the tag's region, such as "es-MX"
-	// or "es-ES". A tag without a region uses the region of the respondent's first language, if the languages are the
-	// same.
+	// Accept-Language header, or English, in this order. Numbers have the format of the tag's region. A tag without a
+	// region uses the region of the respondent's first language, if the languages are the same.
 	Language func(r *http.Request, form formsvc.PublicForm) string
 	// Translations adds languages and changes texts, by language tag and then by key. The files in
 	// handler/formpage/internal/words/texts contain the keys. Missing texts are in English.
@@ -60,8 +59,8 @@ type Config struct {
 	// form page itself, for which browsers may add cookies. Defaults to the handler's own origin, which is the host of
 	// the request. If a proxy changes the Host header, list the origin that browsers use.
 	//
-	// Other requests are rejected if Sec-Fetch-Site or Origin shows another origin, even of the same site, or "null".
-	// That is the origin of frames with the attribute sandbox but without allow-same-origin.
+	// Requests from other origins are rejected, even of the same site. So are requests from "null", the origin of
+	// frames with the attribute sandbox but without allow-same-origin.
 	AllowedOrigins []string
 
 	// MinFillTime is the minimum time between opening a page and submitting the form. If a form is submitted earlier,
@@ -80,20 +79,18 @@ type Config struct {
 	// ClientIP and Limiter must be set together.
 	ClientIP func(*http.Request) string
 	// Limiter limits the requests of an address that store a submission or files, or call a Verifier. Each takes one
-	// token, however many files it has. Steps between pages are free. Views, starts, new partial submissions, and saves
-	// and opened links of partial submissions each have a separate budget of the same size. Beyond it they are not
-	// counted or saved, and the page says that it did not save. The handler never closes the limiter, and its keys
-	// start with "formsvc:page:". If the limiter fails, or does not respond within [ratelimit.StoreTimeout], the
-	// request is allowed and the error is logged. Without a Limiter, [Handler.MissingFeatures] lists pages with files,
-	// a captcha or partial submissions.
+	// token, however many files it has. Views, starts, new partial submissions, and saves and opened links of partial
+	// submissions each have a separate budget of the same size. Beyond it they are not counted or saved, and the page
+	// says that it did not save. The handler never closes the limiter, and its keys start with "formsvc:page:". If the
+	// limiter fails, or does not respond within [ratelimit.StoreTimeout], the request is allowed and the error is
+	// logged. Without a Limiter, [Handler.MissingFeatures] lists pages with files, a captcha or partial submissions.
 	Limiter limiter.Store
 
 	// Verifiers check the challenges of captcha blocks, by captchaType: "turnstile", "hcaptcha" or "recaptcha". A block
 	// without its verifier is not shown, checks nothing, and is logged.
 	Verifiers map[string]Verifier
 
-	// Files stores the files of file_upload and signature blocks. If nil, these blocks say that the page accepts no
-	// files.
+	// Files stores the files of file_upload and signature blocks. If nil, these blocks accept no files.
 	Files FileStore
 	// MaxFileSize is the maximum size of a file in bytes, whatever the block says. Defaults to the limit of the
 	// service. For a block with maxFileSize, the limit of the service also applies.
@@ -117,14 +114,13 @@ type Config struct {
 	//     formsvc.ErrClosed, ErrNotFound and ErrDuplicate from any function.
 	//   - Any other error is logged, and the page says that the response could not be saved.
 	//
-	// The respondent can submit the page again, with the same IdempotencyKey if the answers are the same. Submit must
-	// therefore reject a submission before it is stored, or in its transaction.
+	// The respondent can then submit the page again, possibly with the same IdempotencyKey. Submit must therefore
+	// reject a submission before it is stored, or in its transaction.
 	Submit func(ctx context.Context, r formsvc.SubmitParams, next func(context.Context, formsvc.SubmitParams) (formsvc.Submission, error)) (formsvc.Submission, error)
 
 	// HostAnswers returns answers that only the host can give, such as to a payment. It is called for every page that
 	// is opened, submitted or saved, except previews, because rules may read these answers. It must be fast and change
-	// nothing. If it returns an error, the page is shown again and nothing is stored. If nil, the host gives no
-	// answers.
+	// nothing. After an error, the page is shown again and nothing is stored. Defaults to none.
 	HostAnswers func(r *http.Request, form formsvc.PublicForm) (map[string]json.RawMessage, error)
 	// Country returns the respondent's country for the metadata of the submission. If nil, no country is stored.
 	Country func(*http.Request) string

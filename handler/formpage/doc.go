@@ -18,14 +18,13 @@
 // The URL of a form can contain answers by block ID, hidden fields and campaign parameters by name, and lang:
 // /f/{public_id}?color=red&ref=mail&utm_source=news&lang=de. Use these formats:
 //
-//   - A choice is its ID or label. Several choices and a ranking are repeated (color=red&color=blue) or separated by
-//     commas.
+//   - A choice is its ID or label. Repeat several choices (color=red&color=blue) or use commas.
 //   - A yes_no is true, yes, 1, false, no, 0, or the page's own word.
 //   - A country is its code, or its name in English or the page's language.
 //   - A number has a decimal point in every language, and a date has no UTC offset.
 //   - An unencoded plus at the start of a phone number or before the @ of an email address is accepted.
 //
-// The URL cannot fill in legal, matrix, address, contact_info, payment and files, or hidden fields of more than 10,000
+// The URL cannot fill in legal, matrix, address, contact_info, payment, files, or hidden fields of over 10,000
 // characters.
 //
 // Only respondents who submitted the form see its ending and the redirectUrl. The URL of an ending contains a signed
@@ -82,8 +81,7 @@
 // as Submit does.
 //
 // If a form is closed, unpublished or moved to the trash while a respondent fills it in, the response is a 410 with the
-// entered text for copying. In JSON and for pages that were not signed here, a draft is a 404, like a URL without a
-// form.
+// entered text for copying. In JSON and for pages without a valid signature, a draft is a 404.
 //
 // # Limits
 //
@@ -103,8 +101,7 @@
 //   - utm lists the campaign parameters that are stored.
 //   - closedMessage, redirectUrl and submitLabel are used as written. If a redirectUrl is not http or https, only the
 //     ending's button uses it. A redirectUrl with a user name is never used. Without the script, in a frame, and for
-//     forms with a CAPTCHA, the page shows the ending briefly and then opens the redirectUrl, which can redirect to any
-//     URL.
+//     forms with a CAPTCHA, the page first shows the ending briefly.
 //   - cover is an image or a color at the top.
 //
 // # Theme
@@ -118,9 +115,8 @@
 //
 // customCss is parsed and written again with a list of allowed properties and functions. It can contain no URLs, and no
 // at-rules except @media. Every selector is .fs (the form) or below it. The form is in a container element that no
-// selector can match and that clips the form. A style sheet therefore cannot cover the parts of a [Config.Layout]
-// around the form, or the bar of a preview. A part of the layout that stays visible while the form scrolls needs a
-// z-index above 0.
+// selector can match and that clips the form. A style sheet therefore cannot cover the [Config.Layout] around the form,
+// or the bar of a preview. A part of the layout that stays visible while the form scrolls needs a z-index above 0.
 //
 // # Block properties
 //
@@ -146,8 +142,7 @@
 //
 // A hidden field and a minimum time for filling in a form detect simple bots. [Config.Limiter] limits how often an IP
 // address can submit, and [Config.Verifiers] check CAPTCHAs. If a check fails, the page shows the form again with the
-// input. A captcha block without its verifier is not shown and checks nothing. [Handler.MissingFeatures], the log and
-// the preview report this.
+// input. A captcha block without its verifier is not shown and checks nothing. [Handler.MissingFeatures] reports this.
 //
 // # Preview
 //
@@ -159,10 +154,9 @@
 //
 // # Files
 //
-// Blocks of the types file_upload and signature need [Config.Files]. Without it, they say that the page accepts no
-// files. A file has the type of its extension if its first bytes can have this type, and otherwise the type of its
-// bytes. If its bytes contradict its name, files of common types are rejected. The service does not inspect the rest of
-// a file. For a virus scan, use [FileStore].Save.
+// Blocks of the types file_upload and signature need [Config.Files]. A file has the type of its extension if its first
+// bytes can have this type, and otherwise the type of its bytes. If its bytes contradict its name, files of common
+// types are rejected. The service does not inspect the rest of a file. For a virus scan, use [FileStore].Save.
 //
 // A file is stored while it is uploaded, before the form is submitted. The server's ReadTimeout must therefore be long
 // enough for the largest file: 10 MiB take 90 s at 1 Mbit/s. [Config.MaxVisitFiles] limits the files that a visit can

@@ -40,11 +40,10 @@ var ErrNoSpace = errors.New("formpage: the file store is full")
 // FileRetainer contains the methods that a [FileStore] needs to remove files that were never submitted. A page can
 // submit its files for a week. An older file that no attempt retains will never be part of a submission.
 type FileRetainer interface {
-	// Retain is called before a submission is stored. The store must not remove these files while an attempt retains
-	// them. attempt has 26 letters and digits. Several attempts can retain a file. After an error, nothing is stored
-	// and the page is shown again.
+	// Retain is called before a submission is stored. The store must not remove a file while an attempt retains it.
+	// attempt has 26 letters and digits. After an error, nothing is stored and the page is shown again.
 	Retain(ctx context.Context, attempt string, ids []string) error
-	// Release reverts one call of Retain, because the submission of this attempt was rejected.
+	// Release reverts a call of Retain, because the submission was rejected. Other attempts can still retain the files.
 	Release(ctx context.Context, attempt string, ids []string) error
 }
 
@@ -60,9 +59,8 @@ type Upload struct {
 	Body     io.Reader
 }
 
-// FileHandler serves the files of a store by the last part of the path. It always serves an attachment, so that a
-// browser never shows a respondent's file in the host's origin. The host must limit access to users who can read
-// submissions:
+// FileHandler serves the files of a store by the last part of the path, always as an attachment, so that a browser
+// never shows a file in the host's origin. Limit access to users who can read submissions:
 //
 //	mux.Handle("GET /files/", signedIn(formpage.FileHandler(files)))
 func FileHandler(files FileStore) http.Handler {
@@ -162,8 +160,7 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ schema.File, err error) {
 	return file, d.root.WriteFile(file.ID+recordSuffix, record, 0o600)
 }
 
-// refreshUsage reads the total size of unsubmitted files from the directory if it is due. Files that are being written
-// already count partly, and Save counts the rest.
+// refreshUsage reads the size of unsubmitted files from the directory if it is due.
 func (d *Dir) refreshUsage() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -159,8 +159,7 @@ func (c *call) saveBeforeStep(at int) (answered bool) {
 	return answered || taken
 }
 
-// goToStep saves the input and shows another page of the form. It creates a partial submission only if the page has an
-// answer and is signed.
+// goToStep shows another step. It saves the input, but creates nothing for a page without answers or a valid state.
 func (c *call) goToStep(at int) {
 	save := c.savesPartials() && !c.Form.Closed && !c.partial.Disabled && (c.partial.Token != "" || len(c.parsed.Answers) > 0 && c.visitValid)
 	if !save || !c.saveBeforeStep(at) {
@@ -168,8 +167,7 @@ func (c *call) goToStep(at int) {
 	}
 }
 
-// mergeBeforeSubmit takes over the answers of another page before the form is submitted, and reports whether there are
-// any. It ignores errors, because Submit reports them.
+// mergeBeforeSubmit is mergeSaved before submitting. It ignores errors, because Submit reports them.
 func (c *call) mergeBeforeSubmit() bool {
 	if c.partial.Token == "" {
 		return false
@@ -178,16 +176,14 @@ func (c *call) mergeBeforeSubmit() bool {
 	return taken && err == nil
 }
 
-// handleSave saves and shows the same page, with the link if it was requested. The page's script reads the result from
-// the response.
+// handleSave saves and shows the same page, from which the script reads the result. link requests the link.
 func (c *call) handleSave(link bool) {
 	if link && c.partial.Disabled {
 		c.partial = visit.PartialState{SharingShown: c.partial.SharingShown}
 	}
 	c.linkRequested = link
 	if !c.partial.Disabled && !c.Form.Closed && (c.partial.Token != "" || c.visitValid) {
-		// A captcha that is not solved does not prevent the save. The returned page has the proof, because a captcha's
-		// token can be checked only once.
+		// Saving does not require the captcha. The returned page has its proof, because a token is valid once.
 		if _, err := c.checkCaptchas(c.Steps[c.At].Blocks); err != nil && !errors.Is(err, errLimited) {
 			c.h.config.Logger.WarnContext(c.r.Context(), "failed to check the captcha of a partial submission", "form", c.Form.ID, "error", err)
 		}
@@ -219,8 +215,7 @@ func (c *call) deletePartial() {
 	c.showAgain(http.StatusOK, "partial.deleted")
 }
 
-// handleSaveError responds if the form was submitted or closed, and reports whether it did. The page shows other
-// errors.
+// handleSaveError responds if the form was submitted or closed, and reports whether it did.
 func (c *call) handleSaveError(err error) bool {
 	var refused *schema.Error
 	switch {
@@ -276,12 +271,10 @@ func (c *call) showOnlyEnding() {
 	c.showDone()
 }
 
-// showLinkPage shows the page of a link. It contains no saved data, because programs open links in messages too. The
-// token is in the fragment of the link, so no server receives or logs it. Without a script, the respondent pastes the
-// link into an input.
+// showLinkPage shows the page of a link, without saved data, because programs open links in messages too. The token is
+// in the fragment of the link, so no server receives or logs it.
 //
-// The page sends its URL to no other host. It sends it to this host, because otherwise browsers send the Origin "null",
-// which is rejected.
+// The page sends its URL only to this host. Without that, browsers would send the Origin "null", which is rejected.
 func (c *call) showLinkPage(status int, word string) {
 	c.Notice = c.Words.Get(word)
 	c.w.Header().Set("X-Robots-Tag", "noindex, nofollow")

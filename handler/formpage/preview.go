@@ -28,12 +28,11 @@ var ErrNoPreview = errors.New("formpage: previews need Config.Secret")
 // with Config.BasePath. The caller must prepend its origin and the prefix that a StripPrefix removes. The path accepts
 // the query of a form's URL, such as lang.
 //
-// The link is signed, and everyone who has it can see the form. It becomes invalid when its time ends, when the form is
-// moved to the trash, or when the Secret changes. The caller must check that the form exists and that its user can see
-// it.
+// Everyone who has the link can see the form. It becomes invalid when its time ends, when the form is moved to the
+// trash, or when the Secret changes. The caller must check that the form exists and that its user can see it.
 //
-// The page has a bar that identifies the preview and lists the form's warnings. Submitting it checks the answers and
-// stores nothing. It does not show errors that only a submission can find, such as a duplicate.
+// Submitting the preview checks the answers and stores nothing. It does not show errors that only a submission can
+// find, such as a duplicate.
 //
 // PreviewPath returns [ErrNoPreview] without a Config.Secret, and another error for a time that is not in the future.
 func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) {

@@ -79,8 +79,7 @@ func (c *call) maxInputs() int {
 
 func (c *call) visitToken() string { return c.h.signer.Sign(visit.PurposeVisit, c.visit) }
 
-// withinLimit reports whether the address is within its limit. It takes one token per request, however much the request
-// stores.
+// withinLimit reports whether the address is within its limit. A request takes at most one token.
 func (c *call) withinLimit() bool {
 	if !c.limitChecked {
 		c.limitChecked, c.limited = true, !c.h.takeToken(c.r, "")
@@ -142,7 +141,6 @@ func (c *call) setPath(path schema.Path) {
 	c.At = walk.Find(c.Form, c.Steps, c.Values.Get(input.At))
 }
 
-// hostAnswers returns the page's files and the host's answers.
 func (c *call) hostAnswers() map[string]json.RawMessage {
 	all := c.fileAnswers()
 	maps.Copy(all, c.fromHost)

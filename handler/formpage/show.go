@@ -23,8 +23,7 @@ func (c *call) showFirst(status int, faults []schema.Violation) {
 	c.showStep(status, walk.FirstWithViolation(c.Steps, faults, c.At), faults)
 }
 
-// showFailure shows the page again after a rate limit or a failure of the service. Trying again is safe, because the
-// idempotency key stays the same.
+// showFailure shows the page again after an error. Trying again is safe, because the idempotency key stays the same.
 func (c *call) showFailure(err error, faults ...schema.Violation) {
 	status, _, word := c.reportFailure("failed to process form page", err)
 	c.Notice = c.Words.Get(word)
@@ -58,7 +57,6 @@ func (c *call) showForCopying(status int, title, text string, files []string) {
 	c.checkRendered(p.SendMessage(c.w, status, c.Words.Get(title), text))
 }
 
-// typedText returns the text in the input, with the labels of its blocks.
 func (c *call) typedText() []read.UnmatchedInput {
 	var list []read.UnmatchedInput
 	for _, u := range read.TypedInput(c.Values) {
@@ -184,8 +182,7 @@ func (c *call) showMessage(status int, title, text string) {
 	c.checkRendered(c.preparePage().SendMessage(c.w, status, title, text))
 }
 
-// showEnding shows an ending with a button to a target, unless it is "". If redirects is true, the page opens the
-// target.
+// showEnding shows an ending with a button to the target, if any, which the page opens if redirects is true.
 func (c *call) showEnding(ending schema.Block, target template.URL, redirects bool) {
 	c.checkRendered(c.preparePage().SendEnding(c.w, &ending, target, redirects))
 }
