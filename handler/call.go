@@ -17,7 +17,6 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// call is one request that the handler processes.
 type call struct {
 	h  *api
 	w  http.ResponseWriter
@@ -98,7 +97,6 @@ func (c *call) pathID(name string) storage.ID {
 	return id
 }
 
-// formTarget returns the form that the path names.
 func (c *call) formTarget() core.Target {
 	if only := c.h.fixed; only != nil && !only.form.IsZero() && only.form != c.pathID("formId") {
 		return core.Target{Read: true} // This handler serves only one form.

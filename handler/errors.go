@@ -40,7 +40,6 @@ func (c *call) translate(err error) *apierror.Error {
 	return e
 }
 
-// fail sends err as the response.
 func (c *call) fail(err error) {
 	e := c.translate(err)
 	switch e.Status {

@@ -130,7 +130,6 @@ func (c *call) warnHiddenConn() {
 	}
 }
 
-// exportOptions parses the export options in the query.
 func (q *query) exportOptions() (export.Options, error) {
 	o := export.Options{
 		Separator:      q.separator(),

@@ -151,7 +151,6 @@ func (h *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// logMisplaced logs the first request outside of the base path.
 func (h *api) logMisplaced(r *http.Request, base string) {
 	h.misplacedOnce.Do(func() {
 		h.config.Logger.LogAttrs(r.Context(), slog.LevelWarn,

@@ -8,7 +8,6 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// page parses the limit and the cursor of a list.
 func (q *query) page(list cursor.List) (storage.Page, error) {
 	page := storage.Page{Limit: q.limit()}
 	text, ok := q.get("cursor")

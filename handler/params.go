@@ -49,7 +49,6 @@ func (q *query) addViolation(name, code, message string) {
 	q.violations = append(q.violations, schema.Violation{Path: "query:" + name, Code: code, Message: message})
 }
 
-// addError adds the violations in err.
 func (q *query) addError(err error) {
 	if broken, ok := errors.AsType[*schema.Error](err); ok {
 		q.violations = append(q.violations, broken.Violations...)
@@ -113,7 +112,6 @@ func (q *query) time(name string) (t time.Time, fraction bool) {
 	return t, fraction
 }
 
-// id parses an ID and reports whether the parameter exists.
 func (q *query) id(name string) (id storage.ID, given bool) {
 	s, given := q.get(name)
 	if !given {

@@ -61,7 +61,6 @@ func listWebhooks(c *call) error {
 	}
 }
 
-// sendItems sends a list response without pages.
 func (c *call) sendItems(n int, writeItem func(w *jsontree.Writer, i int)) error {
 	return c.sendObject(func(w *jsontree.Writer) {
 		w.Name("items").Array()

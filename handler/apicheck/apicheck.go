@@ -81,7 +81,6 @@ func New(service http.Handler, c Config) (http.Handler, error) {
 	}), nil
 }
 
-// requestBody records the bytes that the service reads.
 type requestBody struct {
 	io.ReadCloser
 	read     bytes.Buffer
@@ -95,7 +94,6 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// response records the response of the service.
 type response struct {
 	http.ResponseWriter
 	status int // Zero until the header is sent.

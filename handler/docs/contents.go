@@ -107,7 +107,6 @@ func (op operation) Scope() string {
 	return strings.Join(op.Security[0].APIKey, ", ")
 }
 
-// All returns the examples.
 func (c content) All() []example {
 	var all []example
 	if c.Example != nil {
@@ -119,7 +118,6 @@ func (c content) All() []example {
 	return all
 }
 
-// JSON returns the indented example.
 func (e example) JSON() string {
 	var out bytes.Buffer
 	if json.Indent(&out, e.Value, "", "  ") != nil {
@@ -128,7 +126,6 @@ func (e example) JSON() string {
 	return out.String()
 }
 
-// functions returns the template functions.
 func (c *contents) functions() template.FuncMap {
 	return template.FuncMap{
 		"prose": renderProse, "inline": renderInline, "last": lastPart, "type": typeOf, "rules": constraints, "words": formatValues,
@@ -225,7 +222,6 @@ func types(n node) []string {
 	return nil
 }
 
-// formatValues formats values as text.
 func formatValues(list []any) []string {
 	var out []string
 	for _, v := range list {

@@ -71,7 +71,6 @@ func digest(text string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// ServeHTTP implements [http.Handler].
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	html, err := p.render(r)
 	if err != nil {
@@ -117,7 +116,6 @@ func (p *page) render(r *http.Request) ([]byte, error) {
 	return p.html, nil
 }
 
-// fetch reads the API description.
 func (p *page) fetch(r *http.Request) ([]byte, error) {
 	ask, err := http.NewRequestWithContext(r.Context(), http.MethodGet, p.path, nil)
 	if err != nil {
@@ -132,7 +130,6 @@ func (p *page) fetch(r *http.Request) ([]byte, error) {
 	return answer.body.Bytes(), nil
 }
 
-// recorder records a response.
 type recorder struct {
 	header http.Header
 	status int

@@ -100,7 +100,6 @@ type additional struct {
 	Schema *node
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (a *additional) UnmarshalJSON(raw []byte) error {
 	if json.Unmarshal(raw, &a.Open) == nil {
 		return nil
@@ -128,7 +127,6 @@ type field[T any] struct {
 	Value T
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (o *ordered[T]) UnmarshalJSON(raw []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if _, err := dec.Token(); err != nil { // The opening brace.

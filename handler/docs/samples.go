@@ -8,7 +8,6 @@ import (
 	"text/template"
 )
 
-// sample is an example request in one language.
 type sample struct{ Language, Code string }
 
 var (

@@ -123,7 +123,6 @@ func (p *Page) SendStep(w http.ResponseWriter, status int) error {
 	return v.send(w, status)
 }
 
-// addProblems renders the summary of the violations.
 func (v *view) addProblems(list []field.Problem) {
 	if len(list) == 0 {
 		return
@@ -160,7 +159,6 @@ func (p *Page) otherProblems(drawn *field.Rendered) []field.Problem {
 	return list
 }
 
-// nextLabel returns the label of the button to the next page.
 func (v *view) nextLabel(s walk.Step) string {
 	if n := len(s.Blocks); n > 0 {
 		last := s.Blocks[n-1]

@@ -123,7 +123,6 @@ func (v *view) send(w http.ResponseWriter, status int) error {
 	return nil
 }
 
-// document returns the parts of the page for the host's layout.
 func (v *view) document(body []pen.Piece) Document {
 	var content bytes.Buffer
 	part := func(write func(*pen.Pen)) template.HTML {
@@ -139,7 +138,6 @@ func (v *view) document(body []pen.Piece) Document {
 	}
 }
 
-// title returns the page title for the browser.
 func (v *view) title() string {
 	switch {
 	case v.Kind == "message" && v.Form.Name != "":

@@ -21,7 +21,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// useButtons renders the options of a field as buttons.
 func (f *Field) useButtons() { f.control, f.Fieldset, f.Input = (*writer).writeChoices, true, "radio" }
 
 // addFixedOptions adds options from pairs of a value and a label.
@@ -69,7 +68,6 @@ func (b *builder) addChoices(f *Field, block *schema.Block, p *schema.Properties
 	}
 }
 
-// badge returns the badge of the choice at an index.
 func badge(kind string, i int) string {
 	switch {
 	case kind == "letter" && i < 26:
@@ -97,7 +95,6 @@ func (b *builder) orderChoices(block *schema.Block, p *schema.Properties) []sche
 	return list
 }
 
-// countHelp returns a help text about the number of choices.
 func (b *builder) countHelp(p *schema.Properties) string {
 	low, high := 0, 0 // The minimum and maximum. Zero means no limit.
 	if p.MinVal && p.Min != nil {
@@ -117,7 +114,6 @@ func (b *builder) countHelp(p *schema.Properties) string {
 	return b.Words.Get("help.choose_"+kind, "min", low, "max", high)
 }
 
-// writeSelect writes a dropdown.
 func (p *writer) writeSelect(f *Field) {
 	p.Put(`<select id="%i" name="%i"`, f.ID, f.Name)
 	p.PutIf(f.Autocomplete != "", ` autocomplete="%i"`, f.Autocomplete)

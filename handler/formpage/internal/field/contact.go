@@ -16,7 +16,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// partCompletes contains the autocomplete tokens for the parts of an address.
 var partCompletes = map[string]string{
 	"firstName": "given-name", "lastName": "family-name", "email": "email", "phone": "tel", "company": "organization",
 	"address": "address-line1", "address2": "address-line2", "zip": "postal-code", "city": "address-level2",

@@ -21,7 +21,6 @@ func (p *writer) writeGroup(f *Field) {
 	p.Put("\n")
 }
 
-// writeContent writes a block without an answer.
 func (p *writer) writeContent(f *Field) {
 	p.Put(`<div class="c c-%i`, f.Kind)
 	p.PutIf(f.ImageAlign != "", " pic-%i", f.ImageAlign)

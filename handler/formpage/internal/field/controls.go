@@ -57,7 +57,6 @@ func (p *writer) writeOtherText(f *Field) {
 	}
 }
 
-// writeDateParts writes the parts of a date.
 func (p *writer) writeDateParts(f *Field) {
 	if len(f.Parts) == 0 {
 		return
@@ -95,7 +94,6 @@ func (p *writer) writeChoice(kind string, o *Option) {
 	p.Put(`<span class="lbl">%s</span></label>`, o.Label)
 }
 
-// writeQuestion writes a block with an answer.
 func (p *writer) writeQuestion(f *Field) {
 	tag := "div"
 	if f.Fieldset {

@@ -108,7 +108,6 @@ func weekdays(p *schema.Properties) (list []int) {
 	return list
 }
 
-// addDayOptions renders the dates as options.
 func (b *builder) addDayOptions(f *Field, days []string) {
 	f.control, f.Fieldset, f.Classes, f.Help = (*writer).writeSelect, false, "", ""
 	if len(days) <= maxDayButtons {

@@ -26,7 +26,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// writer writes the HTML of fields.
 type writer struct {
 	*pen.Pen
 	words *words.Words
@@ -88,6 +87,7 @@ type Field struct {
 	Classes        string
 }
 
+// Option is a choice of a field.
 type Option struct {
 	ID, Name, Value, Label string
 	Badge                  string
@@ -96,6 +96,7 @@ type Option struct {
 	Chosen, Required       bool
 }
 
+// Row is a row of a matrix.
 type Row struct {
 	ID, Name, Label string
 	Chosen          []string // The values of the selected columns.

@@ -13,7 +13,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// addFiles renders a block for files.
 func (b *builder) addFiles(f *Field, block *schema.Block, p *schema.Properties) {
 	b.Multipart = true
 	f.control, f.Name = (*writer).writeFiles, input.Upload+block.ID

@@ -92,6 +92,7 @@ func Block(name string) string {
 	return id
 }
 
+// IsAnswer reports whether an input belongs to a block.
 func IsAnswer(name string) bool {
 	return slices.ContainsFunc(answerPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }

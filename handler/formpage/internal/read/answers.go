@@ -115,7 +115,6 @@ func (r *reader) text(name string) string {
 	return strings.ReplaceAll(values[0], "\r\n", "\n")
 }
 
-// readAnswer returns the answer to one block, or nil.
 func (r *reader) readAnswer(b *schema.Block) any {
 	switch b.AnswerShape() {
 	case schema.ShapeChoice, schema.ShapeChoices:
@@ -317,7 +316,6 @@ func (r *reader) datePart(name string, isDay bool) string {
 	return text
 }
 
-// collectUnmatched collects the values without a matching block.
 func (r *reader) collectUnmatched() {
 	var names []string
 	for name := range r.values {

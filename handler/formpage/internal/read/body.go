@@ -127,7 +127,6 @@ func ReadForm(r *http.Request, most BodyLimits, take ReceiveFile) (values url.Va
 	return values, complete && all, nil
 }
 
-// readAll reads a body up to a limit.
 func readAll(body io.Reader, most int64) (raw []byte, complete bool, err error) {
 	raw, err = io.ReadAll(io.LimitReader(body, most+1))
 	if complete = int64(len(raw)) <= most; !complete {
@@ -231,7 +230,6 @@ type FrontEndBody struct {
 	Took    float64                    `json:"took"`    // Seconds since the first input.
 }
 
-// knownFields lists the fields of a [FrontEndBody].
 var knownFields = []string{"state", "answers", "hidden", "utm", "captcha", "took"}
 
 // ParseJSON parses the body of a front end as strictly as the API does. It treats null as a missing field. wrong

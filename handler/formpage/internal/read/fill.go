@@ -79,7 +79,6 @@ func (f filler) fill(b *schema.Block, raw json.RawMessage) (fits bool) {
 	return fits
 }
 
-// text fills in a string, number or boolean.
 func (f filler) text(b *schema.Block, raw json.RawMessage) (fits bool) {
 	text, scale := "", formblock.IsButtonScale(b)
 	if json.Unmarshal(raw, &text) != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/answertype"
 )
 
-// isNumber reports whether text is a JSON number.
 func isNumber(text string) bool {
 	return text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text))
 }

@@ -220,7 +220,6 @@ var allowedFunctions = strings.Fields(`
 	repeating-linear-gradient repeating-radial-gradient translate translatex translatey scale rotate skew cubic-bezier
 	steps repeat minmax fit-content drop-shadow`)
 
-// declaration writes an allowed declaration.
 func (w *writer) declaration(property string) {
 	property = strings.ToLower(property)
 	if value, ok := parseDeclaration(property, w.parser.Values()); ok && slices.Contains(allowedProperties, property) {

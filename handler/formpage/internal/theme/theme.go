@@ -130,7 +130,6 @@ func New(theme *schema.Theme, settings *schema.Settings) Theme {
 	return t
 }
 
-// setShape sets the font, sizes, corners, fields and buttons.
 func (t *Theme) setShape(theme *schema.Theme, settings *schema.Settings) {
 	const most = 400
 	var root declarations
@@ -181,7 +180,6 @@ func (t *Theme) setShape(theme *schema.Theme, settings *schema.Settings) {
 
 var pageWidths = map[string]string{"narrow": "32rem", "medium": "42rem", "wide": "56rem", "full": "100%"}
 
-// setPlacement sets the positions of the logo and of texts.
 func (t *Theme) setPlacement(theme *schema.Theme) {
 	alignment, logo, size := deref(theme.Alignment), deref(theme.LogoPlacement), deref(theme.LogoSize)
 	t.setAlignment(".fs-screen", alignment.WelcomeAndEndings)
@@ -224,6 +222,7 @@ func parseAlignment(word string) (text, flex string, ok bool) {
 	return "", "", false
 }
 
+// FormatPixels formats a length in pixels.
 func FormatPixels(pixels float64) string { return words.FormatPlain(pixels) + "px" }
 
 func percent(n float64) string {
@@ -317,7 +316,6 @@ var fonts = map[string]string{
 	"rounded":   "ui-rounded,\"SF Pro Rounded\",\"Hiragino Maru Gothic ProN\",Quicksand,Nunito,system-ui,sans-serif",
 }
 
-// fontFamily returns the font stack of a font name.
 func fontFamily(name string) string {
 	name = strings.TrimSpace(name)
 	if stack, ok := fonts[strings.ToLower(name)]; ok {

@@ -72,6 +72,7 @@ func New(form string, now time.Time) Visit {
 	return Visit{Form: form, Opened: now.UnixMilli(), Key: rand.Text()}
 }
 
+// Age returns the time since the visit started.
 func (v Visit) Age(now time.Time) time.Duration { return now.Sub(time.UnixMilli(v.Opened)) }
 
 // MaxAge is how long an opened page can be submitted. After that, the respondent must press the button again.

@@ -216,6 +216,7 @@ func (w *Words) Weekdays(days []int) string {
 	return w.List(names)
 }
 
+// List joins items with the separator of the language.
 func (w *Words) List(items []string) string {
 	between := strings.TrimSuffix(strings.TrimPrefix(w.Get("list"), "{a}"), "{b}")
 	return strings.Join(items, between)
@@ -262,6 +263,7 @@ func (w *Words) Date(day string) string {
 	return at.Format(w.Get("date.layout"))
 }
 
+// HasDecimalComma reports whether numbers have a decimal comma in the language and region of a tag.
 func HasDecimalComma(t language.Tag) bool {
 	return strings.Contains(message.NewPrinter(t).Sprint(number.Decimal(1.5)), ",")
 }
