@@ -9,14 +9,14 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Block is one top-level block, at the form's revision.
+// Block is a top-level block at the form's revision.
 type Block struct {
 	ID       string
 	JSON     json.RawMessage
 	Revision int64
 }
 
-// Block returns one top-level block of a form.
+// Block returns a top-level block of a form.
 func (c *Core) Block(ctx context.Context, actor storage.Actor, t Target, id string) (Block, error) {
 	f, err := c.Form(ctx, actor, t)
 	if err != nil {
@@ -33,8 +33,7 @@ func (c *Core) Block(ctx context.Context, actor storage.Actor, t Target, id stri
 	return Block{ID: id, JSON: block, Revision: f.Revision}, nil
 }
 
-// CreateBlock takes a BlockCreate and appends its block. It returns [schema.ErrBlockExists] when
-// the form has one with its id.
+// CreateBlock appends the block of a BlockCreate. It returns [schema.ErrBlockExists] if the form already has its ID.
 func (c *Core) CreateBlock(ctx context.Context, actor storage.Actor, t Target, body []byte, condition Precondition) (Block, error) {
 	added, err := c.validator.Block(body)
 	if err != nil {
@@ -68,10 +67,10 @@ func (c *Core) ReplaceBlocks(ctx context.Context, actor storage.Actor, t Target,
 	})
 }
 
-// CheckBlockID holds the id of a block that is to be written to its rule.
+// CheckBlockID checks the ID of a block for a write.
 func (c *Core) CheckBlockID(id string) error { return c.validator.CheckBlockID(id) }
 
-// UpdateBlock takes a BlockUpdate and applies it to one block as a merge patch.
+// UpdateBlock applies a BlockUpdate to a block as a merge patch.
 func (c *Core) UpdateBlock(ctx context.Context, actor storage.Actor, t Target, id string, body []byte, condition Precondition) (Block, error) {
 	if err := c.CheckBlockID(id); err != nil {
 		return Block{}, err
@@ -95,8 +94,7 @@ func (c *Core) UpdateBlock(ctx context.Context, actor storage.Actor, t Target, i
 	return Block{ID: id, JSON: block, Revision: updated.Revision}, err
 }
 
-// DeleteBlock removes one top-level block with all inside it, and returns the form's new
-// revision.
+// DeleteBlock deletes a top-level block with its nested blocks, and returns the form's new revision.
 func (c *Core) DeleteBlock(ctx context.Context, actor storage.Actor, t Target, id string, condition Precondition) (revision int64, err error) {
 	if err := c.CheckBlockID(id); err != nil {
 		return 0, err
@@ -111,8 +109,8 @@ func (c *Core) DeleteBlock(ctx context.Context, actor storage.Actor, t Target, i
 	return updated.Revision, err
 }
 
-// changeStoredBlocks replaces the blocks of a form by the result of compute. The
-// pointer names the part of the request, for a form that becomes too large.
+// changeStoredBlocks replaces a form's blocks with the result of compute. The pointer is the path of the violation if
+// the form becomes too large.
 func (c *Core) changeStoredBlocks(ctx context.Context, actor storage.Actor, t Target, condition Precondition, pointer string,
 	compute func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error),
 ) (storage.Form, error) {

@@ -12,21 +12,21 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Body is the body that a request of the API would have, for a caller in Go. What Go can say
-// and JSON cannot is a fault, which [RunOperation] returns.
+// Body is a request body that a Go caller creates. [RunOperation] returns violations for values that JSON cannot
+// represent.
 type Body struct {
 	w          jsontree.Writer
 	violations []error
 }
 
-// NewBody returns a body without members.
+// NewBody returns an empty body.
 func NewBody() *Body {
 	b := new(Body)
 	b.w.Object()
 	return b
 }
 
-// Text adds a member.
+// Text adds a string.
 func (b *Body) Text(name, value string) *Body {
 	if !utf8.ValidString(value) {
 		b.AddViolation("/"+name, schema.CodeBadFormat, "is not valid UTF-8")
@@ -35,7 +35,7 @@ func (b *Body) Text(name, value string) *Body {
 	return b
 }
 
-// Optional adds a member unless it is nil.
+// Optional adds a string unless it is nil.
 func (b *Body) Optional(name string, value *string) *Body {
 	if value != nil {
 		b.Text(name, *value)
@@ -43,7 +43,7 @@ func (b *Body) Optional(name string, value *string) *Body {
 	return b
 }
 
-// ID adds the id of a record, which must be given.
+// ID adds the ID of a record, which is required.
 func (b *Body) ID(name string, id storage.ID) *Body {
 	if id.IsZero() {
 		b.AddViolation("/"+name, schema.CodeRequired, "is required")
@@ -52,19 +52,19 @@ func (b *Body) ID(name string, id storage.ID) *Body {
 	return b
 }
 
-// Bool adds a member.
+// Bool adds a boolean.
 func (b *Body) Bool(name string, value bool) { b.w.Name(name).Bool(value) }
 
-// Null adds a member.
+// Null adds null.
 func (b *Body) Null(name string) { b.w.Name(name).Null() }
 
-// JSON adds a member that is JSON already. It leaves nil out.
+// JSON adds a JSON value unless it is nil.
 func (b *Body) JSON(name string, value json.RawMessage) *Body {
 	b.json("", name, value)
 	return b
 }
 
-// json adds a member of the object at path.
+// json adds a JSON value to the object at path.
 func (b *Body) json(path, name string, value json.RawMessage) {
 	switch {
 	case value == nil:
@@ -88,12 +88,12 @@ func (b *Body) Definition(d storage.Definition) *Body {
 	return b
 }
 
-// Fault adds a fault of the caller's values.
+// AddViolation adds a violation.
 func (b *Body) AddViolation(path, code, message string) {
 	b.violations = append(b.violations, violation.New(path, code, message))
 }
 
-// syntaxViolation makes a fault of the caller's values of what the parser of bodies refuses.
+// syntaxViolation converts a syntax error to a violation.
 func syntaxViolation(err error) error {
 	if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok {
 		return violation.New("", schema.CodeBadFormat, "is not valid JSON: "+syntax.Reason)
@@ -101,8 +101,8 @@ func syntaxViolation(err error) error {
 	return err
 }
 
-// RunOperation gives a body to an operation, within the size that a request's body may have. Beside an
-// error it returns the zero value.
+// RunOperation passes a body to an operation and enforces the size limit of request bodies. With an error, it returns
+// the zero value.
 func RunOperation[T any](c *Core, b *Body, operation func(body []byte) (T, error)) (T, error) {
 	var none T
 	b.w.EndObject()

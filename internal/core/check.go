@@ -9,20 +9,18 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// dispatcherGrace is how long deliveries wait, and no dispatcher runs, before that is reported: a
-// deployment that restarts takes less. A process that queues deliveries looks as often, from
-// its first one on.
+// dispatcherGrace is how long deliveries wait without a dispatcher before this is reported. Deployments restart faster.
+// A process that queues deliveries checks at the same interval.
 const dispatcherGrace = 5 * time.Minute
 
-// maintenanceGrace is how long maintenance may be missing: what a day has left undone is
-// caught up with in minutes.
+// maintenanceGrace is how long maintenance may be missing. The work of a day takes minutes.
 const maintenanceGrace = 24 * time.Hour
 
-// checkTimeout bounds what a look, or the write before Metrics, adds to a call. In a host's
-// transaction a look may have to wait for a second connection of the pool.
+// checkTimeout limits the extra time of a check, or of the write before Metrics. In a host's transaction, a check can
+// wait for a second connection of the pool.
 const checkTimeout = 2 * time.Second
 
-// Check reports what the deployment lacks. The queue is counted only when no dispatcher runs.
+// Check reports problems of the deployment. It only counts the queue if no dispatcher runs.
 func (c *Core) Check(ctx context.Context) error {
 	u, err := c.Storage.MaintenanceStatus(ctx)
 	if err != nil {
@@ -43,10 +41,9 @@ func (c *Core) Check(ctx context.Context) error {
 
 func laterTime(a, b time.Time) time.Time { return time.Unix(max(a.Unix(), b.Unix()), 0).UTC() }
 
-// Queued is called when a delivery may have been queued. One call in five minutes looks
-// whether somebody sends them, and tells the log when nobody does. The first call does not:
-// the dispatcher may be about to start. It looks at the service's own storage, not in a
-// host's transaction, which an error would end.
+// WarnIfNotDispatched is called after a delivery may have been queued. Every five minutes it checks for a running
+// dispatcher and logs a warning if there is none. The first call does not check, because the dispatcher may be
+// starting. It uses the service's own storage, because an error would abort a host's transaction.
 func (c *Core) WarnIfNotDispatched(ctx context.Context) {
 	last, now := c.lastDispatcherCheck.Load(), c.Clock().UnixNano()
 	passed := time.Duration(now - last)

@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// contentOf is what people wrote of a form. An import may have left a section out.
+// contentOf returns the content of a form. It sets missing sections, which imported forms can have, to empty values.
 func contentOf(f *storage.Form) storage.FormContent {
 	c := f.FormContent
 	for _, section := range c.Sections() {
@@ -21,7 +21,7 @@ func contentOf(f *storage.Form) storage.FormContent {
 	return c
 }
 
-// applyChange is the content of a form after a change.
+// applyChange returns the content of a form after a change.
 func applyChange(c storage.FormContent, change *storage.FormChange) storage.FormContent {
 	if change.Name != nil {
 		c.Name = *change.Name
@@ -33,7 +33,7 @@ func applyChange(c storage.FormContent, change *storage.FormChange) storage.Form
 	return c
 }
 
-// updateBody is a FormUpdate with what a content changes in the stored one.
+// updateBody returns a FormUpdate with the differences between c and the stored content.
 func updateBody(c, stored storage.FormContent) *Body {
 	b := NewBody()
 	if c.Name != stored.Name {
@@ -43,7 +43,7 @@ func updateBody(c, stored storage.FormContent) *Body {
 		b.Text("type", c.Type)
 	}
 	from := stored.Sections()
-	for i, section := range c.Sections() { // of this copy of c
+	for i, section := range c.Sections() { // changes only this copy of c
 		if bytes.Equal(*section.Value, *from[i].Value) {
 			*section.Value = nil
 		}
@@ -51,13 +51,13 @@ func updateBody(c, stored storage.FormContent) *Body {
 	return b.Definition(c.Definition)
 }
 
-// copyBase is the form that a working copy was made from.
+// copyBase identifies the published form on which a working copy is based.
 type copyBase struct {
 	Revision int64            `json:"revision"`
 	Digests  formdiff.Digests `json:"digests"`
 }
 
-// encodeDocument returns the value of a document. The bytes of the sections stay as they are.
+// encodeDocument encodes the content of a encodeDocument. It preserves the bytes of sections.
 func encodeDocument(c storage.FormContent, from *copyBase) json.RawMessage {
 	var w jsontree.Writer
 	w.Object()
@@ -75,7 +75,7 @@ func encodeDocument(c storage.FormContent, from *copyBase) json.RawMessage {
 	return w.Bytes()
 }
 
-// decodeDocument reads the value of a document.
+// decodeDocument decodes the content of a document.
 func decodeDocument(value json.RawMessage) (storage.FormContent, copyBase, error) {
 	var d struct {
 		storage.FormContent

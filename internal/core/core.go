@@ -1,12 +1,12 @@
-// Package core implements every operation for the HTTP API and the Go API. Each rule of an operation is
-// in this package or in a package that it imports. Package handler calls it for the HTTP API, and the
-// Client of package formsvc for the Go API.
+// Package core implements every operation for the HTTP API and the Go API. Each rule of an operation is in this package
+// or in a package that it imports. Package handler calls it for the HTTP API, and the Client of package formsvc for the
+// Go API.
 //
-// JSON arguments are request bodies as in the API description, so that both APIs use the same rules. If
-// an operation needs no rule in addition to the storage's contract, both APIs call the storage directly.
+// JSON arguments are request bodies as in the API description, so that both APIs use the same rules. If an operation
+// needs no rule in addition to the storage's contract, both APIs call the storage directly.
 //
-// If a caller passes an invalid ID, it becomes the zero ID, which identifies no record. Errors in the body
-// are reported first.
+// If a caller passes an invalid ID, it becomes the zero ID, which identifies no record. Errors in the body are reported
+// first.
 package core
 
 import (
@@ -26,22 +26,22 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Core is safe for concurrent use. All fields are required that do not say otherwise.
+// Core is safe for concurrent use. All fields are required unless documented otherwise.
 type Core struct {
 	Storage storage.Storage
-	URLs    URLChecker // of the destinations of webhooks
-	// Secrets prepares signing secrets for the storage. Nil: they are stored as they are.
+	URLs    URLChecker // checks the destinations of webhooks
+	// Secrets encrypts signing secrets. If nil, they are stored unencrypted.
 	Secrets  *secrets.Encrypter
-	Limits   schema.Limits // valid; New fills in the defaults
+	Limits   schema.Limits // valid; New sets the defaults
 	Clock    func() time.Time
 	NewID    func(at time.Time) storage.ID
-	TimeZone *time.Location // of calendar days. Nil: UTC
-	Log      *slog.Logger   // of what maintenance found. Nil: discards
-	// RemoveFiles removes the files of responses before these are removed for good. Nil: they stay.
+	TimeZone *time.Location // for calendar days; defaults to UTC
+	Log      *slog.Logger   // for maintenance; if nil, messages are discarded
+	// RemoveFiles deletes the files of submissions before the submissions are purged. If nil, files are retained.
 	RemoveFiles func(ctx context.Context, ids []string) error
-	// BeforeDelete is called before submissions of a form are removed for good. It can be nil.
+	// BeforeDelete is called before submissions of a form are purged. It can be nil.
 	BeforeDelete func(ctx context.Context, form storage.ID, submissions []storage.ID) error
-	// Versions is how many versions of a form are kept. 0: none.
+	// Versions is the number of versions that each form retains. Zero disables versions.
 	Versions int
 
 	validator    *definition.Validator
@@ -49,15 +49,15 @@ type Core struct {
 	visits       *batching.Batcher[storage.FunnelCount] // if nil, they are written immediately
 	beforeDelete storage.BeforeDelete                   // if nil, nothing is called
 
-	summaries *cache.Cache[storage.ID, *cachedSummary] // if nil, nothing is kept of summaries
+	summaries *cache.Cache[storage.ID, *cachedSummary] // if nil, summaries are not cached
 
-	forWorkingCopies bool // made by Copies
+	forWorkingCopies bool // whether Copies returned this core
 
-	original            *Core         // c on the service's own storage
-	lastDispatcherCheck *atomic.Int64 // when a call looked for a dispatcher last, in ns; 0: never
+	original            *Core         // c with the service's own storage
+	lastDispatcherCheck *atomic.Int64 // when a call last checked for a dispatcher, in ns, or 0
 }
 
-// New makes c ready for use.
+// New returns c with its defaults and caches.
 func New(c Core) (*Core, error) {
 	c.Limits = c.Limits.WithDefaults()
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
@@ -72,8 +72,8 @@ func New(c Core) (*Core, error) {
 	return &c, nil
 }
 
-// On is c on another storage. That may be a transaction, for which an editor with the turn
-// may wait until its commit: so it must not wait for that turn. Visits are written there.
+// On returns a copy of c with another storage. It has its own locks, because an editor with the form's lock may wait
+// for the commit of this storage's transaction. It writes visits immediately.
 func (c *Core) On(s storage.Storage) *Core {
 	copied := *c
 	copied.Storage = s
@@ -81,35 +81,33 @@ func (c *Core) On(s storage.Storage) *Core {
 	return &copied
 }
 
-// Now is the time of a record that is made now: UTC and whole seconds, so that since
-// and until compare with the time that a caller reads.
+// Now returns the time for a new record, in UTC and whole seconds, so that callers can use it in since and until.
 func (c *Core) Now() time.Time { return c.Clock().UTC().Truncate(time.Second) }
 
-// URLChecker says whether requests may be sent to a URL. It returns a
-// [*schema.RejectedURLError] when they may not; any other error means that the check itself
-// failed.
+// URLChecker checks whether requests may be sent to a URL. It returns a [*schema.RejectedURLError] if they may not. Any
+// other error means that the check failed.
 type URLChecker interface {
-	// CheckURL looks at the text alone.
+	// CheckURL checks only the text.
 	CheckURL(raw string) error
-	// CheckHost resolves the host's name.
+	// CheckHost resolves the hostname.
 	CheckHost(ctx context.Context, raw string) error
 }
 
-// Precondition is a condition on a form's revision, as If-Match demands it (RFC 9110,
-// section 13.1.1). The zero value is none.
+// Precondition is a condition on a form's revision, as in If-Match (RFC 9110, section 13.1.1). The zero value means no
+// condition.
 type Precondition struct {
-	Set       bool    // there is a condition
-	Any       bool    // the form exists
-	Revisions []int64 // the form is at one of these revisions
+	Set       bool    // whether there is a condition
+	Any       bool    // whether any revision meets it
+	Revisions []int64 // the allowed revisions
 }
 
-// Holds reports whether the condition is met by a form at this revision.
+// Holds reports whether a form's revision meets the condition.
 func (p Precondition) Holds(revision int64) bool {
 	return !p.Set || p.Any || slices.Contains(p.Revisions, revision)
 }
 
-// OnlyRevisions is the condition as the storage takes it: nil for none. One that nothing
-// meets becomes a revision that no form has.
+// OnlyRevisions returns the condition for the storage, or nil without a condition. If no revision can meet it, it
+// returns a revision that forms never have.
 func (p Precondition) OnlyRevisions() []int64 {
 	if !p.Set || p.Any {
 		return nil

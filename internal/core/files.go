@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// hooks calls the host before submissions are removed for good: nil without anything to call.
+// deletionHook returns a hook that calls the host before submissions are purged, or nil if the host has no hooks.
 func (c *Core) deletionHook() storage.BeforeDelete {
 	if c.BeforeDelete == nil && c.RemoveFiles == nil {
 		return nil
@@ -34,7 +34,7 @@ func (c *Core) deletionHook() storage.BeforeDelete {
 	}
 }
 
-// removeFiles removes the files of responses that are about to go.
+// removeFiles deletes the files of submissions that will be deleted.
 func (c *Core) removeFiles(ctx context.Context, submissions []storage.Submission) error {
 	var ids []string
 	for i := range submissions {
@@ -55,7 +55,7 @@ func (c *Core) removeFiles(ctx context.Context, submissions []storage.Submission
 	return c.RemoveFiles(ctx, ids)
 }
 
-// DeleteSubmission removes one response for good.
+// DeleteSubmission permanently deletes a submission.
 func (c *Core) DeleteSubmission(ctx context.Context, actor storage.Actor, form, id storage.ID) error {
 	if c.beforeDelete != nil {
 		sub, err := c.Storage.Submission(ctx, actor, form, id)

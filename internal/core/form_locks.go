@@ -8,9 +8,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// formLocks let the editors of a form write one after the other within this process, from a
-// lost race until nobody waits. They only save the work that lost races waste: the
-// revision still decides what is written, between processes too.
+// formLocks contains locks that serialize changes of a form in this process after concurrent changes. They only avoid
+// wasted work. Revisions still prevent lost updates, also between processes.
 type formLocks struct {
 	mu    sync.Mutex
 	locks map[storage.ID]*formLock
@@ -18,18 +17,18 @@ type formLocks struct {
 
 func newFormLocks() *formLocks { return &formLocks{locks: map[storage.ID]*formLock{}} }
 
-// formLock is the editors of one form.
+// formLock is the lock of one form.
 type formLock struct {
-	held    chan struct{} // is full while somebody has the turn; who waits gets it in order
-	editors int           // who has the turn, or waits for it
+	held    chan struct{} // full while the lock is held; waiting editors get it in order
+	editors int           // number of editors that hold the lock or wait for it
 }
 
-// lockTimeout is how long an editor waits before it writes without its turn. The one who has
-// the turn may wait for a connection that is dead; a change of 50 blocks takes 1 to 5 ms.
+// lockTimeout is how long an editor waits before it writes without the lock. The holder may be waiting for a dead
+// connection. A change of 50 blocks takes 1 to 5 ms.
 const lockTimeout = time.Second
 
-// wait waits for an editor's turn at a form when there is a reason to: it lost a race, or
-// others wait already. Then it returns what ends the turn, else nil.
+// acquire waits for the form's lock if the editor lost a race or others already wait. It then returns a function that
+// releases the lock, and otherwise nil.
 func (t *formLocks) acquire(ctx context.Context, form storage.ID, lost bool) (end func(), err error) {
 	t.mu.Lock()
 	l := t.locks[form]
@@ -50,7 +49,7 @@ func (t *formLocks) acquire(ctx context.Context, form storage.ID, lost bool) (en
 			<-l.held
 			t.release(form, l)
 		}
-		stop := context.AfterFunc(ctx, release) // also when the storage does not return in time
+		stop := context.AfterFunc(ctx, release) // also if the storage does not return in time
 		return func() {
 			if stop() {
 				release()
@@ -63,7 +62,7 @@ func (t *formLocks) acquire(ctx context.Context, form storage.ID, lost bool) (en
 	return func() {}, ctx.Err()
 }
 
-// leave takes an editor out of its line. The last one takes the line away.
+// release removes an editor from a lock, and deletes the lock after its last editor.
 func (t *formLocks) release(form storage.ID, l *formLock) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,16 +11,16 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Target is the form that an operation is about.
+// Target identifies the form of an operation.
 type Target struct {
 	ID storage.ID
-	// Read says that the form was read already, together with the key. Form is it, or
-	// nil when it is not accessible.
+	// Read reports whether the form was already read with the API key. Form is then the form, or nil if it is not
+	// accessible.
 	Read bool
 	Form *storage.Form
 }
 
-// Form returns the target as it is now, or as it was when it was read.
+// Form returns the target's form, which it only reads if necessary.
 func (c *Core) Form(ctx context.Context, actor storage.Actor, t Target) (*storage.Form, error) {
 	if t.Read {
 		if t.Form == nil {
@@ -35,7 +35,7 @@ func (c *Core) Form(ctx context.Context, actor storage.Actor, t Target) (*storag
 	return &f, nil
 }
 
-// CreateForm takes a FormCreate and makes a draft.
+// CreateForm creates a draft from a FormCreate.
 func (c *Core) CreateForm(ctx context.Context, actor storage.Actor, body []byte) (storage.Form, error) {
 	w, err := c.validator.FormCreate(body)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *Core) CreateForm(ctx context.Context, actor storage.Actor, body []byte)
 	return f, c.Storage.CreateForm(ctx, actor, f)
 }
 
-// UpdateForm takes a FormUpdate.
+// UpdateForm changes a form by a FormUpdate.
 func (c *Core) UpdateForm(ctx context.Context, actor storage.Actor, t Target, body []byte, condition Precondition) (storage.Form, error) {
 	ctx = timeout.WithBudget(ctx)
 	w, err := c.validator.FormUpdate(body)
@@ -93,9 +93,8 @@ func (c *Core) UpdateForm(ctx context.Context, actor storage.Actor, t Target, bo
 		change.IfRevision = condition.OnlyRevisions()
 		return c.Storage.UpdateForm(ctx, actor, t.ID, change)
 	}
-	// The checks of a write need the stored form: a block without a type keeps its type,
-	// hidden fields and blocks must not share a name, and the size of the whole form has
-	// a bound.
+	// The checks need the stored form. For example, a block without a type keeps its type, and the size of the whole form
+	// is limited.
 	return c.updateWithRetry(ctx, actor, t, condition, func(stored *storage.Form) (_ storage.FormChange, err error) {
 		if change.WorkspaceID != nil {
 			if err := c.checkMove(ctx, actor, stored.WorkspaceID, *change.WorkspaceID); err != nil {
@@ -110,13 +109,13 @@ func (c *Core) UpdateForm(ctx context.Context, actor storage.Actor, t Target, bo
 // CheckSizes checks a FormUpdate that is not stored, see [definition.Writes.CheckSizes].
 func (c *Core) CheckSizes(body []byte) error { return c.validator.CheckSizes(body) }
 
-// replaces reports whether a change without sections may replace a state that is kept as a
-// version, or is of a working copy.
+// mayReplaceVersion reports whether a change without sections can replace a state that becomes a version, or changes a
+// working copy.
 func (c *Core) mayReplaceVersion(change storage.FormChange) bool {
 	return c.forWorkingCopies || c.Versions > 0 && (change.Name != nil || change.Type != nil || change.Status != nil && *change.Status != storage.StatusPublished)
 }
 
-// withIdentityRules is a gate that compares answers by today's rules.
+// withIdentityRules returns acceptance rules with the current version of the comparison rules.
 func withIdentityRules(g *storage.AcceptanceRules) *storage.AcceptanceRules {
 	if g == nil || g.Unique.Block == "" {
 		return g
@@ -126,8 +125,7 @@ func withIdentityRules(g *storage.AcceptanceRules) *storage.AcceptanceRules {
 	return &with
 }
 
-// checkMove returns the error that the storage would return first when a form moves from
-// one workspace to another.
+// checkMove returns the error that the storage would return first for a move between workspaces.
 func (c *Core) checkMove(ctx context.Context, actor storage.Actor, from, to storage.ID) error {
 	if _, err := c.Storage.Workspace(ctx, actor, to); err != nil || from == to {
 		return err
@@ -139,13 +137,12 @@ func (c *Core) checkMove(ctx context.Context, actor storage.Actor, from, to stor
 	return err
 }
 
-// Source has the sections that a definition is compiled from.
+// AnswerSource returns the source for compiling a definition.
 func (c *Core) AnswerSource(d storage.Definition) answers.Source {
 	return answers.Source{Definition: d, Limits: c.Limits, TimeZone: c.TimeZone}
 }
 
-// Warnings returns the parts of a definition that make it unanswerable or have no
-// effect.
+// Warnings returns the parts of a definition that make it unanswerable or have no effect.
 func (c *Core) Warnings(d storage.Definition) (schema.Warnings, error) {
 	return answers.Warnings(c.AnswerSource(d))
 }
@@ -155,18 +152,18 @@ func (c *Core) TrashForm(ctx context.Context, actor storage.Actor, id storage.ID
 	return c.Storage.TrashForm(ctx, actor, id, storage.TrashParams{At: c.Now(), IfRevision: condition.OnlyRevisions()})
 }
 
-// MaxConflictRetries bounds how often the service tries a call again because somebody else
-// changed the form meanwhile. Each time it loses, another one has won.
+// MaxConflictRetries limits how often the service repeats a call after concurrent changes of the form. Each time,
+// another change has succeeded.
 const MaxConflictRetries = 100
 
-// updateWithRetry makes a change that depends on the stored form: read, compute, write on the
-// condition that the revision has not moved. Without a precondition a lost race is run
-// again, in turns with the other editors of the form; with one, it is a failed precondition.
+// updateWithRetry makes a change that depends on the stored form: it reads, computes, and writes if the revision has
+// not changed. After a concurrent change it waits for the form's lock and repeats the change. With a precondition it
+// returns an error instead.
 func (c *Core) updateWithRetry(ctx context.Context, actor storage.Actor, t Target, condition Precondition,
 	compute func(*storage.Form) (storage.FormChange, error),
 ) (storage.Form, error) {
 	if t.Read && t.Form == nil {
-		return storage.Form{}, storage.ErrNotFound // who may not edit waits for no editor
+		return storage.Form{}, storage.ErrNotFound // callers without access must not wait for the lock
 	}
 	ctx = timeout.WithBudget(ctx)
 	var endTurn func()
@@ -178,7 +175,7 @@ func (c *Core) updateWithRetry(ctx context.Context, actor storage.Actor, t Targe
 			}
 			if endTurn != nil {
 				defer endTurn()
-				t = Target{ID: t.ID} // the form that was read is stale
+				t = Target{ID: t.ID} // the form has changed since it was read
 			}
 		}
 		stored, err := c.Form(ctx, actor, t)
@@ -186,7 +183,7 @@ func (c *Core) updateWithRetry(ctx context.Context, actor storage.Actor, t Targe
 			return storage.Form{}, err
 		}
 		change, err := compute(stored)
-		switch { // the order of errors: not found and not allowed, the precondition, the state
+		switch { // the order of errors: access, precondition, state
 		case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrNotOwner):
 			return storage.Form{}, err
 		case !condition.Holds(stored.Revision):

@@ -10,36 +10,34 @@ import (
 )
 
 const (
-	// backfillRows and backfillBytes bound a piece of the responses whose answers are entered:
-	// while it is, no response to that form is stored. 1,000,000 take 40 s on PostgreSQL,
-	// and the longest wait of a response meanwhile was 53 ms.
+	// backfillRows and backfillBytes limit a backfill batch, which blocks the form's submissions. Indexing
+	// 1,000,000 submissions takes 40 s on PostgreSQL, and a submission waited at most 53 ms.
 	backfillRows  = 1000
 	backfillBytes = 8 << 20
-	// backfillBatches bounds the pieces that one call of Maintain enters.
+	// backfillBatches limits the batches in one call of Maintain.
 	backfillBatches = 10
-	// endedKeyLifetime is how long a key that was revoked or expired is still listed.
+	// endedKeyLifetime is how long revoked and expired keys are still listed.
 	endedKeyLifetime = 90 * 24 * time.Hour
-	// sweepRows bounds one transaction of maintenance. Removing so many submissions
-	// with their events takes about 30 ms.
+	// sweepRows limits one maintenance transaction. Deleting this many submissions with their events takes about 30 ms.
 	sweepRows = 1000
-	// maxSweeps bounds one call of Maintain, to about a second. Called once a
-	// minute it keeps up with 300 views, starts and submissions a second.
+	// maxSweeps limits one call of Maintain to about a second. With one call a minute, it handles 300 views, starts and
+	// submissions a second.
 	maxSweeps = 20
 )
 
-// Maintain does one bounded piece of the maintenance that package formsvc lists. An error is
-// about one kind of work, and the others were done all the same.
+// Maintain does one limited batch of the maintenance that package formsvc describes. An error in one kind of work does
+// not stop the other work.
 func (c *Core) Maintain(ctx context.Context) error {
 	_, err := c.maintain(ctx, c.Now())
 	return err
 }
 
-// maintain does so, and reports whether there is more to do, unless there is an error.
+// maintain reports whether there is more work, unless there is an error.
 func (c *Core) maintain(ctx context.Context, now time.Time) (more bool, err error) {
 	more, err = c.backfillAnswers(ctx)
 	for range maxSweeps {
 		swept, fault := c.Storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeyLifetime), BeforeDelete: c.beforeDelete, Max: sweepRows})
-		err = errors.Join(err, fault) // the next call goes on with other work
+		err = errors.Join(err, fault) // the next call continues with other work
 		if swept.Rescheduled > 0 {
 			c.Log.WarnContext(ctx, "corrected delivery times too far in the future: check the database's clock",
 				"rows", swept.Rescheduled)
@@ -54,7 +52,7 @@ func (c *Core) maintain(ctx context.Context, now time.Time) (more bool, err erro
 	return true, err
 }
 
-// Sweep does all the maintenance that is due, for a running dispatcher.
+// Sweep does all due maintenance for a running dispatcher.
 func (c *Core) Sweep(ctx context.Context, now time.Time) error {
 	for {
 		if more, err := c.maintain(ctx, now); err != nil || !more {
@@ -63,8 +61,8 @@ func (c *Core) Sweep(ctx context.Context, now time.Time) error {
 	}
 }
 
-// backfillAnswers enters answers of responses from before their form's duplicateField was
-// set, and reports whether there are more of them. A store without this work has none.
+// backfillAnswers indexes answers from before the form's duplicateField was set. It reports whether there is more work.
+// Stores without a backfill have no work.
 func (c *Core) backfillAnswers(ctx context.Context) (more bool, err error) {
 	for range backfillBatches {
 		piece, err := c.Storage.PendingBackfill(ctx, storage.PendingBackfillParams{Rules: answers.IdentityRules, Max: backfillRows, MaxBytes: backfillBytes})

@@ -13,9 +13,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// merge returns what a form is after its working copy was published: a part that one side
-// changed is that side's, one that both changed alike is either's. For the others take says whose
-// it is, else they are conflicts.
+// merge returns the content of a form after its working copy is published. A part that one side changed is taken from
+// that side. If both changed it differently, take resolves the conflict, or merge returns a conflict.
 func merge(from copyBase, ours, theirs storage.FormContent, resolutions map[string]schema.Side) (merged storage.FormContent, err error) {
 	c, err := formdiff.Split(ours)
 	if err != nil {
@@ -54,7 +53,7 @@ func merge(from copyBase, ours, theirs storage.FormContent, resolutions map[stri
 			*s.Value = all.Raw[path]
 			continue
 		}
-		// What is as in the copy keeps its bytes.
+		// Unchanged values preserve their bytes.
 		if joined := all.Join(s, mergeOrder(all, path, inCopy, f.Order[path])); !bytes.Equal(joined, c.Join(s, inCopy)) {
 			*s.Value = joined
 		}
@@ -62,8 +61,8 @@ func merge(from copyBase, ours, theirs storage.FormContent, resolutions map[stri
 	return merged, errors.Join(json.Unmarshal(all.Raw["/name"], &merged.Name), json.Unmarshal(all.Raw["/type"], &merged.Type))
 }
 
-// mergeOrder returns the names that are left below a path, in the order of the copy. One that only
-// the form has follows the one that it follows there.
+// mergeOrder returns the remaining names below a path in the order of the working copy. A name that only the form has
+// follows its predecessor in the form.
 func mergeOrder(p formdiff.Parts, path string, inCopy, inForm []string) []string {
 	gone := func(name string) bool { return p.Raw[jsontree.Pointer(path, name)] == nil }
 	order, next := slices.DeleteFunc(slices.Clone(inCopy), gone), 0

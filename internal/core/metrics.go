@@ -14,22 +14,20 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// DefaultPeriod is the period of metrics when none is named.
+// DefaultPeriod is the default period of metrics.
 const DefaultPeriod = schema.Period30d
 
-// Metrics are the figures of a form's funnel over a period.
+// Metrics contains the funnel of a form for a period.
 type Metrics struct {
 	Period schema.Period
-	// Estimated says that lifetime counters from before the form's events were counted
-	// are part of the figures.
+	// Estimated reports whether the numbers include lifetime counters from before the form's events were counted.
 	Estimated                  bool
 	Views, Starts, Submissions int64
-	// CompletionRate is Submissions in percent of Starts, with two decimals; 0 when
-	// nobody started.
+	// CompletionRate is Submissions in percent of Starts, with two decimals, or 0 without starts.
 	CompletionRate float64
 }
 
-// CheckPeriod returns the fault of a period that there is not.
+// CheckPeriod returns an error for an unknown period.
 func CheckPeriod(period schema.Period) error {
 	if _, ok := periodWindow(period, time.Time{}); !ok {
 		names := make([]string, len(periods))
@@ -41,7 +39,7 @@ func CheckPeriod(period schema.Period) error {
 	return nil
 }
 
-// Metrics returns the figures of a period.
+// Metrics returns the metrics of a period.
 func (c *Core) Metrics(ctx context.Context, actor storage.Actor, form storage.ID, period schema.Period) (Metrics, error) {
 	if err := CheckPeriod(period); err != nil {
 		return Metrics{}, err
@@ -49,7 +47,7 @@ func (c *Core) Metrics(ctx context.Context, actor storage.Actor, form storage.ID
 	if c.visits != nil {
 		ctx = timeout.WithBudget(ctx)
 		writing, end := timeout.WithTimeout(ctx, checkTimeout)
-		_ = c.visits.Flush(writing) // it has logged its error, and what is stored is true all the same
+		_ = c.visits.Flush(writing) // Flush logs its error, and the stored numbers are still valid
 		end()
 	}
 	w, _ := periodWindow(period, c.Clock())
@@ -69,8 +67,8 @@ func (c *Core) Metrics(ctx context.Context, actor storage.Actor, form storage.ID
 	return m, nil
 }
 
-// completionRate is a percentage with two decimals: 0 when nobody started, and above
-// 100 when responses came in without a start.
+// completionRate returns a percentage with two decimals, or 0 without starts. It exceeds 100 if submissions have no
+// start.
 func completionRate(submissions, starts int64) float64 {
 	if starts == 0 {
 		return 0
@@ -78,8 +76,8 @@ func completionRate(submissions, starts int64) float64 {
 	return math.Round(float64(submissions)/float64(starts)*10_000) / 100
 }
 
-// periods are all that metrics have: each with its window, from the time and from the
-// midnight before it, both in UTC. Only yesterday ends before now.
+// periods are the supported periods. Each window is computed from the time and the preceding midnight in UTC. Only
+// yesterday ends before now.
 var periods = []struct {
 	name   schema.Period
 	window func(now, midnight time.Time) storage.Window
@@ -101,7 +99,7 @@ var periods = []struct {
 	{schema.PeriodAll, func(_, _ time.Time) storage.Window { return storage.Window{} }},
 }
 
-// periodWindow is the time that a period covers, in UTC.
+// periodWindow returns the periodWindow of a period in UTC.
 func periodWindow(period schema.Period, now time.Time) (w storage.Window, ok bool) {
 	now = now.UTC()
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
@@ -113,15 +111,15 @@ func periodWindow(period schema.Period, now time.Time) (w storage.Window, ok boo
 	return storage.Window{}, false
 }
 
-// During returns the first and the last moment of a period whose days are those of the service's zone.
-// The last one is zero if the period has not ended.
+// PeriodQuery returns the first and last time of a period in the service's time zone. The last time is zero if the
+// period has not ended.
 func (c *Core) PeriodQuery(period schema.Period) (since, until time.Time, err error) {
 	if err := CheckPeriod(period); err != nil {
 		return since, until, err
 	}
 	zone := cmp.Or(c.TimeZone, time.UTC)
 	now := c.Clock().In(zone)
-	w, _ := periodWindow(period, calendar.Day(now)) // of days
+	w, _ := periodWindow(period, calendar.Day(now)) // in days
 	switch {
 	case period == schema.Period24h:
 		w, _ = periodWindow(period, now)
@@ -135,8 +133,7 @@ func (c *Core) PeriodQuery(period schema.Period) (since, until time.Time, err er
 	return since, until, nil
 }
 
-// monthsBefore is the same day n months earlier, or the last day of that month when it
-// is shorter.
+// monthsBefore returns the same day n months earlier, or the last day of a shorter month.
 func monthsBefore(day time.Time, n int) time.Time {
 	first := time.Date(day.Year(), day.Month()-time.Month(n), 1, 0, 0, 0, 0, time.UTC)
 	last := first.AddDate(0, 1, -1)
@@ -145,7 +142,7 @@ func monthsBefore(day time.Time, n int) time.Time {
 
 // SetLifetimeCounters sets totals from before the form's events were counted.
 func (c *Core) SetLifetimeCounters(ctx context.Context, form storage.ID, n storage.Counters) error {
-	const most = 1 << 53 // beyond it, JSON numbers lose their last digits
+	const most = 1 << 53 // JSON numbers beyond it lose precision
 	var broken []error
 	for path, count := range map[string]int64{"/views": n.Views, "/starts": n.Starts, "/submissions": n.Submissions} {
 		if count < 0 || count > most {

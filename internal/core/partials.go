@@ -14,7 +14,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// AsUnsupported turns what a storage returns for a method that it does not have into [schema.ErrUnsupported].
+// AsUnsupported converts a storage's error for an unimplemented method to [schema.ErrUnsupported].
 func AsUnsupported(err error) error {
 	if errors.Is(err, storage.ErrUnimplemented) {
 		return schema.ErrUnsupported
@@ -22,9 +22,8 @@ func AsUnsupported(err error) error {
 	return err
 }
 
-// Partials returns one page of a form's partial submissions without those that are over at now.
-// Answers are included only if respondents were told so. If the form has a captcha, only those
-// are listed for which one was solved.
+// Partials returns one page of a form's unexpired partial submissions. It includes answers only if respondents were
+// informed. If the form has a CAPTCHA, it only lists partial submissions with a solved CAPTCHA.
 func (c *Core) Partials(ctx context.Context, actor storage.Actor, form storage.ID, now time.Time, page storage.Page) (found []storage.Partial, more bool, err error) {
 	f, err := c.Storage.Form(ctx, actor, form)
 	if err != nil {
@@ -37,7 +36,7 @@ func (c *Core) Partials(ctx context.Context, actor storage.Actor, form storage.I
 	verified := hasCaptcha(blocks)
 	more, err = c.Storage.Partials(ctx, actor, form, storage.PartialQuery{Now: now, Page: page, Verified: verified}, func(lent *storage.Partial) error {
 		p := *lent
-		if verified && !p.Verified { // the store does not know this part of the query
+		if verified && !p.Verified { // the storage's query cannot filter by Verified
 			return nil
 		}
 		if !p.Shared {
@@ -50,7 +49,7 @@ func (c *Core) Partials(ctx context.Context, actor storage.Actor, form storage.I
 	return found, more, AsUnsupported(err)
 }
 
-// hasCaptcha reports whether respondents see a captcha among blocks.
+// hasCaptcha reports whether blocks contain a visible CAPTCHA.
 func hasCaptcha(blocks []schema.Block) bool {
 	return slices.ContainsFunc(blocks, func(b schema.Block) bool {
 		p := b.Properties
@@ -61,7 +60,7 @@ func hasCaptcha(blocks []schema.Block) bool {
 	})
 }
 
-// DecodePartial reads what was saved.
+// DecodePartial decodes a partial submission.
 func DecodePartial(p *storage.Partial) (in answers.Input, err error) {
 	if err = errors.Join(json.Unmarshal(p.Answers, &in.Answers), json.Unmarshal(p.Hidden, &in.Hidden)); err != nil {
 		err = fmt.Errorf("formsvc: partial submission %s: %w", p.ID, err)
@@ -69,7 +68,7 @@ func DecodePartial(p *storage.Partial) (in answers.Input, err error) {
 	return in, err
 }
 
-// DeletePartial removes one half response of a form.
+// DeletePartial deletes one partial submission of a form.
 func (c *Core) DeletePartial(ctx context.Context, actor storage.Actor, form, id storage.ID) error {
 	n, _, err := c.Storage.DeletePartials(ctx, actor, form, storage.DeletePartialsParams{IDs: []storage.ID{id}, Max: 1})
 	if err == nil && n == 0 {
@@ -78,8 +77,8 @@ func (c *Core) DeletePartial(ctx context.Context, actor storage.Actor, form, id 
 	return AsUnsupported(err)
 }
 
-// deletePartials removes half responses of one form, if there is such a form and the storage
-// keeps any.
+// deletePartials deletes partial submissions of a form. It ignores missing forms and storages without partial
+// submissions.
 func (c *Core) deletePartials(ctx context.Context, form storage.ID, p storage.DeletePartialsParams) error {
 	p.Max = sweepRows
 	for {
@@ -93,9 +92,9 @@ func (c *Core) deletePartials(ctx context.Context, form storage.ID, p storage.De
 	}
 }
 
-// erasePartials removes the half responses to a form for which conditions hold.
+// erasePartials deletes a form's partial submissions that meet the conditions.
 func (c *Core) erasePartials(ctx context.Context, id storage.ID, form answers.Form, hold func(list json.RawMessage) bool) error {
-	q := storage.PartialQuery{Page: storage.Page{Limit: 50}} // at no time: those that are over too
+	q := storage.PartialQuery{Page: storage.Page{Limit: 50}} // without a time, to include expired partial submissions
 	for more := true; more; {
 		var found []storage.ID
 		var err error

@@ -15,14 +15,14 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// batchSize is how many records are read or removed at a time.
+// batchSize is the number of records per read or deletion.
 const batchSize = 500
 
-// TrashedForms lists the forms of a workspace that are in the trash, newest first by when they
-// were made, without their definitions. The zero ID is [storage.ErrNotFound].
+// TrashedForms lists a workspace's forms in the trash, ordered by creation, newest first, without their definitions. It
+// returns [storage.ErrNotFound] for the zero ID.
 func (c *Core) TrashedForms(ctx context.Context, workspace storage.ID) ([]storage.Form, error) {
 	if workspace.IsZero() {
-		return nil, storage.ErrNotFound // to the storage it would mean: of all workspaces
+		return nil, storage.ErrNotFound // the storage would list all workspaces
 	}
 	var all []storage.Form
 	err := c.eachFormPage(ctx, storage.FormsParams{WorkspaceID: workspace, Trashed: true}, func(found []storage.Form) error {
@@ -35,7 +35,7 @@ func (c *Core) TrashedForms(ctx context.Context, workspace storage.ID) ([]storag
 	return all, nil
 }
 
-// eachFormPage calls each for one page of forms after the other. None of them is empty.
+// eachFormPage calls each for every page of forms, which is never empty.
 func (c *Core) eachFormPage(ctx context.Context, q storage.FormsParams, each func([]storage.Form) error) error {
 	q.Page.Limit = batchSize
 	for {
@@ -51,8 +51,7 @@ func (c *Core) eachFormPage(ctx context.Context, q storage.FormsParams, each fun
 	}
 }
 
-// PurgeTrash removes for good the forms that went to the trash before olderThan, with their
-// rows, and returns how many.
+// PurgeTrash purges the forms that were moved to the trash before olderThan, and returns their number.
 func (c *Core) PurgeTrash(ctx context.Context, olderThan time.Time) (int, error) {
 	if olderThan.IsZero() {
 		return 0, errors.New("formsvc: PurgeTrash requires a time")
@@ -60,7 +59,7 @@ func (c *Core) PurgeTrash(ctx context.Context, olderThan time.Time) (int, error)
 	return c.sweepRemoved(ctx, olderThan)
 }
 
-// PurgeForm removes one form for good that is in the trash, with its rows.
+// PurgeForm purges a form in the trash.
 func (c *Core) PurgeForm(ctx context.Context, form storage.ID) error {
 	if err := c.Storage.PurgeForm(ctx, form); err != nil {
 		return err
@@ -69,7 +68,7 @@ func (c *Core) PurgeForm(ctx context.Context, form storage.ID) error {
 	return err
 }
 
-// DeleteUser removes everything of a user for good. When it returns nil, no row is left.
+// DeleteUser permanently deletes all data of a user. If it returns nil, all rows are deleted.
 func (c *Core) DeleteUser(ctx context.Context, user storage.ID) error {
 	if user.IsZero() {
 		return errors.New("formsvc: DeleteUser requires a user ID")
@@ -81,8 +80,8 @@ func (c *Core) DeleteUser(ctx context.Context, user storage.ID) error {
 	return err
 }
 
-// sweepRemoved removes the rows of deleted records, and of the forms that went to the
-// trash before a time, if it is not zero. It returns how many forms these were.
+// sweepRemoved deletes the rows of deleted records. If trashBefore is not zero, it also purges forms that were moved to
+// the trash before that time. It returns the number of purged forms.
 func (c *Core) sweepRemoved(ctx context.Context, trashBefore time.Time) (forms int, err error) {
 	for {
 		swept, err := c.Storage.Sweep(ctx, storage.SweepParams{Now: c.Now(), TrashBefore: trashBefore, RemovalsOnly: true, BeforeDelete: c.beforeDelete, Max: sweepRows})
@@ -93,8 +92,8 @@ func (c *Core) sweepRemoved(ctx context.Context, trashBefore time.Time) (forms i
 	}
 }
 
-// EraseRespondent removes for good the responses to a form, finished or not, in which every one
-// of the given answers stands, and returns how many finished ones. Package formsvc says how answers are named and compared.
+// EraseRespondent permanently deletes the submissions and partial submissions that contain all given answers. It
+// returns the number of submissions. Package formsvc documents how answers are named and compared.
 func (c *Core) EraseRespondent(ctx context.Context, formID storage.ID, wanted map[string]string) (int, error) {
 	if err := checkConditions(wanted); err != nil {
 		return 0, err
@@ -162,8 +161,8 @@ func checkConditions(wanted map[string]string) error {
 	return violation.Join(broken...)
 }
 
-// PurgeSubmissions removes for good the responses to one form that were submitted before
-// olderThan, and returns how many. Half responses that were saved last before it go too.
+// PurgeSubmissions permanently deletes a form's submissions from before olderThan and returns their number. It also
+// deletes partial submissions that were last saved before that time.
 func (c *Core) PurgeSubmissions(ctx context.Context, olderThan time.Time, form storage.ID) (int, error) {
 	if olderThan.IsZero() || form.IsZero() {
 		return 0, errors.New("formsvc: PurgeSubmissions requires a time and a form")
@@ -171,7 +170,7 @@ func (c *Core) PurgeSubmissions(ctx context.Context, olderThan time.Time, form s
 	return c.purgeSubmissions(ctx, olderThan, []storage.ID{form})
 }
 
-// PurgeAllSubmissions does so for all forms, those in the trash too.
+// PurgeAllSubmissions purges the submissions of all forms, including forms in the trash.
 func (c *Core) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) (purged int, err error) {
 	if olderThan.IsZero() {
 		return 0, errors.New("formsvc: PurgeAllSubmissions requires a time")

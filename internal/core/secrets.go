@@ -7,8 +7,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// ReencryptSecrets seals with the current cipher every signing secret that is stored otherwise,
-// and returns how many. What it does about errors, package core says.
+// ReencryptSecrets encrypts signing secrets with the current cipher unless they already use it. It returns their
+// number. Package formsvc documents its errors.
 func (c *Core) ReencryptSecrets(ctx context.Context) (int, error) {
 	var (
 		resealed int

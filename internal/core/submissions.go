@@ -9,12 +9,11 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// MaxPageBytes bounds the answers, metadata and hidden fields of a page. A page that
-// reaches this size ends there and says that there is more.
+// MaxPageBytes limits the answers, metadata and hidden fields of a page. A page ends when it reaches this size.
 const MaxPageBytes = 16 << 20
 
-// CheckRange returns the fault of a range of time that ends before it begins. Zero times
-// are no bounds. They are compared in whole seconds, as submissions have them.
+// CheckRange returns an error if since is after until. Zero times mean no limits. It compares whole seconds, like the
+// times of submissions.
 func CheckRange(since, until time.Time) error {
 	if !since.IsZero() && !until.IsZero() && since.Truncate(time.Second).After(until) {
 		return violation.New("query:since", schema.CodeOutOfRange, "must not be later than until")
@@ -22,7 +21,7 @@ func CheckRange(since, until time.Time) error {
 	return nil
 }
 
-// Submissions returns one page of a form's submissions, bounded in bytes too.
+// Submissions returns one page of a form's submissions, also limited in bytes.
 func (c *Core) Submissions(ctx context.Context, actor storage.Actor, form storage.ID, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
 	if err := CheckRange(q.Since, q.Until); err != nil {
 		return storage.SubmissionPage{}, err
@@ -31,10 +30,9 @@ func (c *Core) Submissions(ctx context.Context, actor storage.Actor, form storag
 	return storage.ListSubmissions(ctx, c.Storage, actor, form, q)
 }
 
-// storedSince returns since as a time that submissions can have. Stores truncate times to
-// microseconds, and that would include what is before it.
+// storedSince rounds since up to microseconds, because stores would truncate it and include earlier submissions.
 func storedSince(since time.Time) time.Time {
-	if since.Year() < 1 { // as of a program that subtracts an overlap from the zero time
+	if since.Year() < 1 { // such as the zero time minus an overlap
 		return time.Time{}
 	}
 	return since.Add(time.Microsecond - 1).Truncate(time.Microsecond)

@@ -13,41 +13,40 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// What is kept of the counted submissions of all forms, and of one form, in bytes.
+// These limits apply to the memory of all cached forms and of one cached form, in bytes.
 const (
 	maxCacheBytes = 64 << 20
 	maxFormBytes  = 32 << 20
 )
 
 const (
-	// settled is how long after its time a submission is stored at the latest, unless it is an old
-	// one that the host imports.
+	// settled is the maximum delay between a submission's time and its storage, except for imports.
 	settleDelay        = 2 * time.Minute
 	submissionsPerPage = 1000
-	// countTimeSlice is how long one caller counts while others wait.
+	// countTimeSlice is the time that one caller counts while others wait.
 	countTimeSlice = 200 * time.Millisecond
-	// maxRestarts is after how many changes a count goes on to its end, which the next one finds changed:
-	// else none would be whole while submissions are imported or purged.
+	// maxRestarts is the number of interrupted counts after which a count continues despite changes. Otherwise it would
+	// never finish during an import or purge.
 	maxRestarts  = 5
-	maxPastTexts = 100 // newest texts of a block that are kept of a past day
+	maxPastTexts = 100 // newest texts of a block that are cached for a past day
 )
 
-// cachedSummary is what was counted of the submissions of one form, by days of the service's zone, so
-// that a summary reads only what is new. Each summary asks the storage whether it is still true.
+// cachedSummary caches the counts of a form by day, so that a summary only reads new submissions. Each summary checks
+// with the storage whether the counts are still valid.
 type cachedSummary struct {
 	mu sync.Mutex
-	// removed is that of SubmissionsRemoved when the spans were counted.
+	// removed is the value of SubmissionsRemoved for the spans.
 	removed int64
-	// countedUntil is a whole minute. Later submissions are not in spans.
+	// countedUntil is a whole minute. Spans do not contain later submissions.
 	countedUntil time.Time
-	// checks have the submissions that came in before until, and before a UTC midnight. The first is
-	// exact for two days, as long as the funnel has minutes, the second always.
+	// checks count the submissions before until and before a UTC midnight. The first is exact for two days, while the
+	// funnel has minutes. The second is always exact.
 	checks [2]funnelCheck
-	spans  []*span // newest first; they do not overlap
-	// sum has what was counted of some past days, which are spans.
+	spans  []*span // newest first, without overlaps
+	// sum is the sum of the past spans.
 	past []*span
 	sum  *summary.Tally
-	// restarts counts the checks that dropped spans since a count was whole.
+	// restarts counts the checks that dropped spans since the last complete count.
 	restarts int
 }
 
@@ -56,27 +55,26 @@ type funnelCheck struct {
 	submissions int64
 }
 
-// span is what was counted of the submissions with from <= SubmittedAt < to. It has those of one day,
-// unless that would take too much memory.
+// span contains the counts of submissions with from <= SubmittedAt < to. It covers one day, or more to save memory.
 type span struct {
-	from, to    time.Time // a zero from is no bound
-	first, last time.Time // submissions; zero if there are none
+	from, to    time.Time // a zero from means no limit
+	first, last time.Time // times of submissions; zero if there are none
 	tally       *summary.Tally
-	size        int // bytes; 0: not known yet
+	size        int // in bytes, or 0 if unknown
 }
 
-// SummaryParams selects submissions as storage.SubmissionsParams does.
+// SummaryParams selects submissions like storage.SubmissionsParams.
 type SummaryParams struct {
 	Form         storage.ID
 	Since, Until time.Time
-	// Within is about how long to count. Zero means as long as it takes.
+	// Within is the approximate time limit. A zero value means no limit.
 	Within time.Duration
-	// New returns a tally of the form without submissions.
+	// New returns an empty tally for the form.
 	New func() *summary.Tally
 }
 
-// Summary counts the submissions of a form. If done is false, Within has passed and older submissions
-// are not counted yet: the next call continues.
+// Summary counts the submissions of a form. If done is false, Within has passed before all older submissions were
+// counted, and the next call continues.
 func (c *Core) Summary(ctx context.Context, actor storage.Actor, p SummaryParams) (t *summary.Tally, done bool, err error) {
 	if err := CheckRange(p.Since, p.Until); err != nil {
 		return nil, false, err
@@ -104,8 +102,8 @@ func (c *Core) Summary(ctx context.Context, actor storage.Actor, p SummaryParams
 	}
 }
 
-// count checks what is known, counts what is missing for up to step, and adds all to t. f takes size
-// bytes; if kept is false, the storage cannot tell another call whether it is still true.
+// count validates the cache, counts missing submissions for up to step, and adds all counts to t. The cache takes size
+// bytes. If kept is false, the storage cannot validate the cache in later calls.
 func (f *cachedSummary) count(r submissionReader, from, to time.Time, step time.Duration, t *summary.Tally) (done bool, size int, kept bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -119,7 +117,7 @@ func (f *cachedSummary) count(r submissionReader, from, to time.Time, step time.
 			return false, 0, kept, err
 		}
 	}
-	if to.IsZero() || to.After(f.countedUntil) { // what is not settled is read each time
+	if to.IsZero() || to.After(f.countedUntil) { // recent submissions are not cached
 		if err := r.eachSubmission(latest(from, f.countedUntil), to, t.AddStored); err != nil {
 			return false, 0, kept, err
 		}
@@ -173,7 +171,7 @@ func (f *cachedSummary) count(r submissionReader, from, to time.Time, step time.
 	return done, size, kept, err
 }
 
-// addPast adds days before today to t. It keeps their sum, which the next summary of the same time needs.
+// addPast adds past days to t. It caches their sum for the next summary of the same period.
 func (f *cachedSummary) addPast(t *summary.Tally, past []*span) error {
 	if len(past) == 0 {
 		return nil
@@ -191,8 +189,8 @@ func (f *cachedSummary) addPast(t *summary.Tally, past []*span) error {
 	return t.Merge(f.sum)
 }
 
-// check drops spans whose submissions have changed. It asks what came in before it compares, so that
-// the next check sees what comes in while this one runs.
+// dropStaleSpans drops spans whose submissions have changed. It counts submissions before it compares, so that the
+// next check detects submissions that arrive during this check.
 func (f *cachedSummary) dropStaleSpans(r submissionReader, removed int64) error {
 	until := latest(f.countedUntil, r.Clock().Add(-settleDelay).UTC().Truncate(time.Minute))
 	now := [2]funnelCheck{{before: until}, {before: until.Truncate(24 * time.Hour)}}
@@ -232,7 +230,7 @@ func (f *cachedSummary) dropStaleSpans(r submissionReader, removed int64) error 
 	return nil
 }
 
-// dropSince drops spans with submissions since a time, and shortens others.
+// dropSince drops spans with submissions since a time, and shortens other spans.
 func (f *cachedSummary) dropSince(at time.Time) {
 	f.spans = slices.DeleteFunc(f.spans, func(s *span) bool {
 		if s.to.After(at) {
@@ -243,7 +241,7 @@ func (f *cachedSummary) dropSince(at time.Time) {
 	})
 }
 
-// gaps returns the times between from and to that are in no span, newest first.
+// findGaps returns the periods between from and to without spans, newest first.
 func (f *cachedSummary) findGaps(from, to time.Time) (gaps [][2]time.Time) {
 	for _, s := range f.spans {
 		if s.to.Before(to) && from.Before(to) {
@@ -260,7 +258,7 @@ func (f *cachedSummary) findGaps(from, to time.Time) (gaps [][2]time.Time) {
 	return gaps
 }
 
-// insert adds spans. Those of one day become one, and only today has all its texts.
+// insert adds spans. It joins the spans of one day, and only today retains all its texts.
 func (f *cachedSummary) insert(r submissionReader, found []*span) error {
 	f.spans = append(f.spans, found...)
 	slices.SortFunc(f.spans, func(a, b *span) int { return b.to.Compare(a.to) })
@@ -282,10 +280,10 @@ func (f *cachedSummary) insert(r submissionReader, found []*span) error {
 	return nil
 }
 
-// join adds the next older span to one of the spans.
+// joinOlder adds the next older span to a span.
 func (f *cachedSummary) joinOlder(i int) error {
 	older := f.spans[i+1]
-	joined := *f.spans[i] // another span: it is not the one in f.past
+	joined := *f.spans[i] // a new span, because f.past may contain the old span
 	s := &joined
 	f.spans = slices.Delete(f.spans, i+1, i+2)
 	f.spans[i] = s
@@ -299,8 +297,8 @@ func (f *cachedSummary) joinOlder(i int) error {
 	return s.tally.Merge(older.tally)
 }
 
-// shrink joins the oldest days while a form takes too much memory. A summary that begins or ends among
-// them reads their submissions.
+// shrink joins the oldest days while a form takes too much memory. Summaries that begin or end within a joined span
+// read its submissions again.
 func (f *cachedSummary) shrink() (size int, err error) {
 	for _, s := range f.spans {
 		size += s.size
@@ -308,14 +306,14 @@ func (f *cachedSummary) shrink() (size int, err error) {
 	for n := len(f.spans); size > maxFormBytes && n > 1; n = len(f.spans) {
 		newer, oldest := f.spans[n-2], f.spans[n-1]
 		size -= newer.size + oldest.size
-		if !newer.from.Equal(oldest.to) { // what is between them is not counted yet
+		if !newer.from.Equal(oldest.to) { // the submissions between them are not counted yet
 			f.spans = f.spans[:n-1]
 		} else if err := f.joinOlder(n - 2); err != nil {
 			return 0, err
 		} else {
 			joined := f.spans[n-2]
 			joined.size = joined.tally.Compact(maxPastTexts)
-			if k := len(f.past); k > 1 && f.past[k-2] == newer && f.past[k-1] == oldest { // the sum is the same
+			if k := len(f.past); k > 1 && f.past[k-2] == newer && f.past[k-1] == oldest { // the sum does not change
 				f.past = append(f.past[:k-2], joined)
 			}
 			newer = joined
@@ -333,24 +331,24 @@ type submissionReader struct {
 	form  storage.ID
 }
 
-// day returns the start of the day of a time in the service's zone.
+// day returns the start of a time's day in the service's time zone.
 func (r submissionReader) day(t time.Time) time.Time {
 	zone := cmp.Or(r.TimeZone, time.UTC)
 	return calendar.StartOfDay(t.In(zone), zone)
 }
 
-// submitted sets how many submissions came in before a time, also those that were removed since.
+// countSubmitted counts the submissions before a time, including submissions that were deleted later.
 func (r submissionReader) countSubmitted(check *funnelCheck) error {
 	funnel, err := r.Storage.Funnel(r.ctx, r.actor, r.form, storage.Window{To: check.before})
 	check.submissions = funnel.Submissions
 	return err
 }
 
-// each reads the submissions with from <= SubmittedAt < to, newest first; zero times are no bounds.
+// eachSubmission reads the submissions with from <= SubmittedAt < to, newest first. Zero times mean no limits.
 func (r submissionReader) eachSubmission(from, to time.Time, do func(*storage.Submission) error) error {
 	q := storage.SubmissionsParams{Since: from, MaxBytes: MaxPageBytes, SummaryOnly: true, Page: storage.Page{Limit: submissionsPerPage}}
 	if !to.IsZero() {
-		q.Until = to.Add(-time.Microsecond) // stores have no smaller part
+		q.Until = to.Add(-time.Microsecond) // stores have microsecond precision
 	}
 	for more := true; more; {
 		var err error
@@ -367,8 +365,8 @@ func (r submissionReader) eachSubmission(from, to time.Time, do func(*storage.Su
 
 var errTimeUp = errors.New("the counting period has ended")
 
-// spans counts the submissions of a time by days, newest first. When the time is over it stops between
-// two submissions with different times, and whole is false.
+// countSpans counts submissions by day, newest first. After the time limit, it stops between submissions with different
+// times, and whole is false.
 func (r submissionReader) countSpans(from, to, end time.Time) (found []*span, whole bool, err error) {
 	var s *span
 	err = r.eachSubmission(from, to, func(sub *storage.Submission) error {

@@ -13,24 +13,24 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// The kinds of documents.
+// These are the document kinds.
 const (
-	kindWorkingCopy = "working-copy" // at most one a form, with the empty key
-	kindVersion     = "version"      // by the revision that it was
+	kindWorkingCopy = "working-copy" // at most one per form, with an empty key
+	kindVersion     = "version"      // the key is the version's revision
 )
 
-// minVersionInterval is how long after a version an ordinary write keeps none. Who edits a published form
-// writes at each keystroke, and a version of each would push out those that people look for.
+// minVersionInterval is the minimum time between the versions of ordinary writes. Editors write at each keystroke, and
+// a version for each write would displace useful versions.
 const minVersionInterval = 10 * time.Minute
 
-// maxVersionBytes is what the versions of a form may take together: eight of the largest forms, and
-// 100 of a form of 300 kB.
+// maxVersionBytes limits the total size of a form's versions. It allows eight of the largest forms, or 100 versions of
+// 300 kB.
 const maxVersionBytes = 32 << 20
 
 func versionKey(revision int64) string { return fmt.Sprintf("%016d", revision) }
 
-// addVersion adds to a change the version of the state that it replaces, when that is to be
-// kept: each time, or when none is younger than minVersionInterval.
+// addVersion adds the replaced state to a change as a version. If eachTime is false, it does so only if the last
+// version is older than minVersionInterval.
 func (c *Core) addVersion(ctx context.Context, actor storage.Actor, stored *storage.Form, change *storage.FormChange, eachTime bool) error {
 	before := contentOf(stored)
 	drafted := change.Status != nil && *change.Status != stored.Status
@@ -45,7 +45,7 @@ func (c *Core) addVersion(ctx context.Context, actor storage.Actor, stored *stor
 		case err != nil:
 			return err
 		}
-		for _, v := range newest { // one from a clock that was ahead is no reason to keep none
+		for _, v := range newest { // ignore versions with times in the future
 			if age := change.At.Sub(v.CreatedAt); age >= 0 && age < minVersionInterval {
 				return nil
 			}
@@ -59,7 +59,7 @@ func (c *Core) addVersion(ctx context.Context, actor storage.Actor, stored *stor
 	return nil
 }
 
-// VersionList yields the versions of a form, newest first, without their content.
+// VersionList returns the versions of a form, newest first, without their content.
 func (c *Core) VersionList(ctx context.Context, actor storage.Actor, form storage.ID) iter.Seq2[storage.FormVersion, error] {
 	return func(yield func(storage.FormVersion, error) bool) {
 		q := storage.DocumentQuery{Kind: kindVersion, Limit: batchSize}
@@ -85,7 +85,7 @@ func decodeVersion(d *storage.Document) storage.FormVersion {
 	return storage.FormVersion{Revision: revision, ReplacedBy: d.By, ReplacedAt: d.CreatedAt}
 }
 
-// Version returns one version with its content.
+// Version returns a version with its content.
 func (c *Core) Version(ctx context.Context, actor storage.Actor, form storage.ID, revision int64) (storage.FormVersion, error) {
 	d, err := c.Storage.Document(ctx, actor, form, kindVersion, versionKey(revision))
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *Core) Version(ctx context.Context, actor storage.Actor, form storage.ID
 	return v, err
 }
 
-// RestoreVersion gives a form the name, the type and the definition of a version, as a FormUpdate would.
+// RestoreVersion sets a form's name, type and definition to a version's, with the checks of a FormUpdate.
 func (c *Core) RestoreVersion(ctx context.Context, actor storage.Actor, form storage.ID, revision int64, condition Precondition) (storage.Form, error) {
 	v, err := c.Version(ctx, actor, form, revision)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *Core) RestoreVersion(ctx context.Context, actor storage.Actor, form sto
 	})
 }
 
-// replace is the change that gives a form another content, held to the rules of a FormUpdate.
+// replaceContent returns the change that sets a form's content, with the checks of a FormUpdate.
 func (c *Core) replaceContent(stored *storage.Form, with storage.FormContent) (storage.FormChange, error) {
 	change := storage.FormChange{At: c.Now()}
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// CreateWebhook takes a WebhookCreate.
+// CreateWebhook creates a webhook from a WebhookCreate.
 func (c *Core) CreateWebhook(ctx context.Context, actor storage.Actor, body []byte) (storage.Webhook, error) {
 	ctx = timeout.WithBudget(ctx)
 	w, err := c.parseWebhook(body, true)
@@ -26,8 +26,7 @@ func (c *Core) CreateWebhook(ctx context.Context, actor storage.Actor, body []by
 	if err != nil {
 		return storage.Webhook{}, storage.ErrNotFound
 	}
-	// The name is looked up only for a caller that may use the form, so that the service
-	// resolves nothing for strangers.
+	// The hostname is resolved only after the access check, so that strangers cannot cause DNS queries.
 	if _, err := c.Storage.Form(ctx, actor, form); err != nil {
 		return storage.Webhook{}, err
 	}
@@ -56,7 +55,7 @@ func (c *Core) CreateWebhook(ctx context.Context, actor storage.Actor, body []by
 	return hook, err
 }
 
-// UpdateWebhook takes a WebhookUpdate.
+// UpdateWebhook changes a webhook by a WebhookUpdate.
 func (c *Core) UpdateWebhook(ctx context.Context, actor storage.Actor, id storage.ID, body []byte) (storage.Webhook, error) {
 	ctx = timeout.WithBudget(ctx)
 	w, err := c.parseWebhook(body, false)
@@ -75,8 +74,7 @@ func (c *Core) UpdateWebhook(ctx context.Context, actor storage.Actor, id storag
 			return storage.Webhook{}, err
 		}
 	}
-	// The secret that the webhook has already is no change: a client that repeats its request
-	// would push out the secret before it.
+	// The current secret does not change the webhook. Otherwise a repeated request would displace the previous secret.
 	if w.Secret != nil {
 		known, err := c.hasSecret(ctx, is, *w.Secret)
 		if err != nil {
@@ -90,13 +88,13 @@ func (c *Core) UpdateWebhook(ctx context.Context, actor storage.Actor, id storag
 	return c.Storage.UpdateWebhook(ctx, actor, id, change)
 }
 
-// hasSecret reports whether secret is the signing secret of w. Without one it asks for no
-// list: that would read on to the next webhook that has one.
+// hasSecret reports whether secret is the webhook's signing secret. It returns early without a secret, because the list
+// would contain the next webhook's secret.
 func (c *Core) hasSecret(ctx context.Context, w storage.Webhook, secret string) (bool, error) {
 	if !w.HasSecret || secret == "" {
 		return false, nil
 	}
-	before := w.ID // the list begins after an id
+	before := w.ID // the list begins after an ID
 	for i := range slices.Backward(before[:]) {
 		if before[i]--; before[i] != 0xff {
 			break
@@ -107,11 +105,10 @@ func (c *Core) hasSecret(ctx context.Context, w storage.Webhook, secret string) 
 		return false, err
 	}
 	has, err := c.Secrets.Decrypt(w.ID, stored[0].Secret)
-	return err == nil && has == secret, nil // a secret that cannot be opened is replaced
+	return err == nil && has == secret, nil // a secret that cannot be decrypted is replaced
 }
 
-// parseWebhook reads a body and checks the text of its URL, together with all else that
-// may be wrong with it.
+// parseWebhook parses a body and checks its URL, so that all violations are reported together.
 func (c *Core) parseWebhook(body []byte, create bool) (definition.WebhookWrite, error) {
 	w, err := c.validator.Webhook(body, create)
 	if w.URL == nil {
@@ -119,14 +116,13 @@ func (c *Core) parseWebhook(body []byte, create bool) (definition.WebhookWrite, 
 	}
 	refused := c.URLs.CheckURL(*w.URL)
 	if err != nil && errors.As(refused, new(*schema.RejectedURLError)) {
-		// Beside other faults it is one of them.
+		// Combine it with the other violations.
 		return w, violation.Join(err, refused)
 	}
 	return w, cmp.Or(err, refused)
 }
 
-// RedeliverFailed queues again what ended without success since a time, a delivery at a time,
-// the oldest first, and returns how many.
+// RedeliverFailed redelivers each delivery that has failed since a time, oldest first, and returns their number.
 func (c *Core) RedeliverFailed(ctx context.Context, webhook storage.ID, since time.Time) (n int, err error) {
 	kept, err := c.Storage.Deliveries(ctx, storage.AsHost(), webhook, storage.MaxHistory+storage.MaxExpiredSummaries)
 	if err != nil {
@@ -139,13 +135,13 @@ func (c *Core) RedeliverFailed(ctx context.Context, webhook storage.ID, since ti
 		switch err := c.Storage.RedeliverFailed(ctx, webhook, d.ID); {
 		case err == nil:
 			n++
-		case !errors.Is(err, storage.ErrNotFound): // which is one that did not end, or is gone
+		case !errors.Is(err, storage.ErrNotFound): // the delivery is pending or gone
 			return n, err
 		}
 	}
 	return n, nil
 }
 
-// ShownDeliveries is how many attempts of a webhook the API shows. The service keeps
-// [storage.MaxExpiredSummaries] summaries beside [storage.MaxHistory] other attempts.
+// ShownDeliveries is the number of a webhook's attempts in the API. The service retains [storage.MaxExpiredSummaries]
+// summaries in addition to [storage.MaxHistory] attempts.
 const ShownDeliveries = storage.MaxHistory

@@ -14,28 +14,27 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Copies is c for the working copies of forms: its operations on a form and its blocks read and
-// change the copy in place of the form. A form without a copy is read as it is, and gets one with
-// the first change.
+// ForWorkingCopies returns a copy of c whose operations use the working copies of forms. The first change of a form
+// creates its working copy.
 func (c *Core) ForWorkingCopies() *Core {
 	copied := *c
 	copied.Storage, copied.forWorkingCopies, copied.Versions = workingCopyStorage{c.Storage}, true, 0
 	return &copied
 }
 
-// copies is a storage whose forms have the content of their working copies.
+// workingCopyStorage is a storage whose forms have the content of their working copies.
 type workingCopyStorage struct{ storage.Storage }
 
-// A formWithCopy is a form and its working copy, if it has one.
+// formWithCopy is a form and its working copy, if it exists.
 type formWithCopy struct {
 	form     storage.Form
-	content  storage.FormContent // of the copy, else of the form
+	content  storage.FormContent // the copy's content, or else the form's
 	base     copyBase
-	document storage.Document // Revision 0: there is no copy
+	document storage.Document // Revision is 0 without a working copy
 }
 
-// shown is the form with the content and the revision of its copy. Revisions of copies are far
-// above those of forms, so that a tag of one never stands for the other.
+// effectiveForm returns the form with the content and revision of its working copy. Working copies have far higher
+// revisions than forms, so that their ETags always differ.
 func (f *formWithCopy) effectiveForm() storage.Form {
 	shown := f.form
 	if f.document.Revision != 0 {
@@ -66,9 +65,9 @@ func (s workingCopyStorage) Form(ctx context.Context, actor storage.Actor, id st
 	return f.effectiveForm(), err
 }
 
-// UpdateForm changes the working copy, or makes it, and removes it when it has become what the form
-// is: a form has unpublished changes as long as it has a copy. Of a change, which is conditional,
-// only the name, the type and the sections are looked at.
+// UpdateForm creates or changes the working copy. If the content becomes equal to the form, it deletes the working
+// copy, so that a form has unpublished changes if and only if it has a working copy. It only uses the name, type and
+// sections of a change, which must be conditional.
 func (s workingCopyStorage) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, change storage.FormChange) (storage.Form, error) {
 	f, err := s.readFormWithCopy(ctx, actor, id)
 	if err != nil {
@@ -98,16 +97,14 @@ func (s workingCopyStorage) UpdateForm(ctx context.Context, actor storage.Actor,
 	return f.effectiveForm(), err
 }
 
-// newInitialRevision is the first revision of a copy. It is another one each time: an editor that read a
-// copy which was published or discarded meanwhile must not take a new one for it. JavaScript
-// keeps such numbers.
-func newInitialRevision() int64 { return 1<<40 + rand.Int64N(1<<51) } // #nosec G404 -- told apart, not kept secret
+// newInitialRevision returns the first revision of a working copy. It is random, so that an editor cannot mistake a new
+// working copy for a published or discarded copy. JavaScript represents these numbers exactly.
+func newInitialRevision() int64 { return 1<<40 + rand.Int64N(1<<51) } // #nosec G404 -- unique, but not secret
 
-// Publish puts the working copy of a form in force: name, type and definition, merged with what was
-// changed in the form meanwhile, and the status published, in one step that removes the copy. A
-// form without a copy is published as it is. The condition is on the revision of the copy. It
-// returns a [*schema.ConflictError] when both changed the same part, unless take says by its path whose it
-// is. A dry run changes nothing and returns the form with the content that it would get.
+// Publish publishes a form's working copy. It merges the copy with later changes of the form, sets the status and
+// deletes the copy in one transaction. Without a working copy, it publishes the form unchanged. The condition applies
+// to the working copy's revision. It returns a [*schema.ConflictError] if both changed the same part, unless take
+// resolves the conflict. A dry run only returns the resulting form.
 func (c *Core) Publish(ctx context.Context, actor storage.Actor, id storage.ID, condition Precondition, resolutions map[string]schema.Side, dry bool) (storage.Form, error) {
 	ctx = timeout.WithBudget(ctx)
 	s := workingCopyStorage{c.Storage}
@@ -128,8 +125,7 @@ func (c *Core) Publish(ctx context.Context, actor storage.Actor, id storage.ID, 
 			change, err = c.replaceContent(&f.form, after)
 		}
 		if err != nil {
-			// Form and copy were read one after the other. What they say together is true when
-			// the copy is still the same.
+			// Form and copy were read separately. The error is only valid if the copy has not changed.
 			if now, e := s.readFormWithCopy(ctx, actor, id); e == nil && now.document.Revision != f.document.Revision {
 				continue
 			}
@@ -152,7 +148,7 @@ func (c *Core) Publish(ctx context.Context, actor storage.Actor, id storage.ID, 
 			change.Documents = append(change.Documents, removal)
 		}
 		form, err := s.Storage.UpdateForm(ctx, actor, id, change)
-		if err == nil && form.Revision == f.form.Revision && f.document.Revision != 0 { // there was nothing to change
+		if err == nil && form.Revision == f.form.Revision && f.document.Revision != 0 { // no changes
 			_, err = s.PutDocument(ctx, actor, id, removal)
 		}
 		if !errors.Is(err, storage.ErrRevisionMismatch) {
@@ -162,23 +158,23 @@ func (c *Core) Publish(ctx context.Context, actor storage.Actor, id storage.ID, 
 	return storage.Form{}, storage.ErrUnavailable
 }
 
-// Discard removes the working copy of a form. One that is not there is no error.
+// Discard deletes the working copy of a form. It returns no error if the copy does not exist.
 func (c *Core) Discard(ctx context.Context, actor storage.Actor, id storage.ID, condition Precondition) error {
 	revisions := condition.OnlyRevisions()
 	if revisions != nil {
-		revisions = append(revisions, 0) // one that is gone is what was asked for
+		revisions = append(revisions, 0) // a missing copy is already discarded
 	}
 	_, err := c.Storage.PutDocument(ctx, actor, id, storage.DocumentChange{Kind: kindWorkingCopy, IfRevision: revisions, At: c.Now()})
 	return AsUnsupported(err)
 }
 
-// FormsWithWorkingCopy returns which of the forms have a working copy. It leaves out forms that are not accessible.
+// FormsWithWorkingCopy returns the accessible forms that have a working copy.
 func (c *Core) FormsWithWorkingCopy(ctx context.Context, actor storage.Actor, forms []storage.ID) ([]storage.ID, error) {
 	found, err := c.Storage.FormsWithDocument(ctx, actor, kindWorkingCopy, forms)
 	return found, AsUnsupported(err)
 }
 
-// rejectFormOnlyFields refuses what a working copy does not have.
+// rejectFormOnlyFields rejects fields that a working copy does not have.
 func rejectFormOnlyFields(status, workspace *string) error {
 	var broken []error
 	for path, given := range map[string]*string{"/status": status, "/workspace_id": workspace} {

@@ -9,8 +9,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// CreateWorkspace takes a WorkspaceWrite. It returns [storage.ErrLimitReached] when the
-// owner has as many workspaces as are allowed.
+// CreateWorkspace creates a workspace from a WorkspaceWrite. It returns [storage.ErrLimitReached] if the owner has the
+// maximum number of workspaces.
 func (c *Core) CreateWorkspace(ctx context.Context, owner storage.ID, body []byte) (storage.Workspace, error) {
 	name, err := c.validator.Workspace(body)
 	if err != nil {
@@ -28,7 +28,7 @@ func (c *Core) CreateWorkspace(ctx context.Context, owner storage.ID, body []byt
 	return w, c.Storage.CreateWorkspace(ctx, w, c.Limits.Workspaces)
 }
 
-// UpdateWorkspace takes a WorkspaceWrite.
+// UpdateWorkspace changes a workspace by a WorkspaceWrite.
 func (c *Core) UpdateWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, body []byte) (storage.Workspace, error) {
 	name, err := c.validator.Workspace(body)
 	if err != nil {
@@ -37,12 +37,12 @@ func (c *Core) UpdateWorkspace(ctx context.Context, actor storage.Actor, id stor
 	return c.Storage.UpdateWorkspace(ctx, actor, id, storage.WorkspaceChange{Name: &name, At: c.Now()})
 }
 
-// DeleteWorkspace moves the workspace's forms to the trash.
+// DeleteWorkspace deletes a workspace and moves its forms to the trash.
 func (c *Core) DeleteWorkspace(ctx context.Context, actor storage.Actor, id storage.ID) error {
 	return c.Storage.DeleteWorkspace(ctx, actor, id, c.Now())
 }
 
-// AddMember lets a user see and use a workspace.
+// AddMember gives a user access to a workspace.
 func (c *Core) AddMember(ctx context.Context, workspace, user storage.ID) error {
 	if err := requireUser("/user", user); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (c *Core) AddMember(ctx context.Context, workspace, user storage.ID) error 
 	return c.Storage.SetMember(ctx, workspace, user, true)
 }
 
-// TransferWorkspace makes another user the owner; the previous one becomes a member.
+// TransferWorkspace makes another user the owner, and the previous owner a member.
 func (c *Core) TransferWorkspace(ctx context.Context, workspace, owner storage.ID) error {
 	if err := requireUser("/owner", owner); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (c *Core) TransferWorkspace(ctx context.Context, workspace, owner storage.I
 	return err
 }
 
-// requireUser refuses the zero id, which to the storage means nobody.
+// requireUser rejects the zero ID, which means no user for the storage.
 func requireUser(path string, id storage.ID) error {
 	if id.IsZero() {
 		return violation.New(path, schema.CodeRequired, "is required")

@@ -170,8 +170,8 @@ func (r *blockChecker) checkRuleSize(rule jsontree.Node) {
 	}
 }
 
-// normalizeDay converts a date limit with a UTC offset to the start of that day in the service's time zone. A limit in UTC is a
-// point in time, so sending a stored limit again does not change it.
+// normalizeDay converts a date limit with a UTC offset to the start of that day in the service's time zone. A limit in
+// UTC is a point in time, so sending a stored limit again does not change it.
 func (r *blockChecker) normalizeDay(bound jsontree.Node) {
 	if bound.Kind() != jsontree.String {
 		return

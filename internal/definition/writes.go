@@ -128,8 +128,8 @@ func (r *request) reportNUL(n jsontree.Node, found *int) {
 	}
 }
 
-// cleanName removes invisible characters from the name before its length is checked. It rejects names that are invisible or
-// could imitate another name.
+// cleanName removes invisible characters from the name before its length is checked. It rejects names that are
+// invisible or could imitate another name.
 func (r *request) cleanName() {
 	name := r.root.Member("name")
 	if name.Kind() == jsontree.String {

@@ -9,8 +9,8 @@ import (
 // Otherwise deeply nested long names would make one violation larger than the body.
 const MaxPointer = 4000
 
-// Pointer returns the value's JSON Pointer, or an ancestor's pointer if it exceeds [MaxPointer]. The argument base is the
-// pointer of the root.
+// Pointer returns the value's JSON Pointer, or an ancestor's pointer if it exceeds [MaxPointer]. The argument base is
+// the pointer of the root.
 func (n Node) Pointer(base string) string {
 	b, _ := n.appendPointer(append(make([]byte, 0, pointerCapacity), base...))
 	return string(b)

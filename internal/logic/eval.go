@@ -254,8 +254,8 @@ func (e evaluation) number(v any) float64 {
 	}
 }
 
-// leadingNumber returns the number at the start of a value, or NaN. As in [evaluation.number], null is 0, so that unanswered
-// operands count as 0 in all arithmetic.
+// leadingNumber returns the number at the start of a value, or NaN. As in [evaluation.number], null is 0, so that
+// unanswered operands count as 0 in all arithmetic.
 func (e evaluation) leadingNumber(v any) float64 {
 	switch v := v.(type) {
 	case nil:
@@ -267,8 +267,8 @@ func (e evaluation) leadingNumber(v any) float64 {
 	}
 }
 
-// numericText returns a value's text for parsing as a number. Each byte takes a step, because parsing many digits costs more
-// than other work on texts.
+// numericText returns a value's text for parsing as a number. Each byte takes a step, because parsing many digits
+// costs more than other work on texts.
 func (e evaluation) numericText(v any) string {
 	s := e.text(v)
 	if e.Spend(len(s)); e.Exceeded() {

@@ -137,9 +137,9 @@ func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 // maxInteger is 2⁵³−1, the largest integer that every JSON parser represents exactly.
 const maxInteger = 1<<53 - 1
 
-// checkInteger reports whether a number is an integer, and normalizes it, because typed decoders accept 10 but neither 1e1
-// nor 10.0. It checks the literal, because a float64 would round 9007199254740991.4 to an integer. The parser's limits
-// keep the exact arithmetic cheap.
+// checkInteger reports whether a number is an integer, and normalizes it, because typed decoders accept 10 but neither
+// 1e1 nor 10.0. It checks the literal, because a float64 would round 9007199254740991.4 to an integer. The parser's
+// limits keep the exact arithmetic cheap.
 func (c *Check) checkInteger(n jsontree.Node) bool {
 	literal := n.Text()
 	if isPlainInteger(literal) {

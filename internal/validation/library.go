@@ -42,8 +42,8 @@ type difference struct {
 	s *jsonschema.Schema
 }
 
-// validateWithLibrary validates a value with the library. It sorts the library's errors by their position in the body, because
-// their order is random.
+// validateWithLibrary validates a value with the library. It sorts the library's errors by their position in the body,
+// because their order is random.
 func (c *Check) validateWithLibrary(n jsontree.Node, value any, compiled compiledSchema) error {
 	err := compiled.root.Validate(value)
 	var invalid *jsonschema.ValidationError
