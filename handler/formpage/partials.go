@@ -167,7 +167,7 @@ func (c *call) goToStep(at int) {
 	}
 }
 
-// mergeBeforeSubmit is mergeSaved before submitting. It ignores errors, because Submit reports them.
+// mergeBeforeSubmit calls mergeSaved before submitting. It ignores errors, because Submit reports them.
 func (c *call) mergeBeforeSubmit() bool {
 	if c.partial.Token == "" {
 		return false
@@ -274,7 +274,8 @@ func (c *call) showOnlyEnding() {
 // showLinkPage shows the page of a link, without saved data, because programs open links in messages too. The token is
 // in the fragment of the link, so no server receives or logs it.
 //
-// The page sends its URL only to this host. Without that, browsers would send the Origin "null", which is rejected.
+// The page sends its URL to this host, but to no other. If it sent none, browsers would send the Origin "null", which
+// is rejected.
 func (c *call) showLinkPage(status int, word string) {
 	c.Notice = c.Words.Get(word)
 	c.w.Header().Set("X-Robots-Tag", "noindex, nofollow")
