@@ -137,7 +137,6 @@ func (c *call) sendJSON(fill func(w *jsontree.Writer)) error {
 	return nil
 }
 
-// sendObject sends a JSON object. fill writes its fields.
 func (c *call) sendObject(fill func(w *jsontree.Writer)) error {
 	return c.sendJSON(func(w *jsontree.Writer) {
 		w.Object()

@@ -5,7 +5,6 @@ import (
 	"slices"
 )
 
-// getOpenAPI serves the API description. It is public, and caches can store it.
 func getOpenAPI(c *call) error {
 	h := c.w.Header()
 	h["Etag"] = []string{c.h.descriptionETag}

@@ -67,7 +67,6 @@ func (c *call) formView() formView {
 	return formView{linkBase: c.linkBase(), now: c.h.core.Clock()}
 }
 
-// writeSummary writes the fields of a form without its definition.
 func (v formView) writeSummary(w *jsontree.Writer, f *storage.Form) {
 	const submissions = "/submissions"
 	link := v.linkBase + "/forms/" + f.ID.String() + submissions

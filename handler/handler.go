@@ -19,7 +19,6 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// api serves the HTTP API. It stores no state between requests.
 type api struct {
 	config httpapi.Config
 	// keys resolves API keys. If it is a formKeyResolver, operations on one form read the key and the form in one
@@ -190,7 +189,6 @@ func (h *api) allowedMethods(path string) string {
 	return strings.Join(append(methods, http.MethodOptions), ", ")
 }
 
-// linkBase returns the start of the links in the response.
 func (c *call) linkBase() string {
 	if c.h.fixed != nil {
 		return c.requestBase

@@ -20,7 +20,6 @@ type limitResult struct {
 
 func (t limitResult) allowed() bool { return !t.known || t.result.Allowed }
 
-// takeToken counts the request against the rate limit of a key.
 func (c *call) takeToken(keyID string) limitResult {
 	if c.h.config.Limiter == nil {
 		return limitResult{keyID: keyID}

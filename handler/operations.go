@@ -73,7 +73,6 @@ func operations() []operation {
 	}
 }
 
-// withBody reads the request body before it calls serve.
 func withBody(serve func(c *call, body []byte) error) func(*call) error {
 	return func(c *call) error {
 		body, err := c.readBody()

@@ -11,7 +11,6 @@ import (
 	"strings"
 )
 
-// contents is the data for the page template.
 type contents struct {
 	*document
 	Title, HomeURL, Server, Path string

@@ -42,7 +42,6 @@ type operation struct {
 	Event        bool   `json:"-"`
 }
 
-// parameter is a parameter or a response header.
 type parameter struct {
 	Ref         string `json:"$ref"`
 	Name, In    string
@@ -52,7 +51,6 @@ type parameter struct {
 	Example     any
 }
 
-// message is a request body or a response.
 type message struct {
 	Ref         string `json:"$ref"`
 	Description string

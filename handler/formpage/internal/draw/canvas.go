@@ -10,7 +10,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// newCanvas returns the view of a canvas without its blocks, and the blocks.
 func (p *Page) newCanvas() (*view, []field.Part) {
 	v := p.newView("canvas")
 	p.Canvas, p.Single = true, walk.OneAtATime(p.Form)

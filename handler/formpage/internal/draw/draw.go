@@ -86,7 +86,6 @@ type Preview struct {
 // Warning is a warning about a form for its author.
 type Warning struct{ Label, Path, Message string }
 
-// maxSummary is the size limit of the summary of violations, in bytes.
 const maxSummary = 1 << 18
 
 // SendStep sends a page with questions, the respondent's input and the violations.

@@ -23,7 +23,6 @@ var templateFiles embed.FS
 // html/template escapes each value for its context, so markup in labels and answers is harmless.
 var templates = template.Must(template.New("").ParseFS(templateFiles, "templates/*.html"))
 
-// view contains the data of the templates.
 type view struct {
 	*Page
 	// Copies of the page's fields, because reflection finds promoted fields slowly.

@@ -23,7 +23,6 @@ import (
 
 func (f *Field) useButtons() { f.control, f.Fieldset, f.Input = (*writer).writeChoices, true, "radio" }
 
-// addFixedOptions adds options from pairs of a value and a label.
 func (b *builder) addFixedOptions(f *Field, pairs ...string) {
 	chosen := b.value(f.Name)
 	for pair := range slices.Chunk(pairs, 2) {
@@ -32,7 +31,6 @@ func (b *builder) addFixedOptions(f *Field, pairs ...string) {
 	}
 }
 
-// addChoices adds the choices of a block in the configured order.
 func (b *builder) addChoices(f *Field, block *schema.Block, p *schema.Properties) {
 	posted := b.posted(f.Name)
 	for i, c := range b.orderChoices(block, p) {

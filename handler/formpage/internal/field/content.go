@@ -12,7 +12,6 @@ import (
 
 func (p *writer) writeDivider(f *Field) { p.Put(`<hr class="fs-divider" data-b="%i">`+"\n", f.Block) }
 
-// writeGroup writes the start of a group.
 func (p *writer) writeGroup(f *Field) {
 	p.Put(`<fieldset class="q group%i" id="%i" data-b="%i">`, f.Classes, f.ID, f.Block)
 	p.PutIf(f.Label != "", "<legend>%s</legend>", f.Label)

@@ -158,7 +158,6 @@ func (b *builder) renderBlocks(blocks []schema.Block) {
 	}
 }
 
-// fill initializes f for a block.
 func (b *builder) fill(f *Field, block *schema.Block) {
 	p := formblock.Properties(block)
 	*f = Field{

@@ -178,7 +178,6 @@ func isCompatible(kind, claimed string) bool {
 	return (own == "audio" || own == "video") && (family == "audio" || family == "video")
 }
 
-// programExtensions lists the extensions of files that the system executes when they are opened.
 var programExtensions = []string{".exe", ".com", ".scr", ".msi", ".dll", ".bat", ".cmd", ".ps1", ".vbs", ".hta", ".lnk"}
 
 // Accepts reports whether a block accepts a file of type kind. If the extension belongs to another type, kind decides.

@@ -70,7 +70,6 @@ const (
 	OtherChoice  = "other"
 )
 
-// answerPrefixes lists the prefixes of inputs that belong to a block.
 var answerPrefixes = []string{Answer, Other, Row, Rank, Part, Day, Month, Year, Time, Zone, CallingCountry, File}
 
 // SubName returns the name of an input for a row, choice or part of a block.

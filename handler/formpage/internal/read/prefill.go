@@ -16,7 +16,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// maxHiddenChars is the size limit of a hidden field, in characters.
 const maxHiddenChars = 10_000
 
 // CleanText replaces line breaks and tabs by spaces and removes other control characters. The service would reject

@@ -73,7 +73,6 @@ func (r *reader) phone(b *schema.Block, name, text, country string) string {
 	return read.Number
 }
 
-// providers lists the domains of common email providers.
 var providers = []string{
 	"gmail.com", "googlemail.com", "hotmail.com", "outlook.com", "live.com", "yahoo.com", "icloud.com", "aol.com", "protonmail.com",
 	"hotmail.co.uk", "yahoo.co.uk", "yahoo.co.in", "yahoo.co.jp", "yahoo.com.br", "hotmail.fr", "yahoo.fr", "orange.fr", "wanadoo.fr", "laposte.net",

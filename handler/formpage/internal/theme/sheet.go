@@ -31,7 +31,6 @@ func SanitizeCSS(sheet string) string {
 	return w.out.String()
 }
 
-// maxMedia is the maximum nesting depth of @media.
 const maxMedia = 4
 
 type writer struct {
@@ -78,7 +77,6 @@ func (w *writer) run() {
 	}
 }
 
-// close closes the blocks that the style sheet left open.
 func (w *writer) close() {
 	if w.rules == 1 {
 		w.flush()
@@ -116,7 +114,6 @@ func (w *writer) flush() {
 	w.selectors = nil
 }
 
-// selector adds the selectors that the parser has just parsed.
 func (w *writer) selector() {
 	tokens := w.parser.Values()
 	for len(tokens) > 0 {

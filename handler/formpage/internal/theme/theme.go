@@ -64,7 +64,6 @@ func (d *declarations) setScale(name string, n *float64) {
 	}
 }
 
-// deref returns *p, or the zero value if p is nil.
 func deref[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
@@ -255,7 +254,6 @@ var (
 	}
 )
 
-// pickColor returns the first valid color.
 func pickColor(texts ...string) color.RGB {
 	for _, text := range texts {
 		if c, ok := color.Parse(text); ok {
@@ -265,7 +263,6 @@ func pickColor(texts ...string) color.RGB {
 	return color.White
 }
 
-// palette returns a color scheme as custom properties.
 func palette(p, preset *schema.Palette) string {
 	pick := pickColor
 	var out declarations

@@ -26,7 +26,6 @@ type Proofs struct {
 	proven  map[string]bool // See Solved.
 }
 
-// maxProofs is the maximum number of proofs that are verified for a page.
 const maxProofs = 100
 
 // Solved reports whether the visit has a proof for a captcha. It verifies the page's proofs only once and drops invalid

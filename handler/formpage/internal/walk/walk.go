@@ -127,7 +127,6 @@ func Find(form *formsvc.PublicForm, steps []Step, id string) int {
 	return found
 }
 
-// indexOf returns the index of a top-level block, or -1.
 func indexOf(form *formsvc.PublicForm, id string) int {
 	return slices.IndexFunc(form.Blocks, func(b schema.Block) bool { return b.ID == id })
 }
