@@ -14,7 +14,7 @@ import (
 )
 
 // merge returns the content of a form after its working copy is published. A part that one side changed is taken from
-// that side. If both changed it differently, take resolves the conflict, or merge returns a conflict.
+// that side. If both changed it differently, resolutions resolves the conflict, or merge returns a conflict.
 func merge(from copyBase, ours, theirs storage.FormContent, resolutions map[string]schema.Side) (merged storage.FormContent, err error) {
 	c, err := formdiff.Split(ours)
 	if err != nil {

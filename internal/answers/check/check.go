@@ -13,52 +13,46 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// hiddenPath is where hidden fields stand in the path of a Violation.
+// hiddenPath is the path of hidden fields in a Violation.
 const hiddenPath = "/hidden"
 
-// Input has the answers of a respondent and of the host.
+// Input contains the answers of a respondent and of the host.
 type Input struct {
-	// Answers are the respondent's, by block id.
+	// Answers contains the respondent's answers by block ID.
 	Answers map[string]json.RawMessage
-	// HostAnswers are the answers to payment, file_upload and signature blocks, and to
-	// any block that properties.hide hides. They come from the host alone: a respondent
-	// who could say them would forge them.
+	// HostAnswers contains the answers to payment, file_upload and signature blocks, and to blocks with properties.hide.
+	// Only the host provides them, because respondents could forge them.
 	HostAnswers map[string]json.RawMessage
-	// Hidden are the values of hidden fields, by name. Names that the form does not
-	// declare are ignored.
+	// Hidden contains the values of hidden fields by name. Undeclared names are ignored.
 	Hidden map[string]string
 }
 
-// Answers is a checked response in the one shape that is stored, listed, exported
-// and delivered. Blocks that were not answered are absent. The slices are the
-// caller's own.
+// Answers is a checked submission in the format in which it is stored, listed, exported and delivered. It omits
+// unanswered blocks. The caller owns the slices.
 type Answers struct {
-	// List is an array of {"field":{"id","type","label"},"value"} in the order of
-	// the definition: blocks, hidden fields with the type "hidden", and with the type
-	// "variable" the variables that rules set.
+	// List is an array of {"field":{"id","type","label"},"value"} in the order of the definition. After the blocks it
+	// contains hidden fields with the type "hidden", and assigned variables with the type "variable".
 	List json.RawMessage
-	// ByField is an object of the same values by block id or hidden name, without the
-	// variables.
+	// ByField is an object of the same values by block ID or hidden name, without variables.
 	ByField json.RawMessage
-	// Hidden is an object of strings: the declared hidden fields that were given.
+	// Hidden is an object of strings with the declared hidden fields that have a value.
 	Hidden json.RawMessage
-	// Variables is an object of numbers and strings: the variables that rules set.
+	// Variables is an object with the numbers and strings of assigned variables.
 	Variables json.RawMessage
-	// Unique is a SHA-256 of the answer to the block that settings.duplicateField
-	// names: the same for all answers of the same meaning, by [identity.Rules]. nil when
-	// there is no such setting, block or answer, or when the block is of a type that is
-	// never compared.
+	// Unique is a SHA-256 digest of the answer to the block in settings.duplicateField. Equivalent answers have the same
+	// digest, see [identity.Rules]. It is nil without this setting, block or answer, or if the block type cannot be
+	// compared.
 	Unique []byte
 }
 
-// Writer builds the two shapes of an Answers side by side.
+// Writer builds all formats of Answers together.
 type Writer struct {
 	list, byField, hidden, variables jsontree.Writer
 	unique                           []byte
-	LastRange                        [2]int // where the last answer stands in list; 0, 0: it was not written
+	LastRange                        [2]int // start and end of the last answer in list, or zero if it was not written
 }
 
-// NewWriter guesses the room that is needed from the input.
+// NewWriter allocates memory for the input's size.
 func NewWriter(f *compile.Form, in Input) *Writer {
 	size := 2
 	for id, raw := range in.Answers {
@@ -80,12 +74,11 @@ func NewWriter(f *compile.Form, in Input) *Writer {
 	return w
 }
 
-// maxInitialSize bounds the room that is made before anything is checked.
+// maxInitialSize limits the initial allocation for unchecked input.
 const maxInitialSize = 64 << 10
 
-// Answer checks one answer and writes it. Nothing is written when the block is
-// unanswered or something is wrong. That an answer is missing is a fault of a
-// response that is not partial.
+// Answer checks and writes one answer. It writes nothing for a missing or invalid answer. If partial is false, a
+// missing required answer is a violation.
 func (w *Writer) Answer(b *compile.Block, raw json.RawMessage, r *answertype.Report, unique, partial bool) {
 	w.LastRange = [2]int{}
 	if len(raw) == 0 && !r.Required || b.Dropped {
@@ -99,8 +92,7 @@ func (w *Writer) Answer(b *compile.Block, raw json.RawMessage, r *answertype.Rep
 	}
 }
 
-// given checks and writes the answer to a block. It is false when that means
-// unanswered, or is wrong.
+// writeAnswer checks and writes the answer to a block. It returns false for an empty or invalid answer.
 func (w *Writer) writeAnswer(b *compile.Block, raw json.RawMessage, r *answertype.Report, unique bool) bool {
 	if b.Rule == nil {
 		if !answertype.IsBlankJSON(raw) {
@@ -137,11 +129,11 @@ func (w *Writer) writeAnswer(b *compile.Block, raw json.RawMessage, r *answertyp
 	if unique && value != nil {
 		w.unique = identity.Unique(b.Type, value)
 	}
-	return true // answered, also when there is one fault for all
+	return true // answered, even if all answers together have a violation
 }
 
-// end ends the item that was begun at mark, and writes its value again as a member of into. It
-// returns the value, nil when the answers take too much with it.
+// endItem ends the item that began at mark, and also writes its value to into. It returns the value, or nil if the
+// answers become too large.
 func (w *Writer) endItem(mark, start int, key []byte, into *jsontree.Writer, r *answertype.Report) (value []byte) {
 	if r.ExceedsLimit(&w.list) {
 		w.list.Truncate(mark)
@@ -184,7 +176,7 @@ func (w *Writer) Variable(v *compile.Variable, value any, r *answertype.Report) 
 	w.endItem(mark, start, v.Key, &w.variables, r)
 }
 
-// Answers ends all that was written.
+// Answers returns the written answers.
 func (w *Writer) Answers() Answers {
 	w.list.EndArray()
 	w.byField.EndObject()
@@ -199,11 +191,11 @@ func (w *Writer) Answers() Answers {
 	}
 }
 
-// Stored returns an answer that was written; at is what Last was when it had been written.
+// Stored returns a written answer. The argument at is the value of Last after it was written.
 func (w *Writer) Stored(at [2]int) []byte { return w.list.Bytes()[at[0]:at[1]] }
 
-// HiddenFields checks the hidden fields of a response that is not finished, and returns them as
-// an object of strings. An error is a *[schema.Error].
+// HiddenFields checks the hidden fields of a partial submission and returns them as an object of strings. An error is a
+// *[schema.Error].
 func HiddenFields(f *compile.Form, hidden map[string]string) (json.RawMessage, error) {
 	w, r := NewWriter(f, Input{}), answertype.Report{Limit: math.MaxInt}
 	for i := range f.Hidden {
@@ -214,9 +206,8 @@ func HiddenFields(f *compile.Form, hidden map[string]string) (json.RawMessage, e
 	return w.Answers().Hidden, r.Violations.Err()
 }
 
-// PartialList returns the answers of a response that is not finished as a list like that of an
-// Answers. The path does not matter. An answer with a fault stands there as it was sent, and
-// one to a block that the form does not have like that to a short_text.
+// PartialList returns the answers of a partial submission in the format of Answers.List, regardless of the path. It
+// returns invalid answers as sent, and treats unknown blocks as short_text.
 func PartialList(f *compile.Form, in Input) json.RawMessage {
 	w := NewWriter(f, in)
 	asSent := func(id, typ string, value json.RawMessage) {
@@ -241,13 +232,12 @@ func PartialList(f *compile.Form, in Input) json.RawMessage {
 	return w.Answers().List
 }
 
-// Sample returns made-up answers to all blocks and hidden fields, for a test event, whatever
-// the rules say, and the variables that rules may set. The answers keep the form's rules and
-// are the same at every call; a block for which no valid sample exists is left out. Unique is
-// nil.
+// Sample returns sample answers to all blocks and hidden fields for a test event, with the variables that rules can
+// set. It ignores rules. The answers are always the same and valid. Blocks without a valid sample are omitted, and
+// Unique is nil.
 func Sample(f *compile.Form) Answers {
 	w := NewWriter(f, Input{})
-	r := answertype.Report{Limit: f.Limit} // takes the faults of samples that are left out
+	r := answertype.Report{Limit: f.Limit} // collects the violations of omitted samples
 	for i := range f.Blocks {
 		if b := &f.Blocks[i]; b.Rule != nil {
 			r.Begin(b.ID, b.Path, b.Required)

@@ -1,5 +1,5 @@
-// Package compile compiles a stored definition: its blocks with the rules of their answers,
-// and the logic in properties.rule.
+// Package compile compiles a stored definition: its blocks with the rules of their answers, and the logic in
+// properties.rule.
 package compile
 
 import (
@@ -18,76 +18,70 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Form is a form made ready for checking answers. It is immutable: safe for
-// concurrent use and fit to be kept for as long as the definition's revision
-// lasts.
+// Form is a compiled form for checking answers. It is immutable and safe for concurrent use. It can be cached for a
+// revision of the definition.
 type Form struct {
 	Blocks []Block // depth first, in definition order
-	Steps  []Step  // the top-level blocks
+	Steps  []Step  // top-level blocks
 	Hidden []Hidden
-	Unique int // index in Blocks of settings.duplicateField, -1: none
-	Limit  int // bytes of the answers of one response
+	Unique int // index in Blocks of settings.duplicateField, or -1
+	Limit  int // size limit of one submission's answers in bytes
 
 	Variables []Variable
-	HasRules  bool // some step has a rule
+	HasRules  bool // whether a step has a rule
 
 	Index         map[string]int // in Blocks
 	VariableIndex map[string]int // in Variables
 	HiddenNames   map[string]bool
 
-	HeadSize int // mean bytes that an answer costs beside its value
+	HeadSize int // average bytes of an answer without its value
 }
 
-// Block is a block as far as its answer is concerned. What the answer's
-// items begin with is encoded once, here.
+// Block contains the data for a block's answer. The prefix of the answer's items is encoded once.
 type Block struct {
 	ID, Type string
-	Path     string             // where its answer stands in an Input
-	Shape    schema.AnswerShape // of the answer, to rules
-	Host     bool               // the answer comes from the host
-	Hide     bool               // off every path: only the host may answer
-	Dropped  bool               // an answer is accepted and not stored
+	Path     string             // of its answer in an Input
+	Shape    schema.AnswerShape // of the answer, for rules
+	Host     bool               // whether the host provides the answer
+	Hide     bool               // whether the block is off every path, so that only the host can answer it
+	Dropped  bool               // whether an answer is accepted but not stored
 	Required bool
-	Rule     answertype.Rule // nil: takes no answer
+	Rule     answertype.Rule // nil if the block has no answer
 	Item
 }
 
-// Hidden is a hidden field.
 type Hidden struct {
 	Name string
 	Item
 }
 
-// Variable is a variable of the definition.
 type Variable struct {
 	Name    string
 	Initial any // float64 or string
-	Item        // made when a rule sets the variable
+	Item        // set if a rule sets the variable
 }
 
-// Item is how an answer begins where answers are written, encoded once.
+// Item is the encoded prefix of an answer.
 type Item struct {
 	Head []byte // in Answers.List: {"field":{…},"value":
 	Key  []byte // in Answers.ByField: "id":
 }
 
-// Source has what a form is compiled from.
+// Source contains the input for compiling a form.
 type Source struct {
-	// Definition is the stored one. A nil section is empty, and the theme is not read.
+	// Definition is stored. A nil section is empty, and the theme is not used.
 	storage.Definition
-	// Limits are the service's. FileSize and Response are used; zero means their
-	// defaults.
+	// Limits are the service's limits, of which FileSize and Submission are used. Zero values mean the defaults.
 	Limits schema.Limits
-	// TimeZone is the service's, for the days of date bounds. nil is UTC.
+	// TimeZone is the service's time zone for date limits. Defaults to UTC.
 	TimeZone *time.Location
 }
 
-// New makes a form ready for checking. The children of a group count like top-level
-// blocks. A block of an unknown type takes no answer. An error means that a section is
-// not in its stored form.
+// New compiles a form. Blocks in a group count like top-level blocks. A block of an unknown type accepts no answer. An
+// error means that a section is not in its stored format.
 //
-// A form takes about ten times the bytes of its sections, rules included. The bounds of a
-// definition, 100,000 values in its blocks and 4 MiB in all, keep it below 24 MB.
+// A form takes about ten times the bytes of its sections, including rules. The limits of 100,000 values in blocks and 4
+// MiB in total keep it below 24 MB.
 func New(from Source) (*Form, error) {
 	d, err := Read(from)
 	if err != nil {
@@ -97,14 +91,14 @@ func New(from Source) (*Form, error) {
 	return d.Form, nil
 }
 
-// Definition has the decoded sections that a form is compiled from.
+// Definition contains the decoded sections of a form.
 type Definition struct {
-	Form     *Form          // without rules until AddRules has run
-	Blocks   []schema.Block // those of Form.Steps; each has properties
+	Form     *Form          // without rules before AddRules
+	Blocks   []schema.Block // the blocks of Form.Steps; each has properties
 	Settings schema.Settings
 }
 
-// Read compiles everything but the rules.
+// Read compiles everything except rules.
 func Read(from Source) (d Definition, err error) {
 	if d.Blocks, err = schema.DecodeBlocks(from.Blocks); err != nil {
 		return d, err
@@ -146,7 +140,7 @@ func Read(from Source) (d Definition, err error) {
 	return d, nil
 }
 
-// AddRules compiles the rules of the top-level blocks, and tells the watch its findings.
+// AddRules compiles the rules of the top-level blocks and reports findings to the observer.
 func (d *Definition) AddRules(to Observer) {
 	f := d.Form
 	c := ruleCompiler{form: f, observer: to}
@@ -193,8 +187,8 @@ func (f *Form) addVariables(raw json.RawMessage) error {
 	return nil
 }
 
-// dropDuplicates gives each block properties, notes where it stands in Form.Blocks, and drops blocks
-// whose id another one has, which no write makes.
+// dropDuplicates sets properties, records positions in Form.Blocks, and drops blocks with duplicate IDs, which writes
+// never create.
 func dropDuplicates(list []schema.Block, index map[string]int) []schema.Block {
 	kept := list[:0]
 	for _, b := range list {
@@ -211,10 +205,9 @@ func dropDuplicates(list []schema.Block, index map[string]int) []schema.Block {
 	return kept
 }
 
-var emptyProperties schema.Properties // is only read
+var emptyProperties schema.Properties // read-only
 
-// addBlocks adds blocks and the children of groups; hide says whether a group around
-// them is hidden.
+// addBlocks adds blocks and their nested blocks. The argument hide reports whether their group is hidden.
 func (f *Form) addBlocks(list []schema.Block, with answertype.ServiceConfig, hide bool) {
 	for i := range list {
 		b := &list[i]
@@ -242,7 +235,7 @@ func (f *Form) addBlocks(list []schema.Block, with answertype.ServiceConfig, hid
 	}
 }
 
-// NewItem returns how an answer begins.
+// NewItem returns the prefix of an answer.
 func NewItem(id, typ, label string) Item {
 	var head, key jsontree.Writer
 	head.Object()
@@ -253,17 +246,17 @@ func NewItem(id, typ, label string) Item {
 	head.EndObject()
 	head.Name("value")
 	key.Name(id)
-	return Item{bytes.Clone(head.Bytes()), bytes.Clone(key.Bytes())} // without the room to grow
+	return Item{bytes.Clone(head.Bytes()), bytes.Clone(key.Bytes())} // without spare capacity
 }
 
-// Step is a top-level block: one step of the path.
+// Step is a top-level block and a step of the path.
 type Step struct {
-	From, To int // its blocks in Form.Blocks: itself, and the children of a group
+	From, To int // range in Form.Blocks, including nested blocks
 	Ending   bool
 	Rule     StepRule
 }
 
-// Where the answers of a response stand in the path of a Violation.
+// These are the paths of answers in a Violation.
 const (
 	AnswersPath     = "/answers"
 	HostAnswersPath = "/host_answers"

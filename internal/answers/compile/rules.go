@@ -13,23 +13,22 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// StepRule is what properties.rule of a top-level block says, compiled. A part is nil or
-// empty when there is no rule, or the rule leaves the part out or the part cannot be read.
+// StepRule is a compiled properties.rule of a top-level block. A part is empty if it is missing or invalid.
 type StepRule struct {
 	Show, Require *logic.Logic
 	Set           []Assignment
 	Next          []Jump
 }
 
-// Assignment gives a variable a new value.
+// Assignment assigns a value to a variable.
 type Assignment struct {
 	Variable int // index in Form.Variables
 	Value    *logic.Logic
 }
 
-// Jump passes over the steps before another one.
+// Jump skips the steps before its target.
 type Jump struct {
-	When  *logic.Logic // nil: always
+	When  *logic.Logic // nil means always
 	To    int          // index in Form.Steps, or ToEnd
 	Place int          // index in the rule's next
 }
@@ -37,33 +36,30 @@ type Jump struct {
 // ToEnd is the target of a jump to the first ending.
 const ToEnd = -1
 
-// end is the target's name in a rule.
+// targetEnd is the name of this target in a rule.
 const targetEnd = "end"
 
-// MaxRuleSteps is what all rules of a form may cost a response, in steps of a
-// logic.Budget. A step takes about 20 ns, at worst 45, so that rules add less than
-// 5 ms to any response (BenchmarkWorstRules). A form with 20 rules takes some hundred
-// steps.
+// MaxRuleSteps is the budget of all rules for one submission, in steps of a logic.Budget. A step takes about 20 ns and
+// at most 45 ns, so rules add less than 5 ms to a submission (BenchmarkWorstRules). A form with 20 rules takes some
+// hundred steps.
 const MaxRuleSteps = 100_000
 
-// ruleCompiler compiles the rules of a form.
 type ruleCompiler struct {
 	form     *Form
-	step     int // the step whose rule is read
+	step     int // step of the current rule
 	observer Observer
 }
 
-// Observer is told the compiler's findings in the rule of a step: for warnings.
+// Observer receives the compiler's findings for warnings.
 type Observer struct {
-	// Ignored is called for a part that has no effect.
+	// Ignored is called for a part without an effect.
 	Ignored func(step int, n jsontree.Node, code string, why answertype.Explanation)
-	// Compiled is called for the logic l that was made of n. after: the logic runs when the
-	// answer of its own block is taken.
+	// Compiled is called for the logic l, which was compiled from n. If after is true, it runs after its block's answer is
+	// taken.
 	Compiled func(step int, n jsontree.Node, l *logic.Logic, after bool)
 }
 
-// read compiles the rule of the step at. Members that a rule does not have are free; null
-// is as good as absent.
+// read compiles the rule of the step at. Unknown members are ignored, and null is the same as missing.
 func (c *ruleCompiler) read(raw json.RawMessage, at int) StepRule {
 	c.step = at
 	return jsontree.Inspect(raw, answertype.ParseLimits, func(rule jsontree.Node) StepRule {
@@ -76,12 +72,12 @@ func (c *ruleCompiler) read(raw json.RawMessage, at int) StepRule {
 	})
 }
 
-// IsEmpty reports whether there is no rule, or none that counts.
+// IsEmpty reports whether the rule has no valid part.
 func (b *StepRule) IsEmpty() bool {
 	return b.Show == nil && b.Require == nil && b.Set == nil && b.Next == nil
 }
 
-// logic compiles n; nil when it is absent or cannot be read.
+// logic compiles n. It returns nil if n is missing or invalid.
 func (c *ruleCompiler) logic(n jsontree.Node, after bool) *logic.Logic {
 	if n.Kind() == jsontree.Null {
 		return nil
@@ -112,8 +108,8 @@ func (c *ruleCompiler) assignments(set jsontree.Node) []Assignment {
 	}
 	var list []Assignment
 	for _, value := range set.All() {
-		// A variable that is called like a block or a hidden field cannot be kept beside that
-		// field's answer. No write stores a rule that sets such a variable.
+		// A variable cannot share a name with a block or a hidden field, because answers are stored by name. Writes reject
+		// such rules.
 		variable, ok := c.form.VariableIndex[value.Name()]
 		if _, block := c.form.Index[value.Name()]; !ok || block || c.form.HiddenNames[value.Name()] {
 			c.reportIgnored(value, schema.WarnUnknownName, answertype.Explanation{Reason: "set", Message: "the form has no variable with this name, so this has no effect", Params: map[string]any{"name": value.Name()}})
@@ -154,7 +150,7 @@ func (c *ruleCompiler) jumps(next jsontree.Node) []Jump {
 	return list
 }
 
-// target is where a jump leads.
+// readTarget returns the target of a jump.
 func (c *ruleCompiler) readTarget(item jsontree.Node) (to int, ok bool) {
 	name := item.Member("to")
 	if name.Kind() != jsontree.String {
@@ -184,12 +180,11 @@ func (c *ruleCompiler) reportIgnored(n jsontree.Node, code string, why answertyp
 	}
 }
 
-// VariableValue is the value of a variable: a finite number, or a text that is not
-// longer than the text of a hidden field may be.
+// VariableValue returns a finite number, or a text within the limit for hidden fields.
 func VariableValue(v any) (any, bool) {
 	switch v := v.(type) {
 	case float64:
-		return v + 0, !math.IsNaN(v) && !math.IsInf(v, 0) // not the negative zero
+		return v + 0, !math.IsNaN(v) && !math.IsInf(v, 0) // converts negative zero to zero
 	case string:
 		return v, !violation.LongerThan(v, answertype.MaxShortText)
 	default:

@@ -15,9 +15,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// The data that the rules of a form read, {"answers", "hidden", "variables"}, and its members,
-// each an object of its own. Values are made when a rule asks for them, at the cost of the
-// rules' budget.
+// These objects contain the data for rules, {"answers", "hidden", "variables"}, and its members. Values are computed
+// when a rule reads them, and their cost counts toward the rules' budget.
 type (
 	ruleData     struct{ *walk }
 	answerData   struct{ *walk }
@@ -83,7 +82,7 @@ func (d hiddenData) Members() map[string]any {
 	return d.members(d, len(d.form.Hidden), func(i int) string { return d.form.Hidden[i].Name })
 }
 
-// members returns which of count names the object has, while the budget lasts.
+// members returns the object's existing members until the budget is exceeded.
 func (k *walk) members(object logic.Object, count int, name func(i int) string) map[string]any {
 	all := make(map[string]any)
 	for i := 0; i < count && !k.budget.Exceeded(); i++ {
@@ -116,7 +115,7 @@ func (d variableData) Members() map[string]any {
 	return d.variables()
 }
 
-// variables returns the variables with the values that they have now.
+// variables returns the current values of all variables.
 func (k *walk) variables() map[string]any {
 	all := make(map[string]any, len(k.form.Variables))
 	for i := range k.form.Variables {
@@ -126,8 +125,7 @@ func (k *walk) variables() map[string]any {
 	return all
 }
 
-// set gives variables their new values, all at once: the values were computed from
-// the old ones, because the members of an object have no order.
+// set assigns variables. It computes all values before it assigns them, because the members of an object have no order.
 func (k *walk) set(list []compile.Assignment) {
 	var few [4]any
 	values := few[:0]
@@ -149,7 +147,7 @@ func (k *walk) set(list []compile.Assignment) {
 	}
 }
 
-// RuleValue returns an answer as rules see it, and whether the block accepts it.
+// RuleValue returns an answer as rules read it, and whether the block accepts it.
 func RuleValue(b *compile.Block, raw json.RawMessage, required bool, budget *logic.Budget) (any, bool) {
 	tree, err := jsontree.Parse(raw, answertype.ParseLimits)
 	if err != nil {
@@ -168,11 +166,10 @@ func RuleValue(b *compile.Block, raw json.RawMessage, required bool, budget *log
 	return ruleValue(b.Shape, w.Bytes(), budget), true
 }
 
-// seen returns a stored answer as rules see it. A choice is its id, or the respondent's
-// own text in an object; a matrix has such a value for each row; a date with a time is
-// in UTC. Other answers are as they are stored.
+// ruleValue returns a stored answer as rules read it. A choice is its ID, or an object with the respondent's text. A
+// matrix has such a value for each row, and times are in UTC. Other answers are unchanged.
 func ruleValue(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
-	// A parse takes about as long for 8 bytes as an operation does.
+	// Parsing 8 bytes takes about as long as an operation.
 	if budget.Spend(1 + len(stored)/8); budget.Exceeded() {
 		return nil
 	}
@@ -204,7 +201,7 @@ func ruleValue(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
 	return n.Value()
 }
 
-// decodePlain is a stored number, boolean or plain text, which needs no parse.
+// decodePlain returns a stored number, boolean or text that needs no parsing.
 func decodePlain(stored []byte) (any, bool) {
 	switch stored[0] {
 	case '"':
@@ -219,7 +216,7 @@ func decodePlain(stored []byte) (any, bool) {
 	}
 }
 
-// choiceIDs is the id of a choice, or an array of ids.
+// choiceIDs returns the ID of a choice, or an array of IDs.
 func choiceIDs(n jsontree.Node) any {
 	if n.Kind() == jsontree.Array {
 		list := make([]any, 0, n.Len())

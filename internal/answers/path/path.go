@@ -1,5 +1,5 @@
-// Package path computes the path of a submission through a form by the form's rules. Only answers to
-// blocks on this path are checked and stored.
+// Package path computes the path of a submission through a form by the form's rules. Only answers to blocks on this
+// path are checked and stored.
 package path
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Check holds a response against the form and normalises it. An error is a *[schema.Error].
+// Check checks and normalizes a submission. An error is a *[schema.Error].
 func Check(f *compile.Form, in check.Input) (check.Answers, error) {
 	k := newWalk(f, in)
 	k.run()
@@ -24,10 +24,9 @@ func Check(f *compile.Form, in check.Input) (check.Answers, error) {
 	return k.w.Answers(), nil
 }
 
-// Of returns the way through the form for answers that may be incomplete. Answers that
-// only the host can give, also to blocks that the form hides, stand among them and count
-// as the host's: it is the way of [Check] with them in HostAnswers. An error
-// is a *[schema.Error]: the rules would take too long.
+// Compute returns the path for possibly incomplete answers. The answers include host answers, also to hidden blocks,
+// so the path is the same as for [Check] with HostAnswers. An error is a *[schema.Error] if the rules exceed their
+// budget.
 func Compute(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
 	k := newWalk(f, check.Input{Answers: answers, Hidden: hidden})
 	k.partial = true
@@ -42,37 +41,35 @@ func Compute(f *compile.Form, answers map[string]json.RawMessage, hidden map[str
 	return way, nil
 }
 
-// Trace returns the way of a whole response, without faults, and the number of steps that the
-// rules took. [Check] says neither; tests hold both against a second implementation.
+// Trace returns the path of a complete submission without violations, and the steps that its rules took. Tests compare
+// both with a second implementation.
 func Trace(f *compile.Form, in check.Input) (way schema.Path, steps int) {
 	k := newWalk(f, in)
 	return k.trace(), compile.MaxRuleSteps - k.budget.Left()
 }
 
-// walk takes a response through the form once, in definition order.
+// walk processes a submission once, in definition order.
 type walk struct {
 	form *compile.Form
 	in   check.Input
-	// partial: the response is not complete. What is missing is not a fault, and the
-	// host's answers stand among the respondent's.
+	// If partial is true, missing answers are not violations, and in.Answers includes host answers.
 	partial bool
 
 	r answertype.Report
 	w *check.Writer
 
-	budget logic.Budget // of the rules
-	// answerRanges are the answers that were taken so far, by index in Form.Blocks: where each
-	// begins and ends in the list of answers. 0, 0: none.
+	budget logic.Budget // for the rules
+	// answerRanges contains the start and end of each answerRanges answer in the list of answers, by index in Form.Blocks.
+	// Zeros mean that the answer is missing.
 	answerRanges [][2]int
-	// ruleValues are the answers that a rule asked for, as rules see them; nil before a rule
-	// asks.
+	// ruleValues contains answers as rules read them. It is nil before a rule reads an answer.
 	ruleValues []any
-	// setVariables are the values that rules have set.
+	// setVariables contains the variables that rules have set.
 	setVariables map[string]any
 
-	respondentAnswers, hostAnswers int // entries of the input that belong to a block
+	respondentAnswers, hostAnswers int // number of input entries for existing blocks
 	traced                         bool
-	blocks                         []schema.PathBlock // those on the path, when it is traced
+	blocks                         []schema.PathBlock // blocks on the path if traced is true
 	ending                         string
 }
 
@@ -85,17 +82,16 @@ func newWalk(f *compile.Form, in check.Input) *walk {
 	return k
 }
 
-// trace runs and returns the way.
+// trace runs the walk and returns the path.
 func (k *walk) trace() schema.Path {
 	k.traced = true
 	k.run()
 	return schema.Path{Blocks: k.blocks, Ending: k.ending, Variables: k.variables()}
 }
 
-// run takes the answers of all blocks on the path and the host's to hidden blocks,
-// and reports every fault.
+// run takes the answers of all blocks on the path and host answers to hidden blocks. It reports all violations.
 func (k *walk) run() {
-	next := 0 // the steps before it are passed over
+	next := 0 // earlier steps are skipped
 	for i := range k.form.Steps {
 		next = k.takeStep(i, next)
 		if k.budgetExceeded() {
@@ -134,12 +130,11 @@ func (k *walk) run() {
 	}
 }
 
-// budgetExceeded reports that the rules took all steps that they may, so that nothing that they
-// said counts.
+// budgetExceeded reports whether the rules exceeded their budget, so that their results are invalid.
 func (k *walk) budgetExceeded() bool { return k.budget.Exceeded() }
 
-// step takes the answers of the step i and runs its rule when it is on the path. next is
-// the first step that is not passed over; that of the following steps is returned.
+// takeStep takes the answers of the step i and runs its rule if it is on the path. The argument next is the first step
+// that is not skipped. It returns the new value of next.
 func (k *walk) takeStep(i, next int) int {
 	s := &k.form.Steps[i]
 	on := i >= next && k.shows(s)
@@ -155,7 +150,7 @@ func (k *walk) takeStep(i, next int) int {
 	return k.nextStep(s, i)
 }
 
-// shows reports whether neither hide nor show takes a step off the path.
+// shows reports whether a step is neither hidden nor skipped by its show rule.
 func (k *walk) shows(s *compile.Step) bool {
 	return !k.form.Blocks[s.From].Hide && (s.Rule.Show == nil || s.Rule.Show.Holds(ruleData{k}, &k.budget))
 }
@@ -167,7 +162,7 @@ func (k *walk) requires(s *compile.Step) bool {
 	return s.Rule.Require.Holds(ruleData{k}, &k.budget)
 }
 
-// visit puts a step on the path and sets the variables that its rule sets.
+// visit adds a step to the path and sets the variables of its rule.
 func (k *walk) visit(s *compile.Step, required bool) {
 	b := &k.form.Blocks[s.From]
 	if k.traced {
@@ -181,8 +176,7 @@ func (k *walk) visit(s *compile.Step, required bool) {
 	}
 }
 
-// after returns the first step that is not passed over after the step i, which was
-// visited.
+// nextStep returns the first step that is not skipped after the visited step i.
 func (k *walk) nextStep(s *compile.Step, i int) int {
 	if s.Ending {
 		return len(k.form.Steps)
@@ -200,8 +194,7 @@ func (k *walk) nextStep(s *compile.Step, i int) int {
 	return i + 1
 }
 
-// visitEnding goes to the first ending that neither hide nor show takes off the path,
-// wherever it stands.
+// visitEnding visits the first visible ending, regardless of its position.
 func (k *walk) visitEnding() {
 	for i := range k.form.Steps {
 		if s := &k.form.Steps[i]; s.Ending && k.shows(s) {
@@ -211,8 +204,8 @@ func (k *walk) visitEnding() {
 	}
 }
 
-// block takes the answer to one block. Off the path, answers are dropped unchecked.
-// A block that the form hides is off the path too, but the host may answer it.
+// takeAnswer takes the answer to one block. Answers off the path are dropped without checks. Hidden blocks are off the
+// path, but the host can answer them.
 func (k *walk) takeAnswer(at int, on, required bool) {
 	b := &k.form.Blocks[at]
 	own, ok := k.in.Answers[b.ID]
@@ -246,7 +239,7 @@ func (k *walk) takeAnswer(at int, on, required bool) {
 	}
 }
 
-// reportWrongSource reports an answer that came from the wrong side.
+// reportWrongSource reports a host answer from a respondent, or the reverse.
 func reportWrongSource(b *compile.Block, raw json.RawMessage, r *answertype.Report) {
 	if answertype.IsBlankJSON(raw) {
 		return
@@ -258,7 +251,7 @@ func reportWrongSource(b *compile.Block, raw json.RawMessage, r *answertype.Repo
 	r.Put(path, b.ID, why)
 }
 
-// reportUnknownIDs reports the entries whose id is none of the form's blocks.
+// reportUnknownIDs reports answers to unknown blocks.
 func reportUnknownIDs(f *compile.Form, parent string, given map[string]json.RawMessage, r *answertype.Report) {
 	var unknown []string
 	for id := range given {
@@ -266,7 +259,7 @@ func reportUnknownIDs(f *compile.Form, parent string, given map[string]json.RawM
 			unknown = append(unknown, id)
 		}
 	}
-	slices.Sort(unknown) // a map has no order, but the same input has the same faults
+	slices.Sort(unknown) // for deterministic violations
 	for _, id := range unknown[:min(len(unknown), schema.MaxViolations)] {
 		r.Put(jsontree.Pointer(parent, id), id, answertype.Violation{Code: schema.CodeUnknownField, Message: "this form does not have this question"})
 	}

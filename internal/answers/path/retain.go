@@ -11,14 +11,14 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// Retained is what is kept of a response that is not finished.
+// Retained is the stored content of a partial submission.
 type Retained struct {
-	Answers json.RawMessage // an object of answers as they were sent, by block id
+	Answers json.RawMessage // an object of answers as sent, by block ID
 	Hidden  json.RawMessage // an object of strings
-	Dropped []string        // the sorted ids of the other answers
+	Dropped []string        // sorted IDs of the other answers
 }
 
-// Retain takes what can be kept of a response that is not finished. An error is a *[schema.Error].
+// Retain selects the answers of a partial submission that can be stored. An error is a *[schema.Error].
 func Retain(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (kept Retained, err error) {
 	way, err := Compute(f, answers, hidden)
 	if err != nil {
@@ -29,7 +29,7 @@ func Retain(f *compile.Form, answers map[string]json.RawMessage, hidden map[stri
 		on[b.ID] = true
 	}
 	dropped := maps.Clone(answers)
-	maps.DeleteFunc(dropped, func(_ string, raw json.RawMessage) bool { return len(raw) == 0 }) // that is no answer
+	maps.DeleteFunc(dropped, func(_ string, raw json.RawMessage) bool { return len(raw) == 0 }) // empty answers do not count
 	var w jsontree.Writer
 	w.Object()
 	for _, s := range f.Steps {

@@ -11,24 +11,25 @@ import (
 	"github.com/formsvc/formsvc/internal/logic"
 )
 
-// conditionResult is what was found out about a condition.
+// conditionResult is the cached conditionResult for a condition.
 type conditionResult struct {
 	findings   []finding
 	neverHolds string // why it never holds
 }
 
-// finding is a warning of a condition, or of a part of it.
+// finding is a warning about a condition or a part of it.
 type finding struct {
-	path string // below the rule
+	path string // relative to the rule
 	code string
 	why  answertype.Explanation
 }
 
-// seen keeps the results of conditions by all that they depend on. An edit changes what few
-// conditions depend on, and only those are tried again.
+// resultCache caches the results of conditions by their dependencies. After an edit, only affected conditions are
+// tried again.
 var resultCache cache.Cache[string, conditionResult]
 
-// condition looks at one condition, compiled as l. after: it runs after its block's answer is taken.
+// checkCondition checks the condition n, which is compiled as l. If after is true, it runs after its block's answer is
+// taken.
 func (w *warner) checkCondition(n jsontree.Node, l *logic.Logic, step int, after bool) {
 	if l == nil || l.Constant() {
 		return
@@ -41,7 +42,7 @@ func (w *warner) checkCondition(n jsontree.Node, l *logic.Logic, step int, after
 		if can, _ := q.outcomes(n); !can {
 			found.neverHolds = q.explain(n).Message
 		}
-		if w.constantStepsUsed <= constantSteps { // else conditions count as not known
+		if w.constantStepsUsed <= constantSteps { // otherwise the results are uncertain
 			resultCache.Put(key, found, len(key))
 		}
 	}
@@ -53,7 +54,7 @@ func (w *warner) checkCondition(n jsontree.Node, l *logic.Logic, step int, after
 	}
 }
 
-// dependencies are everything that the result of a condition depends on.
+// dependencies returns a cache key with all dependencies of a condition's result.
 func (w *warner) dependencies(n jsontree.Node, l *logic.Logic, step int, after bool) string {
 	var key strings.Builder
 	fmt.Fprintln(&key, w.service, n.Pointer(""), n.Raw())
@@ -75,7 +76,7 @@ func (w *warner) dependencies(n jsontree.Node, l *logic.Logic, step int, after b
 	return key.String()
 }
 
-// encoded is a block as JSON.
+// blockJSON returns a block as JSON.
 func (w *warner) blockJSON(block int) string {
 	if w.blockTexts[block] == "" {
 		text, _ := json.Marshal(w.blocks[block]) //nolint:errchkjson // it was read from JSON, which has no NaN

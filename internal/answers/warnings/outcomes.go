@@ -15,7 +15,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// conditions looks for conditions of a step's rule that never hold, or always hold.
+// checkConditions warns of conditions in a step's rule that never hold, or always hold.
 func (w *warner) checkConditions(step int) {
 	compiled := &w.form.Steps[step].Rule
 	tree, err := jsontree.Parse(w.blocks[w.form.Steps[step].From].Properties.Rule, answertype.ParseLimits)
@@ -38,7 +38,7 @@ func (w *warner) checkConditions(step int) {
 	}
 }
 
-// choosing looks for conditions in the new value of a variable.
+// checkAssignment checks conditions in the new value of a variable.
 func (w *warner) checkAssignment(n jsontree.Node, step int) {
 	name, operands := operation(n)
 	for i, operand := range operands {
@@ -51,15 +51,15 @@ func (w *warner) checkAssignment(n jsontree.Node, step int) {
 	}
 }
 
-// query finds out whether a condition can hold, and whether it can fail.
+// query determines whether a condition can hold, and whether it can fail.
 type query struct {
 	*warner
-	firstUnknown int                       // the first block whose answer is not known
-	known        map[jsontree.Node][2]bool // the outcomes of conditions
+	firstUnknown int                       // first block with an unknown answer
+	known        map[jsontree.Node][2]bool // outcomes by condition
 	found        *conditionResult
 }
 
-// look warns of a condition with only one outcome, or of such conditions in it.
+// warnConstant warns of a condition with only one outcome, or of nested conditions with one outcome.
 func (q query) warnConstant(n jsontree.Node) {
 	can, fail := q.outcomes(n)
 	warn := func(code string, why answertype.Explanation) {
@@ -78,7 +78,7 @@ func (q query) warnConstant(n jsontree.Node) {
 	}
 }
 
-// operation returns an operator and its operands; "" when n is a value.
+// operation returns an operator and its operands, or "" if n is a value.
 func operation(n jsontree.Node) (name string, operands []jsontree.Node) {
 	if n.Kind() != jsontree.Object || n.Len() != 1 {
 		return "", nil
@@ -93,14 +93,14 @@ func operation(n jsontree.Node) (name string, operands []jsontree.Node) {
 	return given.Name(), operands
 }
 
-// isJoined reports whether n is made of conditions by and, or or.
+// isJoined reports whether n joins conditions with and, or or.
 func isJoined(n jsontree.Node) bool {
 	name, operands := operation(n)
 	return (name == "and" || name == "or") && len(operands) > 1
 }
 
-// outcomes reports whether a condition can hold, and whether it can fail. Operands that read
-// different answers are independent of each other. Those that read the same are tried together.
+// outcomes reports whether a condition can hold, and whether it can fail. Operands that read different answers are
+// independent. Operands that read the same answers are tried together.
 func (q query) outcomes(n jsontree.Node) (can, fail bool) {
 	if known, ok := q.known[n]; ok {
 		return known[0], known[1]
@@ -128,7 +128,7 @@ func (q query) outcomes(n jsontree.Node) (can, fail bool) {
 	return can, fail
 }
 
-// groups puts conditions together that read the same.
+// groupByReads groups conditions that read the same subjects.
 func (q query) groupByReads(conditions []jsontree.Node) (groups [][]jsontree.Node) {
 	var reads []map[string]bool
 	for _, n := range conditions {
@@ -152,13 +152,13 @@ func (q query) groupByReads(conditions []jsontree.Node) (groups [][]jsontree.Nod
 	return groups
 }
 
-// usage is what conditions read, and what they compare it with.
+// usage contains the subjects of conditions, and the values that they are compared with.
 type usage struct {
 	answertype.ComparedValues
 	compiled []*logic.Logic
-	subjects map[string]*subject // by the beginning of their paths
-	// needsAllAnswers: there is more than comparisons of one answer with values, so that only trying all
-	// answers decides. unknown: it reads what is not known.
+	subjects map[string]*subject // by the start of their paths
+	// If needsAllAnswers is true, the conditions contain more than comparisons of one answer with values, so all answers
+	// must be tried. If unknown is true, they read unknown answers.
 	needsAllAnswers, readsUnknown bool
 }
 
@@ -188,7 +188,7 @@ func (q query) usageOf(conditions ...jsontree.Node) usage {
 	return u
 }
 
-// read notes a path that is read.
+// addRead records a path.
 func (q query) addRead(u *usage, path string) {
 	kind, rest, _ := strings.Cut(path, ".")
 	s := subject{kind: kind}
@@ -216,7 +216,7 @@ func (q query) addRead(u *usage, path string) {
 	}
 }
 
-// compare notes the values in logic.
+// addValues records the values in logic.
 func (u *usage) addValues(n jsontree.Node) {
 	switch n.Kind() {
 	case jsontree.String:
@@ -273,10 +273,10 @@ func (u *usage) addOperation(n jsontree.Node) {
 	}
 }
 
-// maxTries bounds the combinations of answers that one condition is tried with.
+// maxTries limits the combinations of answers for one condition.
 const maxTries = 2000
 
-// try tries conditions, all or any of which must hold, with answers.
+// try evaluates conditions with answers. If all is true, they are joined with and, otherwise with or.
 func (q query) try(conditions []jsontree.Node, all bool) (can, fail bool) {
 	u := q.usageOf(conditions...)
 	left := min(compile.MaxRuleSteps, constantSteps-q.constantStepsUsed)
@@ -317,19 +317,19 @@ func (q query) try(conditions []jsontree.Node, all bool) (can, fail bool) {
 	return can, fail
 }
 
-// candidates are the values of a subject that conditions are tried with.
+// candidates are a subject's candidate values for conditions.
 type candidates struct {
 	name      string
 	target    map[string]any
-	alwaysSet bool // there is always a value
+	alwaysSet bool // whether there is always a value
 	coverage  answertype.Coverage
-	unchecked []any // to be checked
+	unchecked []any // not checked yet
 	checked   []any
 	check     func(any, *logic.Budget) (any, bool)
 	budget    *logic.Budget
 }
 
-// each calls try with each value that is accepted, until it returns true. The first is none.
+// each calls try without a value and then with each valid value, until try returns true.
 func (a *candidates) each(try func() bool) (done bool) {
 	delete(a.target, a.name)
 	if !a.alwaysSet && try() {
@@ -352,7 +352,7 @@ func (a *candidates) each(try func() bool) (done bool) {
 	return false
 }
 
-// checkSteps is what checking an answer costs, in steps of logic.
+// checkSteps is the cost of checking an answer, in steps of logic.
 const checkSteps = 50
 
 func (q query) answersOf(s *subject, c answertype.ComparedValues) *candidates {
@@ -388,7 +388,7 @@ func (q query) answersOf(s *subject, c answertype.ComparedValues) *candidates {
 	return a
 }
 
-// why says why a condition never holds.
+// explain returns the reason why a condition never holds.
 func (q query) explain(n jsontree.Node) answertype.Explanation {
 	if isJoined(n) {
 		_, operands := operation(n)
@@ -424,7 +424,7 @@ func (q query) explain(n jsontree.Node) answertype.Explanation {
 	return answertype.Explanation{Reason: "value", Message: "this condition is never true"}
 }
 
-// name is what a block is called, its label or id, and the parameters that name it.
+// blockName returns a block's label or ID, and parameters that identify it.
 func (w *warner) blockName(block int) (string, map[string]any) {
 	b := w.blocks[block]
 	return answertype.QuoteJSON(cmp.Or(b.Label, b.ID)), map[string]any{"block": b.ID, "label": b.Label}

@@ -9,8 +9,8 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/compile"
 )
 
-// graph walks all paths at once. It returns the steps that may be on one. A path ends
-// unfinished at a step that stops it; ended: one is finished.
+// walkPaths walks all paths together. It returns the steps that can be on a path. A path ends unfinished at a step that
+// stops it. The result ended reports whether a path can be finished.
 func (w *warner) walkPaths(stops func(step int) bool) (on []bool, ended bool) {
 	f := w.form
 	last := len(f.Steps)
@@ -49,8 +49,7 @@ func (w *warner) walkPaths(stops func(step int) bool) (on []bool, ended bool) {
 	return on, arrives[last]
 }
 
-// showing reports whether a step may be on a path, and whether it must be on each that
-// comes to it.
+// visibility reports whether a step can be on a path, and whether it is on every path that reaches it.
 func (w *warner) visibility(i int) (may, must bool) {
 	s := &w.form.Steps[i]
 	if w.form.Blocks[s.From].Hide {
@@ -60,8 +59,7 @@ func (w *warner) visibility(i int) (may, must bool) {
 	return holds || !constant, holds && constant
 }
 
-// leads returns the targets of the jumps that may be made from a step, and whether there
-// may be none.
+// jumpTargets returns the targets of a step's possible jumps, and whether a path can continue without a jump.
 func (w *warner) jumpTargets(i int) (to []int, through bool) {
 	for _, j := range w.form.Steps[i].Rule.Next {
 		holds, constant := w.constantValue(j.When)
@@ -77,7 +75,7 @@ func (w *warner) jumpTargets(i int) (to []int, through bool) {
 	return to, true
 }
 
-// markEndings marks the endings that a jump to the end may come to.
+// markEndings marks the endings that a jump to the end can reach.
 func (w *warner) markEndings(on []bool) {
 	f := w.form
 	for i := range f.Steps {
@@ -92,8 +90,8 @@ func (w *warner) markEndings(on []bool) {
 	}
 }
 
-// stops reports whether every response whose path has a step is refused: the step
-// requires an answer that is never accepted.
+// stops reports whether no submission with this step is accepted, because the step requires an answer that is always
+// rejected.
 func (w *warner) stops(i int) bool {
 	s := &w.form.Steps[i]
 	for j := s.From; j < s.To; j++ {
@@ -111,8 +109,7 @@ func (w *warner) isRequired(block int) bool {
 	return !w.form.Blocks[block].Hide && w.alwaysRequired(&w.form.Steps[step], block)
 }
 
-// alwaysRequired reports whether every response whose path has the step s must answer its
-// block at.
+// alwaysRequired reports whether the block at is required in every submission with the step s.
 func (w *warner) alwaysRequired(s *compile.Step, at int) bool {
 	if at == s.From && s.Rule.Require != nil {
 		holds, constant := w.constantValue(s.Rule.Require)
@@ -121,7 +118,7 @@ func (w *warner) alwaysRequired(s *compile.Step, at int) bool {
 	return w.form.Blocks[at].Required
 }
 
-// lastToEnd returns the last step with a jump to the first ending, -1 when there is none.
+// lastToEnd returns the last step with a jump to the first ending, or -1.
 func lastToEnd(f *compile.Form) int {
 	last := -1
 	for i := range f.Steps {

@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// whyUnreached says why no respondent comes to the step at.
+// whyUnreached returns the reason why no respondent reaches the step at.
 func (w *warner) whyUnreached(at int) answertype.Explanation {
 	why := answertype.Explanation{Reason: "passed", Message: cmp.Or(w.neverJumps[at], "every path ends before it or skips it")}
 	if may, _ := w.visibility(at); !may {
@@ -19,8 +19,7 @@ func (w *warner) whyUnreached(at int) answertype.Explanation {
 	return why
 }
 
-// ruleFields are the members of a rule, and foreignFields the members of rules as other
-// programs write them.
+// ruleFields are the members of a rule, and foreignFields are members of other programs' rules.
 var (
 	ruleFields    = []string{"show", "require", "set", "next"}
 	foreignFields = []string{
@@ -28,7 +27,7 @@ var (
 	}
 )
 
-// shape is about a rule that is written in another way than ours. counts: a member is ours.
+// checkShape warns of rules in another format. The result counts reports whether the rule has a known member.
 func (w *warner) checkShape(rule jsontree.Node, path string) (counts bool) {
 	const ours = "a rule can only have show, require, set and next"
 	unknown := false

@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// unfinished is about what a block lacks although respondents look for it.
+// checkUnfinished warns of missing content that respondents need.
 func (w *warner) checkUnfinished(b *schema.Block, path string) {
 	if w.form.Blocks[w.form.Index[b.ID]].Hide {
 		return
@@ -43,7 +43,7 @@ func (w *warner) checkUnfinished(b *schema.Block, path string) {
 		lacks("/label", "text", "the text is missing")
 	}
 	if answertype.Labels(w.form.Blocks[w.form.Index[b.ID]].Rule) == nil {
-		return // lists may be left from another type
+		return // lists can remain from another type
 	}
 	texts := func(member string, list []schema.Choice) {
 		for i, choice := range list {
@@ -60,7 +60,7 @@ func (w *warner) checkUnfinished(b *schema.Block, path string) {
 	texts("/matrix_columns/", b.MatrixColumns)
 }
 
-// showsText has the block types that show a text and nothing else.
+// showsText contains the block types that only show text.
 var showsText = map[string]bool{
 	schema.TypeWelcome: true, schema.TypeStatement: true, schema.TypeEnding: true, schema.TypeHeading: true, schema.TypeText: true,
 }

@@ -1,5 +1,4 @@
-// Package warnings finds the parts of a form that make it unanswerable or have no
-// effect.
+// Package warnings finds the parts of a form that make it unanswerable or have no effect.
 package warnings
 
 import (
@@ -15,12 +14,12 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Of returns the parts of a form that make it unanswerable or have no effect. It is an
-// error when a section is not in its stored form.
+// Find returns the parts of a form that make it unanswerable or have no effect. It returns an error if a section is not
+// in its stored format.
 //
-// Whether a block can be answered follows from its own bounds. Which blocks are reached
-// follows from the order of the steps, where logic that has one outcome has its value and any
-// other may hold or not. So no warning is wrong, and some are missed.
+// Each block's limits decide whether it can be answered. The order of the steps decides which blocks are reached. Logic
+// with one outcome has its value there, and all other logic may hold or not. Every warning is therefore correct, but
+// some are missing.
 func Find(from compile.Source) (schema.Warnings, error) {
 	d, err := compile.Read(from)
 	if err != nil {
@@ -53,23 +52,23 @@ type warner struct {
 	form    *compile.Form
 	blocks  []*schema.Block // in the order of form.Blocks
 	found   schema.Warnings
-	pending [][]func() // by step: warnings of its rule, which wait for all rules
+	pending [][]func() // by step: warnings about its rule, added after all rules
 
-	reached []bool // steps that a respondent may come to
-	cost    int    // steps of all rules, each evaluated once
+	reached []bool // steps that a respondent can reach
+	cost    int    // steps for evaluating each rule once
 
-	constantStepsUsed int // steps of logic that reads nothing
-	lastToEnd         int // the last step with a jump to the end, -1: none
+	constantStepsUsed int // steps of constant logic
+	lastToEnd         int // last step with a jump to the end, or -1
 
-	neverHolds     map[*logic.Logic]string // why logic that reads something never holds
-	neverJumps     map[int]string          // the same of a jump to a step
-	answersByBlock map[int]*candidates     // to blocks with few answers
+	neverHolds     map[*logic.Logic]string // why logic with data never holds
+	neverJumps     map[int]string          // why a jump to a step never applies
+	answersByBlock map[int]*candidates     // for blocks with few answers
 
-	service    string         // the settings of the service that answers depend on
+	service    string         // the service's settings that affect answers
 	blockTexts map[int]string // blocks as JSON
 }
 
-// list adds blocks, and the children of groups, to w.blocks.
+// list adds blocks and their nested blocks to w.blocks.
 func (w *warner) list(blocks []schema.Block) {
 	for i := range blocks {
 		w.blocks = append(w.blocks, &blocks[i])
@@ -90,17 +89,17 @@ func (w *warner) add(path, code string, why answertype.Explanation) {
 	w.found = append(w.found, schema.Warning{Path: path, Code: code, Message: why.Message, Params: why.Params})
 }
 
-// note keeps a warning of a step's rule.
+// addPending adds a pending warning about a step's rule.
 func (w *warner) addPending(step int, path, code string, why answertype.Explanation) {
 	w.pending[step] = append(w.pending[step], func() { w.add(path, code, why) })
 }
 
-// ignored notes a part without effect in the rule of a step.
+// addIgnored adds a pending warning about a part of a step's rule that has no effect.
 func (w *warner) addIgnored(step int, n jsontree.Node, code string, why answertype.Explanation) {
 	w.addPending(step, n.Pointer(rulePath(step)), code, why)
 }
 
-// compiled notes the data that the logic l reads, which was made of n.
+// addReads records the data that the logic l reads, which was compiled from n.
 func (w *warner) addReads(step int, n jsontree.Node, l *logic.Logic, after bool) {
 	path := n.Pointer(rulePath(step))
 	w.pending[step] = append(w.pending[step], func() { w.checkReads(path, l, step, after) })
@@ -108,8 +107,7 @@ func (w *warner) addReads(step int, n jsontree.Node, l *logic.Logic, after bool)
 
 func rulePath(at int) string { return "/blocks/" + strconv.Itoa(at) + "/properties/rule" }
 
-// block looks at one block. at is its index at the top level, or the index of the group
-// around it.
+// checkBlock checks one block. The argument at is the index of its top-level block.
 func (w *warner) checkBlock(b *schema.Block, path string, at int, inGroup bool) {
 	c := &w.form.Blocks[w.form.Index[b.ID]]
 	if member, why := answertype.Contradiction(c.Rule); why.Reason != "" {
@@ -140,7 +138,7 @@ func (w *warner) checkBlock(b *schema.Block, path string, at int, inGroup bool) 
 	}
 }
 
-// checkInGroup warns of properties that have a meaning at the top level only.
+// checkInGroup warns of properties that only have an effect at the top level.
 func (w *warner) checkInGroup(b *schema.Block, path string, ruled bool) {
 	if ruled {
 		w.add(path+"/properties/rule", schema.WarnNoEffect, answertype.Explanation{Reason: "in_group", Message: "only the rules of top-level blocks have an effect"})
@@ -150,7 +148,7 @@ func (w *warner) checkInGroup(b *schema.Block, path string, ruled bool) {
 	}
 }
 
-// step is about a top-level block on its path, and parts of its rule that have no effect.
+// checkStep checks whether a top-level block is reachable, and warns of parts of its rule without an effect.
 func (w *warner) checkStep(b *schema.Block, path string, at int) {
 	hidden := w.form.Blocks[w.form.Steps[at].From].Hide
 	if !w.reached[at] && !hidden {
@@ -189,10 +187,9 @@ func (w *warner) checkStep(b *schema.Block, path string, at int) {
 	}
 }
 
-// jumps is about jumps that are never made. The places of jumps that were ignored are not
-// in rule.next.
+// checkJumps warns of jumps that never apply. The list rule.next does not contain ignored jumps.
 func (w *warner) checkJumps(rule *compile.StepRule, path string, step int) {
-	// Without the last jumps to the next block, the form goes there as well.
+	// Jumps to the next block at the end of the list have no effect.
 	counting := len(rule.Next)
 	for counting > 0 && rule.Next[counting-1].To == step+1 {
 		counting--
@@ -204,7 +201,7 @@ func (w *warner) checkJumps(rule *compile.StepRule, path string, step int) {
 		switch {
 		case always:
 			w.add(at, schema.WarnNoEffect, answertype.Explanation{Reason: "jumped", Message: "an earlier jump always applies"})
-		case w.neverHolds[j.When] != "": // was noted
+		case w.neverHolds[j.When] != "": // already reported
 		case constant && !holds:
 			w.add(at+"/if", schema.WarnNoEffect, answertype.Explanation{Reason: "never", Message: "this condition is never true"})
 		case i >= counting:
@@ -214,12 +211,12 @@ func (w *warner) checkJumps(rule *compile.StepRule, path string, step int) {
 	}
 }
 
-// constantSteps bounds what all logic that reads nothing may take together: steps take
-// about 20 ns each, at worst 45, so all of it less than 100 ms.
+// constantSteps limits the cost of all constant logic. A step takes about 20 ns and at most 45 ns, so the total is less
+// than 100 ms.
 const constantSteps = 2_000_000
 
-// constantly returns whether logic holds, when that does not depend on the response. nil
-// always holds. Once such logic has taken too many steps, it counts as depending on it.
+// constantValue returns whether logic holds, and whether this is the same for all submissions. Nil logic always holds.
+// After too many steps, logic no longer counts as constant.
 func (w *warner) constantValue(l *logic.Logic) (holds, constant bool) {
 	if l == nil {
 		return true, true
@@ -231,8 +228,7 @@ func (w *warner) constantValue(l *logic.Logic) (holds, constant bool) {
 	return holds && constant, constant
 }
 
-// constant reports whether the value of logic, which evaluate asks for, does not depend on
-// the response.
+// isConstant reports whether logic has the same value for all submissions. The function evaluate computes it.
 func (w *warner) isConstant(l *logic.Logic, evaluate func(*logic.Budget)) bool {
 	left := min(compile.MaxRuleSteps, constantSteps-w.constantStepsUsed)
 	if !l.Constant() || left < 0 {
@@ -244,7 +240,7 @@ func (w *warner) isConstant(l *logic.Logic, evaluate func(*logic.Budget)) bool {
 	return !budget.Exceeded()
 }
 
-// ruleSteps is the number of steps that a rule takes when every logic in it is evaluated.
+// ruleSteps returns the number of steps for evaluating all logic of a rule.
 func ruleSteps(b *compile.StepRule) (total int) {
 	all := []*logic.Logic{b.Show, b.Require}
 	for _, a := range b.Set {
@@ -261,7 +257,7 @@ func ruleSteps(b *compile.StepRule) (total int) {
 	return total
 }
 
-// reads is about what logic reads. after: the answer of its own block is taken.
+// checkReads checks the names that logic reads. If after is true, it can read its own block's answer.
 func (w *warner) checkReads(path string, l *logic.Logic, at int, after bool) {
 	names, _ := l.Reads()
 	for _, name := range names {
@@ -294,7 +290,7 @@ func (w *warner) checkReads(path string, l *logic.Logic, at int, after bool) {
 	}
 }
 
-// known returns the first block whose answer is not known when logic of a step runs.
+// firstUnknownBlock returns the first block whose answer is unknown when a step's logic runs.
 func (w *warner) firstUnknownBlock(at int, after bool) int {
 	step := &w.form.Steps[at]
 	known := step.From
@@ -302,13 +298,13 @@ func (w *warner) firstUnknownBlock(at int, after bool) int {
 		known = step.To
 	}
 	if step.Ending && w.lastToEnd >= 0 {
-		known = max(known, w.form.Steps[w.lastToEnd].To) // a jump from there may come here
+		known = max(known, w.form.Steps[w.lastToEnd].To) // a jump from there may lead here
 	}
 	return known
 }
 
-// lookupName returns what a path begins with, and its name, as a var finds it: the whole path is a
-// name, or the text before its first dot.
+// lookupName returns the value and name at the start of a path, like var. The name is the whole path, or the text
+// before its first dot.
 func lookupName[T any](all map[string]T, path string) (one T, name string, ok bool) {
 	if one, ok = all[path]; ok {
 		return one, path, true
@@ -318,7 +314,7 @@ func lookupName[T any](all map[string]T, path string) (one T, name string, ok bo
 	return one, first, ok && dotted
 }
 
-// checkDuplicateField is about the block whose answers must be new.
+// checkDuplicateField checks the block for duplicate checks.
 func (w *warner) checkDuplicateField(id string) {
 	const path = "/settings/duplicateField"
 	if id == "" {
