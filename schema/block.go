@@ -103,7 +103,7 @@ type Properties struct {
 	LeftLabel   bool     `json:"leftLabel,omitzero"`
 	CenterLabel bool     `json:"centerLabel,omitzero"`
 	RightLabel  bool     `json:"rightLabel,omitzero"`
-	Icon        string   `json:"icon,omitzero"` // what a rating is drawn with
+	Icon        string   `json:"icon,omitzero"` // the icon of a rating
 
 	Currency       string `json:"currency,omitzero"` // payment: the only currency
 	Amount         string `json:"amount,omitzero"`   // payment: the amount, a decimal number

@@ -67,16 +67,16 @@ const (
 	TypeVariable = "variable"
 )
 
-// BlockType is what a type of blocks is: who answers such a block and what the answers are like.
-// [BlockType.Properties] has what can be set. A Kind is a value: whoever has one may change it.
+// BlockType describes a block type: the person that answers such a block, and the form of the answers.
+// [BlockType.Properties] returns its properties. A BlockType is a value, so a caller can change its copy.
 type BlockType struct {
 	Type       string      // one of the Type constants
-	Answerer   Answerer    // who answers the block
-	Shape      AnswerShape // of a stored answer; empty where nobody answers
+	Answerer   Answerer    // the person that answers the block
+	Shape      AnswerShape // the shape of a stored answer; empty if no one answers
 	Comparison Comparison  // when two answers are the same
 	// MaxText is the largest number of characters of a text that is typed: of the answer, of
-	// one part of an address or contact, of the respondent's own text beside choices. A
-	// block's maxChars replaces it. 0: no text is typed.
+	// one part of an address or contact, or of the respondent's own text next to choices. A
+	// block's maxChars replaces it. A zero value means that no text is typed.
 	MaxText int
 	// Scale is the scale of rating, opinion_scale and nps where the block's properties say
 	// nothing else. Other types have none, which is the zero Scale.
@@ -99,7 +99,7 @@ func (k BlockType) IsCompared() bool {
 // properties.hide.
 type Answerer uint8
 
-// Who answers a block.
+// The people that answer a block.
 const (
 	NoOne      Answerer = iota // content, containers, and controls, whose answers are never stored
 	Respondent                 // who fills in the form
@@ -137,7 +137,7 @@ type Comparison string
 const (
 	CompareNever   Comparison = ""
 	CompareWord    Comparison = "word"    // by a name for erasing only, in upper or lower case
-	CompareText    Comparison = "text"    // whatever the case, the width of characters and white space
+	CompareText    Comparison = "text"    // ignores case, character width and whitespace
 	CompareEmail   Comparison = "email"   // as text, with the ASCII form of the domain
 	ComparePhone   Comparison = "phone"   // in E.164
 	CompareWebsite Comparison = "website" // without scheme, default port and last slash

@@ -26,19 +26,19 @@ type Difference struct {
 // BlockDifference says what became of one top-level block.
 type BlockDifference struct {
 	ID             string
-	Before, After  json.RawMessage // nil: it was not there
+	Before, After  json.RawMessage // nil if the block did not exist
 	Added, Removed bool
-	// Moved says that the block stands elsewhere among those that are in both contents. When
-	// one block was moved, that one is, not those that it passed.
+	// Moved reports whether the block has another position among the blocks of both contents. If
+	// one block was moved, only that block is reported, not the blocks that it passed.
 	Moved bool
 	// Changed are the members that differ, sorted, as JSON Pointers into the block; the
 	// members of its properties are named one by one, as in /properties/max.
 	Changed []string
 }
 
-// Diff returns what is different in the later of two stored contents of a form. Values are compared
-// as JSON: white space, the order of members and the way that a number is written make no
-// difference, and null is as what is not there; numbers are compared as float64. A nil section is
+// Diff returns the differences between two stored contents of a form. Values are compared
+// as JSON: whitespace, the order of fields and the notation of a number make no
+// difference, and null equals a missing field. Numbers are compared as float64. A nil section is
 // empty. It is an error when a section is not JSON, or a block has no id of its own.
 func Diff(before, after storage.FormContent) (Difference, error) {
 	var d Difference
@@ -150,7 +150,7 @@ func deep(path string, from, to any, depth int) (found []string) {
 // neighbours in it: the blocks that were not moved.
 func ascending(numbers []int) map[int]bool {
 	ends := []int{}                     // by length: where the run with the smallest end ends
-	before := make([]int, len(numbers)) // what stands before it in that run
+	before := make([]int, len(numbers)) // the element before it in that run
 	for i, n := range numbers {
 		length, _ := slices.BinarySearchFunc(ends, n, func(end, n int) int { return numbers[end] - n })
 		if before[i] = -1; length > 0 {

@@ -15,7 +15,7 @@ var (
 	// ErrIdempotencyKeyReused means that another response is stored with the same idempotency key, and that the
 	// new response asks for StrictIdempotency.
 	ErrIdempotencyKeyReused = errors.New("formsvc: another submission has this idempotency key")
-	// ErrAlreadySubmitted means that the response was submitted, and cannot be saved half-way any more.
+	// ErrAlreadySubmitted means that the submission is complete, so a partial submission can no longer be saved.
 	ErrAlreadySubmitted = errors.New("formsvc: the response was already submitted")
 	// ErrBlockExists means that the form already has a block with this id.
 	ErrBlockExists = errors.New("formsvc: the form already has a block with this ID")
@@ -69,10 +69,10 @@ const MaxViolations = 50
 
 // Violation is one broken rule.
 type Violation struct {
-	// Path is a JSON Pointer into the body, "" for the body itself. For what does
-	// not stand in a body it is the place and the name: "query:limit",
-	// "path:blockId". What stands very deep in a body, below long names, has the
-	// pointer of a value around it, so that an answer to a small body stays small.
+	// Path is a JSON Pointer into the body, "" for the body itself. For a value
+	// outside the body it is the location and the name: "query:limit",
+	// "path:blockId". A value that is nested very deeply, below long names, has the
+	// pointer of an outer value, so that the response to a small body stays small.
 	Path string `json:"path"`
 	// Field is the id of the block that an answer belongs to. Empty for requests.
 	Field string `json:"field,omitempty"`
@@ -90,25 +90,25 @@ type Violation struct {
 // CodeParams returns the names of the parameters that the violations of an answer
 // carry under a code: those that are always there, and those that may be missing.
 //
-//   - type: what was expected: "string", "number", "integer", "boolean", "array",
+//   - type: the expected type: "string", "number", "integer", "boolean", "array",
 //     "object" or "choice" (the id of a choice, or an object with it).
 //   - limit: the largest number of characters or bytes, an int.
 //   - min, max: for counts an int. For numbers a [json.Number], which prints as
 //     people write numbers. For dates a day as YYYY-MM-DD. Both bounds are included.
 //   - step: the distance of two values of a scale, a json.Number.
-//   - unit: what is counted: "characters", "bytes", "choices", "files" or "steps" (of
+//   - unit: the counted unit: "characters", "bytes", "choices", "files" or "steps" (of
 //     the form's rules).
-//   - format: what was expected: "text" (without control characters), "line" (text
+//   - format: the expected format: "text" (without control characters), "line" (text
 //     without line breaks), "email", "phone" (in the form of the block's country or
 //     an international one), "international_phone", "url", "date", "date-time",
 //     "year" (of a date: four digits without a zero in front), "offset" (after a
 //     date and a time), "time", "country", "currency", "decimal", "file_name", "media_type", "choice"
 //     (an id or an own text, not both) or "json".
-//   - reason: what the value must be one of, or why none is taken: "weekday", "date",
+//   - reason: the kind of list that must contain the value, or why no value is accepted: "weekday", "date",
 //     "file_type", "picture", "amount", "currency", "hidden" (a part that the block
 //     does not ask for), "host" (only the host may answer), "respondent" (the host
 //     must not answer) or "no_answer" (the block takes none).
-//   - allowed: what it must be one of: week days as a []int, 0 for Sunday, and a
+//   - allowed: the accepted values: week days as a []int, 0 for Sunday, and a
 //     []string of anything else. It is missing when there is no list, or it has more
 //     than [MaxViolations] items.
 //
@@ -139,8 +139,8 @@ type Error struct {
 	Violations []Violation
 }
 
-// Error is for logs: it names the first five violations and the number of the others. Users
-// are told Message of each violation, beside the field that Path names.
+// Error is for logs: it names the first five violations and the number of the others. Pages
+// show the Message of each violation next to the field that Path names.
 func (e *Error) Error() string {
 	const shown = 5
 	texts := make([]string, 0, shown)

@@ -19,7 +19,7 @@ type Limits struct {
 	Nesting   int // levels of blocks, the top level included; default 8
 	// Cells are the options that a page draws: rows times columns of a matrix, choices
 	// times places of a ranking of up to 40 choices, choices of any other block, buttons of
-	// a scale, and up to 50 of specificDates. A list of countries, also the one beside a
+	// a scale, and up to 50 of specificDates. A list of countries, also the list next to a
 	// phone number, counts 40: it is a copy of a text that was made before, and takes a page
 	// as much as 40 choices do. So a form may have 250 of them.
 	Cells     int // of a block; default 2,000
@@ -34,12 +34,12 @@ type Limits struct {
 	// that is larger already may be changed as long as it does not grow.
 	Definition int
 	// Response is how many bytes the answers of one response may take as they are
-	// stored; default 1 MiB. Answers carry the labels of what was chosen, so they
+	// stored; default 1 MiB. Answers contain the labels of the chosen choices, so they
 	// may be larger than what the respondent sent.
 	Submission int
 
-	// Partial is how many bytes the answers and hidden fields of a response that is saved
-	// half-way may take, as they were sent; default 64,000. A form has at most 10,000 of those.
+	// Partial is how many bytes the answers and hidden fields of a partial
+	// submission may take, as they were sent. Defaults to 64,000. A form has at most 10,000 partial submissions.
 	Partial int
 
 	// FileSize is the largest size, in bytes, of an uploaded file that an answer

@@ -17,7 +17,7 @@ type Property struct {
 	Description string   // English sentences
 	Values      []string // of a PropertyEnum, and of an integer with a few values: all that it may be
 	Min, Max    float64  // of an integer without Words
-	Default     any      // what counts where the property is absent; nil: the zero value, or nothing
+	Default     any      // the value of an absent property; nil if that is the zero value, or if nothing applies
 }
 
 // PropertyType is what a property holds.

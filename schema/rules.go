@@ -136,7 +136,7 @@ func (s Subject) After(date string) Condition { return s.compare(">", date) }
 // Condition says when a clause takes effect. The zero value always holds.
 type Condition struct{ logic any }
 
-// Always is the condition that always holds: for what a rule does whatever the answers.
+// Always returns the condition that always holds, for actions that do not depend on answers.
 func Always() Condition { return Condition{} }
 
 // And holds when the condition and all others do.
@@ -267,7 +267,7 @@ func (c Condition) value() any {
 	return c.logic
 }
 
-// number is n in JSON. What has no number there is an empty object, which equals no answer.
+// number is n in JSON. A value without a number is an empty object, which equals no answer.
 func number(n float64) any {
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		return struct{}{}

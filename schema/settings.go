@@ -39,7 +39,7 @@ type UTMFlags struct {
 	Term     bool `json:"term,omitzero"`
 }
 
-// Cover is what stands at the top of a form.
+// Cover is the picture or color at the top of a form.
 type Cover struct {
 	Color    string    `json:"color,omitzero"`
 	Image    *Image    `json:"image,omitzero"`

@@ -22,7 +22,7 @@ type Theme struct {
 	Theme         string         `json:"theme,omitzero"` // name of the theme this one is made from
 }
 
-// Background is what stands behind a form.
+// Background is the background of a form.
 type Background struct {
 	Brightness *float64 `json:"brightness,omitzero"`
 	Layout     string   `json:"layout,omitzero"`
@@ -74,7 +74,7 @@ type Palette struct {
 	SidebarRing              string `json:"sidebarRing,omitzero"`
 }
 
-// Alignment says where things stand; the numbers' meaning is the renderer's.
+// Alignment contains the alignment of texts. The renderer defines the meaning of the numbers.
 type Alignment struct {
 	WelcomeAndEndings *float64 `json:"welcomeAndEndings,omitzero"`
 	Questions         *float64 `json:"questions,omitzero"`
@@ -87,7 +87,7 @@ type TextSize struct {
 	Questions         *float64 `json:"questions,omitzero"`
 }
 
-// LogoPlacement says where the logo stands.
+// LogoPlacement is the position of the logo.
 type LogoPlacement struct {
 	Align    string `json:"align,omitzero"`
 	Vertical string `json:"vertical,omitzero"`

@@ -9,8 +9,8 @@ type Warning struct {
 	Code string `json:"code"`
 	// Message says in English what is wrong. It names blocks and choices by their labels.
 	Message string `json:"message"`
-	// Params has what a page needs to say it in another language: "reason" tells the reasons of
-	// one code from each other, "block" and "label" name a block, "choice" is a choice's id.
+	// Params has what a page needs to say it in another language: "reason" distinguishes the reasons of
+	// one code, "block" and "label" name a block, "choice" is a choice's id.
 	Params map[string]any `json:"params,omitempty"`
 }
 
@@ -21,8 +21,8 @@ type Warnings []Warning
 
 // The codes of a [Warning].
 const (
-	// WarnUnanswerableForm: no response is ever accepted. The warning stands at the blocks;
-	// those that no path avoids have a WarnUnanswerableBlock.
+	// WarnUnanswerableForm: no response is ever accepted. The warning is reported at the blocks.
+	// Blocks that no path avoids have a WarnUnanswerableBlock.
 	WarnUnanswerableForm = "UNANSWERABLE_FORM"
 	// WarnUnanswerableBlock: no answer to the block is ever accepted.
 	WarnUnanswerableBlock = "UNANSWERABLE_BLOCK"

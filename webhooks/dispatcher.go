@@ -46,7 +46,7 @@ type Dispatcher struct {
 	ids            *objectid.Source
 	guard          *Guard
 	guarded        *transport
-	transport      http.RoundTripper // guarded, or what the host made of it
+	transport      http.RoundTripper // guarded, or the transport that the host built around it
 	grace          time.Duration
 	randomDuration func(least, most time.Duration) time.Duration
 

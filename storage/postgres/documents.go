@@ -35,7 +35,7 @@ const requestedChanges = `asked AS MATERIALIZED (
 	ORDER BY a.place LIMIT 1
 )`
 
-// documentsRevisionIncrement is the number that the changes add to the column beside of the form.
+// documentsRevisionIncrement is the number that the changes add to the documents revision of the form.
 const documentsRevisionIncrement = `(SELECT count(*) FROM asked a WHERE a.public AND (a.value IS NOT NULL OR a.revision IS NOT NULL))`
 
 // applyDocumentChanges is a part of a WITH list. It applies the changes to the form in target, if there is one. It

@@ -19,7 +19,7 @@ UPDATE formsvc.upkeep u SET done_at = statement_timestamp() WHERE u.work = (
 	WHERE n.work = $1::text AND (n.done_at BETWEEN statement_timestamp() - interval '1 minute' AND statement_timestamp()) IS NOT TRUE
 	FOR NO KEY UPDATE SKIP LOCKED)`
 
-// noteWork records in the table upkeep that this process did some work. It runs after the work, which succeeds even
+// noteWork records in the table of maintenance that this process did some work. It runs after the work, which succeeds even
 // if noteWork fails.
 func (s *Store) noteWork(ctx context.Context, work string) {
 	if last, known := s.notedAt.Load(work); known && !s.db.InTx && time.Since(last.(time.Time)) < noteInterval {
