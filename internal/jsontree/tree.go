@@ -63,6 +63,7 @@ type Node struct {
 	at   uint32
 }
 
+// Root returns the root value.
 func (t *Tree) Root() Node { return Node{tree: t} }
 
 // Exists reports whether the value exists.
@@ -70,6 +71,7 @@ func (n Node) Exists() bool { return n.tree != nil }
 
 func (n Node) node() *node { return &n.tree.nodes[n.at] }
 
+// Kind returns the type of the value.
 func (n Node) Kind() Kind {
 	if n.tree == nil {
 		return Null

@@ -75,6 +75,7 @@ func (t *Texts) add(added Text) {
 	}
 }
 
+// Block counts the answers to one block, hidden field or variable.
 type Block struct {
 	ID, Type, Label            string
 	Deleted                    bool // whether the form no longer has the block
@@ -92,6 +93,7 @@ type Block struct {
 	unknown int // number of distinct choices and days that the form does not have
 }
 
+// Row counts the choices in one row of a matrix.
 type Row struct {
 	ID, Label string
 	Choices   ChoiceCounts
@@ -234,6 +236,7 @@ func (t *Tally) Add(r Response) error {
 	return nil
 }
 
+// AddStored counts one stored submission.
 func (t *Tally) AddStored(s *storage.Submission) error {
 	answers, err := schema.DecodeAnswers(s.Answers)
 	if err != nil {

@@ -33,10 +33,12 @@ func (l *List) Accepts(code string) bool {
 // Full reports whether the list ignores all further violations. Callers can then stop.
 func (l *List) Full() bool { return len(l.list) >= collectLimit }
 
+// Add adds a violation without parameters.
 func (l *List) Add(path, code, message string) {
 	l.Put(schema.Violation{Path: path, Code: code, Message: message})
 }
 
+// Put adds a violation.
 func (l *List) Put(v schema.Violation) {
 	if l.Accepts(v.Code) {
 		l.list = append(l.list, v)

@@ -31,6 +31,7 @@ func Parse(s string) (*url.URL, bool) {
 	}
 }
 
+// IsWeb reports whether the scheme is http or https.
 func IsWeb(u *url.URL) bool { return u.Scheme == "http" || u.Scheme == "https" }
 
 // IsPort reports whether s is a valid port or empty.

@@ -50,11 +50,13 @@ type Block struct {
 	Item
 }
 
+// Hidden is a hidden field.
 type Hidden struct {
 	Name string
 	Item
 }
 
+// Variable is a variable of the definition.
 type Variable struct {
 	Name    string
 	Initial any // float64 or string
