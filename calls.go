@@ -14,17 +14,16 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// PublicForm returns a published form by its public id. It returns [ErrNotFound]
-// when there is none, or it is a draft or in the trash. A closed form is returned
-// with Closed set.
+// PublicForm returns a published form by its public ID. If the form is closed, Closed is set. It returns
+// [ErrNotFound] if there is no such form, or if the form is a draft or in the trash.
 func (s *Service) PublicForm(ctx context.Context, publicID string) (PublicForm, error) {
 	return s.publicForm(s.intake.Published(ctx, publicID))
 }
 
-// PreviewForm returns a form by its id as it is stored now, draft or published, with its
-// warnings: see [Service.Warnings]. Of a form with a working copy it is the copy. It returns
-// [ErrNotFound] when there is none, or it is in the trash. It checks no access: a draft is shown
-// to whom the host allows it.
+// PreviewForm returns the current state of a form by its ID, draft or published, with its warnings (see
+// [Service.Warnings]). If the form has a working copy, it returns the working copy. It returns [ErrNotFound]
+// if there is no such form, or if the form is in the trash. It does not check access, so the host decides who
+// can see a draft.
 func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Warnings, error) {
 	f, known, err := s.intake.On(s.core.ForWorkingCopies()).Form(ctx, id)
 	if errors.Is(err, ErrUnsupported) {
@@ -41,7 +40,7 @@ func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Wa
 	return p, warnings, nil
 }
 
-// page returns the parts of a form that a page needs.
+// publicForm returns the parts of a form that a page needs.
 func (s *Service) publicForm(f Form, known *intake.CompiledForm, err error) (PublicForm, error) {
 	if err != nil {
 		return PublicForm{}, err
@@ -56,22 +55,20 @@ func (s *Service) publicForm(f Form, known *intake.CompiledForm, err error) (Pub
 	}, nil
 }
 
-// Submit checks a response and stores it. The funnel count, the response limit, the
-// duplicate check and one queued delivery for each enabled webhook of the form belong
-// to the same atomic step. The form must be published and settings.closed off.
+// Submit checks a submission and stores it. In the same atomic step it updates the funnel, checks the response
+// limit and duplicates, and queues a delivery for each enabled webhook of the form. The form must be
+// published, and settings.closed must be off.
 //
-// Errors: an [*Error] that lists every fault; [ErrNotFound] when the form
-// does not exist, is a draft (as the error's text says) or is in the trash; [ErrClosed] when it takes no
-// more responses; [ErrDuplicate] when the answer to settings.duplicateField is
-// not new; [ErrIdempotencyKeyReused], see Response.StrictIdempotency. After [ErrOutcomeUnknown] the
-// response may or may not be stored: repeat the call with the same IdempotencyKey.
+// Errors: an [*Error] that lists all violations; [ErrNotFound] if the form does not exist, is a draft or is in
+// the trash; [ErrClosed] if it accepts no more submissions; [ErrDuplicate] if the form already has this answer
+// to settings.duplicateField; [ErrIdempotencyKeyReused], see SubmitParams.StrictIdempotency. After
+// [ErrOutcomeUnknown] the submission may or may not be stored. In this case, repeat the call with the same
+// IdempotencyKey.
 //
-// With SubmittedAt, the host imports an old response. It is checked against the form as
-// it is now and counts in lists, in the metrics of its time, against the response limit
-// and among the duplicates. It queues no event unless Deliver is set. Whether the form is
-// closed by settings.closeAt is judged at that time. In all else an import is a response
-// like any other: a draft is [ErrNotFound], and settings.closed or a limit that is
-// reached is [ErrClosed]. So import first, and close the form afterwards.
+// With SubmittedAt, the host imports an old submission. It is checked against the current form. It counts in
+// lists, in the metrics of its time, towards the response limit and as a duplicate. No event is queued unless
+// Deliver is set. settings.closeAt is compared with SubmittedAt, but settings.closed and a reached limit still
+// return [ErrClosed]. Therefore, import first and close the form afterwards.
 func (s *Service) Submit(ctx context.Context, r SubmitParams) (Submission, error) {
 	return s.intake.Submit(ctx, &intake.SubmitParams{
 		FormID: r.FormID, Metadata: intake.Metadata(r.Metadata),
@@ -81,34 +78,34 @@ func (s *Service) Submit(ctx context.Context, r SubmitParams) (Submission, error
 	})
 }
 
-// SavePartial saves a response half-way, and returns the token by which it is found again.
-// Whoever has the token can read and change what is saved, so it goes to the respondent alone.
-// Without a token in r a new half response is made, with one it is replaced as a whole.
+// SavePartial saves a partial submission and returns its token. Anyone with the token can read and change the
+// partial submission, so only the respondent should receive it. Without a Token in r, it creates a partial
+// submission. With a Token, it replaces the whole partial submission.
 //
-// Answers are kept as they were sent; [Service.Submit] is what checks them. Some are not kept, and dropped has the sorted ids of their blocks: the form has no such block, or one that
-// takes no answer, a captcha, one that is off the path, or one that only the host can answer; or
-// the answer is no JSON that the API would read. Answers that only the host can give lead the
-// way all the same, as for [Service.Path], and the respondent gives them again.
+// Answers are stored as they were sent, and [Service.Submit] checks them later. Some answers are not stored,
+// and dropped contains the sorted IDs of their blocks. These are answers that are not valid JSON for the API,
+// and answers to blocks that are unknown, take no answer, are a captcha, are not on the path, or can only be
+// answered by the host. Answers from the host still determine the path, as for [Service.Path], and must be
+// given again.
 //
-// A half response ends 30 days after its last save, at the end of the day in the service's
-// zone ([WithTimeZone]). A form keeps 10,000 at a time: one more replaces the newest that was
-// saved once and has no LinkIssued, or else the oldest by its last save. A visit creates at
-// most one (see Visit), but a stranger can begin any number of visits. So a host limits how many
-// an address creates. Several processes that create some at the same time can exceed the 10,000
-// by 128 each. They are in no list of responses, export, webhook, metric or limit. Their last
-// second may be lost when the database crashes. See [Client.Partials].
+// A partial submission expires 30 days after its last save, at the end of the day in the service's time zone
+// ([WithTimeZone]). A form can have 10,000 of them. If there are more, the newest one that was saved only once
+// and has no LinkIssued is replaced, or otherwise the one with the oldest save. Each Visit creates at most
+// one, but a stranger can start any number of visits, so the host should limit them by IP address. Processes
+// that create partial submissions concurrently can exceed the limit by 128 each. Partial submissions do not
+// appear in submissions, exports, webhooks, metrics or limits. If the database crashes, the saves of the last
+// second may be lost. See [Client.Partials].
 //
-// A new one is at revision 1, and each save raises that by one. With r.Revision, saves of two
-// devices do not overwrite each other: the second is a [*RevisionError] of the Kind "partial",
-// and its device reads what the first one saved. Without it the last save wins. A save without
-// a Token whose Visit has created one already changes nothing: it returns that one's token with
-// a *RevisionError, or ErrAlreadySubmitted when it was submitted.
+// The first revision is 1, and each save increments it. With r.Revision, two devices cannot overwrite each
+// other's saves: the second save returns a [*RevisionError] of the Kind "partial", and its device can read the
+// first save. Without r.Revision the last save wins. If a save has no Token and its Visit has already created
+// a partial submission, nothing changes. The call then returns the existing token with a *RevisionError, or
+// with ErrAlreadySubmitted if it was submitted.
 //
-// Errors: an [*Error] when the answers and hidden fields take more than Limits.Partial, when
-// Submit would refuse a hidden field, the metadata or the seconds, or when the form's rules
-// would take too long; [ErrNotFound] when the form does not exist, is a draft or in the trash, and when the
-// token is none, that of another form, or over; [ErrClosed], whatever the token; [ErrAlreadySubmitted];
-// [ErrUnsupported].
+// Errors: an [*Error] if the answers and hidden fields exceed Limits.Partial, if Submit would reject a hidden
+// field, the metadata or the seconds, or if the form's rules are too expensive; [ErrNotFound] if the form does
+// not exist, is a draft or is in the trash, or if the token is invalid, expired or belongs to another form;
+// [ErrClosed], whatever the token; [ErrAlreadySubmitted]; [ErrUnsupported].
 func (s *Service) SavePartial(ctx context.Context, r PartialSubmission) (token string, dropped []string, err error) {
 	p := Partial{
 		FormID: r.FormID, Revision: r.Revision, Block: r.Block, Seconds: r.Seconds, Shared: r.ShareWithOwner,
@@ -117,12 +114,12 @@ func (s *Service) SavePartial(ctx context.Context, r PartialSubmission) (token s
 	return s.intake.SavePartial(ctx, r.Token, r.Visit, p, intake.Input{Answers: r.Answers, Hidden: r.Hidden}, intake.Metadata(r.Metadata))
 }
 
-// ResumePartial returns what was saved with a token, to go on with. The form may have changed
-// since, so [Service.Path] says what of it counts now. A closed form's can be read.
+// ResumePartial returns the partial submission with a token. The form may have changed since the last save, so
+// call [Service.Path] to find the answers that still count. It also works for a closed form.
 //
-// After [Service.Submit] with the token the error is [ErrAlreadySubmitted], until the half response ends.
-// What is returned with it has nothing of the answers, and the SubmissionID that leads to the
-// form's ending. Other errors: [ErrNotFound] as for SavePartial; [ErrUnsupported].
+// After [Service.Submit] with the token, it returns [ErrAlreadySubmitted] until the partial submission
+// expires. The result then contains no answers, but the SubmissionID, with which a page can show the form's
+// ending. Other errors: [ErrNotFound] as for SavePartial; [ErrUnsupported].
 func (s *Service) ResumePartial(ctx context.Context, formID ID, token string) (PartialSubmission, error) {
 	p, in, m, err := s.intake.ResumePartial(ctx, formID, token)
 	if p.ID.IsZero() {
@@ -135,28 +132,24 @@ func (s *Service) ResumePartial(ctx context.Context, formID ID, token string) (P
 	}, err
 }
 
-// DeletePartial removes a half response for good, for the respondent who has its token. A token
-// of none is no error. It returns [ErrNotFound] when there is no such form, and [ErrUnsupported].
+// DeletePartial permanently deletes a partial submission, for the respondent who has its token. An unknown
+// token is not an error. It returns [ErrNotFound] if there is no such form, and [ErrUnsupported].
 func (s *Service) DeletePartial(ctx context.Context, formID ID, token string) error {
 	return s.intake.DeletePartial(ctx, formID, token)
 }
 
-// Path returns the way through a form for answers that may be incomplete: which
-// blocks a page shows, which of them must be answered, which ending follows, and the
-// variables. [Service.Submit] walks the same path, so an answer to a block that is
-// not on it is dropped.
+// Path returns the path through a form for answers that may be incomplete: the blocks to show, the blocks that
+// must be answered, the ending and the variables. [Service.Submit] computes the same path and drops answers to
+// other blocks.
 //
-// The answers are the respondent's and the host's. An answer to a block that only the host
-// can answer counts as the host's: a payment, a file, a signature, or a block with
-// properties.hide. The path is that of a Submit with the same answer in HostAnswers. A
-// host that passes on a respondent's answers leaves out such answers. A form that is a
-// draft or closed has paths too.
+// The answers include the host's answers: to payments, files and signatures, and to blocks with
+// properties.hide. The path is the same as for a Submit with these answers in HostAnswers. A host that passes
+// on a respondent's answers must remove such answers first. Drafts and closed forms have paths too.
 //
-// Errors: [ErrNotFound] when there is no such form; an [*Error] when its rules
-// would take too long. What is wrong with an answer is not an error here, see
-// Path.Violations.
+// It returns [ErrNotFound] if there is no such form, and an [*Error] if its rules are too expensive. Invalid
+// answers are not an error here, see Path.Violations.
 func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
-	// Read, never cached: nothing would show that a cached form is out of date.
+	// Always read the stored form, because a caller cannot notice that a cached form is out of date.
 	_, known, err := s.intake.Form(ctx, formID)
 	if err != nil {
 		return Path{}, err
@@ -164,31 +157,29 @@ func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.R
 	return known.Path(answers, hidden)
 }
 
-// IssuedKey is a new key. Secret is the whole key; it is shown here once and cannot be
-// had again. Printed or logged, an IssuedKey shows the key's prefix only, and its JSON
-// is without the Secret. A host that sends a key to its owner sends the member Secret
-// itself. Inside an unexported field of another struct, and for the verbs %p and %w (go
-// vet reports those), package fmt asks no method: nothing hides the Secret there.
+// IssuedKey is a new API key. Secret is the whole key, and cannot be retrieved again. If you print or log an
+// IssuedKey, only the key's prefix appears, and its JSON contains no Secret. To send the key to its owner,
+// send the field Secret. The secret is not hidden if the IssuedKey is in an unexported field of another
+// struct, or for the verbs %p and %w (go vet reports them).
 type IssuedKey struct {
 	Key    Key
 	Secret string `json:"-"`
 }
 
-// String names the key without its secret.
+// String returns the key's prefix, without the secret.
 func (k IssuedKey) String() string { return k.Key.Prefix + secretMask }
 
-// Format prints String, whatever the verb.
+// Format prints String for every verb.
 func (k IssuedKey) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), k.String())
 }
 
-// LogValue logs the key without its secret.
+// LogValue returns the key's prefix, without the secret.
 func (k IssuedKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// CreateKey makes an API key. It returns a [*schema.Error] that lists every fault of
-// the request, and [ErrLimitReached] when the user holds 20 active, unexpired keys
-// already, also when several calls run at once. A service with a [KeyResolver] of the
-// host's accepts the key only when that resolver does, see [Service.ResolveKey].
+// CreateKey creates an API key. It returns a [*schema.Error] that lists all violations of the request, and
+// [ErrLimitReached] if the user already has 20 active keys, even if calls run concurrently. If the host sets a
+// [KeyResolver], that resolver must accept the key, see [Service.ResolveKey].
 func (s *Service) CreateKey(ctx context.Context, r KeyRequest) (IssuedKey, error) {
 	key, secret, err := s.keys.Create(ctx, keyring.Request(r), s.core.Now(), s.core.NewID)
 	if err != nil {
@@ -197,291 +188,259 @@ func (s *Service) CreateKey(ctx context.Context, r KeyRequest) (IssuedKey, error
 	return IssuedKey{Key: key, Secret: secret}, nil
 }
 
-// Keys lists a user's keys, newest first, revoked and expired ones included until
-// 90 days after their end.
+// Keys lists a user's keys, newest first. Revoked and expired keys are listed for 90 days.
 func (s *Service) Keys(ctx context.Context, userID ID) ([]Key, error) {
 	return s.core.Storage.Keys(ctx, userID)
 }
 
-// ResolveKey returns the principal of a key that [Service.CreateKey] made, or
-// [ErrInvalidKey]. A host's [KeyResolver] that knows login sessions passes everything
-// else on to it.
+// ResolveKey returns the principal of a key that [Service.CreateKey] created, or [ErrInvalidKey]. A host's
+// [KeyResolver] that checks sessions calls it for all other credentials.
 func (s *Service) ResolveKey(ctx context.Context, key string) (Principal, error) {
 	return s.keys.ResolveKey(ctx, key)
 }
 
-// RevokeKey ends a key; it takes effect with the next request. It returns
-// [ErrNotFound] when the user has no such key. Revoking twice is not an error.
+// RevokeKey revokes a key from the next request on. It returns [ErrNotFound] if the user has no such key.
+// Revoking a key twice is not an error.
 func (s *Service) RevokeKey(ctx context.Context, userID, keyID ID) error {
 	return s.core.Storage.RevokeKey(ctx, userID, keyID, s.core.Now())
 }
 
-// Maintain does one bounded piece of the maintenance. It enters the answers of
-// responses from before settings.duplicateField was set, and sums up counts for the
-// metrics. It removes keys that ended 90 days ago and bodies of events that nothing
-// refers to. It also finishes deletions and purges that another process began. It takes
-// about a second at most and may run in every process at once.
+// Maintain does a limited part of the maintenance, which takes about a second at most. It backfills answers
+// for the duplicate check, aggregates counts for the metrics, and removes keys that ended 90 days ago and
+// unused event bodies. It also completes deletions and purges of other processes. All processes can call it
+// concurrently.
 //
-// A running [webhooks.Dispatcher] does all of this about once a minute. A deployment
-// without one calls Maintain as often. Nothing is lost without maintenance, but figures
-// become slow to read, and deleted data goes on taking room. The trash is the host's:
-// see [Service.PurgeTrash].
+// A running [webhooks.Dispatcher] does this about once a minute. A deployment without a dispatcher should call
+// Maintain as often. Without maintenance nothing is lost, but metrics become slow and deleted data still
+// occupies storage. The host purges the trash itself: see [Service.PurgeTrash].
 //
-// An error is about one kind of work, and the others were done all the same.
+// An error concerns one kind of work. The other work was still done.
 func (s *Service) Maintain(ctx context.Context) error { return s.core.Maintain(ctx) }
 
-// What [Service.Check] reports beside the errors of the storage.
+// These are the errors of [Service.Check] in addition to the errors of the storage.
 var (
-	// ErrNoDispatcher: deliveries have been due for five minutes, and no process has run a
-	// dispatcher for as long.
+	// ErrNoDispatcher means that deliveries have been due for five minutes, and that no process has run a
+	// dispatcher in that time.
 	ErrNoDispatcher = schema.ErrNoDispatcher
-	// ErrNoMaintenance: no process has done maintenance for a day.
+	// ErrNoMaintenance means that no process has done maintenance for a day.
 	ErrNoMaintenance = schema.ErrNoMaintenance
 )
 
-// Check reports everything at once that the deployment lacks, a line each with what to do:
-// tables of the right version, the rights and settings of the role, a dispatcher
-// ([ErrNoDispatcher]) and maintenance ([ErrNoMaintenance]) in any process. Nil: nothing.
+// Check reports all problems of the deployment, each on a line that says what to do: the version of the
+// tables, the privileges and settings of the database role, the dispatcher ([ErrNoDispatcher]) and maintenance
+// ([ErrNoMaintenance]). It returns nil if there are no problems.
 //
-// A program prints it when it starts, and a health check asks for it, each minute or so.
-// With an error that is [ErrUnavailable] the service cannot work now; with any other one it
-// takes requests, and an operator has something to do. The last two are about all processes
-// and the time until now: after an outage of all of them a program that has only just
-// started reports what its own dispatcher puts right within two minutes.
+// Call it at startup, and in a health check about once a minute. If the error is [ErrUnavailable], the service
+// cannot work now. With any other error the service accepts requests, but an operator must act.
+// ErrNoDispatcher and ErrNoMaintenance concern all processes. After an outage of all processes, Check may
+// report them until the new dispatcher has run for two minutes.
 //
-// A process whose deliveries wait logs ErrNoDispatcher as well, at most every five minutes.
-// A storage of the host's that cannot tell is a [storage.ErrUnimplemented].
+// A process whose deliveries are not sent also logs ErrNoDispatcher, at most every five minutes. If a host's
+// own storage does not support the check, the error is [storage.ErrUnimplemented].
 func (s *Service) Check(ctx context.Context) error { return s.core.Check(ctx) }
 
-// ErrSecret means that a signing secret cannot be opened with the ciphers of WithSecretCipher.
+// ErrSecret means that no cipher of [WithSecretCipher] can decrypt a signing secret.
 var ErrSecret = storage.ErrSecret
 
-// ReencryptSecrets seals with the current cipher of [WithSecretCipher] every signing
-// secret that is stored otherwise, and returns how many. These include secrets that
-// were replaced and still sign for a day. When it returns without an error, no secret
-// needs one of the previous ciphers any more. Without a current cipher, secrets are
-// stored as they are again.
+// ReencryptSecrets encrypts all signing secrets with the current cipher of [WithSecretCipher], including
+// replaced secrets that still sign for a day, and returns the number of changed secrets. If it returns no
+// error, the previous ciphers are no longer needed. Without a current cipher, it decrypts the secrets.
 //
-// It works in pieces of 500 webhooks and may be called again after an error or a
-// cancelled context, from any process and while webhooks are changed and sent. A secret
-// that cannot be opened stays as it is: the error is [ErrSecret] and names its webhook, and
-// the other secrets are sealed all the same.
+// It works in batches of 500 webhooks. You can repeat it after an error or a canceled context, from any
+// process, while webhooks are changed and sent. A secret that cannot be decrypted does not change, and the
+// error is [ErrSecret] with the ID of its webhook. The other secrets are still encrypted.
 func (s *Service) ReencryptSecrets(ctx context.Context) (int, error) {
 	return s.core.ReencryptSecrets(ctx)
 }
 
-// TrashedForms lists the forms of a workspace that are in the trash, newest first
-// by when they were made, without their definitions. The workspace itself may be
-// gone: deleting it moves its forms to the trash. The zero ID is [ErrNotFound].
+// TrashedForms lists the forms of a workspace that are in the trash, newest first by creation time, without
+// their definitions. The workspace itself may be deleted, because this moves its forms to the trash. For the
+// zero ID, it returns [ErrNotFound].
 func (s *Service) TrashedForms(ctx context.Context, workspaceID ID) ([]Form, error) {
 	return s.core.TrashedForms(ctx, workspaceID)
 }
 
-// RestoreForm takes a form out of the trash with everything that is its own. A
-// zero into puts it where it was. It returns [ErrNotFound] when the form is not
-// in the trash, and [ErrConflict] when the workspace is gone.
+// RestoreForm restores a form from the trash, with all of its data. If into is zero, the form returns to its
+// previous workspace. It returns [ErrNotFound] if the form is not in the trash, and [ErrConflict] if the
+// workspace no longer exists.
 func (s *Service) RestoreForm(ctx context.Context, formID, into ID) error {
 	return s.core.Storage.RestoreForm(ctx, formID, into, s.core.Now())
 }
 
-// PurgeForm removes one form for good that is in the trash, with its responses, webhooks
-// and metrics, as [Service.PurgeTrash] does: when it returns nil, no row is left. It
-// returns [ErrNotFound] when the form is not in the trash.
+// PurgeForm permanently removes a form that is in the trash, with its submissions, webhooks and metrics. If it
+// returns nil, no row of the form remains, as for [Service.PurgeTrash]. It returns [ErrNotFound] if the form
+// is not in the trash.
 func (s *Service) PurgeForm(ctx context.Context, formID ID) error {
 	return s.core.PurgeForm(ctx, formID)
 }
 
-// PurgeTrash removes for good the forms that went to the trash before olderThan,
-// with their submissions, webhooks and metrics, and returns how many. Nothing is
-// purged unless the host calls it; 30 days is a good age. The zero time is an error.
+// PurgeTrash permanently removes the forms that were moved to the trash before olderThan, with their
+// submissions, webhooks and metrics, and returns the number of forms. Forms are purged only if the host calls
+// it, for example after 30 days. The zero time is an error.
 //
-// The forms are gone as soon as they are counted. Their rows are removed in pieces,
-// so that nobody waits for it and a statement_timeout does no harm; when the call
-// returns without an error, none is left. After an error,
-// a cancelled context or the end of the process the rest is left for the next call
-// and for [Service.Maintain].
+// Forms are inaccessible as soon as they are counted. Their rows are removed in batches, so that no request
+// waits and statement_timeout is not exceeded. If the call returns no error, no row remains. After an error, a
+// canceled context or a crash, the next call or [Service.Maintain] removes the rest.
 func (s *Service) PurgeTrash(ctx context.Context, olderThan time.Time) (int, error) {
 	return s.core.PurgeTrash(ctx, olderThan)
 }
 
-// PurgeSubmissions removes for good the responses that were submitted before olderThan,
-// and returns how many: those to one form, which may be in the trash. Idempotency keys,
-// pending deliveries and the bodies of events go with them. So do half responses that were
-// saved last before olderThan, which are not in the number.
+// PurgeSubmissions permanently removes the submissions to one form from before olderThan, and returns their
+// number. The form can be in the trash. Idempotency keys, pending deliveries and event bodies are removed with
+// them. Partial submissions whose last save was before olderThan are removed too, but not counted.
 //
-// Its answer to settings.duplicateField is free again. A response that is purged for its
-// age still counts against settings.responseLimit; a deleted or erased response does not.
-// The metrics stay. Nothing is purged unless the host calls it; the zero time and the zero
-// ID are errors.
+// Their answers to settings.duplicateField can be submitted again. Purged submissions still count towards
+// settings.responseLimit, unlike deleted and erased submissions. The metrics do not change. Submissions are
+// purged only if the host calls it. The zero time and the zero ID are errors.
 //
-// It works in pieces, so that nobody waits for it. After an error, a cancelled context or
-// the end of the process, repeat the call. What a dispatcher has claimed already may
-// still be sent. For an unknown form it returns 0 and no error.
+// It works in batches, so that no request waits. After an error, a canceled context or a crash, repeat the
+// call. Deliveries that a dispatcher has already claimed may still be sent. For an unknown form, it returns 0
+// and no error.
 func (s *Service) PurgeSubmissions(ctx context.Context, olderThan time.Time, formID ID) (int, error) {
 	return s.core.PurgeSubmissions(ctx, olderThan, formID)
 }
 
-// PurgeAllSubmissions does what [Service.PurgeSubmissions] does for all forms of all
-// users, those in the trash too.
+// PurgeAllSubmissions is like [Service.PurgeSubmissions] for all forms of all users, including forms in the
+// trash.
 func (s *Service) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) (int, error) {
 	return s.core.PurgeAllSubmissions(ctx, olderThan)
 }
 
-// DeleteUser removes everything of a user for good: API keys with the name and e-mail
-// address in them, memberships, and the workspaces that the user owns. With a workspace
-// go all its forms, also those in the trash, and their responses, webhooks and metrics.
-// Nothing of anybody else is touched, nor are forms that the user made in workspaces of
-// others. To keep a workspace, hand it over first: see [Service.TransferWorkspace].
+// DeleteUser permanently removes all data of a user: API keys with the user's name and email, memberships, and
+// the workspaces that the user owns with all their forms, submissions, webhooks and metrics, including forms
+// in the trash. It does not change other users' data, or forms that the user created in workspaces of others.
+// To keep a workspace, transfer it first: see [Service.TransferWorkspace].
 //
-// Once its first transaction has committed, nobody sees any of it; its rows are removed
-// in pieces. When the call returns without an error, no row is left. For that it waits
-// for responses to those forms that are being stored, and for a dispatcher or a
-// [Service.Maintain] that removes rows at the same time. After an error, a cancelled
-// context or the end of the process the call may be repeated, and without that Maintain
-// removes the rest. An unknown user is not an error, the zero ID is. What a dispatcher
-// has claimed already may still be sent. PostgreSQL frees the room of removed rows with
-// its next VACUUM, and keeps them in its write-ahead log and in backups for as long as
-// those are kept.
+// The data is inaccessible as soon as the first transaction commits. The rows are removed in batches, and if
+// the call returns no error, no row remains. The call waits for concurrent submissions to these forms, and for
+// a dispatcher or a [Service.Maintain] that removes rows concurrently. After an error, a canceled context or a
+// crash, repeat the call, or Maintain removes the rest. An unknown user is not an error, but the zero ID is.
+// Deliveries that a dispatcher has already claimed may still be sent. PostgreSQL reuses the space of removed
+// rows after the next VACUUM. Its write-ahead log and backups may still contain them.
 func (s *Service) DeleteUser(ctx context.Context, user ID) error { return s.core.DeleteUser(ctx, user) }
 
-// EraseRespondent removes for good the responses to a form that have every one of the
-// given answers, and returns how many. It also removes their idempotency keys, pending
-// deliveries, bodies of events and digests of answers. Their places against
-// settings.responseLimit and their answers to settings.duplicateField are free again;
-// the metrics stay.
+// EraseRespondent permanently removes the submissions to a form that have all given answers, and returns their
+// number. It also removes their idempotency keys, pending deliveries, event bodies and answer digests. They no
+// longer count towards settings.responseLimit, and their answers to settings.duplicateField can be submitted
+// again. The metrics do not change.
 //
-// Answers are named by block id, by the name of a hidden field, or as "block/part" for a
-// part of an address or contact ("contact/email"). They are compared by meaning, as
-// duplicates are: Ann@Example.com is ann@example.com. A hidden field, which often has an id
-// of the host's, is compared letter by letter. A choice is named by its id or, of
-// other, by the text; where several can be chosen, it has to be the only one. A phone
-// number needs the code of its country (+49…), unless the block has a defaultCountry.
+// The keys of wanted are block IDs, names of hidden fields, or "block/part" for a part of an address or
+// contact ("contact/email"). Answers are compared by meaning, as for duplicates: Ann@Example.com equals
+// ann@example.com. Hidden fields are compared exactly, because they often contain the host's IDs. A choice is
+// identified by its ID, or an “Other” answer by its text. In a list of choices it must be the only choice. A
+// phone number needs its country code (+49…), unless the block has a defaultCountry.
 //
-// An [*Error] says that the conditions cannot mean anybody, and nothing was
-// removed: there are none; a value is empty; a name is neither that of a block or hidden
-// field of the form nor that of any response to it, so that blocks which the form had
-// before can still be named; or a name is that of a variable, a matrix, a file, a signature,
-// a payment or a whole contact, which are never compared. Otherwise 0 means that no response
-// matched: there is none, or the value is misspelt.
+// An [*Error] means that the conditions cannot match, and that nothing was removed. This is the case if there
+// are no conditions, if a value is empty, if neither the form nor a submission has the name, or if the name
+// identifies an answer that is never compared (a variable, matrix, file, signature, payment or whole contact).
+// Blocks that were removed from the form can still be named. A result of 0 means that no submission matched,
+// for example because a value is misspelled.
 //
-// It looks at one form. The example goes through all forms of a user, with the names of all
-// answers that may be the person's. Receivers of webhooks have what they were sent and are not
-// told: that is for the host to do.
+// It searches one form. The example searches all forms of a user, for all fields that may contain the person's
+// answers. Receivers of webhooks are not notified, so the host must inform them.
 //
-// Half responses ([Service.SavePartial]) go too, and are not in the number: they are removed and
-// not counted, since nobody submitted them. An answer that Submit would refuse is compared as it
-// was sent. One that is saved again meanwhile may be missed.
+// Partial submissions ([Service.SavePartial]) are removed too, but not counted. Their invalid answers are
+// compared as they were sent. A partial submission that is saved concurrently may be missed.
 //
-// It reads all responses to the form and removes them in pieces. After an error the
-// number says how many are removed; repeat the call for the rest, and for responses that
-// came meanwhile. What a dispatcher has claimed already may still be sent. It returns
-// [ErrNotFound] when the form does not exist or is in the trash: restore it first, or
-// purge it.
+// It reads all submissions and removes them in batches. After an error, the result is the number of removed
+// submissions. Repeat the call for the rest, and for submissions that arrived in the meantime. Deliveries that
+// a dispatcher has already claimed may still be sent. It returns [ErrNotFound] if the form does not exist or
+// is in the trash. In this case, restore or purge it.
 func (s *Service) EraseRespondent(ctx context.Context, formID ID, wanted map[string]string) (int, error) {
 	return s.core.EraseRespondent(ctx, formID, wanted)
 }
 
-// CreateWorkspace makes a workspace for an owner. The name is trimmed and must have 1
-// to 120 characters. A name with control characters or characters that turn the
-// direction of text is a [*schema.Error]. It returns [ErrLimitReached] when the owner
-// has as many workspaces as are allowed (Limits.Workspaces).
+// CreateWorkspace creates a workspace for an owner. The name is trimmed and must have 1 to 120 characters. If
+// it contains control characters or bidirectional control characters, the error is a [*schema.Error]. It
+// returns [ErrLimitReached] if the owner has the maximum number of workspaces (Limits.Workspaces).
 func (s *Service) CreateWorkspace(ctx context.Context, owner ID, name string) (Workspace, error) {
 	return s.AsHost().CreateWorkspace(ctx, WorkspaceCreate{Name: name, Owner: owner})
 }
 
-// AddMember lets a user see and use a workspace. Only its owner may change or
-// delete the workspace itself. Adding twice is not an error. It returns [ErrNotFound]
-// when there is no such workspace.
+// AddMember gives a user access to a workspace. Only its owner can rename or delete the workspace itself.
+// Adding a member twice is not an error. It returns [ErrNotFound] if there is no such workspace.
 func (s *Service) AddMember(ctx context.Context, workspaceID, userID ID) error {
 	return s.core.AddMember(ctx, workspaceID, userID)
 }
 
-// RemoveMember ends a membership. Removing somebody who is not a member is not an error. It
-// returns [ErrNotFound] when there is no such workspace, and [ErrConflict] for
-// its owner: see [Service.TransferWorkspace].
+// RemoveMember removes a member from a workspace. It is not an error if the user is not a member. It returns
+// [ErrNotFound] if there is no such workspace, and [ErrConflict] for its owner: see
+// [Service.TransferWorkspace].
 func (s *Service) RemoveMember(ctx context.Context, workspaceID, userID ID) error {
 	return s.core.Storage.SetMember(ctx, workspaceID, userID, false)
 }
 
-// Members lists a workspace's members in ascending order, without the owner. It
-// returns [ErrNotFound] when there is no such workspace.
+// Members lists the members of a workspace in ascending order, without the owner. It returns [ErrNotFound] if
+// there is no such workspace.
 func (s *Service) Members(ctx context.Context, workspaceID ID) ([]ID, error) {
 	return s.core.Storage.Members(ctx, workspaceID)
 }
 
-// TransferWorkspace makes another user the owner; the previous one becomes a
-// member. It returns [ErrNotFound] when there is no such workspace. The new owner
-// may come to have more workspaces than Limits.Workspaces, which bounds making
-// them only.
+// TransferWorkspace gives a workspace to another owner. The previous owner becomes a member. It returns
+// [ErrNotFound] if there is no such workspace. The new owner may exceed Limits.Workspaces, which only applies
+// to creating workspaces.
 func (s *Service) TransferWorkspace(ctx context.Context, workspaceID, newOwner ID) error {
 	return s.core.TransferWorkspace(ctx, workspaceID, newOwner)
 }
 
-// RecordView counts one view of a form now; for an unknown form, or one in the trash, it does
-// nothing. It returns at once: what this process counts is stored together within 250 ms, and
-// a process that is killed loses those at most. Its own metrics have each view at once, those
-// of other processes when it is stored; [Service.Close] stores the last ones.
+// RecordView counts one view of a form. For an unknown form or a form in the trash, it does nothing. It
+// returns immediately, and the views of this process are stored together within 250 ms. A process that is
+// killed loses the views that are not stored. [Service.Close] stores them. The metrics of this process include
+// a view immediately, and the metrics of other processes after it is stored.
 //
-// What the storage cannot take is logged, and stored later where the error is an
-// [ErrUnavailable]. While 10,000 views and starts wait, and after Close, each call stores its
-// own and returns its error. So does that of [Service.WithStorage], in the host's transaction.
+// If the storage fails, the error is logged, and after [ErrUnavailable] the views are stored later. After
+// Close, and while 10,000 views and starts wait, each call stores its own view and returns the error. The same
+// applies to [Service.WithStorage], whose views are part of the host's transaction.
 func (s *Service) RecordView(ctx context.Context, formID ID) error {
 	return s.core.CountVisit(ctx, formID, storage.Counters{Views: 1})
 }
 
-// RecordStart counts one respondent who began to fill in a form, as [Service.RecordView]
-// counts a view.
+// RecordStart counts one respondent who started to fill in a form, as [Service.RecordView] counts a view.
 func (s *Service) RecordStart(ctx context.Context, formID ID) error {
 	return s.core.CountVisit(ctx, formID, storage.Counters{Starts: 1})
 }
 
-// SetLifetimeCounters sets totals from before the form's events were counted one
-// by one, for a form that was brought from elsewhere. They are added to the
-// metrics of the period "all", which then are marked as estimated. All zero
-// removes them. It returns [ErrNotFound] when there is no such form.
+// SetLifetimeCounters sets the totals that an imported form had before. They are added to the metrics of the
+// period "all", which are then marked as estimated. If all counters are zero, it removes the totals. It
+// returns [ErrNotFound] if there is no such form.
 func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters) error {
 	return s.core.SetLifetimeCounters(ctx, formID, c)
 }
 
-// Warnings returns the parts of a definition that make it unanswerable or have no
-// effect: bounds that leave nothing, a required question without choices, jumps that
-// lead nowhere, unreadable logic. A write refuses none of that. Sections that are nil
-// are empty. Days are those of [WithTimeZone].
+// Warnings finds the parts of a definition that make it unanswerable or have no effect: limits that exclude
+// all values, required questions without choices, jumps without a target, invalid logic. Writes accept all of
+// them. Nil sections are empty. Days are in the zone of [WithTimeZone].
 //
-// Whether a question can be answered follows from its own bounds. Whether a block is ever
-// reached, and whether any response is accepted, follows from the order of the blocks and
-// their jumps. A condition is tried with answers at and next to the values, choices and
-// limits that it is compared with. Conditions of different blocks count as independent of
-// each other. So no warning is wrong, and a form whose conditions exclude each other in
-// several blocks has none for that.
+// The properties of a question determine whether it can be answered. The order of the blocks and their jumps
+// determine whether a block can be reached and whether any submission is accepted. To test a condition, the
+// service evaluates it with answers at and next to the values, choices and limits that it compares. Conditions
+// of different blocks are treated as independent. Therefore, all warnings are correct, but some problems are
+// missed, such as conditions of several blocks that exclude each other.
 //
-// An error means that the API would refuse a section.
+// An error means that the API would reject a section.
 func (s *Service) Warnings(d Definition) (schema.Warnings, error) { return s.core.Warnings(d) }
 
-// Redeliver sends the event of an earlier delivery again, from its first attempt
-// and with the same bytes. deliveryID is the id of a summary of GET
-// /webhooks/{webhookId}/deliveries. It returns [ErrNotFound] when there is no such
-// delivery or its submission was deleted, and [ErrConflict] when the webhook is
-// disabled.
+// Redeliver sends the event of an earlier delivery again, with the same bytes and a new series of attempts.
+// deliveryID is an ID from GET /webhooks/{webhookId}/deliveries. It returns [ErrNotFound] if there is no such
+// delivery or its submission was deleted, and [ErrConflict] if the webhook is disabled.
 func (s *Service) Redeliver(ctx context.Context, webhookID, deliveryID ID) error {
 	return s.wakeDispatcher(ctx, s.core.Storage.Redeliver(ctx, webhookID, deliveryID))
 }
 
-// RedeliverFailed does what [Service.Redeliver] does for each delivery of a webhook that ended
-// without success since a time: it was given up or expired, or the webhook was disabled after
-// a failed attempt. The time is that of its last attempt; the zero time means all that is
-// kept. It returns how many deliveries it queued.
+// RedeliverFailed calls [Service.Redeliver] for each delivery of a webhook that ended without success since a
+// time, and returns the number of queued deliveries. These are deliveries that failed finally or expired, or
+// whose webhook was disabled after a failed attempt. since is compared with the time of the last attempt. The
+// zero time means all retained deliveries.
 //
-// It finds what GET /webhooks/{webhookId}/deliveries shows, the newest 100 attempts, and the
-// summaries of expired deliveries, of which one stands for all that expired together. A
-// delivery that is still waiting is not hastened, and one whose submission was deleted is
-// passed over. Of an expired delivery whose later success is not kept any more the event is
-// sent once more.
+// It processes the newest 100 attempts, which GET /webhooks/{webhookId}/deliveries returns, and the summaries
+// of expired deliveries. One summary contains all deliveries that expired together. Pending deliveries do not
+// change, and deliveries whose submission was deleted are skipped. If a later success of an expired delivery
+// is no longer retained, the event is sent once more.
 //
-// Each delivery is a step of its own. With an error, or when ctx ends, the number says how many
-// are queued: repeat the call for the rest. A second call, also at the same time, queues
-// none of them twice. It returns [ErrNotFound] when there is no such webhook, and
-// [ErrConflict] when there is something to send and the webhook is disabled.
+// Each delivery is queued in its own step. If it returns an error or ctx ends, the number says how many
+// deliveries were queued. Repeat the call for the rest. A repeated or concurrent call does not queue a
+// delivery twice. It returns [ErrNotFound] if there is no such webhook, and [ErrConflict] if there are
+// deliveries to send but the webhook is disabled.
 func (s *Service) RedeliverFailed(ctx context.Context, webhookID ID, since time.Time) (int, error) {
 	n, err := s.core.RedeliverFailed(ctx, webhookID, since)
 	if n > 0 {
@@ -490,16 +449,15 @@ func (s *Service) RedeliverFailed(ctx context.Context, webhookID ID, since time.
 	return n, err
 }
 
-// SendTestEvent queues an event for one webhook with sample answers made from the
-// blocks of its form. It has no submissionId, and is signed, logged and tried
-// again like any other. A webhook waits for one test event at most: while one is pending,
-// no other is queued, and the pending one becomes due now. It returns [ErrNotFound] when there
-// is no such webhook, and [ErrConflict] when it is disabled.
+// SendTestEvent queues an event for one webhook, with sample answers to the form's blocks. The event has no
+// submissionId, but is signed, logged and retried like any other. A webhook has at most one pending test
+// event. If there is one, it becomes due immediately, and no other is queued. It returns [ErrNotFound] if
+// there is no such webhook, and [ErrConflict] if it is disabled.
 func (s *Service) SendTestEvent(ctx context.Context, webhookID ID) error {
 	return s.wakeDispatcher(ctx, s.intake.SendTestEvent(ctx, webhookID))
 }
 
-// queued is called after something was queued.
+// wakeDispatcher wakes the dispatcher after a delivery was queued, or warns that no dispatcher runs.
 func (s *Service) wakeDispatcher(ctx context.Context, err error) error {
 	if err == nil && !s.inHostTransaction {
 		s.dispatcher.Wake()

@@ -21,12 +21,11 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// clientPage is how many records a list reads at a time, for a loop that may end early.
+// clientPage is the number of records that a list reads at a time. It is small because a loop may end early.
 const clientPage = 100
 
-// list yields the records of all pages, newest first, size a page. Records that come or
-// go meanwhile make it neither repeat nor skip one that is there throughout. An error, that of an
-// ended context too, is yielded as the last pair; no record follows the end of a context.
+// list yields the records of all pages, newest first. Concurrent changes neither repeat nor skip a record that
+// exists during the whole loop. An error, such as that of an ended context, is the last pair.
 func list[T any](ctx context.Context, q Query, size int, read func(page storage.Page) (found []T, more bool, err error), at func(*T) storage.Position) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -59,7 +58,7 @@ func list[T any](ctx context.Context, q Query, size int, read func(page storage.
 	}
 }
 
-// precondition turns conditions into the precondition of a write of the core.
+// precondition converts conditions to the core's precondition of a write.
 func precondition(conditions []Precondition) (p core.Precondition) {
 	for _, c := range conditions {
 		if c.revision != 0 {
@@ -69,14 +68,13 @@ func precondition(conditions []Precondition) (p core.Precondition) {
 	return p
 }
 
-// RejectedURLError says why nothing may be sent to the URL of a webhook: the [webhooks.Guard]
-// refuses it. Find it with errors.As and a *RejectedURLError. An *[Error] is found in it as
-// well, so a handler that knows that one needs no case for this. In development
-// [webhooks.Config.AllowedNetworks] ([WithWebhookConfig]) allows a receiver on the same machine.
-// Methods and fields: [schema.RejectedURLError].
+// RejectedURLError reports why the service does not send to the URL of a webhook: the [webhooks.Guard] rejects
+// it. Find it with errors.As and a *RejectedURLError. It wraps an *[Error], so code that handles *Error also
+// handles this error. In development, [webhooks.Config.AllowedNetworks] ([WithWebhookConfig]) allows a
+// receiver on the same machine. Methods and fields: [schema.RejectedURLError].
 type RejectedURLError = schema.RejectedURLError
 
-// ErrBlockExists means that the form already has a block with this id.
+// ErrBlockExists means that the form already has a block with this ID.
 var ErrBlockExists = schema.ErrBlockExists
 
 // Workspaces lists the accessible workspaces, newest first.
@@ -92,8 +90,8 @@ func (c Client) Workspace(ctx context.Context, id ID) (Workspace, error) {
 	return c.core().Storage.Workspace(ctx, c.actor, id)
 }
 
-// CreateWorkspace makes a workspace. It returns [ErrLimitReached] when the owner has as
-// many as are allowed (Limits.Workspaces).
+// CreateWorkspace creates a workspace. It returns [ErrLimitReached] if the owner has the maximum number of
+// workspaces (Limits.Workspaces).
 func (c Client) CreateWorkspace(ctx context.Context, n WorkspaceCreate) (Workspace, error) {
 	b := core.NewBody().Text("name", n.Name)
 	user, isUser := c.actor.User()
@@ -110,15 +108,14 @@ func (c Client) CreateWorkspace(ctx context.Context, n WorkspaceCreate) (Workspa
 	})
 }
 
-// RenameWorkspace gives a workspace another name. Only the owner may.
+// RenameWorkspace renames a workspace. Only its owner can do this.
 func (c Client) RenameWorkspace(ctx context.Context, id ID, name string) (Workspace, error) {
 	return core.RunOperation(c.core(), core.NewBody().Text("name", name), func(body []byte) (Workspace, error) {
 		return c.core().UpdateWorkspace(ctx, c.actor, id, body)
 	})
 }
 
-// DeleteWorkspace removes a workspace and moves its forms to the trash. Only the
-// owner may.
+// DeleteWorkspace deletes a workspace and moves its forms to the trash. Only its owner can do this.
 func (c Client) DeleteWorkspace(ctx context.Context, id ID) error {
 	return c.core().DeleteWorkspace(ctx, c.actor, id)
 }
@@ -136,7 +133,7 @@ func (c Client) Form(ctx context.Context, id ID) (Form, error) {
 	return ownForm(c.core().Storage.Form(ctx, c.actor, id))
 }
 
-// ownForm gives the caller bytes of its own: a storage may hand out the same to everybody.
+// ownForm returns f with copied sections, because a storage may return the same bytes to all callers.
 func ownForm(f Form, err error) (Form, error) {
 	for _, section := range f.Sections() {
 		*section.Value = bytes.Clone(*section.Value)
@@ -147,7 +144,7 @@ func ownForm(f Form, err error) (Form, error) {
 	return f, nil
 }
 
-// CreateForm makes a form.
+// CreateForm creates a form.
 func (c Client) CreateForm(ctx context.Context, n FormCreate) (Form, error) {
 	b := core.NewBody().ID("workspace_id", n.Workspace).Text("name", n.Name)
 	if n.Type != "" {
@@ -158,7 +155,7 @@ func (c Client) CreateForm(ctx context.Context, n FormCreate) (Form, error) {
 	}))
 }
 
-// UpdateForm changes a form and returns it as it is then.
+// UpdateForm changes a form and returns the changed form.
 func (c Client) UpdateForm(ctx context.Context, id ID, u FormUpdate) (Form, error) {
 	b := core.NewBody().Optional("name", u.Name).Optional("type", u.Type).Optional("status", u.Status)
 	if u.Workspace != nil {
@@ -169,8 +166,7 @@ func (c Client) UpdateForm(ctx context.Context, id ID, u FormUpdate) (Form, erro
 	}))
 }
 
-// PublishForm sets a form's status to published: it takes responses from then on, unless
-// it is closed.
+// PublishForm sets a form's status to published. The form then accepts submissions, unless it is closed.
 func (c Client) PublishForm(ctx context.Context, id ID) (Form, error) {
 	status := storage.StatusPublished
 	return c.UpdateForm(ctx, id, FormUpdate{Status: &status})
@@ -186,7 +182,7 @@ func (c Client) Blocks(ctx context.Context, form ID) (StoredBlocks, error) {
 	return ownBlocks(c.core().Storage.Form(ctx, c.actor, form))
 }
 
-// ownBlocks does so for all blocks of a form.
+// ownBlocks returns a copy of a form's blocks, as ownForm does.
 func ownBlocks(f Form, err error) (StoredBlocks, error) {
 	if err != nil {
 		return StoredBlocks{}, err
@@ -199,7 +195,7 @@ func (c Client) Block(ctx context.Context, form ID, id string) (StoredBlock, err
 	return ownBlock(c.core().Block(ctx, c.actor, core.Target{ID: form}, id))
 }
 
-// ownBlock gives the caller bytes of its own, as ownForm does.
+// ownBlock returns a copy of a block, as ownForm does.
 func ownBlock(b core.Block, err error) (StoredBlock, error) {
 	if err != nil {
 		return StoredBlock{}, err
@@ -208,16 +204,15 @@ func ownBlock(b core.Block, err error) (StoredBlock, error) {
 	return StoredBlock(b), nil
 }
 
-// CreateBlock appends a block, given as JSON; json.Marshal of a [schema.Block] will do.
-// It returns [ErrBlockExists] when the form has one with its id.
+// CreateBlock appends a block, given as JSON such as json.Marshal of a [schema.Block]. It returns
+// [ErrBlockExists] if the form already has a block with its ID.
 func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
 	return ownBlock(core.RunOperation(c.core(), core.NewBody().JSON("block", block), func(body []byte) (core.Block, error) {
 		return c.core().CreateBlock(ctx, c.actor, core.Target{ID: form}, body, precondition(conditions))
 	}))
 }
 
-// ReplaceBlocks replaces all blocks of a form, or puts them in another order. A block
-// without a type keeps its type.
+// ReplaceBlocks replaces or reorders all blocks of a form. A block without a type keeps its stored type.
 func (c Client) ReplaceBlocks(ctx context.Context, form ID, blocks json.RawMessage, conditions ...Precondition) (StoredBlocks, error) {
 	return ownBlocks(core.RunOperation(c.core(), core.NewBody().JSON("blocks", blocks), func(body []byte) (Form, error) {
 		return c.core().ReplaceBlocks(ctx, c.actor, core.Target{ID: form}, body, precondition(conditions))
@@ -231,8 +226,7 @@ func (c Client) UpdateBlock(ctx context.Context, form ID, id string, patch json.
 	}))
 }
 
-// DeleteBlock removes one top-level block with all blocks inside it, and returns the
-// form's new revision.
+// DeleteBlock removes one top-level block with its children, and returns the form's new revision.
 func (c Client) DeleteBlock(ctx context.Context, form ID, id string, conditions ...Precondition) (revision int64, err error) {
 	return c.core().DeleteBlock(ctx, c.actor, core.Target{ID: form}, id, precondition(conditions))
 }
@@ -246,12 +240,12 @@ func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) 
 	return c.s.Warnings(f.Definition)
 }
 
-// EditorForm returns a form for its editors, as formpage.Handler.Canvas takes it: the working copy if there
-// is one, else the form, with the name and the sections of unsaved in place of the stored ones. Of
-// unsaved it reads nothing else, and changes nothing.
+// EditorForm returns a form for its editor, as formpage.Handler.Canvas uses it: the working copy or the form,
+// with the name and sections of unsaved instead of the stored ones. It ignores the other fields of unsaved and
+// changes nothing.
 //
-// Unsaved content may break any rule but those about sizes, which are the ones of a write: beyond them the
-// error is an [*Error]. What does not fit the type of a field is left out.
+// Unsaved content can break any rule except the size limits of writes. If it exceeds them, the error is an
+// [*Error]. Values with a wrong type are omitted.
 func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (PublicForm, error) {
 	form, err := c.WorkingCopy(id).Form(ctx)
 	if errors.Is(err, ErrUnsupported) {
@@ -274,7 +268,7 @@ func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (Publ
 	var blocks []json.RawMessage
 	decodeValid(d.Blocks, &blocks)
 	p.Blocks = make([]schema.Block, len(blocks))
-	for i, block := range blocks { // an unreadable block does not affect the others
+	for i, block := range blocks { // a block with invalid values does not affect the others
 		decodeValid(block, &p.Blocks[i])
 	}
 	decodeValid(d.Settings, &p.Settings)
@@ -283,38 +277,37 @@ func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (Publ
 	return p, nil
 }
 
-// decodeValid reads of a JSON value what fits.
+// decodeValid decodes the valid parts of a JSON value.
 func decodeValid(raw json.RawMessage, into any) { _ = json.Unmarshal(raw, into) }
 
-// ServeHTTP serves the API as the client's user, with all operations, bodies, answers and errors of
-// [Service.ServeHTTP], for pages of the host's own product such as handler/builder's.
+// ServeHTTP serves the API for the client's user, with all operations of [Service.ServeHTTP], for pages of the
+// host's own product such as handler/builder.
 //
-// It asks for no key or scope and limits nothing: the host, which knows who is signed in, takes the
-// Client of that user, and refuses requests from foreign pages. The host strips what stands before
-// the operation's path, as in /workspaces. Links in answers begin where the request came to.
-// [Service.AsHost] has no user: GET /me has the zero id there, and a workspace cannot be made.
+// It requires no key or scope and has no rate limit. The host identifies the signed-in user, uses the user's
+// Client and rejects requests from other sites. The host also strips the part of the path before the
+// operation's path, such as /workspaces. Links in responses start with that part. [Service.AsHost] has no
+// user, so GET /me returns the zero ID, and no workspace can be created.
 func (c Client) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c.core() // of a zero Client it panics
+	c.core() // panics for a zero Client
 	c.s.handler.For(c.actor).ServeHTTP(w, r)
 }
 
-// FormsWithWorkingCopy returns those of the forms that have a [WorkingCopy], which are those with
-// unpublished changes, in one look and in any order. It leaves out forms that are not accessible. It
-// returns [ErrUnsupported] if the storage keeps no working copies.
+// FormsWithWorkingCopy returns the forms that have a [WorkingCopy] with unpublished changes, in one query and
+// in any order. It omits forms that are not accessible. It returns [ErrUnsupported] if the storage does not
+// support working copies.
 func (c Client) FormsWithWorkingCopy(ctx context.Context, forms ...ID) ([]ID, error) {
 	return c.core().FormsWithWorkingCopy(ctx, c.actor, forms)
 }
 
-// WorkingCopy returns the working copy of a form: what its editors write that no respondent
-// sees yet.
+// WorkingCopy returns the working copy of a form, which contains unpublished changes.
 //
-// A form has at most one, for all its editors. The first change makes it, from the form as it is
-// then, and a change back to what the form is removes it; without one, the form is read. Its calls are those of the form, with the same rules and
-// for the same users, and conditions ([IfRevision]) are on a revision of its own. The form may
-// be changed meanwhile, by the API too: [WorkingCopy.Publish] puts both together. What shows the
-// copy are previews ([Service.PreviewForm]) and warnings.
+// A form has at most one working copy, which all its editors share. The first change creates it from the form.
+// A change that makes it equal to the form deletes it. Without a working copy, reads return the form. Its
+// methods have the same rules and permissions as those of the form. Conditions ([IfRevision]) use the working
+// copy's own revision. The form can be changed in the meantime, also by the API, and [WorkingCopy.Publish]
+// merges both. Previews ([Service.PreviewForm]) and warnings use the working copy.
 //
-// On a storage without documents each call is [ErrUnsupported].
+// If the storage does not support documents, each method returns [ErrUnsupported].
 func (c Client) WorkingCopy(form ID) WorkingCopy {
 	copies := c.core().ForWorkingCopies()
 	on := *c.s
@@ -322,113 +315,110 @@ func (c Client) WorkingCopy(form ID) WorkingCopy {
 	return WorkingCopy{of: c, on: Client{&on, c.actor}, form: form}
 }
 
-// Form returns the form with the name, the definition and the revision of the copy. The rest
-// is the form's.
+// Form returns the form with the name, the definition and the revision of the working copy.
 func (w WorkingCopy) Form(ctx context.Context) (Form, error) { return w.on.Form(ctx, w.form) }
 
-// UpdateForm changes the copy as [Client.UpdateForm] changes a form. It has a name and a
-// definition; Status and Workspace are faults.
+// UpdateForm changes the working copy as [Client.UpdateForm] changes a form. Status and Workspace are
+// violations, because a working copy has only a name, a type and a definition.
 func (w WorkingCopy) UpdateForm(ctx context.Context, u FormUpdate) (Form, error) {
 	return w.on.UpdateForm(ctx, w.form, u)
 }
 
-// Blocks is [Client.Blocks] of the copy.
+// Blocks is [Client.Blocks] for the working copy.
 func (w WorkingCopy) Blocks(ctx context.Context) (StoredBlocks, error) {
 	return w.on.Blocks(ctx, w.form)
 }
 
-// Block is [Client.Block] of the copy.
+// Block is [Client.Block] for the working copy.
 func (w WorkingCopy) Block(ctx context.Context, id string) (StoredBlock, error) {
 	return w.on.Block(ctx, w.form, id)
 }
 
-// CreateBlock is [Client.CreateBlock] in the copy.
+// CreateBlock is [Client.CreateBlock] for the working copy.
 func (w WorkingCopy) CreateBlock(ctx context.Context, block json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
 	return w.on.CreateBlock(ctx, w.form, block, conditions...)
 }
 
-// ReplaceBlocks is [Client.ReplaceBlocks] of the copy.
+// ReplaceBlocks is [Client.ReplaceBlocks] for the working copy.
 func (w WorkingCopy) ReplaceBlocks(ctx context.Context, blocks json.RawMessage, conditions ...Precondition) (StoredBlocks, error) {
 	return w.on.ReplaceBlocks(ctx, w.form, blocks, conditions...)
 }
 
-// UpdateBlock is [Client.UpdateBlock] in the copy.
+// UpdateBlock is [Client.UpdateBlock] for the working copy.
 func (w WorkingCopy) UpdateBlock(ctx context.Context, id string, patch json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
 	return w.on.UpdateBlock(ctx, w.form, id, patch, conditions...)
 }
 
-// DeleteBlock is [Client.DeleteBlock] in the copy.
+// DeleteBlock is [Client.DeleteBlock] for the working copy.
 func (w WorkingCopy) DeleteBlock(ctx context.Context, id string, conditions ...Precondition) (revision int64, err error) {
 	return w.on.DeleteBlock(ctx, w.form, id, conditions...)
 }
 
-// Warnings returns the warnings of the copy, see [Service.Warnings].
+// Warnings returns the warnings of the working copy, see [Service.Warnings].
 func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 	return w.on.Warnings(ctx, w.form)
 }
 
-// Publish puts the copy in force and removes it: in one step the form gets its name and its
-// definition, the status published, and, if it was published, a version of what it replaces
-// ([Client.Versions]).
-// Whoever opens the form sees the state before or after.
+// Publish applies the working copy to the form and deletes it. In one step, the form receives the name, the
+// type and the definition, and is published. If the form was published before, its previous state becomes a
+// version ([Client.Versions]).
 //
-// What was changed in the form since the copy was made stays. The two are compared by name, by
-// section of the definition, by member of the settings and by block: a part that one of them
-// changed is taken from there, and blocks have the order of the copy, where one that only the
-// form has follows the one that it follows there. A part that both changed, and not alike, is a
-// conflict: Publish changes nothing and returns a [*ConflictError], until p.Take says for each
-// which one is wanted. Parts are compared as they are written, and an order of blocks that only the
-// form has is lost. The result passes every rule of a write, or the error is a [*schema.Error].
+// Changes to the form since the working copy was created are merged. The parts of a form are its name, its
+// type, each setting, each block, and each other section. If only one side changed a part, that change is
+// used. Blocks are in the order of the working copy, and a block that only the form has keeps its predecessor.
+// If both sides changed a part differently, it is a conflict: Publish changes nothing and returns a
+// [*ConflictError], until p.Resolutions selects a side for each conflict. Parts are compared byte by byte. An
+// order of blocks that only the form has is lost. The result must pass all rules of a write, or the error is a
+// [*schema.Error].
 //
-// A form without a copy is published as it is. Publish that loses a race with another
-// change runs again.
+// A form without a working copy is published as it is. If another change happens at the same time, Publish
+// repeats its work.
 func (w WorkingCopy) Publish(ctx context.Context, p PublishOptions) (Form, error) {
 	return ownForm(w.of.core().Publish(ctx, w.of.actor, w.form, precondition([]Precondition{IfRevision(p.IfRevision)}), p.Resolutions, p.DryRun))
 }
 
-// Discard removes the copy with everything in it. Without one it does nothing.
+// Discard deletes the working copy. If there is none, it does nothing.
 func (w WorkingCopy) Discard(ctx context.Context, conditions ...Precondition) error {
 	return w.of.core().Discard(ctx, w.of.actor, w.form, precondition(conditions))
 }
 
-// ServeHTTP serves the copy to an editor in a browser, as the API serves the form: GET and PATCH
-// of /forms/{formId}, GET of its /questions, and the operations on its /blocks, with their
-// bodies, answers and ETags. Other paths, and other forms, are 404. A PATCH of the form takes name
-// and definition.
+// ServeHTTP serves the working copy to an editor in a browser, as the API serves the form: GET and PATCH of
+// /forms/{formId}, GET of its /questions, and the operations on its /blocks. Other paths and other forms
+// return 404. A PATCH of the form accepts the name and the definition.
 //
-// It asks for no key and limits nothing: the host, which knows who is signed in, takes the
-// Client of that user, refuses requests from foreign pages, and strips what stands before /forms/.
-// Links in answers begin where the request came to; the one to submissions leads nowhere.
+// It requires no key and has no rate limit. The host identifies the signed-in user, uses the user's Client,
+// rejects requests from other sites, and strips the path before /forms/. Links in responses start with that
+// part. The link to submissions does not work.
 func (w WorkingCopy) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.of.s.handler.WorkingCopy(w.on.core(), w.of.actor, w.form).ServeHTTP(rw, r)
 }
 
-// Versions lists the earlier states of a form that were published, newest first, without their
-// content. A version is kept of the state that a change of the name or the definition replaces
-// while the form is published, or that is made a draft, in the step that does so: each time by
-// [WorkingCopy.Publish] and [Client.RestoreVersion], and by any other write unless a version was
-// kept less than ten minutes before. The newest 100 stay ([WithVersions]), within 32 MiB a form.
+// Versions lists the earlier published states of a form, newest first, without their content. A version is
+// created when the name or the definition of a published form changes, or when the form becomes a draft.
+// [WorkingCopy.Publish] and [Client.RestoreVersion] always create a version. Other writes do so only if the
+// newest version is at least ten minutes old. A form has at most 100 versions ([WithVersions]) and 32 MiB of
+// versions.
 //
-// On a storage without documents no versions are kept, and these calls are [ErrUnsupported].
+// If the storage does not support documents, there are no versions, and these methods return [ErrUnsupported].
 func (c Client) Versions(ctx context.Context, form ID) iter.Seq2[FormVersion, error] {
 	return c.core().VersionList(ctx, c.actor, form)
 }
 
-// Version returns the version of a form that was at a revision, with its content, or
-// [ErrNotFound]. Two are compared with [schema.Diff].
+// Version returns the version of a form with a revision, with its content, or [ErrNotFound]. Compare two
+// versions with [schema.Diff].
 func (c Client) Version(ctx context.Context, form ID, revision int64) (FormVersion, error) {
 	return c.core().Version(ctx, c.actor, form, revision)
 }
 
-// RestoreVersion gives a form the name, the type and the definition of a version again, as a new revision
-// with the same rules as any write, and keeps a version of what it replaces when that is
-// published. The status, and a working copy, stay. It returns [ErrNotFound] when there is no such version.
+// RestoreVersion restores the name, the type and the definition of a version, as a new revision with the same
+// rules as any write. The replaced state becomes a version if it is published. The status and the working copy
+// do not change. It returns [ErrNotFound] if there is no such version.
 func (c Client) RestoreVersion(ctx context.Context, form ID, revision int64, r RestoreOptions) (Form, error) {
 	return ownForm(c.core().RestoreVersion(ctx, c.actor, form, revision, precondition([]Precondition{IfRevision(r.IfRevision)})))
 }
 
-// DecodeAnswers returns the answers of a stored response in the order of the form, hidden
-// fields and variables last. Those that the respondent left out are absent.
+// DecodeAnswers returns the answers of a stored submission in the order of the form, followed by hidden fields
+// and variables. It omits unanswered blocks.
 func DecodeAnswers(s Submission) ([]Answer, error) {
 	answers, err := schema.DecodeAnswers(s.Answers)
 	if err != nil {
@@ -437,8 +427,8 @@ func DecodeAnswers(s Submission) ([]Answer, error) {
 	return answers, nil
 }
 
-// DecodeForm returns the definition of a form as [Client.Form] returns it. Lists have
-// forms without their definitions: to decode one of those is an error.
+// DecodeForm decodes the definition of a form. It returns an error for a form from a list, because lists omit
+// the definitions.
 func DecodeForm(f Form) (content FormValues, err error) {
 	d := f.Definition
 	if d.Blocks == nil && d.Settings == nil && d.Theme == nil {
@@ -460,13 +450,13 @@ func DecodeForm(f Form) (content FormValues, err error) {
 	return content, nil
 }
 
-// Submissions lists the responses to a form, newest first. It holds one page in memory
-// and nothing of the storage between two of them.
+// Submissions lists the submissions to a form, newest first. It holds one page in memory, and no connection of
+// the storage between pages.
 func (c Client) Submissions(ctx context.Context, form ID, q SubmissionQuery) iter.Seq2[Submission, error] {
 	return c.submissions(ctx, form, q, clientPage)
 }
 
-// submissions is Submissions with size responses a page.
+// submissions is Submissions with a page size.
 func (c Client) submissions(ctx context.Context, form ID, q SubmissionQuery, size int) iter.Seq2[Submission, error] {
 	return list(ctx, Query{Limit: q.Limit}, size, func(page storage.Page) ([]Submission, bool, error) {
 		found, err := c.core().Submissions(ctx, c.actor, form, storage.SubmissionsParams{Since: q.Since, Until: q.Until, Page: page})
@@ -474,24 +464,22 @@ func (c Client) submissions(ctx context.Context, form ID, q SubmissionQuery, siz
 	}, func(s *Submission) storage.Position { return storage.Position{Time: s.SubmittedAt, ID: s.ID} })
 }
 
-// Submission returns one response to a form.
+// Submission returns one submission to a form.
 func (c Client) Submission(ctx context.Context, form, id ID) (Submission, error) {
 	return c.core().Storage.Submission(ctx, c.actor, form, id)
 }
 
-// DeleteSubmission removes one response for good and ends its pending deliveries.
+// DeleteSubmission permanently deletes one submission and ends its pending deliveries.
 func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 	return c.core().DeleteSubmission(ctx, c.actor, form, id)
 }
 
-// Partials lists the half responses to a form that are neither submitted nor over, those first
-// that were saved last. What respondents brought, from the answers to the block and the seconds,
-// is there only where they were told that the form's owners can read it
-// ([PartialSubmission].Share). If the form has a captcha that respondents see, the list leaves out
-// those without a solved one ([PartialSubmission].CaptchaSolved), for the host too. One that is saved
-// during the loop moves to the front, and may be missed. The list is read in pages, and with
-// Query.After it reads nothing that comes before. It returns [ErrUnsupported] with a storage
-// that keeps none.
+// Partials lists the partial submissions to a form that are neither submitted nor expired, by their last save,
+// newest first. Answers and the other values from the respondent are included only if the respondent was
+// informed that the form's owner can read them ([PartialSubmission].ShareWithOwner). If the form shows a
+// captcha, the list contains only partial submissions with a solved captcha
+// ([PartialSubmission].CaptchaSolved), also for the host. A partial submission that is saved during the loop
+// may be missed. It returns [ErrUnsupported] if the storage does not support partial submissions.
 func (c Client) Partials(ctx context.Context, form ID, q Query) iter.Seq2[Partial, error] {
 	now := c.core().Clock()
 	return list(ctx, q, clientPage, func(page storage.Page) ([]Partial, bool, error) {
@@ -499,27 +487,26 @@ func (c Client) Partials(ctx context.Context, form ID, q Query) iter.Seq2[Partia
 	}, func(p *Partial) storage.Position { return storage.Position{Time: p.SavedAt, ID: p.ID} })
 }
 
-// DeletePartial removes one half response to a form for good.
+// DeletePartial permanently deletes one partial submission to a form.
 func (c Client) DeletePartial(ctx context.Context, form, id ID) error {
 	return c.core().DeletePartial(ctx, c.actor, form, id)
 }
 
-// Summary counts the answers to a form, in one pass over the responses of q, newest
-// first. Its memory grows with the blocks and choices, and up to 10,000 days or gone
-// choices a block, not with the responses. All numbers in it are finite. Where respondents
-// give up it cannot say: only whole responses are counted. It returns a
-// [*schema.Error] when the responses have more than 16,384 different fields.
+// Summary counts the answers of the submissions that q selects, newest first. Its memory depends on the number
+// of blocks and choices, and of up to 10,000 days or removed choices for each block. It does not depend on the
+// number of submissions. All numbers are finite. It returns a [*schema.Error] if the submissions have more
+// than 16,384 different fields.
 //
-// The service keeps the counts by days of its time zone ([WithTimeZone]), up to 64 MiB for all forms
-// and 32 MiB for one, so that another call reads only what is new. It counts everything again when a
-// response was deleted, erased, purged or imported since, in any process. A q with a Limit, a
-// service from Using, and a storage without SubmissionsRemoved read all responses each time.
+// The service caches the counts by day in its time zone ([WithTimeZone]), up to 64 MiB for all forms and 32
+// MiB for one. Another call therefore reads only new submissions. It counts everything again after a
+// submission was deleted, erased, purged or imported by any process. Nothing is cached for a q with a Limit,
+// for a service of [Service.WithStorage], or if the storage does not support SubmissionsRemoved.
 func (c Client) Summary(ctx context.Context, form ID, q SubmissionQuery) (Summary, error) {
 	return c.SummaryWithin(ctx, form, q, 0)
 }
 
-// SummaryWithin is Summary for a page that shows something soon: it counts for about so long, the
-// newest responses first. While the result is Unfinished, another call continues.
+// SummaryWithin is Summary with a time limit. It counts for about this duration, starting with the newest
+// submissions. While the result is Incomplete, another call continues.
 func (c Client) SummaryWithin(ctx context.Context, form ID, q SubmissionQuery, within time.Duration) (Summary, error) {
 	f, err := c.core().Storage.Form(ctx, c.actor, form)
 	if err != nil {
@@ -551,7 +538,7 @@ func (c Client) SummaryWithin(ctx context.Context, form ID, q SubmissionQuery, w
 	return s, nil
 }
 
-// summaryOf is a tally as it is returned.
+// summaryOf converts a tally to the public type.
 func summaryOf(t *summary.Tally) Summary {
 	s := Summary{Submissions: t.Responses}
 	if n := len(t.Seconds); n > 0 {
@@ -596,42 +583,40 @@ func choiceCounts(choices summary.ChoiceCounts) (list []ChoiceCount) {
 	return list
 }
 
-// Period is a time that [Metrics] are of. Days are those of UTC.
+// Period is a period of [Metrics]. Its days are in UTC.
 type Period = schema.Period
 
-// The periods. All but yesterday end now.
+// These are the periods of [Client.Metrics]. All except PeriodYesterday end now.
 const (
 	PeriodToday     = schema.PeriodToday
 	PeriodYesterday = schema.PeriodYesterday
-	Period24h       = schema.Period24h // 24 hours
-	Period7d        = schema.Period7d  // today and the 6 days before
-	Period30d       = schema.Period30d // today and the 29 days before
+	Period24h       = schema.Period24h // the last 24 hours
+	Period7d        = schema.Period7d  // today and the previous 6 days
+	Period30d       = schema.Period30d // today and the previous 29 days
 	Period3m        = schema.Period3m  // since the same day 3 months ago
 	Period6m        = schema.Period6m
 	Period12m       = schema.Period12m
-	PeriodAll       = schema.PeriodAll // with those of [Service.SetLifetimeCounters]
+	PeriodAll       = schema.PeriodAll // includes the counters of [Service.SetLifetimeCounters]
 )
 
-// During returns the time of a period for [Client.Submissions], [Client.Summary] and [Client.Export].
-// Its days are those of the service's time zone ([WithTimeZone]), unlike those of [Client.Metrics].
+// PeriodQuery returns the query for a period, for [Client.Submissions], [Client.Summary] and [Client.Export].
+// Its days are in the service's time zone ([WithTimeZone]), unlike the days of [Client.Metrics].
 func (s *Service) PeriodQuery(period Period) (SubmissionQuery, error) {
 	since, until, err := s.core.PeriodQuery(period)
 	return SubmissionQuery{Since: since, Until: until}, err
 }
 
-// Metrics are the figures of a form's funnel over a period.
+// Metrics contains the funnel of a form in a period.
 type Metrics struct {
 	Period Period
-	// Estimated says that the lifetime counters of [Service.SetLifetimeCounters] are part
-	// of the figures.
+	// Estimated is whether the counters of [Service.SetLifetimeCounters] are included.
 	Estimated                  bool
 	Views, Starts, Submissions int64
-	// CompletionRate is Submissions in percent of Starts, with two decimals; 0 when
-	// nobody started.
+	// CompletionRate is Submissions as a percentage of Starts, with two decimals. It is 0 if there are no starts.
 	CompletionRate float64
 }
 
-// Metrics returns the figures of a period. "" is [Period30d].
+// Metrics returns the metrics of a period. An empty period means [Period30d].
 func (c Client) Metrics(ctx context.Context, form ID, period Period) (Metrics, error) {
 	if period == "" {
 		period = core.DefaultPeriod
@@ -640,92 +625,86 @@ func (c Client) Metrics(ctx context.Context, form ID, period Period) (Metrics, e
 	return Metrics(m), err
 }
 
-// SubmissionTotals returns how many responses ever came in to each of the forms, as Metrics has
-// them for [PeriodAll], in one look. It leaves out forms that are not accessible.
+// SubmissionTotals returns the total number of submissions of each form, as in Metrics for [PeriodAll], with
+// one query. It omits forms that are not accessible.
 func (c Client) SubmissionTotals(ctx context.Context, forms ...ID) (map[ID]int64, error) {
 	return c.core().Storage.SubmissionTotals(ctx, c.actor, forms)
 }
 
-// ExportFormat is how responses are written.
+// ExportFormat is the file format of an export.
 type ExportFormat = schema.ExportFormat
 
-// The formats of an [Export].
+// These are the formats of an [Export].
 const (
 	CSV    = schema.CSV
 	NDJSON = schema.NDJSON
 )
 
-// Export says how responses are exported. The zero value is a CSV of all of them.
+// Export selects submissions and the format of an export. The zero value exports all submissions as CSV.
 //
-// NDJSON has one response a line, exactly as the API lists it.
+// NDJSON contains one submission per line, as the API lists it.
 //
-// CSV is as RFC 4180 has it, in UTF-8, with a header and one line a response. Every text
-// of a form or a respondent is quoted; numbers, dates and ids of responses are not, nor are the
-// names of the columns that every file has. The columns in their order:
+// CSV follows RFC 4180, in UTF-8, with a header and one line for each submission. All texts of a form or a
+// respondent are quoted. Numbers, dates, submission IDs and the names of the fixed columns are not quoted. The
+// columns, in this order:
 //
-//   - submission_id and submitted_at, in every file.
-//   - One for each block that answers, named by its id, in the order of the form; then the
-//     hidden fields and variables; then blocks that are gone from the form but stand in
-//     responses. A value with parts has a column for each, named id/part: the rows of a matrix
-//     by their ids, the parts of an address or contact, a file's name and url, a payment's
-//     amount, currency, status, gateway and reference.
+//   - submission_id and submitted_at, always.
+//   - One column for each block with answers, named by its ID, in the order of the form. Then hidden
+//     fields, variables, and removed blocks that submissions still contain. A value with parts has a
+//     column for each part, named id/part: a matrix's rows by their IDs, the parts of an address or
+//     contact, a file's name and url, a payment's amount, currency, status, gateway and reference.
 //   - completion_time (in seconds), metadata/country, metadata/device, metadata/user_agent,
 //     metadata/utm/campaign, metadata/utm/content, metadata/utm/medium, metadata/utm/source and
-//     metadata/utm/term, in every file, also where all of their cells are empty.
+//     metadata/utm/term, always.
 //
 // An unanswered block is an empty cell.
 //
-// A respondent's own text in a column by choice is in id/other. A choice whose id is
-// "other" or begins with "choice:" has the column id/choice:other or the like. A file in
-// a column of its own has id/1/name and id/1/url, the next one id/2/name. A name that is
-// taken already, such as that of a block with the id submitted_at, gets " (2)", " (3)"
-// and so on.
+// If choices have their own columns, an “Other” answer is in id/other. A choice whose ID is "other" or starts
+// with "choice:" is in id/choice:other, for example. If files have their own columns, these are id/1/name and
+// id/1/url, then id/2/name. If a name is already used, such as that of a block with the ID submitted_at, "
+// (2)", " (3)" and so on is appended.
 //
-// A spreadsheet program takes a cell for a formula when it begins with =, +, -, @, a tab
-// or a carriage return. Such a cell gets an apostrophe (') in front, and so does one with
-// such a character after apostrophes: whoever removes one apostrophe from every cell that
-// has = + - @ tab or CR after its apostrophes has the responses again. Answers of number,
-// date and phone blocks are never changed.
+// Spreadsheet programs interpret a cell as a formula if it starts with =, +, -, @, a tab or a carriage return.
+// An apostrophe (') is inserted before such text, and before such text with leading apostrophes. To restore
+// the original text, remove one apostrophe from each cell that has one of these characters after its
+// apostrophes. Answers of number, date and phone blocks never change.
 //
-// Programs that split at commas, semicolons and tabs alike, as LibreOffice does unless
-// told otherwise, read the same cells. A program that splits at semicolons or tabs but
-// not at commas, as Excel does where the comma is the decimal sign, sees no quotes at the
-// start of a cell. Such a program needs a file with that Separator: without it, columns
-// and apostrophes are wrong.
+// Programs that split at commas, semicolons and tabs, such as LibreOffice by default, read the same cells.
+// Excel splits only at semicolons or tabs if the decimal separator is a comma. Such a program needs a file
+// with the matching Separator, because otherwise columns and apostrophes are wrong.
 type Export struct {
-	Format ExportFormat // CSV (the default) or NDJSON
-	// Since and Until bound SubmittedAt; both are included. Zero: no bound.
+	Format ExportFormat // CSV or NDJSON. Defaults to CSV.
+	// Since and Until are the first and last SubmittedAt. A zero value means no limit.
 	Since, Until time.Time
 
-	// The rest is about CSV alone.
+	// The following fields apply only to CSV.
 
-	Separator rune // ',' (the default), ';' or a tab: what the program that reads the file splits at
-	ChoiceIDs bool // choices as ids. Default: as the labels that they had when chosen
-	// SplitColumns: one column per choice (id/choice id, id/other) and per file (id/1/name)
-	// where several may be given. A cell has the choice, in a ranking its place. Default:
-	// one cell, the values separated by "; ". The rows of a matrix always have their own.
+	Separator rune // ',', ';' or a tab. Defaults to ','.
+	ChoiceIDs bool // Whether to write the IDs of choices instead of their labels.
+	// SplitColumns is whether each choice (id/choice ID, id/other) and each file (id/1/name) has its own column,
+	// for blocks with several answers. The cell contains the choice, or its position in a ranking. Otherwise one
+	// cell contains all values, separated by "; ". Matrix rows always have their own columns.
 	SplitColumns bool
-	Labels       bool // the header has the labels of blocks, followed by [id] where two are alike. Default: ids
-	BOM          bool // begin with a byte order mark, by which some programs know UTF-8
-	// AllowFormulas leaves out the apostrophe in front of text that a program could take
-	// for a formula.
+	Labels       bool // Whether the header contains block labels instead of IDs. Equal labels are followed by [id].
+	BOM          bool // Whether to start with a byte order mark, with which some programs detect UTF-8.
+	// AllowFormulas is whether to omit the apostrophe before text that a program could interpret as a formula.
 	AllowFormulas bool
-	// CompletionLine ends the file with a line that proves that it is complete and has the number of
-	// submissions: {"complete":true,"submissions":12} in NDJSON, and complete,12 in CSV.
+	// CompletionLine is whether the last line proves that the file is complete, with the number of submissions:
+	// {"complete":true,"submissions":12} in NDJSON, and complete,12 in CSV. It applies to both formats.
 	CompletionLine bool
 }
 
-// Export writes the responses to a form, newest first. It holds a page of them in memory,
-// at most 16 MiB, however many there are, and nothing of the storage while w takes a page.
-// On a Service from Using, the host's transaction stays open meanwhile. A CSV reads all
-// responses twice, because the first pass finds its columns; nothing is written before that.
+// Export writes the submissions to a form, newest first. It holds one page in memory, at most 16 MiB. It holds
+// no connection of the storage while it writes a page. On a service of [Service.WithStorage], the host's
+// transaction remains open. For CSV, it reads all submissions twice, because the first pass finds the columns.
+// Nothing is written before the first pass ends.
 //
-// A response that comes in meanwhile may or may not be written. Without an error the
-// stream is whole. A [*schema.Error] lists the faults of e, or says that a CSV would
-// have more than 16,384 columns.
+// A submission that arrives during the export may or may not be included. If it returns no error, the file is
+// complete. A [*schema.Error] lists the violations of e, or reports that a CSV would have more than 16,384
+// columns.
 //
-// If w is the response writer of [http.TimeoutHandler], the whole export is buffered in memory
-// until it is complete. Serve exports outside of it.
+// If w is the response writer of [http.TimeoutHandler], the whole export is buffered in memory. Serve exports
+// outside of it.
 func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) error {
 	o := export.Options(e)
 	if err := o.Check(); err != nil {
@@ -740,20 +719,20 @@ func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) erro
 	})
 }
 
-// WebhookCreate is a webhook to make. Printed, logged or as JSON it shows "…" for a signing
-// secret; the comment of [IssuedKey] says how a secret may still be shown.
+// WebhookCreate describes a new webhook. If you print, log or encode it as JSON, the signing secret appears as
+// "…". For exceptions, see [IssuedKey].
 type WebhookCreate struct {
-	Form     ID     // required
-	URL      string // required: http or https, to a public address (webhooks.Config.AllowedNetworks allows others, in development 127.0.0.1/32)
-	Disabled bool   // nothing is sent before it is enabled
-	// SigningSecret has at least 16 characters. Empty: deliveries are not signed.
+	Form     ID     // Required.
+	URL      string // Required. http or https, to a public address or one in webhooks.Config.AllowedNetworks.
+	Disabled bool   // Whether the webhook is created disabled.
+	// SigningSecret has at least 16 characters. If empty, deliveries are not signed.
 	SigningSecret string
 }
 
-// secretMask stands for a secret where something is printed.
+// secretMask replaces a secret in printed values.
 const secretMask = "…"
 
-// maskedWebhook is a WebhookCreate as it is printed.
+// maskedWebhook prints a WebhookCreate without its methods.
 type maskedWebhook WebhookCreate
 
 func (n WebhookCreate) masked() maskedWebhook {
@@ -768,20 +747,19 @@ func (n WebhookCreate) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), n.masked())
 }
 
-// MarshalJSON writes n without its secret.
+// MarshalJSON encodes n without its secret.
 func (n WebhookCreate) MarshalJSON() ([]byte, error) { return json.Marshal(n.masked()) }
 
-// WebhookUpdate says what to change of a webhook. A member that is nil leaves its value
-// unchanged; at least one member must be set. Printed, logged or as JSON it shows no
-// signing secret, as [WebhookCreate].
+// WebhookUpdate contains the changes of a webhook. Nil fields do not change, and at least one field must be
+// set. If you print, log or encode it as JSON, the signing secret does not appear, as for [WebhookCreate].
 type WebhookUpdate struct {
-	URL     *string // as of WebhookCreate; pending deliveries go to the new URL
-	Enabled *bool   // false ends the pending deliveries
-	// SigningSecret replaces the secret; a pointer to "" removes it.
+	URL     *string // As for WebhookCreate. Pending deliveries are sent to the new URL.
+	Enabled *bool   // If false, pending deliveries end.
+	// SigningSecret replaces the secret. A pointer to "" removes it.
 	SigningSecret *string
 }
 
-// MarshalJSON writes u without its secret. Package fmt prints only where that stands.
+// MarshalJSON encodes u without its secret. Package fmt prints only the pointer to the secret.
 func (u WebhookUpdate) MarshalJSON() ([]byte, error) {
 	type shown WebhookUpdate
 	if u.SigningSecret != nil && *u.SigningSecret != "" {
@@ -804,9 +782,9 @@ func (c Client) FormWebhooks(ctx context.Context, form ID) ([]Webhook, error) {
 	return c.core().Storage.FormWebhooks(ctx, c.actor, form)
 }
 
-// PausedWebhooks lists the accessible webhooks that are paused, those first that failed
-// last. A pause ends with the first request that succeeds: [Service.SendTestEvent] and
-// [Service.Redeliver] send one at once, and so does a new URL.
+// PausedWebhooks lists the accessible webhooks that are paused, latest failure first. A pause ends with the
+// first successful request. [Service.SendTestEvent], [Service.Redeliver] and a new URL cause a request
+// immediately.
 func (c Client) PausedWebhooks(ctx context.Context, q Query) iter.Seq2[PausedWebhook, error] {
 	return list(ctx, q, clientPage, func(page storage.Page) ([]PausedWebhook, bool, error) {
 		found, err := c.core().Storage.PausedWebhooks(ctx, c.actor, page)
@@ -821,8 +799,8 @@ func (c Client) Webhook(ctx context.Context, id ID) (Webhook, error) {
 	return c.core().Storage.Webhook(ctx, c.actor, id)
 }
 
-// CreateWebhook makes a webhook. A URL to which nothing may be sent is a
-// [*RejectedURLError]. A form has Limits.Webhooks at most; one more is a [*schema.Error].
+// CreateWebhook creates a webhook. It returns a [*RejectedURLError] if the service must not send to the URL,
+// and a [*schema.Error] if the form already has Limits.Webhooks webhooks.
 func (c Client) CreateWebhook(ctx context.Context, n WebhookCreate) (Webhook, error) {
 	b := core.NewBody().ID("form_id", n.Form).Text("url", n.URL)
 	if n.Disabled {
@@ -836,8 +814,7 @@ func (c Client) CreateWebhook(ctx context.Context, n WebhookCreate) (Webhook, er
 	})
 }
 
-// UpdateWebhook changes a webhook and returns it as it is then. Errors as for
-// CreateWebhook.
+// UpdateWebhook changes a webhook and returns the changed webhook. Its errors are those of CreateWebhook.
 func (c Client) UpdateWebhook(ctx context.Context, id ID, u WebhookUpdate) (Webhook, error) {
 	b := core.NewBody().Optional("url", u.URL)
 	if u.Enabled != nil {
@@ -853,13 +830,12 @@ func (c Client) UpdateWebhook(ctx context.Context, id ID, u WebhookUpdate) (Webh
 	})
 }
 
-// DeleteWebhook removes a webhook, its pending deliveries and its history.
+// DeleteWebhook deletes a webhook, its pending deliveries and its history.
 func (c Client) DeleteWebhook(ctx context.Context, id ID) error {
 	return c.core().Storage.DeleteWebhook(ctx, c.actor, id)
 }
 
-// Deliveries returns the summaries of a webhook's latest attempts, newest first, at most
-// 100.
+// Deliveries returns at most 100 of a webhook's latest attempts, newest first.
 func (c Client) Deliveries(ctx context.Context, webhook ID) ([]Delivery, error) {
 	return c.core().Storage.Deliveries(ctx, c.actor, webhook, core.ShownDeliveries)
 }

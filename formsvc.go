@@ -21,12 +21,11 @@ import (
 	"github.com/formsvc/formsvc/webhooks"
 )
 
-// Service is the form service: the handler of the HTTP API, the Go calls that a
-// host needs beside it, and the dispatcher of webhooks. It is safe for concurrent
-// use. Make one with [New].
+// Service is the form service. It contains the handler of the HTTP API, the Go API for the host, and the
+// webhook dispatcher. It is safe for concurrent use. Create it with [New].
 //
-// Its own Go calls are the host's and check no rights. Before such a call for a user the host
-// reads the record as the user, to whom a foreign one is [ErrNotFound]:
+// Its own Go methods check no permissions. Before you call such a method for a user, read the record as this
+// user. The result is [ErrNotFound] if the user has no access:
 //
 //	if _, err := svc.As(user).Form(ctx, form); err != nil {
 //		return err
@@ -40,13 +39,12 @@ type Service struct {
 	dispatcher        *webhooks.Dispatcher
 	limiter           *ratelimit.Limiter
 	keys              keyResolver
-	ownKeys           bool // keys are resolved by keys, not by the host
-	inHostTransaction bool // made by Using: the host commits or rolls back, and wakes the dispatcher
+	ownKeys           bool // keys resolves the API keys, not the host
+	inHostTransaction bool // created by WithStorage: the host commits and wakes the dispatcher
 }
 
-// New returns a service. [WithStorage] is required; everything else has a default.
-// It reports every fault of the options at once, starts no goroutine and opens no
-// connection.
+// New returns a service. [WithStorage] is required, and everything else has a default. It reports all errors
+// of the options together. It starts no goroutine and opens no connection.
 func New(opts ...Option) (*Service, error) {
 	o := defaults()
 	var faults []error
@@ -90,56 +88,54 @@ func New(opts ...Option) (*Service, error) {
 	return s, nil
 }
 
-// Client has the calls of the API in Go, with the same rules and the same calls of the
-// storage. [Service.As] and [Service.AsHost] make one; it costs nothing and is safe for
-// concurrent use. The zero Client panics.
+// Client provides the operations of the API in Go, with the same rules. [Service.As] and [Service.AsHost]
+// create one at no cost. It is safe for concurrent use. The zero Client panics.
 //
 // # Errors
 //
-// A host's own handlers answer with the status and code that the API has for an error:
+// If a host's own handlers call the client, these are the API's status and code of each error:
 //
-//	*Error             422 VALIDATION_FAILED        every fault of what was given
-//	*RejectedURLError  422 WEBHOOK_URL_REJECTED     an *Error as well
+//	*Error             422 VALIDATION_FAILED        all violations in the arguments
+//	*RejectedURLError  422 WEBHOOK_URL_REJECTED     also an *Error
 //	ErrInvalidKey      401 INVALID_API_KEY
 //	ErrNotOwner        403 OWNER_REQUIRED
-//	ErrNotFound        404 NOT_FOUND                it does not exist, is in the trash, or is not the user's to see
+//	ErrNotFound        404 NOT_FOUND                does not exist, is in the trash, or is not accessible
 //	ErrLimitReached    409 WORKSPACE_LIMIT_REACHED
 //	ErrBlockExists     409 BLOCK_EXISTS
 //	*RevisionError     412 REVISION_MISMATCH
 //	ErrUnavailable     503 UNAVAILABLE              nothing was changed
-//	ErrOutcomeUnknown  503 UNAVAILABLE              it was changed or not
+//	ErrOutcomeUnknown  503 UNAVAILABLE              it may or may not have been changed
 //	context.Canceled   503 UNAVAILABLE              and context.DeadlineExceeded
 //
-// Anything else is 500, for the log. These come of calls that the API does not have, and suit
-// the status beside them:
+// Any other error is status 500 and should be logged. The following errors are returned by methods without an
+// HTTP operation. We recommend these statuses:
 //
-//	ErrClosed          410                          as the pages of formpage answer
-//	ErrConflict        409
-//	ErrDuplicate       409
-//	ErrIdempotencyKeyReused         409
-//	*ConflictError     409                          of WorkingCopy.Publish
-//	ErrAlreadySubmitted            409
-//	ErrUnsupported     501
+//	ErrClosed                410  as for the form pages
+//	ErrConflict              409
+//	ErrDuplicate             409
+//	ErrIdempotencyKeyReused  409
+//	*ConflictError           409  from WorkingCopy.Publish
+//	ErrAlreadySubmitted      409
+//	ErrUnsupported           501
 //
-// All of them may be wrapped: compare with errors.Is, and errors.As for those with a star.
+// Errors may be wrapped. Compare them with errors.Is, and with errors.As for types with a star.
 //
 // # Lists
 //
-// A list is an iterator that reads page by page while the loop goes on, and holds nothing
-// of the storage in between. A loop may end early; another one over the same iterator
-// begins anew. The first error, also that of a context which has ended, comes with a zero
-// record and is the last pair. Records that come or go meanwhile make a list neither repeat
-// nor skip one that is there throughout.
+// A list is an iterator that reads one page at a time and holds no connection of the storage between pages. A
+// loop can end early. Another loop over the same iterator starts again. The first error, such as that of an
+// ended context, is the last pair and has a zero record. Concurrent changes neither repeat nor skip a record
+// that exists during the whole loop.
 type Client struct {
 	s     *Service
 	actor storage.Actor
 }
 
-// As returns a client for the workspaces that the user owns or is a member of, and for
-// everything in these workspaces. The zero ID sees nothing.
+// As returns a client for a user: for the workspaces that the user owns or is a member of, and everything in
+// them. The zero ID has access to nothing.
 func (s *Service) As(user ID) Client { return Client{s, storage.As(user)} }
 
-// AsHost returns a client that sees and may change everything.
+// AsHost returns a client that can read and change everything.
 func (s *Service) AsHost() Client { return Client{s, storage.AsHost()} }
 
 func (c Client) core() *core.Core {
@@ -149,71 +145,69 @@ func (c Client) core() *core.Core {
 	return c.s.core
 }
 
-// TimeZone returns the zone of calendar days ([WithTimeZone]): a page that shows the
-// bounds of a date shows the days that they have there.
+// TimeZone returns the time zone of calendar days ([WithTimeZone]), in which a page shows the date limits of a
+// form.
 func (s *Service) TimeZone() *time.Location { return s.core.TimeZone }
 
-// Limits returns the sizes of [WithLimits], with the defaults where it names none.
+// Limits returns the limits of [WithLimits], with defaults for zero fields.
 func (s *Service) Limits() Limits { return s.core.Limits }
 
-// ServeHTTP serves the HTTP API. Mount the service at its base path, with or
-// without a prefix stripped, or at the root of a server.
+// ServeHTTP serves the HTTP API. Mount the service at its base path, with or without [http.StripPrefix], or at
+// the root of a server.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// ExportHandler serves exports to the callers of the API. An export is no operation of the
-// API: the host mounts the handler where it likes,
+// ExportHandler serves exports over HTTP. Exports are not an operation of the API, so the host mounts the
+// handler at any path:
 //
 //	mux.Handle("/exports/", svc.ExportHandler())
 //
-// and GET /exports/<form id>.csv or .ndjson is the export. The query has since and until
-// as GET …/submissions does, and for CSV separator=semicolon or tab, choices=ids,
-// several=spread, header=labels, bom=true and formulas=kept; and for both formats
-// last_line=true. They are the fields of [Export].
+// GET /exports/<form id>.csv or .ndjson then returns the export. The query parameters are since and until as
+// for GET …/submissions, and last_line=true. For CSV, they are also separator=semicolon or tab, choices=ids,
+// several=spread, header=labels, bom=true and formulas=kept. They correspond to the fields of [Export].
 //
-// Credentials, key resolver, errors and request ids are those of the API, and an export
-// takes the scope submissions:read. Every page of at most 1,000 responses that is read counts
-// against the key's limit. An export leaves half of the key's calls for other requests and
-// waits for new ones. A key has one export at a time in this process: a second one is
-// RATE_LIMITED. Request.Pattern is that of the host's mux, with {form_id}.csv or .ndjson
-// added where it ends in a slash.
+// Credentials, key resolver, errors and request IDs are those of the API. An export requires the scope
+// submissions:read. Each page of at most 1,000 submissions counts towards the key's rate limit. An export uses
+// at most half of it, and waits for the rest. A key can have one export at a time in this process, and another
+// one is RATE_LIMITED. Request.Pattern is that of the host's mux. If it ends in a slash, {form_id}.csv or
+// .ndjson is appended.
 //
-// The first byte of a CSV comes after all responses were read once, and an export may
-// also wait for calls of its key, for a minute by default. A proxy in front must wait that
-// long, such as nginx with proxy_read_timeout.
+// The first byte of a CSV is sent after all submissions were read once. An export may also wait for its rate
+// limit, by default for a minute. The timeout of a proxy must allow this, such as nginx with
+// proxy_read_timeout.
 //
-// An error after the first byte breaks the connection, so that a truncated file does not look
-// complete, also below a middleware that recovers [http.ErrAbortHandler], as gin.Default() does.
-// Below a server that buffers responses or gives no access to the connection, such as fiber with
-// its adaptor for net/http, ask for last_line=true. [http.TimeoutHandler] buffers the whole
-// export in memory and ends it at its timeout: mount exports outside of it. HTTP/1.0 cannot tell, and is refused with status 505: nginx needs
-// proxy_http_version 1.1. The server's WriteTimeout does not end an export: a client may
-// take 30 seconds for each 64 kB. For that each middleware in front whose
-// [http.ResponseWriter] wraps another one has the method Unwrap() http.ResponseWriter, by which
-// [http.ResponseController] finds the connection. Behind one without it the WriteTimeout cuts
-// the file, and the log says so once.
+// An error after the first byte closes the connection, so that a truncated file does not look complete. This
+// also works with a middleware that recovers [http.ErrAbortHandler], such as gin.Default(). If the server
+// buffers responses or gives no access to the connection, such as fiber with its adaptor for net/http, use
+// last_line=true. HTTP/1.0 cannot indicate a truncated file, so it is rejected with status 505. nginx needs
+// proxy_http_version 1.1.
 //
-// [http.TimeoutHandler] buffers a whole export in memory, sends nothing before the export is
-// complete, and drops it at the timeout. Mount the handler outside of it.
+// The server's WriteTimeout does not apply to exports. Instead, a client may take 30 seconds for each 64 kB.
+// For this, every middleware that wraps the [http.ResponseWriter] needs a method Unwrap() http.ResponseWriter,
+// which [http.ResponseController] uses. Otherwise the WriteTimeout truncates the file, and this is logged
+// once.
+//
+// [http.TimeoutHandler] buffers a whole export in memory and discards it at the timeout. Mount the handler
+// outside of it.
 func (s *Service) ExportHandler() http.Handler { return s.handler.Exports() }
 
-// Dispatcher returns the dispatcher, which sends webhooks: always the same one. The host
-// runs it; without a Run, deliveries wait in the storage. "Stopping" in the package's
-// documentation says when the context of Run ends.
+// Dispatcher returns the dispatcher, which sends the webhooks. It is always the same one. The host must call
+// its Run, because otherwise deliveries stay in the storage. See "Graceful shutdown" in the package
+// documentation for when to end the context of Run.
 func (s *Service) Dispatcher() *webhooks.Dispatcher { return s.dispatcher }
 
-// Using returns a cheap copy of the service on another store, most of all on the
-// host's own transaction:
+// WithStorage returns a copy of the service on another storage, usually the host's own transaction. The copy
+// is cheap:
 //
-//	svc.WithStorage(store.On(tx)).Submit(ctx, response)
+//	svc.WithStorage(store.On(tx)).Submit(ctx, params)
 //
-// A decorator of the host's around the service's storage is not around st: a host that
-// audits, counts or encrypts in one wraps what On returns, as it did with the store.
+// If the host wraps the service's storage, to audit, count or encrypt for example, it must wrap the result of
+// On in the same way:
 //
-//	svc.WithStorage(audited{store.On(tx)}).Submit(ctx, response)
+//	svc.WithStorage(audited{store.On(tx)}).Submit(ctx, params)
 //
-// The copy shares the dispatcher, the rate limiter, the known forms and the
-// rest; closing it does nothing. It panics with a st that New refuses. What the copy queues is sent
-// after the host's commit: call Dispatcher().Wake() then, or wait for the next poll.
+// The copy shares the dispatcher, the rate limiter and the cached forms with the service. Closing it does
+// nothing. WithStorage panics if New would reject st. Deliveries that the copy queues are sent after the
+// host's commit. Call Dispatcher().Wake() after it, or wait for the next poll.
 func (s *Service) WithStorage(st storage.Storage) *Service {
 	if err := checkStorage(st); err != nil {
 		panic(fmt.Sprintf("formsvc: Using: %v", err))
@@ -223,7 +217,7 @@ func (s *Service) WithStorage(st storage.Storage) *Service {
 	copied.inHostTransaction = true
 	copied.core = s.core.On(st)
 	copied.intake = s.intake.On(copied.core)
-	var keys KeyResolver // nil: the host's
+	var keys KeyResolver // nil if the host resolves the keys
 	if s.ownKeys {
 		keys = copied.keys
 	}
@@ -231,12 +225,11 @@ func (s *Service) WithStorage(st storage.Storage) *Service {
 	return &copied
 }
 
-// Close stops the parts that the service started lazily, and writes the views, the starts and
-// the last uses of keys that are pending: it returns the error when that fails. It never
-// closes a part that the host gave, so close a pool after it. It may be called more than once.
-// A running Dispatcher is stopped by its own context, and the host stops its server first:
-// requests after Close are not limited any more. "Stopping" in the package's documentation has
-// the order.
+// Close stops the parts that started on first use, and writes the pending views, starts and key usage times.
+// It returns an error if this fails. It does not close parts that the host provided, so close a pool after it.
+// It may be called more than once. It does not stop a running Dispatcher, which ends with its own context.
+// Stop the server first, because requests after Close are no longer rate-limited. See "Graceful shutdown" in
+// the package documentation for the order.
 func (s *Service) Close(ctx context.Context) error {
 	if s.inHostTransaction {
 		return nil
@@ -248,7 +241,7 @@ func (s *Service) Close(ctx context.Context) error {
 	return err
 }
 
-// keyResolver makes a [KeyResolver] of the keyring. Package handler reads with it as well.
+// keyResolver adapts the keyring to [KeyResolver].
 type keyResolver struct{ *keyring.Keyring }
 
 func (k keyResolver) ResolveKey(ctx context.Context, key string) (Principal, error) {
@@ -259,7 +252,7 @@ func (k keyResolver) ResolveKey(ctx context.Context, key string) (Principal, err
 	return Principal(owner), err
 }
 
-// destinations lets the handler ask the webhook guard about URLs.
+// destinations adapts the webhook guard to core.URLChecker.
 type destinations struct{ guard *webhooks.Guard }
 
 func (d destinations) CheckURL(raw string) error { return rejection(d.guard.CheckURL(raw)) }
@@ -275,8 +268,8 @@ func rejection(err error) error {
 	return err
 }
 
-// Version is the release of this module in the program, as in "v0.1.0": what Go noted when
-// it built the program. A commit without a tag has a version that ends in its revision, and
-// a copy in a folder, go run in a checkout and a test have "(devel)". The API description has
-// it as x-formsvc-version, and deliveries in their User-Agent ([webhooks.Config]).
+// Version returns the version of this module in the program, such as "v0.1.0", as recorded by the Go build. A
+// commit without a tag has a pseudo-version that ends in its revision. Builds in a checkout, and tests, have
+// "(devel)". The API description contains it as x-formsvc-version, and deliveries in their User-Agent
+// ([webhooks.Config]).
 func Version() string { return version.String() }

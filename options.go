@@ -29,10 +29,10 @@ type Option func(*options) error
 
 type options struct {
 	storage           storage.Storage
-	http              httpapi.Config // New adds the core and the logger
-	resolver          KeyResolver    // nil: the service's own keys
+	http              httpapi.Config // New adds Core and Logger
+	resolver          KeyResolver    // if nil, the service's own keys
 	keyPrefix         string
-	limiterSet        bool // http.Limiter is what the host wants; if nil, there is no limit
+	limiterSet        bool // http.Limiter was set by the host; if it is nil, there is no limit
 	webhooks          webhooks.Config
 	secrets           *secrets.Encrypter
 	requireEncryption bool
@@ -56,8 +56,7 @@ func defaults() options {
 	}
 }
 
-// validate reports what no single option can see, and fills in what depends on
-// others.
+// validate checks options that depend on each other, and fills in defaults that depend on other options.
 func (o *options) validate() error {
 	var faults []error
 	if o.storage == nil {
@@ -80,7 +79,7 @@ func (o *options) validate() error {
 	return errors.Join(faults...)
 }
 
-// checkStorage refuses a storage that no call can work on.
+// checkStorage rejects a nil storage and a storage whose Validate fails.
 func checkStorage(st storage.Storage) error {
 	if v := reflect.ValueOf(st); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return fmt.Errorf("the storage is nil (%T)", st)
@@ -91,7 +90,7 @@ func checkStorage(st storage.Storage) error {
 	return nil
 }
 
-// option sets a value, unless there is a fault in it.
+// option returns an option that sets a value, or returns fault if it is not nil.
 func option(name string, fault error, set func(*options)) Option {
 	return func(o *options) error {
 		if fault != nil {
@@ -102,7 +101,7 @@ func option(name string, fault error, set func(*options)) Option {
 	}
 }
 
-// requireValue is the fault of a value that must not be nil.
+// requireValue returns an error if a value is nil.
 func requireValue(isNil bool) error {
 	if isNil {
 		return errors.New("nil")
@@ -110,72 +109,64 @@ func requireValue(isNil bool) error {
 	return nil
 }
 
-// WithStorage sets where everything is kept. Required. The service never closes
-// it. [New] refuses a nil pointer, and a storage whose method Validate() error, if it
-// has one, returns an error.
+// WithStorage sets the storage. It is required. The service never closes it. [New] rejects a nil pointer, and
+// a storage with a method Validate() error that returns an error.
 func WithStorage(s storage.Storage) Option {
 	return option("WithStorage", requireValue(s == nil), func(o *options) { o.storage = s })
 }
 
-// WithKeyResolver lets the host decide whose key a request carries. It replaces the
-// default, the keys that [Service.CreateKey] makes: they are not accepted any more,
-// unless the resolver passes what it does not know on to [Service.ResolveKey], as in the
-// example. "Sessions and keys" in the package's documentation says what belongs to it.
+// WithKeyResolver sets the host's own resolver for credentials, instead of the keys of [Service.CreateKey].
+// The service then accepts its own keys only if the resolver calls [Service.ResolveKey] for unknown
+// credentials, as in the example. See "Sessions and keys" in the package documentation.
 func WithKeyResolver(r KeyResolver) Option {
 	return option("WithKeyResolver", requireValue(r == nil), func(o *options) { o.resolver = r })
 }
 
-// What a host with keys of its own brings, and what it uses.
+// These types are for hosts with their own keys or sessions.
 type (
-	// Principal is who an API key belongs to. KeyID is never the key or a cookie itself: see
-	// "Sessions and keys" in the package's documentation. Fields: [handler.Principal].
+	// Principal is the user and the scopes of an API key. KeyID must not be the key or a cookie: see "Sessions and
+	// keys" in the package documentation. Fields: [handler.Principal].
 	Principal = handler.Principal
-	// KeyResolver finds out whose key a request carries, at each request and from many goroutines
-	// at once. Without a Principal it returns [ErrInvalidKey], which is 401; any other error is 503.
-	// The contract: [handler.KeyResolver].
+	// KeyResolver finds the principal of a credential, for each request and concurrently. For an unknown
+	// credential it returns [ErrInvalidKey], which is status 401. Any other error is status 503. See
+	// [handler.KeyResolver] for the contract.
 	KeyResolver = handler.KeyResolver
 )
 
-// ErrInvalidKey is what a [KeyResolver] returns for a key it does not accept.
+// ErrInvalidKey is the error of a [KeyResolver] for an invalid credential.
 var ErrInvalidKey = handler.ErrInvalidKey
 
-// Credential is the default of [WithCredential]: X-API-Key, then Authorization with the
-// scheme Bearer. A host that also takes a cookie calls it first, so that an
-// old cookie does not stand in the way of a valid key.
+// Credential is the default of [WithCredential]. It returns X-API-Key, or the bearer token in Authorization. A
+// host that also accepts a cookie should call it first, so that an old cookie does not replace a valid key.
 func Credential(r *http.Request) string { return handler.Credential(r) }
 
-// WithCredential sets how the key is taken out of a request, for a host that
-// carries it in a cookie or a header of its own. An empty string is a missing
-// key. Default: X-API-Key, then Authorization with the scheme Bearer. A key must
-// not come from the URL.
+// WithCredential sets the function that returns the credential of a request, for a host with a cookie or its
+// own header. An empty string means that there is no credential. Defaults to [Credential]. Do not read keys
+// from the URL.
 func WithCredential(f func(*http.Request) string) Option {
 	return option("WithCredential", requireValue(f == nil), func(o *options) { o.http.Credential = f })
 }
 
-// WithBasePath sets the path under which the API lives. Default "/v1". "" and "/"
-// mean none.
+// WithBasePath sets the base path of the API. Defaults to "/v1". "" and "/" mean that there is none.
 func WithBasePath(path string) Option {
 	return option("WithBasePath", apidoc.CheckBasePath(path), func(o *options) { o.http.BasePath = strings.TrimSuffix(path, "/") })
 }
 
-// WithBaseURL sets what links and Location headers begin with, without the base
-// path: an absolute URL such as "https://api.example.com", or a path such as
-// "/api" when the host mounts the service deeper. Default "": links are paths
-// that begin with the base path. It is never taken from the request.
+// WithBaseURL sets the start of links and Location headers, before the base path: an absolute URL such as
+// "https://api.example.com", or a path such as "/api" if the host mounts the service below it. Defaults to "",
+// which means that links start with the base path. It is never taken from the request.
 func WithBaseURL(base string) Option {
 	return option("WithBaseURL", apidoc.CheckBaseURL(base), func(o *options) { o.http.BaseURL = strings.TrimSuffix(base, "/") })
 }
 
-// WithBaseURLFunc is [WithBaseURL] for a host with many domains: f returns the base URL
-// of a request. A URL of f must not be taken unchecked from the request. The
-// description then names no server.
+// WithBaseURLFunc is [WithBaseURL] for a host with many domains. f returns the base URL for a request. It must
+// check everything that it takes from the request. The API description then contains no server.
 func WithBaseURLFunc(f func(*http.Request) string) Option {
 	return option("WithBaseURLFunc", requireValue(f == nil), func(o *options) { o.http.BaseURLFunc = f })
 }
 
-// WithKeyPrefix sets what built-in API keys begin with: <prefix>_live_….
-// Default "fs". It is 1 to 20 letters and digits. Keys with another prefix are
-// not accepted any more.
+// WithKeyPrefix sets the prefix of the service's own API keys, as in <prefix>_live_…. It has 1 to 20 letters
+// and digits, and defaults to "fs". Keys with another prefix are no longer accepted.
 func WithKeyPrefix(prefix string) Option {
 	var fault error
 	if prefix == "" || len(prefix) > 20 || strings.Trim(prefix, objectid.Base62) != "" {
@@ -184,8 +175,8 @@ func WithKeyPrefix(prefix string) Option {
 	return option("WithKeyPrefix", fault, func(o *options) { o.keyPrefix = prefix })
 }
 
-// WithRateLimit lets each key make tokens calls per interval, counted in this
-// process. Default [ratelimit.DefaultTokens] in [ratelimit.DefaultPer], a minute.
+// WithRateLimit sets the number of requests per interval for each key, counted in this process. Defaults to
+// [ratelimit.DefaultTokens] in [ratelimit.DefaultPer], a minute.
 func WithRateLimit(tokens uint64, per time.Duration) Option {
 	return func(o *options) error {
 		limiter, err := ratelimit.New(tokens, per)
@@ -196,11 +187,11 @@ func WithRateLimit(tokens uint64, per time.Duration) Option {
 	}
 }
 
-// WithLimiter counts calls in the host's own store, which replicas may share; the
-// limit is the store's. Its keys are "formsvc:", base URL and base path, "#" and the id of
-// the caller's key, so that several services on one store do not share budgets:
-// [WithLimiterName] names them otherwise. The service never closes it. When it fails, or does not answer within 250 ms, calls pass; one line is
-// logged when that begins and one when it has ended.
+// WithLimiter counts requests in the host's own store, which several processes can share. The store defines
+// the limit. The keys in the store consist of "formsvc:", the base URL and base path (or the name of
+// [WithLimiterName]), "#", and the ID of the API key. Services on one store therefore have separate limits.
+// The service never closes the store. If the store fails or does not respond within 250 ms, requests pass. The
+// start and the end of such a failure are logged.
 func WithLimiter(store limiter.Store) Option {
 	return func(o *options) error {
 		if store == nil {
@@ -210,10 +201,10 @@ func WithLimiter(store limiter.Store) Option {
 	}
 }
 
-// WithLimiterName names the service in the keys of [WithLimiter], in place of base URL and
-// base path. Two services need it that have both of these in common; two that are to share
-// their budgets, or a service that moves to another URL, may have the name of the other.
-// It is 1 to 100 visible ASCII characters, without "#".
+// WithLimiterName sets the name of the service in the keys of [WithLimiter], instead of the base URL and base
+// path. Use different names for services with the same URL and path. Use the same name to share limits between
+// services, or to retain them when a service moves to another URL. It has 1 to 100 visible ASCII characters,
+// without "#".
 func WithLimiterName(name string) Option {
 	var fault error
 	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '#' }) {
@@ -222,7 +213,7 @@ func WithLimiterName(name string) Option {
 	return option("WithLimiterName", fault, func(o *options) { o.http.LimiterName = name })
 }
 
-// WithoutRateLimit limits nothing, for a host that does so itself.
+// WithoutRateLimit disables the rate limit, for a host that limits requests itself.
 func WithoutRateLimit() Option {
 	return func(o *options) error { return o.setLimiter(nil) }
 }
@@ -235,39 +226,37 @@ func (o *options) setLimiter(l *ratelimit.Limiter) error {
 	return nil
 }
 
-// WithWebhookConfig sets how deliveries are made. Zero fields have their defaults.
+// WithWebhookConfig configures the deliveries of webhooks. Zero fields mean their defaults.
 func WithWebhookConfig(c webhooks.Config) Option {
 	return option("WithWebhookConfig", c.Validate(), func(o *options) { o.webhooks = c })
 }
 
-// WithSecretCipher encrypts the signing secrets of webhooks in the storage, bound
-// to their webhook. [crypto/aes.NewCipher] with a key of 32 bytes and [crypto/cipher.NewGCM]
-// make a cipher, as in the example; the service makes the nonces. Secrets that were sealed with one of the previous ciphers, or
-// stored before there was one, are still read; new ones are sealed with current, and
-// [Service.ReencryptSecrets] seals the others with it.
-// Default: stored as they are, and PostgreSQL may then write them into its log: see
-// package storage/postgres.
+// WithSecretCipher encrypts the signing secrets of webhooks in the storage, each bound to its webhook. Create
+// a cipher with [crypto/aes.NewCipher], a key of 32 bytes and [crypto/cipher.NewGCM], as in the example. The
+// service creates the nonces. The service can still read secrets that are stored unencrypted or were encrypted
+// with one of the previous ciphers. [Service.ReencryptSecrets] encrypts them with current. By default, secrets
+// are stored unencrypted, and PostgreSQL may write them to its log: see package storage/postgres.
 func WithSecretCipher(current cipher.AEAD, previous ...cipher.AEAD) Option {
 	sealer, err := secrets.New(current, previous...)
 	return option("WithSecretCipher", cmp.Or(requireValue(current == nil), err), func(o *options) { o.secrets = sealer })
 }
 
-// WithoutPlainSecrets refuses signing secrets that are stored as they are, so that nobody
-// who can write to the storage alone chooses what a webhook is signed with: nothing is sent
-// to such a webhook, and the log names it. It needs [WithSecretCipher]. Before it is set,
-// every process has the cipher and [Service.ReencryptSecrets] has returned without an error;
-// with it, that call reports such a secret as [ErrSecret] and leaves it.
+// WithoutPlainSecrets rejects signing secrets that are stored unencrypted, so that write access to the storage
+// is not enough to choose a signing secret. Webhooks with such a secret receive nothing and are logged. It
+// requires [WithSecretCipher]. Before you set it, all processes must have the cipher, and
+// [Service.ReencryptSecrets] must have returned no error. With it, ReencryptSecrets does not change such a
+// secret and returns [ErrSecret].
 func WithoutPlainSecrets() Option {
 	return option("WithoutPlainSecrets", nil, func(o *options) { o.requireEncryption = true })
 }
 
-// WithLimits changes sizes. Zero fields keep their defaults.
+// WithLimits sets size limits. Zero fields mean their defaults.
 func WithLimits(l Limits) Option {
 	return option("WithLimits", l.Validate(), func(o *options) { o.limits = l })
 }
 
-// WithVersions sets how many versions of a form are kept, see [Client.Versions]. Default 100; 0
-// keeps none, and leaves those that there are.
+// WithVersions sets the maximum number of versions per form, see [Client.Versions]. Defaults to 100. With 0,
+// no versions are created, and existing versions remain.
 func WithVersions(n int) Option {
 	var fault error
 	if n < 0 {
@@ -276,78 +265,72 @@ func WithVersions(n int) Option {
 	return option("WithVersions", fault, func(o *options) { o.versions = n })
 }
 
-// WithTimeZone sets the zone whose calendar days the bounds of a date mean (beforeDate,
-// afterDate and specificDates of a block). Default UTC.
+// WithTimeZone sets the time zone for date limits (beforeDate, afterDate and specificDates of a block).
+// Defaults to UTC.
 //
-// A bound in UTC means the day that this point in time has in the zone. A bound that is
-// written with another offset means the day as it is written; it is stored, in UTC, as
-// the start of that day in the zone. So owners in many zones send their offset, and a
-// product whose owners live in one zone sets it here. With another zone later, stored
-// bounds may mean other days.
+// A limit in UTC means the day of this point in time in the zone. A limit with another offset means the day as
+// it is written, and is stored in UTC as the start of that day in the zone. If users are in many time zones,
+// their clients should send offsets. If all users are in one time zone, set it here. If the zone changes
+// later, stored limits may mean other days.
 //
-// A zone of the time zone database has to be found when the program starts: a host that
-// runs where there is none imports time/tzdata.
+// The program must be able to load the zone when it starts. If the system has no time zone database, import
+// time/tzdata.
 func WithTimeZone(zone *time.Location) Option {
 	return option("WithTimeZone", requireValue(zone == nil), func(o *options) { o.timeZone = zone })
 }
 
-// FileRemover removes files that respondents sent, by the ids that they have in answers to
-// file_upload and signature. [formpage.Dir] is one. It must be safe for concurrent use.
+// FileRemover removes files of respondents by their IDs in answers to file_upload and signature blocks.
+// [formpage.Dir] is one. It must be safe for concurrent use.
 //
-// RemoveFiles is called before responses are removed for good, with the files of some of them:
-// at most 1,000 responses at a time, which may never be together in a call again. A file that is
-// not there, or whose id is not one of the store's, is no error: after a fault, a crash, or
-// in two processes at once it gets the same ids again. With an error these responses stay,
-// and the call that removes them returns that error.
+// RemoveFiles is called before submissions are permanently removed, with the files of at most 1,000
+// submissions. Unknown files and unknown IDs are not an error, because after an error or a crash, or in two
+// processes, it receives the same IDs again. If it returns an error, these submissions remain, and the call
+// that removes them returns the error.
 //
 // [formpage.Dir]: https://pkg.go.dev/github.com/formsvc/formsvc/handler/formpage#Dir
 type FileRemover interface {
 	RemoveFiles(ctx context.Context, ids []string) error
 }
 
-// WithFiles removes the files of responses with them, whatever removes those for good:
-// [Client.DeleteSubmission] and the API's operation, [Service.EraseRespondent],
-// [Service.PurgeSubmissions], [Service.PurgeAllSubmissions], [Service.PurgeForm],
-// [Service.PurgeTrash], [Service.DeleteUser], and [Service.Maintain] or a running dispatcher,
-// which finish what other processes began. So each process that does one of these has the
-// option. A form in the trash keeps its files.
+// WithFiles removes the files of submissions that are permanently removed by [Client.DeleteSubmission] and its
+// HTTP operation, [Service.EraseRespondent], [Service.PurgeSubmissions], [Service.PurgeAllSubmissions],
+// [Service.PurgeForm], [Service.PurgeTrash], [Service.DeleteUser], and by [Service.Maintain] or a running
+// dispatcher, which complete the work of other processes. Set it in every process that does one of these.
+// Forms in the trash retain their files. By default, files are not removed.
 //
-// The files go first. When removing the responses then fails, they are there without their
-// files until the call is repeated. In a host's transaction ([Service.WithStorage]) the files go
-// before the commit, and a rollback does not bring them back. While files of purged forms
-// cannot be removed, the rows of these forms stay, which nobody sees. The error is returned,
-// or logged by the dispatcher, and maintenance tries again. Files that two responses
-// name go with the first of them. Default: files stay.
+// Files are removed first. If removing the submissions then fails, they exist without files until the call is
+// repeated. In a host's transaction ([Service.WithStorage]), files are removed before the commit, and a
+// rollback does not restore them. If files of purged forms cannot be removed, the inaccessible rows of these
+// forms remain. The error is returned, or logged by the dispatcher, and maintenance tries again. A file of two
+// submissions is removed with the first of them.
 func WithFiles(f FileRemover) Option {
 	return option("WithFiles", requireValue(f == nil), func(o *options) { o.removeFiles = f.RemoveFiles })
 }
 
-// WithBeforeDelete sets a function that is called before submissions are removed for good, whatever
-// removes them: see [WithFiles] for the list. It receives the ids of submissions to one form, at
-// most 1,000 in a call, and removes or archives what the host stores next to them. By default
-// nothing is called.
+// WithBeforeDelete sets a function that is called before submissions are permanently removed, see [WithFiles]
+// for the list. It receives the IDs of at most 1,000 submissions to one form, and can remove or archive the
+// host's related data. By default, nothing is called.
 //
-// The function is called before the removal is committed, and at least once for each submission:
-// after an error, a crash, or in two processes at the same time it receives the same ids again.
-// With an error these submissions stay, and the call that removes them returns that error; a
-// running dispatcher logs it and tries again. No lock is held in the meantime. The function can read the
-// submissions of forms that are not purged. In a host's transaction ([Service.WithStorage]) a rollback
-// brings the submissions back, and they are reported again later. It must be safe for concurrent
-// use. If there are files too, it is called before they are removed.
+// The function is called before the removal is committed, at least once for each submission. After an error or
+// a crash, or in two processes, it receives the same IDs again. If it returns an error, these submissions
+// remain, and the call that removes them returns the error. A running dispatcher logs it and tries again. No
+// lock is held during the call. The function can read the submissions of forms that are not purged. In a
+// host's transaction ([Service.WithStorage]), a rollback restores the submissions, and they are reported again
+// later. It must be safe for concurrent use. If there are files, it is called before they are removed.
 //
-// Rows of the host in the same PostgreSQL database do not need it: see "Rows next to submissions"
+// If the host's rows are in the same PostgreSQL database, you do not need it: see "Rows next to submissions"
 // in the documentation of package storage/postgres.
 func WithBeforeDelete(f func(ctx context.Context, form ID, submissions []ID) error) Option {
 	return option("WithBeforeDelete", requireValue(f == nil), func(o *options) { o.beforeDelete = f })
 }
 
-// WithLogger sets where the service logs. Default: nowhere.
+// WithLogger sets the logger. By default, the service does not log.
 func WithLogger(l *slog.Logger) Option {
 	return option("WithLogger", requireValue(l == nil), func(o *options) { o.logger = l })
 }
 
-// WithClock sets the clock by which records are dated, forms close, keys expire
-// and deliveries are due. Default time.Now. It must be safe for concurrent use.
+// WithClock sets the clock for the times of records, closing forms, expiring keys and due deliveries. Defaults
+// to time.Now. It must be safe for concurrent use.
 func WithClock(now func() time.Time) Option {
 	return option("WithClock", requireValue(now == nil), func(o *options) { o.clock = now })
 }
