@@ -444,7 +444,7 @@ func ExampleService_EraseRespondent() {
 			erased += n
 		}
 	}
-	fmt.Println(erased) // 0 may also mean that the address is misspelt
+	fmt.Println(erased) // 0 may also mean that the address is misspelled
 	// Output: 2
 }
 

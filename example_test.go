@@ -45,7 +45,7 @@ func exampleForm(opts ...formsvc.Option) (*formsvc.Service, formsvc.ID) {
 
 // A process that is told to stop ends its server first, then the dispatcher, then the service.
 func Example_stopping() {
-	signalled, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signaled, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
 	if err != nil {
@@ -62,7 +62,7 @@ func Example_stopping() {
 
 	stop() // stands for the signal here
 	select {
-	case <-signalled.Done():
+	case <-signaled.Done():
 	case err = <-served: // it cannot listen
 	}
 

@@ -124,7 +124,7 @@ func TestTheErrorCatalogueAndTheDescriptionAreOne(t *testing.T) {
 		codes[e.Code] = e.Status
 		kinds[apidoc.ErrorType(e.Status)] = true
 	}
-	expect.Same(t, document.Codes, codes, "the catalogue, against x-error-codes")
+	expect.Same(t, document.Codes, codes, "the catalog, against x-error-codes")
 	describedKinds := map[string]bool{}
 	for _, kind := range document.Components.Schemas.Error.Properties.Type.Words {
 		describedKinds[kind] = true

@@ -147,7 +147,7 @@ func deep(path string, from, to any, depth int) (found []string) {
 }
 
 // ascending returns the members of a longest ascending run among some numbers, which need not be
-// neighbours in it: the blocks that were not moved.
+// neighbors in it: the blocks that were not moved.
 func ascending(numbers []int) map[int]bool {
 	ends := []int{}                     // by length: where the run with the smallest end ends
 	before := make([]int, len(numbers)) // the element before it in that run

@@ -154,7 +154,7 @@ func ExampleSettings() {
 	// Output: 500 2026 false
 }
 
-// A brand's look, with other colours in dark mode.
+// A brand's look, with other colors in dark mode.
 func ExampleTheme() {
 	radius := 12.0
 	theme, err := json.Marshal(schema.Theme{

@@ -746,12 +746,12 @@ func TestTheDocumentIsWrittenForTools(t *testing.T) {
 		}
 	}
 	described := slices.Sorted(maps.Keys(d.object("/webhooks")))
-	var summarised []string
+	var summarized []string
 	for _, name := range d.object("/components/schemas/Delivery/properties/event")["x-extensible-enum"].([]any) {
-		summarised = append(summarised, name.(string))
+		summarized = append(summarized, name.(string))
 	}
-	if slices.Sort(summarised); !slices.Equal(described, summarised) {
-		t.Errorf("the events %q are described, and deliveries are of %q", described, summarised)
+	if slices.Sort(summarized); !slices.Equal(described, summarized) {
+		t.Errorf("the events %q are described, and deliveries are of %q", described, summarized)
 	}
 	event := d.object("/webhooks/form.response.completed/post")
 	expect.That(t, event["operationId"] == "formResponseCompleted" && d.object("/info")["license"] != nil,

@@ -29,7 +29,7 @@ type Background struct {
 	Image      *Image   `json:"image,omitzero"`
 }
 
-// Colors are the colours of a form in light mode and, in Dark, those in dark
+// Colors are the colors of a form in light mode and, in Dark, those in dark
 // mode.
 type Colors struct {
 	Palette
@@ -37,7 +37,7 @@ type Colors struct {
 	Dark *Palette `json:"dark,omitzero"`
 }
 
-// Palette is one set of colours: # and 3, 4, 6 or 8 hexadecimal digits each.
+// Palette is one set of colors: # and 3, 4, 6 or 8 hexadecimal digits each.
 type Palette struct {
 	Background               string `json:"background,omitzero"`
 	Foreground               string `json:"foreground,omitzero"`
@@ -106,7 +106,7 @@ type LogoSize struct {
 	Radius *float64 `json:"radius,omitzero"`
 }
 
-// InputStyle is how the fields to fill in look. The colours are plain strings.
+// InputStyle is how the fields to fill in look. The colors are plain strings.
 type InputStyle struct {
 	Width        string   `json:"width,omitzero"`
 	Height       string   `json:"height,omitzero"`
@@ -119,7 +119,7 @@ type InputStyle struct {
 	PaddingX     *float64 `json:"paddingX,omitzero"`
 }
 
-// ButtonStyle is how buttons look. The colours are plain strings.
+// ButtonStyle is how buttons look. The colors are plain strings.
 type ButtonStyle struct {
 	Width      string   `json:"width,omitzero"`
 	Height     string   `json:"height,omitzero"`

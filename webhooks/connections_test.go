@@ -112,7 +112,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 }
 
 // A receiver that offers HTTP/2 is spoken to in HTTP/1.1: over HTTP/2 it could have every
-// frame that it sends answered and logged, and as many connections dialled as it likes.
+// frame that it sends answered and logged, and as many connections dialed as it likes.
 func TestHTTP2IsNotSpoken(t *testing.T) {
 	t.Parallel()
 	for _, through := range []string{"a delivery", "a client"} {

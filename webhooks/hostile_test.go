@@ -39,11 +39,11 @@ const (
 	maxLine = 2 << 10
 )
 
-// behaviour answers one connection whose request has been read.
-type behaviour func(net.Conn)
+// behavior answers one connection whose request has been read.
+type behavior func(net.Conn)
 
 // writes sends parts in turn.
-func writes(parts ...string) behaviour {
+func writes(parts ...string) behavior {
 	return func(conn net.Conn) {
 		for _, p := range parts {
 			if _, err := io.WriteString(conn, p); err != nil {
@@ -54,7 +54,7 @@ func writes(parts ...string) behaviour {
 }
 
 // endless sends start and then block until the other side has enough.
-func endless(start, block string) behaviour {
+func endless(start, block string) behavior {
 	block = strings.Repeat(block, max(1, 16<<10/len(block)))
 	return func(conn net.Conn) {
 		_, err := io.WriteString(conn, start)
@@ -65,7 +65,7 @@ func endless(start, block string) behaviour {
 }
 
 // drips sends start and then a piece every 10 ms.
-func drips(start, piece string) behaviour {
+func drips(start, piece string) behavior {
 	return func(conn net.Conn) {
 		_, err := io.WriteString(conn, start)
 		for err == nil {
@@ -76,7 +76,7 @@ func drips(start, piece string) behaviour {
 }
 
 // holds sends start and then nothing more.
-func holds(start string) behaviour {
+func holds(start string) behavior {
 	return func(conn net.Conn) {
 		_, _ = io.WriteString(conn, start)
 		_, _ = io.Copy(io.Discard, conn)
@@ -84,7 +84,7 @@ func holds(start string) behaviour {
 }
 
 // resets sends start and then RST.
-func resets(start string) behaviour {
+func resets(start string) behavior {
 	return func(conn net.Conn) {
 		_, _ = io.WriteString(conn, start)
 		_ = conn.(*net.TCPConn).SetLinger(0)
@@ -107,7 +107,7 @@ var bomb = sync.OnceValue(func() string {
 // hostile is what receivers do, what becomes of the attempt and whether it must
 // end long before its deadline.
 var hostile = map[string]struct {
-	answer behaviour
+	answer behavior
 	status int
 	class  string
 	early  bool
@@ -161,7 +161,7 @@ var hostile = map[string]struct {
 }
 
 // listen starts a receiver on loopback. The returned function ends it.
-func listen(t *testing.T, r behaviour) string {
+func listen(t *testing.T, r behavior) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)

@@ -27,7 +27,7 @@ import (
 )
 
 // Tests that show where connections end up run in a network namespace of their
-// own, in which every address of IPv4 and IPv6 is local: whatever is dialled is
+// own, in which every address of IPv4 and IPv6 is local: whatever is dialed is
 // accepted by a listener of the test, and nothing leaves the machine.
 
 const (

@@ -64,7 +64,7 @@ func definitionCases() []testCase {
 			{inBlock(`"matrix_rows":[{"label":"L"}]`), violations{"/blocks/0/matrix_rows/0/id": "REQUIRED"}},
 			{inBlock(`"matrix_columns":[{"id":""}]`), violations{"/blocks/0/matrix_columns/0/id": ""}},
 		}),
-		table("definitions/colours", "A theme colour is # and 3, 4, 6 or 8 hexadecimal digits.", []faulty{
+		table("definitions/colours", "A theme color is # and 3, 4, 6 or 8 hexadecimal digits.", []faulty{
 			{`{"theme":{"colors":{"primary":"red"}}}`, violations{"/theme/colors/primary": ""}},
 			{`{"theme":{"colors":{"primary":"#12"}}}`, violations{"/theme/colors/primary": ""}},
 			{`{"theme":{"colors":{"primary":"#12345"}}}`, violations{"/theme/colors/primary": ""}},
@@ -336,7 +336,7 @@ func acceptedDefinitions() []string {
 		inBlock(`"type":"text","properties":{"rule":{"any":[null,{"thing":1}]},"image":{"a":{"b":null}}}`),
 		inBlock(`"type":"text","properties":{"perRow":9007199254740991,"limit":-9007199254740991}`),
 		`{"settings":{"redirectUrl":"mailto:a@example.com"}}`, `{"settings":{"redirectUrl":""}}`,
-		`{"settings":{"cover":{"color":"not a hex colour"}}}`,
+		`{"settings":{"cover":{"color":"not a hex color"}}}`,
 		`{"theme":{"colors":{"ring":"#abc","input":"#ABCD","text":"#a1b2c3","border":"#A1B2C3D4"}}}`,
 		`{"theme":{"inputs":{"background":"blue"},"buttons":{"background":"var(--x)"}}}`,
 		`{"variables":{"":0,"with space":"x","n":-1.5e10}}`,

@@ -2,7 +2,7 @@ package conformance
 
 import "net/http"
 
-// conditional is a write that honours If-Match, with its status on success.
+// conditional is a write that honors If-Match, with its status on success.
 type conditional struct {
 	name   string
 	status int
@@ -39,7 +39,7 @@ func revisionCases() []testCase {
 		{"revisions/other-form", "A change of one form leaves every other form as it is, and the tag of one is none of the other.", nil, revisionsOtherForm},
 		{"revisions/without-if-match", "Without If-Match the last write wins.", nil, revisionsWithoutIfMatch},
 		{"revisions/no-cache-validator", "If-None-Match on a form is ignored: is_closed changes with the clock.", nil, revisionsNoCacheValidator},
-		{"revisions/delete", "If-Match is honoured by DELETE of a form.", nil, revisionsDelete},
+		{"revisions/delete", "If-Match is honored by DELETE of a form.", nil, revisionsDelete},
 		{"revisions/unchanged", "A write that leaves every byte as it was makes no new ETag and no new updated_at; If-Match counts all the same.", nil, revisionsUnchanged},
 		{"revisions/other-methods", "If-Match is not looked at by reads, and by writes of anything but a form and its blocks.", nil, revisionsOtherMethods},
 	}

@@ -282,7 +282,7 @@ func (s *session) submit(r Response) string {
 func raw(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // the suite's own values can be marshalled
+		panic(err) // the suite's own values can be marshaled
 	}
 	return b
 }

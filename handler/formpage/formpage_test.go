@@ -204,8 +204,8 @@ func TestEveryControlHasAName(t *testing.T) {
 const threeQuestions = `[
 {"id":"hello","type":"welcome","label":"Hello"},
 {"id":"name","type":"short_text","label":"Name","required":true},
-{"id":"note","type":"text","label":"A word before the colour"},
-{"id":"color","type":"single_choice","label":"Colour","choices":[{"id":"r","label":"Red"},{"id":"g","label":"Green"}]},
+{"id":"note","type":"text","label":"A word before the color"},
+{"id":"color","type":"single_choice","label":"Color","choices":[{"id":"r","label":"Red"},{"id":"g","label":"Green"}]},
 {"id":"age","type":"number","label":"Age","properties":{"min":1,"minVal":true}},
 {"id":"bye","type":"ending","label":"Thanks"}
 ]`
@@ -221,9 +221,9 @@ func TestOneQuestionAtATimeBackAndForth(t *testing.T) {
 		t.Fatalf("a required question was passed over: %d %s", p.status, p.text("fs-main"))
 	}
 	p = p.fill("a.name", "Ada").press("next")
-	p.about("the third page").require(anyStatus, shows("fs-main", "A word before the colour", "Colour"),
+	p.about("the third page").require(anyStatus, shows("fs-main", "A word before the color", "Color"),
 		hides("fs-main", "Age"))
-	p.about("the prefilled colour").expect(anyStatus, value("a.color", "id:g"))
+	p.about("the prefilled color").expect(anyStatus, value("a.color", "id:g"))
 	p = p.fill("a.color", "id:r").press("back")
 	p.about("going back lost answers").expect(anyStatus, value("a.name", "Ada"), value("a.color", "id:r"))
 	p = p.fill("a.name", "Grace").press("next").press("next")

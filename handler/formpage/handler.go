@@ -38,7 +38,7 @@ type Handler struct {
 	service *formsvc.Service
 	config  Config
 	signer  visit.Signer
-	words   words.Catalogue
+	words   words.Catalog
 
 	host host.Host // the features that the host provides
 	site draw.Site
@@ -90,7 +90,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 		})
 		must(err == nil, "%w", err)
 	}
-	catalogue, err := words.NewCatalogue(config.Translations)
+	catalog, err := words.NewCatalog(config.Translations)
 	if err := errors.Join(append(faults, err)...); err != nil {
 		return nil, fmt.Errorf("formpage: %w", err)
 	}
@@ -106,7 +106,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 		config.ClientIP = func(*http.Request) string { return "" }
 	}
 	config.Location = cmp.Or(config.Location, svc.TimeZone())
-	h := &Handler{service: svc, words: catalogue}
+	h := &Handler{service: svc, words: catalog}
 	serviceFile := svc.Limits().FileSize
 	config.MaxFileSize = cmp.Or(config.MaxFileSize, serviceFile)
 	config.MaxVisitFiles = cmp.Or(config.MaxVisitFiles, max(32<<20, config.MaxFileSize+upload.FileCost))

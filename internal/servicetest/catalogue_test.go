@@ -31,7 +31,7 @@ import (
 )
 
 // Every code that the description lists is provoked with its status. That no other
-// code is ever returned, serve checks with every answer, and the handler's catalogue is
+// code is ever returned, serve checks with every answer, and the handler's catalog is
 // held against the list in its own package.
 func TestEveryErrorOfTheDescriptionCanBeProvoked(t *testing.T) {
 	t.Parallel()

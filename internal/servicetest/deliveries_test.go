@@ -171,7 +171,7 @@ func TestPausedWebhooksAreListed(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for _, err := range b.AsHost().PausedWebhooks(ctx, formsvc.Query{}) {
-			expect.That(t, errors.Is(err, context.Canceled), "a cancelled context: %v", err)
+			expect.That(t, errors.Is(err, context.Canceled), "a canceled context: %v", err)
 		}
 	})
 }
@@ -258,7 +258,7 @@ func TestRedeliverFailed(t *testing.T) {
 		// A store that fails, and a caller who gives up, leave the rest to the next call.
 		left := 1
 		want(1, storage.ErrUnavailable)(b.WithStorage(cutOff{b.Store, &left, func() {}}).RedeliverFailed(ctx, hook, time.Time{}))
-		cancelled, cancel := context.WithCancel(ctx)
+		canceled, cancel := context.WithCancel(ctx)
 		left = 5
 		calls := 0
 		want(1, context.Canceled)(b.WithStorage(cutOff{b.Store, &left, func() {
@@ -266,7 +266,7 @@ func TestRedeliverFailed(t *testing.T) {
 			if calls++; calls == 3 {
 				cancel()
 			}
-		}}).RedeliverFailed(cancelled, hook, time.Time{}))
+		}}).RedeliverFailed(canceled, hook, time.Time{}))
 
 		// Calls at the same time queue each once.
 		var all atomic.Int64

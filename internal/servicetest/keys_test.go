@@ -264,7 +264,7 @@ func TestAnOldCipherCanBeRetired(t *testing.T) {
 		expect.That(t, n == 0 && errors.Is(err, formsvc.ErrSecret), "%s: %d, %v; want ErrSecret", name, n, err)
 		cancel()
 		n, err = rotating.ReencryptSecrets(ctx)
-		expect.That(t, n == 0 && errors.Is(err, context.Canceled), "%s: with a cancelled context: %d, %v", name, n, err)
+		expect.That(t, n == 0 && errors.Is(err, context.Canceled), "%s: with a canceled context: %d, %v", name, n, err)
 		got = secretsOf(t, store, newer)
 		expect.That(t, len(got) == count, "%s: %d secrets afterwards, want %d", name, len(got), count)
 	}

@@ -352,7 +352,7 @@ func TestVisitsAreWrittenTogether(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		expect.Error(t, "a view with a cancelled context", b.RecordView(ctx, form), context.Canceled)
+		expect.Error(t, "a view with a canceled context", b.RecordView(ctx, form), context.Canceled)
 		visited(t, b.Service, form, formsvc.PeriodAll, 5, 5)
 	})
 }

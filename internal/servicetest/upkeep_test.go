@@ -249,7 +249,7 @@ func TestCheck(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		expect.Error(t, "Check with a cancelled context", d.Check(ctx), context.Canceled)
+		expect.Error(t, "Check with a canceled context", d.Check(ctx), context.Canceled)
 	})
 }
 

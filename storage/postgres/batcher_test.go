@@ -98,7 +98,7 @@ func (c *call) want(t *testing.T, result string) {
 func (c *call) wantLeft(t *testing.T, begun bool) {
 	t.Helper()
 	if !c.over || !errors.Is(c.err, context.Canceled) || c.begun != begun {
-		t.Errorf("over %v, begun %v, %v; want begun %v and a cancelled context", c.over, c.begun, c.err, begun)
+		t.Errorf("over %v, begun %v, %v; want begun %v and a canceled context", c.over, c.begun, c.err, begun)
 	}
 }
 

@@ -77,7 +77,7 @@ func TestOnlyTheSaveIsUnsynchronised(t *testing.T) {
 				pgx.QueryExecModeSimpleProtocol); err != nil {
 				t.Fatal(err)
 			}
-			synchronised := func(s *Store, p storage.SavePartialParams) string {
+			synchronized := func(s *Store, p storage.SavePartialParams) string {
 				t.Helper()
 				keep(t, s, p)
 				got, err := s.Partial(t.Context(), p.Partial.FormID, p.Token, p.Partial.SavedAt)
@@ -86,14 +86,14 @@ func TestOnlyTheSaveIsUnsynchronised(t *testing.T) {
 			}
 			p := half(0, 10)
 			for _, p := range []storage.SavePartialParams{p, later(p, 11)} {
-				if got := synchronised(s, p); got != "off" {
+				if got := synchronized(s, p); got != "off" {
 					t.Errorf("synchronous_commit of a save, new %v, is %s", p.New, got)
 				}
 			}
 			tx := begin(t, pool)
 			p = half(0, 12)
 			for _, p := range []storage.SavePartialParams{p, later(p, 13)} {
-				if got := synchronised(s.On(tx), p); got != "on" {
+				if got := synchronized(s.On(tx), p); got != "on" {
 					t.Errorf("synchronous_commit in a host's transaction, new %v, is %s", p.New, got)
 				}
 			}

@@ -625,7 +625,7 @@ func TestListsWhereOneCustomerOwnsEverything(t *testing.T) {
 	for _, table := range []string{"workspaces", "workspace_users", "forms", "webhooks", "submissions", "partials"} {
 		execute(t, pool, s, "ANALYZE formsvc."+table)
 	}
-	check("analysed")
+	check("analyzed")
 
 	// The bound is seen to fail: the same list without the condition that keeps the
 	// index of all forms for the host.

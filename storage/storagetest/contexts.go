@@ -27,12 +27,12 @@ func contextCase(name string, op operation) Case {
 
 func endedContext(b *bundle, op operation) {
 	w := b.furnish()
-	cancelled, cancel := context.WithCancel(b.Context())
+	canceled, cancel := context.WithCancel(b.Context())
 	cancel()
 	late, cancel := context.WithDeadline(b.Context(), time.Now().Add(-time.Second))
 	defer cancel()
 	b.unchanged(op.method+" with a context that has ended", func() {
-		b.is(op.call(cancelled, b.store, w, storage.AsHost()), context.Canceled, "%s with a cancelled context", op.method)
+		b.is(op.call(canceled, b.store, w, storage.AsHost()), context.Canceled, "%s with a canceled context", op.method)
 		b.is(op.call(late, b.store, w, storage.AsHost()), context.DeadlineExceeded, "%s after its context's deadline", op.method)
 	})
 	// The same call has to work now: a lease that the failed call took or dropped

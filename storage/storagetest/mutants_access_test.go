@@ -34,11 +34,11 @@ func accessMutants() []mutant {
 	}
 	return []mutant{
 		{"does for anybody what it does for the host", isolation, blind},
-		{"ignores a cancelled context", contexts, detached},
-		{"reports a cancelled context after the work is done", []string{"contexts/submit", "contexts/finish_deliveries"},
+		{"ignores a canceled context", contexts, detached},
+		{"reports a canceled context after the work is done", []string{"contexts/submit", "contexts/finish_deliveries"},
 			wrap[lateContext]},
-		{"takes the lease and then reports the cancelled context", []string{"contexts/claim_deliveries"}, wrap[lateContext]},
-		{"answers its own error for a cancelled context", []string{"contexts/form"}, wrap[ownContextError]},
+		{"takes the lease and then reports the canceled context", []string{"contexts/claim_deliveries"}, wrap[lateContext]},
+		{"answers its own error for a canceled context", []string{"contexts/form"}, wrap[ownContextError]},
 		{"shows a foreign webhook", []string{"isolation/webhook"}, wrap[foreignWebhook]},
 		{"takes the zero actor for the host", []string{"isolation/forms", "isolation/lists_hold_own"}, wrap[zeroIsHost]},
 		{"lets a member act as the owner", []string{"workspaces/member_is_not_owner", "isolation/update_workspace"}, wrap[memberIsOwner]},

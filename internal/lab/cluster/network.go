@@ -40,7 +40,7 @@ func plug(machines []*machine) error {
 			fmt.Sprintf("neigh replace %s lladdr %s dev net nud permanent", m.address, hardware(m.address)),
 		)
 	}
-	// With neighbours that are known for good nobody asks for them: who is cut off gets no
+	// With neighbors that are known for good nobody asks for them: who is cut off gets no
 	// error from ARP, but the silence of a router that drops.
 	for _, m := range machines {
 		lines = append(lines, fmt.Sprintf("-n %s neigh replace %s lladdr %s dev eth0 nud permanent", m.name, ours, hardware(ours)))

@@ -8,7 +8,7 @@
 // Transport; questions to name servers, whoever dials, unless it has a resolver of its
 // own.
 //
-// What it does not see: an address that is dialled as it is by another dialer (net.Dial,
+// What it does not see: an address that is dialed as it is by another dialer (net.Dial,
 // an http.Transport made anew, pgx), datagrams of an unconnected socket, and what other
 // processes send (a browser, PostgreSQL, nginx). TestWhoDials holds the
 // library to the dialers that are guarded, and the packages whose tests dial to a guard.

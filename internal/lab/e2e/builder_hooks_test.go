@@ -275,9 +275,9 @@ func TestBuilderPublishing(t *testing.T) {
 		_, err := client.WorkingCopy(form.ID).ReplaceBlocks(t.Context(), json.RawMessage(blocks))
 		must(err)
 	}
-	edited(`[{"id":"age","type":"number","label":"How old is <b>it</b>?","properties":{"max":30,"maxVal":true}},{"id":"name","type":"short_text","label":"Name"},{"id":"colour","type":"dropdown","label":"Colour","required":true}]`)
+	edited(`[{"id":"age","type":"number","label":"How old is <b>it</b>?","properties":{"max":30,"maxVal":true}},{"id":"name","type":"short_text","label":"Name"},{"id":"color","type":"dropdown","label":"Color","required":true}]`)
 	b.choose("Publish")
-	for _, text := range []string{"Respondents will see these changes", "Added Colour", "Removed Pet", "Moved", "How old is <b>it</b>?", "Maximum value was 99 → is now 30", "2 warnings"} {
+	for _, text := range []string{"Respondents will see these changes", "Added Color", "Removed Pet", "Moved", "How old is <b>it</b>?", "Maximum value was 99 → is now 30", "2 warnings"} {
 		b.shows(text)
 	}
 	s.each(b, "publish", check)
@@ -301,7 +301,7 @@ func TestBuilderPublishing(t *testing.T) {
 	b.keys(kb.Enter)
 	b.shows("The form was published.")
 	b.escape()
-	if now := s.stored(form); !bytes.Contains(now.Definition.Blocks, []byte("Age in years")) || !bytes.Contains(now.Definition.Blocks, []byte("Colour")) || bytes.Contains(now.Definition.Blocks, []byte("Pet")) {
+	if now := s.stored(form); !bytes.Contains(now.Definition.Blocks, []byte("Age in years")) || !bytes.Contains(now.Definition.Blocks, []byte("Color")) || bytes.Contains(now.Definition.Blocks, []byte("Pet")) {
 		t.Errorf("published: %s", now.Definition.Blocks)
 	}
 

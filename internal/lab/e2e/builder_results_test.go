@@ -202,7 +202,7 @@ func TestResults(t *testing.T) {
 	expect.That(t, got == string(raw), "the download has %d bytes, want %d", len([]rune(got)), file.Len())
 	b.escape()
 
-	// One response, its neighbours as the list has them, also at the ends.
+	// One response, its neighbors as the list has them, also at the ends.
 	list := s.all(form)
 	s.openOwners(b, path+"/"+list[1].ID.String(), ".answers")
 	b.named("Newer")

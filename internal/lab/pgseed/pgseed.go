@@ -46,7 +46,7 @@ type Size struct {
 	Others int
 	// Minutes of the popular form's funnel, and as many days.
 	Minutes int
-	// Fresh leaves the tables as they are when they were just loaded: never analysed,
+	// Fresh leaves the tables as they are when they were just loaded: never analyzed,
 	// and autovacuum leaves them alone.
 	Fresh bool
 }

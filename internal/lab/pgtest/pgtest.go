@@ -70,7 +70,7 @@ func missing(t TB, format string, args ...any) {
 	t.Skipf(format, args...)
 }
 
-// afterwards is a context for a cleanup: the test's own is cancelled by then.
+// afterwards is a context for a cleanup: the test's own is canceled by then.
 func afterwards(t TB, timeout time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(t.Context()), timeout)
 }

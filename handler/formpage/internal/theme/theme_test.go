@@ -12,7 +12,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Whatever the theme's colours are, what is written can be read: WCAG 2.2, 1.4.3 for
+// Whatever the theme's colors are, what is written can be read: WCAG 2.2, 1.4.3 for
 // text and 1.4.11 for the edges of controls.
 func TestColoursCanBeRead(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
@@ -39,9 +39,9 @@ func TestColoursCanBeRead(t *testing.T) {
 			}
 		}
 	}
-	// Colours that are good stay as they are.
+	// Colors that are good stay as they are.
 	if got := palette(&schema.Palette{Background: "#fff", Foreground: "#123456", Primary: "#0b5fff"}, &lightPalette); !strings.Contains(got, "--fg:#123456") || !strings.Contains(got, "--primary:#0b5fff") {
-		t.Errorf("good colours were changed: %s", got)
+		t.Errorf("good colors were changed: %s", got)
 	}
 }
 

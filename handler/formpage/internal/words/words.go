@@ -36,21 +36,21 @@ type Words struct {
 	codes        func() map[string]string
 }
 
-// Catalogue contains the words of all languages.
-type Catalogue struct {
+// Catalog contains the words of all languages.
+type Catalog struct {
 	list    []*Words // English first, because it is the fallback of the matcher.
 	matcher language.Matcher
 }
 
-// NewCatalogue loads the languages of this package and the host's translations.
-func NewCatalogue(more map[string]map[string]string) (Catalogue, error) {
+// NewCatalog loads the languages of this package and the host's translations.
+func NewCatalog(more map[string]map[string]string) (Catalog, error) {
 	list, _ := files.ReadDir("texts") // The directory and its files are embedded.
 	texts := map[string]map[string]string{}
 	for _, file := range list {
 		raw, _ := files.ReadFile("texts/" + file.Name())
 		own := map[string]string{}
 		if err := json.Unmarshal(raw, &own); err != nil {
-			return Catalogue{}, fmt.Errorf("%s: %w", file.Name(), err)
+			return Catalog{}, fmt.Errorf("%s: %w", file.Name(), err)
 		}
 		texts[strings.TrimSuffix(file.Name(), ".json")] = own
 	}
@@ -58,11 +58,11 @@ func NewCatalogue(more map[string]map[string]string) (Catalogue, error) {
 	for tag, own := range more {
 		parsed, err := language.Parse(tag)
 		if err != nil {
-			return Catalogue{}, fmt.Errorf("Config.Translations: %q is not a language tag", tag)
+			return Catalog{}, fmt.Errorf("Config.Translations: %q is not a language tag", tag)
 		}
 		for key := range own {
 			if _, known := english[key]; !known {
-				return Catalogue{}, fmt.Errorf("Config.Translations: %s: unknown key %q", tag, key)
+				return Catalog{}, fmt.Errorf("Config.Translations: %s: unknown key %q", tag, key)
 			}
 		}
 		// A variant of a language inherits the texts that it does not define.
@@ -73,7 +73,7 @@ func NewCatalogue(more map[string]map[string]string) (Catalogue, error) {
 		maps.Copy(merged, own)
 		texts[parsed.String()] = merged
 	}
-	var c Catalogue
+	var c Catalog
 	var parsed []language.Tag
 	others := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(tag string) bool { return tag == "en" })
 	for _, tag := range append([]string{"en"}, others...) {
@@ -105,7 +105,7 @@ func direction(t language.Tag) string {
 }
 
 // Tags returns the language tags, English first.
-func (c Catalogue) Tags() []string {
+func (c Catalog) Tags() []string {
 	var tags []string
 	for _, w := range c.list {
 		tags = append(tags, w.Tag)
@@ -114,7 +114,7 @@ func (c Catalogue) Tags() []string {
 }
 
 // Choose returns the words in the language wish. If wish is empty, it uses the Accept-Language header accept.
-func (c Catalogue) Choose(wish, accept string) *Words {
+func (c Catalog) Choose(wish, accept string) *Words {
 	tags := parseAcceptLanguage(accept)
 	if wish != "" {
 		w := c.ByTag(wish, c.list[0])
@@ -184,7 +184,7 @@ func parseAcceptLanguage(header string) []language.Tag {
 }
 
 // ByTag returns the words of the language closest to a tag, in the tag's region.
-func (c Catalogue) ByTag(tag string, fallback *Words) *Words {
+func (c Catalog) ByTag(tag string, fallback *Words) *Words {
 	parsed, err := language.Parse(tag)
 	if err != nil {
 		return fallback

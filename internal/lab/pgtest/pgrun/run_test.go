@@ -18,7 +18,7 @@ func TestNothingStaysOfAServerThatDidNotStart(t *testing.T) {
 		}
 		t.Skip(err)
 	}
-	cancelled, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, start := range map[string]func() error{
 		"a setting that there is not": func() error {
@@ -32,8 +32,8 @@ func TestNothingStaysOfAServerThatDidNotStart(t *testing.T) {
 			_, err := StartServer(t.Context(), "/nowhere", ServerConfig{})
 			return err
 		},
-		"a cancelled context": func() error {
-			_, err := StartServer(cancelled, bindir, ServerConfig{})
+		"a canceled context": func() error {
+			_, err := StartServer(canceled, bindir, ServerConfig{})
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("error %v", err)
 			}

@@ -69,7 +69,7 @@ func TestAContextThatHasEndedStopsTheCallBeforeItBegins(t *testing.T) {
 	}
 }
 
-// The server may have made the change that was cancelled.
+// The server may have made the change that was canceled.
 func TestAChangeThatIsCancelledOnTheWay(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
