@@ -35,9 +35,9 @@ func (c *call) fileBlock(id string) *schema.Block {
 func (c *call) readForm(most int64) (values url.Values, complete bool, err error) {
 	bounds := read.BodyLimits{Bytes: most, Inputs: c.maxInputs()}
 	if c.fileStore() == nil {
-		return read.ReadForm(c.r, bounds, nil)
+		return read.ParseForm(c.r, bounds, nil)
 	}
-	return read.ReadForm(c.r, bounds, c.receiveFile)
+	return read.ParseForm(c.r, bounds, c.receiveFile)
 }
 
 // maxUploads limits the files in one request, for all blocks together.

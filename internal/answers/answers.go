@@ -78,7 +78,7 @@ func (f Form) Path(answers map[string]json.RawMessage, hidden map[string]string)
 	return path.Compute(f.form, answers, hidden)
 }
 
-// Keep returns what is kept of a response that is not finished. Answers stay as they were sent,
+// Retain returns what is kept of a response that is not finished. Answers stay as they were sent,
 // faulty ones too, as far as they belong to blocks on the path that a respondent answers.
 // Answers that only the host can give lead the way, as for [Form.Path], and are not kept. An
 // error is a *[schema.Error]: the rules would take too long, or a hidden field would be refused.
@@ -86,7 +86,7 @@ func (f Form) Retain(answers map[string]json.RawMessage, hidden map[string]strin
 	return path.Retain(f.form, answers, hidden)
 }
 
-// Unfinished returns the answers that were kept as a list, for [Form.Conditions]: as Check reads
+// PartialList returns the answers that were kept as a list, for [Form.Conditions]: as Check reads
 // each, whatever the path, and as it was sent where there is a fault or no such block any more.
 func (f Form) PartialList(in Input) json.RawMessage { return check.PartialList(f.form, in) }
 

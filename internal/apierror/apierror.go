@@ -86,7 +86,7 @@ var known = []struct {
 	{context.DeadlineExceeded, ErrUnavailable},
 }
 
-// Of returns how the API reports an error of the service. An unknown error is ErrInternal.
+// FromError returns how the API reports an error of the service. An unknown error is ErrInternal.
 func FromError(err error) *Error {
 	if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok {
 		return ErrMalformedJSON.With("The request body is not valid JSON: " + syntax.Reason + " at byte " + strconv.Itoa(syntax.Offset) + ".")

@@ -28,7 +28,7 @@ type Parts struct {
 // Path returns the path of a section.
 func Path(section string) string { return "/definition/" + section }
 
-// Of returns the parts of a content. A nil section is empty. It is an error if the settings or the
+// Split returns the parts of a content. A nil section is empty. It is an error if the settings or the
 // blocks are not JSON, or if a block has no id of its own.
 func Split(c storage.FormContent) (Parts, error) {
 	p := Parts{map[string]json.RawMessage{
@@ -109,7 +109,7 @@ func (p Parts) Digests() Digests {
 	return found
 }
 
-// Has reports whether a part had this value when the digests were taken.
+// Match reports whether a part had this value when the digests were taken.
 func (d Digests) Match(path string, raw json.RawMessage) bool {
 	return d[digest([]byte(path))] == digest(raw)
 }

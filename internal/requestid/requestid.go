@@ -13,7 +13,7 @@ const Header = "X-Request-Id"
 
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-"
 
-// Of returns the caller's X-Request-ID when it follows the rule, else a new
+// FromRequest returns the caller's X-Request-ID when it follows the rule, else a new
 // one. A value that breaks the rule is replaced, never refused.
 func FromRequest(r *http.Request) string {
 	if given := r.Header[Header]; len(given) == 1 && valid(given[0]) {

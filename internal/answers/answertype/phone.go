@@ -46,7 +46,7 @@ func (t PhoneRule) normalizeText(text string, _ *Report) (string, Violation) {
 	return "", BadFormat("international_phone", "must be a phone number that starts with + and its country code, such as +31 20 123 4567")
 }
 
-// Normal returns a valid number in E.164. The library takes the part that looks like a
+// Normalize returns a valid number in E.164. The library takes the part that looks like a
 // number out of a text. Here the whole text must be a number, so that nothing typed is
 // lost: neither an extension, for which E.164 has no place, nor a second number.
 func (t PhoneRule) Normalize(text string) (string, bool) {

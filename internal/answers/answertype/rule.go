@@ -53,7 +53,7 @@ func WarnIneffective(r Rule, b *schema.Block, warn func(name string, why Explana
 	}
 }
 
-// Bounds are the bounds of a body, but for member names: an answer may name the rows of
+// ParseLimits are the bounds of a body, but for member names: an answer may name the rows of
 // a matrix, and their ids have no bound of their own.
 var ParseLimits = jsontree.Limits{Values: jsontree.MaxValues}
 

@@ -6,7 +6,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Fault is a fault of an answer: a code, a sentence for the respondent, and the
+// Violation is a fault of an answer: a code, a sentence for the respondent, and the
 // parameters of [schema.CodeParams], from which a page makes the sentence in its own
 // language.
 type Violation struct {
@@ -14,7 +14,7 @@ type Violation struct {
 	Params        map[string]any
 }
 
-// Found reports whether there is a fault: the zero Fault stands for none.
+// IsSet reports whether there is a fault: the zero Fault stands for none.
 func (f Violation) IsSet() bool { return f.Code != "" }
 
 // ViolationRequired is for an answer, or a part of it, that must be there.
@@ -114,7 +114,7 @@ func (r *Report) Put(path, field string, f Violation) {
 // full reports that there is no use in looking further at a long list.
 func (r *Report) full() bool { return r.count >= schema.MaxViolations }
 
-// Exceeds reports that the written answers are larger than a response may be, so that
+// ExceedsLimit reports that the written answers are larger than a response may be, so that
 // no more are written. What copies labels asks after each of them: a matrix would turn
 // kilobytes into megabytes otherwise.
 func (r *Report) ExceedsLimit(w *jsontree.Writer) bool {
@@ -144,5 +144,5 @@ func (r *Report) spendSlow(bytes int) bool {
 	return r.slowBytes <= maxSlowBytes
 }
 
-// Faulty reports that something is wrong with the answer.
+// HasViolations reports that something is wrong with the answer.
 func (r *Report) HasViolations() bool { return r.count > 0 }

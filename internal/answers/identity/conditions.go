@@ -86,7 +86,7 @@ func isContact(typ string) bool {
 	return k.Shape == schema.ShapeContact
 }
 
-// Hold reports whether all conditions hold for a stored list of answers. No conditions
+// Match reports whether all conditions hold for a stored list of answers. No conditions
 // hold for none.
 func (all *Conditions) Match(list json.RawMessage) bool {
 	tree, err := jsontree.Parse(list, storedLimits)

@@ -98,9 +98,9 @@ type BodyLimits struct {
 // ReceiveFile stores a file for a block and adds its record to values. It returns false to stop reading the body.
 type ReceiveFile func(block, name string, body io.Reader, values url.Values) (more bool)
 
-// ReadForm parses a posted form. If the body is too large, it parses the allowed part and complete is false. If take is
+// ParseForm parses a posted form. If the body is too large, it parses the allowed part and complete is false. If take is
 // nil, files are ignored.
-func ReadForm(r *http.Request, most BodyLimits, take ReceiveFile) (values url.Values, complete bool, err error) {
+func ParseForm(r *http.Request, most BodyLimits, take ReceiveFile) (values url.Values, complete bool, err error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
 		return nil, false, err
