@@ -67,7 +67,7 @@ func (c *call) authenticate() error {
 func (c *call) resolveKey(key string) (early limitResult, err error) {
 	together, ok := c.h.keys.(formKeyResolver)
 	if ok && c.op.readsForm {
-		if id := together.Remembered(key); id != "" {
+		if id := together.CachedKeyID(key); id != "" {
 			if early = c.takeToken(id); early.allowed() {
 				owner, form, err := together.FormForKey(c.ctx(), key, c.pathID("formId"), c.op.scope)
 				// The operation itself reports values that the storage cannot compare, after the other checks.

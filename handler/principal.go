@@ -42,10 +42,10 @@ type KeyResolver interface {
 
 // formKeyResolver is a [KeyResolver] that can read a form in the same step, like the resolver of the built-in keys
 // (see [keyring.Keyring]). If FormForKey returns [storage.ErrUnimplemented], the key and the form are read in two
-// steps. Remembered returns the key's ID, which the rate limiter uses before the key is resolved.
+// steps. CachedKeyID returns the key's ID, which the rate limiter uses before the key is resolved.
 type formKeyResolver interface {
 	FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (keyring.Owner, *storage.Form, error)
-	Remembered(key string) (keyID string)
+	CachedKeyID(key string) (keyID string)
 }
 
 // ErrInvalidKey is returned by a [KeyResolver] for a key that it does not accept.

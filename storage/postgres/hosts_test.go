@@ -350,7 +350,7 @@ func listedWriters(t *testing.T) []string {
 		if !ok || of.Tok != token.TYPE || of.Specs[0].(*ast.TypeSpec).Name.Name != "Storage" {
 			continue
 		}
-		_, list, found := strings.Cut(of.Doc.Text(), "These methods write")
+		_, list, found := strings.Cut(of.Doc.Text(), "The following methods write")
 		if !found {
 			break
 		}
