@@ -89,7 +89,7 @@ func (s *Service) Submit(ctx context.Context, r SubmitParams) (Submission, error
 // given again.
 //
 // A partial submission expires 30 days after its last save, at the end of the day in the service's time zone
-// ([WithTimeZone]). A form can have 10,000 of them. If there are more, the newest one that was saved only once
+// ([WithTimeZone]). A form can have 10,000 of them. If there are more, the newest that was saved only once
 // and has no LinkIssued is replaced, or otherwise the one with the oldest save. Each Visit creates at most
 // one, but a stranger can start any number of visits, so the host should limit them by IP address. Processes
 // that create partial submissions concurrently can exceed the limit by 128 each. Partial submissions do not

@@ -101,7 +101,7 @@ func (p *product) erase(w http.ResponseWriter, r *http.Request, mine formsvc.Cli
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(w, n, "removed") // 0: there are none, or the address is misspelled
+	_, err = fmt.Fprintln(w, n, "removed") // zero if no submission matches, or if the address is misspelled
 	return err
 }
 

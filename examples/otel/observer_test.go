@@ -90,7 +90,7 @@ func TestADeliveryIsCounted(t *testing.T) {
 	}
 }
 
-// queueSeen says when the queue was observed: the dispatcher looks at it beside its deliveries.
+// queueSeen reports the first look at the queue, which the dispatcher takes next to its deliveries.
 type queueSeen struct {
 	*Observer
 	seen chan<- struct{}

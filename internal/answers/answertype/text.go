@@ -193,7 +193,7 @@ func trimmedText(n jsontree.Node, r *Report) (text string, ok bool) {
 // stored, or what is wrong with it.
 type formatRule struct {
 	normalize func(text string, r *Report) (string, Violation)
-	max       int // characters of the text as it is sent; 0: no bound
+	max       int // characters of the text as it is sent; a zero value means no limit
 	sample    string
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Whatever the theme's colors are, what is written can be read: WCAG 2.2, 1.4.3 for
+// Texts are readable with any theme colors: WCAG 2.2, 1.4.3 for
 // text and 1.4.11 for the edges of controls.
 func TestColoursCanBeRead(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
