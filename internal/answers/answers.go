@@ -24,87 +24,80 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// What goes in and comes out.
+// Source, Input, Answers and Retained are the inputs and results.
 type (
-	// Source has the stored sections that a form is compiled from.
+	// Source contains the stored sections of the form to compile.
 	Source = compile.Source
-	// Input has the answers of a respondent and of the host.
+	// Input contains the answers of a respondent and of the host.
 	Input = check.Input
-	// Answers is a checked response in the one shape that is stored, listed, exported
-	// and delivered.
+	// Answers is a checked submission in the format in which it is stored, listed, exported and delivered.
 	Answers = check.Answers
-	// Retained is what is kept of a response that is not finished.
+	// Retained contains the stored answers of a partial submission.
 	Retained = path.Retained
 )
 
-// IdentityRules is the version of the rules by which Answers.Unique is made.
+// IdentityRules is the version of the rules that compute Answers.Unique.
 const IdentityRules = identity.Rules
 
-// Form is a form made ready for checking answers. It is immutable: safe for concurrent use
-// and fit to be kept for as long as the definition's revision lasts.
+// Form is a compiled form. It is immutable and safe for concurrent use, and stays valid as long as the definition's
+// revision does not change.
 type Form struct{ form *compile.Form }
 
-// Compile makes a form ready. An error means that a section is not in its stored form.
+// Compile compiles a form. An error means that a section is not in its stored format.
 func Compile(from Source) (Form, error) {
 	f, err := compile.New(from)
 	return Form{f}, err
 }
 
-// Check holds a response against the form and normalises it. Every fault is
-// reported at once in a *[schema.Error] whose paths begin with /answers, /host_answers or
-// /hidden and whose Field is the block's id or the hidden field's name. Answers that
-// would take more than Limits.Response together are TOO_LONG at the empty path.
+// Check checks and normalizes a submission. Package schema documents which answers are accepted and how they are
+// stored. Only the blocks on the respondent's path count, see [Form.Path]. Answers to other blocks are dropped
+// unchecked, except answers of the host to blocks with properties.hide. Rules treat an invalid answer as unanswered.
 //
-// Package schema says which answers are accepted, and how they are stored.
+// Check reports all violations together in a *[schema.Error]. Their paths begin with /answers, /host_answers or
+// /hidden, and Field is the ID of the block or the name of the hidden field. TOO_LONG at the empty path means that
+// the answers together exceed Limits.Submission. TOO_MANY at the empty path means that the rules take too many steps.
 //
-// Only the blocks on the respondent's path count, see [Form.Path]. Answers to other
-// blocks are dropped unchecked, but for the host's to blocks that the form hides. To
-// rules, a faulty answer is unanswered. A response whose rules take too many steps is
-// TOO_MANY at the empty path.
+// Check does not convert the strings of HTML forms, such as "on" or "1,5". The form page does that.
 //
-// Words that a form post sends for answers ("on", "1,5") are for whoever reads the post.
-//
-// Checking costs at most five times what json.Unmarshal of the same answers does, and
-// 5 ms (BenchmarkCostlyResponses): of text that is not in NFC and of addresses beyond
-// ASCII, one response has at most 64 KiB (TOO_LONG). A phone number takes some 10 µs, so
-// only a form with more than 300 questions for one is beyond that.
+// Check takes at most 5 ms, and at most five times as long as json.Unmarshal (BenchmarkCostlyResponses). Text that is
+// not in NFC and non-ASCII addresses are slow, so a submission may have at most 64 KiB of them (TOO_LONG). Only a
+// form with more than 300 phone blocks can exceed 5 ms, because a phone number takes about 10 µs.
 func (f Form) Check(in Input) (Answers, error) { return path.Check(f.form, in) }
 
-// Path returns the way through the form for answers that may be incomplete. Answers that
-// only the host can give, also to blocks that the form hides, stand among them and count
-// as the host's: it is the way of [Form.Check] with them in HostAnswers. An error
-// is a *[schema.Error]: the rules would take too long.
+// Path returns the path through the form for answers that may be incomplete. The answers may include those that only
+// the host can give. Path treats these as HostAnswers. An error is a *[schema.Error] and means that the rules take
+// too many steps.
 func (f Form) Path(answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
 	return path.Compute(f.form, answers, hidden)
 }
 
-// Retain returns what is kept of a response that is not finished. Answers stay as they were sent,
-// faulty ones too, as far as they belong to blocks on the path that a respondent answers.
-// Answers that only the host can give lead the way, as for [Form.Path], and are not kept. An
-// error is a *[schema.Error]: the rules would take too long, or a hidden field would be refused.
+// Retain selects the answers of a partial submission that are stored. It keeps answers as they were sent, even
+// invalid ones, if they belong to blocks on the path that a respondent answers. Answers that only the host can give
+// affect the path, as in [Form.Path], but are not retained. An error is a *[schema.Error] and means that the rules
+// take too many steps or that the value of a hidden field is invalid.
 func (f Form) Retain(answers map[string]json.RawMessage, hidden map[string]string) (Retained, error) {
 	return path.Retain(f.form, answers, hidden)
 }
 
-// PartialList returns the answers that were kept as a list, for [Form.Conditions]: as Check reads
-// each, whatever the path, and as it was sent where there is a fault or no such block any more.
+// PartialList returns the retained answers as a list, for [Form.Conditions]. It normalizes each answer as Check does,
+// regardless of the path. An answer that is invalid, or whose block no longer exists, stays as it was sent.
 func (f Form) PartialList(in Input) json.RawMessage { return check.PartialList(f.form, in) }
 
-// Sample returns made-up answers to all blocks and hidden fields, for a test event, whatever
-// the rules say, and the variables that rules may set. The answers keep the form's rules and are
-// the same at every call; a block for which no valid sample exists is left out. Unique is nil.
+// Sample returns sample answers for a test event: for all blocks and hidden fields regardless of the rules, and for
+// the variables that rules may set. The answers are valid and do not change between calls. Blocks without a valid
+// sample are omitted. Unique is nil.
 func (f Form) Sample() Answers { return check.Sample(f.form) }
 
-// Conditions takes the wanted values by block id, by the name of a hidden field, or by
-// "block/part" for a part of an address or contact.
+// Conditions selects submissions by the values of their answers. A key of values is a block ID, the name of a hidden
+// field, or "block/part" for a part of an address or contact.
 func (f Form) Conditions(values map[string]string) *identity.Conditions {
 	return identity.New(f.form, values)
 }
 
-// StoredUnique returns the [ParseAnswers.Unique] of a stored list of answers, for the block
-// that is to be unique. nil: the block has no answer that is compared.
+// StoredUnique returns [Answers.Unique] for a stored list of answers and the block in settings.duplicateField. It
+// returns nil if the list has no comparable answer to the block.
 func StoredUnique(list json.RawMessage, block string) []byte { return identity.Stored(list, block) }
 
-// Warnings returns the parts of a form that make it unanswerable or have no effect. It is
-// an error when a section is not in its stored form.
+// Warnings returns the parts of a form that make it unanswerable or have no effect. An error means that a section is
+// not in its stored format.
 func Warnings(from Source) (schema.Warnings, error) { return warnings.Find(from) }

@@ -1,9 +1,8 @@
-// Package answertype contains the rules for each kind of answer, with one file per kind. A [Rule] validates
-// and normalizes an answer, creates a sample, finds properties that allow no answer, and compares
-// answers. Package schema documents which answers each block type accepts and stores, and
-// contains the table of block types.
+// Package answertype contains the rules for each kind of answer, with one file per kind. A [Rule] validates and
+// normalizes an answer, creates a sample, finds properties that allow no answer, and compares answers. Package schema
+// documents which answers each block type accepts and stores, and contains the table of block types.
 //
-// To add a kind of answer, add a file here and a row in rules.
+// To add a kind of answer, add a file and an entry in newRules.
 package answertype
 
 import (
@@ -11,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// newRules make what checks the answers of a block, by its type. The block has properties.
+// newRules contains the constructors of rules by block type.
 var newRules = map[string]func(b *schema.Block, from ServiceConfig) Rule{
 	schema.TypeShortText: newText,
 	schema.TypeLongText:  newText,
@@ -45,13 +44,11 @@ var newRules = map[string]func(b *schema.Block, from ServiceConfig) Rule{
 	schema.TypePayment:    newPayment,
 }
 
-// always is for a type whose rule does not depend on the block.
 func fixedRule(r Rule) func(*schema.Block, ServiceConfig) Rule {
 	return func(*schema.Block, ServiceConfig) Rule { return r }
 }
 
-// New returns what checks the answers to a block, which has properties; nil when blocks of its
-// type take no answer.
+// New returns the rule for answers to a block whose properties are set, or nil if the block type takes no answer.
 func New(b *schema.Block, from ServiceConfig) Rule {
 	if rule := newRules[b.Type]; rule != nil {
 		return rule(b, from)
@@ -59,7 +56,6 @@ func New(b *schema.Block, from ServiceConfig) Rule {
 	return nil
 }
 
-// identities make the identity of a stored answer.
 var identities = map[schema.Comparison]func(stored jsontree.Node) ([]byte, bool){
 	schema.CompareText:    textIdentity(foldText),
 	schema.CompareEmail:   textIdentity(emailIdentity),
@@ -71,12 +67,11 @@ var identities = map[schema.Comparison]func(stored jsontree.Node) ([]byte, bool)
 	schema.CompareStored:  textIdentity(unchanged),
 }
 
-// Identity returns what two stored values have in common exactly when they mean the same, from
-// the stored type and the stored value alone: the form may have changed since. Values of types
-// that are never compared have no identity.
+// Identity returns bytes that are equal for two stored values if and only if these are equivalent. It only uses the
+// stored type and value, because the form may have changed. ok is false if the type cannot be compared.
 //
-// Texts are compared with each other whatever their types, so that a block that becomes
-// an email block knows the addresses from before whose domains are ASCII.
+// The bytes do not contain the type. So if a short_text block becomes an email block, old ASCII email addresses still
+// match.
 func Identity(typ string, stored jsontree.Node) (identity []byte, ok bool) {
 	k, _ := schema.LookupBlockType(typ)
 	if of := identities[k.Comparison]; of != nil {

@@ -5,10 +5,10 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// booleanRule checks yes_no and legal: true or false, or the same word in a string.
+// booleanRule checks yes_no and legal blocks. It accepts true and false, also as strings.
 type booleanRule struct {
-	legal bool // a required answer must be true
-	stop  bool // a false refuses the response, required or not
+	legal bool
+	stop  bool // rejects false even if the block is optional
 }
 
 func newBoolean(b *schema.Block, _ ServiceConfig) Rule {

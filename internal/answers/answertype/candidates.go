@@ -13,22 +13,23 @@ import (
 	"github.com/formsvc/formsvc/internal/violation"
 )
 
-// ComparedValues is what a condition compares an answer with.
+// ComparedValues contains the values that a condition compares an answer with.
 type ComparedValues struct {
 	Texts      []string
 	Numbers    []float64
 	Lists      [][]any
-	Parts      []string // of the answer: "length", a row of a matrix
-	Substrings []string // that the answer may contain
-	// Ordered: the condition asks whether the answer is above or below a text or a number.
-	// OrderedText: the same of a text.
+	Parts      []string // parts of the answer that it reads, such as "length" or a matrix row
+	Substrings []string // substrings that it looks for
+	// Ordered means that the condition uses < or >. OrderedText means that it uses them with a string.
 	Ordered, OrderedText bool
 }
 
-// Coverage says which conditions the answers of [Candidates] decide.
+// Coverage says for which conditions [Candidates] are sufficient: if no candidate meets such a condition, no answer
+// does.
 type Coverage int
 
-// What the answers decide: nothing, comparisons with what they were made for, any condition.
+// Coverage values, from the weakest to the strongest. CoversCompared covers comparisons with the values in
+// ComparedValues.
 const (
 	CoversNothing Coverage = iota
 	CoversCompared
@@ -42,17 +43,17 @@ func covers(compared bool) Coverage {
 	return CoversNothing
 }
 
-// maxCandidates bounds the answers to a block that one condition is tried with.
+// maxCandidates is the maximum number of candidates per block and condition.
 const maxCandidates = 2000
 
-// Candidates returns answers, to be checked, at and next to the values that a condition compares with,
-// and to the limits of a rule.
+// Candidates returns answers equal and close to the compared values and to the limits of the rule. They are unchecked
+// and may be invalid.
 func Candidates(r Rule, c ComparedValues) ([]any, Coverage) {
 	list, coverage := candidates(r, c)
 	switch r.(type) {
 	case textRule, clockRule, dateRule, PhoneRule, formatRule:
 		if len(c.Parts) > 0 {
-			coverage = CoversNothing // the length of a text
+			coverage = CoversNothing // the length of a string
 		}
 	}
 	return list[:min(len(list), maxCandidates)], coverage
@@ -77,7 +78,7 @@ func candidates(r Rule, c ComparedValues) ([]any, Coverage) {
 		return append(toAny(c.Texts), sampleOf(r)), covers(!c.OrderedText && c.noneFits("+0123456789", maxPhone))
 	case countryCode:
 		return toAny(Countries()), CoversAll
-	case formatRule: // of email and website
+	case formatRule: // email and website
 		return append(toAny(c.formats()), sampleOf(r)), covers(!c.OrderedText && len(c.Substrings) <= 2)
 	case paymentRule:
 		return c.parts(sampleOf(r), func(name string) ([]any, Coverage) {
@@ -106,12 +107,12 @@ func sampleOf(r Rule) any {
 	return jsontree.Inspect([]byte(r.Sample()), ParseLimits, jsontree.Node.Value)
 }
 
-// isBeyond reports whether each piece is too long for an answer, or has other characters.
+// noneFits reports whether every substring is too long for the answer or contains characters outside the alphabet.
 func (c ComparedValues) noneFits(alphabet string, most int) bool {
 	return !slices.ContainsFunc(c.Substrings, func(piece string) bool { return len(piece) <= most && strings.Trim(piece, alphabet) == "" })
 }
 
-// formats returns email addresses and URLs with the texts compared with.
+// formats returns email addresses and URLs that contain the compared strings.
 func (c ComparedValues) formats() (list []string) {
 	for _, text := range c.withOverlaps() {
 		for _, before := range []string{"", "a", "a@", "a@a", "https://", "https://a", "https://example.com/", "https"} {
@@ -123,10 +124,9 @@ func (c ComparedValues) formats() (list []string) {
 	return append(slices.Clone(c.Texts), list...)
 }
 
-// points returns the numbers compared with, the limits, the numbers between two of them, and one
-// beyond both ends.
+// numbersAround returns the compared numbers, the limits, the midpoints between them, and a number beyond each end.
 func (c ComparedValues) numbersAround(limits ...float64) []float64 {
-	all := []float64{0, 1} // as null, false and true are compared
+	all := []float64{0, 1} // null and false compare as 0, true as 1
 	for _, n := range append(slices.Clone(c.Numbers), limits...) {
 		if !math.IsInf(n, 0) {
 			all = append(all, n)
@@ -144,7 +144,7 @@ func (c ComparedValues) numbersAround(limits ...float64) []float64 {
 	return points
 }
 
-// counts returns the points as whole numbers.
+// wholeNumbersAround returns the results of numbersAround, rounded down and up.
 func (c ComparedValues) wholeNumbersAround(limits ...float64) []int {
 	var counts []int
 	for _, n := range c.numbersAround(limits...) {
@@ -182,7 +182,7 @@ func (t numberRule) candidates(c ComparedValues) (list []any) {
 	return list
 }
 
-// texts returns texts that are, contain, and come before and after the texts compared with.
+// texts returns strings that equal, contain, precede and follow the compared strings.
 func (c ComparedValues) texts() []string {
 	list := c.withOverlaps()
 	for _, text := range c.Texts {
@@ -192,7 +192,7 @@ func (c ComparedValues) texts() []string {
 	return append(list, c.numberTexts()...)
 }
 
-// withOverlaps returns the texts compared with, and texts that contain two pieces.
+// withOverlaps returns the compared strings, and strings that contain two of the substrings.
 func (c ComparedValues) withOverlaps() []string {
 	list := append(slices.Clone(c.Texts), c.Substrings...)
 	for i, piece := range c.Substrings {
@@ -203,7 +203,7 @@ func (c ComparedValues) withOverlaps() []string {
 	return list
 }
 
-// overlapping is the shortest text that begins with a and ends with b.
+// overlapping returns the shortest string that starts with a and also contains b.
 func overlapping(a, b string) string {
 	if strings.Contains(a, b) {
 		return a
@@ -216,14 +216,13 @@ func overlapping(a, b string) string {
 	return a + b
 }
 
-// coverText says what texts() decides of a text of at most so many characters.
+// coverText returns the coverage of texts for answers of at most most characters.
 func (c ComparedValues) coverText(most int) Coverage {
 	pieces := slices.DeleteFunc(slices.Clone(c.Substrings), func(piece string) bool { return violation.LongerThan(piece, most) })
 	tight := len(pieces) > 2 && violation.LongerThan(strings.Join(c.Texts, ""), most)
 	return covers((len(pieces) == 0 || !c.Ordered && !tight) && (!c.OrderedText || len(c.Numbers) == 0))
 }
 
-// clocks returns times of day.
 func (c ComparedValues) timesOfDay() []string {
 	list := []string{"00:00", "00:00:01", "12:00", "23:59", "23:59:59"}
 	for _, text := range c.Texts {
@@ -240,8 +239,8 @@ func (c ComparedValues) timesOfDay() []string {
 	return list
 }
 
-// near returns days around the limits and the days compared with. Some week lies on both sides,
-// so that it has days that are not disabled.
+// candidates returns days close to the limits and to the compared days. It adds whole weeks, so that each week also
+// has days that are not disabled.
 func (t dateRule) candidates(c ComparedValues) (list []string) {
 	middle := []time.Time{t.example, t.first, t.last, time.Date(firstYear, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}
 	for _, text := range c.Texts {
@@ -296,7 +295,7 @@ func withExtremeOffsets(at time.Time) []string {
 func (t choiceRule) candidates(c ComparedValues) ([]any, Coverage) {
 	var list []any
 	for _, id := range t.ids {
-		list = append(list, map[string]any{"id": id}) // an id that looks blank would be no answer
+		list = append(list, map[string]any{"id": id}) // not the bare ID, because a blank string is not an answer
 	}
 	if !t.other {
 		return list, CoversAll
@@ -314,11 +313,11 @@ func (t choiceRule) candidates(c ComparedValues) ([]any, Coverage) {
 	return list, coverage
 }
 
-// maxPermuted is the number of choices of which all sets and orders are tried.
+// maxPermuted is the maximum number of choices for which all sets and orders are candidates.
 const maxPermuted = 5
 
-// named returns the choices that a condition names, and the others. All are named where there
-// are few.
+// named splits the choices into those that the condition names and the others. With few choices, it returns all as
+// named.
 func (c ComparedValues) named(ids []string) (named, others []any) {
 	for _, id := range ids {
 		in := func(list []any) bool { return slices.Contains(list, any(id)) }
@@ -331,8 +330,7 @@ func (c ComparedValues) named(ids []string) (named, others []any) {
 	return named, others
 }
 
-// near returns all sets of the choices that a condition names, each with as many of the others as
-// matter.
+// candidates returns all sets of the named choices, each with every relevant number of other choices.
 func (t multipleRule) candidates(c ComparedValues) (list []any, coverage Coverage) {
 	named, others := c.named(t.ids)
 	if t.other {
@@ -366,8 +364,8 @@ func (t multipleRule) candidates(c ComparedValues) (list []any, coverage Coverag
 	return list, coverage
 }
 
-// near returns all orders of a few choices. Of more it returns the lists compared with, and each
-// choice at the place that is read.
+// candidates returns all orders of up to maxPermuted choices. Otherwise it returns the compared lists, and orders
+// that move each choice to the index that the condition reads.
 func (t rankingRule) candidates(c ComparedValues) (list []any, coverage Coverage) {
 	all := toAny(t.ids)
 	if len(all) <= maxPermuted {
@@ -396,13 +394,13 @@ func permutations(items []any) (list []any) {
 	}
 	for i, first := range items {
 		for _, rest := range permutations(slices.Delete(slices.Clone(items), i, i+1)) {
-			list = append(list, append([]any{first}, rest.([]any)...)) //nolint:forcetypeassert // this makes them
+			list = append(list, append([]any{first}, rest.([]any)...)) //nolint:forcetypeassert // permutations returns slices
 		}
 	}
 	return list
 }
 
-// near returns answers with all values of the rows that are read, and with and without the others.
+// candidates returns answers with all values of the rows that the condition reads, with and without the other rows.
 func (t matrixRule) candidates(c ComparedValues) ([]any, Coverage) {
 	rest := make(map[string]any)
 	if len(t.columns.ids) > 0 {
@@ -418,7 +416,7 @@ func (t matrixRule) candidates(c ComparedValues) ([]any, Coverage) {
 	}
 	row := func(string) ([]any, Coverage) { return values, coverage }
 	var rows []string
-	for _, part := range c.Parts { // r.length is a part of the row r
+	for _, part := range c.Parts { // r.length is the length of row r
 		name, _, _ := strings.Cut(part, ".")
 		for _, id := range []string{part, name} {
 			if _, ok := t.rows.index[id]; ok {
@@ -433,7 +431,7 @@ func (t matrixRule) candidates(c ComparedValues) ([]any, Coverage) {
 	return append(some, filled...), coverage
 }
 
-// near returns lists of one file, as long as matter.
+// candidates returns lists of a sample file with every relevant length.
 func (t filesRule) candidates(c ComparedValues) (list []any, coverage Coverage) {
 	for _, count := range c.wholeNumbersAround(1, float64(t.most)) {
 		if count > 0 && count <= t.most {
@@ -455,7 +453,7 @@ func (t contactRule) candidates(c ComparedValues) ([]any, Coverage) {
 	})
 }
 
-// parts returns an object with all values of the parts that a condition reads, and without them.
+// parts returns copies of object in which the parts that the condition reads have all values or are missing.
 func (c ComparedValues) parts(object any, values func(name string) ([]any, Coverage)) ([]any, Coverage) {
 	whole, ok := object.(map[string]any)
 	if !ok {
@@ -468,7 +466,7 @@ func (c ComparedValues) parts(object any, values func(name string) ([]any, Cover
 		var made []any
 		for _, object := range list {
 			for _, value := range append(slices.Clip(of), nil) {
-				with := maps.Clone(object.(map[string]any)) //nolint:forcetypeassert // this makes them
+				with := maps.Clone(object.(map[string]any)) //nolint:forcetypeassert // object is a map, see above
 				with[name] = value
 				made = append(made, with)
 			}
@@ -480,13 +478,13 @@ func (c ComparedValues) parts(object any, values func(name string) ([]any, Cover
 	return list, coverage
 }
 
-// HiddenCandidates is [Candidates] for a hidden field.
+// HiddenCandidates returns the [Candidates] for a hidden field.
 func HiddenCandidates(c ComparedValues) ([]any, Coverage) {
 	texts := slices.DeleteFunc(c.texts(), func(text string) bool { return text == "" || CheckHidden(text).IsSet() })
 	return toAny(texts), c.coverText(MaxShortText)
 }
 
-// VariableCandidates is [Candidates] for a variable that rules set.
+// VariableCandidates returns the [Candidates] for a variable.
 func VariableCandidates(c ComparedValues) (list []any, coverage Coverage) {
 	for _, n := range c.numbersAround() {
 		list = append(list, n)

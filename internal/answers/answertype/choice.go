@@ -10,15 +10,15 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// choices are the choices of a block, in definition order, ready to be written.
+// choices contains the choices of a block in definition order.
 type choices struct {
 	ids    []string
 	values [][]byte // {"id":…,"label":…}
 	index  map[string]int
-	other  bool // a text of the respondent's own is allowed
+	other  bool // allows an answer in the respondent's own words
 }
 
-// newChoices keeps the first of choices with the same id.
+// newChoices ignores choices whose ID already occurred.
 func newChoices(list []schema.Choice, other bool) *choices {
 	c := &choices{index: make(map[string]int, len(list)), other: other}
 	for i := range list {
@@ -38,8 +38,7 @@ func newChoices(list []schema.Choice, other bool) *choices {
 	return c
 }
 
-// pick is one chosen thing: an index of choices, or len(ids) for a text of the
-// respondent's own, or nothing for such a text that is blank.
+// selection is a selected choice. index is len(ids) if the respondent entered other text.
 type selection struct {
 	index int
 	other string
@@ -55,11 +54,10 @@ func (c *choices) write(w *jsontree.Writer, p selection) {
 	w.EndObject()
 }
 
-// noSelection is the index of no choice: a form with a field for a text of one's own sends
-// {"other":""} when the field is empty.
+// noSelection is the index if the other text is blank. A form page sends {"other":""} if the field is empty.
 const noSelection = -1
 
-// pick reads a choice's id, or an object with it as id, or an object with other.
+// readSelection accepts a choice ID, {"id":…} or {"other":…}.
 func (c *choices) readSelection(n jsontree.Node, r *Report) (p selection, wrong Violation) {
 	switch n.Kind() {
 	case jsontree.String:
@@ -68,7 +66,7 @@ func (c *choices) readSelection(n jsontree.Node, r *Report) (p selection, wrong 
 	default:
 		return p, notChoice()
 	}
-	id, other := n.Member("id"), n.Member("other") // null is as good as absent
+	id, other := n.Member("id"), n.Member("other") // null counts as absent
 	hasID, hasOther := id.Kind() != jsontree.Null, other.Kind() != jsontree.Null
 	switch {
 	case hasID && hasOther:
@@ -89,7 +87,6 @@ func (c *choices) byID(id string) (p selection, wrong Violation) {
 	return selection{index: at}, Violation{}
 }
 
-// byOther reads a text of the respondent's own: it is a short text.
 func (c *choices) byOther(text string, r *Report) (p selection, wrong Violation) {
 	switch {
 	case !c.other:
@@ -101,7 +98,7 @@ func (c *choices) byOther(text string, r *Report) (p selection, wrong Violation)
 	return selection{index: len(c.ids), other: text}, wrong
 }
 
-// choiceRule checks answers of one choice: single_choice, dropdown and picture_choice.
+// choiceRule checks single_choice, dropdown, and picture_choice without multiSelection.
 type choiceRule struct{ *choices }
 
 func newChoice(b *schema.Block, _ ServiceConfig) Rule {
@@ -138,7 +135,8 @@ func (t choiceRule) contradiction() (member string, why Explanation) {
 	return "/choices", Explanation{Reason: "no_choices", Message: "the block has no choices"}
 }
 
-// selectionIdentity is the identity of one choice, or of several, whose order counts or does not.
+// selectionIdentity returns the identity function for one or several choices. If ordered is false, their order does
+// not matter.
 func selectionIdentity(ordered bool) func(jsontree.Node) ([]byte, bool) {
 	return func(value jsontree.Node) ([]byte, bool) {
 		if value.Kind() != jsontree.Array {
@@ -160,7 +158,7 @@ func selectionIdentity(ordered bool) func(jsontree.Node) ([]byte, bool) {
 	}
 }
 
-// choiceIdentity is the id of a choice as a JSON string, or other in an array.
+// choiceIdentity returns the ID as a JSON string, or the other text in an array, so that the two differ.
 func choiceIdentity(value jsontree.Node) ([]byte, bool) {
 	if id := value.Member("id"); id.Kind() == jsontree.String {
 		return jsontree.AppendString(nil, id.Text()), true
@@ -169,7 +167,7 @@ func choiceIdentity(value jsontree.Node) ([]byte, bool) {
 	return append(jsontree.AppendString([]byte{'['}, other), ']'), other != ""
 }
 
-// Labels returns the labels of the choices, or columns, of a rule by their ids; nil when it has none.
+// Labels returns the labels of a rule's choices or columns by ID. It returns nil if the rule has none.
 func Labels(r Rule) map[string]string {
 	var c *choices
 	switch t := r.(type) {
@@ -187,7 +185,7 @@ func Labels(r Rule) map[string]string {
 	labels := make(map[string]string, len(c.ids))
 	for _, value := range c.values {
 		var choice schema.Choice
-		_ = json.Unmarshal(value, &choice) // newChoices wrote it
+		_ = json.Unmarshal(value, &choice) // newChoices encoded it
 		labels[choice.ID] = choice.Label
 	}
 	return labels

@@ -10,10 +10,10 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// contactRule checks address and contact_info.
+// contactRule checks address and contact_info blocks.
 type contactRule struct {
 	parts   []contactPart
-	country string // of all answers, where the block does not ask for it
+	country string // the country of all answers if the block does not ask for it
 }
 
 type contactPart struct {
@@ -22,12 +22,12 @@ type contactPart struct {
 	hide, required bool
 }
 
-// contactParts are the parts in the order in which answers are stored.
+// contactParts lists the parts in storage order.
 var contactParts = []contactPart{
 	{name: "firstName", example: "Ada", rule: contactText},
 	{name: "lastName", example: "Example", rule: contactText},
 	{name: "email", example: "ada@example.com", rule: emailRule},
-	{name: "phone", example: "+31201234567"}, // its rule depends on the block
+	{name: "phone", example: "+31201234567"}, // depends on the block
 	{name: "company", example: "Example Ltd", rule: contactText},
 	{name: "address", example: "1 Example Street", rule: contactText},
 	{name: "address2", example: "Floor 2", rule: contactText},
@@ -54,8 +54,8 @@ func newContact(b *schema.Block, from ServiceConfig) Rule {
 	return rule
 }
 
-// contactText checks the other parts. Each is one line: a name with a line break in it
-// is a forged header once it stands in a mail.
+// contactText checks the remaining parts. They cannot contain line breaks, because a name with one could forge an
+// email header.
 var contactText = textRule{max: maxText(schema.TypeAddress), oneLine: true}
 
 func (t contactRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
@@ -120,13 +120,13 @@ func (t contactRule) contradiction() (member string, why Explanation) {
 	return "/properties/addressOrContact", Explanation{Reason: "no_parts", Message: "all parts are hidden"}
 }
 
-// IsContactPart reports whether an address or contact may have a part of this name.
+// IsContactPart reports whether addresses and contacts can have a part of this name.
 func IsContactPart(name string) bool {
 	return slices.ContainsFunc(contactParts, func(p contactPart) bool { return p.name == name })
 }
 
-// PhoneOf returns what reads the telephone numbers in answers to a block, or, where part is not
-// empty, in that part of its answers. ok is false when r checks no telephone number there.
+// PhoneOf returns the rule that reads phone numbers in answers to a block, or in a part of its answers unless part is
+// empty. ok is false if r does not read phone numbers there.
 func PhoneOf(r Rule, part string) (t PhoneRule, ok bool) {
 	if c, is := r.(contactRule); is {
 		for _, p := range c.parts {

@@ -9,7 +9,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// countryRule checks the code of a country.
 var countryRule = countryCode{formatRule{sample: "NL", max: maxText(schema.TypeCountry), normalize: func(text string, _ *Report) (string, Violation) {
 	code, ok := CountryCode(text)
 	if !ok {
@@ -20,12 +19,12 @@ var countryRule = countryCode{formatRule{sample: "NL", max: maxText(schema.TypeC
 
 type countryCode struct{ formatRule }
 
-// Countries returns the two-letter codes of all countries that there are.
+// Countries returns the two-letter codes of all countries.
 var Countries = sync.OnceValue(func() (codes []string) {
 	for first := 'A'; first <= 'Z'; first++ {
 		for second := 'A'; second <= 'Z'; second++ {
 			text := string([]rune{first, second})
-			if code, ok := CountryCode(text); ok && code == text { // others became that
+			if code, ok := CountryCode(text); ok && code == text { // skips codes that map to a successor
 				codes = append(codes, code)
 			}
 		}
@@ -33,9 +32,8 @@ var Countries = sync.OnceValue(func() (codes []string) {
 	return codes
 })
 
-// CountryCode returns the ISO 3166-1 alpha-2 code of a country that there is by
-// CLDR's data: the 249 of ISO and Kosovo (XK). It takes a code of two or three
-// letters. One that CLDR knows a single successor of (UK, DD) becomes that.
+// CountryCode returns the ISO 3166-1 alpha-2 code for a code of two or three letters. It accepts the 249 countries of
+// ISO and Kosovo (XK). CLDR maps former codes with a single successor, such as UK and DD.
 func CountryCode(text string) (code string, ok bool) {
 	if len(text) != 2 && len(text) != 3 || strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 || c < 'A' }) {
 		return "", false
@@ -48,9 +46,9 @@ func CountryCode(text string) (code string, ok bool) {
 	code = region.String()
 	switch code {
 	case "AN", "CS", "NT", "SU", "YU":
-		return "", false // they no longer exist, and became several
+		return "", false // split into several countries
 	}
-	// Regions without a number of the United Nations are not countries of ISO: the
-	// European Union, the Canary Islands.
+	// Regions without a UN number are not countries in ISO 3166, for example the European Union and the Canary
+	// Islands.
 	return code, region.IsCountry() && region.M49() != 0 && len(code) == 2
 }

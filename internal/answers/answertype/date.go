@@ -10,16 +10,17 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// dateRule checks date. All bounds are calendar days, as package calendar has them.
+// dateRule checks date blocks. The limits are calendar days, see package calendar. A zero first or last means no
+// limit.
 type dateRule struct {
-	clock       bool            // the answer has a time
-	first, last time.Time       // zero: no bound
-	disabled    schema.Integer  // mask of week days, bit 0 = Sunday
-	only        map[string]bool // as YYYY-MM-DD
-	example     time.Time       // where a search for an allowed day begins
+	clock       bool // answers have a time
+	first, last time.Time
+	disabled    schema.Integer  // bit mask of weekdays, bit 0 = Sunday
+	only        map[string]bool // allowed days as YYYY-MM-DD
+	example     time.Time       // where the search for an allowed day starts
 }
 
-// newDate takes the days that the bounds of a block have in the zone.
+// newDate converts the date limits to days in the service's time zone.
 func newDate(b *schema.Block, from ServiceConfig) Rule {
 	p, zone := b.Properties, from.TimeZone
 	rule := dateRule{clock: p.ShowTimePicker, example: time.Date(2026, 8, 3, 0, 0, 0, 0, time.UTC)}
@@ -30,7 +31,7 @@ func newDate(b *schema.Block, from ServiceConfig) Rule {
 		rule.last = calendar.Day(p.BeforeDate.In(zone))
 		rule.example = rule.last.AddDate(0, 0, -6)
 		if lastWeek := time.Date(9999, 12, 25, 0, 0, 0, 0, time.UTC); rule.example.After(lastWeek) {
-			rule.example = lastWeek // no day after it can be written
+			rule.example = lastWeek // leaves room for seven days up to 9999-12-31
 		}
 	}
 	if p.AfterDate != nil {
@@ -38,7 +39,7 @@ func newDate(b *schema.Block, from ServiceConfig) Rule {
 		rule.example = rule.first
 	}
 	if first := time.Date(firstYear, 1, 1, 0, 0, 0, 0, time.UTC); rule.example.Before(first) {
-		rule.example = first // no earlier day is accepted
+		rule.example = first
 	}
 	if len(p.SpecificDates) > 0 {
 		rule.only = make(map[string]bool, len(p.SpecificDates))
@@ -65,7 +66,7 @@ func (t dateRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	}
 }
 
-// bounds calls refuse for every bound that a day breaks.
+// checkLimits calls refuse for every limit that day violates.
 func (t dateRule) checkLimits(day time.Time, refuse func(Violation)) {
 	if !t.last.IsZero() && day.After(t.last) || day.Before(t.first) {
 		refuse(dateOutOfRange(t.first, t.last))
@@ -82,7 +83,6 @@ func (t dateRule) checkLimits(day time.Time, refuse func(Violation)) {
 	}
 }
 
-// weekdayViolation is for a day of the week that the block takes away.
 func (t dateRule) weekdayViolation(is time.Weekday) Violation {
 	f := NotAllowed("weekday", "must not be on a "+is.String())
 	allowed := []int{}
@@ -95,12 +95,11 @@ func (t dateRule) weekdayViolation(is time.Weekday) Violation {
 	return f
 }
 
-// firstYear is the first year that an answer can have. A date picker makes the year 0085 of
-// somebody's 85, and nobody means the first millennium.
+// firstYear is the earliest accepted year. Date pickers turn a typed year of 85 into 0085, and real answers are never
+// from the first millennium.
 const firstYear = 1000
 
-// parse reads a date of the years 1000 to 9999, or a time with the offset that it is
-// written with.
+// parse reads a date of the years 1000 to 9999, or a time in its written offset.
 func (t dateRule) parse(text string) (at time.Time, ok bool) {
 	if t.clock {
 		at, ok = jsontree.ParseWrittenTime(text)
@@ -119,7 +118,7 @@ func (t dateRule) formatTime(at time.Time) string {
 	return at.Format(time.DateOnly)
 }
 
-// format returns the fault for a text that parse does not read.
+// formatViolation explains why parse rejected text.
 func (t dateRule) formatViolation(text string) Violation {
 	if at, err := time.Parse(time.DateOnly, text[:min(len(text), len(time.DateOnly))]); err == nil && at.Year() < firstYear {
 		return BadFormat("year", "must have a four-digit year without a leading zero, such as 1985")
@@ -133,7 +132,7 @@ func (t dateRule) formatViolation(text string) Violation {
 	return BadFormat("date", "must be a date, such as 2026-11-20")
 }
 
-// allowedDay is a day that may be chosen, if there is one.
+// allowedDay returns a day that meets all limits, if there is one.
 func (t dateRule) allowedDay() (day time.Time, ok bool) {
 	var tries []time.Time
 	for _, date := range slices.Sorted(maps.Keys(t.only)) {
@@ -142,7 +141,7 @@ func (t dateRule) allowedDay() (day time.Time, ok bool) {
 		}
 	}
 	if t.only == nil {
-		// Whatever days of the week are taken away, seven days in a row show all of them.
+		// Seven consecutive days contain every weekday that is not disabled.
 		for days := range 7 {
 			tries = append(tries, t.example.AddDate(0, 0, days))
 		}
@@ -172,7 +171,7 @@ func (t dateRule) contradiction() (member string, why Explanation) {
 	return "/properties", Explanation{Reason: "no_day", Message: "no date satisfies the earliest and latest date, the specific dates and the disabled weekdays"}
 }
 
-// dateOutOfRange is for a date. A zero day is no bound.
+// dateOutOfRange treats a zero day as no limit.
 func dateOutOfRange(first, last time.Time) Violation {
 	f := Violation{Code: schema.CodeOutOfRange, Params: make(map[string]any)}
 	if !first.IsZero() {

@@ -6,18 +6,16 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Bounds of a domain name in its ASCII form (RFC 1035).
+// Limits of an ASCII domain name (RFC 1035).
 const (
 	maxDomain = 253
 	maxLabel  = 63
 )
 
-// normalizeDomain returns a domain name of at least two labels in the form in which
-// people read it, Unicode in lower case, and the length of its ASCII form. Names are
-// mapped and checked by the lookup profile of IDNA, as a browser or mail program
-// does before it asks for the address.
+// normalizeDomain returns a domain name in lowercase Unicode, and the length of its ASCII form. It requires at least
+// two labels. Like browsers and mail programs, it maps and validates names with the lookup profile of IDNA.
 func normalizeDomain(text string) (domain string, asciiLength int, ok bool) {
-	if len(text) > 4*maxDomain { // no name that is longer fits, and IDNA takes its time
+	if len(text) > 4*maxDomain { // IDNA is slow, and longer names never fit
 		return "", 0, false
 	}
 	ascii := strings.ToLower(text)
@@ -34,13 +32,13 @@ func normalizeDomain(text string) (domain string, asciiLength int, ok bool) {
 	return domain, len(ascii), isDomain(ascii)
 }
 
-// isEncoded reports whether a name has a label in the ASCII form of IDNA.
+// isEncoded reports whether a name has a Punycode label.
 func isEncoded(name string) bool {
 	return strings.Contains(name, "--") && strings.Contains(strings.ToLower(name), "xn--")
 }
 
-// isDomain reports whether an ASCII name has at least two labels of letters, digits
-// and inner hyphens, the last of which does not make it an IPv4 address to a browser.
+// isDomain reports whether an ASCII name has at least two labels of letters, digits and inner hyphens. Browsers must
+// not read it as an IPv4 address because of the last label.
 func isDomain(name string) bool {
 	if len(name) > maxDomain || !strings.Contains(name, ".") {
 		return false
@@ -58,8 +56,8 @@ func isDomain(name string) bool {
 	return !isNumeric(last)
 }
 
-// isNumeric reports whether browsers read a label as a number of an IPv4 address:
-// decimal, octal or hexadecimal (WHATWG URL, "ends in a number").
+// isNumeric reports whether browsers read a label as a decimal, octal or hexadecimal part of an IPv4 address (WHATWG
+// URL, "ends in a number").
 func isNumeric(label string) bool {
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {
 		return strings.Trim(hex, "0123456789abcdef") == ""
@@ -71,7 +69,7 @@ func isAlphanumeric(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// asciiHost is a domain name in lower case and its ASCII form, if it has one.
+// asciiHost returns the lowercase ASCII form of a domain name, or the folded name if it has none.
 func asciiHost(host string) string {
 	if !isPlainASCII(host) {
 		if ascii, err := idna.Lookup.ToASCII(host); err == nil {
@@ -81,7 +79,7 @@ func asciiHost(host string) string {
 	return foldText(host)
 }
 
-// allowIDNA counts an address whose domain is about to go through IDNA.
+// allowIDNA adds an address that needs IDNA to the slow bytes.
 func allowIDNA(address string, r *Report) bool {
 	if isPlainASCII(address) && !isEncoded(address) {
 		return r.spendSlow(0)

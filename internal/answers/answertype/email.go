@@ -9,12 +9,11 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Bounds of an address (RFC 5321, with the erratum on its length).
-var maxEmail = maxText(schema.TypeEmail) // characters
+// Limits of an email address (RFC 5321 and its erratum on the length).
+var maxEmail = maxText(schema.TypeEmail) // in characters
 
-const maxLocal = 64 // bytes before the @
+const maxLocal = 64 // maximum bytes before the @
 
-// emailRule checks one email address.
 var emailRule = formatRule{sample: "ada@example.com", normalize: func(text string, r *Report) (string, Violation) {
 	text = extractEmail(text)
 	if violation.LongerThan(text, maxEmail) {
@@ -30,12 +29,12 @@ var emailRule = formatRule{sample: "ada@example.com", normalize: func(text strin
 	return address, Violation{}
 }}
 
-// extractEmail returns the address of what mail programs and pages give when one is copied:
-// Ann <ann@example.com>, mailto:ann@example.com. A name that is itself an address, and
-// another one, stays: which of the two is meant, nobody knows.
+// extractEmail returns the address in "Ann <ann@example.com>" or "mailto:ann@example.com", which mail programs and
+// pages produce when users copy an address. If the name is a different address, the text is ambiguous and stays
+// unchanged.
 func extractEmail(text string) string {
 	text = strings.Map(func(c rune) rune {
-		if c >= '！' && c <= '～' { // as Japanese keyboards write ASCII
+		if c >= '！' && c <= '～' { // full-width ASCII of Japanese keyboards
 			return c - '！' + '!'
 		}
 		return c
@@ -50,8 +49,7 @@ func extractEmail(text string) string {
 	return extractMailto(inner)
 }
 
-// extractMailto returns the address of a mailto link, without its parameters such as the
-// subject.
+// extractMailto removes "mailto:" and parameters such as the subject.
 func extractMailto(text string) string {
 	text = textclean.Trim(text)
 	if len(text) > 7 && strings.EqualFold(text[:7], "mailto:") {
@@ -60,9 +58,8 @@ func extractMailto(text string) string {
 	return text
 }
 
-// normalizeEmail returns a bare address (no name, no quotes, no comment). The local part
-// stays as it was typed, because only its own server knows the meaning. [normalizeDomain]
-// writes the domain.
+// normalizeEmail returns a bare address without name, quotes or comment. The local part stays unchanged, because only
+// the mail server knows whether case matters.
 func normalizeEmail(text string) (string, bool) {
 	at := strings.LastIndexByte(text, '@')
 	if at < 0 {
@@ -76,8 +73,7 @@ func normalizeEmail(text string) (string, bool) {
 	return local + "@" + domain, ok && at+1+length <= maxEmail
 }
 
-// isDotted reports whether s is made of parts, none of them empty, with dots in
-// between.
+// isDotted reports whether s consists of nonempty parts separated by dots.
 func isDotted(s string, allowed func(rune) bool) bool {
 	for part := range strings.SplitSeq(s, ".") {
 		if part == "" || strings.ContainsFunc(part, func(c rune) bool { return !allowed(c) }) {
@@ -87,8 +83,8 @@ func isDotted(s string, allowed func(rune) bool) bool {
 	return true
 }
 
-// isLocalRune allows the atoms of RFC 5322 and the characters that RFC 6532 adds, but not
-// the ligatures that a PDF makes of "fi" and its like.
+// isLocalRune allows the atoms of RFC 5322 and the characters of RFC 6532. It rejects ligatures such as "ﬁ", which
+// come from text copied out of PDFs.
 func isLocalRune(c rune) bool {
 	if c < 0x80 {
 		return isAlphanumeric(c) || strings.ContainsRune("!#$%&'*+-/=?^_`{|}~", c)

@@ -13,14 +13,14 @@ import (
 
 const maxFiles = 100
 
-// FileTypesOf reads properties.allowedFiles.
+// FileTypesOf parses properties.allowedFiles.
 func FileTypesOf(p *schema.Properties) FileTypes { return fileTypesOf(p.AllowedFiles) }
 
-// fileRule checks one stored file.
+// fileRule checks a stored file.
 type fileRule struct {
 	allowed FileTypes
-	max     int64 // bytes, 0: no bound
-	picture bool  // no other type of file
+	max     int64 // maximum bytes; a zero value means no limit
+	picture bool  // allows images only
 }
 
 func newFileRule(p *schema.Properties, from ServiceConfig) fileRule {
@@ -59,8 +59,7 @@ func (t fileRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	w.EndObject()
 }
 
-// fileName returns the member name. A path in it, or ".", leads whoever saves the file
-// under its name to another place.
+// fileName returns the field name. It rejects paths, "." and "..", which could save the file in another directory.
 func (o hostObject) fileName() string {
 	n := o.n.Member("name")
 	if IsBlank(n) {
@@ -74,7 +73,7 @@ func (o hostObject) fileName() string {
 	return name
 }
 
-// maxSize is 2⁵³−1, the largest whole number that every JSON reader keeps.
+// maxSize is 2⁵³−1, the largest integer that every JSON parser preserves.
 const maxSize = 1<<53 - 1
 
 func (t fileRule) size(o hostObject) (int64, bool) {
@@ -97,14 +96,13 @@ func (t fileRule) size(o hostObject) (int64, bool) {
 	return 0, false
 }
 
-// bareMediaType returns a media type without its parameters, in lower case.
+// bareMediaType returns a lowercase media type without parameters.
 func bareMediaType(text string) (string, bool) {
 	bare, _, err := mime.ParseMediaType(text)
 	family, kind, ok := strings.Cut(bare, "/")
 	return bare, err == nil && ok && family != "" && kind != ""
 }
 
-// checkType holds a file's type against the block.
 func (t fileRule) checkType(name, mediaType string, at jsontree.Node, r *Report) {
 	switch {
 	case !t.allowed.Allow(name, mediaType):
@@ -118,7 +116,7 @@ func (t fileRule) checkType(name, mediaType string, at jsontree.Node, r *Report)
 	}
 }
 
-// filesRule checks file_upload.
+// filesRule checks file_upload blocks.
 type filesRule struct {
 	fileRule
 	most int
@@ -147,14 +145,14 @@ func (t filesRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	w.EndArray()
 }
 
-// newSignature is for signature: one file, which is a picture.
+// newSignature returns a rule for one image.
 func newSignature(b *schema.Block, from ServiceConfig) Rule {
 	rule := newFileRule(b.Properties, from)
 	rule.picture = true
 	return rule
 }
 
-// Sample names a file that the block allows.
+// Sample describes a file of an allowed type.
 func (t fileRule) Sample() string {
 	name, mediaType := "sample.pdf", "application/pdf"
 	if t.picture {
@@ -187,8 +185,7 @@ func (t fileRule) contradiction() (member string, why Explanation) {
 	return "/properties/allowedFiles", Explanation{Reason: "no_file", Message: "no file has an allowed file type"}
 }
 
-// matches reports whether there is a file of an allowed type: a picture may have any
-// extension.
+// matches reports whether a file can have this type. Images can have any extension.
 func (t fileRule) matches(allowed string) bool {
 	if strings.HasPrefix(allowed, ".") {
 		return !strings.ContainsAny(allowed, `/\`) && !violation.LongerThan(allowed, maxHostText)
@@ -201,7 +198,6 @@ func (t fileRule) matches(allowed string) bool {
 	return ok && bare == mediaType && (!t.picture || strings.HasPrefix(bare, "image/"))
 }
 
-// badSize is for a file of more bytes than max, or fewer than none.
 func badSize(most int64) Violation {
 	message := "must be at most " + formatBytes(most)
 	return Violation{schema.CodeOutOfRange, message, map[string]any{"min": numberParam(0), "max": numberParam(float64(most)), "unit": "bytes"}}

@@ -7,16 +7,14 @@ import (
 	"strings"
 )
 
-// FileTypes are the types of files that a block takes: extensions with a dot, media types,
-// or image/* and the like, in lower case. None: all.
+// FileTypes is the allowed file types of a block in lowercase: extensions with a dot, media types, or wildcards such
+// as image/*. An empty list allows all types.
 type FileTypes []string
 
-// UnknownFile is the media type of content that is not known. HTML is stored under it, so that no
-// server shows it as a page.
+// UnknownFile is the media type of unknown content. HTML is stored with it, so that no server displays it as a page.
 const UnknownFile = "application/octet-stream"
 
-// fileTypes has a media type in each line, with the extensions that mean it, first the one that
-// its files usually have, and with other names that people, browsers and older systems use.
+// fileTypes has a media type on each line, followed by its extensions, the most common first, and by its aliases.
 //
 //go:embed filetypes.txt
 var fileTypes string
@@ -37,7 +35,7 @@ var typesByExtension, extensionsByType, otherNames = func() (types map[string]st
 	return types, extensions, names
 }()
 
-// MediaType returns the usual name of a media type, in lower case and without parameters.
+// MediaType returns the canonical name of a media type in lowercase without parameters.
 func MediaType(name string) string {
 	name, _, _ = strings.Cut(strings.ToLower(name), ";")
 	name = strings.TrimSpace(name)
@@ -47,12 +45,10 @@ func MediaType(name string) string {
 	return name
 }
 
-// TypeByName returns the media type that the end of a file's name claims, "" if it claims none
-// that is known here.
+// TypeByName returns the media type for a file extension, or "" if the extension is unknown.
 func TypeByName(name string) string { return typesByExtension[strings.ToLower(path.Ext(name))] }
 
-// ExtensionOf returns the extension that files of a media type usually have, "" if that is not
-// known here.
+// ExtensionOf returns the most common extension of a media type, or "" if the type is unknown.
 func ExtensionOf(mediaType string) string {
 	if list := extensionsByType[mediaType]; len(list) > 0 {
 		return list[0]
@@ -60,7 +56,6 @@ func ExtensionOf(mediaType string) string {
 	return ""
 }
 
-// fileTypesOf reads the items of properties.allowedFiles.
 func fileTypesOf(items []string) (types FileTypes) {
 	for a := range strings.SplitSeq(strings.ToLower(strings.Join(items, ",")), ",") {
 		if a = strings.TrimSpace(a); strings.HasPrefix(a, "*.") {
@@ -85,8 +80,8 @@ func fileTypesOf(items []string) (types FileTypes) {
 	return types
 }
 
-// Accept returns the types with all extensions that mean the same, as browsers compare them with
-// the end of a name alone.
+// Accept returns the value of the HTML accept attribute. It adds all extensions of the same media type, because
+// browsers compare only the extension.
 func (t FileTypes) Accept() string {
 	var list []string
 	for _, a := range t {
@@ -97,8 +92,8 @@ func (t FileTypes) Accept() string {
 	return strings.Join(slices.Compact(list), ",")
 }
 
-// Allow compares the types with the end of a file's name and with its media type. A picture has
-// the extension of its type, whatever its name says.
+// Allow checks a file name's extension and a media type against the list. It ignores a wrong image extension and uses
+// the extension of the media type instead.
 func (t FileTypes) Allow(name, mediaType string) bool {
 	name, mediaType = strings.ToLower(name), MediaType(mediaType)
 	claimed := TypeByName(name)
@@ -107,7 +102,7 @@ func (t FileTypes) Allow(name, mediaType string) bool {
 		claimed = mediaType
 	}
 	if mediaType == UnknownFile && IsText(claimed) {
-		mediaType = claimed // HTML content, see UnknownFile
+		mediaType = claimed // stored HTML, see UnknownFile
 	}
 	family, _, _ := strings.Cut(mediaType, "/")
 	return len(t) == 0 || slices.ContainsFunc(t, func(a string) bool {
@@ -120,7 +115,7 @@ func (t FileTypes) Allow(name, mediaType string) bool {
 
 func isPicture(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") }
 
-// IsText reports whether files of a media type can be text, or text with tags in it.
+// IsText reports whether files of a media type can contain plain text or HTML.
 func IsText(mediaType string) bool {
 	return strings.HasPrefix(mediaType, "text/") || mediaType == "application/msword" || mediaType == "application/vnd.ms-excel"
 }

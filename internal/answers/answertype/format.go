@@ -9,8 +9,7 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// formatReadable is the format of a number without exponent, as long as people can read
-// it that way. It has no negative zero.
+// formatReadable writes a number without an exponent unless it is very large or small. It writes -0 as 0.
 func formatReadable(f float64) string {
 	if abs := math.Abs(f); abs >= 1e21 || abs < 1e-15 && abs > 0 {
 		return strconv.FormatFloat(f, 'e', -1, 64)
@@ -18,10 +17,10 @@ func formatReadable(f float64) string {
 	return strconv.FormatFloat(f+0, 'f', -1, 64)
 }
 
-// number is a number as a parameter.
+// numberParam returns a number for the parameters of a violation.
 func numberParam(f float64) json.Number { return json.Number(formatReadable(f)) }
 
-// formatGrouped writes a number for people: 1,000,000.5, and 1.5 × 10^21.
+// formatGrouped writes a number with thousands separators, such as 1,000,000.5, or 1.5 × 10^21.
 func formatGrouped(f float64) string {
 	text := formatReadable(f)
 	if mantissa, power, ok := strings.Cut(text, "e"); ok {
@@ -42,7 +41,7 @@ func formatGrouped(f float64) string {
 	return sign + whole + fraction
 }
 
-// FormatCount writes a count with its noun: 1 character, 10,000 characters.
+// FormatCount writes a number with its noun, such as "1 character" or "10,000 characters".
 func FormatCount(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -50,7 +49,7 @@ func FormatCount(n int, noun string) string {
 	return formatGrouped(float64(n)) + " " + noun + "s"
 }
 
-// spellCount writes a count as people do in a sentence: one, nine, 10.
+// spellCount writes numbers below 10 as words.
 func spellCount(n int) string {
 	words := [...]string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}
 	if n >= 0 && n < len(words) {
@@ -72,10 +71,10 @@ func formatBytes(n int64) string {
 	return formatGrouped(float64(n)) + " bytes"
 }
 
-// QuoteJSON writes text as a JSON string.
+// QuoteJSON encodes a string as JSON.
 func QuoteJSON(s string) string { return string(jsontree.AppendString(nil, s)) }
 
-// EncodeJSON is a value in JSON.
+// EncodeJSON encodes a value that always has a JSON encoding.
 func EncodeJSON(v any) string {
 	raw, _ := json.Marshal(v) //nolint:errchkjson // texts, and lists and maps of them
 	return string(raw)

@@ -9,15 +9,15 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-const maxHostText = 2048 // characters of one member
+const maxHostText = 2048 // maximum characters of a field
 
-// hostObject reads an object whose members the host gives.
+// hostObject reads an object of the host, such as a file or payment.
 type hostObject struct {
 	n jsontree.Node
 	r *Report
 }
 
-// newHostObject reports members that are not among names.
+// newHostObject reports unknown fields.
 func newHostObject(n jsontree.Node, r *Report, names ...string) (hostObject, bool) {
 	if n.Kind() != jsontree.Object {
 		r.add(n, wrongType("object", "must be an object"))
@@ -34,8 +34,7 @@ func newHostObject(n jsontree.Node, r *Report, names ...string) (hostObject, boo
 	return hostObject{n: n, r: r}, true
 }
 
-// text returns a string member, or fallback when it is absent. A member that is
-// absent without fallback is reported.
+// text returns a string field, or fallback if it is absent. It reports an absent field without fallback.
 func (o hostObject) text(name, fallback string) string {
 	if !IsBlank(o.n.Member(name)) {
 		return o.optional(name)
@@ -46,13 +45,12 @@ func (o hostObject) text(name, fallback string) string {
 	return fallback
 }
 
-// missing reports a member that must be given.
 func (o hostObject) missing(name string) {
 	o.r.addMember(o.n, name, Violation{Code: schema.CodeRequired, Message: "is required"})
 }
 
-// optional returns a string member, "" when it is absent or wrong. It stays as it is:
-// it may name something in another system.
+// optional returns a string field unchanged, because it may be an ID in another system. It returns "" if the field is
+// absent or invalid.
 func (o hostObject) optional(name string) string {
 	n := o.n.Member(name)
 	if IsBlank(n) {

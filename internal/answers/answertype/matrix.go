@@ -5,7 +5,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// matrixRule checks matrix.
 type matrixRule struct {
 	rows, columns *choices
 	multiple      bool

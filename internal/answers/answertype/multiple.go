@@ -8,8 +8,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// set reads several choices, or one, and writes them in definition order. It
-// returns their number. Of no choices it writes nothing.
+// writeSet reads one or several choices, writes them in definition order, and returns their number. It writes nothing
+// if there are none.
 func (c *choices) writeSet(w *jsontree.Writer, n jsontree.Node, r *Report) int {
 	items := n.All()
 	if n.Kind() != jsontree.Array {
@@ -50,8 +50,7 @@ func (c *choices) writeSet(w *jsontree.Writer, n jsontree.Node, r *Report) int {
 	return count
 }
 
-// multipleRule checks answers of several choices: multiple_choice, and picture_choice
-// with multiSelection.
+// multipleRule checks multiple_choice blocks, and picture_choice with multiSelection.
 type multipleRule struct {
 	*choices
 	least, most int
@@ -72,8 +71,7 @@ func newMultiple(b *schema.Block, _ ServiceConfig) Rule {
 	return rule
 }
 
-// clampCount is a count of choices. More than any list has is as good as any number
-// beyond it.
+// clampCount converts a limit of any size to an int.
 func clampCount(f float64) int { return int(max(math.MinInt32, min(f, math.MaxInt32))) }
 
 func (t multipleRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
@@ -102,7 +100,7 @@ func (t multipleRule) Sample() string {
 
 func (t multipleRule) contradiction() (member string, why Explanation) {
 	all := t.maxSelections()
-	least := max(1, t.least) // an empty list is no answer
+	least := max(1, t.least) // an empty list is not an answer
 	switch {
 	case all == 0:
 		return "/choices", Explanation{Reason: "no_choices", Message: "the block has no choices"}
@@ -116,7 +114,7 @@ func (t multipleRule) contradiction() (member string, why Explanation) {
 	return "", Explanation{}
 }
 
-// offered is how many choices an answer may have.
+// maxSelections returns the maximum number of choices in an answer.
 func (c *choices) maxSelections() int {
 	if c.other {
 		return len(c.ids) + 1

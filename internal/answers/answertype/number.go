@@ -12,14 +12,14 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// numberRule checks number, rating, opinion_scale and nps.
+// numberRule checks number, rating, opinion_scale and nps blocks. Steps start at least. A zero step allows any value.
 type numberRule struct {
 	least, most float64
 	whole       bool
-	step        float64 // distance of two values counted from least; 0: any value
+	step        float64
 }
 
-// stepTolerance is how far from a step a value may be, in steps: 0.1 and 0.3 have
+// stepTolerance is the maximum distance from a step, as a fraction of a step. It is needed because 0.1 and 0.3 have
 // no exact float64.
 const stepTolerance = 1e-9
 
@@ -35,7 +35,7 @@ func newNumber(b *schema.Block, _ ServiceConfig) Rule {
 	return rule
 }
 
-// newScale is for rating, opinion_scale and nps: the table has what the properties do not say.
+// newScale uses the limits in the table of block types unless the properties set them.
 func newScale(b *schema.Block, _ ServiceConfig) Rule {
 	p := b.Properties
 	k, _ := schema.LookupBlockType(b.Type)
@@ -44,7 +44,7 @@ func newScale(b *schema.Block, _ ServiceConfig) Rule {
 		rule.most = math.Floor(*p.To)
 	}
 	if rule.whole {
-		return rule // each number is a step, and only a rating has a property of its own
+		return rule // integers need no step, and only rating has a property for its maximum
 	}
 	rule.step = k.Scale.Step
 	if p.From != nil {
@@ -62,7 +62,7 @@ func newScale(b *schema.Block, _ ServiceConfig) Rule {
 func (t numberRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	number := n
 	if n.Kind() == jsontree.String {
-		// The same strict grammar: no hexadecimal, no NaN, nothing beyond a float64.
+		// JSON syntax excludes hexadecimal numbers, NaN and numbers beyond float64.
 		if inner, err := jsontree.Parse([]byte(textclean.Trim(n.Text())), jsontree.BodyLimits); err == nil {
 			defer inner.Release()
 			number = inner.Root()
@@ -95,19 +95,20 @@ func (t numberRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	w.RawString(literal)
 }
 
-// isBelow reports whether a number is less than least. A float64 that differs from the
-// bound decides; where it equals the bound, the digits decide.
+// isBelow reports whether a number is less than the minimum. If both have the same float64, their decimal digits are
+// compared.
 func (t numberRule) isBelow(literal string, value float64) bool {
 	return value < t.least || value == t.least && compareDecimals(literal, formatFloat(t.least)) < 0
 }
 
-// isAbove reports whether a number is more than most, as isBelow does.
+// isAbove reports whether a number is greater than the maximum. If both have the same float64, their decimal digits
+// are compared.
 func (t numberRule) isAbove(literal string, value float64) bool {
 	return value > t.most || value == t.most && compareDecimals(literal, formatFloat(t.most)) > 0
 }
 
-// stepAt returns the value that is so many steps above least, with no more decimal places
-// than least and step have: 3 steps of 0.1 are 0.3, not 0.30000000000000004.
+// stepAt returns the value steps above the minimum, rounded to the decimal places of the minimum and the step. So 3
+// steps of 0.1 are 0.3, not 0.30000000000000004.
 func (t numberRule) stepAt(steps float64) float64 {
 	value := t.least + steps*t.step
 	places := max(decimalPlaces(t.least), decimalPlaces(t.step))
@@ -117,7 +118,7 @@ func (t numberRule) stepAt(steps float64) float64 {
 	return value
 }
 
-// decimalPlaces is the number of digits after the point of a number without exponent.
+// decimalPlaces returns the number of digits after the decimal point.
 func decimalPlaces(num float64) int {
 	_, fraction, _ := strings.Cut(strconv.FormatFloat(num, 'f', -1, 64), ".")
 	return len(fraction)
@@ -126,7 +127,7 @@ func decimalPlaces(num float64) int {
 func (t numberRule) Sample() string {
 	switch {
 	case !math.IsInf(t.least, -1) && t.most >= t.least:
-		// The middle of a scale, or the least number where there is no upper bound.
+		// The middle of a scale, or the minimum if there is no maximum.
 		num := t.least
 		if t.step > 0 {
 			num = t.stepAt(math.Floor((t.most - t.least) / t.step / 2))
@@ -141,9 +142,8 @@ func (t numberRule) Sample() string {
 	}
 }
 
-// canonicalNumber writes a number literal in one form: no exponent where the
-// number is short without one, no trailing zeros of a fraction, no negative zero.
-// A literal without exponent keeps all its digits.
+// canonicalNumber writes a number without trailing zeros or a negative zero, and without an exponent if it is short.
+// A number without exponent keeps all other digits.
 func canonicalNumber(literal string, num float64) string {
 	if strings.ContainsAny(literal, "eE") {
 		return formatFloat(num)
@@ -158,13 +158,11 @@ func canonicalNumber(literal string, num float64) string {
 	return literal
 }
 
-// exactDigits is the number of significant digits with which any two decimals are two
-// float64.
+// exactDigits is the number of significant digits up to which two different decimals have different float64 values.
 const exactDigits = 15
 
-// trimUnrepresentable returns a canonical literal without the digits of a fraction that a float64
-// does not hold. Readers that take numbers as float64 would not see these digits, but
-// they would make one number two. Digits of a whole number stay.
+// trimUnrepresentable removes fraction digits that a float64 cannot represent. Otherwise two numbers could differ
+// although programs that read float64 see the same value. Integers keep all digits.
 func trimUnrepresentable(literal string, num float64) string {
 	whole, fraction, hasFraction := strings.Cut(strings.TrimPrefix(literal, "-"), ".")
 	switch {
@@ -177,8 +175,7 @@ func trimUnrepresentable(literal string, num float64) string {
 	return literal
 }
 
-// compareDecimals compares two number literals by their digits, so that an exponent costs
-// nothing.
+// compareDecimals compares two numbers by their digits, so that large exponents cost no memory.
 func compareDecimals(a, b string) int {
 	x, y := parseDecimal(a), parseDecimal(b)
 	if c := cmp.Compare(x.sign, y.sign); c != 0 {
@@ -192,7 +189,7 @@ func formatFloat(num float64) string { return string(jsontree.AppendFloat(nil, n
 
 func (t numberRule) contradiction() (member string, why Explanation) {
 	if t.least <= t.most {
-		return "", Explanation{} // least is an answer, or most, or any number
+		return "", Explanation{} // the minimum or maximum is a valid answer
 	}
 	return "/properties", Explanation{Reason: "bounds", Message: fmt.Sprintf("the minimum, %s, is greater than the maximum, %s", formatGrouped(t.least), formatGrouped(t.most)), Params: map[string]any{"min": t.least, "max": t.most}}
 }
@@ -212,8 +209,7 @@ func (t numberRule) warnIneffective(b *schema.Block, warn func(name string, why 
 	}
 }
 
-// warnIneffectiveLimits is about bounds that do not count because their switch is off, and switches
-// without a bound.
+// warnIneffectiveLimits reports limits whose switch is off, and switches without a limit.
 func warnIneffectiveLimits(p *schema.Properties, warn func(name string, why Explanation)) {
 	if p.Min != nil && !p.MinVal {
 		warn("min", Explanation{Reason: "min_off", Message: "min applies only when minVal is true"})
@@ -229,16 +225,15 @@ func warnIneffectiveLimits(p *schema.Properties, warn func(name string, why Expl
 	}
 }
 
-// decimal is the value of a number literal: sign × digits × 10^exponent. The digits
-// neither begin nor end with a zero. Zero has the sign 0 and no digits.
+// decimal is a number of the value sign × digits × 10^exponent. digits neither begins nor ends with a zero. For zero,
+// sign is 0 and digits is empty.
 type decimal struct {
 	sign     int
 	digits   string
 	exponent int
 }
 
-// parseDecimal reads a JSON number. An exponent that no literal within the bounds of
-// package jsontree has is read as 0.
+// parseDecimal reads a JSON number. Exponents beyond the limits of package jsontree become 0.
 func parseDecimal(literal string) decimal {
 	mantissa, power, _ := strings.Cut(strings.ToLower(literal), "e")
 	exponent, err := strconv.Atoi(cmp.Or(power, "0"))
@@ -259,7 +254,7 @@ func parseDecimal(literal string) decimal {
 	return d
 }
 
-// String writes equal values as equal texts.
+// String returns equal strings for equal values.
 func (d decimal) String() string {
 	if d.sign == 0 {
 		return "0"
@@ -278,7 +273,6 @@ func numberIdentity(value jsontree.Node) ([]byte, bool) {
 	return append([]byte("n"), parseDecimal(value.Raw()).String()...), true
 }
 
-// notOnStep is for a number between two steps of a scale.
 func notOnStep(t numberRule) Violation {
 	f := outOfRange(t.least, t.most)
 	f.Params["step"] = numberParam(t.step)
@@ -295,7 +289,7 @@ func notOnStep(t numberRule) Violation {
 	return f
 }
 
-// outOfRange is for a number. An infinite bound is none.
+// outOfRange treats an infinite limit as no limit.
 func outOfRange(least, most float64) Violation {
 	f := Violation{Code: schema.CodeOutOfRange, Params: make(map[string]any)}
 	if !math.IsInf(least, -1) {

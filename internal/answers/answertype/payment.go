@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// paymentRule checks payment. What the block does not name, or not in its form, is "".
+// paymentRule checks payment blocks. Fields are empty if the block does not set them or has an invalid value.
 type paymentRule struct{ amount, currency, gateway string }
 
 func newPayment(b *schema.Block, _ ServiceConfig) Rule {
@@ -23,7 +23,6 @@ func newPayment(b *schema.Block, _ ServiceConfig) Rule {
 	return rule
 }
 
-// statusPaid is the status of a payment that was made.
 const statusPaid = "paid"
 
 func (t paymentRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
@@ -34,7 +33,7 @@ func (t paymentRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	amount := o.amount()
 	currency := strings.ToUpper(o.text("currency", t.currency))
 	switch {
-	case currency == "": // reported
+	case currency == "": // already reported
 	case !isCurrency(currency):
 		r.addMember(n, "currency", BadFormat("currency", "must be a three-letter currency code, such as EUR"))
 	case t.currency != "" && currency != t.currency:
@@ -58,8 +57,7 @@ func (t paymentRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	w.EndObject()
 }
 
-// amount returns the decimal number that was paid, "" when it is wrong. Its digits stay
-// as they are: 10.00 is how an amount is written.
+// amount returns the paid amount with its digits unchanged, such as 10.00. It returns "" if the amount is invalid.
 func (o hostObject) amount() string {
 	n := o.n.Member("amount")
 	text := strings.TrimSpace(n.Text())
@@ -82,15 +80,15 @@ func (t paymentRule) Sample() string {
 	})
 }
 
-const maxDecimal = 64 // characters
+const maxDecimal = 64 // maximum characters
 
-// isDecimal reports whether text is digits with at most one dot inside.
+// isDecimal reports whether text consists of digits with at most one inner dot.
 func isDecimal(text string) bool {
 	whole, fraction, hasDot := strings.Cut(text, ".")
 	return len(text) <= maxDecimal && isDigits(whole) && (!hasDot || isDigits(fraction))
 }
 
-// plainDecimal writes a decimal without zeros that do not count: 010.50 is 10.5.
+// plainDecimal removes leading and trailing zeros, so that 010.50 becomes 10.5.
 func plainDecimal(text string) string {
 	whole, fraction, _ := strings.Cut(text, ".")
 	return strings.TrimLeft(whole, "0") + "." + strings.TrimRight(fraction, "0")

@@ -12,25 +12,25 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// maxPhone counts everything that people write between the digits.
+// maxPhone includes the separators between the digits.
 var maxPhone = maxText(schema.TypePhone)
 
-// PhoneRule checks a phone number by the data of libphonenumber.
+// PhoneRule checks phone numbers with the data of libphonenumber.
 type PhoneRule struct {
-	country string // whose national numbers are accepted, "": none
+	country string // whose national numbers are accepted; empty for none
 }
 
 func newPhone(b *schema.Block, _ ServiceConfig) Rule {
 	return newPhoneRule(b.Properties.DefaultCountry)
 }
 
-// newPhoneRule takes the block's default country. One that has no numbers is none.
+// newPhoneRule ignores a default country that has no phone numbers.
 func newPhoneRule(defaultCountry string) PhoneRule {
 	country, _ := PhoneCountry(defaultCountry)
 	return PhoneRule{country}
 }
 
-// Check writes a number in E.164.
+// Check writes the number in E.164.
 func (t PhoneRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	formatRule{max: maxPhone, normalize: t.normalizeText}.Check(w, n, r)
 }
@@ -46,9 +46,8 @@ func (t PhoneRule) normalizeText(text string, _ *Report) (string, Violation) {
 	return "", BadFormat("international_phone", "must be a phone number that starts with + and its country code, such as +31 20 123 4567")
 }
 
-// Normalize returns a valid number in E.164. The library takes the part that looks like a
-// number out of a text. Here the whole text must be a number, so that nothing typed is
-// lost: neither an extension, for which E.164 has no place, nor a second number.
+// Normalize returns a valid number in E.164. The whole text must be a number. By itself, the library would extract a
+// number from the text and lose an extension or a second number.
 func (t PhoneRule) Normalize(text string) (string, bool) {
 	number, ok := t.number(phoneDigits(text))
 	if !ok {
@@ -57,7 +56,7 @@ func (t PhoneRule) Normalize(text string) (string, bool) {
 	return phonenumbers.Format(number, phonenumbers.E164), true
 }
 
-// number reads what phoneDigits returns, "" for none, as a valid number.
+// number parses the digits of phoneDigits. It returns false if they are not a valid number.
 func (t PhoneRule) number(digits string) (*phonenumbers.PhoneNumber, bool) {
 	if digits == "" {
 		return nil, false
@@ -66,18 +65,18 @@ func (t PhoneRule) number(digits string) (*phonenumbers.PhoneNumber, bool) {
 	return number, err == nil && phonenumbers.IsValidNumber(number)
 }
 
-// Phone is how something typed is read as a phone number.
+// Phone is a phone number that was read from text.
 type Phone struct {
-	Number string // as it is stored: E.164
-	Text   string // as people write it, with the country's code
-	// National: which number it is depends on the country that it was read for.
+	Number string // in E.164
+	Text   string // in the readable international format
+	// National means that the number depends on the default country.
 	National bool
-	// Other is the number that the digits make with a plus in front, written as Text is;
-	// "" when they make no number, or the same number.
+	// Other is the number with the same digits after a plus sign, formatted as Text. It is empty if it is invalid or
+	// the same number.
 	Other string
 }
 
-// ReadPhone reads text as an answer to a phone block with that defaultCountry is read.
+// ReadPhone reads text like an answer to a phone block with this defaultCountry.
 func ReadPhone(text, country string) (Phone, bool) {
 	t := newPhoneRule(country)
 	text = textclean.Trim(removeEmbeddings(text))
@@ -100,8 +99,8 @@ func ReadPhone(text, country string) (Phone, bool) {
 	return p, true
 }
 
-// PhoneCountry returns the two-letter code of a country and the digits that its phone
-// numbers begin with after the plus; "" and 0 for a country without phone numbers.
+// PhoneCountry returns the two-letter code of a country and its calling code without the plus sign. It returns "" and
+// 0 if the country has no phone numbers.
 func PhoneCountry(country string) (code string, calling int) {
 	code, _ = CountryCode(country)
 	if calling = phonenumbers.GetCountryCodeForRegion(code); calling == 0 {
@@ -110,12 +109,12 @@ func PhoneCountry(country string) (code string, calling int) {
 	return code, calling
 }
 
-// maxDigits is more than any number has with the prefix of an international call: the
-// library's cost grows with the length.
+// maxDigits exceeds the length of every number with an international prefix. It exists because the library gets
+// slower with longer texts.
 const maxDigits = 24
 
-// phoneDigits returns the digits of a phone number, in any script, and the plus before
-// them. A text with anything but these and what people set between them has none: "".
+// phoneDigits returns the digits in any script and the plus sign before them. It returns "" if the text contains
+// anything but digits and common separators.
 func phoneDigits(text string) string {
 	if len(text) > 4 && strings.EqualFold(text[:4], "tel:") {
 		text = text[4:]
@@ -132,7 +131,7 @@ func phoneDigits(text string) string {
 				return ""
 			}
 			b.WriteByte('+')
-		case c == '\u202d' || c == '\u202e': // digits that are shown in another order
+		case c == '\u202d' || c == '\u202e': // displays digits in another order
 			return ""
 		case strings.ContainsRune("-./()[]（）［］．／ー", c), unicode.Is(unicode.Pd, c), c == '\u2212', unicode.Is(unicode.Zs, c), unicode.Is(unicode.Cf, c):
 		default:
@@ -145,7 +144,7 @@ func phoneDigits(text string) string {
 	return b.String()
 }
 
-// Sample is a number that every rule accepts.
+// Sample returns a number that is valid for every default country.
 func (t PhoneRule) Sample() string { return `"+31201234567"` }
 
 func (t PhoneRule) warnIneffective(b *schema.Block, warn func(name string, why Explanation)) {
@@ -158,5 +157,5 @@ func phoneIdentity(text string) string {
 	if number, ok := (PhoneRule{}).Normalize(text); ok {
 		return number
 	}
-	return foldText(text) // from before the service knew numbers
+	return foldText(text) // stored before phone numbers were checked
 }

@@ -2,9 +2,9 @@ package answertype
 
 import "strings"
 
-// How addresses are written, from the formats of libaddressinput (google/libaddressinput,
-// cpp/src/region_data_constants.cc of June 2025). The areas of Hong Kong do not count as states,
-// as nobody there calls them so.
+// withoutZip and withState list the countries without postal codes and with states, from the address formats of
+// libaddressinput (google/libaddressinput, cpp/src/region_data_constants.cc of June 2025). Hong Kong is not in
+// withState, because its residents do not call its areas states.
 const (
 	withoutZip = `AE AG AO AQ AW BF BI BJ BO BQ BS BV BW BZ CD CF CG CI CK CM CW DJ DM ER FJ GA GD GH GM GQ GY HK JM
 KI KM KN LC LY ML MO MR MS MW NR NU PA PS QA RW SB SC SL SR SS ST SX SY TD TF TG TK TL TO TV UG VU
@@ -14,8 +14,7 @@ KN KP KR KY KZ LT LV MH MN MP MX MY MZ NF NG NI NR PA PE PF PG PH PW RO RU SC SO
 UA UM US UY UZ VE VI VN`
 )
 
-// AddressHas reports whether addresses in a country have a part. In a country that is not known
-// they have all parts.
+// AddressHas reports whether addresses in a country have a part. It returns true for unknown countries.
 func AddressHas(part, country string) bool {
 	switch code, known := CountryCode(country); {
 	case known && part == "zip":

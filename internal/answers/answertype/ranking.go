@@ -5,7 +5,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// rankingRule checks ranking.
 type rankingRule struct{ *choices }
 
 func newRanking(b *schema.Block, _ ServiceConfig) Rule {

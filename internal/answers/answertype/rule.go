@@ -9,25 +9,24 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// A Rule checks the answers of one block.
+// Rule checks the answers to a block.
 type Rule interface {
-	// Check writes the value to be stored for the answer n, and reports faults to
-	// r. After a fault, the value does not matter. When it does neither, the block
-	// is unanswered. n is never blank.
+	// Check writes the value to store for the answer n and reports violations to r. After a violation, the written
+	// value is not used. If it does neither, the block is unanswered. n is never blank.
 	Check(w *jsontree.Writer, n jsontree.Node, r *Report)
 
-	// Sample returns a made-up answer as a respondent, or the host, might send it.
+	// Sample returns a sample answer in the format in which respondents or hosts send it.
 	Sample() string
 }
 
-// ServiceConfig has the values that a rule takes from the service.
+// ServiceConfig contains settings of the service.
 type ServiceConfig struct {
-	FileSize int64          // the most bytes of a file
-	TimeZone *time.Location // of the days of date bounds
+	FileSize int64          // maximum bytes of a file
+	TimeZone *time.Location // for date limits
 }
 
-// Contradiction says why no answer ever passes the check of a rule, nothing when an answer does
-// or the rule is nil. member is the pointer of the part of the block that the reason is about.
+// Contradiction explains why no answer can satisfy the rule. It returns a zero Explanation if one can, or if r is
+// nil. member is the JSON pointer of the cause within the block.
 func Contradiction(r Rule) (member string, why Explanation) {
 	if t, ok := r.(interface {
 		contradiction() (member string, why Explanation)
@@ -37,14 +36,14 @@ func Contradiction(r Rule) (member string, why Explanation) {
 	return "", Explanation{}
 }
 
-// Explanation says why a definition is warned about.
+// Explanation is the cause of a warning.
 type Explanation struct {
-	Reason  string // tells the reasons of one code from each other; part of the Params of a [schema.Warning]
+	Reason  string // distinguishes causes with the same code; part of the Params of a [schema.Warning]
 	Message string
 	Params  map[string]any
 }
 
-// WarnIneffective calls warn for the properties of a block that have no effect on its rule.
+// WarnIneffective calls warn for block properties that have no effect on the rule.
 func WarnIneffective(r Rule, b *schema.Block, warn func(name string, why Explanation)) {
 	if t, ok := r.(interface {
 		warnIneffective(*schema.Block, func(name string, why Explanation))
@@ -53,22 +52,21 @@ func WarnIneffective(r Rule, b *schema.Block, warn func(name string, why Explana
 	}
 }
 
-// ParseLimits are the bounds of a body, but for member names: an answer may name the rows of
-// a matrix, and their ids have no bound of their own.
+// ParseLimits are the limits of a request body without a limit for field names. An answer may use the IDs of matrix
+// rows as names, and these have no limit.
 var ParseLimits = jsontree.Limits{Values: jsontree.MaxValues}
 
-// IsBlankJSON reports whether raw means unanswered.
+// IsBlankJSON reports whether raw is no answer.
 func IsBlankJSON(raw json.RawMessage) bool {
 	return len(raw) == 0 || jsontree.Inspect(raw, ParseLimits, IsBlank)
 }
 
-// Storable reports whether raw is JSON that every storage keeps.
+// Storable reports whether raw is JSON that every storage can store.
 func Storable(raw json.RawMessage) bool {
 	return jsontree.Inspect(raw, ParseLimits, func(n jsontree.Node) bool { return !n.HasNUL() })
 }
 
-// IsBlank reports whether n means unanswered: it is not there or null, text of which
-// nothing can be seen, or an empty array.
+// IsBlank reports whether n is no answer: absent, null, a string without visible characters, or an empty array.
 func IsBlank(n jsontree.Node) bool {
 	switch n.Kind() {
 	case jsontree.Null:

@@ -14,16 +14,16 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// MaxShortText is the largest number of characters of a text of one line.
+// MaxShortText is the maximum number of characters of a single-line answer.
 var MaxShortText = maxText(schema.TypeShortText)
 
-// maxText is the largest number of characters of texts that answer a type of blocks.
+// maxText returns the maximum number of characters of text answers to a block type.
 func maxText(typ string) int {
 	k, _ := schema.LookupBlockType(typ)
 	return k.MaxText
 }
 
-// textRule checks short_text and long_text.
+// textRule checks short_text and long_text blocks.
 type textRule struct {
 	max     int
 	oneLine bool
@@ -43,8 +43,6 @@ func (t textRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	}
 }
 
-// read returns the text of an answer as it is stored. What is wrong with it is
-// reported.
 func (t textRule) read(n jsontree.Node, r *Report) (text string, ok bool) {
 	if n.Kind() != jsontree.String {
 		r.add(n, notText())
@@ -54,11 +52,10 @@ func (t textRule) read(n jsontree.Node, r *Report) (text string, ok bool) {
 	return text, r.accepts(n, wrong)
 }
 
-// normal returns text in NFC, with line feeds for line ends, without white space at its
-// ends and without the embeddings that programs put around copied text. Nothing else is
-// removed: joiners, isolates and other invisible characters have their use inside a
-// text. Control characters and bidirectional overrides, which make a text read as
-// another one, are refused.
+// normalize converts text to NFC and line ends to "\n". It trims whitespace and removes the bidirectional embeddings
+// that programs add to copied text. Other invisible characters, such as joiners and isolates, stay because they have
+// a purpose. Control characters and bidirectional overrides are rejected, because they make a text display as a
+// different one.
 func (t textRule) normalize(text string, r *Report) (string, Violation) {
 	text = strings.TrimSpace(text)
 	if !isPlainASCII(text) {
@@ -90,10 +87,9 @@ func (t textRule) normalize(text string, r *Report) (string, Violation) {
 	return text, Violation{}
 }
 
-// isBeyond reports whether a text stays too long whatever is removed from it: to clean it
-// would cost several copies.
+// isTooLong reports whether a text exceeds the limit even after normalization, which would copy it several times.
 func (t textRule) isTooLong(text string) bool {
-	n := -maxSlowBytes / 2 // so many characters become part of others in NFC, at most
+	n := -maxSlowBytes / 2 // at most so many characters are combined with others in NFC
 	for _, c := range text {
 		if c != '\r' && (c < '\u202a' || c > '\u202c') {
 			n++
@@ -107,22 +103,21 @@ func (t textRule) Sample() string {
 	return QuoteJSON(strings.TrimSpace(text[:min(len(text), t.max)]))
 }
 
-// lineBreaks are the characters that Unicode says end a line.
+// lineBreaks are the characters that end a line in Unicode.
 const lineBreaks = "\n\v\f\u0085\u2028\u2029"
 
-// pastedChars are the characters that a text loses, or has others in place of. To look for them
-// first spares most texts two copies.
+// pastedChars are the characters that normalization removes or replaces. Most texts have none, so this check saves
+// two copies.
 const pastedChars = "\r\v\f\u2028\u2029\u202a\u202b\u202c"
 
-// Word processors and PDFs end lines with more than line feeds.
+// Word processors and PDFs use other line ends than "\n".
 var (
 	lineEnds     = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u2028", "\n", "\u2029", "\n")
 	pastedBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", " ", "\f", " ", "\u2028", " ", "\u2029", " ")
 )
 
-// removeEmbeddings drops bidirectional embeddings (U+202A to U+202C) when each that begins ends
-// as well: phones, messengers and word processors put them around copied text. A text in
-// which they are not balanced stays as it is.
+// removeEmbeddings removes bidirectional embeddings (U+202A to U+202C), which phones, messengers and word processors
+// add to copied text. Text with unbalanced embeddings stays unchanged.
 func removeEmbeddings(text string) string {
 	open, there := 0, false
 	for _, c := range text {
@@ -132,7 +127,7 @@ func removeEmbeddings(text string) string {
 		case '\u202c':
 			open--
 		case '\u202d', '\u202e':
-			return text // what ends may be the override
+			return text // U+202C may end the override
 		}
 		if open < 0 {
 			break
@@ -146,8 +141,7 @@ func removeEmbeddings(text string) string {
 
 var embeddings = strings.NewReplacer("\u202a", "", "\u202b", "", "\u202c", "")
 
-// isPlainASCII reports whether a text is ASCII without control characters, as most
-// are: it is in its normal form.
+// isPlainASCII reports whether a text is ASCII without control characters, and so already normalized. Most texts are.
 func isPlainASCII(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] >= 0x7f {
@@ -157,14 +151,14 @@ func isPlainASCII(text string) bool {
 	return true
 }
 
-// isForbidden reports whether no text of an answer may contain a character: a
-// control character but tab and line feed, or a bidirectional embedding or override.
+// isForbidden reports whether c is not allowed in any answer: control characters except tab and line feed, and
+// bidirectional embeddings and overrides.
 func isForbidden(c rune) bool {
 	return c != '\t' && c != '\n' && unicode.IsControl(c) || c >= '\u202a' && c <= '\u202e'
 }
 
-// ASCIIDigits replaces the digits of other scripts and of full-width writing. Unicode has
-// each script's ten digits in a row, from zero.
+// ASCIIDigits replaces the digits of other scripts and full-width digits. In Unicode, the ten digits of a script are
+// consecutive, starting with zero.
 func ASCIIDigits(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c < utf8.RuneSelf || !unicode.Is(unicode.Nd, c) {
@@ -178,9 +172,8 @@ func ASCIIDigits(text string) string {
 	}, text)
 }
 
-// trimmedText returns the text of an answer that has a format of its own. It drops balanced
-// embeddings, and the white space and invisible characters around the text, which come
-// with text copied from other programs. A value that is not a string is reported.
+// trimmedText returns a formatted answer without balanced embeddings and surrounding whitespace and invisible
+// characters, which copied text often has.
 func trimmedText(n jsontree.Node, r *Report) (text string, ok bool) {
 	if n.Kind() != jsontree.String {
 		r.add(n, notText())
@@ -189,11 +182,10 @@ func trimmedText(n jsontree.Node, r *Report) (text string, ok bool) {
 	return textclean.Trim(removeEmbeddings(n.Text())), true
 }
 
-// formatRule checks a text that has a format of its own: normal returns the text as it is
-// stored, or what is wrong with it.
+// formatRule checks text with a format. normalize returns the text to store or a violation.
 type formatRule struct {
 	normalize func(text string, r *Report) (string, Violation)
-	max       int // characters of the text as it is sent; a zero value means no limit
+	max       int // maximum characters as sent; a zero value means no limit
 	sample    string
 }
 
@@ -219,8 +211,7 @@ func (t textRule) warnIneffective(b *schema.Block, warn func(name string, why Ex
 	}
 }
 
-// textIdentity is the identity of texts that are the same when their common forms are; an empty
-// one has none.
+// textIdentity compares texts by the result of common. Texts with an empty result have no identity.
 func textIdentity(common func(string) string) func(jsontree.Node) ([]byte, bool) {
 	return func(value jsontree.Node) ([]byte, bool) {
 		text := common(value.Text())
@@ -230,9 +221,8 @@ func textIdentity(common func(string) string) func(jsontree.Node) ([]byte, bool)
 
 func unchanged(text string) string { return text }
 
-// foldText makes texts equal that differ in case, in the width and form of their
-// characters, or in white space. It is a compatibility caseless match (Unicode, D146),
-// which folds twice because a character composed in between may have a case again.
+// foldText maps texts to the same string if they differ only in case, character width and form, or whitespace. It is
+// a compatibility caseless match (Unicode, D146). It folds twice, because a composed character may have a case again.
 func foldText(text string) string {
 	if isPlainASCII(text) {
 		text = strings.ToLower(text)
@@ -243,7 +233,7 @@ func foldText(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// CheckHidden returns the fault of the value of a hidden field.
+// CheckHidden checks the value of a hidden field.
 func CheckHidden(text string) Violation {
 	switch {
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
@@ -255,7 +245,7 @@ func CheckHidden(text string) Violation {
 	}
 }
 
-// allowNormalization counts a text that is about to be brought into NFC.
+// allowNormalization adds a text that needs NFC to the slow bytes.
 func allowNormalization(text string, r *Report) bool {
 	beyondASCII := 0
 	for i := range len(text) {

@@ -7,13 +7,12 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// clockRule checks time.
+// clockRule checks time blocks. size is the length of an answer.
 type clockRule struct {
 	formatRule
-	size int // of an answer
+	size int
 }
 
-// timeRule is the format of time.
 type timeRule struct{ seconds bool }
 
 func newTime(b *schema.Block, _ ServiceConfig) Rule {
@@ -24,7 +23,7 @@ func newTime(b *schema.Block, _ ServiceConfig) Rule {
 	return clockRule{formatRule{sample: "10:30", normalize: timeRule{b.Properties.ShowSeconds}.normalize}, size}
 }
 
-// normal returns HH:MM, or HH:MM:SS where the answer has seconds.
+// normalize returns HH:MM, or HH:MM:SS if the block shows seconds.
 func (t timeRule) normalize(text string, _ *Report) (string, Violation) {
 	if len(text) == len("15:04") {
 		text += ":00"
@@ -44,7 +43,7 @@ func (t timeRule) normalize(text string, _ *Report) (string, Violation) {
 // isClock reports whether text is HH:MM:SS.
 func isClock(text string) bool {
 	if len(text) != len(time.TimeOnly) {
-		return false // time.Parse would take one digit for the hour, and fractions
+		return false // time.Parse would accept one-digit hours and fractions
 	}
 	_, err := time.Parse(time.TimeOnly, text)
 	return err == nil

@@ -15,7 +15,7 @@ import (
 
 var maxWebsite = maxText(schema.TypeWebsite)
 
-// websiteRule checks the address of a page.
+// websiteRule checks URLs of pages.
 var websiteRule = formatRule{sample: "https://example.com/", max: maxWebsite, normalize: func(text string, r *Report) (string, Violation) {
 	if !allowIDNA(text, r) {
 		return "", tooSlow()
@@ -30,9 +30,8 @@ var websiteRule = formatRule{sample: "https://example.com/", max: maxWebsite, no
 	return address, Violation{}
 }}
 
-// normalizeWebsite returns text as an absolute URL with a scheme in lower case and a host
-// that can be a website of the public internet. Credentials are refused: they make a
-// foreign host look like a known one. What follows the host is what a browser makes of it.
+// normalizeWebsite returns an absolute URL with a lowercase scheme and a public host. It rejects credentials, because
+// they make a foreign host look like a known one. It normalizes the rest as browsers do.
 func normalizeWebsite(text string) (string, bool) {
 	scheme, rest, hasScheme := strings.Cut(text, "://")
 	if hasScheme && !isDotted(scheme, isAlphanumeric) { // "example.com/?next=https://…"
@@ -54,14 +53,14 @@ func normalizeWebsite(text string) (string, bool) {
 	}
 	for _, word := range strings.Fields(path)[min(1, len(strings.Fields(path))):] {
 		if strings.Contains(word, "://") {
-			return "", false // a second address
+			return "", false // a second URL
 		}
 	}
 	return address + browserPath(path), true
 }
 
-// browserPath returns what follows the host of a URL as browsers write it, but characters beyond
-// ASCII stay as people read them. A percent sign stays, whatever follows it.
+// browserPath encodes the part after the host as browsers do, but leaves non-ASCII characters readable. It never
+// changes a percent sign.
 func browserPath(path string) string {
 	query := len(path)
 	if at := strings.IndexAny(path, "?#"); at >= 0 {
@@ -79,8 +78,7 @@ func browserPath(path string) string {
 	return b.String()
 }
 
-// splitHost cuts what follows the scheme of a URL into the host, the port with its colon
-// and all else. An empty port is dropped.
+// splitHost splits the part after the scheme of a URL. port includes the colon, and an empty port is dropped.
 func splitHost(rest string) (host, port, path string) {
 	host = rest
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
@@ -95,7 +93,7 @@ func splitHost(rest string) (host, port, path string) {
 	return host, port, path
 }
 
-// normalizeHost returns a domain name, or a public IP address as URLs have it.
+// normalizeHost returns a domain name, or a public IP address in URL syntax.
 func normalizeHost(host string) (string, bool) {
 	literal, isIPv6 := strings.CutPrefix(host, "[")
 	if isIPv6 {
@@ -113,8 +111,8 @@ func normalizeHost(host string) (string, bool) {
 	return normalizeWebHost(host)
 }
 
-// normalizeWebHost is normalizeDomain, but the labels before the last two may contain underscores, as
-// names of machines do.
+// normalizeWebHost is like normalizeDomain, but allows underscores in labels before the last two, because hostnames
+// of machines contain them.
 func normalizeWebHost(host string) (string, bool) {
 	labels := strings.Split(host, ".")
 	plain := slices.Clone(labels)

@@ -15,27 +15,26 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Conditions select stored responses to a form: responses that have an answer of the
-// same meaning for each condition. They learn from the responses that they see, and are
-// not safe for concurrent use.
+// Conditions selects the stored submissions that have an equivalent answer for each condition. It records which
+// fields the submissions have, for [Conditions.Err], and is not safe for concurrent use.
 type Conditions struct{ all []*condition }
 
-// condition is one wanted answer.
+// condition is one expected answer. If name contains a slash, block and part are its two halves.
 type condition struct {
 	name        string
-	block, part string // of the name, when it has a slash
+	block, part string
 	value       string
 	phone       answertype.PhoneRule
 
-	// What the form and the responses have under the name.
-	compared bool   // an answer that can be compared
-	number   bool   // a telephone number
-	other    string // the type of an answer that cannot be compared
-	met      bool   // by some response
+	// These fields describe the name in the form and in the submissions seen so far.
+	compared bool   // has answers that can be compared
+	number   bool   // has phone numbers
+	other    string // the type of its answers, if they cannot be compared
+	met      bool   // a submission matched
 }
 
-// New takes the wanted values by block id, by the name of a hidden field, or by
-// "block/part" for a part of an address or contact.
+// New returns the conditions for values. A key is a block ID, the name of a hidden field, or "block/part" for a part
+// of an address or contact.
 func New(f *compile.Form, values map[string]string) *Conditions {
 	all := &Conditions{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -67,7 +66,7 @@ func (c *condition) observeBlock(b *compile.Block) {
 	}
 }
 
-// see notes that there is, or was, a block of a type, or a field.
+// observe records that the form or a submission has a field with this ID and type.
 func (c *condition) observe(id, typ string) {
 	switch k, _ := schema.LookupBlockType(typ); {
 	case id == c.name && (k.Comparison != schema.CompareNever || typ == schema.TypeHidden):
@@ -86,8 +85,7 @@ func isContact(typ string) bool {
 	return k.Shape == schema.ShapeContact
 }
 
-// Match reports whether all conditions hold for a stored list of answers. No conditions
-// hold for none.
+// Match reports whether a stored list of answers meets all conditions. It returns false if there are no conditions.
 func (all *Conditions) Match(list json.RawMessage) bool {
 	tree, err := jsontree.Parse(list, storedLimits)
 	if err != nil || len(all.all) == 0 {
@@ -95,7 +93,7 @@ func (all *Conditions) Match(list json.RawMessage) bool {
 	}
 	defer tree.Release()
 	hold := true
-	for _, c := range all.all { // each of them, for what it learns
+	for _, c := range all.all { // no early exit, because each condition must observe the list
 		hold = c.matches(tree.Root()) && hold
 	}
 	return hold
@@ -116,8 +114,8 @@ func (c *condition) matches(list jsontree.Node) (yes bool) {
 	return yes
 }
 
-// partType is the type of block whose answers are compared as a part of an address or contact
-// is. A country is compared as a text there.
+// partType returns the block type whose comparison applies to a part of an address or contact. Countries are compared
+// as text.
 func partType(part string) string {
 	if typ := schema.PartType(part); typ != schema.TypeCountry {
 		return typ
@@ -125,13 +123,13 @@ func partType(part string) string {
 	return schema.TypeShortText
 }
 
-// means reports whether a stored value meets the condition.
+// matchesValue reports whether a stored value meets the condition.
 func (c *condition) matchesValue(typ string, stored jsontree.Node) bool {
 	if !stored.Exists() {
 		return false
 	}
 	switch k, _ := schema.LookupBlockType(typ); {
-	case typ == schema.TypeHidden: // often an id of the host's, whose case counts
+	case typ == schema.TypeHidden: // often an ID of the host, so case matters
 		return strings.TrimSpace(stored.Text()) == c.value
 	case k.Comparison == schema.CompareWord:
 		return strings.EqualFold(c.value, cmp.Or(stored.Text(), stored.Raw()))
@@ -140,8 +138,8 @@ func (c *condition) matchesValue(typ string, stored jsontree.Node) bool {
 	return ok && slices.ContainsFunc(c.identities(typ), func(given []byte) bool { return bytes.Equal(given, want) })
 }
 
-// identities are the identities of a value of a type that the condition means: the
-// choice with this id, or with this text of other.
+// identities returns the identities that match the condition. For choices, the value can be the ID of a choice or the
+// text of “Other”.
 func (c *condition) identities(typ string) (all [][]byte) {
 	given := []string{answertype.QuoteJSON(c.value)}
 	switch k, _ := schema.LookupBlockType(typ); k.Comparison {
@@ -167,9 +165,8 @@ func (c *condition) identities(typ string) (all [][]byte) {
 	return all
 }
 
-// Err returns the conditions that no response could meet, in a *[schema.Error]: a name that
-// neither the form nor a seen response has, a name of an answer which cannot be compared, and a
-// text that is no telephone number.
+// Err returns a *[schema.Error] with the conditions that no submission can meet. Either neither the form nor a
+// submission has the name, or its answers cannot be compared, or the value is not a phone number.
 func (all *Conditions) Err() error {
 	var found violation.List
 	for _, c := range all.all {

@@ -11,13 +11,13 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Rules is the version of the rules by which answers are compared; package schema says in words
-// which answers are the same. The version rises with every change that gives some stored value
-// another identity: identities of two versions cannot be compared.
+// Rules is the version of the rules that compare answers. Package schema documents which answers are equivalent.
+// Increase it with every change to the identity of a stored value, because identities of two versions cannot be
+// compared.
 const Rules = 1
 
-// digest is the digest that the storage compares instead of a value; nil when the value is
-// never compared.
+// digest returns the hash that the storage compares instead of the value. It is nil if values of this type cannot be
+// compared.
 func digest(typ string, value jsontree.Node) []byte {
 	identity, ok := answertype.Identity(typ, value)
 	if !ok {
@@ -27,17 +27,16 @@ func digest(typ string, value jsontree.Node) []byte {
 	return sum[:]
 }
 
-// Unique is Answers.Unique for a value as it is stored.
+// Unique returns Answers.Unique for a stored value.
 func Unique(typ string, value []byte) []byte {
 	return jsontree.Inspect(value, storedLimits, func(n jsontree.Node) []byte { return digest(typ, n) })
 }
 
-// storedLimits are beyond what is stored: labels are copied into it, so that it may have
-// more values than a body.
+// storedLimits exceeds the limits of a request body, because stored answers also contain labels.
 var storedLimits = jsontree.Limits{Values: 100 * jsontree.MaxValues}
 
-// Stored returns what Answers.Unique is for a stored list of answers and the block that is to
-// be unique. nil: the block has no answer that is compared.
+// Stored returns Answers.Unique for a stored list of answers and the ID of a block. It returns nil if the list has no
+// comparable answer to the block.
 func Stored(list json.RawMessage, block string) []byte {
 	return jsontree.Inspect(list, storedLimits, func(answers jsontree.Node) []byte {
 		for _, item := range answers.All() {
