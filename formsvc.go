@@ -59,9 +59,9 @@ func New(opts ...Option) (*Service, error) {
 	}
 
 	s := &Service{limiter: o.http.Limiter, ownKeys: o.resolver == nil}
-	var handOver func() (to storage.DirectDispatcher, stored func())
+	var startDispatch func() (to storage.DirectDispatcher, stored func())
 	var err error
-	s.dispatcher, handOver, err = webhooks.NewDispatcher(o.webhooks, dispatch.Params{
+	s.dispatcher, startDispatch, err = webhooks.NewDispatcher(o.webhooks, dispatch.Params{
 		Store: o.storage, Secrets: o.secrets, Logger: o.logger, Now: o.clock,
 		Sweep: func(ctx context.Context, now time.Time) error { return s.core.Sweep(ctx, now) },
 	})
@@ -76,7 +76,7 @@ func New(opts ...Option) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("formsvc: %w", err)
 	}
-	s.intake = intake.New(s.core, handOver)
+	s.intake = intake.New(s.core, startDispatch)
 	config := o.http
 	config.Core, config.Logger = s.core, o.logger
 	if s.ownKeys {

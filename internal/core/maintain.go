@@ -36,8 +36,8 @@ func (c *Core) Maintain(ctx context.Context) error {
 func (c *Core) maintain(ctx context.Context, now time.Time) (more bool, err error) {
 	more, err = c.backfillAnswers(ctx)
 	for range maxSweeps {
-		swept, fault := c.Storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeyLifetime), BeforeDelete: c.beforeDelete, Max: sweepRows})
-		err = errors.Join(err, fault) // the next call continues with other work
+		swept, sweepErr := c.Storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeyLifetime), BeforeDelete: c.beforeDelete, Max: sweepRows})
+		err = errors.Join(err, sweepErr) // the next call continues with other work
 		if swept.Rescheduled > 0 {
 			c.Log.WarnContext(ctx, "corrected delivery times too far in the future: check the database's clock",
 				"rows", swept.Rescheduled)
@@ -45,7 +45,7 @@ func (c *Core) maintain(ctx context.Context, now time.Time) (more bool, err erro
 		switch {
 		case ctx.Err() != nil:
 			return false, ctx.Err()
-		case fault == nil && !swept.More:
+		case sweepErr == nil && !swept.More:
 			return more, err
 		}
 	}

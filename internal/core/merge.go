@@ -15,12 +15,12 @@ import (
 
 // merge returns the content of a form after its working copy is published. A part that one side changed is taken from
 // that side. If both changed it differently, resolutions resolves the conflict, or merge returns a conflict.
-func merge(from copyBase, ours, theirs storage.FormContent, resolutions map[string]schema.Side) (merged storage.FormContent, err error) {
-	c, err := formdiff.Split(ours)
+func merge(from copyBase, workingCopy, form storage.FormContent, resolutions map[string]schema.Side) (merged storage.FormContent, err error) {
+	c, err := formdiff.Split(workingCopy)
 	if err != nil {
 		return merged, err
 	}
-	f, err := formdiff.Split(theirs)
+	f, err := formdiff.Split(form)
 	if err != nil {
 		return merged, err
 	}
@@ -45,7 +45,7 @@ func merge(from copyBase, ours, theirs storage.FormContent, resolutions map[stri
 	if conflicts != nil {
 		return merged, &schema.ConflictError{Conflicts: conflicts}
 	}
-	merged.Definition = ours.Definition
+	merged.Definition = workingCopy.Definition
 	for _, s := range merged.Sections() {
 		path := formdiff.Path(s.Name)
 		inCopy, several := c.Order[path]

@@ -85,41 +85,41 @@ func (c *Core) Summary(ctx context.Context, actor storage.Actor, p SummaryParams
 	}
 	f := new(cachedSummary)
 	if c.summaries != nil {
-		if kept, ok := c.summaries.Get(p.Form); ok {
-			f = kept
+		if cached, ok := c.summaries.Get(p.Form); ok {
+			f = cached
 		}
 	}
 	for {
 		t = p.New()
-		done, size, kept, err := f.count(submissionReader{c, ctx, actor, p.Form}, from, to, cmp.Or(p.Within, countTimeSlice), t)
-		kept = kept && c.summaries != nil
-		if kept {
+		done, size, cacheable, err := f.count(submissionReader{c, ctx, actor, p.Form}, from, to, cmp.Or(p.Within, countTimeSlice), t)
+		cacheable = cacheable && c.summaries != nil
+		if cacheable {
 			c.summaries.Put(p.Form, f, size)
 		}
-		if err != nil || done || kept && p.Within > 0 {
+		if err != nil || done || cacheable && p.Within > 0 {
 			return t, done, err
 		}
 	}
 }
 
 // count validates the cache, counts missing submissions for up to step, and adds all counts to t. The cache takes size
-// bytes. If kept is false, the storage cannot validate the cache in later calls.
-func (f *cachedSummary) count(r submissionReader, from, to time.Time, step time.Duration, t *summary.Tally) (done bool, size int, kept bool, err error) {
+// bytes. If cacheable is false, the storage cannot validate the cache in later calls.
+func (f *cachedSummary) count(r submissionReader, from, to time.Time, step time.Duration, t *summary.Tally) (done bool, size int, cacheable bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	removed, err := r.Storage.SubmissionsRemoved(r.ctx, r.actor, r.form)
-	kept = !errors.Is(err, storage.ErrUnimplemented)
-	if err != nil && kept {
-		return false, 0, kept, err
+	cacheable = !errors.Is(err, storage.ErrUnimplemented)
+	if err != nil && cacheable {
+		return false, 0, cacheable, err
 	}
 	if f.restarts < maxRestarts {
 		if err := f.dropStaleSpans(r, removed); err != nil {
-			return false, 0, kept, err
+			return false, 0, cacheable, err
 		}
 	}
 	if to.IsZero() || to.After(f.countedUntil) { // recent submissions are not cached
 		if err := r.eachSubmission(latest(from, f.countedUntil), to, t.AddStored); err != nil {
-			return false, 0, kept, err
+			return false, 0, cacheable, err
 		}
 		to = f.countedUntil
 	}
@@ -131,7 +131,7 @@ func (f *cachedSummary) count(r submissionReader, from, to time.Time, step time.
 			err = f.insert(r, found)
 		}
 		if err != nil {
-			return false, 0, kept, err
+			return false, 0, cacheable, err
 		}
 		if !whole {
 			done = false
@@ -152,7 +152,7 @@ func (f *cachedSummary) count(r submissionReader, from, to time.Time, step time.
 			err = t.Merge(s.tally)
 		}
 		if err != nil {
-			return false, 0, kept, err
+			return false, 0, cacheable, err
 		}
 	}
 	if !done && len(past) > 0 { // the next call adds to the oldest day
@@ -162,13 +162,13 @@ func (f *cachedSummary) count(r submissionReader, from, to time.Time, step time.
 		err = f.addPast(t, past)
 	}
 	if err != nil {
-		return false, 0, kept, err
+		return false, 0, cacheable, err
 	}
 	size, err = f.shrink()
 	if done {
 		f.restarts = 0
 	}
-	return done, size, kept, err
+	return done, size, cacheable, err
 }
 
 // addPast adds past days to t. It caches their sum for the next summary of the same period.

@@ -124,11 +124,11 @@ func (c *Core) parseWebhook(body []byte, create bool) (definition.WebhookWrite, 
 
 // RedeliverFailed redelivers each delivery that has failed since a time, oldest first, and returns their number.
 func (c *Core) RedeliverFailed(ctx context.Context, webhook storage.ID, since time.Time) (n int, err error) {
-	kept, err := c.Storage.Deliveries(ctx, storage.AsHost(), webhook, storage.MaxHistory+storage.MaxExpiredSummaries)
+	deliveries, err := c.Storage.Deliveries(ctx, storage.AsHost(), webhook, storage.MaxHistory+storage.MaxExpiredSummaries)
 	if err != nil {
 		return 0, err
 	}
-	for _, d := range slices.Backward(kept) {
+	for _, d := range slices.Backward(deliveries) {
 		if d.Success || d.CreatedAt.Before(since) {
 			continue
 		}

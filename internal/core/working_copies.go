@@ -177,8 +177,8 @@ func (c *Core) FormsWithWorkingCopy(ctx context.Context, actor storage.Actor, fo
 // rejectFormOnlyFields rejects fields that a working copy does not have.
 func rejectFormOnlyFields(status, workspace *string) error {
 	var broken []error
-	for path, given := range map[string]*string{"/status": status, "/workspace_id": workspace} {
-		if given != nil {
+	for path, value := range map[string]*string{"/status": status, "/workspace_id": workspace} {
+		if value != nil {
 			broken = append(broken, violation.New(path, schema.CodeNotAllowed, "cannot be changed in a working copy, which has only a name, a type and a definition"))
 		}
 	}

@@ -25,8 +25,8 @@ type Intake struct {
 
 // New returns an intake with an empty cache. The function startDispatch is called before a submission with an event is
 // stored, and its result stored is called afterward.
-func New(c *core.Core, handOver func() (to storage.DirectDispatcher, stored func())) Intake {
-	return Intake{core: c, forms: new(cache.Cache[storage.ID, *CompiledForm]), startDispatch: handOver}
+func New(c *core.Core, startDispatch func() (to storage.DirectDispatcher, stored func())) Intake {
+	return Intake{core: c, forms: new(cache.Cache[storage.ID, *CompiledForm]), startDispatch: startDispatch}
 }
 
 // On returns a copy of the intake for another core, whose storage is a host's transaction.

@@ -58,9 +58,9 @@ func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.
 	case f.IsClosed(now):
 		return "", nil, schema.ErrClosed
 	}
-	kept, err := known.answers.Retain(in.Answers, in.Hidden)
+	retained, err := known.answers.Retain(in.Answers, in.Hidden)
 	var tooLong error
-	if limit := i.core.Limits.Partial; len(kept.Answers)+len(kept.Hidden) > limit {
+	if limit := i.core.Limits.Partial; len(retained.Answers)+len(retained.Hidden) > limit {
 		tooLong = violation.New("", schema.CodeTooLong, "the answers exceed "+strconv.Itoa(limit)+" bytes", "limit", limit, "unit", "bytes")
 	}
 	if err := violation.Join(err, tooLong, checkMetadata(m), checkSeconds("/seconds", p.Seconds)); err != nil {
@@ -69,7 +69,7 @@ func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.
 	if !slices.ContainsFunc(known.Blocks, func(b schema.Block) bool { return b.ID == p.Block }) {
 		p.Block = ""
 	}
-	p.Answers, p.Hidden, p.Metadata = kept.Answers, kept.Hidden, encodeMetadata(m)
+	p.Answers, p.Hidden, p.Metadata = retained.Answers, retained.Hidden, encodeMetadata(m)
 	p.SavedAt, p.EndsAt = now, i.partialExpiry(now)
 	fresh := token == ""
 	if fresh {
@@ -89,7 +89,7 @@ func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.
 	if err != nil {
 		return "", nil, core.AsUnsupported(err)
 	}
-	return token, kept.Dropped, nil
+	return token, retained.Dropped, nil
 }
 
 // partialExpiry returns the end of the last day, in the service's time zone, PartialDays after a save.

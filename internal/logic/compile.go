@@ -103,22 +103,22 @@ func (c *compiler) args(n jsontree.Node, outer bool) ([]node, error) {
 }
 
 func (c *compiler) operation(n jsontree.Node, outer bool) (node, error) {
-	given := n.First()
-	name := given.Name()
+	operand := n.First()
+	name := operand.Name()
 	run, ok := operators[name]
 	if !ok {
 		return node{}, &UnreadableError{Operator: name, At: n}
 	}
 	o := node{operate: run}
 	if name == "some" || name == "all" || name == "none" {
-		return c.quantifier(o, given, outer)
+		return c.quantifier(o, operand, outer)
 	}
 	var err error
-	if given.Kind() == jsontree.Array {
-		o.args, err = c.args(given, outer)
+	if operand.Kind() == jsontree.Array {
+		o.args, err = c.args(operand, outer)
 	} else {
 		o.args = make([]node, 1)
-		o.args[0], err = c.compile(given, outer)
+		o.args[0], err = c.compile(operand, outer)
 	}
 	if err != nil {
 		return node{}, err
@@ -135,11 +135,11 @@ func (c *compiler) operation(n jsontree.Node, outer bool) (node, error) {
 }
 
 // quantifier compiles some, all or none, whose condition reads the items.
-func (c *compiler) quantifier(o node, given jsontree.Node, outer bool) (node, error) {
-	items := given
+func (c *compiler) quantifier(o node, operand jsontree.Node, outer bool) (node, error) {
+	items := operand
 	var condition jsontree.Node
-	if given.Kind() == jsontree.Array {
-		if items = given.First(); items.Exists() {
+	if operand.Kind() == jsontree.Array {
+		if items = operand.First(); items.Exists() {
 			condition = items.Next()
 		}
 	}

@@ -16,8 +16,8 @@ const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ
 // FromRequest returns the caller's X-Request-ID when it follows the rule, else a new
 // one. A value that breaks the rule is replaced, never refused.
 func FromRequest(r *http.Request) string {
-	if given := r.Header[Header]; len(given) == 1 && valid(given[0]) {
-		return given[0]
+	if ids := r.Header[Header]; len(ids) == 1 && valid(ids[0]) {
+		return ids[0]
 	}
 	// 128 random bits. They need not be secret.
 	b := append(make([]byte, 0, 32), "req_"...)

@@ -129,8 +129,8 @@ func (s *Scheduler) finishClaim(e ClaimFinished) {
 }
 
 // backoff returns the wait after a number of consecutive errors of the store.
-func (s *Scheduler) backoff(faults int) time.Duration {
-	wait := min(s.config.minBackoff<<min(faults-1, maxFailures), s.config.maxBackoff)
+func (s *Scheduler) backoff(failures int) time.Duration {
+	wait := min(s.config.minBackoff<<min(failures-1, maxFailures), s.config.maxBackoff)
 	return s.randomDuration(wait/2, wait)
 }
 

@@ -55,7 +55,7 @@ func TestABurstThatIsHandedOverInPartDoesNotWaitForThePoll(t *testing.T) {
 		for _, hooks := range []int{1, 20} {
 			w := newWorld(t, 1, testNumbers)
 			w.unchecked = true
-			w.handOver = true
+			w.directDispatch = true
 			for i := range hooks {
 				w.receiver(host(i), true, takes(took, took))
 			}
@@ -211,7 +211,7 @@ func TestTheRulesHoldInRandomHistories(t *testing.T) {
 				n = smallNumbers()
 			}
 			w := newWorld(t, seed, n)
-			w.handOver = seed%2 == 0
+			w.directDispatch = seed%2 == 0
 			hosts := 2 + w.rand.IntN(8)*w.rand.IntN(20)
 			for range 100 + w.rand.IntN(200) {
 				answers := []func(*world) (time.Duration, bool){
@@ -252,7 +252,7 @@ func TestTheRulesHoldInRandomHistories(t *testing.T) {
 func beside(t *testing.T, answer func(*world) (time.Duration, bool), others func(w *world)) (worst float64, p99 time.Duration) {
 	t.Helper()
 	w := newWorld(t, 1, testNumbers)
-	w.unchecked, w.handOver = true, true // the histories check, and with thousands of webhooks that takes long
+	w.unchecked, w.directDispatch = true, true // the histories check, and with thousands of webhooks that takes long
 	healthy := map[*receiver]bool{}
 	for i := range 40 {
 		r := w.receiver(fmt.Sprintf("healthy%d.example", i), true, answer)

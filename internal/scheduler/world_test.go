@@ -26,19 +26,19 @@ type world struct {
 	timers timers
 	serial int
 
-	receivers []*receiver
-	byID      map[ID]*receiver
-	forms     map[ID][]*receiver
-	leased    map[storage.Lease]*item
-	awake     time.Time // when the scheduler wants to be called next
-	steps     int
-	unchecked bool
-	storeDown time.Time     // until then the store fails
-	slowWrite time.Duration // the next write takes so long, without failing
-	repeated  int           // deliveries that a kill would repeat: sent and not recorded
-	handOver  bool
-	places    map[string]int // quick ones by host name, after the last step
-	late      func(r *receiver, waited time.Duration)
+	receivers      []*receiver
+	byID           map[ID]*receiver
+	forms          map[ID][]*receiver
+	leased         map[storage.Lease]*item
+	awake          time.Time // when the scheduler wants to be called next
+	steps          int
+	unchecked      bool
+	storeDown      time.Time     // until then the store fails
+	slowWrite      time.Duration // the next write takes so long, without failing
+	repeated       int           // deliveries that a kill would repeat: sent and not recorded
+	directDispatch bool
+	places         map[string]int // quick ones by host name, after the last step
+	late           func(r *receiver, waited time.Duration)
 }
 
 // receiver is a webhook, as the store knows it, with what its destination does.
@@ -148,7 +148,7 @@ func (w *world) every(period time.Duration, f func()) {
 func (w *world) event(r *receiver) {
 	it := &item{of: r, event: w.id(), queued: w.now, due: w.now, attempt: 1, first: true}
 	r.pending = append(r.pending, it)
-	if w.handOver {
+	if w.directDispatch {
 		reserved, at := w.s.Reserve(r.form), w.now
 		if len(reserved) > 0 {
 			w.after(time.Duration(w.rand.Int64N(int64(3*time.Millisecond))), func() {

@@ -7,13 +7,13 @@ import (
 
 // booleanRule checks yes_no and legal blocks. It accepts true and false, also as strings.
 type booleanRule struct {
-	legal bool
-	stop  bool // rejects false even if the block is optional
+	legal       bool
+	rejectFalse bool // rejects false even if the block is optional
 }
 
 func newBoolean(b *schema.Block, _ ServiceConfig) Rule {
 	legal := b.Type == schema.TypeLegal
-	return booleanRule{legal: legal, stop: legal && b.Properties.LegalStopFurther}
+	return booleanRule{legal: legal, rejectFalse: legal && b.Properties.LegalStopFurther}
 }
 
 func (t booleanRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
@@ -21,7 +21,7 @@ func (t booleanRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	switch {
 	case n.Kind() != jsontree.Bool && !truth && n.Text() != "false":
 		r.add(n, wrongType("boolean", "must be answered with yes or no"))
-	case !truth && (t.stop || t.legal && r.Required):
+	case !truth && (t.rejectFalse || t.legal && r.Required):
 		r.add(n, Violation{Code: schema.CodeRequired, Message: "must be accepted"})
 	default:
 		w.Bool(truth)

@@ -68,12 +68,12 @@ func candidates(r Rule, c ComparedValues) ([]any, Coverage) {
 	case textRule:
 		return toAny(c.texts()), c.coverText(t.max)
 	case clockRule:
-		return toAny(c.timesOfDay()), covers(c.noneFits("0123456789:", t.size))
+		return toAny(c.timesOfDay()), covers(c.noneFits("0123456789:", t.length))
 	case dateRule:
-		if t.clock {
+		if t.hasTime {
 			return toAny(t.candidates(c)), covers(c.noneFits("0123456789-:TZ", len(time.RFC3339)))
 		}
-		return toAny(t.candidates(c)), covers(t.only != nil || c.noneFits("0123456789-", len(time.DateOnly)))
+		return toAny(t.candidates(c)), covers(t.allowedDates != nil || c.noneFits("0123456789-", len(time.DateOnly)))
 	case PhoneRule:
 		return append(toAny(c.Texts), sampleOf(r)), covers(!c.OrderedText && c.noneFits("+0123456789", maxPhone))
 	case countryCode:
@@ -167,12 +167,12 @@ func (t numberRule) candidates(c ComparedValues) (list []any) {
 	if t.whole {
 		step = 1
 	}
-	for _, n := range c.numbersAround(t.least, t.most) {
+	for _, n := range c.numbersAround(t.minimum, t.maximum) {
 		if step == 0 {
 			list = append(list, n)
 			continue
 		}
-		steps := (n - t.least) / step
+		steps := (n - t.minimum) / step
 		for _, at := range []float64{math.Round(steps), math.Floor(steps), math.Ceil(steps)} {
 			on := t
 			on.step = step
@@ -256,7 +256,7 @@ func (t dateRule) candidates(c ComparedValues) (list []string) {
 			middle = append(middle, calendar.Day(at))
 		}
 	}
-	for date := range t.only {
+	for date := range t.allowedDates {
 		if day, err := time.Parse(time.DateOnly, date); err == nil {
 			middle = append(middle, day)
 		}
@@ -268,7 +268,7 @@ func (t dateRule) candidates(c ComparedValues) (list []string) {
 	for _, day := range middle {
 		for days := -most; days <= most; days++ {
 			at := day.AddDate(0, 0, days)
-			if !t.clock {
+			if !t.hasTime {
 				list = append(list, at.Format(time.DateOnly))
 				continue
 			}
@@ -336,9 +336,9 @@ func (t multipleRule) candidates(c ComparedValues) (list []any, coverage Coverag
 	if t.other {
 		others = append(others, map[string]any{"other": "x"})
 	}
-	sizes := []int{0, 1, t.least}
+	sizes := []int{0, 1, t.minCount}
 	if slices.Contains(c.Parts, "length") {
-		sizes = append(sizes, c.wholeNumbersAround(float64(t.least), float64(min(t.most, len(t.ids))))...)
+		sizes = append(sizes, c.wholeNumbersAround(float64(t.minCount), float64(min(t.maxCount, len(t.ids))))...)
 	}
 	coverage = covers(!c.Ordered && !slices.ContainsFunc(c.Parts, func(part string) bool { return part != "length" }))
 	if len(others) == 0 {
@@ -412,7 +412,7 @@ func (t matrixRule) candidates(c ComparedValues) ([]any, Coverage) {
 	if t.multiple {
 		parts := c
 		parts.Parts = []string{"length"}
-		values, coverage = multipleRule{choices: t.columns, most: math.MaxInt32}.candidates(parts)
+		values, coverage = multipleRule{choices: t.columns, maxCount: math.MaxInt32}.candidates(parts)
 	}
 	row := func(string) ([]any, Coverage) { return values, coverage }
 	var rows []string
@@ -433,8 +433,8 @@ func (t matrixRule) candidates(c ComparedValues) ([]any, Coverage) {
 
 // candidates returns lists of a sample file with every relevant length.
 func (t filesRule) candidates(c ComparedValues) (list []any, coverage Coverage) {
-	for _, count := range c.wholeNumbersAround(1, float64(t.most)) {
-		if count > 0 && count <= t.most {
+	for _, count := range c.wholeNumbersAround(1, float64(t.maxCount)) {
+		if count > 0 && count <= t.maxCount {
 			list = append(list, slices.Repeat([]any{sampleOf(t)}, count))
 		}
 	}

@@ -77,20 +77,20 @@ func (t contactRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	answered, country := false, cmp.Or(t.country, strings.ToUpper(textclean.Trim(n.Member("country").Text())))
 	for i := range t.parts {
 		p := &t.parts[i]
-		given := n.Member(p.name)
-		if !IsBlank(given) {
+		part := n.Member(p.name)
+		if !IsBlank(part) {
 			answered = true
 		}
 		switch {
-		case IsBlank(given):
+		case IsBlank(part):
 			if p.required && AddressHas(p.name, country) {
 				missing = append(missing, p.name)
 			}
 		case p.hide:
-			r.add(given, NotAllowed("hidden", "is not asked for"))
+			r.add(part, NotAllowed("hidden", "is not asked for"))
 		default:
 			w.Name(p.name)
-			p.rule.Check(w, given, r)
+			p.rule.Check(w, part, r)
 		}
 	}
 	if !answered {

@@ -13,17 +13,17 @@ import (
 // dateRule checks date blocks. The limits are calendar days, see package calendar. A zero first or last means no
 // limit.
 type dateRule struct {
-	clock       bool // answers have a time
-	first, last time.Time
-	disabled    schema.Integer  // bit mask of weekdays, bit 0 = Sunday
-	only        map[string]bool // allowed days as YYYY-MM-DD
-	example     time.Time       // where the search for an allowed day starts
+	hasTime      bool // answers have a time
+	first, last  time.Time
+	disabled     schema.Integer  // bit mask of weekdays, bit 0 = Sunday
+	allowedDates map[string]bool // allowed days as YYYY-MM-DD
+	example      time.Time       // where the search for an allowed day starts
 }
 
 // newDate converts the date limits to days in the service's time zone.
 func newDate(b *schema.Block, from ServiceConfig) Rule {
 	p, zone := b.Properties, from.TimeZone
-	rule := dateRule{clock: p.ShowTimePicker, example: time.Date(2026, 8, 3, 0, 0, 0, 0, time.UTC)}
+	rule := dateRule{hasTime: p.ShowTimePicker, example: time.Date(2026, 8, 3, 0, 0, 0, 0, time.UTC)}
 	if p.DisabledDays != nil {
 		rule.disabled = *p.DisabledDays
 	}
@@ -42,9 +42,9 @@ func newDate(b *schema.Block, from ServiceConfig) Rule {
 		rule.example = first
 	}
 	if len(p.SpecificDates) > 0 {
-		rule.only = make(map[string]bool, len(p.SpecificDates))
+		rule.allowedDates = make(map[string]bool, len(p.SpecificDates))
 		for _, t := range p.SpecificDates {
-			rule.only[t.In(zone).Format(time.DateOnly)] = true
+			rule.allowedDates[t.In(zone).Format(time.DateOnly)] = true
 		}
 	}
 	return rule
@@ -74,10 +74,10 @@ func (t dateRule) checkLimits(day time.Time, refuse func(Violation)) {
 	if t.disabled>>day.Weekday()&1 == 1 {
 		refuse(t.weekdayViolation(day.Weekday()))
 	}
-	if t.only != nil && !t.only[day.Format(time.DateOnly)] {
+	if t.allowedDates != nil && !t.allowedDates[day.Format(time.DateOnly)] {
 		var allowed []string
-		if len(t.only) <= maxAllowedValues {
-			allowed = slices.Sorted(maps.Keys(t.only))
+		if len(t.allowedDates) <= maxAllowedValues {
+			allowed = slices.Sorted(maps.Keys(t.allowedDates))
 		}
 		refuse(NotAllowed("date", "must be one of the available dates", allowed...))
 	}
@@ -101,7 +101,7 @@ const firstYear = 1000
 
 // parse reads a date of the years 1000 to 9999, or a time in its written offset.
 func (t dateRule) parse(text string) (at time.Time, ok bool) {
-	if t.clock {
+	if t.hasTime {
 		at, ok = jsontree.ParseWrittenTime(text)
 	} else {
 		var err error
@@ -112,7 +112,7 @@ func (t dateRule) parse(text string) (at time.Time, ok bool) {
 }
 
 func (t dateRule) formatTime(at time.Time) string {
-	if t.clock {
+	if t.hasTime {
 		return at.Format(time.RFC3339)
 	}
 	return at.Format(time.DateOnly)
@@ -123,10 +123,10 @@ func (t dateRule) formatViolation(text string) Violation {
 	if at, err := time.Parse(time.DateOnly, text[:min(len(text), len(time.DateOnly))]); err == nil && at.Year() < firstYear {
 		return BadFormat("year", "must have a four-digit year without a leading zero, such as 1985")
 	}
-	if _, err := time.Parse(time.DateOnly+"T"+time.TimeOnly, text); t.clock && err == nil {
+	if _, err := time.Parse(time.DateOnly+"T"+time.TimeOnly, text); t.hasTime && err == nil {
 		return BadFormat("offset", "must have a time with a UTC offset, such as 2026-11-20T08:30:00+01:00")
 	}
-	if t.clock {
+	if t.hasTime {
 		return BadFormat("date-time", "must be a date and a time, such as 2026-11-20T08:30:00Z")
 	}
 	return BadFormat("date", "must be a date, such as 2026-11-20")
@@ -135,12 +135,12 @@ func (t dateRule) formatViolation(text string) Violation {
 // allowedDay returns a day that meets all limits, if there is one.
 func (t dateRule) allowedDay() (day time.Time, ok bool) {
 	var tries []time.Time
-	for _, date := range slices.Sorted(maps.Keys(t.only)) {
+	for _, date := range slices.Sorted(maps.Keys(t.allowedDates)) {
 		if day, err := time.Parse(time.DateOnly, date); err == nil {
 			tries = append(tries, day)
 		}
 	}
-	if t.only == nil {
+	if t.allowedDates == nil {
 		// Seven consecutive days contain every weekday that is not disabled.
 		for days := range 7 {
 			tries = append(tries, t.example.AddDate(0, 0, days))

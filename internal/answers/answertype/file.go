@@ -18,15 +18,15 @@ func FileTypesOf(p *schema.Properties) FileTypes { return fileTypesOf(p.AllowedF
 
 // fileRule checks a stored file.
 type fileRule struct {
-	allowed FileTypes
-	max     int64 // maximum bytes; a zero value means no limit
-	picture bool  // allows images only
+	allowed   FileTypes
+	maxBytes  int64 // maximum bytes; a zero value means no limit
+	imageOnly bool  // allows images only
 }
 
 func newFileRule(p *schema.Properties, from ServiceConfig) fileRule {
 	rule := fileRule{allowed: FileTypesOf(p)}
 	if p.MaxFileSize {
-		rule.max = from.FileSize
+		rule.maxBytes = from.FileSize
 	}
 	return rule
 }
@@ -87,9 +87,9 @@ func (t fileRule) size(o hostObject) (int64, bool) {
 	case size == 0:
 		o.r.add(n, Violation{schema.CodeOutOfRange, "must not be empty", map[string]any{"min": numberParam(1), "unit": "bytes"}})
 	case size < 0 || size > maxSize:
-		o.r.add(n, badSize(maxSize))
-	case t.max > 0 && size > float64(t.max):
-		o.r.add(n, badSize(t.max))
+		o.r.add(n, sizeViolation(maxSize))
+	case t.maxBytes > 0 && size > float64(t.maxBytes):
+		o.r.add(n, sizeViolation(t.maxBytes))
 	default:
 		return int64(size), true
 	}
@@ -111,7 +111,7 @@ func (t fileRule) checkType(name, mediaType string, at jsontree.Node, r *Report)
 			message = "must have one of these file types: " + strings.Join(t.allowed, ", ")
 		}
 		r.add(at, NotAllowed("file_type", message, t.allowed...))
-	case t.picture && !strings.HasPrefix(mediaType, "image/"):
+	case t.imageOnly && !strings.HasPrefix(mediaType, "image/"):
 		r.add(at, NotAllowed("picture", "must be an image"))
 	}
 }
@@ -119,13 +119,13 @@ func (t fileRule) checkType(name, mediaType string, at jsontree.Node, r *Report)
 // filesRule checks file_upload blocks.
 type filesRule struct {
 	fileRule
-	most int
+	maxCount int
 }
 
 func newFiles(b *schema.Block, from ServiceConfig) Rule {
-	rule := filesRule{fileRule: newFileRule(b.Properties, from), most: 1}
+	rule := filesRule{fileRule: newFileRule(b.Properties, from), maxCount: 1}
 	if b.Properties.MultipleFiles {
-		rule.most = maxFiles
+		rule.maxCount = maxFiles
 	}
 	return rule
 }
@@ -135,8 +135,8 @@ func (t filesRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	switch {
 	case n.Kind() != jsontree.Array:
 		t.fileRule.Check(w, n, r)
-	case n.Len() > t.most:
-		r.add(n, tooManyFiles(t.most))
+	case n.Len() > t.maxCount:
+		r.add(n, tooManyFiles(t.maxCount))
 	default:
 		for _, file := range n.All() {
 			t.fileRule.Check(w, file, r)
@@ -148,29 +148,29 @@ func (t filesRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 // newSignature returns a rule for one image.
 func newSignature(b *schema.Block, from ServiceConfig) Rule {
 	rule := newFileRule(b.Properties, from)
-	rule.picture = true
+	rule.imageOnly = true
 	return rule
 }
 
 // Sample describes a file of an allowed type.
 func (t fileRule) Sample() string {
 	name, mediaType := "sample.pdf", "application/pdf"
-	if t.picture {
+	if t.imageOnly {
 		name, mediaType = "sample.png", "image/png"
 	}
 	if !t.allowed.Allow(name, mediaType) {
 		switch first := t.allowed[0]; {
 		case !strings.HasPrefix(first, "."):
 			name, mediaType = "sample", strings.Replace(first, "/*", "/sample", 1)
-		case t.picture:
+		case t.imageOnly:
 			name = "sample" + first
 		default:
 			name, mediaType = "sample"+first, "application/octet-stream"
 		}
 	}
 	size := int64(1024)
-	if t.max > 0 {
-		size = min(size, t.max)
+	if t.maxBytes > 0 {
+		size = min(size, t.maxBytes)
 	}
 	return EncodeJSON(schema.File{ID: "sample", Name: name, URL: "https://example.com/sample", MIMEType: mediaType, Size: size})
 }
@@ -179,7 +179,7 @@ func (t fileRule) contradiction() (member string, why Explanation) {
 	switch {
 	case len(t.allowed) == 0 || slices.ContainsFunc(t.allowed, t.matches):
 		return "", Explanation{}
-	case t.picture:
+	case t.imageOnly:
 		return "/properties/allowedFiles", Explanation{Reason: "no_picture", Message: "a signature must be an image, and no image has an allowed file type"}
 	}
 	return "/properties/allowedFiles", Explanation{Reason: "no_file", Message: "no file has an allowed file type"}
@@ -195,10 +195,10 @@ func (t fileRule) matches(allowed string) bool {
 		mediaType = family + "/x"
 	}
 	bare, ok := bareMediaType(mediaType)
-	return ok && bare == mediaType && (!t.picture || strings.HasPrefix(bare, "image/"))
+	return ok && bare == mediaType && (!t.imageOnly || strings.HasPrefix(bare, "image/"))
 }
 
-func badSize(most int64) Violation {
+func sizeViolation(most int64) Violation {
 	message := "must be at most " + formatBytes(most)
 	return Violation{schema.CodeOutOfRange, message, map[string]any{"min": numberParam(0), "max": numberParam(float64(most)), "unit": "bytes"}}
 }

@@ -53,20 +53,20 @@ func (c *choices) writeSet(w *jsontree.Writer, n jsontree.Node, r *Report) int {
 // multipleRule checks multiple_choice blocks, and picture_choice with multiSelection.
 type multipleRule struct {
 	*choices
-	least, most int
+	minCount, maxCount int
 }
 
 func newMultiple(b *schema.Block, _ ServiceConfig) Rule {
 	p := b.Properties
-	rule := multipleRule{choices: newChoices(b.Choices, p.OtherOption), most: math.MaxInt32}
+	rule := multipleRule{choices: newChoices(b.Choices, p.OtherOption), maxCount: math.MaxInt32}
 	if p.Limit != nil && *p.Limit > 0 {
-		rule.most = clampCount(float64(*p.Limit))
+		rule.maxCount = clampCount(float64(*p.Limit))
 	}
 	if p.MaxVal && p.Max != nil {
-		rule.most = min(rule.most, clampCount(math.Floor(*p.Max)))
+		rule.maxCount = min(rule.maxCount, clampCount(math.Floor(*p.Max)))
 	}
 	if p.MinVal && p.Min != nil {
-		rule.least = clampCount(math.Ceil(*p.Min))
+		rule.minCount = clampCount(math.Ceil(*p.Min))
 	}
 	return rule
 }
@@ -79,20 +79,20 @@ func (t multipleRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	if r.count > 0 || count == 0 {
 		return
 	}
-	if count > t.most {
-		r.add(n, Violation{schema.CodeTooMany, "choose at most " + spellCount(t.most), map[string]any{"max": t.most, "unit": "choices"}})
+	if count > t.maxCount {
+		r.add(n, Violation{schema.CodeTooMany, "choose at most " + spellCount(t.maxCount), map[string]any{"max": t.maxCount, "unit": "choices"}})
 	}
-	if count < t.least {
-		r.add(n, Violation{schema.CodeTooFew, "choose at least " + spellCount(t.least), map[string]any{"min": t.least, "unit": "choices"}})
+	if count < t.minCount {
+		r.add(n, Violation{schema.CodeTooFew, "choose at least " + spellCount(t.minCount), map[string]any{"min": t.minCount, "unit": "choices"}})
 	}
 }
 
 func (t multipleRule) Sample() string {
 	var chosen []any
-	for _, id := range t.ids[:min(max(t.least, 1), len(t.ids))] {
+	for _, id := range t.ids[:min(max(t.minCount, 1), len(t.ids))] {
 		chosen = append(chosen, id)
 	}
-	if t.other && max(t.least, 1) > len(t.ids) {
+	if t.other && max(t.minCount, 1) > len(t.ids) {
 		chosen = append(chosen, map[string]string{"other": "Sample answer"})
 	}
 	return EncodeJSON(chosen)
@@ -100,14 +100,14 @@ func (t multipleRule) Sample() string {
 
 func (t multipleRule) contradiction() (member string, why Explanation) {
 	all := t.maxSelections()
-	least := max(1, t.least) // an empty list is not an answer
+	least := max(1, t.minCount) // an empty list is not an answer
 	switch {
 	case all == 0:
 		return "/choices", Explanation{Reason: "no_choices", Message: "the block has no choices"}
-	case t.most < 1:
+	case t.maxCount < 1:
 		return "/properties", Explanation{Reason: "limit", Message: "the limit does not allow any choice"}
-	case t.most < least:
-		return "/properties", Explanation{Reason: "counts", Message: fmt.Sprintf("the maximum number of choices, %s, is less than the minimum, %s", spellCount(t.most), spellCount(least)), Params: map[string]any{"min": least, "max": t.most}}
+	case t.maxCount < least:
+		return "/properties", Explanation{Reason: "counts", Message: fmt.Sprintf("the maximum number of choices, %s, is less than the minimum, %s", spellCount(t.maxCount), spellCount(least)), Params: map[string]any{"min": least, "max": t.maxCount}}
 	case all < least:
 		return "/properties", Explanation{Reason: "few_choices", Message: fmt.Sprintf("the number of choices, %s, is less than the minimum, %s", spellCount(all), spellCount(least)), Params: map[string]any{"count": all, "min": least}}
 	}

@@ -14,9 +14,9 @@ import (
 
 // numberRule checks number, rating, opinion_scale and nps blocks. Steps start at least. A zero step allows any value.
 type numberRule struct {
-	least, most float64
-	whole       bool
-	step        float64
+	minimum, maximum float64
+	whole            bool
+	step             float64
 }
 
 // stepTolerance is the maximum distance from a step, as a fraction of a step. It is needed because 0.1 and 0.3 have
@@ -25,12 +25,12 @@ const stepTolerance = 1e-9
 
 func newNumber(b *schema.Block, _ ServiceConfig) Rule {
 	p := b.Properties
-	rule := numberRule{least: math.Inf(-1), most: math.Inf(1)}
+	rule := numberRule{minimum: math.Inf(-1), maximum: math.Inf(1)}
 	if p.MinVal && p.Min != nil {
-		rule.least = *p.Min
+		rule.minimum = *p.Min
 	}
 	if p.MaxVal && p.Max != nil {
-		rule.most = *p.Max
+		rule.maximum = *p.Max
 	}
 	return rule
 }
@@ -39,19 +39,19 @@ func newNumber(b *schema.Block, _ ServiceConfig) Rule {
 func newScale(b *schema.Block, _ ServiceConfig) Rule {
 	p := b.Properties
 	k, _ := schema.LookupBlockType(b.Type)
-	rule := numberRule{least: k.Scale.From, most: k.Scale.To, whole: k.Shape == schema.ShapeInteger}
+	rule := numberRule{minimum: k.Scale.From, maximum: k.Scale.To, whole: k.Shape == schema.ShapeInteger}
 	if b.Type == schema.TypeRating && p.To != nil && *p.To >= 1 {
-		rule.most = math.Floor(*p.To)
+		rule.maximum = math.Floor(*p.To)
 	}
 	if rule.whole {
 		return rule // integers need no step, and only rating has a property for its maximum
 	}
 	rule.step = k.Scale.Step
 	if p.From != nil {
-		rule.least = *p.From
+		rule.minimum = *p.From
 	}
 	if p.To != nil {
-		rule.most = *p.To
+		rule.maximum = *p.To
 	}
 	if p.ScaleStep != nil && *p.ScaleStep > 0 {
 		rule.step = *p.ScaleStep
@@ -80,13 +80,13 @@ func (t numberRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	}
 	literal = trimUnrepresentable(literal, value)
 	if t.isBelow(literal, value) || t.isAbove(literal, value) {
-		r.add(n, outOfRange(t.least, t.most))
+		r.add(n, outOfRange(t.minimum, t.maximum))
 		return
 	}
 	if t.step > 0 {
-		steps := (value - t.least) / t.step
+		steps := (value - t.minimum) / t.step
 		on := t.stepAt(math.Round(steps))
-		if math.Abs(steps-math.Round(steps)) > stepTolerance*max(1, math.Abs(steps)) || on > t.most {
+		if math.Abs(steps-math.Round(steps)) > stepTolerance*max(1, math.Abs(steps)) || on > t.maximum {
 			r.add(n, notOnStep(t))
 			return
 		}
@@ -98,20 +98,20 @@ func (t numberRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 // isBelow reports whether a number is less than the minimum. If both have the same float64, their decimal digits are
 // compared.
 func (t numberRule) isBelow(literal string, value float64) bool {
-	return value < t.least || value == t.least && compareDecimals(literal, formatFloat(t.least)) < 0
+	return value < t.minimum || value == t.minimum && compareDecimals(literal, formatFloat(t.minimum)) < 0
 }
 
 // isAbove reports whether a number is greater than the maximum. If both have the same float64, their decimal digits
 // are compared.
 func (t numberRule) isAbove(literal string, value float64) bool {
-	return value > t.most || value == t.most && compareDecimals(literal, formatFloat(t.most)) > 0
+	return value > t.maximum || value == t.maximum && compareDecimals(literal, formatFloat(t.maximum)) > 0
 }
 
 // stepAt returns the value steps above the minimum, rounded to the decimal places of the minimum and the step. So 3
 // steps of 0.1 are 0.3, not 0.30000000000000004.
 func (t numberRule) stepAt(steps float64) float64 {
-	value := t.least + steps*t.step
-	places := max(decimalPlaces(t.least), decimalPlaces(t.step))
+	value := t.minimum + steps*t.step
+	places := max(decimalPlaces(t.minimum), decimalPlaces(t.step))
 	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(value, 'f', places, 64), 64); err == nil {
 		return rounded
 	}
@@ -126,17 +126,17 @@ func decimalPlaces(num float64) int {
 
 func (t numberRule) Sample() string {
 	switch {
-	case !math.IsInf(t.least, -1) && t.most >= t.least:
+	case !math.IsInf(t.minimum, -1) && t.maximum >= t.minimum:
 		// The middle of a scale, or the minimum if there is no maximum.
-		num := t.least
+		num := t.minimum
 		if t.step > 0 {
-			num = t.stepAt(math.Floor((t.most - t.least) / t.step / 2))
+			num = t.stepAt(math.Floor((t.maximum - t.minimum) / t.step / 2))
 		} else if t.whole {
-			num = math.Ceil((t.least + t.most) / 2)
+			num = math.Ceil((t.minimum + t.maximum) / 2)
 		}
 		return formatFloat(num)
-	case t.most < 42:
-		return formatFloat(t.most)
+	case t.maximum < 42:
+		return formatFloat(t.maximum)
 	default:
 		return "42"
 	}
@@ -188,10 +188,10 @@ func compareDecimals(a, b string) int {
 func formatFloat(num float64) string { return string(jsontree.AppendFloat(nil, num)) }
 
 func (t numberRule) contradiction() (member string, why Explanation) {
-	if t.least <= t.most {
+	if t.minimum <= t.maximum {
 		return "", Explanation{} // the minimum or maximum is a valid answer
 	}
-	return "/properties", Explanation{Reason: "bounds", Message: fmt.Sprintf("the minimum, %s, is greater than the maximum, %s", formatGrouped(t.least), formatGrouped(t.most)), Params: map[string]any{"min": t.least, "max": t.most}}
+	return "/properties", Explanation{Reason: "bounds", Message: fmt.Sprintf("the minimum, %s, is greater than the maximum, %s", formatGrouped(t.minimum), formatGrouped(t.maximum)), Params: map[string]any{"min": t.minimum, "max": t.maximum}}
 }
 
 func (t numberRule) warnIneffective(b *schema.Block, warn func(name string, why Explanation)) {
@@ -274,16 +274,16 @@ func numberIdentity(value jsontree.Node) ([]byte, bool) {
 }
 
 func notOnStep(t numberRule) Violation {
-	f := outOfRange(t.least, t.most)
+	f := outOfRange(t.minimum, t.maximum)
 	f.Params["step"] = numberParam(t.step)
-	values := []string{formatGrouped(t.least)}
+	values := []string{formatGrouped(t.minimum)}
 	for steps := 1.0; steps <= 2; steps++ {
-		if next := t.stepAt(steps); next <= t.most {
+		if next := t.stepAt(steps); next <= t.maximum {
 			values = append(values, formatGrouped(next))
 		}
 	}
 	f.Message = "must be one of the values on the scale: " + strings.Join(values, ", ")
-	if t.stepAt(3) <= t.most {
+	if t.stepAt(3) <= t.maximum {
 		f.Message += " and so on"
 	}
 	return f

@@ -10,7 +10,7 @@ import (
 // clockRule checks time blocks. size is the length of an answer.
 type clockRule struct {
 	formatRule
-	size int
+	length int
 }
 
 type timeRule struct{ seconds bool }

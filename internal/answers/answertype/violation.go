@@ -25,10 +25,12 @@ func wrongType(expected, message string) Violation {
 
 func notText() Violation { return wrongType("string", "must be text") }
 
+// BadFormat returns the violation for an answer in the wrong format.
 func BadFormat(expected, message string) Violation {
 	return Violation{schema.CodeBadFormat, message, map[string]any{"format": expected}}
 }
 
+// NotPlainText returns the violation for text with control characters.
 func NotPlainText() Violation { return BadFormat("text", "must not contain control characters") }
 func notOneLine() Violation   { return BadFormat("line", "must be a single line of text") }
 func notURL() Violation {

@@ -192,7 +192,7 @@ func (f *Form) addVariables(raw json.RawMessage) error {
 // dropDuplicates sets properties, records positions in Form.Blocks, and drops blocks with duplicate IDs, which writes
 // never create.
 func dropDuplicates(list []schema.Block, index map[string]int) []schema.Block {
-	kept := list[:0]
+	unique := list[:0]
 	for _, b := range list {
 		if _, there := index[b.ID]; there {
 			continue
@@ -202,9 +202,9 @@ func dropDuplicates(list []schema.Block, index map[string]int) []schema.Block {
 		if b.Type == schema.TypeGroup {
 			b.Children = dropDuplicates(b.Children, index)
 		}
-		kept = append(kept, b)
+		unique = append(unique, b)
 	}
-	return kept
+	return unique
 }
 
 var emptyProperties schema.Properties // read-only

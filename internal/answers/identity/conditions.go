@@ -27,10 +27,10 @@ type condition struct {
 	phone       answertype.PhoneRule
 
 	// These fields describe the name in the form and in the submissions seen so far.
-	compared bool   // has answers that can be compared
-	number   bool   // has phone numbers
-	other    string // the type of its answers, if they cannot be compared
-	met      bool   // a submission matched
+	comparable       bool   // has answers that can be compared
+	hasPhones        bool   // has phone numbers
+	incomparableType string // the type of its answers, if they cannot be compared
+	matched          bool   // a submission matched
 }
 
 // New returns the conditions for values. A key is a block ID, the name of a hidden field, or "block/part" for a part
@@ -70,13 +70,13 @@ func (c *condition) observeBlock(b *compile.Block) {
 func (c *condition) observe(id, typ string) {
 	switch k, _ := schema.LookupBlockType(typ); {
 	case id == c.name && (k.Comparison != schema.CompareNever || typ == schema.TypeHidden):
-		c.compared = true
-		c.number = c.number || k.Comparison == schema.ComparePhone
+		c.comparable = true
+		c.hasPhones = c.hasPhones || k.Comparison == schema.ComparePhone
 	case id == c.name:
-		c.other = typ
+		c.incomparableType = typ
 	case c.part != "" && id == c.block && isContact(typ) && answertype.IsContactPart(c.part):
-		c.compared = true
-		c.number = c.number || c.part == "phone"
+		c.comparable = true
+		c.hasPhones = c.hasPhones || c.part == "phone"
 	}
 }
 
@@ -110,7 +110,7 @@ func (c *condition) matches(list jsontree.Node) (yes bool) {
 			yes = true
 		}
 	}
-	c.met = c.met || yes
+	c.matched = c.matched || yes
 	return yes
 }
 
@@ -135,24 +135,24 @@ func (c *condition) matchesValue(typ string, stored jsontree.Node) bool {
 		return strings.EqualFold(c.value, cmp.Or(stored.Text(), stored.Raw()))
 	}
 	want, ok := answertype.Identity(typ, stored)
-	return ok && slices.ContainsFunc(c.identities(typ), func(given []byte) bool { return bytes.Equal(given, want) })
+	return ok && slices.ContainsFunc(c.identities(typ), func(identity []byte) bool { return bytes.Equal(identity, want) })
 }
 
 // identities returns the identities that match the condition. For choices, the value can be the ID of a choice or the
 // text of “Other”.
 func (c *condition) identities(typ string) (all [][]byte) {
-	given := []string{answertype.QuoteJSON(c.value)}
+	literals := []string{answertype.QuoteJSON(c.value)}
 	switch k, _ := schema.LookupBlockType(typ); k.Comparison {
 	case schema.ComparePhone:
 		if number, ok := c.phone.Normalize(c.value); ok {
-			given = []string{answertype.QuoteJSON(number)}
+			literals = []string{answertype.QuoteJSON(number)}
 		}
 	case schema.CompareNumber:
-		given = []string{c.value}
+		literals = []string{c.value}
 	case schema.CompareChoices, schema.CompareRanking:
-		given = []string{answertype.EncodeJSON(map[string]string{"id": c.value}), answertype.EncodeJSON(map[string]string{"other": c.value})}
+		literals = []string{answertype.EncodeJSON(map[string]string{"id": c.value}), answertype.EncodeJSON(map[string]string{"other": c.value})}
 	}
-	for _, value := range given {
+	for _, value := range literals {
 		tree, err := jsontree.Parse([]byte(value), storedLimits)
 		if err != nil {
 			continue
@@ -173,13 +173,13 @@ func (all *Conditions) Err() error {
 		path := jsontree.Pointer(compile.AnswersPath, c.name)
 		_, isNumber := c.phone.Normalize(c.value)
 		switch {
-		case c.compared && c.number && !c.met && !isNumber:
+		case c.comparable && c.hasPhones && !c.matched && !isNumber:
 			found.Add(path, schema.CodeBadFormat, "must be a phone number that starts with + and its country code, such as +31 20 123 4567")
-		case c.compared:
-		case isContact(c.other):
+		case c.comparable:
+		case isContact(c.incomparableType):
 			found.Add(path, schema.CodeNotAllowed, "must refer to one part, such as "+c.name+"/email")
-		case c.other != "":
-			found.Add(path, schema.CodeNotAllowed, "refers to an answer of type "+c.other+", which is never compared")
+		case c.incomparableType != "":
+			found.Add(path, schema.CodeNotAllowed, "refers to an answer of type "+c.incomparableType+", which is never compared")
 		default:
 			found.Add(path, schema.CodeUnknownField, "refers to an unknown block or field of this form")
 		}

@@ -252,9 +252,9 @@ func reportWrongSource(b *compile.Block, raw json.RawMessage, r *answertype.Repo
 }
 
 // reportUnknownIDs reports answers to unknown blocks.
-func reportUnknownIDs(f *compile.Form, parent string, given map[string]json.RawMessage, r *answertype.Report) {
+func reportUnknownIDs(f *compile.Form, parent string, answers map[string]json.RawMessage, r *answertype.Report) {
 	var unknown []string
-	for id := range given {
+	for id := range answers {
 		if _, known := f.Index[id]; !known {
 			unknown = append(unknown, id)
 		}

@@ -19,10 +19,10 @@ type Retained struct {
 }
 
 // Retain selects the answers of a partial submission that can be stored. An error is a *[schema.Error].
-func Retain(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (kept Retained, err error) {
+func Retain(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (retained Retained, err error) {
 	way, err := Compute(f, answers, hidden)
 	if err != nil {
-		return kept, err
+		return retained, err
 	}
 	on := make(map[string]bool, len(way.Blocks))
 	for _, b := range way.Blocks {
@@ -43,7 +43,7 @@ func Retain(f *compile.Form, answers map[string]json.RawMessage, hidden map[stri
 		}
 	}
 	w.EndObject()
-	kept.Answers, kept.Dropped = w.Bytes(), slices.Sorted(maps.Keys(dropped))
-	kept.Hidden, err = check.HiddenFields(f, hidden)
-	return kept, err
+	retained.Answers, retained.Dropped = w.Bytes(), slices.Sorted(maps.Keys(dropped))
+	retained.Hidden, err = check.HiddenFields(f, hidden)
+	return retained, err
 }

@@ -83,14 +83,14 @@ func operation(n jsontree.Node) (name string, operands []jsontree.Node) {
 	if n.Kind() != jsontree.Object || n.Len() != 1 {
 		return "", nil
 	}
-	given := n.First()
-	if given.Kind() != jsontree.Array {
-		return given.Name(), []jsontree.Node{given}
+	arg := n.First()
+	if arg.Kind() != jsontree.Array {
+		return arg.Name(), []jsontree.Node{arg}
 	}
-	for _, operand := range given.All() {
+	for _, operand := range arg.All() {
 		operands = append(operands, operand)
 	}
-	return given.Name(), operands
+	return arg.Name(), operands
 }
 
 // isJoined reports whether n joins conditions with and, or or.
@@ -378,8 +378,8 @@ func (q query) answersOf(s *subject, c answertype.ComparedValues) *candidates {
 	case "variables":
 		a.unchecked, a.alwaysSet = []any{q.form.Variables[s.block].Initial}, true
 		if q.isSet(s.block) {
-			given, coverage := answertype.VariableCandidates(c)
-			a.unchecked, a.coverage = append(a.unchecked, given...), coverage
+			values, coverage := answertype.VariableCandidates(c)
+			a.unchecked, a.coverage = append(a.unchecked, values...), coverage
 		}
 	}
 	if s.kind != "answers" && len(s.parts) > 0 {

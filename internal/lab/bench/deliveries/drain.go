@@ -65,7 +65,7 @@ func drainMemory(ctx context.Context, o options, port string) (err error) {
 	config.InFlight = o.inFlight
 	seen := &counter{want: int64(o.deliveries), reached: make(chan struct{})}
 	config.Observer = seen
-	if c.dispatcher, c.handOver, err = webhooks.NewDispatcher(config, dispatch.Params{Store: c.store, Logger: logger()}); err != nil {
+	if c.dispatcher, c.startDispatch, err = webhooks.NewDispatcher(config, dispatch.Params{Store: c.store, Logger: logger()}); err != nil {
 		return err
 	}
 	for i := range o.deliveries {

@@ -128,10 +128,10 @@ type company struct {
 	began    time.Time
 	workers  sync.WaitGroup
 
-	dispatcher *webhooks.Dispatcher
-	handOver   func() (to storage.DirectDispatcher, stored func())
-	healthy    []storage.ID // forms
-	others     []storage.ID
+	dispatcher    *webhooks.Dispatcher
+	startDispatch func() (to storage.DirectDispatcher, stored func())
+	healthy       []storage.ID // forms
+	others        []storage.ID
 
 	mu      sync.Mutex
 	sent    map[storage.ID]sending // by event
@@ -220,7 +220,7 @@ func inParallel(n int, f func(i int) error) error {
 func (c *company) live(ctx context.Context, name string) error {
 	var err error
 	config := reachable(c)
-	c.dispatcher, c.handOver, err = webhooks.NewDispatcher(config, dispatch.Params{Store: c.store, Logger: slog.New(slog.DiscardHandler)})
+	c.dispatcher, c.startDispatch, err = webhooks.NewDispatcher(config, dispatch.Params{Store: c.store, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
@@ -333,7 +333,7 @@ var eventBody = []byte(pgseed.Answers(bodyBytes))
 func (c *company) submit(ctx context.Context, form storage.ID, healthy bool) error {
 	n := c.response(form)
 	var stored func()
-	n.Dispatcher, stored = c.handOver()
+	n.Dispatcher, stored = c.startDispatch()
 	c.mu.Lock()
 	c.sent[n.Event.ID] = sending{time.Now(), healthy}
 	if !healthy {

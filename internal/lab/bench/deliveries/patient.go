@@ -29,7 +29,7 @@ func patient(ctx context.Context, o options) error {
 	return inCompany(ctx, o, func(c *company, storedIn string) error {
 		answered := &answers{by: map[storage.ID]int{}}
 		var err error
-		c.dispatcher, c.handOver, err = webhooks.NewDispatcher(reachable(answered), dispatch.Params{Store: c.store, Logger: slog.New(slog.DiscardHandler)})
+		c.dispatcher, c.startDispatch, err = webhooks.NewDispatcher(reachable(answered), dispatch.Params{Store: c.store, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return err
 		}
