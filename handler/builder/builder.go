@@ -139,10 +139,10 @@ type Handler struct {
 
 // New returns a Handler for svc. It reports all configuration errors together, and starts no work.
 func New(svc *formsvc.Service, config Config) (*Handler, error) {
-	var faults []error
+	var errs []error
 	must := func(holds bool, format string, args ...any) {
 		if !holds {
-			faults = append(faults, fmt.Errorf(format, args...))
+			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
 	base := cmp.Or(config.BasePath, "/forms")
@@ -183,7 +183,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 		must(err == nil, "Config.AllowedOrigins: %w", err)
 	}
 	limiters, limitErr := newLimiters(config.Limits)
-	if err := errors.Join(append(faults, err, limitErr)...); err != nil {
+	if err := errors.Join(append(errs, err, limitErr)...); err != nil {
 		return nil, fmt.Errorf("builder: %w", err)
 	}
 	config.BasePath = (&url.URL{Path: base}).EscapedPath()
@@ -200,7 +200,7 @@ const (
 	assetsPath = "/-/assets/"
 	apiPath    = "/-/v1"
 	copyPath   = "/-/copy/" // {form}, then a path of the API
-	routesPath = "/-/door"
+	routesPath = "/-/builder"
 	canvasPath = "/-/canvas/" // {form}
 )
 

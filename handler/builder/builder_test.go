@@ -140,7 +140,7 @@ func TestNobodyIsSignedIn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	for path, want := range map[string]int{
-		"/forms/": 401, "/forms/0123456789abcdef01234567/results": 401, "/forms/-/v1/forms": 401, "/forms/-/door/x": 401,
+		"/forms/": 401, "/forms/0123456789abcdef01234567/results": 401, "/forms/-/v1/forms": 401, "/forms/-/builder/x": 401,
 		"/forms/-/copy/0123456789abcdef01234567/forms/0123456789abcdef01234567": 401, "/forms/-/canvas/0123456789abcdef01234567": 401,
 		"/forms/-/assets/x": 404, "/forms/-/assets/0123456789abcdef/app.js": 404,
 	} {
@@ -170,7 +170,7 @@ func TestForeignPagesAreRefused(t *testing.T) {
 	form := s.form("ann", oneQuestion)
 	path := "/forms/-/v1/forms/" + form.ID.String()
 	for _, foreign := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}, {"Origin", "null"}} {
-		for _, p := range []string{path, "/forms/-/copy/" + form.ID.String() + "/forms/" + form.ID.String(), "/forms/-/door/forms/" + form.ID.String() + "/publish"} {
+		for _, p := range []string{path, "/forms/-/copy/" + form.ID.String() + "/forms/" + form.ID.String(), "/forms/-/builder/forms/" + form.ID.String() + "/publish"} {
 			answer, body := s.do("ann", http.MethodPatch, p, `{"name":"taken"}`, foreign...)
 			expect.That(t, answer.StatusCode == http.StatusForbidden, "%v %s: %d %s", foreign, p, answer.StatusCode, body)
 		}
@@ -215,7 +215,7 @@ func TestThePage(t *testing.T) {
 	if answer, _ := s.do("ann", http.MethodPost, "/forms/", ""); answer.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("POST of the page: %d", answer.StatusCode)
 	}
-	for _, path := range []string{"/forms/-/door", "/forms/-/door/", "/forms/-/door//forms", "/forms/-/door/x/../forms"} {
+	for _, path := range []string{"/forms/-/builder", "/forms/-/builder/", "/forms/-/builder//forms", "/forms/-/builder/x/../forms"} {
 		if answer, _ := s.do("ann", http.MethodGet, path, ""); answer.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %d to %q", path, answer.StatusCode, answer.Header.Get("Location"))
 		}
@@ -333,7 +333,7 @@ func TestRefusalsAreAnsweredAsTheAPIAnswers(t *testing.T) {
 		kind, code                        string
 	}{
 		{"", http.MethodGet, "/forms/-/v1/forms", "", "", 401, "authentication_error", "SIGNED_OUT"},
-		{"", http.MethodGet, "/forms/-/door/forms", "", "", 401, "authentication_error", "SIGNED_OUT"},
+		{"", http.MethodGet, "/forms/-/builder/forms", "", "", 401, "authentication_error", "SIGNED_OUT"},
 		{"", http.MethodGet, "/forms/", "Accept", "*/*", 401, "authentication_error", "SIGNED_OUT"},
 		{"ann", http.MethodPost, "/forms/-/v1/forms", "Origin", "https://evil.example", 403, "permission_error", "FOREIGN_ORIGIN"},
 		{"ann", http.MethodGet, "/forms/-/canvas/x", "", "", 404, "not_found_error", "NOT_FOUND"},

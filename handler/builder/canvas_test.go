@@ -312,7 +312,7 @@ func TestStoredContentIsBounded(t *testing.T) {
 	expect.Must(client.WorkingCopy(form.ID).UpdateBlock(t.Context(), "0", json.RawMessage(`{"label":"x"}`)))
 	shown := formsvc.Definition{Settings: json.RawMessage(`{"showTitle":true}`)}
 	expect.Must(client.UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: shown}))
-	of := "/forms/-/door/forms/" + form.ID.String()
+	of := "/forms/-/builder/forms/" + form.ID.String()
 	for _, path := range []string{"/forms/-/canvas/" + form.ID.String(), of + "/changes", of + "/versions/2", of + "/warnings"} {
 		grew, largest, statuses := s.eight(t, func(i int) *http.Request {
 			r := httptest.NewRequest(http.MethodGet, path, nil)

@@ -39,7 +39,7 @@ func TestFraming(t *testing.T) {
 		form := s.form("ann", oneQuestion)
 		listed := want != "'none'"
 		for _, user := range []string{"ann", ""} {
-			for _, path := range []string{"", "/", "/" + form.ID.String(), "/" + form.ID.String() + "/results", "/-/v1/forms", "/-/door/x", "/-/x", "/-/copy/x/forms", "/-/door/workspaces/" + form.WorkspaceID.String() + "/trash"} {
+			for _, path := range []string{"", "/", "/" + form.ID.String(), "/" + form.ID.String() + "/results", "/-/v1/forms", "/-/builder/x", "/-/x", "/-/copy/x/forms", "/-/builder/workspaces/" + form.WorkspaceID.String() + "/trash"} {
 				answer, _ := s.do(user, http.MethodGet, "/forms"+path, "")
 				policy := answer.Header.Get("Content-Security-Policy")
 				if !strings.HasSuffix(policy, "frame-ancestors "+want) || (answer.Header.Get("X-Frame-Options") == "DENY") == listed {
@@ -82,7 +82,7 @@ func TestRequestsOfAUserAreLimited(t *testing.T) {
 		defer func() { _ = s.owners.Close(t.Context()) }()
 		form := s.form("ann", oneQuestion)
 		id := form.ID.String()
-		ways := []string{"/", "/-/v1/forms", "/-/copy/" + id + "/forms/" + id, "/-/canvas/" + id, "/-/door/forms/" + id + "/share", "/-/x"}
+		ways := []string{"/", "/-/v1/forms", "/-/copy/" + id + "/forms/" + id, "/-/canvas/" + id, "/-/builder/forms/" + id + "/share", "/-/x"}
 		for i := range 600 {
 			if answer, body := s.do("ann", http.MethodGet, "/forms"+ways[i%len(ways)], ""); answer.StatusCode == http.StatusTooManyRequests {
 				t.Fatalf("request %d: %d %s", i, answer.StatusCode, body)
@@ -136,8 +136,8 @@ func (h *heldForms) Form(ctx context.Context, who storage.Actor, id storage.ID) 
 func TestWorkOfAUserAtATime(t *testing.T) {
 	t.Parallel()
 	for kind, path := range map[string]string{
-		"canvas": "/forms/-/canvas/%s", "changes": "/forms/-/door/forms/%s/changes", "warnings": "/forms/-/door/forms/%s/warnings",
-		"summary": "/forms/-/door/forms/%s/summary",
+		"canvas": "/forms/-/canvas/%s", "changes": "/forms/-/builder/forms/%s/changes", "warnings": "/forms/-/builder/forms/%s/warnings",
+		"summary": "/forms/-/builder/forms/%s/summary",
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -219,7 +219,7 @@ func TestEveryEndpointIsGuarded(t *testing.T) {
 	for _, endpoint := range endpoints(t) {
 		s := newSite(t, func(c *builder.Config) { c.Limits.Requests = 1 })
 		t.Cleanup(func() { _ = s.owners.Close(t.Context()) })
-		method, path := endpoint[0], "/forms/-/door"+regexp.MustCompile(`\{\w+\}`).ReplaceAllString(endpoint[1], "0123456789abcdef01234567")
+		method, path := endpoint[0], "/forms/-/builder"+regexp.MustCompile(`\{\w+\}`).ReplaceAllString(endpoint[1], "0123456789abcdef01234567")
 		refused := func(what, user string, status int, headers ...string) {
 			answer, body := s.do(user, method, path, "", headers...)
 			if answer.StatusCode != status || !strings.Contains(answer.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'") {
@@ -254,7 +254,7 @@ func TestBodiesOfEndpointsAreBounded(t *testing.T) {
 		if endpoint[0] != http.MethodPost {
 			continue
 		}
-		path := "/forms/-/door" + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(endpoint[1], form.ID.String())
+		path := "/forms/-/builder" + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(endpoint[1], form.ID.String())
 		for _, body := range bodies {
 			grew, largest, statuses := s.eight(t, func(int) *http.Request {
 				r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
@@ -333,7 +333,7 @@ func TestLongPathsAreRefused(t *testing.T) {
 	const size = 1 << 20
 	for _, path := range []string{
 		"/forms/" + strings.Repeat("/", size), "/forms/" + strings.Repeat("x/", size/2), "/forms/" + strings.Repeat("x", size), "/" + strings.Repeat("x", size),
-		"/forms/-/v1/" + strings.Repeat("x/", size/2), "/forms/-/door/" + strings.Repeat("x/", size/2), "/forms/-/canvas/" + strings.Repeat("x/", size/2),
+		"/forms/-/v1/" + strings.Repeat("x/", size/2), "/forms/-/builder/" + strings.Repeat("x/", size/2), "/forms/-/canvas/" + strings.Repeat("x/", size/2),
 		"/forms/-/copy/" + strings.Repeat("x/", size/2), "/forms/-/assets/" + strings.Repeat("x/", size/2), "/forms/-/v1/forms/0123456789abcdef01234567/blocks/" + strings.Repeat("x", size),
 	} {
 		for _, user := range []string{"ann", ""} {

@@ -42,7 +42,7 @@ func newDoorHost(t *testing.T, store storage.Storage, config builder.Config, opt
 // as sends a request to the door, and decodes the answer into each of into.
 func (h *doorHost) as(user, method, path, body string, into ...any) int {
 	h.Helper()
-	w := h.serve(user, method, "/forms/-/door"+path, body)
+	w := h.serve(user, method, "/forms/-/builder"+path, body)
 	for _, v := range into {
 		err := json.Unmarshal(w.Body.Bytes(), v)
 		expect.Require(h, err == nil, "%s %s: %v in %s", method, path, err, w.Body)

@@ -89,12 +89,12 @@ func (h *Handler) parseTimes(q url.Values) (times formsvc.SubmissionQuery, err e
 			return times, err
 		}
 	}
-	var faults schema.Error
+	var invalid schema.Error
 	read := func(name, layout, example string) (at time.Time, ok bool) {
 		text := q.Get(name)
 		at, err := time.Parse(layout, text)
 		if err != nil && text != "" {
-			faults.Violations = append(faults.Violations, schema.Violation{Path: "/" + name, Code: schema.CodeBadFormat, Message: "must have the format " + example})
+			invalid.Violations = append(invalid.Violations, schema.Violation{Path: "/" + name, Code: schema.CodeBadFormat, Message: "must have the format " + example})
 		}
 		return at, err == nil
 	}
@@ -111,8 +111,8 @@ func (h *Handler) parseTimes(q url.Values) (times formsvc.SubmissionQuery, err e
 	if at, ok := read("until", time.RFC3339, "2026-11-20T08:33:01Z"); ok {
 		times.Until = at
 	}
-	if faults.Violations != nil {
-		return times, &faults
+	if invalid.Violations != nil {
+		return times, &invalid
 	}
 	return times, nil
 }

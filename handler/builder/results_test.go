@@ -78,7 +78,7 @@ func (o *owners) submit(form formsvc.Form, at time.Time, answers, host map[strin
 // ask sends a request to the door and returns status, headers and body.
 func (o *owners) ask(user, method, path, body string) (int, http.Header, []byte) {
 	o.t.Helper()
-	r := expect.Must(http.NewRequestWithContext(o.t.Context(), method, o.server.URL+"/forms/-/door"+path, strings.NewReader(body)))
+	r := expect.Must(http.NewRequestWithContext(o.t.Context(), method, o.server.URL+"/forms/-/builder"+path, strings.NewReader(body)))
 	r.Header.Set("User", user)
 	response := expect.Must(http.DefaultClient.Do(r))
 	defer response.Body.Close()
@@ -395,7 +395,7 @@ func TestACutExport(t *testing.T) {
 	}
 	for pages, begun := range map[int64]bool{0: false, 1: true} {
 		store.pages.Store(pages)
-		r := expect.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, o.server.URL+"/forms/-/door/forms/"+form.ID.String()+"/export?format=ndjson", nil))
+		r := expect.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, o.server.URL+"/forms/-/builder/forms/"+form.ID.String()+"/export?format=ndjson", nil))
 		r.Header.Set("User", "ada")
 		response := expect.Must(http.DefaultClient.Do(r))
 		_, err := io.Copy(io.Discard, response.Body)

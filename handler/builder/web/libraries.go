@@ -33,7 +33,7 @@ func (l library) file() string {
 	return strings.NewReplacer("@", "", "/", "-").Replace(l.name) + ".mjs"
 }
 
-func takeLibraries() error {
+func copyLibraries() error {
 	var notices bytes.Buffer
 	noted := map[string]bool{}
 	for _, l := range libraries {
@@ -53,23 +53,23 @@ func takeLibraries() error {
 			continue
 		}
 		noted[l.of] = true
-		if err := notice(&notices, l.of); err != nil {
+		if err := appendNotice(&notices, l.of); err != nil {
 			return err
 		}
 	}
-	if err := takeIcons(); err != nil {
+	if err := copyIcons(); err != nil {
 		return err
 	}
 	for _, name := range []string{"lucide-static", "@babel/runtime", "bind-event-listener", "raf-schd"} {
-		if err := notice(&notices, name); err != nil {
+		if err := appendNotice(&notices, name); err != nil {
 			return err
 		}
 	}
 	return os.WriteFile(licenses, notices.Bytes(), 0o600)
 }
 
-// notice appends the license of a package.
-func notice(to *bytes.Buffer, name string) error {
+// appendNotice appends the license of a package.
+func appendNotice(to *bytes.Buffer, name string) error {
 	dir := filepath.Join("node_modules", name)
 	raw, err := os.ReadFile(filepath.Join(dir, "package.json")) //nolint:gosec // installed by npm
 	if err != nil {
@@ -96,8 +96,8 @@ func notice(to *bytes.Buffer, name string) error {
 
 var inSVG = regexp.MustCompile(`(?s)<svg[^>]*>(.*)</svg>`)
 
-// takeIcons writes the icons in icons.txt as the elements inside an SVG of 24 by 24.
-func takeIcons() error {
+// copyIcons writes the icons in icons.txt as the elements inside an SVG of 24 by 24.
+func copyIcons() error {
 	names, err := os.ReadFile("libraries/icons.txt")
 	if err != nil {
 		return err

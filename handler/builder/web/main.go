@@ -36,17 +36,17 @@ func main() {
 	props := flag.Bool("props", false, "generate the table of properties")
 	take := flag.Bool("libraries", false, "copy the libraries from node_modules")
 	flag.Parse()
-	err := os.Chdir(here())
+	err := os.Chdir(sourceDir())
 	switch {
 	case err != nil:
 	case *test:
 		err = runTests(flag.Args())
 	case *take:
-		err = takeLibraries()
+		err = copyLibraries()
 	case *props:
-		err = makeTable(false)
+		err = writePropertyTable(false)
 	case *check:
-		err = cmp.Or(makeTable(true), bundle(true))
+		err = cmp.Or(writePropertyTable(true), bundle(true))
 	default:
 		err = bundle(false)
 	}
@@ -56,8 +56,8 @@ func main() {
 	}
 }
 
-// here returns the folder of this file.
-func here() string {
+// sourceDir returns the folder of this file.
+func sourceDir() string {
 	_, file, _, _ := runtime.Caller(0)
 	return filepath.Dir(file)
 }
@@ -72,13 +72,13 @@ const (
 // bundle writes the output or compares it with dist. Every page loads app.js. The pages of a form also load
 // form.js. chunk.js has the common code.
 func bundle(check bool) error {
-	made, err := outputs()
+	made, err := buildOutputs()
 	if err != nil {
 		return err
 	}
 	total := 0
 	for _, name := range slices.Sorted(maps.Keys(made)) {
-		packed, err := pack(made[name])
+		packed, err := compress(made[name])
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func bundle(check bool) error {
 			fmt.Printf("%s: %d bytes, %d compressed\n", name, len(made[name]), len(packed))
 			continue
 		}
-		stored, err := unpacked(path)
+		stored, err := decompress(path)
 		if err != nil {
 			return err
 		}
@@ -114,11 +114,11 @@ func bundle(check bool) error {
 	return nil
 }
 
-// outputs returns the files that a browser loads, by name.
-func outputs() (map[string][]byte, error) {
+// buildOutputs returns the files that a browser loads, by name.
+func buildOutputs() (map[string][]byte, error) {
 	made := map[string][]byte{}
 	for _, entry := range []string{"src/app.tsx", "styles/app.css", "styles/dark.css"} {
-		options := settings()
+		options := buildOptions()
 		options.EntryPoints, options.Outdir = []string{entry}, "."
 		options.Splitting, options.ChunkNames, options.EntryNames = true, "[name]", "[name]"
 		options.MinifySyntax, options.MinifyWhitespace, options.MinifyIdentifiers = true, true, true
@@ -137,8 +137,8 @@ func outputs() (map[string][]byte, error) {
 	return made, err
 }
 
-// settings returns the options of all builds. Libraries come from the folder libraries.
-func settings() api.BuildOptions {
+// buildOptions returns the options of all builds. Libraries come from the folder libraries.
+func buildOptions() api.BuildOptions {
 	alias := map[string]string{}
 	for _, l := range libraries {
 		alias[l.name] = "./libraries/" + l.file()
@@ -151,18 +151,18 @@ func settings() api.BuildOptions {
 
 func build(options api.BuildOptions) ([]api.OutputFile, error) {
 	made := api.Build(options)
-	var faults []error
+	var errs []error
 	for _, m := range append(made.Errors, made.Warnings...) {
 		text := m.Text
 		if m.Location != nil {
 			text = fmt.Sprintf("%s:%d: %s", m.Location.File, m.Location.Line, text)
 		}
-		faults = append(faults, errors.New(text))
+		errs = append(errs, errors.New(text))
 	}
-	return made.OutputFiles, errors.Join(faults...)
+	return made.OutputFiles, errors.Join(errs...)
 }
 
-func pack(content []byte) ([]byte, error) {
+func compress(content []byte) ([]byte, error) {
 	var packed bytes.Buffer
 	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 	if err != nil {
@@ -173,7 +173,7 @@ func pack(content []byte) ([]byte, error) {
 	return packed.Bytes(), err
 }
 
-func unpacked(path string) ([]byte, error) {
+func decompress(path string) ([]byte, error) {
 	packed, err := os.ReadFile(path) //nolint:gosec // written by this program
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func runTests(names []string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	options := settings()
+	options := buildOptions()
 	options.Platform, options.Outdir, options.Write = api.PlatformNode, dir, true
 	options.OutExtension = map[string]string{".js": ".mjs"}
 	options.Sourcemap = api.SourceMapInline

@@ -185,8 +185,8 @@ func (o *ordered) members(in node, path string) iter.Seq2[string, property] {
 	}
 }
 
-// makeTable writes the table of properties, or compares it with the stored one.
-func makeTable(check bool) error {
+// writePropertyTable writes the table of properties, or compares it with the stored one.
+func writePropertyTable(check bool) error {
 	raw, err := os.ReadFile(description)
 	if err != nil {
 		return err

@@ -226,7 +226,7 @@ func TestBuilderPolling(t *testing.T) {
 	}
 	settled := func() int {
 		b.drawn()
-		get(b, chromedp.Evaluate[bool](`fetch("/forms/-/door/nothing").then(() => true)`, chromedp.EvalAwaitPromise))
+		get(b, chromedp.Evaluate[bool](`fetch("/forms/-/builder/nothing").then(() => true)`, chromedp.EvalAwaitPromise))
 		return reads()
 	}
 	b.do(`document.dispatchEvent(new Event("visibilitychange"))`) // a reading, after which intervals would be set anew

@@ -98,7 +98,7 @@ export async function request<T>(path: string, options: Options = {}): Promise<A
 export const api = <T>(path: string, options?: Options): Promise<ApiResponse<T>> => request<T>('/-/v1' + path, options);
 
 export const builderApi = async <T>(path: string, options?: Options): Promise<T> =>
-  (await request<T>('/-/door' + path, options)).body;
+  (await request<T>('/-/builder' + path, options)).body;
 
 /** A page of a list in the API. */
 export interface Page<T> {

@@ -116,7 +116,7 @@ function ExportDialog({ form, time, onClose }: { form: string; time: TimeRange; 
   const [labels, setLabels] = useState(true);
   const [hasStarted, setHasStarted] = useState(false);
   const table = format !== 'ndjson';
-  const url = `${config.base}/-/door/forms/${form}/export` + query({ ...formats[format], ...timeParams(time), ...(table && { bom: 'true', header: labels ? 'labels' : '' }) });
+  const url = `${config.base}/-/builder/forms/${form}/export` + query({ ...formats[format], ...timeParams(time), ...(table && { bom: 'true', header: labels ? 'labels' : '' }) });
   return (
     <Dialog
       title={t('results.export_title')}
