@@ -34,8 +34,8 @@
       if (Number.isFinite(height)) f.style.height = Math.min(Math.max(height, 80), 20000) + "px";
       if (step === true && f.getBoundingClientRect().top < 0) f.scrollIntoView({ block: "start" });
       if (done !== true) continue;
-      const goes = f.dispatchEvent(new CustomEvent("formsvc:done", { bubbles: true, cancelable: true, detail: { form: id } }));
-      if (goes && nonce === f.name && /^https?:\/\//i.test(to)) location.assign(to);
+      const proceed = f.dispatchEvent(new CustomEvent("formsvc:done", { bubbles: true, cancelable: true, detail: { form: id } }));
+      if (proceed && nonce === f.name && /^https?:\/\//i.test(to)) location.assign(to);
     }
   });
 

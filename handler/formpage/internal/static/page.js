@@ -7,13 +7,13 @@
   const framed = window.parent !== window;
   const page = location.pathname.replace(/\/(done|later)?$/, "");
   // Stored answers belong to one link only.
-  const every = `formsvc:${page}?`, key = every + location.search;
-  const coarse = matchMedia("(pointer:coarse)").matches;
-  let busy = false, timer = 0, saving = 0, keeping = null, asking = null, began = 0;
-  // Input before the stored answers are restored.
+  const prefix = `formsvc:${page}?`, key = prefix + location.search;
+  const touch = matchMedia("(pointer:coarse)").matches;
+  let busy = false, timer = 0, saveTimer = 0, pending = null, aborter = null, began = 0;
+  // The fields that were typed in before the stored answers are restored.
   let early = null;
-  // The partial submission of a page before the first save.
-  let blank = "";
+  // The token of the partial submission before the first save.
+  let unsaved = "";
 
   // Private windows may block the storage.
   const attempt = f => { try { return f(); } catch { return null; } };
@@ -23,16 +23,17 @@
     // Setting began to 0 prevents later saves.
     clear() {
       began = 0;
-      attempt(() => Object.keys(sessionStorage).forEach(k => k.startsWith(every) && sessionStorage.removeItem(k)));
+      attempt(() => Object.keys(sessionStorage).forEach(k => k.startsWith(prefix) && sessionStorage.removeItem(k)));
     },
   };
   const on = (target, what, run) => target.addEventListener(what, run);
   const make = (tag, members) => Object.assign(document.createElement(tag), members);
-  const one = selector => root.querySelector(selector);
+  const fire = (target, type) => target.dispatchEvent(new Event(type, { bubbles: true }));
+  const one = (selector, from = root) => from.querySelector(selector);
   const single = () => root.classList.contains("single");
   const form = () => one(".fs-form");
-  const control = name => form() && form().querySelector(`input[name="${name}"]`);
-  const say = (text, bad) => {
+  const field = name => form() && one(`input[name="${name}"]`, form());
+  const notify = (text, bad) => {
     const s = one(".fs-status");
     if (s) s.textContent = text || "";
     s?.classList.toggle("bad", !!bad);
@@ -41,34 +42,34 @@
 
   // Reports the height of the form to the embedding page. embed.js checks the sender by the name that it gave the
   // frame.
-  const tell = what => { if (framed) parent.postMessage({ formsvc: page.split("/").pop(), nonce: window.name, ...what }, "*"); };
-  const measure = () => tell({ height: Math.ceil(one(".fs-main").getBoundingClientRect().height) });
-  if (framed) new ResizeObserver(measure).observe(document.body);
+  const report = what => { if (framed) parent.postMessage({ formsvc: page.split("/").pop(), nonce: window.name, ...what }, "*"); };
+  const sendHeight = () => report({ height: Math.ceil(one(".fs-main").getBoundingClientRect().height) });
+  if (framed) new ResizeObserver(sendHeight).observe(document.body);
 
   // Counts views and starts. A prerendered page does not count as viewed.
-  const beacon = what => {
-    const state = control("state");
+  const countEvent = what => {
+    const state = field("state");
     return state && navigator.sendBeacon(page + "/" + what, new URLSearchParams({ state: state.value }));
   };
-  const mark = (name, value) => { const c = control(name); if (c) c.value = value; };
-  const viewed = () => {
+  const fill = (name, value) => { const c = field(name); if (c) c.value = value; };
+  const countView = () => {
     if (!form()) return;
-    if (!memory.get(":v") && !control("viewed").value && beacon("view")) memory.set(":v", 1);
-    if (memory.get(":v")) mark("viewed", 1);
+    if (!memory.get(":v") && !field("viewed").value && countEvent("view")) memory.set(":v", 1);
+    if (memory.get(":v")) fill("viewed", 1);
     began = memory.get(":s") || 0;
-    if (began) mark("started", 1);
+    if (began) fill("started", 1);
   };
-  const started = () => {
+  const countStart = () => {
     if (began || !form()) return;
-    began = Date.now() - 1000 * control("took").value;
-    if (!control("started").value) beacon("start");
+    began = Date.now() - 1000 * field("took").value;
+    if (!field("started").value) countEvent("start");
     memory.set(":s", began);
-    mark("started", 1);
+    fill("started", 1);
   };
 
   // Stores typed answers for a reload in this tab.
   const entries = (f, button) => [...new FormData(f, button)].filter(([, v]) => typeof v === "string");
-  const save = () => { if (form() && began && !early) memory.set("", entries(form())); };
+  const store = () => { if (form() && began && !early) memory.set("", entries(form())); };
 
   const script = ["Formpage-Script", framed ? "framed" : "1"];
   const post = (body, more) => fetch(location.href, { method: "POST", body, redirect: "manual", headers: [script], ...more });
@@ -88,43 +89,43 @@
     x.send(body);
   });
   // The service never redirects scripts. Other responses come from a proxy, a filter or a sign-in page.
-  const problem = ({ status, type }) => {
+  const errorText = ({ status, type }) => {
     const { other, refused, large, often, later } = root.dataset;
     if (type === "opaqueredirect") return other;
     return { 401: refused, 403: refused, 451: refused, 408: later, 413: large, 414: large, 425: later, 429: often }[status] || (status < 500 ? other : later);
   };
   // In a template, style sheets are not applied. Their nonce belongs to another response.
   const parse = text => Object.assign(document.createElement("template"), { innerHTML: text }).content;
-  const leave = to => { memory.clear(); location.assign(new URL(to, location.href)); };
+  const redirect = to => { memory.clear(); location.assign(new URL(to, location.href)); };
   const send = async (body, after, files) => {
     if (busy) return;
     busy = true;
     clearTimeout(timer);
-    clearTimeout(saving);
-    saving = 0;
-    asking?.abort();
+    clearTimeout(saveTimer);
+    saveTimer = 0;
+    aborter?.abort();
     const buttons = all(".fs-button", form());
     buttons.forEach(b => b.setAttribute("aria-disabled", "true"));
-    const slow = setTimeout(() => say(root.dataset.sending), 400);
+    const slow = setTimeout(() => notify(root.dataset.sending), 400);
     try {
       const answer = await (files ? upload : post)(body);
       const target = answer.headers.get("Formpage-Location");
       if (target) {
         // If the respondent goes back in the browser, a new partial submission begins.
-        mark("half", blank);
-        leave(target);
+        fill("half", unsaved);
+        redirect(target);
         return;
       }
-      const fresh = parse(await answer.text()), ours = fresh.querySelector(".fs[data-kind]");
-      if (!ours || answer.type === "opaqueredirect") say(problem(answer), true);
+      const fresh = parse(await answer.text()), ours = one(".fs[data-kind]", fresh);
+      if (!ours || answer.type === "opaqueredirect") notify(errorText(answer), true);
       // A message without the typed answers does not replace the form.
-      else if (ours.dataset.kind === "message" && answer.status !== 410 && !ours.querySelector(".fs-note")) say(all("h1,.fs-desc", ours).map(e => e.textContent).join("\n"), true);
+      else if (ours.dataset.kind === "message" && answer.status !== 410 && !one(".fs-note", ours)) notify(all("h1,.fs-desc", ours).map(e => e.textContent).join("\n"), true);
       else after(fresh);
     } catch {
       // A server may close the connection if the body is too large, and uploads cannot follow redirects to other
       // hosts. A second request checks whether the server is reachable.
       const there = files && await post(undefined, { method: "HEAD" }).catch(() => 0);
-      say(!there ? root.dataset.offline : there.ok ? root.dataset.large : problem(there), true);
+      notify(!there ? root.dataset.offline : there.ok ? root.dataset.large : errorText(there), true);
     } finally {
       clearTimeout(slow);
       busy = false;
@@ -132,47 +133,47 @@
     }
   };
 
-  // swap replaces this page of the form by another.
-  const swap = (next, back) => {
-    const fresh = next.querySelector(".fs[data-kind]");
+  // showPage replaces this page of the form.
+  const showPage = (next, back) => {
+    const fresh = one(".fs[data-kind]", next);
     for (const s of ["title", "style[data-theme]"]) {
-      const [to, from] = [document, next].map(d => d.querySelector(s));
+      const [to, from] = [document, next].map(d => one(s, d));
       if (to && from) to.textContent = from.textContent;
     }
     root.replaceWith(fresh);
     root = fresh;
     root.classList.toggle("back", !!back);
-    ready();
-    save();
+    initPage();
+    store();
     scrollTo(0, 0);
     const summary = one("#summary");
     const first = one(".fs-fields :is(input:not([type=hidden]),select,textarea)");
-    const target = summary || (single() && !(coarse && first && first.matches("[type=text],textarea")) ? first : null);
+    const target = summary || (single() && !(touch && first && first.matches("[type=text],textarea")) ? first : null);
     const focus = target || one(single() ? ".fs-actions .fs-button" : ".fs-main");
     focus?.focus({ preventScroll: !summary });
-    if (framed) tell({ step: true });
+    if (framed) report({ step: true });
   };
 
-  const timed = f => {
-    if (began) mark("took", Math.round((Date.now() - began) / 100) / 10);
-    all("[data-zone]", f).forEach(zone);
+  const addTimes = f => {
+    if (began) fill("took", Math.round((Date.now() - began) / 100) / 10);
+    all("[data-zone]", f).forEach(setZone);
   };
   const submit = (f, button) => {
-    timed(f);
+    addTimes(f);
     const back = button && button.value === "back";
     const list = entries(f, button);
     if (!button || !button.name) list.push(["go", "next"]);
-    say("");
+    notify("");
     const files = all("[type=file]", f).some(i => i.files.length);
     send(files ? new FormData(f, button) : new URLSearchParams(list), next => {
       all("[type=file]", f).forEach(i => memory.set(i.name));
-      swap(next, back);
+      showPage(next, back);
     }, files);
   };
 
   // Sets the UTC offset of the respondent's clock at the typed time, or "none" if the clock skips that time. If a
   // time occurs twice, Date uses the first.
-  const zone = input => {
+  const setZone = input => {
     const data = new FormData(form()), get = p => data.get(p + input.name.slice(1)) ?? "", clock = get("t").slice(0, 5);
     const two = n => String(Math.floor(Math.abs(n))).padStart(2, "0");
     const day = get("a") || ["y", "m", "d"].map(p => get(p).trim().padStart(2, "0")).join("-"), at = new Date(day + "T" + clock);
@@ -182,95 +183,95 @@
 
   // Shows and hides blocks after an answer without a reload. Sending, or a later answer, cancels the request. If it
   // fails, the next page shows the blocks.
-  const react = how => {
+  const refresh = how => {
     const f = form();
     if (!f || busy) return;
     const list = entries(f).concat([["go", "stay"]]);
-    asking?.abort();
-    asking = new AbortController();
-    post(new URLSearchParams(list), { signal: asking.signal })
+    aborter?.abort();
+    aborter = new AbortController();
+    post(new URLSearchParams(list), { signal: aborter.signal })
       .then(r => r.ok ? r.text() : Promise.reject())
-      .then(text => how(f, parse(text).querySelector(".fs-form")))
+      .then(text => how(f, one(".fs-form", parse(text))))
       .catch(() => {});
   };
   // Saves a partial submission ten seconds after a change and when the page is hidden. The response is a page with
   // the answers from other tabs and devices. It never replaces a field that the respondent is typing in. Only the
   // first save returns the token, so sending waits for it.
   const forget = "[value=forget]";
-  const due = () => { if (one(".fs-keep[data-auto]")) saving ||= setTimeout(keep, 10000); };
-  const keep = () => {
-    clearTimeout(saving);
-    saving = 0;
+  const saveSoon = () => { if (one(".fs-keep[data-auto]")) saveTimer ||= setTimeout(savePartial, 10000); };
+  const savePartial = () => {
+    clearTimeout(saveTimer);
+    saveTimer = 0;
     const f = form();
     if (!f || busy || early) return;
-    if (keeping) { due(); return; }
-    keeping = keepNow(f).then(() => { keeping = null; });
+    if (pending) { saveSoon(); return; }
+    pending = postPartial(f).then(() => { pending = null; });
   };
-  const keepNow = async f => {
-    timed(f);
+  const postPartial = async f => {
+    addTimes(f);
     const text = () => String(new URLSearchParams(entries(f))), was = text();
     try {
       const answer = await post(new URLSearchParams(was + "&go=save"), { keepalive: document.visibilityState === "hidden" });
       const to = answer.headers.get("Formpage-Location"), fresh = parse(await answer.text());
       if (busy || f !== form()) return;
-      if (to) return leave(to);
-      if (!fresh.querySelector(".fs[data-kind]")) { one(".fs-keep b").textContent = problem(answer); return; }
-      const at = (from, s) => from.querySelector(s), box = one(".fs-keep"), now = at(fresh, ".fs-keep");
+      if (to) return redirect(to);
+      if (!one(".fs[data-kind]", fresh)) { one(".fs-keep b").textContent = errorText(answer); return; }
+      const box = one(".fs-keep"), now = one(".fs-keep", fresh);
       if (answer.status === 409 && now && !all("[type=file]", f).some(i => i.files.length)) {
-        if (text() === was) swap(fresh); else due();
+        if (text() === was) showPage(fresh); else saveSoon();
         return;
       }
-      at(box, "b").textContent = at(fresh, answer.ok ? ".fs-keep b" : now ? "#summary p" : ".fs-screen h1").textContent;
-      if (!at(fresh, "[data-auto]")) delete box.dataset.auto;
+      one("b", box).textContent = one(answer.ok ? ".fs-keep b" : now ? "#summary p" : ".fs-screen h1", fresh).textContent;
+      if (!one("[data-auto]", fresh)) delete box.dataset.auto;
       if (!answer.ok) return;
-      at(box, "p").lastChild.data = at(now, "p").lastChild.data;
-      at(box, forget).hidden = at(now, forget).hidden;
-      take(f, fresh, "[name=half],[name=proof]"); // the save has used up the captcha's token
-      save();
+      one("p", box).lastChild.data = one("p", now).lastChild.data;
+      one(forget, box).hidden = one(forget, now).hidden;
+      replace(f, fresh, "[name=half],[name=proof]"); // the save has used up the captcha's token
+      store();
     } catch { /* a later change tries again */ }
   };
-  // take replaces inputs by those of another page.
-  const own = ":scope>[type=hidden]", take = (f, e, s) => { all(s, f).forEach(i => i.remove()); f.prepend(...all(s, e)); };
+  // replace copies inputs from another page.
+  const hidden = ":scope>[type=hidden]", replace = (f, e, s) => { all(s, f).forEach(i => i.remove()); f.prepend(...all(s, e)); };
   // Shows how the service interprets a number, phone number or URL.
-  const read = (f, fresh) => {
+  const showReadings = (f, fresh) => {
     if (f !== form() || !fresh || fresh.dataset.step !== f.dataset.step) return false;
-    all(".fs-read", f).forEach(p => { p.textContent = fresh.querySelector("#" + p.id)?.textContent ?? ""; });
-    take(f, fresh, "[name=shown]");
+    all(".fs-read", f).forEach(p => { p.textContent = one("#" + p.id, fresh)?.textContent ?? ""; });
+    replace(f, fresh, "[name=shown]");
     return true;
   };
   // Updates the number and the required state of a block that stays.
-  const alike = (block, fresh) => {
+  const updateBlock = (block, fresh) => {
     const pairs = (selector, run) => { const to = all(selector, block); all(selector, fresh).forEach((e, i) => to[i] && run(to[i], e)); };
     pairs(".fs-label,legend", (old, e) => { if (old.innerHTML !== e.innerHTML) old.replaceChildren(...e.childNodes); });
     pairs("[name]", (old, e) => { old.required = e.required; });
     pairs(".fs-in,.m-row", (old, e) => {
-      const [was, is] = [old, e].map(x => x.querySelector(":scope>.fs-clear"));
+      const [was, is] = [old, e].map(x => one(":scope>.fs-clear", x));
       if (is && !was) old.append(is);
     });
   };
   const merge = (f, fresh) => {
-    if (!read(f, fresh)) return;
-    const fields = f.querySelector(".fs-fields"), wanted = [...fresh.querySelector(".fs-fields").children];
+    if (!showReadings(f, fresh)) return;
+    const fields = one(".fs-fields", f), wanted = [...one(".fs-fields", fresh).children];
     const id = e => e.dataset.b, keep = new Set(wanted.map(id));
     let at = fields.firstElementChild;
     const pass = () => { while (at && !keep.has(id(at))) { const gone = at; at = at.nextElementSibling; gone.remove(); } };
     for (const e of wanted) {
       pass();
       if (at && id(at) === id(e)) {
-        alike(at, e);
+        updateBlock(at, e);
         at = at.nextElementSibling;
       } else { fields.insertBefore(e, at); enhance(e); }
     }
     pass();
-    const half = control("half")?.value; // the form may have been saved since
-    take(f, fresh, own);
-    mark("half", half);
-    const button = f.querySelector(".fs-actions button"), other = fresh.querySelector(".fs-actions button");
+    const half = field("half")?.value; // the form may have been saved since
+    replace(f, fresh, hidden);
+    fill("half", half);
+    const button = one(".fs-actions button", f), other = one(".fs-actions button", fresh);
     if (button && other) button.textContent = other.textContent;
-    save();
+    store();
   };
 
-  const count = input => {
+  const showCount = input => {
     const most = +input.dataset.max;
     let p = input.nextElementSibling;
     const left = most - [...input.value.replace(/\r\n/g, "\n").trim()].length;
@@ -285,8 +286,8 @@
 
   // Rankings are ordered with two buttons per item, or by dragging: with the grip on touch screens, anywhere with a
   // mouse.
-  const rank = list => {
-    const items = () => all(":scope>li", list), place = li => li.querySelector("select,input"), right = list.nextElementSibling;
+  const initRanking = list => {
+    const items = () => all(":scope>li", list), place = li => one("select,input", li), right = list.nextElementSibling;
     const show = () => items().forEach((li, i, every) => all("[data-move]", li).forEach(b => {
       b.setAttribute("aria-disabled", String(i + +b.dataset.move < 0 || i + +b.dataset.move >= every.length));
     }));
@@ -299,10 +300,10 @@
     const placed = li => {
       items().forEach((li, i) => { place(li).value = i + 1; });
       set(true);
-      say(li ? `${li.dataset.label}: ${items().indexOf(li) + 1}` : right.textContent);
-      list.dispatchEvent(new Event("change", { bubbles: true }));
+      notify(li ? `${li.dataset.label}: ${items().indexOf(li) + 1}` : right.textContent);
+      fire(list, "change");
     };
-    on(right, "click", () => { placed(); items()[0].querySelector("button").focus(); });
+    on(right, "click", () => { placed(); one("button", items()[0]).focus(); });
     let held = null, from = 0;
     on(list, "pointerdown", e => {
       const li = e.target.closest("li");
@@ -340,8 +341,8 @@
 
   // A drawn signature is sent as an image file. Points are scaled from the screen to the image, because the canvas
   // changes its size when a phone is rotated.
-  const sign = box => {
-    const canvas = box.querySelector("canvas"), file = box.parentElement.querySelector("[type=file]"), pen = canvas.getContext("2d");
+  const initSignature = box => {
+    const canvas = one("canvas", box), file = one("[type=file]", box.parentElement), pen = canvas.getContext("2d");
     let drawing = 0;
     box.hidden = false;
     Object.assign(pen, { lineWidth: 5, lineCap: "round", lineJoin: "round", strokeStyle: "#111" });
@@ -351,8 +352,8 @@
       pen.stroke();
     };
     const taken = () => canvas.toBlob(blob => {
-      put(file, [new File([blob], "signature.png", { type: "image/png" })]);
-      file.dispatchEvent(new Event("input", { bubbles: true }));
+      setFiles(file, [new File([blob], "signature.png", { type: "image/png" })]);
+      fire(file, "input");
     });
     on(canvas, "pointerdown", e => {
       if (drawing || e.button) return;
@@ -370,18 +371,18 @@
     };
     on(canvas, "pointerup", end);
     on(canvas, "pointercancel", end);
-    on(box.querySelector("[data-clear]"), "click", () => {
+    on(one("[data-clear]", box), "click", () => {
       pen.clearRect(0, 0, canvas.width, canvas.height);
-      put(file, []);
+      setFiles(file, []);
       memory.set(file.name);
-      named(file);
+      listFiles(file);
     });
     // The drawing is restored after a reload.
     const drawn = memory.get(file.name);
     if (drawn) createImageBitmap(new Blob([Uint8Array.from(atob(drawn.split(",")[1]), c => c.charCodeAt())])).then(p => { pen.drawImage(p, 0, 0); taken(); }, () => {});
   };
 
-  const put = (input, files) => {
+  const setFiles = (input, files) => {
     const data = new DataTransfer();
     files.forEach(f => data.items.add(f));
     input.files = data.files;
@@ -389,17 +390,17 @@
   // Browsers only know the name and type of a file, and systems use different types. In doubt, the service decides.
   const families = { image: /^(jpe?g?|jfif|png|gif|webp|hei[cf]|avif|tiff?|bmp|svg)$/, audio: /^(mp3|m4a|aac|og[ga]|opus|wav|flac|aiff?)$/, video: /^(mp4|m4v|mov|webm|ogv|mkv|avi|mpe?g|3gp)$/ };
   const family = ext => Object.keys(families).find(k => families[k].test(ext));
-  const fits = ({ name, type }, accept) => {
+  const isAccepted = ({ name, type }, accept) => {
     const ext = /[^.]*$/.exec(name.toLowerCase())[0], top = type.split("/")[0], own = family(ext) || families[top] && top;
     return !accept || accept.split(",").some(t => t[0] === "." ? name.toLowerCase().endsWith(t) || own && own === family(t.slice(1))
       : !type || t.endsWith("/" + ext) || [own, top].includes(t.split("/")[0]));
   };
   // Lists the chosen files above an input, with buttons to remove them. Later files are added if several are
   // allowed.
-  const kept = new WeakMap();
-  const named = input => {
+  const chosen = new WeakMap();
+  const listFiles = input => {
     const box = input.parentElement, files = [...input.files];
-    kept.set(input, files);
+    chosen.set(input, files);
     if (box.matches(".fs-sign+*")) {
       const text = box.lastElementChild.lastElementChild;
       text.dataset.ask ||= text.textContent;
@@ -415,120 +416,120 @@
       const li = make("li", {}), b = make("button", { type: "button", className: "fs-button quiet", textContent: root.dataset.remove.replace("{label}", file.name) });
       li.append(make("span", { textContent: file.name }), b);
       on(b, "click", () => {
-        put(input, files.filter(f => f !== file));
-        named(input);
+        setFiles(input, files.filter(f => f !== file));
+        listFiles(input);
         (list.children[Math.min(i, files.length - 2)]?.lastChild || input).focus();
-        input.dispatchEvent(new Event("change", { bubbles: true }));
+        fire(input, "change");
       });
       return li;
     }));
   };
-  const choose = input => {
-    const { size, type, empty, bytes } = input.dataset, box = input.parentElement, before = kept.get(input) || [], faults = [];
+  const addFiles = input => {
+    const { size, type, empty, bytes } = input.dataset, box = input.parentElement, before = chosen.get(input) || [], faults = [];
     const fresh = [...input.files].filter(f => {
-      const fault = f.size > +bytes ? size : !f.size && empty || !fits(f, input.accept) && type;
+      const fault = f.size > +bytes ? size : !f.size && empty || !isAccepted(f, input.accept) && type;
       if (fault) faults.push(f.name + ": " + fault);
       return !fault;
     });
     const same = (a, b) => ["name", "size", "lastModified"].every(k => a[k] === b[k]);
-    put(input, input.multiple ? before.filter(a => !fresh.some(b => same(a, b))).concat(fresh) : fresh.length ? fresh : before);
-    box.parentElement.querySelector(".refused")?.remove();
+    setFiles(input, input.multiple ? before.filter(a => !fresh.some(b => same(a, b))).concat(fresh) : fresh.length ? fresh : before);
+    one(".refused", box.parentElement)?.remove();
     if (faults.length) box.after(make("p", { className: "fs-fault refused", role: "alert", textContent: faults.join("\n") }));
-    named(input);
+    listFiles(input);
   };
-  const drop = box => {
+  const initUpload = box => {
     box.classList.add("live");
     box.lastElementChild.hidden = false;
-    named(box.firstElementChild);
-    on(box, "input", e => choose(e.target));
+    listFiles(box.firstElementChild);
+    on(box, "input", e => addFiles(e.target));
   };
 
   // The text of an option that is not selected is disabled, so that it is not sent.
-  const settle = () => all(".other-text").forEach(i => {
+  const toggleOther = () => all(".other-text").forEach(i => {
     const list = i.previousElementSibling, box = i.closest(".opt-other");
-    i.disabled = box ? !box.querySelector(":checked") : list.value !== "other";
+    i.disabled = box ? !one(":checked", box) : list.value !== "other";
   });
 
   const enhance = from => {
-    all(".fs-sign", from).forEach(sign);
-    all(".fs-drop", from).forEach(drop);
-    all("[data-max]", from).forEach(count);
-    all(".ranking", from).forEach(rank);
-    settle();
+    all(".fs-sign", from).forEach(initSignature);
+    all(".fs-drop", from).forEach(initUpload);
+    all("[data-max]", from).forEach(showCount);
+    all(".ranking", from).forEach(initRanking);
+    toggleOther();
   };
   // A link to a partial submission has its token in the fragment. The button sends it.
-  const linked = () => {
+  const showLink = () => {
     const paste = one("[data-paste]"), token = location.hash.slice(1);
     if (paste && token) {
       paste.hidden = true;
-      paste.querySelector("input").value = token;
+      one("input", paste).value = token;
     }
     const link = one("[data-link]");
     if (link) link.textContent = link.href;
   };
-  const ready = () => {
+  const initPage = () => {
     if (root.dataset.kind === "ending") {
       memory.clear();
-      tell({ done: true, to: one("[data-leads]")?.href });
+      report({ done: true, to: one("[data-leads]")?.href });
     }
     enhance(root);
-    linked();
-    if (one(forget)?.hidden) blank ||= control("half").value;
-    if (!document.prerendering && document.visibilityState === "visible") viewed();
-    if (framed) measure();
+    showLink();
+    if (one(forget)?.hidden) unsaved ||= field("half").value;
+    if (!document.prerendering && document.visibilityState === "visible") countView();
+    if (framed) sendHeight();
   };
 
   on(document, "submit", e => {
     const f = form(), button = e.submitter;
     if (e.target !== f) return;
     if (early) early.go = button?.value || "next";
-    else if (keeping) {
+    else if (pending) {
       e.preventDefault();
-      say(root.dataset.sending);
-      keeping.then(() => { say(""); f.requestSubmit(button); });
+      notify(root.dataset.sending);
+      pending.then(() => { notify(""); f.requestSubmit(button); });
       return;
     } else if ("native" in f.dataset) {
       // The next page is unknown, and the service has the answers.
-      timed(f);
+      addTimes(f);
       memory.clear();
       return;
     }
     e.preventDefault();
     if (!early) submit(f, button);
   });
-  const entered = e => {
+  const noteInput = e => {
     const ours = form()?.contains(e.target);
     if (ours) {
-      started();
-      due();
+      countStart();
+      saveSoon();
       early?.typed.add(e.target.closest("[data-b]") || e.target);
     }
     return ours;
   };
   on(document, "input", e => {
-    if (!entered(e)) return;
-    if (e.target.dataset.max) count(e.target);
-    settle();
-    save();
+    if (!noteInput(e)) return;
+    if (e.target.dataset.max) showCount(e.target);
+    toggleOther();
+    store();
   });
   on(document, "change", e => {
-    if (!entered(e)) return;
-    save();
+    if (!noteInput(e)) return;
+    store();
     const reacts = "reactive" in form().dataset && !single();
     if (!reacts && !e.target.matches("[data-read]")) return;
     clearTimeout(timer);
-    timer = setTimeout(react, reacts ? 150 : 0, reacts ? merge : read);
+    timer = setTimeout(refresh, reacts ? 150 : 0, reacts ? merge : showReadings);
   });
   // A click counts only for the page where the press began. Otherwise a double click or a held key would activate
   // controls of the next page.
-  let first, aimed;
-  document.addEventListener("mousedown", e => { aimed = e.detail < 2 ? first = root : first; }, true);
+  let firstPressed, pressed;
+  document.addEventListener("mousedown", e => { pressed = e.detail < 2 ? firstPressed = root : firstPressed; }, true);
   document.addEventListener("click", e => {
-    if (aimed && aimed !== root && root.contains(e.target)) {
+    if (pressed && pressed !== root && root.contains(e.target)) {
       e.preventDefault();
       e.stopPropagation();
     }
-    aimed = null;
+    pressed = null;
   }, true);
   on(document, "click", e => {
     const embed = e.target.closest(".fs-embed a"), share = e.target.closest("[data-share]"), clear = e.target.closest(".fs-clear");
@@ -537,8 +538,8 @@
       const inputs = all("[type=radio]", clear.parentElement), chosen = inputs.find(i => i.checked) || inputs[0];
       chosen.checked = false;
       chosen.focus();
-      chosen.dispatchEvent(new Event("input", { bubbles: true }));
-      chosen.dispatchEvent(new Event("change", { bubbles: true }));
+      fire(chosen, "input");
+      fire(chosen, "change");
     } else if (embed) {
       e.preventDefault();
       embed.replaceWith(make("iframe", {
@@ -556,7 +557,7 @@
     const command = e.ctrlKey || e.metaKey, long = e.target.matches("textarea");
     if (e.key === "Enter" && (long ? command : e.repeat)) {
       e.preventDefault();
-      if (!e.repeat) f.requestSubmit(f.querySelector(".fs-actions button"));
+      if (!e.repeat) f.requestSubmit(one(".fs-actions button", f));
       return;
     }
     // Letters and digits select the options with their badge in the focused question.
@@ -564,57 +565,57 @@
     if (!single() || !q || command || e.target.matches("input:not([type=radio],[type=checkbox]),textarea,select")) return;
     const option = all(".opt .badge", q).find(b => b.textContent.toUpperCase() === e.key.toUpperCase());
     const step = all(".scale input,.icons input", q).find(i => i.value === e.key);
-    const target = option ? option.closest(".opt").querySelector("input") : step;
+    const target = option ? one("input", option.closest(".opt")) : step;
     if (target) { e.preventDefault(); target.focus(); target.click(); }
   });
-  on(document, "visibilitychange", () => { if (document.visibilityState === "visible") viewed(); else if (saving && one(forget + ":not([hidden])")) keep(); });
+  on(document, "visibilitychange", () => { if (document.visibilityState === "visible") countView(); else if (saveTimer && one(forget + ":not([hidden])")) savePartial(); });
 
   // Printed pages show the whole text instead of the input, because paper does not scroll.
-  const unprinted = () => all(".fs-print").forEach(p => p.remove());
-  on(window, "beforeprint", () => { unprinted(); all("textarea,select,input:not([type=radio],[type=checkbox],[type=file],[type=hidden])").forEach(i => {
+  const removePrinted = () => all(".fs-print").forEach(p => p.remove());
+  on(window, "beforeprint", () => { removePrinted(); all("textarea,select,input:not([type=radio],[type=checkbox],[type=file],[type=hidden])").forEach(i => {
     if (i.value && !i.disabled && !i.closest(".ranking,.fs-trap")) i.after(make("p", { className: "fs-print", textContent: i.selectedOptions ? i.selectedOptions[0].text : i.value }));
   }); });
-  on(window, "afterprint", unprinted);
+  on(window, "afterprint", removePrinted);
   // When the respondent goes back, browsers restore inputs after this script runs.
   on(window, "pageshow", () => {
-    settle();
-    all(".fs-drop.live input").forEach(i => named(i));
+    toggleOther();
+    all(".fs-drop.live input").forEach(i => listFiles(i));
   });
 
   // Loads the page with the stored answers. Fields that were typed in the meantime are newer and stay as they are.
   // Fields of other pages are kept hidden.
   const restore = kept => {
     const f = form(), typed = new Set(), list = kept.filter(([n]) => n !== "state" && n !== "go" && n !== "embed");
-    list.push(["state", control("state").value], ["go", "stay"]);
-    if (control("embed")) list.push(["embed", "1"]);
+    list.push(["state", field("state").value], ["go", "stay"]);
+    if (field("embed")) list.push(["embed", "1"]);
     early = { typed };
     send(new URLSearchParams(list), next => {
       const { go } = early, at = document.activeElement;
       early = null;
-      swap(next);
+      showPage(next);
       const to = form();
       if (!to) return;
       for (const e of typed) {
         const same = all("[data-b]").find(x => x.dataset.b === e.dataset.b), names = all("[name]", e).map(i => i.name);
         if (same) same.replaceWith(e);
         else {
-          all(own, to).forEach(i => names.includes(i.name) && i.remove());
+          all(hidden, to).forEach(i => names.includes(i.name) && i.remove());
           e.hidden = true;
           to.prepend(e);
         }
       }
-      save();
+      store();
       (at.isConnected ? at : document.getElementById(at.id))?.focus();
-      if (typed.size && "reactive" in to.dataset) timer = setTimeout(react, 150, merge);
+      if (typed.size && "reactive" in to.dataset) timer = setTimeout(refresh, 150, merge);
       const button = all(".fs-actions button").find(b => b.value === go);
       if (button && to.dataset.step === f.dataset.step) setTimeout(() => to.requestSubmit(button));
     }).then(() => { early = null; });
   };
 
-  ready();
+  initPage();
   // Going back is not a new visit. The same answers belong to the same submission.
   if (form()) {
-    const visit = control("state");
+    const visit = field("state");
     if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") visit.value = history.state?.formsvc || visit.value;
     history.replaceState({ ...history.state, formsvc: visit.value }, "");
   }
