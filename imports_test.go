@@ -24,8 +24,8 @@ const module = "github.com/formsvc/formsvc"
 // it, and handler/formpage imports all of them.
 const rooms = "handler/formpage/internal/"
 
-var inOrder = strings.Fields(`input pen static visit formblock words filetype host policy theme
-	read walk upload field draw`)
+var inOrder = strings.Fields(`input htmlwriter static pagestate formblock words filetype host policy theme
+	formdata formstep upload field render`)
 
 // before reports whether a package is one of the rooms before that with a name.
 func before(name, path string) bool {
@@ -72,13 +72,13 @@ var allowed = map[string][]string{
 	rooms + "host":                      {"schema"},
 	rooms + "policy":                    {"schema", "golang.org/x/net/idna"},
 	rooms + "theme":                     {"internal/color", "schema", "github.com/tdewolff/parse/v2"},
-	rooms + "visit":                     {"schema"},
-	rooms + "walk":                      {"", "schema"},
-	rooms + "read":                      {"internal/answers/answertype", "internal/calendar", "internal/jsontree", "schema", "golang.org/x/text/unicode/norm"},
+	rooms + "pagestate":                 {"schema"},
+	rooms + "formstep":                  {"", "schema"},
+	rooms + "formdata":                  {"internal/answers/answertype", "internal/calendar", "internal/jsontree", "schema", "golang.org/x/text/unicode/norm"},
 	rooms + "static":                    {"internal/gzipped"},
 	rooms + "upload":                    {"schema"},
 	rooms + "field":                     {"internal/answers/answertype", "schema", "golang.org/x/text"},
-	rooms + "draw":                      {"", "schema"},
+	rooms + "render":                    {"", "schema"},
 	"handler/apicheck":                  {"internal/apispec"},
 	"handler/conformance":               {"schema", "internal/apispec"},
 	"handler/conformance/servicetarget": {"", "handler/conformance", "storage"},

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formdata"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
-	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 )
 
@@ -50,9 +50,9 @@ type UnmatchedInput struct{ Block, Text string }
 // payment, because only the host can give them.
 func ParseAnswers(form formsvc.PublicForm, values url.Values) ParsedAnswers {
 	comma := words.HasDecimalComma(language.Make(values.Get(input.Language)))
-	read, _ := read.ParseAnswers(form.Blocks, values, read.Options{Comma: comma, Zone: time.UTC})
-	given := ParsedAnswers{Answers: read.Answers, Hidden: read.Hidden}
-	for _, u := range read.Unmatched {
+	parsed, _ := formdata.ParseAnswers(form.Blocks, values, formdata.Options{Comma: comma, Zone: time.UTC})
+	given := ParsedAnswers{Answers: parsed.Answers, Hidden: parsed.Hidden}
+	for _, u := range parsed.Unmatched {
 		given.Unmatched = append(given.Unmatched, UnmatchedInput(u))
 	}
 	return given

@@ -13,10 +13,10 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/field"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formdata"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pagestate"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
-	"github.com/formsvc/formsvc/handler/formpage/internal/read"
-	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -88,7 +88,7 @@ func (c *call) serveFormJSON() {
 	form.Settings.ResponseLimit, form.Settings.DuplicateField, form.Settings.RedirectURL = nil, "", ""
 	public := jsonForm{
 		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
-		Language: c.Words.Tag, State: c.h.signer.Sign(visit.PurposeVisit, visit.New(form.ID.String(), c.now)),
+		Language: c.Words.Tag, State: c.h.signer.Sign(pagestate.PurposeVisit, pagestate.New(form.ID.String(), c.now)),
 		Settings: form.Settings, Theme: form.Theme, Blocks: []schema.Block{},
 	}
 	// The blocks can have 4 MB. Encoding them one by one needs no buffer for all.
@@ -132,22 +132,22 @@ func withoutRule(b schema.Block) schema.Block {
 }
 
 // readJSON parses the body as strictly as the API. If the body is invalid, it writes the error response.
-func (c *call) readJSON() (in read.FrontEndBody, ok bool) {
+func (c *call) readJSON() (in formdata.FrontEndBody, ok bool) {
 	if kind := c.r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
 		c.writeError(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "unreadable.text")
 		return in, false
 	}
-	in, wrong, err := read.ParseJSON(c.r.Body, read.BodyLimits{Bytes: c.h.config.MaxBody, Inputs: c.maxInputs()})
+	in, wrong, err := formdata.ParseJSON(c.r.Body, formdata.BodyLimits{Bytes: c.h.config.MaxBody, Inputs: c.maxInputs()})
 	switch {
-	case errors.Is(err, read.ErrTooLarge):
+	case errors.Is(err, formdata.ErrTooLarge):
 		c.writeError(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "too_large")
 	case err != nil:
 		c.writeError(http.StatusBadRequest, "MALFORMED_JSON", "unreadable.text")
 	case len(wrong) > 0:
 		c.writeViolations(wrong)
 	default:
-		c.parsed = read.ParsedAnswers{Answers: in.Answers, Hidden: in.Hidden}
-		if c.visit, ok = c.h.signer.OpenVisit(visit.PurposeVisit, c.Form.ID.String(), in.State, c.now); !ok {
+		c.parsed = formdata.ParsedAnswers{Answers: in.Answers, Hidden: in.Hidden}
+		if c.visit, ok = c.h.signer.OpenVisit(pagestate.PurposeVisit, c.Form.ID.String(), in.State, c.now); !ok {
 			c.writeError(http.StatusForbidden, "STATE", "send_again")
 		}
 	}
@@ -190,8 +190,8 @@ func (c *call) serveSubmitJSON() {
 	}
 	// A token is valid once, so all other violations are reported first.
 	if len(c.h.config.Verifiers) > 0 {
-		if faults := c.stepViolations(c.OnPath); len(faults) > 0 {
-			c.writeViolations(faults)
+		if violations := c.stepViolations(c.OnPath); len(violations) > 0 {
+			c.writeViolations(violations)
 			return
 		}
 	}
@@ -201,7 +201,7 @@ func (c *call) serveSubmitJSON() {
 	}
 	c.Values.Set(input.Seconds, strconv.FormatFloat(in.Took, 'g', -1, 64))
 	err := c.checkAndSubmit()
-	faults := c.submitViolations(err)
+	violations := c.submitViolations(err)
 	switch {
 	case err == nil:
 		writeJSON(c.w, http.StatusCreated, jsonSubmitted{
@@ -210,9 +210,9 @@ func (c *call) serveSubmitJSON() {
 	case isClosed(err):
 		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.Form.ClosedMessage), c.Words.Get("closed.text"))})
 	case errors.Is(err, formsvc.ErrIdempotencyKeyReused):
-		c.writeError(http.StatusConflict, visit.CodeUsed, "error."+visit.CodeUsed, faults...)
-	case len(faults) > 0:
-		c.writeViolations(faults)
+		c.writeError(http.StatusConflict, pagestate.CodeUsed, "error."+pagestate.CodeUsed, violations...)
+	case len(violations) > 0:
+		c.writeViolations(violations)
 	default:
 		c.writeFailure(err)
 	}
@@ -234,20 +234,20 @@ func (c *call) reportFailure(what string, err error) (status int, code, word str
 	return http.StatusServiceUnavailable, "UNAVAILABLE", "not_stored"
 }
 
-func (c *call) writeError(status int, code, word string, faults ...schema.Violation) {
+func (c *call) writeError(status int, code, word string, violations ...schema.Violation) {
 	writeJSON(c.w, status, jsonError{
-		Code: code, Message: c.Words.Get(word), Violations: c.jsonViolations(faults), Captcha: strings.Join(c.Values[input.Proof], " "), State: c.Values.Get(input.State),
+		Code: code, Message: c.Words.Get(word), Violations: c.jsonViolations(violations), Captcha: strings.Join(c.Values[input.Proof], " "), State: c.Values.Get(input.State),
 	})
 }
 
-func (c *call) writeViolations(faults []schema.Violation) {
-	c.writeError(http.StatusUnprocessableEntity, "VALIDATION_FAILED", "problems.title", faults...)
+func (c *call) writeViolations(violations []schema.Violation) {
+	c.writeError(http.StatusUnprocessableEntity, "VALIDATION_FAILED", "problems.title", violations...)
 }
 
 // jsonViolations returns violations with messages in the language of the request.
-func (c *call) jsonViolations(faults []schema.Violation) []jsonViolation {
+func (c *call) jsonViolations(violations []schema.Violation) []jsonViolation {
 	list := []jsonViolation{}
-	for _, v := range faults {
+	for _, v := range violations {
 		b := c.Index.Find(v.Field)
 		part := b != nil && (b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo) && field.ViolationPart(v.Path) != ""
 		list = append(list, jsonViolation{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.ViolationText(v, b, part)})

@@ -4,8 +4,8 @@ import (
 	"net/http"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
 	"github.com/formsvc/formsvc/handler/formpage/internal/host"
+	"github.com/formsvc/formsvc/handler/formpage/internal/render"
 	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
 )
 
@@ -59,6 +59,6 @@ func (h *Handler) newCanvas(w http.ResponseWriter, r *http.Request, form formsvc
 	c := h.newCall(w, r, form)
 	parts, looks := h.host, theme.New(&form.Theme, &form.Settings)
 	parts.Captcha = func(string) *host.Widget { return nil } // a captcha would run a script
-	c.Host, c.Theme, c.Site = &parts, &looks, &draw.Site{Brand: h.site.Brand}
+	c.Host, c.Theme, c.Site = &parts, &looks, &render.Site{Brand: h.site.Brand}
 	return c
 }

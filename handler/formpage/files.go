@@ -14,10 +14,10 @@ import (
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/filetype"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formdata"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
-	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pagestate"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
-	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -33,11 +33,11 @@ func (c *call) fileBlock(id string) *schema.Block {
 // readForm parses the posted inputs and stores the files. It reads at most the given bytes of text. complete is false
 // if the body is larger.
 func (c *call) readForm(most int64) (values url.Values, complete bool, err error) {
-	bounds := read.BodyLimits{Bytes: most, Inputs: c.maxInputs()}
+	bounds := formdata.BodyLimits{Bytes: most, Inputs: c.maxInputs()}
 	if c.fileStore() == nil {
-		return read.ParseForm(c.r, bounds, nil)
+		return formdata.ParseForm(c.r, bounds, nil)
 	}
-	return read.ParseForm(c.r, bounds, c.receiveFile)
+	return formdata.ParseForm(c.r, bounds, c.receiveFile)
 }
 
 // maxUploads limits the files in one request, for all blocks together.
@@ -48,7 +48,7 @@ const maxDiscarded = 32 << 20
 
 var errVisitFull = errors.New("the files of the visit exceed the total size limit")
 
-// receiveFile is a [read.ReceiveFile].
+// receiveFile is a [formdata.ReceiveFile].
 func (c *call) receiveFile(block, name string, body io.Reader, values url.Values) (more bool) {
 	name = filetype.CleanName(name)
 	if code := c.saveFile(block, name, body, values); code != "" {
@@ -65,7 +65,7 @@ func (c *call) saveFile(block, name string, body io.Reader, values url.Values) (
 	if b == nil {
 		return upload.CodeLost
 	}
-	v, known := c.h.signer.OpenVisit(visit.PurposeVisit, c.Form.ID.String(), values.Get(input.State), c.now)
+	v, known := c.h.signer.OpenVisit(pagestate.PurposeVisit, c.Form.ID.String(), values.Get(input.State), c.now)
 	if !known || c.Form.Closed || !c.withinLimit() {
 		return upload.CodeLost
 	}
@@ -86,7 +86,7 @@ func (c *call) saveFile(block, name string, body io.Reader, values url.Values) (
 	if !filetype.Accepts(b, name, kind) {
 		return upload.CodeType
 	}
-	whole := &read.LimitedReader{Reader: io.MultiReader(bytes.NewReader(head[:n]), body), Left: c.Host.MaxBlockFile(formblock.Properties(b))}
+	whole := &formdata.LimitedReader{Reader: io.MultiReader(bytes.NewReader(head[:n]), body), Left: c.Host.MaxBlockFile(formblock.Properties(b))}
 	content := upload.Meter(whole, c.h.visitUsage(v.Key), c.h.config.MaxVisitFiles, errVisitFull)
 	file, err := c.fileStore().Save(c.r.Context(), Upload{Form: *c.Form, Block: block, Name: name, MIMEType: kind, Body: content})
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *call) saveFile(block, name string, body io.Reader, values url.Values) (
 func (c *call) uploadErrorCode(err error, brokeOff bool) (code string) {
 	level, code := slog.LevelError, upload.CodeLost
 	switch {
-	case errors.Is(err, read.ErrTooLarge):
+	case errors.Is(err, formdata.ErrTooLarge):
 		return upload.CodeSize
 	case errors.Is(err, errVisitFull):
 		return upload.CodeTotal
@@ -119,9 +119,9 @@ func (c *call) uploadErrorCode(err error, brokeOff bool) (code string) {
 }
 
 func (c *call) fileRecords() upload.Records {
-	purpose := visit.PurposeFile
+	purpose := pagestate.PurposeFile
 	if c.Preview != nil { // the form itself must not accept the record of a file that is not stored
-		purpose = visit.PurposePreviewFile
+		purpose = pagestate.PurposePreviewFile
 	}
 	return upload.Records{Signer: c.h.signer, Purpose: purpose, Form: c.Form.ID.String(), Now: c.now}
 }

@@ -227,16 +227,16 @@ func (d *Dir) Retain(_ context.Context, attempt string, ids []string) error {
 
 // Release implements [FileRetainer].
 func (d *Dir) Release(_ context.Context, attempt string, ids []string) error {
-	var faults []error
+	var errs []error
 	for _, id := range ids {
 		if !isFileID(id) || !isFileID(attempt) {
 			continue
 		}
 		if err := d.root.Remove(id + retainedMark + attempt); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			faults = append(faults, err)
+			errs = append(errs, err)
 		}
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }
 
 // Sweep removes the unsubmitted files that were saved before a time, and returns their number. Call it regularly for

@@ -8,7 +8,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
-	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pagestate"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -29,7 +29,7 @@ var (
 // serveBeacon serves the requests of the page's script.
 func (c *call) serveBeacon(e event) {
 	values, _, _ := c.readForm(4096) // a malformed body has no state
-	v, ok := c.h.signer.OpenVisit(visit.PurposeVisit, c.Form.ID.String(), values.Get(input.State), c.now)
+	v, ok := c.h.signer.OpenVisit(pagestate.PurposeVisit, c.Form.ID.String(), values.Get(input.State), c.now)
 	if !ok || c.Form.Closed {
 		http.Error(c.w, "the request does not come from a page of this form", http.StatusForbidden)
 		return

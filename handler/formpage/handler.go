@@ -18,14 +18,14 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formdata"
 	"github.com/formsvc/formsvc/handler/formpage/internal/host"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pagestate"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
-	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/render"
 	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
-	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/internal/layout"
@@ -37,11 +37,11 @@ import (
 type Handler struct {
 	service *formsvc.Service
 	config  Config
-	signer  visit.Signer
+	signer  pagestate.Signer
 	words   words.Catalog
 
 	host host.Host // the features that the host provides
-	site draw.Site
+	site render.Site
 
 	forms         cache.Cache[storage.ID, *cachedForm]
 	warned        cache.Cache[string, struct{}] // missing features that were logged, by form ID
@@ -57,10 +57,10 @@ type Handler struct {
 
 // New returns a Handler for the forms of svc. It reports all configuration errors together.
 func New(svc *formsvc.Service, config Config) (*Handler, error) {
-	var faults []error
+	var errs []error
 	must := func(holds bool, format string, args ...any) {
 		if !holds {
-			faults = append(faults, fmt.Errorf(format, args...))
+			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
 	must(svc != nil, "the service is nil")
@@ -91,7 +91,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 		must(err == nil, "%w", err)
 	}
 	catalog, err := words.NewCatalog(config.Translations)
-	if err := errors.Join(append(faults, err)...); err != nil {
+	if err := errors.Join(append(errs, err)...); err != nil {
 		return nil, fmt.Errorf("formpage: %w", err)
 	}
 
@@ -113,13 +113,13 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	if config.Limiter != nil {
 		h.limiter = ratelimit.NewWithStore(config.Limiter)
 	}
-	h.signer = visit.Signer{Secret: config.Secret, Previous: config.PreviousSecrets}
+	h.signer = pagestate.Signer{Secret: config.Secret, Previous: config.PreviousSecrets}
 	if config.Secret == nil {
 		h.signer.Secret = []byte(rand.Text())
 	}
-	h.config, h.site = config, draw.Site{Brand: config.Brand, FrameAncestors: config.FrameAncestors}
+	h.config, h.site = config, render.Site{Brand: config.Brand, FrameAncestors: config.FrameAncestors}
 	if config.Layout != nil {
-		h.site.Layout = func(out io.Writer, d draw.Document) error { return config.Layout.Execute(out, Document(d)) }
+		h.site.Layout = func(out io.Writer, d render.Document) error { return config.Layout.Execute(out, Document(d)) }
 	}
 	h.host = host.Host{
 		Files: config.Files != nil, Payments: config.HostAnswers != nil, HasLimiter: h.limiter != nil, Partials: config.Partials != 0, Location: config.Location,
@@ -166,7 +166,7 @@ func (h *Handler) chooseWords(r *http.Request, form formsvc.PublicForm) *words.W
 	if h.config.Language != nil {
 		wish = h.config.Language(r, form)
 	}
-	query, _ := read.ParseQuery(r.URL.RawQuery, read.ExtraInputs)
+	query, _ := formdata.ParseQuery(r.URL.RawQuery, formdata.ExtraInputs)
 	return h.words.Choose(cmp.Or(wish, query.Get(input.Language)), r.Header.Get("Accept-Language"))
 }
 

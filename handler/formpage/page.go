@@ -7,11 +7,11 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formdata"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formstep"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
-	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pagestate"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
-	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
-	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -30,8 +30,8 @@ func (c *call) servePage() {
 }
 
 func (c *call) showFirstPage() {
-	c.visit = visit.New(c.Form.ID.String(), c.now)
-	c.setValues(read.Prefill(c.Form.Blocks, c.query(), c.Words))
+	c.visit = pagestate.New(c.Form.ID.String(), c.now)
+	c.setValues(formdata.Prefill(c.Form.Blocks, c.query(), c.Words))
 	if c.Preview != nil {
 		c.recordPosted()
 	}
@@ -111,9 +111,9 @@ func (c *call) goForward() {
 	on := c.Steps[c.At].Blocks
 	// The answers of this page may have added blocks to it. The respondent has not seen these blocks, so their
 	// violations are not reported.
-	unseen := walk.Unseen(on, c.Values[input.Seen])
+	unseen := formstep.Unseen(on, c.Values[input.Seen])
 	isUnseen := func(v schema.Violation) bool { return unseen[v.Field] }
-	faults := c.stepViolations(on)
+	violations := c.stepViolations(on)
 	unsolved, err := c.checkCaptchas(on)
 	if err != nil {
 		c.showFailure(err)
@@ -122,14 +122,14 @@ func (c *call) goForward() {
 	if len(unseen) > 0 {
 		c.Notice = c.Words.Get("more_questions")
 	}
-	if faults = slices.DeleteFunc(append(faults, unsolved...), isUnseen); len(faults) > 0 {
-		c.showStep(http.StatusUnprocessableEntity, c.At, faults)
+	if violations = slices.DeleteFunc(append(violations, unsolved...), isUnseen); len(violations) > 0 {
+		c.showStep(http.StatusUnprocessableEntity, c.At, violations)
 		return
 	}
 	switch last := c.At+1 == len(c.Steps); {
 	case len(unseen) > 0:
 		c.showStep(http.StatusOK, c.At, nil)
-	case walk.NeedsConfirmation(on, c.Readings, c.Values[input.ReadingShown]):
+	case formstep.NeedsConfirmation(on, c.Interpretations, c.Values[input.InterpretationShown]):
 		c.showAgain(http.StatusUnprocessableEntity, "read.check")
 	case !last && c.Form.Closed: // so that the respondent does not fill in the rest in vain
 		c.showClosed()
@@ -157,21 +157,21 @@ func (c *call) goForward() {
 
 func (c *call) submit() {
 	err := c.checkAndSubmit()
-	faults := c.submitViolations(err)
+	violations := c.submitViolations(err)
 	switch {
 	case err == nil:
 		c.showSubmitted()
 	case isClosed(err):
 		c.Form.Closed = true
 		c.showClosed()
-	case len(faults) == 0:
+	case len(violations) == 0:
 		c.showFailure(err)
 	default:
 		status := http.StatusUnprocessableEntity
 		if errors.Is(err, formsvc.ErrIdempotencyKeyReused) || errors.Is(err, storage.ErrDuplicate) {
 			status = http.StatusConflict
 		}
-		c.showFirst(status, faults)
+		c.showFirst(status, violations)
 	}
 }
 
@@ -181,8 +181,8 @@ func (c *call) submit() {
 func (h *Handler) serveUnavailable(w http.ResponseWriter, r *http.Request, publicID string) bool {
 	c := h.newCall(w, r, formsvc.PublicForm{Closed: true})
 	values, _, err := c.readForm(h.config.MaxBody)
-	var v visit.Visit
-	if err != nil || !h.signer.Open(visit.PurposeVisit, values.Get(input.State), &v) {
+	var v pagestate.Visit
+	if err != nil || !h.signer.Open(pagestate.PurposeVisit, values.Get(input.State), &v) {
 		return false
 	}
 	id, _ := storage.ParseID(v.Form) // the ID is signed

@@ -12,12 +12,12 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formdata"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formstep"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
-	"github.com/formsvc/formsvc/handler/formpage/internal/read"
-	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
-	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pagestate"
+	"github.com/formsvc/formsvc/handler/formpage/internal/render"
 	"github.com/formsvc/formsvc/internal/intake"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -37,7 +37,7 @@ const (
 func (c *call) savesPartials() bool { return c.h.config.Partials != 0 && c.Preview == nil }
 
 // saveOffer returns what a page shows about its partial submission.
-func (c *call) saveOffer() *draw.SaveOffer {
+func (c *call) saveOffer() *render.SaveOffer {
 	half, status := c.partial, "partial.auto"
 	half.SharingShown = c.h.config.Partials == ResumeAndShow
 	if half.Disabled {
@@ -45,8 +45,8 @@ func (c *call) saveOffer() *draw.SaveOffer {
 	} else if half.Token != "" {
 		status = "partial.saved"
 	}
-	return &draw.SaveOffer{
-		State: c.h.signer.Sign(visit.PurposePartial, half), Auto: !half.Disabled, Saved: half.Token != "", Days: intake.PartialDays, Shared: half.SharingShown,
+	return &render.SaveOffer{
+		State: c.h.signer.Sign(pagestate.PurposePartial, half), Auto: !half.Disabled, Saved: half.Token != "", Days: intake.PartialDays, Shared: half.SharingShown,
 		Status: cmp.Or(c.saveErrorKey, status), Link: c.resumeLink,
 	}
 }
@@ -64,7 +64,7 @@ func (c *call) saveAndMerge(block string) (taken bool, err error) {
 	if !c.h.takeToken(c.r, kind) {
 		return false, errLimited
 	}
-	c.partial.Block = walk.Later(c.Form, c.partial.Block, block)
+	c.partial.Block = formstep.Later(c.Form, c.partial.Block, block)
 	for range 3 {
 		if err = c.saveOnce(); !errors.Is(err, storage.ErrRevisionMismatch) {
 			return taken, err
@@ -101,7 +101,7 @@ func (c *call) savePartial(visitKey string) (token string, dropped []string, err
 		FormID: c.Form.ID, Token: c.partial.Token, Answers: c.allAnswers(), Hidden: c.parsed.Hidden, Metadata: c.metadata(),
 		Block: c.partial.Block, Seconds: c.elapsedSeconds(), Revision: c.partial.Revision,
 		ShareWithOwner: c.partial.SharingShown && c.h.config.Partials == ResumeAndShow, // the setting may have changed after the page was sent
-		Visit:          c.h.signer.Sign(visit.PurposePartial, visitKey), CaptchaSolved: c.solvedCaptcha(), LinkIssued: c.linkRequested,
+		Visit:          c.h.signer.Sign(pagestate.PurposePartial, visitKey), CaptchaSolved: c.solvedCaptcha(), LinkIssued: c.linkRequested,
 	})
 }
 
@@ -130,8 +130,8 @@ func (c *call) mergeSaved() (taken bool, err error) {
 	if err != nil || theirs.Revision == c.partial.Revision {
 		return false, err
 	}
-	values, _ := read.FillInputs(c.Form.Blocks, theirs.Answers, c.readOptions().Comma)
-	given, _ := read.ParseAnswers(c.Form.Blocks, values, c.readOptions())
+	values, _ := formdata.FillInputs(c.Form.Blocks, theirs.Answers, c.readOptions().Comma)
+	given, _ := formdata.ParseAnswers(c.Form.Blocks, values, c.readOptions())
 	stays := func(name string, _ []string) bool {
 		id := input.Block(name)
 		mine := c.parsed.Answers[id]
@@ -140,7 +140,7 @@ func (c *call) mergeSaved() (taken bool, err error) {
 	maps.DeleteFunc(values, stays)
 	maps.DeleteFunc(c.Values, func(name string, list []string) bool { return !stays(name, list) })
 	maps.Copy(c.Values, values)
-	c.partial.Block = walk.Later(c.Form, c.partial.Block, theirs.Block)
+	c.partial.Block = formstep.Later(c.Form, c.partial.Block, theirs.Block)
 	c.partial.SetKnown(theirs.Revision, given.Answers)
 	if taken = len(values) > 0; taken {
 		c.readAnswers()
@@ -179,7 +179,7 @@ func (c *call) mergeBeforeSubmit() bool {
 // handleSave saves and shows the same page, from which the script reads the result. link requests the link.
 func (c *call) handleSave(link bool) {
 	if link && c.partial.Disabled {
-		c.partial = visit.PartialState{SharingShown: c.partial.SharingShown}
+		c.partial = pagestate.PartialState{SharingShown: c.partial.SharingShown}
 	}
 	c.linkRequested = link
 	if !c.partial.Disabled && !c.Form.Closed && (c.partial.Token != "" || c.visitValid) {
@@ -211,7 +211,7 @@ func (c *call) deletePartial() {
 			return
 		}
 	}
-	c.partial = visit.PartialState{Disabled: true}
+	c.partial = pagestate.PartialState{Disabled: true}
 	c.showAgain(http.StatusOK, "partial.deleted")
 }
 
@@ -236,7 +236,7 @@ func (c *call) handleSaveError(err error) bool {
 		return true
 	case errors.Is(err, storage.ErrNotFound):
 		// The partial submission was deleted or has expired. Creating it again could violate the respondent's wish.
-		c.partial, c.saveErrorKey = visit.PartialState{Disabled: true}, "partial.expired"
+		c.partial, c.saveErrorKey = pagestate.PartialState{Disabled: true}, "partial.expired"
 	case errors.As(err, &refused) && slices.ContainsFunc(refused.Violations, func(v schema.Violation) bool { return v.Path == "" && v.Code == schema.CodeTooLong }):
 		c.saveErrorKey = "partial.too_long"
 	default:
@@ -313,7 +313,7 @@ func (c *call) handleLink(forget bool) {
 // resume shows a partial submission on the last page that the respondent reached. It starts a new visit, which counts
 // no view or start and has solved no captcha. For a closed form, it shows the input.
 func (c *call) resume(p *formsvc.PartialSubmission) {
-	values, lost := read.FillInputs(c.Form.Blocks, p.Answers, c.readOptions().Comma)
+	values, lost := formdata.FillInputs(c.Form.Blocks, p.Answers, c.readOptions().Comma)
 	for name, text := range p.Hidden {
 		values.Set(input.Hidden+name, text)
 	}
@@ -328,10 +328,10 @@ func (c *call) resume(p *formsvc.PartialSubmission) {
 		c.showClosed()
 		return
 	}
-	c.visit, c.visitValid = visit.New(c.Form.ID.String(), c.now), true
-	c.visit.Before = p.Seconds
+	c.visit, c.visitValid = pagestate.New(c.Form.ID.String(), c.now), true
+	c.visit.PreviousSeconds = p.Seconds
 	c.readAnswers()
-	c.partial = visit.PartialState{Token: p.Token, Block: p.Block}
+	c.partial = pagestate.PartialState{Token: p.Token, Block: p.Block}
 	c.partial.SetKnown(p.Revision, c.parsed.Answers)
 	if err := c.findPath(); err != nil {
 		c.showFailure(err)
@@ -347,5 +347,5 @@ func (c *call) resume(p *formsvc.PartialSubmission) {
 			break
 		}
 	}
-	c.showStep(http.StatusOK, walk.Find(c.Form, c.Steps, p.Block), nil)
+	c.showStep(http.StatusOK, formstep.Find(c.Form, c.Steps, p.Block), nil)
 }

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pagestate"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/render"
 	"github.com/formsvc/formsvc/handler/formpage/internal/static"
-	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -43,7 +43,7 @@ func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) 
 		return "", fmt.Errorf("formpage: the preview end %s is in the past", until.Format(time.RFC3339))
 	}
 	// Round milliseconds up, so that the link is valid for the requested time.
-	token := h.signer.Sign(visit.PurposePreview, previewLink{Form: form.String(), Until: until.UnixMilli() + 1})
+	token := h.signer.Sign(pagestate.PurposePreview, previewLink{Form: form.String(), Until: until.UnixMilli() + 1})
 	return h.config.BasePath + "/" + static.Dir + "/" + previewDir + token, nil
 }
 
@@ -83,7 +83,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 		return
 	}
 	c := h.newCall(w, r, form)
-	c.link, c.Preview = token, &draw.Preview{Text: "preview.text", Notes: c.previewNotes(), Warnings: c.previewWarnings(warnings)}
+	c.link, c.Preview = token, &render.Preview{Text: "preview.text", Notes: c.previewNotes(), Warnings: c.previewWarnings(warnings)}
 	c.Form.Closed = false // the author sees the form and a note
 	if rest == "done" {
 		c.Preview.Text = "preview.sent"
@@ -96,7 +96,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 // openPreview returns the form of a link. An invalid or expired link returns [storage.ErrNotFound].
 func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm, schema.Warnings, error) {
 	var link previewLink
-	if !h.previewsEnabled() || !h.signer.Open(visit.PurposePreview, token, &link) || h.config.Clock().UnixMilli() >= link.Until {
+	if !h.previewsEnabled() || !h.signer.Open(pagestate.PurposePreview, token, &link) || h.config.Clock().UnixMilli() >= link.Until {
 		return formsvc.PublicForm{}, nil, storage.ErrNotFound
 	}
 	id, _ := storage.ParseID(link.Form) // the ID is signed
@@ -123,10 +123,10 @@ func (c *call) previewNotes() []string {
 
 // previewWarnings returns the form's warnings with the labels of their blocks, and its missing features. It omits
 // captchas, which have a note, and features that do not affect respondents.
-func (c *call) previewWarnings(warnings schema.Warnings) []draw.Warning {
-	var list []draw.Warning
+func (c *call) previewWarnings(warnings schema.Warnings) []render.Warning {
+	var list []render.Warning
 	for _, w := range warnings {
-		shown := draw.Warning{Path: w.Path, Message: w.Message}
+		shown := render.Warning{Path: w.Path, Message: w.Message}
 		if rest, ok := strings.CutPrefix(w.Path, "/blocks/"); ok {
 			index, _, _ := strings.Cut(rest, "/")
 			if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(c.Form.Blocks) {
@@ -137,7 +137,7 @@ func (c *call) previewWarnings(warnings schema.Warnings) []draw.Warning {
 	}
 	for _, l := range c.h.host.MissingFeatures(c.Form.Blocks) {
 		if !l.HiddenInPreview {
-			list = append(list, draw.Warning{Message: l.Text})
+			list = append(list, render.Warning{Message: l.Text})
 		}
 	}
 	return list

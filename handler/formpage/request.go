@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
 	"github.com/formsvc/formsvc/handler/formpage/internal/field"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formdata"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formstep"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pagestate"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
-	"github.com/formsvc/formsvc/handler/formpage/internal/read"
-	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
-	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
+	"github.com/formsvc/formsvc/handler/formpage/internal/render"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -31,29 +31,29 @@ type call struct {
 
 	limitChecked, limited bool // see withinLimit
 
-	visit          visit.Visit
+	visit          pagestate.Visit
 	visitValid     bool     // the page has a valid state
 	uploadedBlocks []string // the block of each file
 	rejectedFiles  []schema.Violation
 	discardedBytes int64                      // bytes of rejected files
-	parsed         read.ParsedAnswers         // the answers in the format of the service
+	parsed         formdata.ParsedAnswers     // the answers in the format of the service
 	fromHost       map[string]json.RawMessage // the result of Config.HostAnswers
-	proofs         visit.Proofs               // the solved captchas
-	partial        visit.PartialState         // the page's partial submission
+	proofs         pagestate.Proofs           // the solved captchas
+	partial        pagestate.PartialState     // the page's partial submission
 	saveErrorKey   string                     // key of the text if saving failed
 	resumeLink     string                     // set if the link was requested
 
 	linkRequested bool
 	submitted     bool // the service has stored the submission
 
-	draw.Page
+	render.Page
 }
 
 // previewDir is the path of previews below static.Dir.
 const previewDir = "preview/"
 
 func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) *call {
-	c := &call{h: h, w: w, r: r, now: h.config.Clock(), Page: draw.Page{
+	c := &call{h: h, w: w, r: r, now: h.config.Clock(), Page: render.Page{
 		Source: field.Source{Words: h.chooseWords(r, form), Host: &h.host, Own: policy.OwnHosts(r, h.config.AllowedOrigins)}, Form: &form, Site: &h.site, Index: formblock.Index{Blocks: form.Blocks},
 		// Up is "" for {base}/{id}, and "../" for {base}/{id}/done.
 		Up: strings.Repeat("../", strings.Count(h.pathBelowBase(r.URL.Path), "/")), Posted: r.Method == http.MethodPost,
@@ -64,20 +64,20 @@ func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form formsvc.P
 
 func (c *call) setValues(values url.Values) {
 	c.Values = values
-	c.proofs = visit.Proofs{Signer: c.h.signer, Visit: &c.visit, Values: values}
+	c.proofs = pagestate.Proofs{Signer: c.h.signer, Visit: &c.visit, Values: values}
 }
 
 func (c *call) query() url.Values {
-	values, _ := read.ParseQuery(c.r.URL.RawQuery, c.maxInputs())
+	values, _ := formdata.ParseQuery(c.r.URL.RawQuery, c.maxInputs())
 	return values
 }
 
 // maxInputs limits the values of a page or a link to it.
 func (c *call) maxInputs() int {
-	return read.MaxInputs(c.Form.Blocks, c.Form.Definition.HiddenFields)
+	return formdata.MaxInputs(c.Form.Blocks, c.Form.Definition.HiddenFields)
 }
 
-func (c *call) visitToken() string { return c.h.signer.Sign(visit.PurposeVisit, c.visit) }
+func (c *call) visitToken() string { return c.h.signer.Sign(pagestate.PurposeVisit, c.visit) }
 
 // withinLimit reports whether the address is within its limit. A request takes at most one token.
 func (c *call) withinLimit() bool {
@@ -90,23 +90,23 @@ func (c *call) withinLimit() bool {
 // openVisit opens the visit and the partial submission in the state of the page.
 func (c *call) openVisit() {
 	id := c.Form.ID.String()
-	if c.visit, c.visitValid = c.h.signer.OpenVisit(visit.PurposeVisit, id, c.Values.Get(input.State), c.now); !c.visitValid {
+	if c.visit, c.visitValid = c.h.signer.OpenVisit(pagestate.PurposeVisit, id, c.Values.Get(input.State), c.now); !c.visitValid {
 		// The page comes from another process or is old. A new visit replaces it.
-		c.visit = visit.New(id, c.now)
+		c.visit = pagestate.New(id, c.now)
 		c.h.warnSecret()
 	}
-	if c.savesPartials() && !c.h.signer.Open(visit.PurposePartial, c.Values.Get(input.Partial), &c.partial) {
-		c.partial = visit.PartialState{}
+	if c.savesPartials() && !c.h.signer.Open(pagestate.PurposePartial, c.Values.Get(input.Partial), &c.partial) {
+		c.partial = pagestate.PartialState{}
 	}
 }
 
-func (c *call) readOptions() read.Options {
+func (c *call) readOptions() formdata.Options {
 	typed := c.h.words.ByTag(c.Values.Get(input.Language), c.Words)
-	return read.Options{Comma: typed.Comma, Zone: c.h.config.Location, Words: typed}
+	return formdata.Options{Comma: typed.Comma, Zone: c.h.config.Location, Words: typed}
 }
 
 func (c *call) readAnswers() {
-	c.parsed, c.Readings = read.ParseAnswers(c.Form.Blocks, c.Values, c.readOptions())
+	c.parsed, c.Interpretations = formdata.ParseAnswers(c.Form.Blocks, c.Values, c.readOptions())
 }
 
 // findPath evaluates the rules like Submit. It does not request the host's answers for a preview, because an author is
@@ -136,9 +136,9 @@ func (c *call) allAnswers() map[string]json.RawMessage {
 }
 
 func (c *call) setPath(path schema.Path) {
-	c.Path, c.OnPath = path, walk.OnPath(c.Form, path)
-	c.Steps = walk.Split(c.Form, c.OnPath)
-	c.At = walk.Find(c.Form, c.Steps, c.Values.Get(input.At))
+	c.Path, c.OnPath = path, formstep.OnPath(c.Form, path)
+	c.Steps = formstep.Split(c.Form, c.OnPath)
+	c.At = formstep.Find(c.Form, c.Steps, c.Values.Get(input.At))
 }
 
 func (c *call) hostAnswers() map[string]json.RawMessage {

@@ -14,10 +14,10 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formdata"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formstep"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
-	"github.com/formsvc/formsvc/handler/formpage/internal/read"
-	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
-	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pagestate"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -31,12 +31,12 @@ var errLimited = errors.New("the rate limit of the address is exceeded")
 func (c *call) stepViolations(blocks []schema.Block) []schema.Violation {
 	answers := maps.Clone(c.parsed.Answers)
 	maps.Copy(answers, c.hostAnswers())
-	return walk.Violations(blocks, c.Path, answers)
+	return formstep.Violations(blocks, c.Path, answers)
 }
 
 // checkCaptchas checks the captchas among blocks. A solved captcha stays solved for the visit, because the service
 // accepts its token only once.
-func (c *call) checkCaptchas(blocks []schema.Block) (faults []schema.Violation, err error) {
+func (c *call) checkCaptchas(blocks []schema.Block) (violations []schema.Violation, err error) {
 	for b, hidden := range formblock.Walk(blocks) {
 		w := c.Host.Widget(b)
 		if w == nil || hidden || c.proofs.Checked(b.ID) {
@@ -55,26 +55,26 @@ func (c *call) checkCaptchas(blocks []schema.Block) (faults []schema.Violation, 
 		}
 		if !ok {
 			c.Values.Del(w.Input) // checks only one invalid token per request
-			faults = append(faults, schema.Violation{Field: b.ID, Code: visit.CodeCaptcha})
+			violations = append(violations, schema.Violation{Field: b.ID, Code: pagestate.CodeCaptcha})
 			continue
 		}
 		c.proofs.AddProof(b.ID)
 	}
-	return faults, nil
+	return violations, nil
 }
 
 // checkAndSubmit checks all captchas on the path and stores the submission. A client can post only the last page, so
 // the captchas of earlier pages are checked again. A preview checks all answers and stores nothing.
 func (c *call) checkAndSubmit() error {
-	faults, err := c.checkCaptchas(c.OnPath)
+	violations, err := c.checkCaptchas(c.OnPath)
 	if c.Preview != nil {
-		faults = append(c.stepViolations(c.OnPath), faults...)
+		violations = append(c.stepViolations(c.OnPath), violations...)
 	}
 	switch {
 	case err != nil:
 		return err
-	case len(faults) > 0:
-		return &schema.Error{Violations: faults}
+	case len(violations) > 0:
+		return &schema.Error{Violations: violations}
 	case c.Preview != nil:
 		return nil
 	case !c.withinLimit():
@@ -169,18 +169,18 @@ func (c *call) submitParams() formsvc.SubmitParams {
 }
 
 func (c *call) metadata() formsvc.Metadata {
-	m := formsvc.Metadata{UserAgent: read.CleanText(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}}
+	m := formsvc.Metadata{UserAgent: formdata.CleanText(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}}
 	if strings.Contains(c.r.UserAgent(), "Mobi") {
 		m.Device = "mobile"
 	}
 	if c.h.config.Country != nil {
-		m.Country = read.CleanText(c.h.config.Country(c.r))
+		m.Country = formdata.CleanText(c.h.config.Country(c.r))
 	}
 	if utm := c.Form.Settings.UTM; utm != nil { // the form selects the parameters to store
 		for name, wanted := range map[string]bool{
 			"campaign": utm.Campaign, "content": utm.Content, "medium": utm.Medium, "source": utm.Source, "term": utm.Term,
 		} {
-			if text := read.CleanText(c.Values.Get(input.UTM + name)); wanted && text != "" {
+			if text := formdata.CleanText(c.Values.Get(input.UTM + name)); wanted && text != "" {
 				m.UTM[name] = text
 			}
 		}
@@ -194,7 +194,7 @@ func (c *call) elapsedSeconds() float64 {
 	if took, err := strconv.ParseFloat(c.Values.Get(input.Seconds), 64); err == nil && took > 0 && took < age {
 		age = took
 	}
-	return c.visit.Before + age
+	return c.visit.PreviousSeconds + age
 }
 
 // idempotencyKey returns the same key for the same answers of a visit, so that a second click finds the stored

@@ -7,24 +7,24 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formdata"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formstep"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pagestate"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
-	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/render"
 	"github.com/formsvc/formsvc/handler/formpage/internal/static"
-	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
-	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
 	"github.com/formsvc/formsvc/schema"
 )
 
 // showFirst shows the first page with a violation, or else the submitted page.
-func (c *call) showFirst(status int, faults []schema.Violation) {
-	c.showStep(status, walk.FirstWithViolation(c.Steps, faults, c.At), faults)
+func (c *call) showFirst(status int, violations []schema.Violation) {
+	c.showStep(status, formstep.FirstWithViolation(c.Steps, violations, c.At), violations)
 }
 
 // showFailure shows the page again after an error. Trying again is safe, because the idempotency key stays the same.
-func (c *call) showFailure(err error, faults ...schema.Violation) {
+func (c *call) showFailure(err error, violations ...schema.Violation) {
 	status, _, word := c.reportFailure("failed to process form page", err)
 	c.Notice = c.Words.Get(word)
 	if len(c.Steps) == 0 { // the rules could not be evaluated, so all visible blocks are shown
@@ -37,9 +37,9 @@ func (c *call) showFailure(err error, faults ...schema.Violation) {
 		c.setPath(path)
 	}
 	if c.visit.Key == "" {
-		c.visit = visit.New(c.Form.ID.String(), c.now)
+		c.visit = pagestate.New(c.Form.ID.String(), c.now)
 	}
-	c.showFirst(status, faults)
+	c.showFirst(status, violations)
 }
 
 func (c *call) showClosed() {
@@ -57,9 +57,9 @@ func (c *call) showForCopying(status int, title, text string, files []string) {
 	c.checkRendered(p.SendMessage(c.w, status, c.Words.Get(title), text))
 }
 
-func (c *call) typedText() []read.UnmatchedInput {
-	var list []read.UnmatchedInput
-	for _, u := range read.TypedInput(c.Values) {
+func (c *call) typedText() []formdata.UnmatchedInput {
+	var list []formdata.UnmatchedInput
+	for _, u := range formdata.TypedInput(c.Values) {
 		if b := c.Index.Find(u.Block); b != nil {
 			if k, _ := schema.LookupBlockType(b.Type); k.Shape == schema.ShapeBoolean || formblock.IsButtonScale(b) || b.Type == schema.TypeCountry {
 				continue // selected, not typed
@@ -70,7 +70,7 @@ func (c *call) typedText() []read.UnmatchedInput {
 	return c.addLabels(list)
 }
 
-func (c *call) addLabels(list []read.UnmatchedInput) []read.UnmatchedInput {
+func (c *call) addLabels(list []formdata.UnmatchedInput) []formdata.UnmatchedInput {
 	for i := range list {
 		if b := c.Index.Find(list[i].Block); b != nil {
 			list[i].Block = cmp.Or(b.Label, b.ID)
@@ -82,7 +82,7 @@ func (c *call) addLabels(list []read.UnmatchedInput) []read.UnmatchedInput {
 // serveDone shows the ending of a submission, with a button for the form's redirect. It does not redirect, because
 // anyone can have the link. Without a valid token, it shows the standard ending.
 func (c *call) serveDone() {
-	if sent, ok := c.h.signer.OpenVisit(visit.PurposeDone, c.Form.ID.String(), c.r.URL.Query().Get(input.Sent), c.now); ok {
+	if sent, ok := c.h.signer.OpenVisit(pagestate.PurposeDone, c.Form.ID.String(), c.r.URL.Query().Get(input.Sent), c.now); ok {
 		c.showEnding(c.findEnding(sent.Key), c.redirect(), false)
 		return
 	}
@@ -123,7 +123,7 @@ func (c *call) showDone() {
 		page = static.Dir + "/" + previewDir + c.link
 		query.Set(input.Ending, c.Path.Ending)
 	} else {
-		query.Set(input.Sent, c.h.signer.Sign(visit.PurposeDone, visit.Visit{Form: c.Form.ID.String(), Opened: c.now.UnixMilli(), Key: c.Path.Ending}))
+		query.Set(input.Sent, c.h.signer.Sign(pagestate.PurposeDone, pagestate.Visit{Form: c.Form.ID.String(), Opened: c.now.UnixMilli(), Key: c.Path.Ending}))
 	}
 	if c.Values.Has(input.Embed) {
 		query.Set(input.Embed, "1")
@@ -156,7 +156,7 @@ func (c *call) leadTo(target string) {
 	c.w.WriteHeader(http.StatusSeeOther)
 }
 
-func (c *call) preparePage() *draw.Page {
+func (c *call) preparePage() *render.Page {
 	looks := c.cached().theme // a copy, because fields add rules
 	c.Theme = &looks
 	c.Embedded = c.Values.Has(input.Embed) || c.r.URL.RawQuery != "" && c.query().Has(input.Embed)
@@ -164,9 +164,9 @@ func (c *call) preparePage() *draw.Page {
 	return &c.Page
 }
 
-func (c *call) showStep(status, at int, faults []schema.Violation) {
+func (c *call) showStep(status, at int, violations []schema.Violation) {
 	p := c.preparePage()
-	p.At, p.Violations, p.Solved, p.Visit, p.State = at, faults, c.proofs.Solved, c.visit.Key, c.visitToken()
+	p.At, p.Violations, p.Solved, p.Visit, p.State = at, violations, c.proofs.Solved, c.visit.Key, c.visitToken()
 	if c.savesPartials() {
 		p.SaveOffer = c.saveOffer()
 	}

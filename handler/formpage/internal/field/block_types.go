@@ -19,15 +19,15 @@ func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties
 	case schema.TypeLongText:
 		f.control, f.MaxChars = (*writer).writeTextarea, formblock.Positive(p.MaxChars)
 	case schema.TypeEmail:
-		f.Input, f.Autocomplete, f.Mode, f.ShowsReading = "email", "email", "email", true
+		f.Input, f.Autocomplete, f.Mode, f.ShowsInterpretation = "email", "email", "email", true
 	case schema.TypePhone:
-		f.Input, f.Autocomplete, f.Mode, f.ShowsReading = "tel", "tel", "tel", true
+		f.Input, f.Autocomplete, f.Mode, f.ShowsInterpretation = "tel", "tel", "tel", true
 		f.CallingCodes = b.callingCodeOptions(f.Name, p.DefaultCountry)
 	case schema.TypeWebsite:
 		f.Autocomplete, f.Mode = "url", "url"
 		f.Placeholder = cmp.Or(f.Placeholder, "https://")
 	case schema.TypeNumber:
-		f.Mode, f.Classes, f.ShowsReading = decimalMode(p.MinVal && p.Min != nil && *p.Min >= 0), " short", true
+		f.Mode, f.Classes, f.ShowsInterpretation = decimalMode(p.MinVal && p.Min != nil && *p.Min >= 0), " short", true
 		f.Help = b.numberHelp(p)
 	case schema.TypeCountry:
 		f.control, f.Autocomplete = (*writer).writeSelect, "country"

@@ -5,10 +5,10 @@ import (
 	"net/url"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formdata"
 	"github.com/formsvc/formsvc/handler/formpage/internal/host"
-	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/htmlwriter"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
-	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
@@ -27,21 +27,21 @@ type Source struct {
 	Theme *theme.Theme // Rendering adds the rules of fields.
 	Own   policy.Hosts // The hosts of the page itself, which it never shows in a frame.
 
-	Values     url.Values              // The typed values.
-	Readings   map[string]read.Reading // The interpretations of values, by input.
-	Files      upload.Files            // The files of the page.
-	Violations []schema.Violation
-	Verbatim   bool                    // Whether to show the messages of Violations unchanged.
-	Solved     func(block string) bool // Reports whether a captcha is solved.
-	Visit      string                  // The seed for random orders, so that they stay the same within a visit.
-	Focus      bool                    // Whether the first field can have the focus.
-	Canvas     bool                    // Whether the blocks are rendered for an editor.
-	Top        bool                    // Whether the link of an ending leaves the frame of the page.
+	Values          url.Values                         // The typed values.
+	Interpretations map[string]formdata.Interpretation // The interpretations of values, by input.
+	Files           upload.Files                       // The files of the page.
+	Violations      []schema.Violation
+	Verbatim        bool                    // Whether to show the messages of Violations unchanged.
+	Solved          func(block string) bool // Reports whether a captcha is solved.
+	Visit           string                  // The seed for random orders, so that they stay the same within a visit.
+	Focus           bool                    // Whether the first field can have the focus.
+	Canvas          bool                    // Whether the blocks are rendered for an editor.
+	Top             bool                    // Whether the link of an ending leaves the frame of the page.
 }
 
 // Rendered contains the rendered fields and the facts about them that the page needs.
 type Rendered struct {
-	HTML         []pen.Piece
+	HTML         []htmlwriter.Chunk
 	Problems     []Problem
 	Violations   map[string][]schema.Violation // By block.
 	Used         map[string]bool               // The names of the inputs on the page.
@@ -58,7 +58,7 @@ func (d *Rendered) Shows(block string) bool { return d.Used["#"+block] }
 type builder struct {
 	*Source
 	Rendered
-	pen     *writer
+	out     *writer
 	numbers map[string]int // Question numbers, if the questions are numbered.
 	index   map[string]int // All blocks, for the IDs of elements.
 
@@ -76,7 +76,7 @@ const maxHTML = 7 << 19
 
 func newBuilder(s *Source) *builder {
 	b := &builder{
-		Source: s, pen: &writer{pen.New(maxHTML), s.Words},
+		Source: s, out: &writer{htmlwriter.New(maxHTML), s.Words},
 		Rendered: Rendered{Violations: map[string][]schema.Violation{}, Used: make(map[string]bool, 2*len(s.Blocks))},
 		numbers:  map[string]int{}, index: make(map[string]int, len(s.Blocks)),
 		pictures: map[*byte]*policy.Picture{}, digits: map[string]string{}, focus: s.Focus,
@@ -139,8 +139,8 @@ func (b *builder) allowPicture(raw json.RawMessage, alt string) *policy.Picture 
 		}
 		b.pictures[&raw[0]] = known
 	}
-	if known == nil || pen.EscapedSize(string(known.URL)) > b.pen.Remaining {
-		b.pen.Truncated = b.pen.Truncated || known != nil
+	if known == nil || htmlwriter.EscapedSize(string(known.URL)) > b.out.Remaining {
+		b.out.Truncated = b.out.Truncated || known != nil
 		return nil
 	}
 	pic := *known

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
-	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/htmlwriter"
 	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -34,11 +34,11 @@ func RenderCanvas(s *Source, blocks []schema.Block) []Part {
 		b.writeCanvasBlock(&f, &blocks[i])
 		var rules strings.Builder
 		b.Theme.Style(func(rule string) { rules.WriteString(rule) })
-		b.pen.PutIf(rules.Len() > 0 && rules.Len() < b.pen.Remaining, `<i data-style="%i" hidden></i>`, rules.String())
-		b.pen.Raw("</div>\n")
+		b.out.PutIf(rules.Len() > 0 && rules.Len() < b.out.Remaining, `<i data-style="%i" hidden></i>`, rules.String())
+		b.out.WriteRaw("</div>\n")
 		var out bytes.Buffer
-		to := pen.NewStream(&out)
-		to.WritePieces(b.pen.TakePieces())
+		to := htmlwriter.NewStream(&out)
+		to.WriteChunks(b.out.TakeChunks())
 		to.Close()
 		parts = append(parts, Part{blocks[i].ID, out.String()})
 	}
@@ -49,34 +49,34 @@ func RenderCanvas(s *Source, blocks []schema.Block) []Part {
 // whatever the size of the preceding blocks. Every valid form has enough space for all.
 func (b *builder) reserveElements(blocks []schema.Block) {
 	const tags = 150 // The maximum size of an element without the ID.
-	left := b.pen.Remaining * 3 / 4
+	left := b.out.Remaining * 3 / 4
 	for block := range formblock.Walk(blocks) {
-		size := tags + pen.EscapedSize(block.ID)
+		size := tags + htmlwriter.EscapedSize(block.ID)
 		if left -= size; left < 0 {
 			return
 		}
-		b.pen.Remaining -= size
+		b.out.Remaining -= size
 		b.elements++
 	}
 }
 
 // writeCanvasBlock renders a block without the end of its element.
 func (b *builder) writeCanvasBlock(f *Field, block *schema.Block) {
-	p, w := formblock.Properties(block), b.pen
+	p, w := formblock.Properties(block), b.out
 	b.elements--
-	w.Raw(`<div data-block="`)
-	w.Escaped(block.ID)
+	w.WriteRaw(`<div data-block="`)
+	w.WriteEscaped(block.ID)
 	if _, known := schema.LookupBlockType(block.Type); known {
-		w.Raw(`" data-type="` + block.Type)
+		w.WriteRaw(`" data-type="` + block.Type)
 	}
-	w.Raw(`"`)
+	w.WriteRaw(`"`)
 	if p.Hide {
-		w.Raw(" data-hidden")
+		w.WriteRaw(" data-hidden")
 	}
-	w.Raw(">")
+	w.WriteRaw(">")
 	const none = `<div class="fs-none"></div>`
 	if !w.HasRoom() {
-		w.Raw(none)
+		w.WriteRaw(none)
 		return
 	}
 	b.fill(f, block)
@@ -93,7 +93,7 @@ func (b *builder) writeCanvasBlock(f *Field, block *schema.Block) {
 		f.write(w, f)
 		for i := 0; i < len(block.Children) && b.elements > 0; i++ {
 			b.writeCanvasBlock(f, &block.Children[i])
-			w.Raw("</div>\n")
+			w.WriteRaw("</div>\n")
 		}
 		w.Put("</fieldset>")
 	default:

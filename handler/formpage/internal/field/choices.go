@@ -14,8 +14,8 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/htmlwriter"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
-	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
 	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
@@ -58,7 +58,7 @@ func (b *builder) addChoices(f *Field, block *schema.Block, p *schema.Properties
 	}
 	if p.OtherOption {
 		f.OtherName = input.Other + block.ID
-		f.OtherText, f.Reading = b.value(f.OtherName), b.Readings[f.OtherName].Text
+		f.OtherText, f.Interpretation = b.value(f.OtherName), b.Interpretations[f.OtherName].Text
 		f.Other = &Option{
 			Name: f.Name, Value: input.OtherChoice, Label: cmp.Or(p.OtherText, b.Words.Get("other")),
 			Chosen: slices.Contains(posted, input.OtherChoice), Badge: badge(p.BadgeType, len(f.Options)),
@@ -118,8 +118,8 @@ func (p *writer) writeSelect(f *Field) {
 	p.PutIf(f.Required, " required")
 	p.writeARIA(f)
 	p.Put(`><option value="">%s</option>`, cmp.Or(f.Placeholder, p.words.Get("choose")))
-	p.Markup(f.Countries)
-	for _, o := range pen.Each(p.Pen, f.Options) {
+	p.WriteMarkup(f.Countries)
+	for _, o := range htmlwriter.Each(p.Writer, f.Options) {
 		p.writeOption(o)
 	}
 	if f.Other != nil {
@@ -137,7 +137,7 @@ func (p *writer) writeClearButton(f *Field, name, label string) {
 }
 
 func (p *writer) writeChoices(f *Field) {
-	for _, o := range pen.Each(p.Pen, f.Options) {
+	for _, o := range htmlwriter.Each(p.Writer, f.Options) {
 		p.writeChoice(f.Input, o)
 		p.Put("\n")
 	}
@@ -171,7 +171,7 @@ func rankOf(text string) int {
 func (p *writer) writeRanking(f *Field) {
 	p.Put(`<ol class="ranking">`)
 	most := formblock.MaxRendered(schema.TypeRanking) // Larger rankings use number inputs instead of dropdowns.
-	for _, o := range pen.Each(p.Pen, f.Options) {
+	for _, o := range htmlwriter.Each(p.Writer, f.Options) {
 		p.Put(`<li data-label="%s"><span class="grip" aria-hidden="true"></span>`, o.Label)
 		if len(f.Options) > most {
 			p.Put(`<input id="%i" name="%i" value="%v" inputmode="numeric" autocomplete="off" aria-label="`, o.ID, o.Name, o.Value)
@@ -228,13 +228,13 @@ func fitsPhone(columns []Option) bool {
 
 func (p *writer) writeMatrix(f *Field) {
 	p.Put(`<div class="matrix"><div class="m-head" aria-hidden="true"><span></span>`)
-	for _, column := range pen.Each(p.Pen, f.Options) {
+	for _, column := range htmlwriter.Each(p.Writer, f.Options) {
 		p.Put("<span>%s</span>", column.Label)
 	}
 	p.Put("</div>")
-	for _, r := range pen.Each(p.Pen, f.Rows) {
+	for _, r := range htmlwriter.Each(p.Writer, f.Rows) {
 		p.Put(`<fieldset class="m-row" id="%i"><legend>%s</legend>`, r.ID, r.Label)
-		for _, column := range pen.Each(p.Pen, f.Options) {
+		for _, column := range htmlwriter.Each(p.Writer, f.Options) {
 			p.writeChoice(f.Input, &Option{Name: r.Name, Value: column.Value, Label: column.Label, Chosen: slices.Contains(r.Chosen, column.Value)})
 		}
 		p.writeClearButton(f, r.Name, r.Label)

@@ -10,13 +10,13 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/htmlwriter"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
-	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
 	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/schema"
 )
 
-var partCompletes = map[string]string{
+var autocompleteTokens = map[string]string{
 	"firstName": "given-name", "lastName": "family-name", "email": "email", "phone": "tel", "company": "organization",
 	"address": "address-line1", "address2": "address-line2", "zip": "postal-code", "city": "address-level2",
 	"state": "address-level1", "country": "country",
@@ -36,7 +36,7 @@ func (b *builder) addContact(f *Field, block *schema.Block, p *schema.Properties
 		if set.Hide {
 			continue
 		}
-		complete := partCompletes[name]
+		complete := autocompleteTokens[name]
 		if b.contacts > 1 && !b.Canvas { // Otherwise, browsers fill in the same person everywhere.
 			complete = "section-" + f.ID + " " + complete
 		}
@@ -47,22 +47,22 @@ func (b *builder) addContact(f *Field, block *schema.Block, p *schema.Properties
 		}
 		switch name {
 		case "email":
-			part.Input, part.ShowsReading = "email", true
+			part.Input, part.ShowsInterpretation = "email", true
 		case "phone":
-			part.Input, part.ShowsReading = "tel", true
+			part.Input, part.ShowsInterpretation = "tel", true
 			part.CallingCodes = b.callingCodeOptions(part.Name, p.DefaultCountry)
 		case "country":
 			part.control = (*writer).writeSelect
 			part.Countries = b.countryOptions(b.Words.Countries(), part.Name, p.DefaultCountry)
 		}
-		part.Value, part.Reading = b.value(part.Name), b.Readings[part.Name].Text
+		part.Value, part.Interpretation = b.value(part.Name), b.Interpretations[part.Name].Text
 		f.Parts = append(f.Parts, part)
 	}
 }
 
 func (p *writer) writeContact(f *Field) {
 	p.Put(`<div class="parts">`)
-	for _, part := range pen.Each(p.Pen, f.Parts) {
+	for _, part := range htmlwriter.Each(p.Writer, f.Parts) {
 		p.Put(`<div class="part %i`, part.Block)
 		p.PutIf(part.Error != "", " bad")
 		p.Put(`"><label for="%i">`, part.ID)

@@ -63,7 +63,7 @@ func (p *writer) writeContent(f *Field) {
 
 // writeEnding writes an ending. An ending without a label shows a standard text.
 func (b *builder) writeEnding(f *Field) {
-	p := b.pen
+	p := b.out
 	if f.Label == "" {
 		f.Label, f.Description = p.words.Get("done.title"), cmp.Or(f.Description, p.words.Get("done.text"))
 	}

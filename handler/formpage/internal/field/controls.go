@@ -3,7 +3,7 @@ package field
 import (
 	"strconv"
 
-	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/htmlwriter"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 )
 
@@ -28,14 +28,14 @@ func (p *writer) writeInput(f *Field) {
 	p.PutIf(f.Mode != "", ` inputmode="%i"`, f.Mode)
 	p.PutIf(f.Autocomplete != "", ` autocomplete="%i"`, f.Autocomplete)
 	p.writeInputAttributes(f)
-	p.PutIf(f.ShowsReading, " data-read")
+	p.PutIf(f.ShowsInterpretation, " data-read")
 	p.Put(">")
 	if f.CallingCodes != "" {
 		p.Put(`<select class="whose" id="%i-c" name="c.%i" autocomplete="%i-country-code" aria-label="%s: %s" data-read>`, f.ID, f.Name, f.Autocomplete, f.Label, p.words.Get("part.country"))
-		p.Markup(f.CallingCodes)
+		p.WriteMarkup(f.CallingCodes)
 		p.Put("</select>")
 	}
-	p.PutIf(f.ShowsReading, `<p class="fs-read" id="%i-s" aria-live="polite">%s</p>`, f.ID, f.Reading)
+	p.PutIf(f.ShowsInterpretation, `<p class="fs-read" id="%i-s" aria-live="polite">%s</p>`, f.ID, f.Interpretation)
 }
 
 func (p *writer) writeOption(o *Option) {
@@ -51,9 +51,9 @@ func (p *writer) writeOtherText(f *Field) {
 		p.Put(`" placeholder="`)
 		p.PutSentence(p.words.Get("other.text"), "label", o.Label)
 		p.Put(`" autocomplete="off"`)
-		p.PutIf(f.Reading != "", ` aria-describedby="%i-os"`, f.ID)
+		p.PutIf(f.Interpretation != "", ` aria-describedby="%i-os"`, f.ID)
 		p.Put(">")
-		p.PutIf(f.Reading != "", `<p class="fs-fault" id="%i-os">%s</p>`, f.ID, f.Reading)
+		p.PutIf(f.Interpretation != "", `<p class="fs-fault" id="%i-os">%s</p>`, f.ID, f.Interpretation)
 	}
 }
 
@@ -62,7 +62,7 @@ func (p *writer) writeDateParts(f *Field) {
 		return
 	}
 	p.Put(`<div class="dateparts">`)
-	for i, part := range pen.Each(p.Pen, f.Parts) {
+	for i, part := range htmlwriter.Each(p.Writer, f.Parts) {
 		p.PutIf(i > 0 && f.Separator != "" && part.Input != "time", `<span class="sep" aria-hidden="true">%s</span>`, f.Separator)
 		p.Put(`<div class="dp`)
 		p.PutIf(part.Input == "text", " digits")
@@ -148,14 +148,14 @@ func (p *writer) writeHelp(f *Field) {
 	p.PutIf(f.Error != "", `<p class="fs-fault" id="%i-e">%s</p>`, f.ID, f.Error)
 }
 
-// writeARIA writes the attributes that link a control to its description, help, reading and error.
+// writeARIA writes the attributes that link a control to its description, help, interpretation and error.
 func (p *writer) writeARIA(f *Field) {
-	if f.Description != "" || f.Help != "" || f.Error != "" || f.ShowsReading {
+	if f.Description != "" || f.Help != "" || f.Error != "" || f.ShowsInterpretation {
 		p.Put(` aria-describedby="`)
 		p.PutIf(f.Description != "", "%i-d ", f.ID)
 		p.PutIf(f.Help != "", "%i-h ", f.ID)
 		p.PutIf(f.Error != "", "%i-e ", f.ID)
-		p.PutIf(f.ShowsReading, "%i-s", f.ID)
+		p.PutIf(f.ShowsInterpretation, "%i-s", f.ID)
 		p.Put(`"`)
 	}
 	p.PutIf(f.Error != "", ` aria-invalid="true"`)

@@ -2,7 +2,7 @@
 // violations of its answer.
 //
 // It does not use html/template, because a page can have thousands of blocks: html/template needs ten times the time
-// and memory per block. Package pen escapes values in text and in attributes with double quotes. Package policy has
+// and memory per block. Package htmlwriter escapes values in text and in attributes with double quotes. Package policy has
 // checked the URLs before.
 //
 // kinds.go contains the rendering of each block type.
@@ -17,8 +17,8 @@ import (
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/host"
+	"github.com/formsvc/formsvc/handler/formpage/internal/htmlwriter"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
-	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
@@ -27,7 +27,7 @@ import (
 )
 
 type writer struct {
-	*pen.Pen
+	*htmlwriter.Writer
 	words *words.Words
 }
 
@@ -52,39 +52,39 @@ type Field struct {
 	ImageAlign         string
 	Properties         *schema.Properties
 
-	Name, Value    string
-	Input          string // The type attribute.
-	Mode           string // The inputmode attribute.
-	Autocomplete   string // The autocomplete attribute.
-	Placeholder    string
-	Min, Max       string
-	Step           string
-	MaxChars       int
-	Options        []Option // The choices, or the columns of a matrix.
-	Other          *Option
-	OtherName      string // The name of the input for its text.
-	OtherText      string
-	Rows           []Row
-	Parts          []Field
-	Low, Mid, High string // The labels of a scale.
-	Icon           string // The SVG path of the icon.
-	Link           template.URL
-	Separator      string // The separator between the parts of a date.
-	Frame          string // The URL of an embed.
-	Video          string // The URL of a video file.
-	Zone           string // The name of the input for the browser's UTC offset.
-	Countries      string // The HTML options of a country field.
-	CallingCodes   string // The HTML options of a phone number's country.
-	ShowsReading   bool   // Whether the interpretation of its text is shown below it.
-	Reading        string
-	Stored         []upload.File
-	Widget         *host.Widget
-	Accept         string
-	MaxBytes       int64 // The size limit of a file.
-	Multiple       bool
-	Remove         string // The name of the buttons that remove a file.
-	Amount         string // The amount of a payment with its currency.
-	Classes        string
+	Name, Value         string
+	Input               string // The type attribute.
+	Mode                string // The inputmode attribute.
+	Autocomplete        string // The autocomplete attribute.
+	Placeholder         string
+	Min, Max            string
+	Step                string
+	MaxChars            int
+	Options             []Option // The choices, or the columns of a matrix.
+	Other               *Option
+	OtherName           string // The name of the input for its text.
+	OtherText           string
+	Rows                []Row
+	Parts               []Field
+	Low, Mid, High      string // The labels of a scale.
+	Icon                string // The SVG path of the icon.
+	Link                template.URL
+	Separator           string // The separator between the parts of a date.
+	Frame               string // The URL of an embed.
+	Video               string // The URL of a video file.
+	Zone                string // The name of the input for the browser's UTC offset.
+	Countries           string // The HTML options of a country field.
+	CallingCodes        string // The HTML options of a phone number's country.
+	ShowsInterpretation bool   // Whether the interpretation of its text is shown below it.
+	Interpretation      string
+	Stored              []upload.File
+	Widget              *host.Widget
+	Accept              string
+	MaxBytes            int64 // The size limit of a file.
+	Multiple            bool
+	Remove              string // The name of the buttons that remove a file.
+	Amount              string // The amount of a payment with its currency.
+	Classes             string
 }
 
 // Option is a choice of a field.
@@ -109,7 +109,7 @@ type Problem struct{ ID, Label, Text string }
 func Render(s *Source, blocks []schema.Block) *Rendered {
 	b := newBuilder(s)
 	b.renderBlocks(blocks)
-	b.HTML = b.pen.TakePieces()
+	b.HTML = b.out.TakeChunks()
 	return &b.Rendered
 }
 
@@ -122,7 +122,7 @@ func RenderEnding(s *Source, block *schema.Block, leads bool) *Rendered {
 		f.Link = ""
 	}
 	b.writeEnding(f)
-	b.HTML = b.pen.TakePieces()
+	b.HTML = b.out.TakeChunks()
 	return &b.Rendered
 }
 
@@ -136,21 +136,21 @@ func (b *builder) renderBlocks(blocks []schema.Block) {
 			continue
 		}
 		group := block.Type == schema.TypeGroup
-		if b.pen.HasRoom() {
+		if b.out.HasRoom() {
 			b.fill(&f, block)
 			f.Focus = b.focus && block.TakesAnswer() && f.control != nil
 			b.focus = b.focus && group && f.Description == "" && f.Image == nil
 			if f.write != nil {
-				f.write(b.pen, &f)
+				f.write(b.out, &f)
 			}
 			b.options, b.parts = f.Options, f.Parts
 			if group {
 				b.renderBlocks(block.Children)
-				b.pen.Put("</fieldset>\n")
+				b.out.Put("</fieldset>\n")
 			}
 			b.focus = false
 		}
-		if b.pen.Truncated && !group {
+		if b.out.Truncated && !group {
 			if b.Omitted++; b.Omitted == 1 {
 				b.FirstOmitted = cmp.Or(block.Label, block.ID)
 			}
@@ -189,7 +189,7 @@ func (b *builder) fill(f *Field, block *schema.Block) {
 	}
 	answered := block.TakesAnswer()
 	if answered && f.Remove == "" {
-		f.Value, f.Reading = b.value(f.Name), cmp.Or(f.Reading, b.Readings[f.Name].Text)
+		f.Value, f.Interpretation = b.value(f.Name), cmp.Or(f.Interpretation, b.Interpretations[f.Name].Text)
 	}
 	b.addViolation(f, block)
 	if b.Settings.InlineFields && !b.Single {

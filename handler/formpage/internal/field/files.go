@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/filetype"
+	"github.com/formsvc/formsvc/handler/formpage/internal/htmlwriter"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
-	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/internal/answers/answertype"
@@ -37,7 +37,7 @@ func (b *builder) addFiles(f *Field, block *schema.Block, p *schema.Properties) 
 func (p *writer) writeFiles(f *Field) {
 	if len(f.Stored) > 0 {
 		p.Put(`<ul class="fs-files">`)
-		for _, s := range pen.Each(p.Pen, f.Stored) {
+		for _, s := range htmlwriter.Each(p.Writer, f.Stored) {
 			p.Put(`<li><input type="hidden" name="%i" value="%v"><span>%i</span><button class="fs-button quiet" name="%i" value="%i">`, s.Input, s.Token, s.Name, f.Remove, s.ID)
 			p.PutSentence(p.words.Get("remove"), "label", s.Name)
 			p.Put("</button></li>")

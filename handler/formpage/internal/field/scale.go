@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
-	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/htmlwriter"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -49,7 +49,7 @@ func (p *writer) writeScale(f *Field) {
 		kind = "icons"
 	}
 	p.Put(`<div class="%i">`, kind)
-	for _, o := range pen.Each(p.Pen, f.Options) {
+	for _, o := range htmlwriter.Each(p.Writer, f.Options) {
 		p.writeChoiceInput("<label>", f.Input, o)
 		if f.Icon == "" {
 			p.Put("<span>%s</span></label>", o.Label)

@@ -1,6 +1,6 @@
 // Package read parses the requests of a page or a front end: the inputs of a body, and the answers, hidden fields and
 // confirmed interpretations in them.
-package read
+package formdata
 
 import (
 	"cmp"
@@ -35,60 +35,60 @@ type UnmatchedInput struct{ Block, Text string }
 type Options struct {
 	Comma bool           // Whether numbers have a decimal comma.
 	Zone  *time.Location // The time zone for times without an offset from the browser.
-	Words *words.Words   // The words of the page. If nil, no readings are created.
+	Words *words.Words   // The words of the page. If nil, no interpretations are created.
 }
 
 // ParseAnswers converts inputs to answers. It also returns the interpretations that the page shows. Package input
 // defines the names of the inputs.
-func ParseAnswers(blocks []schema.Block, values url.Values, m Options) (ParsedAnswers, map[string]Reading) {
-	r := newReader(values, m)
+func ParseAnswers(blocks []schema.Block, values url.Values, m Options) (ParsedAnswers, map[string]Interpretation) {
+	r := newParser(values, m)
 	for name := range values {
 		if input.IsAnswer(name) {
-			r.readBlocks(blocks)
+			r.parseBlocks(blocks)
 			break // Skip blocks whose inputs are all missing.
 		}
 	}
 	for name, values := range values {
 		if key, ok := strings.CutPrefix(name, input.Hidden); ok && len(values) > 0 {
-			r.given.Hidden[key] = CleanText(values[0])
+			r.parsed.Hidden[key] = CleanText(values[0])
 		}
 	}
 	r.collectUnmatched()
-	return r.given, r.readings
+	return r.parsed, r.interpretations
 }
 
 // TypedInput returns the text of all block inputs, regardless of the form's blocks.
 func TypedInput(values url.Values) []UnmatchedInput {
-	r := newReader(values, Options{})
+	r := newParser(values, Options{})
 	r.collectUnmatched()
-	return r.given.Unmatched
+	return r.parsed.Unmatched
 }
 
-// reader parses inputs and records which inputs belong to a block.
-type reader struct {
+// parser parses inputs and records which inputs belong to a block.
+type parser struct {
 	Options
-	values   url.Values
-	used     map[string]bool
-	given    ParsedAnswers
-	readings map[string]Reading // By input.
+	values          url.Values
+	used            map[string]bool
+	parsed          ParsedAnswers
+	interpretations map[string]Interpretation // By input.
 }
 
-func newReader(values url.Values, m Options) *reader {
-	return &reader{
-		Options: m, values: values, used: map[string]bool{}, readings: map[string]Reading{},
-		given: ParsedAnswers{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}},
+func newParser(values url.Values, m Options) *parser {
+	return &parser{
+		Options: m, values: values, used: map[string]bool{}, interpretations: map[string]Interpretation{},
+		parsed: ParsedAnswers{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}},
 	}
 }
 
-func (r *reader) readBlocks(blocks []schema.Block) {
+func (r *parser) parseBlocks(blocks []schema.Block) {
 	for b, hidden := range formblock.Walk(blocks) {
 		if hidden {
 			continue // The value was typed before its block was hidden.
 		}
-		if value := r.readAnswer(b); value != nil {
+		if value := r.parseAnswer(b); value != nil {
 			raw, err := marshal(value)
 			if err == nil { // Strings, numbers and maps of them always encode.
-				r.given.Answers[b.ID] = raw
+				r.parsed.Answers[b.ID] = raw
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func marshal(value any) (json.RawMessage, error) {
 }
 
 // text returns the only value of an input with normalized line breaks.
-func (r *reader) text(name string) string {
+func (r *parser) text(name string) string {
 	values, ok := r.values[name]
 	if ok {
 		r.used[name] = true
@@ -115,18 +115,18 @@ func (r *reader) text(name string) string {
 	return strings.ReplaceAll(values[0], "\r\n", "\n")
 }
 
-func (r *reader) readAnswer(b *schema.Block) any {
+func (r *parser) parseAnswer(b *schema.Block) any {
 	switch b.AnswerShape() {
 	case schema.ShapeChoice, schema.ShapeChoices:
-		return r.choices(b)
+		return r.parseChoices(b)
 	case schema.ShapeRanking:
-		return r.ranking(b)
+		return r.parseRanking(b)
 	case schema.ShapeMatrix:
-		return r.matrix(b)
+		return r.parseMatrix(b)
 	case schema.ShapeContact:
-		return r.contact(b)
+		return r.parseContact(b)
 	case schema.ShapeDate:
-		return r.date(b)
+		return r.parseDate(b)
 	case schema.ShapeNumber, schema.ShapeInteger:
 		text := r.text(input.Answer + b.ID)
 		if strings.TrimSpace(text) == "" {
@@ -139,7 +139,7 @@ func (r *reader) readAnswer(b *schema.Block) any {
 		if !ok {
 			return text
 		}
-		r.number(b.ID, input.Answer+b.ID, number, other)
+		r.checkNumber(b.ID, input.Answer+b.ID, number, other)
 		return json.RawMessage(number)
 	case schema.ShapeFiles, schema.ShapeFile, schema.ShapePayment:
 		r.used[input.File+b.ID] = true
@@ -153,15 +153,15 @@ func (r *reader) readAnswer(b *schema.Block) any {
 	case text == "":
 		return nil
 	case b.Type == schema.TypePhone:
-		return r.phone(b, input.Answer+b.ID, text, r.text(input.CallingCountry+input.Answer+b.ID))
+		return r.parsePhone(b, input.Answer+b.ID, text, r.text(input.CallingCountry+input.Answer+b.ID))
 	case b.Type == schema.TypeEmail:
-		r.email(b.ID, input.Answer+b.ID, text)
+		r.checkEmail(b.ID, input.Answer+b.ID, text)
 	}
 	return text
 }
 
-// readPicks parses choices. Values without a prefix were typed into another type of field, so they stay unmatched.
-func (r *reader) readPicks(name string) (picks []any, other bool) {
+// parsePicks parses choices. Values without a prefix were typed into another type of field, so they stay unmatched.
+func (r *parser) parsePicks(name string) (picks []any, other bool) {
 	for _, v := range r.values[name] {
 		id, picked := strings.CutPrefix(v, input.ChoicePrefix)
 		if picked {
@@ -175,8 +175,8 @@ func (r *reader) readPicks(name string) (picks []any, other bool) {
 	return picks, other
 }
 
-func (r *reader) choices(b *schema.Block) any {
-	picks, other := r.readPicks(input.Answer + b.ID)
+func (r *parser) parseChoices(b *schema.Block) any {
+	picks, other := r.parsePicks(input.Answer + b.ID)
 	if formblock.Properties(b).OtherOption {
 		name := input.Other + b.ID
 		text := r.text(name)
@@ -189,7 +189,7 @@ func (r *reader) choices(b *schema.Block) any {
 		case strings.TrimSpace(text) != "" && r.Words != nil:
 			// With JavaScript, the input is disabled in this case and sends nothing.
 			label := cmp.Or(formblock.Properties(b).OtherText, r.Words.Get("other"))
-			r.readings[name] = Reading{b.ID, r.Words.Get("other.unticked", "label", label), true}
+			r.interpretations[name] = Interpretation{b.ID, r.Words.Get("other.unticked", "label", label), true}
 		}
 	}
 	switch {
@@ -203,7 +203,7 @@ func (r *reader) choices(b *schema.Block) any {
 
 // ranking returns the choices sorted by position. It omits choices that share a position, so that an ambiguous order is
 // rejected as incomplete.
-func (r *reader) ranking(b *schema.Block) any {
+func (r *parser) parseRanking(b *schema.Block) any {
 	at := map[int][]string{}
 	for _, c := range b.Choices {
 		text := strings.TrimSpace(answertype.ASCIIDigits(r.text(input.SubName(input.Rank, c.ID, b.ID))))
@@ -228,10 +228,10 @@ func (r *reader) ranking(b *schema.Block) any {
 	return order
 }
 
-func (r *reader) matrix(b *schema.Block) any {
+func (r *parser) parseMatrix(b *schema.Block) any {
 	rows := map[string]any{}
 	for _, row := range b.MatrixRows {
-		picks, _ := r.readPicks(input.SubName(input.Row, row.ID, b.ID))
+		picks, _ := r.parsePicks(input.SubName(input.Row, row.ID, b.ID))
 		switch {
 		case len(picks) == 0:
 		case formblock.Properties(b).MultiSelection:
@@ -246,7 +246,7 @@ func (r *reader) matrix(b *schema.Block) any {
 	return rows
 }
 
-func (r *reader) contact(b *schema.Block) any {
+func (r *parser) parseContact(b *schema.Block) any {
 	parts, asked := map[string]string{}, 0
 	for _, part := range formblock.ContactParts {
 		if formblock.Properties(b).AddressOrContact.Part(part).Hide {
@@ -257,9 +257,9 @@ func (r *reader) contact(b *schema.Block) any {
 		if text := r.text(name); strings.TrimSpace(text) != "" {
 			switch part {
 			case "phone":
-				text = r.phone(b, name, text, r.text(input.CallingCountry+name))
+				text = r.parsePhone(b, name, text, r.text(input.CallingCountry+name))
 			case "email":
-				r.email(b.ID, name, text)
+				r.checkEmail(b.ID, name, text)
 			}
 			parts[part] = text
 		}
@@ -273,9 +273,9 @@ func (r *reader) contact(b *schema.Block) any {
 }
 
 // date joins the parts of a date. It passes on an incomplete date, so that the service rejects it.
-func (r *reader) date(b *schema.Block) any {
+func (r *parser) parseDate(b *schema.Block) any {
 	day := strings.TrimSpace(r.text(input.Answer + b.ID))
-	y, m, d := r.datePart(input.Year+b.ID, false), r.datePart(input.Month+b.ID, true), r.datePart(input.Day+b.ID, true)
+	y, m, d := r.parseDatePart(input.Year+b.ID, false), r.parseDatePart(input.Month+b.ID, true), r.parseDatePart(input.Day+b.ID, true)
 	if day == "" && y+m+d != "" {
 		day = y + "-" + m + "-" + d
 	}
@@ -303,8 +303,8 @@ func (r *reader) date(b *schema.Block) any {
 	return day + "T" + clock + zone
 }
 
-// datePart returns the digits of a part of a date, padded to two digits for days and months.
-func (r *reader) datePart(name string, isDay bool) string {
+// parseDatePart returns the digits of a part of a date, padded to two digits for days and months.
+func (r *parser) parseDatePart(name string, isDay bool) string {
 	text := r.text(name)
 	if len(text) > maxNumberBytes {
 		return text
@@ -316,7 +316,7 @@ func (r *reader) datePart(name string, isDay bool) string {
 	return text
 }
 
-func (r *reader) collectUnmatched() {
+func (r *parser) collectUnmatched() {
 	var names []string
 	for name := range r.values {
 		// Skip values that the respondent did not type: time zones, calling codes and files.
@@ -330,7 +330,7 @@ func (r *reader) collectUnmatched() {
 		for _, text := range r.values[name] {
 			// The ID of a choice was not typed, and it has no meaning without its label.
 			if strings.TrimSpace(text) != "" && !strings.HasPrefix(text, input.ChoicePrefix) && text != input.OtherChoice && prefix != input.Rank {
-				r.given.Unmatched = append(r.given.Unmatched, UnmatchedInput{Block: id, Text: text})
+				r.parsed.Unmatched = append(r.parsed.Unmatched, UnmatchedInput{Block: id, Text: text})
 			}
 		}
 	}

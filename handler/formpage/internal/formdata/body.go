@@ -1,4 +1,4 @@
-package read
+package formdata
 
 import (
 	"bytes"
@@ -95,7 +95,7 @@ type BodyLimits struct {
 	Inputs int   // The number of values, see MaxInputs.
 }
 
-// ReceiveFile stores a file for a block and adds its record to values. It returns false to stop reading the body.
+// ReceiveFile stores a file for a block and adds its record to values. It returns false to stop interpretation the body.
 type ReceiveFile func(block, name string, body io.Reader, values url.Values) (more bool)
 
 // ParseForm parses a posted form. If the body is too large, it parses the allowed part and complete is false. If take is
@@ -252,17 +252,17 @@ func ParseJSON(body io.Reader, most BodyLimits) (in FrontEndBody, wrong []schema
 		return in, nil, errors.New("the body is not an object")
 	}
 	for _, member := range tree.Root().All() {
-		var fault schema.Violation
+		var violation schema.Violation
 		switch {
 		case !slices.Contains(knownFields, member.Name()):
-			fault = schema.Violation{Code: schema.CodeUnknownField, Message: "is not a known field"}
+			violation = schema.Violation{Code: schema.CodeUnknownField, Message: "is not a known field"}
 		case member.Len() > most.Inputs:
-			fault = schema.Violation{Code: schema.CodeTooMany, Message: "must have at most " + strconv.Itoa(most.Inputs) + " members"}
+			violation = schema.Violation{Code: schema.CodeTooMany, Message: "must have at most " + strconv.Itoa(most.Inputs) + " members"}
 		default:
 			continue
 		}
-		if fault.Path = member.Pointer(""); len(wrong) < schema.MaxViolations {
-			wrong = append(wrong, fault)
+		if violation.Path = member.Pointer(""); len(wrong) < schema.MaxViolations {
+			wrong = append(wrong, violation)
 		}
 	}
 	if len(wrong) > 0 {

@@ -1,4 +1,4 @@
-package read_test
+package formdata_test
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formdata"
 	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -77,10 +77,10 @@ func TestFilledInputsAreReadAgain(t *testing.T) {
 		set("p.city.ad", words)
 		set("p.phone.ad", words)
 		set("c.p.phone.ad", []string{"", "FR"})
-		m := read.Options{Comma: rapid.Bool().Draw(rt, "comma"), Zone: time.FixedZone("", 3600)}
-		given, _ := read.ParseAnswers(blocks, values, m)
-		filled, lost := read.FillInputs(blocks, given.Answers, m.Comma)
-		again, _ := read.ParseAnswers(blocks, filled, m)
+		m := formdata.Options{Comma: rapid.Bool().Draw(rt, "comma"), Zone: time.FixedZone("", 3600)}
+		given, _ := formdata.ParseAnswers(blocks, values, m)
+		filled, lost := formdata.FillInputs(blocks, given.Answers, m.Comma)
+		again, _ := formdata.ParseAnswers(blocks, filled, m)
 		if text(given.Answers) != text(again.Answers) || len(lost) > 0 || len(again.Unmatched) > 0 {
 			rt.Fatalf("%v\nof %v\nis filled in as %v\nand read as %s\nlost: %v", text(given.Answers), values, filled, text(again.Answers), lost)
 		}
@@ -104,14 +104,14 @@ func TestFilledLosesWhatDoesNotFit(t *testing.T) {
 		"absent": {`"x"`}, "n": {`[1]`}, "co": {`{}`},
 	} {
 		for _, raw := range list {
-			values, lost := read.FillInputs(blocks, map[string]json.RawMessage{id: json.RawMessage(raw)}, false)
+			values, lost := formdata.FillInputs(blocks, map[string]json.RawMessage{id: json.RawMessage(raw)}, false)
 			expect.That(t, len(lost) == 1 && lost[0].Block == id && lost[0].Text != "",
 				"%s %s: lost is %v, values are %v", id, raw, lost, values)
 		}
 	}
 	// A text that is no number in its country grows once.
-	given, _ := read.ParseAnswers(blocks, url.Values{"a.ph": {"999 DE"}, "c.a.ph": {"DE"}}, read.Options{})
+	given, _ := formdata.ParseAnswers(blocks, url.Values{"a.ph": {"999 DE"}, "c.a.ph": {"DE"}}, formdata.Options{})
 	expect.Equal(t, string(given.Answers["ph"]), `"999 DE"`, "the phone")
-	_, lost := read.FillInputs(blocks, map[string]json.RawMessage{"absent": json.RawMessage(`{"other":"<b>"}`), "gone": json.RawMessage(`"typed"`)}, false)
+	_, lost := formdata.FillInputs(blocks, map[string]json.RawMessage{"absent": json.RawMessage(`{"other":"<b>"}`), "gone": json.RawMessage(`"typed"`)}, false)
 	expect.That(t, fmt.Sprint(lost) == "[{absent <b>} {gone typed}]", "lost is %v", lost)
 }

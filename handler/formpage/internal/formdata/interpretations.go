@@ -1,4 +1,4 @@
-package read
+package formdata
 
 import (
 	"cmp"
@@ -11,27 +11,27 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Reading is the interpretation of typed text. The page shows it below the field. With JavaScript, it appears when the
+// Interpretation is the interpretation of typed text. The page shows it below the field. With JavaScript, it appears when the
 // respondent leaves the field.
-type Reading struct {
+type Interpretation struct {
 	Block             string
 	Text              string
 	NeedsConfirmation bool // The page must show it before the respondent can continue.
 }
 
-// Confirmation is the value of the input that reports that the page has shown a reading.
-func (r Reading) Confirmation(name string) string { return name + "=" + r.Text }
+// Confirmation is the value of the input that reports that the page has shown an interpretation.
+func (r Interpretation) Confirmation(name string) string { return name + "=" + r.Text }
 
-// addReading stores the interpretation of an input and another possible meaning. Both are written from left to right.
-func (r *reader) addReading(block, name string, ask bool, key, value, other string) {
+// addInterpretation stores the interpretation of an input and another possible meaning. Both are written from left to right.
+func (r *parser) addInterpretation(block, name string, ask bool, key, value, other string) {
 	if r.Words != nil {
 		text := r.Words.Get(key, "value", "\u2066"+value+"\u2069", "other", "\u2066"+other+"\u2069")
-		r.readings[name] = Reading{block, text, ask}
+		r.interpretations[name] = Interpretation{block, text, ask}
 	}
 }
 
-// number adds a reading for a number with another possible meaning.
-func (r *reader) number(block, name, number, other string) {
+// number adds an interpretation for a number with another possible meaning.
+func (r *parser) checkNumber(block, name, number, other string) {
 	if other == "" {
 		return
 	}
@@ -48,12 +48,12 @@ func (r *reader) number(block, name, number, other string) {
 	if other == number {
 		key = "read.as"
 	}
-	r.addReading(block, name, true, key, written(number), written(other))
+	r.addInterpretation(block, name, true, key, written(number), written(other))
 }
 
 // phone parses a phone number of the selected country. It returns an invalid number unchanged, because the service may
 // know another country.
-func (r *reader) phone(b *schema.Block, name, text, country string) string {
+func (r *parser) parsePhone(b *schema.Block, name, text, country string) string {
 	own, _ := answertype.PhoneCountry(formblock.Properties(b).DefaultCountry)
 	read, ok := answertype.ReadPhone(text, cmp.Or(country, own))
 	if !ok {
@@ -64,11 +64,11 @@ func (r *reader) phone(b *schema.Block, name, text, country string) string {
 	}
 	switch {
 	case read.Other != "":
-		r.addReading(b.ID, name, true, "read.not", read.Text, read.Other)
+		r.addInterpretation(b.ID, name, true, "read.not", read.Text, read.Other)
 	case r.Words != nil:
 		// The form's default country can differ from the respondent's country.
 		stranger := read.National && country == own && r.Words.Region != "" && r.Words.Region != country
-		r.addReading(b.ID, name, stranger, "read.as", read.Text, "")
+		r.addInterpretation(b.ID, name, stranger, "read.as", read.Text, "")
 	}
 	return read.Number
 }
@@ -83,15 +83,15 @@ var providers = []string{
 // similarProviders lists other providers whose domains differ from these in one letter.
 var similarProviders = []string{"mail.com", "email.com", "ymail.com", "bol.com.br"}
 
-// email adds a reading if the domain looks like a misspelled provider.
-func (r *reader) email(block, name, text string) {
+// email adds an interpretation if the domain looks like a misspelled provider.
+func (r *parser) checkEmail(block, name, text string) {
 	at := strings.LastIndexAny(text, "@＠")
 	domain := strings.ToLower(strings.Trim(text[max(0, at):], "@＠> \t\r\n"))
 	if at < 0 || slices.Contains(providers, domain) || slices.Contains(similarProviders, domain) {
 		return
 	}
 	if i := slices.IndexFunc(providers, func(p string) bool { return isTypo(domain, p) && !inDifferentCountries(domain, p) }); i >= 0 {
-		r.addReading(block, name, true, "read.mean", providers[i], "")
+		r.addInterpretation(block, name, true, "read.mean", providers[i], "")
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package walk divides the blocks on a form's path into pages. It also finds the violations in the answers of a page,
 // and the reasons why a page is not the last one.
-package walk
+package formstep
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package walk
+package formstep
 
 import (
 	"encoding/json"
@@ -6,16 +6,16 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
-	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formdata"
 	"github.com/formsvc/formsvc/schema"
 )
 
 // Violations returns the violations in the answers to blocks: those on the path, and required blocks without an answer.
 // It skips payment blocks, which the host answers.
-func Violations(blocks []schema.Block, path schema.Path, answers map[string]json.RawMessage) (faults []schema.Violation) {
+func Violations(blocks []schema.Block, path schema.Path, answers map[string]json.RawMessage) (violations []schema.Violation) {
 	for _, v := range path.Violations {
 		if Contains(blocks, v.Field) {
-			faults = append(faults, v)
+			violations = append(violations, v)
 		}
 	}
 	for b, hidden := range formblock.Walk(blocks) {
@@ -27,17 +27,17 @@ func Violations(blocks []schema.Block, path schema.Path, answers map[string]json
 		blank := !there || json.Unmarshal(raw, &text) == nil && strings.TrimSpace(text) == ""
 		refused := b.Type == schema.TypeLegal && text == "false"
 		if blank || refused {
-			faults = append(faults, schema.Violation{Field: b.ID, Code: schema.CodeRequired})
+			violations = append(violations, schema.Violation{Field: b.ID, Code: schema.CodeRequired})
 		}
 	}
-	return faults
+	return violations
 }
 
-// FirstWithViolation returns the index of the first page with a violation in faults. If there is none, it returns
+// FirstWithViolation returns the index of the first page with a violation in violations. If there is none, it returns
 // otherwise.
-func FirstWithViolation(steps []Step, faults []schema.Violation, otherwise int) int {
+func FirstWithViolation(steps []Step, violations []schema.Violation, otherwise int) int {
 	at := slices.IndexFunc(steps, func(s Step) bool {
-		return slices.ContainsFunc(faults, func(v schema.Violation) bool { return Contains(s.Blocks, v.Field) })
+		return slices.ContainsFunc(violations, func(v schema.Violation) bool { return Contains(s.Blocks, v.Field) })
 	})
 	if at < 0 {
 		return otherwise
@@ -63,8 +63,8 @@ func Unseen(on []schema.Block, seen []string) map[string]bool {
 
 // NeedsConfirmation reports whether a page has an ambiguous value whose interpretation the respondent has not seen.
 // Without JavaScript, the page is then shown again with the interpretation.
-func NeedsConfirmation(on []schema.Block, readings map[string]read.Reading, shown []string) bool {
-	for name, r := range readings {
+func NeedsConfirmation(on []schema.Block, interpretations map[string]formdata.Interpretation, shown []string) bool {
+	for name, r := range interpretations {
 		if r.NeedsConfirmation && Contains(on, r.Block) && !slices.Contains(shown, r.Confirmation(name)) {
 			return true
 		}

@@ -1,5 +1,5 @@
-// Package pen writes and escapes the HTML of pages.
-package pen
+// Package htmlwriter writes and escapes the HTML of pages.
+package htmlwriter
 
 import (
 	"crypto/rand"
@@ -11,52 +11,52 @@ import (
 	"unicode/utf8"
 )
 
-// Pen writes HTML within a size limit, as a list of pieces. One growing buffer would be copied many times.
-type Pen struct {
+// Writer writes HTML within a size limit, as a list of chunks. One growing buffer would be copied many times.
+type Writer struct {
 	Remaining int  // The remaining size limit of the form's content, in bytes.
 	Truncated bool // Whether content was omitted because of the limit.
 
-	out     io.Writer // The destination. If nil, the pen stores the pieces.
-	pieces  []Piece
+	out     io.Writer // The destination. If nil, the writer stores the chunks.
+	chunks  []Chunk
 	buf     []byte
-	inserts Inserts // The inserts of the template that writes to the pen.
+	inserts Inserts // The inserts of the template that uses the writer.
 }
 
-const pieceSize = 64 << 10 // Most pages fit in one piece, so one write sends them.
+const chunkSize = 64 << 10 // Most pages fit in one chunk, so one write sends them.
 
-// Piece is HTML or a long text that a respondent typed. The text is escaped when it is sent.
-type Piece struct {
-	html  []byte
-	typed string
+// Chunk is HTML or a long text that a respondent typed. The text is escaped when it is sent.
+type Chunk struct {
+	html []byte
+	text string
 }
 
-var pieceBuffers = sync.Pool{New: func() any { return new([pieceSize]byte) }}
+var chunkPool = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
-func newPiece() []byte { return pieceBuffers.Get().(*[pieceSize]byte)[:0] }
+func newChunk() []byte { return chunkPool.Get().(*[chunkSize]byte)[:0] }
 
 func release(html []byte) {
-	if cap(html) == pieceSize {
-		pieceBuffers.Put((*[pieceSize]byte)(html[:pieceSize]))
+	if cap(html) == chunkSize {
+		chunkPool.Put((*[chunkSize]byte)(html[:chunkSize]))
 	}
 }
 
-// New returns a pen that stores its output. room is the size limit of the form's content, in bytes.
-func New(room int) *Pen { return &Pen{Remaining: room} }
+// New returns a writer that stores its output. room is the size limit of the form's content, in bytes.
+func New(room int) *Writer { return &Writer{Remaining: room} }
 
-// NewStream returns a pen that sends its output to out. The caller must call Close.
-func NewStream(out io.Writer) *Pen { return &Pen{out: out} }
+// NewStream returns a writer that sends its output to out. The caller must call Close.
+func NewStream(out io.Writer) *Writer { return &Writer{out: out} }
 
 // Close sends the remaining output.
-func (p *Pen) Close() {
+func (p *Writer) Close() {
 	p.flush()
 	release(p.buf)
 }
 
 // Raw writes HTML that does not count against the limit.
-func (p *Pen) Raw(s string) {
+func (p *Writer) WriteRaw(s string) {
 	for s != "" {
 		if p.buf == nil {
-			p.buf = newPiece()
+			p.buf = newChunk()
 		}
 		n := copy(p.buf[len(p.buf):cap(p.buf)], s)
 		p.buf = p.buf[:len(p.buf)+n]
@@ -66,18 +66,18 @@ func (p *Pen) Raw(s string) {
 	}
 }
 
-func (p *Pen) flush() {
+func (p *Writer) flush() {
 	if p.out != nil {
 		_, _ = p.out.Write(p.buf) // The respondent may have disconnected.
 		p.buf = p.buf[:0]
 	} else if len(p.buf) > 0 {
-		p.pieces = append(p.pieces, Piece{html: p.buf})
+		p.chunks = append(p.chunks, Chunk{html: p.buf})
 		p.buf = nil
 	}
 }
 
-// WritePieces sends the output of another pen and reuses its memory.
-func (p *Pen) WritePieces(list []Piece) {
+// WriteChunks sends the output of another writer and reuses its memory.
+func (p *Writer) WriteChunks(list []Chunk) {
 	for _, one := range list {
 		if len(p.buf)+len(one.html) <= cap(p.buf) {
 			p.buf = append(p.buf, one.html...)
@@ -86,7 +86,7 @@ func (p *Pen) WritePieces(list []Piece) {
 			_, _ = p.out.Write(one.html)
 		}
 		release(one.html)
-		p.Escaped(one.typed)
+		p.WriteEscaped(one.text)
 	}
 }
 
@@ -94,38 +94,38 @@ func (p *Pen) WritePieces(list []Piece) {
 var entities = [256]string{0: "\uFFFD", '"': "&#34;", '\'': "&#39;", '&': "&amp;", '<': "&lt;", '>': "&gt;"}
 
 // Escaped writes text of a respondent. It does not count against the limit.
-func (p *Pen) Escaped(s string) {
-	if p.out == nil && len(s) > pieceSize {
+func (p *Writer) WriteEscaped(s string) {
+	if p.out == nil && len(s) > chunkSize {
 		p.flush()
-		p.pieces = append(p.pieces, Piece{typed: s})
+		p.chunks = append(p.chunks, Chunk{text: s})
 		return
 	}
 	last := 0
 	for i := range len(s) {
 		if e := entities[s[i]]; e != "" {
-			p.Raw(s[last:i])
-			p.Raw(e)
+			p.WriteRaw(s[last:i])
+			p.WriteRaw(e)
 			last = i + 1
 		}
 	}
-	p.Raw(s[last:])
+	p.WriteRaw(s[last:])
 }
 
 // Markup writes HTML that counts against the limit.
-func (p *Pen) Markup(s string) {
+func (p *Writer) WriteMarkup(s string) {
 	p.Remaining -= len(s)
-	p.Raw(s)
+	p.WriteRaw(s)
 }
 
-// FormText writes text of the form and truncates it at the limit.
-func (p *Pen) FormText(s string) {
+// WriteFormText writes text of the form and truncates it at the limit.
+func (p *Writer) WriteFormText(s string) {
 	for i := range len(s) {
 		if p.Remaining -= max(1, len(entities[s[i]])); p.Remaining < 0 && utf8.RuneStart(s[i]) {
 			s, p.Truncated = s[:i], true
 			break
 		}
 	}
-	p.Escaped(s)
+	p.WriteEscaped(s)
 }
 
 // EscapedSize returns the size of a text in bytes after escaping.
@@ -138,13 +138,13 @@ func EscapedSize(s string) int {
 }
 
 // HasRoom reports whether the limit allows more content.
-func (p *Pen) HasRoom() bool {
+func (p *Writer) HasRoom() bool {
 	p.Truncated = p.Truncated || p.Remaining <= 0
 	return !p.Truncated
 }
 
 // Each yields the items of a list until the limit is reached.
-func Each[T any](p *Pen, list []T) iter.Seq2[int, *T] {
+func Each[T any](p *Writer, list []T) iter.Seq2[int, *T] {
 	return func(yield func(int, *T) bool) {
 		for i := range list {
 			if !p.HasRoom() || !yield(i, &list[i]) {
@@ -156,73 +156,73 @@ func Each[T any](p *Pen, list []T) iter.Seq2[int, *T] {
 
 // Put writes HTML with escaped values: %s is text of the form, which can be truncated, %i is a value that must be
 // complete, and %v is text of a respondent.
-func (p *Pen) Put(format string, values ...string) {
+func (p *Writer) Put(format string, values ...string) {
 	for _, value := range values {
 		before, rest, _ := strings.Cut(format, "%")
-		p.Markup(before)
+		p.WriteMarkup(before)
 		switch rest[0] {
 		case 's':
-			p.FormText(value)
+			p.WriteFormText(value)
 		case 'i':
 			p.Remaining -= EscapedSize(value) // Truncation would change the meaning.
-			p.Escaped(value)
+			p.WriteEscaped(value)
 		case 'v':
-			p.Escaped(value)
+			p.WriteEscaped(value)
 		}
 		format = rest[1:]
 	}
-	p.Markup(format)
+	p.WriteMarkup(format)
 }
 
 // PutIf calls Put if is is true.
-func (p *Pen) PutIf(is bool, format string, values ...string) {
+func (p *Writer) PutIf(is bool, format string, values ...string) {
 	if is {
 		p.Put(format, values...)
 	}
 }
 
 // PutSentence writes a text of the page. It replaces {place} by value, which can be long.
-func (p *Pen) PutSentence(text, place, value string) {
+func (p *Writer) PutSentence(text, place, value string) {
 	before, after, _ := strings.Cut(text, "{"+place+"}")
 	p.Put("%i%s%i", before, value, after)
 }
 
-// TakePieces returns the output since the last call.
-func (p *Pen) TakePieces() []Piece {
+// TakeChunks returns the output since the last call.
+func (p *Writer) TakeChunks() []Chunk {
 	p.flush()
-	kept := p.pieces
-	p.pieces = nil
+	kept := p.chunks
+	p.chunks = nil
 	return kept
 }
 
 // Write receives the output of a template, one value per call.
-func (p *Pen) Write(b []byte) (int, error) {
-	if pieces, ok := p.inserts[string(b)]; ok {
+func (p *Writer) Write(b []byte) (int, error) {
+	if chunks, ok := p.inserts[string(b)]; ok {
 		p.flush()
-		p.pieces = append(p.pieces, pieces...)
-		delete(p.inserts, string(b)) // The sender reuses the memory of the pieces, so an insert is used only once.
+		p.chunks = append(p.chunks, chunks...)
+		delete(p.inserts, string(b)) // The sender reuses the memory of the chunks, so an insert is used only once.
 	} else {
-		p.Raw(string(b))
+		p.WriteRaw(string(b))
 	}
 	return len(b), nil
 }
 
-// Inserts maps the placeholders in a template's output to the output of other pens.
-type Inserts map[string][]Piece
+// Inserts maps the placeholders in a template's output to the output of other writers.
+type Inserts map[string][]Chunk
 
-// Add returns a placeholder for pieces in a template. No one can guess it.
-func (i *Inserts) Add(pieces []Piece) template.HTML {
+// Add returns a placeholder for chunks in a template. No one can guess it.
+func (i *Inserts) Add(chunks []Chunk) template.HTML {
 	if *i == nil {
 		*i = Inserts{}
 	}
 	mark := rand.Text()
-	(*i)[mark] = pieces
+	(*i)[mark] = chunks
 	return template.HTML(mark) //nolint:gosec // Only letters and digits.
 }
 
 // Execute returns the output of a template with the inserts in place of their placeholders.
-func (i Inserts) Execute(t *template.Template, name string, data any) ([]Piece, error) {
-	p := Pen{inserts: i}
+func (i Inserts) Execute(t *template.Template, name string, data any) ([]Chunk, error) {
+	p := Writer{inserts: i}
 	err := t.ExecuteTemplate(&p, name, data)
-	return p.TakePieces(), err
+	return p.TakeChunks(), err
 }

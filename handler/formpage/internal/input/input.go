@@ -29,24 +29,24 @@ const (
 
 // These are the names of the page's own inputs.
 const (
-	State        = "state"     // Signed: the form, the opening time and the idempotency key.
-	At           = "at"        // The submitted page of the form.
-	Action       = "go"        // The action of a button, see the Action constants.
-	Language     = "lang"      // The language and region of number formats.
-	ReadingShown = "shown"     // An input and the interpretation that the page has shown.
-	Seen         = "seen"      // The blocks on the page.
-	LostShown    = "lost"      // Unmatched answers were shown.
-	Viewed       = "viewed"    // The view was counted.
-	Started      = "started"   // The start was counted.
-	Seconds      = "took"      // The seconds since the first input, measured by the browser.
-	Honeypot     = "more_info" // Hidden from people, so only programs fill it in.
-	Embed        = "embed"     // The page is shown in a frame.
-	Ending       = "ending"    // The ending in the URL of a preview.
-	Sent         = "sent"      // Signed, in the URL of an ending: the submission is stored.
-	Proof        = "proof"     // Signed: this visit has solved the captcha.
-	Partial      = "half"      // Signed: the saved partial submission, see visit.PartialState.
-	Clear        = "clear"     // The value of a button: the input whose choice it clears.
-	Link         = "link"      // The token of a link to a partial submission.
+	State               = "state"     // Signed: the form, the opening time and the idempotency key.
+	At                  = "at"        // The submitted page of the form.
+	Action              = "go"        // The action of a button, see the Action constants.
+	Language            = "lang"      // The language and region of number formats.
+	InterpretationShown = "shown"     // An input and the interpretation that the page has shown.
+	Seen                = "seen"      // The blocks on the page.
+	LostShown           = "lost"      // Unmatched answers were shown.
+	Viewed              = "viewed"    // The view was counted.
+	Started             = "started"   // The start was counted.
+	Seconds             = "took"      // The seconds since the first input, measured by the browser.
+	Honeypot            = "more_info" // Hidden from people, so only programs fill it in.
+	Embed               = "embed"     // The page is shown in a frame.
+	Ending              = "ending"    // The ending in the URL of a preview.
+	Sent                = "sent"      // Signed, in the URL of an ending: the submission is stored.
+	Proof               = "proof"     // Signed: this visit has solved the captcha.
+	Partial             = "half"      // Signed: the saved partial submission, see visit.PartialState.
+	Clear               = "clear"     // The value of a button: the input whose choice it clears.
+	Link                = "link"      // The token of a link to a partial submission.
 )
 
 // NoSuchTime is the value of Zone for a time that does not exist because of daylight saving.

@@ -1,4 +1,4 @@
-package visit
+package pagestate
 
 import (
 	"crypto/sha256"
@@ -11,9 +11,9 @@ type PartialState struct {
 	Token    string `json:"t,omitempty"` // Empty until the partial submission is created.
 	Revision int64  `json:"r,omitempty"`
 	Block    string `json:"b,omitempty"` // The farthest block that the respondent has reached.
-	// Known contains the digest of each answer at the revision. Other digests mean that the respondent has changed the
+	// Digests contains the digest of each answer at the revision. Other digests mean that the respondent has changed the
 	// answers on this page.
-	Known        map[string]string `json:"k,omitempty"`
+	Digests      map[string]string `json:"k,omitempty"`
 	SharingShown bool              `json:"s,omitempty"` // Whether the page said that the form's owners can see it.
 	Disabled     bool              `json:"o,omitempty"` // Whether the respondent deleted it, which stops automatic saving.
 }
@@ -29,13 +29,13 @@ func Digest(answer json.RawMessage) string {
 
 // Changed reports whether an answer differs from the answer at the revision.
 func (h *PartialState) Changed(block string, answer json.RawMessage) bool {
-	return h.Known[block] != Digest(answer)
+	return h.Digests[block] != Digest(answer)
 }
 
 // SetKnown stores the digests of the answers at a revision.
 func (h *PartialState) SetKnown(revision int64, answers map[string]json.RawMessage) {
-	h.Revision, h.Known = revision, make(map[string]string, len(answers))
+	h.Revision, h.Digests = revision, make(map[string]string, len(answers))
 	for id, answer := range answers {
-		h.Known[id] = Digest(answer)
+		h.Digests[id] = Digest(answer)
 	}
 }

@@ -1,4 +1,4 @@
-package visit
+package pagestate
 
 import (
 	"maps"
@@ -82,9 +82,9 @@ func (p *Proofs) Renew() bool {
 }
 
 // UsedViolations returns the violations for captchas that were already used for a stored submission.
-func (p *Proofs) UsedViolations() (faults []schema.Violation) {
+func (p *Proofs) UsedViolations() (violations []schema.Violation) {
 	for _, block := range slices.Sorted(maps.Keys(p.checked)) {
-		faults = append(faults, schema.Violation{Field: block, Code: CodeUsed})
+		violations = append(violations, schema.Violation{Field: block, Code: CodeUsed})
 	}
-	return faults
+	return violations
 }

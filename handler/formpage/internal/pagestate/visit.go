@@ -1,5 +1,5 @@
 // Package visit creates and verifies the tokens that a page passes from one request to the next.
-package visit
+package pagestate
 
 import (
 	"crypto/hmac"
@@ -61,10 +61,10 @@ const (
 // Visit is one respondent's visit to a form, from the first page to the end. The page contains it as a signed token, so
 // the handler stores no state.
 type Visit struct {
-	Form   string  `json:"f"`
-	Opened int64   `json:"t"`           // Unix milliseconds.
-	Key    string  `json:"k"`           // The idempotency key. A second click returns the first result.
-	Before float64 `json:"b,omitempty"` // Seconds that the respondent spent in previous visits.
+	Form            string  `json:"f"`
+	Opened          int64   `json:"t"`           // Unix milliseconds.
+	Key             string  `json:"k"`           // The idempotency key. A second click returns the first result.
+	PreviousSeconds float64 `json:"b,omitempty"` // Seconds that the respondent spent in previous visits.
 }
 
 // New returns a visit to a form that starts now.

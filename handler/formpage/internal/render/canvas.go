@@ -1,40 +1,40 @@
-package draw
+package render
 
 import (
 	"net/http"
 	"strings"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/field"
-	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
-	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formstep"
+	"github.com/formsvc/formsvc/handler/formpage/internal/htmlwriter"
 	"github.com/formsvc/formsvc/schema"
 )
 
 func (p *Page) newCanvas() (*view, []field.Part) {
 	v := p.newView("canvas")
-	p.Canvas, p.Single = true, walk.OneAtATime(p.Form)
+	p.Canvas, p.Single = true, formstep.OneAtATime(p.Form)
 	if p.Settings.NumberedQuestions {
 		p.Numbered = p.Blocks
 	}
 	parts := field.RenderCanvas(&p.Source, p.Blocks)
-	v.Step, v.First, v.Last, v.Steps = 1, true, true, make([]walk.Step, 3) // A sample, because the pages depend on the answers.
+	v.Step, v.First, v.Last, v.Steps = 1, true, true, make([]formstep.Step, 3) // A sample, because the pages depend on the answers.
 	v.Progress, v.Navigation = p.Settings.ProgressBar, p.Settings.Navigation
-	v.Next = v.nextLabel(walk.Step{})
+	v.Next = v.nextLabel(formstep.Step{})
 	return v, parts
 }
 
 // SendCanvas sends a page with all blocks for an editor. Pages of the ancestors can show it in a frame.
 func (p *Page) SendCanvas(w http.ResponseWriter, ancestors []string) error {
 	v, parts := p.newCanvas()
-	fields, ends := pen.New(0), pen.New(0)
+	fields, ends := htmlwriter.New(0), htmlwriter.New(0)
 	for i, part := range parts {
 		if p.Blocks[i].Type == schema.TypeEnding {
-			ends.Raw(part.HTML)
+			ends.WriteRaw(part.HTML)
 		} else {
-			fields.Raw(part.HTML)
+			fields.WriteRaw(part.HTML)
 		}
 	}
-	v.Fields, v.Ends = v.inserts.Add(fields.TakePieces()), v.inserts.Add(ends.TakePieces())
+	v.Fields, v.Ends = v.inserts.Add(fields.TakeChunks()), v.inserts.Add(ends.TakeChunks())
 	v.ancestors = ancestors
 	return v.send(w, http.StatusOK)
 }
@@ -48,8 +48,8 @@ func (p *Page) CanvasParts() (style, around string, parts []field.Part, err erro
 		return "", "", nil, err
 	}
 	var html, rules strings.Builder
-	out := pen.NewStream(&html)
-	out.WritePieces(body)
+	out := htmlwriter.NewStream(&html)
+	out.WriteChunks(body)
 	out.Close()
 	v.Theme.Style(func(rule string) { rules.WriteString(rule) })
 	return rules.String(), html.String(), parts, nil

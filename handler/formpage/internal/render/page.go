@@ -1,6 +1,6 @@
 // Package draw renders pages: the questions of a form, its ending, and messages. It renders a page only from data and
 // does not depend on requests or the handler.
-package draw
+package render
 
 import (
 	"cmp"
@@ -15,10 +15,10 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/field"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formdata"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formstep"
+	"github.com/formsvc/formsvc/handler/formpage/internal/htmlwriter"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
-	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
-	"github.com/formsvc/formsvc/handler/formpage/internal/read"
-	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -34,15 +34,15 @@ type Page struct {
 	Framed   bool   // Whether the page is in a frame.
 	Preview  *Preview
 
-	Notice    string                // A sentence above the form.
-	Lost      []read.UnmatchedInput // Shown with LostFiles, so that respondents can copy them.
+	Notice    string                    // A sentence above the form.
+	Lost      []formdata.UnmatchedInput // Shown with LostFiles, so that respondents can copy them.
 	LostFiles []string
 
 	// Fields for a page with questions:
-	Steps     []walk.Step // The pages of the form.
-	At        int         // The index of this page in Steps.
+	Steps     []formstep.Step // The pages of the form.
+	At        int             // The index of this page in Steps.
 	Path      schema.Path
-	OnPath    []schema.Block // See walk.OnPath.
+	OnPath    []schema.Block // See formstep.OnPath.
 	Index     formblock.Index
 	State     string     // The signed visit.
 	SaveOffer *SaveOffer // If nil, the page saves nothing.
@@ -91,7 +91,7 @@ const maxSummary = 1 << 18
 // SendStep sends a page with questions, the respondent's input and the violations.
 func (p *Page) SendStep(w http.ResponseWriter, status int) error {
 	v, s := p.newView("form"), p.Steps[p.At]
-	p.Single = walk.OneAtATime(p.Form)
+	p.Single = formstep.OneAtATime(p.Form)
 	v.Step, v.At = p.At+1, s.ID
 	v.First, v.Last = p.At == 0, v.Step == len(p.Steps)
 	v.Progress = p.Settings.ProgressBar && len(p.Steps) > 1
@@ -105,7 +105,7 @@ func (p *Page) SendStep(w http.ResponseWriter, status int) error {
 	v.Fields = v.inserts.Add(drawn.HTML)
 	v.addProblems(append(drawn.Problems, p.otherProblems(drawn)...))
 	v.Inputs = v.inserts.Add(p.hiddenInputs(s, drawn.Used))
-	if v.First && p.Notice == "" && slices.ContainsFunc(p.Steps, func(s walk.Step) bool { return p.Host.CannotSubmit(s.Blocks) }) { // Warn before the respondent fills in the form.
+	if v.First && p.Notice == "" && slices.ContainsFunc(p.Steps, func(s formstep.Step) bool { return p.Host.CannotSubmit(s.Blocks) }) { // Warn before the respondent fills in the form.
 		p.Notice = p.Words.Get("error.REQUIRED.unavailable")
 	}
 	v.Next = v.nextLabel(s)
@@ -126,14 +126,14 @@ func (v *view) addProblems(list []field.Problem) {
 	if len(list) == 0 {
 		return
 	}
-	p := pen.New(maxSummary)
-	for _, one := range pen.Each(p, list) {
+	p := htmlwriter.New(maxSummary)
+	for _, one := range htmlwriter.Each(p, list) {
 		p.Put("<li>")
 		p.PutIf(one.ID != "", `<a href="#%i">%s</a>`, one.ID, one.Label)
 		p.PutIf(one.ID == "" && one.Label != "", "<b>%s</b>", one.Label)
 		p.Put(" <span>%v</span></li>", one.Text)
 	}
-	v.Problems = v.inserts.Add(p.TakePieces())
+	v.Problems = v.inserts.Add(p.TakeChunks())
 }
 
 // otherProblems returns the violations without a field on the page.
@@ -147,7 +147,7 @@ func (p *Page) otherProblems(drawn *field.Rendered) []field.Problem {
 		block := p.Index.Find(id)
 		if block != nil {
 			label = block.Label
-			if slices.ContainsFunc(p.Steps, func(s walk.Step) bool { return walk.Contains(s.Blocks, id) }) {
+			if slices.ContainsFunc(p.Steps, func(s formstep.Step) bool { return formstep.Contains(s.Blocks, id) }) {
 				continue // The page with this block is shown next.
 			}
 		}
@@ -158,7 +158,7 @@ func (p *Page) otherProblems(drawn *field.Rendered) []field.Problem {
 	return list
 }
 
-func (v *view) nextLabel(s walk.Step) string {
+func (v *view) nextLabel(s formstep.Step) string {
 	if n := len(s.Blocks); n > 0 {
 		last := s.Blocks[n-1]
 		text := formblock.Properties(&last).ButtonText
@@ -179,8 +179,8 @@ func (v *view) nextLabel(s walk.Step) string {
 }
 
 // hiddenInputs renders hidden inputs with the visit and the answers that the page does not show.
-func (p *Page) hiddenInputs(on walk.Step, shown map[string]bool) []pen.Piece {
-	out := pen.New(0)
+func (p *Page) hiddenInputs(on formstep.Step, shown map[string]bool) []htmlwriter.Chunk {
+	out := htmlwriter.New(0)
 	hidden := func(name string, values ...string) {
 		for _, value := range values {
 			out.Put(`<input type="hidden" name="%v" value="%v">`, name, value)
@@ -201,10 +201,10 @@ func (p *Page) hiddenInputs(on walk.Step, shown map[string]bool) []pen.Piece {
 			hidden(name, p.Values.Get(name))
 		}
 	}
-	hidden(input.Seen, walk.QuestionIDs(on.Blocks)...)
-	for _, name := range slices.Sorted(maps.Keys(p.Readings)) {
-		if r := p.Readings[name]; r.NeedsConfirmation && shown[name] {
-			hidden(input.ReadingShown, r.Confirmation(name))
+	hidden(input.Seen, formstep.QuestionIDs(on.Blocks)...)
+	for _, name := range slices.Sorted(maps.Keys(p.Interpretations)) {
+		if r := p.Interpretations[name]; r.NeedsConfirmation && shown[name] {
+			hidden(input.InterpretationShown, r.Confirmation(name))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Values)) {
@@ -212,7 +212,7 @@ func (p *Page) hiddenInputs(on walk.Step, shown map[string]bool) []pen.Piece {
 			hidden(name, p.Values[name]...)
 		}
 	}
-	return out.TakePieces()
+	return out.TakeChunks()
 }
 
 // SendMessage sends a page with a message instead of a form.

@@ -1,4 +1,4 @@
-package draw
+package render
 
 import (
 	"bytes"
@@ -9,11 +9,11 @@ import (
 	"net/http"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formstep"
+	"github.com/formsvc/formsvc/handler/formpage/internal/htmlwriter"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/static"
 	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
-	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 )
 
@@ -32,7 +32,7 @@ type view struct {
 	Preview   *Preview
 	Embedded  bool
 	Notice    string
-	Steps     []walk.Step
+	Steps     []formstep.Step
 	SaveOffer *SaveOffer
 
 	Kind  string // form, message, ending, resume or canvas
@@ -40,7 +40,7 @@ type view struct {
 	Brand struct{ Text, URL string }
 
 	Title, Text string        // For a message.
-	Lost        template.HTML // See pen.Inserts. The same applies to Inputs, Problems and Fields.
+	Lost        template.HTML // See htmlwriter.Inserts. The same applies to Inputs, Problems and Fields.
 	LostNames   string
 	Action      string // The target of the resume button.
 
@@ -61,7 +61,7 @@ type view struct {
 	Next                     string
 
 	redirects bool // Whether the page opens LeadsTo automatically.
-	inserts   pen.Inserts
+	inserts   htmlwriter.Inserts
 	policy    *policy.Policy
 	referrer  string // If empty, the page has the default policy.
 
@@ -79,11 +79,11 @@ func (p *Page) newView(kind string) *view {
 		v.Brand = p.Site.Brand
 	}
 	if len(p.Lost) > 0 { // Text without a matching block.
-		lost := pen.New(0)
+		lost := htmlwriter.New(0)
 		for _, one := range p.Lost {
 			lost.Put("<div><dt>%v</dt><dd>%v</dd></div>", one.Block, one.Text)
 		}
-		v.Lost = v.inserts.Add(lost.TakePieces())
+		v.Lost = v.inserts.Add(lost.TakeChunks())
 	}
 	return v
 }
@@ -109,31 +109,31 @@ func (v *view) send(w http.ResponseWriter, status int) error {
 	}
 	v.sendHeader(w, status)
 	// The default layout is written without a template, because a template would copy the page three times.
-	out := pen.NewStream(w)
-	out.Raw("<!doctype html>\n<html lang=\"" + template.HTMLEscapeString(v.Words.Tag) + "\" dir=\"" + v.Words.Direction + "\">\n<head>\n" +
+	out := htmlwriter.NewStream(w)
+	out.WriteRaw("<!doctype html>\n<html lang=\"" + template.HTMLEscapeString(v.Words.Tag) + "\" dir=\"" + v.Words.Direction + "\">\n<head>\n" +
 		"<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>")
-	out.Escaped(v.title())
-	out.Raw("</title>\n")
+	out.WriteEscaped(v.title())
+	out.WriteRaw("</title>\n")
 	v.head(out)
-	out.Raw("\n</head>\n<body>\n")
-	out.WritePieces(body)
-	out.Raw("\n</body>\n</html>\n")
+	out.WriteRaw("\n</head>\n<body>\n")
+	out.WriteChunks(body)
+	out.WriteRaw("\n</body>\n</html>\n")
 	out.Close()
 	return nil
 }
 
-func (v *view) document(body []pen.Piece) Document {
+func (v *view) document(body []htmlwriter.Chunk) Document {
 	var content bytes.Buffer
-	part := func(write func(*pen.Pen)) template.HTML {
+	part := func(write func(*htmlwriter.Writer)) template.HTML {
 		content.Reset()
-		out := pen.NewStream(&content)
+		out := htmlwriter.NewStream(&content)
 		write(out)
 		out.Close()
 		return template.HTML(content.String()) //nolint:gosec // made by our templates
 	}
 	return Document{
 		Language: v.Words.Tag, Direction: v.Words.Direction, Title: v.title(), Nonce: v.Nonce, Form: *v.Form,
-		Head: part(v.head), Body: part(func(out *pen.Pen) { out.WritePieces(body) }),
+		Head: part(v.head), Body: part(func(out *htmlwriter.Writer) { out.WriteChunks(body) }),
 	}
 }
 
@@ -173,32 +173,32 @@ func (v *view) sendHeader(w http.ResponseWriter, status int) {
 
 // head writes the content of the page's head. A page for a GET contains the style sheet, because another request takes
 // seconds in a slow network. A page for a POST links to the file, which the browser can cache.
-func (v *view) head(out *pen.Pen) {
+func (v *view) head(out *htmlwriter.Writer) {
 	files := v.Up + static.Dir
 	if v.Posted {
-		out.Raw(`<link rel="stylesheet" href="` + files + "/page.css?v=" + static.Version + "\">\n")
+		out.WriteRaw(`<link rel="stylesheet" href="` + files + "/page.css?v=" + static.Version + "\">\n")
 	} else {
-		out.Raw(`<style nonce="` + v.Nonce + `">`)
-		out.Raw(static.Style)
-		out.Raw("</style>\n")
+		out.WriteRaw(`<style nonce="` + v.Nonce + `">`)
+		out.WriteRaw(static.Style)
+		out.WriteRaw("</style>\n")
 	}
-	out.Raw(`<meta name="robots" content="noindex">`)
+	out.WriteRaw(`<meta name="robots" content="noindex">`)
 	if v.Theme.Dark {
-		out.Raw(`<meta name="color-scheme" content="light dark">`)
+		out.WriteRaw(`<meta name="color-scheme" content="light dark">`)
 	}
 	if v.redirects && !v.Framed { // Many pages forbid frames and would be blank.
-		out.Raw("\n<meta http-equiv=\"refresh\" content=\"0;url=")
-		out.Escaped(string(v.LeadsTo))
-		out.Raw(`">`)
+		out.WriteRaw("\n<meta http-equiv=\"refresh\" content=\"0;url=")
+		out.WriteEscaped(string(v.LeadsTo))
+		out.WriteRaw(`">`)
 	}
-	out.Raw("\n<style nonce=\"" + v.Nonce + `" data-theme>`)
-	v.Theme.Style(out.Raw)
-	out.Raw("</style>\n")
+	out.WriteRaw("\n<style nonce=\"" + v.Nonce + `" data-theme>`)
+	v.Theme.Style(out.WriteRaw)
+	out.WriteRaw("</style>\n")
 	switch v.Kind {
 	case "message":
 	case "canvas":
-		out.Raw(`<style nonce="` + v.Nonce + `">` + static.Canvas + "</style>")
+		out.WriteRaw(`<style nonce="` + v.Nonce + `">` + static.Canvas + "</style>")
 	default:
-		out.Raw(`<script src="` + files + "/page.js?v=" + static.Version + "\" defer></script>")
+		out.WriteRaw(`<script src="` + files + "/page.js?v=" + static.Version + "\" defer></script>")
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formdata"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
-	"github.com/formsvc/formsvc/handler/formpage/internal/read"
-	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pagestate"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -32,7 +32,7 @@ const (
 
 // Records signs and verifies the file records of a form's pages.
 type Records struct {
-	Signer  visit.Signer
+	Signer  pagestate.Signer
 	Purpose string // The purpose of the tokens.
 	Form    string
 	Now     time.Time
@@ -79,7 +79,7 @@ func (r Records) Open(values url.Values) (files Files, refused []schema.Violatio
 			case !good:
 				refused = append(refused, schema.Violation{Field: block, Code: CodeLost})
 			case slices.Contains(values[input.Remove+block], s.File.ID):
-			case r.Now.Sub(time.UnixMilli(s.Stored)) >= visit.MaxAge:
+			case r.Now.Sub(time.UnixMilli(s.Stored)) >= pagestate.MaxAge:
 				refused = append(refused, schema.Violation{Field: block, Code: CodeLost, Params: map[string]any{"name": s.File.Name}})
 			default:
 				kept = append(kept, token)
@@ -130,13 +130,13 @@ func (f Files) Answers(form *formblock.Index) map[string]json.RawMessage {
 }
 
 // Unmatched returns the uploaded files of blocks that no longer accept files.
-func (f Files) Unmatched(takes func(block string) *schema.Block) (list []read.UnmatchedInput) {
+func (f Files) Unmatched(takes func(block string) *schema.Block) (list []formdata.UnmatchedInput) {
 	for _, block := range slices.Sorted(maps.Keys(f)) {
 		if takes(block) != nil {
 			continue
 		}
 		for _, file := range f[block] {
-			list = append(list, read.UnmatchedInput{Block: block, Text: file.Name})
+			list = append(list, formdata.UnmatchedInput{Block: block, Text: file.Name})
 		}
 	}
 	return list
