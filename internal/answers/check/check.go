@@ -13,34 +13,33 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// hiddenPath is the path of hidden fields in a Violation.
 const hiddenPath = "/hidden"
 
 // Input contains the answers of a respondent and of the host.
 type Input struct {
-	// Answers contains the respondent's answers by block ID.
+	// The respondent's answers by block ID.
 	Answers map[string]json.RawMessage
-	// HostAnswers contains the answers to payment, file_upload and signature blocks, and to blocks with properties.hide.
-	// Only the host provides them, because respondents could forge them.
+	// Answers to payment, file_upload and signature blocks, and to blocks with properties.hide. Only the host
+	// provides them, because respondents could forge them.
 	HostAnswers map[string]json.RawMessage
-	// Hidden contains the values of hidden fields by name. Undeclared names are ignored.
+	// Values of hidden fields by name. Undeclared names are ignored.
 	Hidden map[string]string
 }
 
 // Answers is a checked submission in the format in which it is stored, listed, exported and delivered. It omits
 // unanswered blocks. The caller owns the slices.
 type Answers struct {
-	// List is an array of {"field":{"id","type","label"},"value"} in the order of the definition. After the blocks it
-	// contains hidden fields with the type "hidden", and assigned variables with the type "variable".
+	// List is an array of {"field":{"id","type","label"},"value"} in definition order: blocks, then hidden fields of
+	// type "hidden", then the variables that rules set, of type "variable".
 	List json.RawMessage
-	// ByField is an object of the same values by block ID or hidden name, without variables.
+	// ByField is an object of the same values by block ID or hidden field name, without variables.
 	ByField json.RawMessage
 	// Hidden is an object of strings with the declared hidden fields that have a value.
 	Hidden json.RawMessage
-	// Variables is an object with the numbers and strings of assigned variables.
+	// Variables is an object with the numbers and strings that rules set.
 	Variables json.RawMessage
-	// Unique is a SHA-256 digest of the answer to the block in settings.duplicateField. Equivalent answers have the same
-	// digest, see [identity.Rules]. It is nil without this setting, block or answer, or if the block type cannot be
+	// Unique is a SHA-256 digest of the answer to the block in settings.duplicateField, equal for equivalent answers
+	// (see [identity.Rules]). It is nil if there is no such setting, block or answer, or if the block type cannot be
 	// compared.
 	Unique []byte
 }
@@ -49,10 +48,10 @@ type Answers struct {
 type Writer struct {
 	list, byField, hidden, variables jsontree.Writer
 	unique                           []byte
-	LastRange                        [2]int // start and end of the last answer in list, or zero if it was not written
+	LastRange                        [2]int // start and end of the last answer in list; zero if it was not written
 }
 
-// NewWriter allocates memory for the input's size.
+// NewWriter preallocates memory based on the size of the input.
 func NewWriter(f *compile.Form, in Input) *Writer {
 	size := 2
 	for id, raw := range in.Answers {
@@ -74,11 +73,11 @@ func NewWriter(f *compile.Form, in Input) *Writer {
 	return w
 }
 
-// maxInitialSize limits the initial allocation for unchecked input.
+// maxInitialSize limits the preallocated memory, because the input is unchecked.
 const maxInitialSize = 64 << 10
 
-// Answer checks and writes one answer. It writes nothing for a missing or invalid answer. If partial is false, a
-// missing required answer is a violation.
+// Answer checks and writes one answer. It skips a missing or invalid answer, and reports a missing required answer
+// unless partial is true.
 func (w *Writer) Answer(b *compile.Block, raw json.RawMessage, r *answertype.Report, unique, partial bool) {
 	w.LastRange = [2]int{}
 	if len(raw) == 0 && !r.Required || b.Dropped {
@@ -92,7 +91,7 @@ func (w *Writer) Answer(b *compile.Block, raw json.RawMessage, r *answertype.Rep
 	}
 }
 
-// writeAnswer checks and writes the answer to a block. It returns false for an empty or invalid answer.
+// writeAnswer checks and writes the answer to a block. It returns false if the answer is empty or invalid.
 func (w *Writer) writeAnswer(b *compile.Block, raw json.RawMessage, r *answertype.Report, unique bool) bool {
 	if b.Rule == nil {
 		if !answertype.IsBlankJSON(raw) {
@@ -129,11 +128,11 @@ func (w *Writer) writeAnswer(b *compile.Block, raw json.RawMessage, r *answertyp
 	if unique && value != nil {
 		w.unique = identity.Unique(b.Type, value)
 	}
-	return true // answered, even if all answers together have a violation
+	return true // even if all answers together are too large
 }
 
-// endItem ends the item that began at mark, and also writes its value to into. It returns the value, or nil if the
-// answers become too large.
+// endItem ends the list item that starts at mark, and copies its value to into. It returns the value, or nil if all
+// answers together are too large.
 func (w *Writer) endItem(mark, start int, key []byte, into *jsontree.Writer, r *answertype.Report) (value []byte) {
 	if r.ExceedsLimit(&w.list) {
 		w.list.Truncate(mark)
@@ -162,7 +161,7 @@ func (w *Writer) HiddenField(h *compile.Hidden, text string, r *answertype.Repor
 	}
 }
 
-// Variable writes a value that a rule has set.
+// Variable writes the value of a variable.
 func (w *Writer) Variable(v *compile.Variable, value any, r *answertype.Report) {
 	mark := w.list.Len()
 	w.list.Raw(v.Head)
@@ -176,7 +175,7 @@ func (w *Writer) Variable(v *compile.Variable, value any, r *answertype.Report) 
 	w.endItem(mark, start, v.Key, &w.variables, r)
 }
 
-// Answers returns the written answers.
+// Answers returns all written answers.
 func (w *Writer) Answers() Answers {
 	w.list.EndArray()
 	w.byField.EndObject()
@@ -191,10 +190,10 @@ func (w *Writer) Answers() Answers {
 	}
 }
 
-// Stored returns a written answer. The argument at is the value of Last after it was written.
+// Stored returns a written answer. The argument is the value of LastRange after it was written.
 func (w *Writer) Stored(at [2]int) []byte { return w.list.Bytes()[at[0]:at[1]] }
 
-// HiddenFields checks the hidden fields of a partial submission and returns them as an object of strings. An error is a
+// HiddenFields checks the hidden fields of a partial submission and encodes them as an object. An error is a
 // *[schema.Error].
 func HiddenFields(f *compile.Form, hidden map[string]string) (json.RawMessage, error) {
 	w, r := NewWriter(f, Input{}), answertype.Report{Limit: math.MaxInt}
@@ -206,8 +205,8 @@ func HiddenFields(f *compile.Form, hidden map[string]string) (json.RawMessage, e
 	return w.Answers().Hidden, r.Violations.Err()
 }
 
-// PartialList returns the answers of a partial submission in the format of Answers.List, regardless of the path. It
-// returns invalid answers as sent, and treats unknown blocks as short_text.
+// PartialList returns the answers of a partial submission in the format of Answers.List, regardless of the path.
+// Invalid answers stay as sent. Unknown blocks are treated as short_text.
 func PartialList(f *compile.Form, in Input) json.RawMessage {
 	w := NewWriter(f, in)
 	asSent := func(id, typ string, value json.RawMessage) {
@@ -232,12 +231,10 @@ func PartialList(f *compile.Form, in Input) json.RawMessage {
 	return w.Answers().List
 }
 
-// Sample returns sample answers to all blocks and hidden fields for a test event, with the variables that rules can
-// set. It ignores rules. The answers are always the same and valid. Blocks without a valid sample are omitted, and
-// Unique is nil.
+// Sample returns valid sample answers for a test event, see [answers.Form.Sample].
 func Sample(f *compile.Form) Answers {
 	w := NewWriter(f, Input{})
-	r := answertype.Report{Limit: f.Limit} // collects the violations of omitted samples
+	r := answertype.Report{Limit: f.Limit} // discards the violations of omitted samples
 	for i := range f.Blocks {
 		if b := &f.Blocks[i]; b.Rule != nil {
 			r.Begin(b.ID, b.Path, b.Required)

@@ -1,5 +1,4 @@
-// Package compile compiles a stored definition: its blocks with the rules of their answers, and the logic in
-// properties.rule.
+// Package compile compiles a stored definition: its blocks, and the rules in properties.rule.
 package compile
 
 import (
@@ -18,35 +17,34 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Form is a compiled form for checking answers. It is immutable and safe for concurrent use. It can be cached for a
-// revision of the definition.
+// Form is a compiled form. It is immutable and safe for concurrent use, and valid for one revision of the definition.
 type Form struct {
-	Blocks []Block // depth first, in definition order
+	Blocks []Block // depth-first, in definition order
 	Steps  []Step  // top-level blocks
 	Hidden []Hidden
-	Unique int // index in Blocks of settings.duplicateField, or -1
-	Limit  int // size limit of one submission's answers in bytes
+	Unique int // index in Blocks of the block in settings.duplicateField, or -1
+	Limit  int // maximum size in bytes of a submission's answers
 
 	Variables []Variable
 	HasRules  bool // whether a step has a rule
 
-	Index         map[string]int // in Blocks
-	VariableIndex map[string]int // in Variables
+	Index         map[string]int // index in Blocks by ID
+	VariableIndex map[string]int // index in Variables by name
 	HiddenNames   map[string]bool
 
-	HeadSize int // average bytes of an answer without its value
+	HeadSize int // average size in bytes of an encoded answer without its value
 }
 
-// Block contains the data for a block's answer. The prefix of the answer's items is encoded once.
+// Block is a compiled block.
 type Block struct {
 	ID, Type string
-	Path     string             // of its answer in an Input
-	Shape    schema.AnswerShape // of the answer, for rules
-	Host     bool               // whether the host provides the answer
-	Hide     bool               // whether the block is off every path, so that only the host can answer it
-	Dropped  bool               // whether an answer is accepted but not stored
+	Path     string             // of its answer in a request
+	Shape    schema.AnswerShape // determines how rules read the answer
+	Host     bool               // only the host can answer
+	Hide     bool               // never on the path, so only the host can answer
+	Dropped  bool               // answers are accepted but not stored
 	Required bool
-	Rule     answertype.Rule // nil if the block has no answer
+	Rule     answertype.Rule // nil if the block takes no answer
 	Item
 }
 
@@ -60,30 +58,30 @@ type Hidden struct {
 type Variable struct {
 	Name    string
 	Initial any // float64 or string
-	Item        // set if a rule sets the variable
+	Item        // only set if a rule sets the variable
 }
 
-// Item is the encoded prefix of an answer.
+// Item is the encoded start of an answer, which is the same in each submission.
 type Item struct {
 	Head []byte // in Answers.List: {"field":{…},"value":
 	Key  []byte // in Answers.ByField: "id":
 }
 
-// Source contains the input for compiling a form.
+// Source is the input of [New].
 type Source struct {
-	// Definition is stored. A nil section is empty, and the theme is not used.
+	// A nil section is empty, and the theme is not used.
 	storage.Definition
-	// Limits are the service's limits, of which FileSize and Submission are used. Zero values mean the defaults.
+	// The service's limits. Only FileSize and Submission are used. Zero values mean the defaults.
 	Limits schema.Limits
-	// TimeZone is the service's time zone for date limits. Defaults to UTC.
+	// The service's time zone for date limits. Defaults to UTC.
 	TimeZone *time.Location
 }
 
-// New compiles a form. Blocks in a group count like top-level blocks. A block of an unknown type accepts no answer. An
-// error means that a section is not in its stored format.
+// New compiles a form. Nested blocks of a group count like top-level blocks. A block of an unknown type accepts no
+// answer. An error means that a section is not in its stored format.
 //
-// A form takes about ten times the bytes of its sections, including rules. The limits of 100,000 values in blocks and 4
-// MiB in total keep it below 24 MB.
+// A compiled form takes about ten times the bytes of its sections. It takes less than 24 MB, because the blocks are
+// limited to 100,000 values and the definition to 4 MiB.
 func New(from Source) (*Form, error) {
 	d, err := Read(from)
 	if err != nil {
@@ -95,8 +93,8 @@ func New(from Source) (*Form, error) {
 
 // Definition contains the decoded sections of a form.
 type Definition struct {
-	Form     *Form          // without rules before AddRules
-	Blocks   []schema.Block // the blocks of Form.Steps; each has properties
+	Form     *Form          // has no rules before AddRules
+	Blocks   []schema.Block // top-level blocks; Properties is never nil
 	Settings schema.Settings
 }
 
@@ -142,7 +140,7 @@ func Read(from Source) (d Definition, err error) {
 	return d, nil
 }
 
-// AddRules compiles the rules of the top-level blocks and reports findings to the observer.
+// AddRules compiles the rules of the top-level blocks and reports problems to the observer.
 func (d *Definition) AddRules(to Observer) {
 	f := d.Form
 	c := ruleCompiler{form: f, observer: to}
@@ -161,7 +159,7 @@ func (d *Definition) AddRules(to Observer) {
 	}
 }
 
-// addVariables adds the variables in the order of the definition.
+// addVariables adds the variables in definition order.
 func (f *Form) addVariables(raw json.RawMessage) error {
 	if len(raw) == 0 {
 		return nil
@@ -189,8 +187,8 @@ func (f *Form) addVariables(raw json.RawMessage) error {
 	return nil
 }
 
-// dropDuplicates sets properties, records positions in Form.Blocks, and drops blocks with duplicate IDs, which writes
-// never create.
+// dropDuplicates fills index with the position of each block in Form.Blocks. It drops blocks with duplicate IDs,
+// which the API never stores, and sets missing properties.
 func dropDuplicates(list []schema.Block, index map[string]int) []schema.Block {
 	unique := list[:0]
 	for _, b := range list {
@@ -209,7 +207,7 @@ func dropDuplicates(list []schema.Block, index map[string]int) []schema.Block {
 
 var emptyProperties schema.Properties // read-only
 
-// addBlocks adds blocks and their nested blocks. The argument hide reports whether their group is hidden.
+// addBlocks adds blocks and their nested blocks. hide means that the parent group is hidden.
 func (f *Form) addBlocks(list []schema.Block, with answertype.ServiceConfig, hide bool) {
 	for i := range list {
 		b := &list[i]
@@ -237,7 +235,7 @@ func (f *Form) addBlocks(list []schema.Block, with answertype.ServiceConfig, hid
 	}
 }
 
-// NewItem returns the prefix of an answer.
+// NewItem encodes the start of an answer.
 func NewItem(id, typ, label string) Item {
 	var head, key jsontree.Writer
 	head.Object()
@@ -248,17 +246,17 @@ func NewItem(id, typ, label string) Item {
 	head.EndObject()
 	head.Name("value")
 	key.Name(id)
-	return Item{bytes.Clone(head.Bytes()), bytes.Clone(key.Bytes())} // without spare capacity
+	return Item{bytes.Clone(head.Bytes()), bytes.Clone(key.Bytes())} // Clone drops spare capacity
 }
 
-// Step is a top-level block and a step of the path.
+// Step is a top-level block.
 type Step struct {
-	From, To int // range in Form.Blocks, including nested blocks
+	From, To int // range in Form.Blocks that includes nested blocks
 	Ending   bool
 	Rule     StepRule
 }
 
-// These are the paths of answers in a Violation.
+// JSON paths of answers in a Violation.
 const (
 	AnswersPath     = "/answers"
 	HostAnswersPath = "/host_answers"

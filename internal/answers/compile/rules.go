@@ -13,14 +13,14 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// StepRule is a compiled properties.rule of a top-level block. A part is empty if it is missing or invalid.
+// StepRule is the compiled properties.rule of a top-level block. Missing and invalid parts are empty.
 type StepRule struct {
 	Show, Require *logic.Logic
 	Set           []Assignment
 	Next          []Jump
 }
 
-// Assignment assigns a value to a variable.
+// Assignment sets a variable.
 type Assignment struct {
 	Variable int // index in Form.Variables
 	Value    *logic.Logic
@@ -30,18 +30,16 @@ type Assignment struct {
 type Jump struct {
 	When  *logic.Logic // nil means always
 	To    int          // index in Form.Steps, or ToEnd
-	Place int          // index in the rule's next
+	Place int          // index in the rule's next list, which also counts ignored jumps
 }
 
-// ToEnd is the target of a jump to the first ending.
+// ToEnd is the value of Jump.To that means the first ending.
 const ToEnd = -1
 
-// targetEnd is the name of this target in a rule.
 const targetEnd = "end"
 
-// MaxRuleSteps is the budget of all rules for one submission, in steps of a logic.Budget. A step takes about 20 ns and
-// at most 45 ns, so rules add less than 5 ms to a submission (BenchmarkWorstRules). A form with 20 rules takes some
-// hundred steps.
+// MaxRuleSteps is the budget of all rules for one submission. A step takes about 20 ns and at most 45 ns, so rules
+// add less than 5 ms to a submission (BenchmarkWorstRules). A form with 20 rules takes a few hundred steps.
 const MaxRuleSteps = 100_000
 
 type ruleCompiler struct {
@@ -50,16 +48,16 @@ type ruleCompiler struct {
 	observer Observer
 }
 
-// Observer receives the compiler's findings for warnings.
+// Observer receives information about the rules for warnings.
 type Observer struct {
-	// Ignored is called for a part without an effect.
+	// Ignored is called for each part that has no effect.
 	Ignored func(step int, n jsontree.Node, code string, why answertype.Explanation)
-	// Compiled is called for the logic l, which was compiled from n. If after is true, it runs after its block's answer is
+	// Compiled is called for each logic l and its source n. If after is true, l runs after the answer to its block is
 	// taken.
 	Compiled func(step int, n jsontree.Node, l *logic.Logic, after bool)
 }
 
-// read compiles the rule of the step at. Unknown members are ignored, and null is the same as missing.
+// read compiles the rule of a step. Unknown fields are ignored, and null is treated as missing.
 func (c *ruleCompiler) read(raw json.RawMessage, at int) StepRule {
 	c.step = at
 	return jsontree.Inspect(raw, answertype.ParseLimits, func(rule jsontree.Node) StepRule {
@@ -77,7 +75,6 @@ func (b *StepRule) IsEmpty() bool {
 	return b.Show == nil && b.Require == nil && b.Set == nil && b.Next == nil
 }
 
-// logic compiles n. It returns nil if n is missing or invalid.
 func (c *ruleCompiler) logic(n jsontree.Node, after bool) *logic.Logic {
 	if n.Kind() == jsontree.Null {
 		return nil
@@ -108,8 +105,8 @@ func (c *ruleCompiler) assignments(set jsontree.Node) []Assignment {
 	}
 	var list []Assignment
 	for _, value := range set.All() {
-		// A variable cannot share a name with a block or a hidden field, because answers are stored by name. Writes reject
-		// such rules.
+		// Answers are stored by name, so a variable cannot have the name of a block or hidden field. The API rejects
+		// such variables in new definitions.
 		variable, ok := c.form.VariableIndex[value.Name()]
 		if _, block := c.form.Index[value.Name()]; !ok || block || c.form.HiddenNames[value.Name()] {
 			c.reportIgnored(value, schema.WarnUnknownName, answertype.Explanation{Reason: "set", Message: "the form has no variable with this name, so this has no effect", Params: map[string]any{"name": value.Name()}})
@@ -150,7 +147,6 @@ func (c *ruleCompiler) jumps(next jsontree.Node) []Jump {
 	return list
 }
 
-// readTarget returns the target of a jump.
 func (c *ruleCompiler) readTarget(item jsontree.Node) (to int, ok bool) {
 	name := item.Member("to")
 	if name.Kind() != jsontree.String {
@@ -180,11 +176,11 @@ func (c *ruleCompiler) reportIgnored(n jsontree.Node, code string, why answertyp
 	}
 }
 
-// VariableValue returns a finite number, or a text within the limit for hidden fields.
+// VariableValue checks that v is a finite number or a text within the limit for variables.
 func VariableValue(v any) (any, bool) {
 	switch v := v.(type) {
 	case float64:
-		return v + 0, !math.IsNaN(v) && !math.IsInf(v, 0) // converts negative zero to zero
+		return v + 0, !math.IsNaN(v) && !math.IsInf(v, 0) // + 0 converts -0 to 0
 	case string:
 		return v, !violation.LongerThan(v, answertype.MaxShortText)
 	default:

@@ -15,8 +15,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// These objects contain the data for rules, {"answers", "hidden", "variables"}, and its members. Values are computed
-// when a rule reads them, and their cost counts toward the rules' budget.
+// These types contain the data that rules read: {"answers", "hidden", "variables"} and its three fields. A value is
+// computed when a rule reads it, and the cost counts toward the budget of the rules. Each implements [logic.Object].
 type (
 	ruleData     struct{ *walk }
 	answerData   struct{ *walk }
@@ -24,7 +24,6 @@ type (
 	variableData struct{ *walk }
 )
 
-// Member implements [logic.Object].
 func (d ruleData) Member(name string) (any, bool) {
 	switch name {
 	case "answers":
@@ -38,12 +37,10 @@ func (d ruleData) Member(name string) (any, bool) {
 	}
 }
 
-// Members implements [logic.Object].
 func (d ruleData) Members() map[string]any {
 	return map[string]any{"answers": answerData(d), "hidden": hiddenData(d), "variables": variableData(d)}
 }
 
-// Member implements [logic.Object].
 func (d answerData) Member(id string) (any, bool) {
 	at, ok := d.form.Index[id]
 	if !ok || d.answerRanges[at] == [2]int{} {
@@ -59,12 +56,10 @@ func (d answerData) Member(id string) (any, bool) {
 	return d.ruleValues[at], true
 }
 
-// Members implements [logic.Object].
 func (d answerData) Members() map[string]any {
 	return d.members(d, len(d.answerRanges), func(i int) string { return d.form.Blocks[i].ID })
 }
 
-// Member implements [logic.Object].
 func (d hiddenData) Member(name string) (any, bool) {
 	text := d.in.Hidden[name]
 	if text == "" || !d.form.HiddenNames[name] {
@@ -77,12 +72,11 @@ func (d hiddenData) Member(name string) (any, bool) {
 	return text, true
 }
 
-// Members implements [logic.Object].
 func (d hiddenData) Members() map[string]any {
 	return d.members(d, len(d.form.Hidden), func(i int) string { return d.form.Hidden[i].Name })
 }
 
-// members returns the object's existing members until the budget is exceeded.
+// members returns the fields of an object, until the budget is exceeded.
 func (k *walk) members(object logic.Object, count int, name func(i int) string) map[string]any {
 	all := make(map[string]any)
 	for i := 0; i < count && !k.budget.Exceeded(); i++ {
@@ -94,7 +88,6 @@ func (k *walk) members(object logic.Object, count int, name func(i int) string) 
 	return all
 }
 
-// Member implements [logic.Object].
 func (d variableData) Member(name string) (any, bool) {
 	if v, ok := d.setVariables[name]; ok {
 		return v, true
@@ -106,7 +99,6 @@ func (d variableData) Member(name string) (any, bool) {
 	return d.form.Variables[at].Initial, true
 }
 
-// Members implements [logic.Object].
 func (d variableData) Members() map[string]any {
 	d.budget.Spend(len(d.form.Variables))
 	if d.budget.Exceeded() {
@@ -115,7 +107,6 @@ func (d variableData) Members() map[string]any {
 	return d.variables()
 }
 
-// variables returns the current values of all variables.
 func (k *walk) variables() map[string]any {
 	all := make(map[string]any, len(k.form.Variables))
 	for i := range k.form.Variables {
@@ -125,7 +116,7 @@ func (k *walk) variables() map[string]any {
 	return all
 }
 
-// set assigns variables. It computes all values before it assigns them, because the members of an object have no order.
+// set assigns variables. It computes all values first, because the order of fields in an object must not matter.
 func (k *walk) set(list []compile.Assignment) {
 	var few [4]any
 	values := few[:0]
@@ -147,7 +138,7 @@ func (k *walk) set(list []compile.Assignment) {
 	}
 }
 
-// RuleValue returns an answer as rules read it, and whether the block accepts it.
+// RuleValue returns an answer as rules read it. The result is false if the block rejects the answer.
 func RuleValue(b *compile.Block, raw json.RawMessage, required bool, budget *logic.Budget) (any, bool) {
 	tree, err := jsontree.Parse(raw, answertype.ParseLimits)
 	if err != nil {
@@ -166,10 +157,10 @@ func RuleValue(b *compile.Block, raw json.RawMessage, required bool, budget *log
 	return ruleValue(b.Shape, w.Bytes(), budget), true
 }
 
-// ruleValue returns a stored answer as rules read it. A choice is its ID, or an object with the respondent's text. A
-// matrix has such a value for each row, and times are in UTC. Other answers are unchanged.
+// ruleValue converts a stored answer for rules. A choice becomes its ID, or an object with the other text. A matrix
+// has such a value for each row. Times are converted to UTC.
 func ruleValue(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
-	// Parsing 8 bytes takes about as long as an operation.
+	// Parsing 8 bytes takes about as long as one step.
 	if budget.Spend(1 + len(stored)/8); budget.Exceeded() {
 		return nil
 	}
@@ -180,7 +171,7 @@ func ruleValue(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
 	}
 	tree, err := jsontree.Parse(stored, answertype.ParseLimits)
 	if err != nil {
-		return nil // no rule writes such an answer
+		return nil // never happens with stored answers
 	}
 	defer tree.Release()
 	n := tree.Root()
@@ -201,7 +192,7 @@ func ruleValue(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
 	return n.Value()
 }
 
-// decodePlain returns a stored number, boolean or text that needs no parsing.
+// decodePlain decodes stored numbers, booleans and strings without escapes, which need no parser.
 func decodePlain(stored []byte) (any, bool) {
 	switch stored[0] {
 	case '"':
@@ -216,7 +207,6 @@ func decodePlain(stored []byte) (any, bool) {
 	}
 }
 
-// choiceIDs returns the ID of a choice, or an array of IDs.
 func choiceIDs(n jsontree.Node) any {
 	if n.Kind() == jsontree.Array {
 		list := make([]any, 0, n.Len())

@@ -1,4 +1,4 @@
-// Package path computes the path of a submission through a form by the form's rules. Only answers to blocks on this
+// Package path computes the path of a submission through a form from the form's rules. Only answers to blocks on the
 // path are checked and stored.
 package path
 
@@ -24,9 +24,7 @@ func Check(f *compile.Form, in check.Input) (check.Answers, error) {
 	return k.w.Answers(), nil
 }
 
-// Compute returns the path for possibly incomplete answers. The answers include host answers, also to hidden blocks,
-// so the path is the same as for [Check] with HostAnswers. An error is a *[schema.Error] if the rules exceed their
-// budget.
+// Compute returns the path for answers that may be incomplete, see [answers.Form.Path].
 func Compute(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
 	k := newWalk(f, check.Input{Answers: answers, Hidden: hidden})
 	k.partial = true
@@ -41,35 +39,34 @@ func Compute(f *compile.Form, answers map[string]json.RawMessage, hidden map[str
 	return way, nil
 }
 
-// Trace returns the path of a complete submission without violations, and the steps that its rules took. Tests compare
-// both with a second implementation.
+// Trace returns the path of a complete submission, and the number of steps that its rules take. Tests compare both
+// with a second implementation.
 func Trace(f *compile.Form, in check.Input) (way schema.Path, steps int) {
 	k := newWalk(f, in)
 	return k.trace(), compile.MaxRuleSteps - k.budget.Left()
 }
 
-// walk processes a submission once, in definition order.
+// walk processes a submission in definition order.
 type walk struct {
 	form *compile.Form
 	in   check.Input
-	// If partial is true, missing answers are not violations, and in.Answers includes host answers.
+	// partial means that missing answers are not violations, and that in.Answers includes host answers.
 	partial bool
 
 	r answertype.Report
 	w *check.Writer
 
-	budget logic.Budget // for the rules
-	// answerRanges contains the start and end of each answerRanges answer in the list of answers, by index in Form.Blocks.
-	// Zeros mean that the answer is missing.
+	budget logic.Budget
+	// answerRanges contains the start and end of each answer in the encoded list, by index in Form.Blocks. Zeros mean
+	// no answer.
 	answerRanges [][2]int
-	// ruleValues contains answers as rules read them. It is nil before a rule reads an answer.
-	ruleValues []any
-	// setVariables contains the variables that rules have set.
+	// ruleValues contains the answers that rules have read, by index in Form.Blocks. It is nil before the first.
+	ruleValues   []any
 	setVariables map[string]any
 
-	respondentAnswers, hostAnswers int // number of input entries for existing blocks
+	respondentAnswers, hostAnswers int // numbers of answers to existing blocks
 	traced                         bool
-	blocks                         []schema.PathBlock // blocks on the path if traced is true
+	blocks                         []schema.PathBlock // only filled if traced is true
 	ending                         string
 }
 
@@ -82,16 +79,16 @@ func newWalk(f *compile.Form, in check.Input) *walk {
 	return k
 }
 
-// trace runs the walk and returns the path.
 func (k *walk) trace() schema.Path {
 	k.traced = true
 	k.run()
 	return schema.Path{Blocks: k.blocks, Ending: k.ending, Variables: k.variables()}
 }
 
-// run takes the answers of all blocks on the path and host answers to hidden blocks. It reports all violations.
+// run takes the answers to all blocks on the path, and the host's answers to hidden blocks. It reports all
+// violations.
 func (k *walk) run() {
-	next := 0 // earlier steps are skipped
+	next := 0 // lower steps are skipped
 	for i := range k.form.Steps {
 		next = k.takeStep(i, next)
 		if k.budgetExceeded() {
@@ -130,11 +127,11 @@ func (k *walk) run() {
 	}
 }
 
-// budgetExceeded reports whether the rules exceeded their budget, so that their results are invalid.
+// budgetExceeded reports whether the rules exceeded their budget. Their results are then meaningless.
 func (k *walk) budgetExceeded() bool { return k.budget.Exceeded() }
 
-// takeStep takes the answers of the step i and runs its rule if it is on the path. The argument next is the first step
-// that is not skipped. It returns the new value of next.
+// takeStep takes the answers to step i, and runs its rule if the step is on the path. Steps before next are skipped.
+// It returns the new value of next.
 func (k *walk) takeStep(i, next int) int {
 	s := &k.form.Steps[i]
 	on := i >= next && k.shows(s)
@@ -150,7 +147,7 @@ func (k *walk) takeStep(i, next int) int {
 	return k.nextStep(s, i)
 }
 
-// shows reports whether a step is neither hidden nor skipped by its show rule.
+// shows reports whether a step is visible according to its hide property and its show rule.
 func (k *walk) shows(s *compile.Step) bool {
 	return !k.form.Blocks[s.From].Hide && (s.Rule.Show == nil || s.Rule.Show.Holds(ruleData{k}, &k.budget))
 }
@@ -162,7 +159,7 @@ func (k *walk) requires(s *compile.Step) bool {
 	return s.Rule.Require.Holds(ruleData{k}, &k.budget)
 }
 
-// visit adds a step to the path and sets the variables of its rule.
+// visit adds a step to the path and sets its variables.
 func (k *walk) visit(s *compile.Step, required bool) {
 	b := &k.form.Blocks[s.From]
 	if k.traced {
@@ -176,7 +173,7 @@ func (k *walk) visit(s *compile.Step, required bool) {
 	}
 }
 
-// nextStep returns the first step that is not skipped after the visited step i.
+// nextStep returns the next step that is not skipped after step i.
 func (k *walk) nextStep(s *compile.Step, i int) int {
 	if s.Ending {
 		return len(k.form.Steps)
@@ -194,7 +191,7 @@ func (k *walk) nextStep(s *compile.Step, i int) int {
 	return i + 1
 }
 
-// visitEnding visits the first visible ending, regardless of its position.
+// visitEnding visits the first visible ending, wherever it is.
 func (k *walk) visitEnding() {
 	for i := range k.form.Steps {
 		if s := &k.form.Steps[i]; s.Ending && k.shows(s) {
@@ -204,8 +201,8 @@ func (k *walk) visitEnding() {
 	}
 }
 
-// takeAnswer takes the answer to one block. Answers off the path are dropped without checks. Hidden blocks are off the
-// path, but the host can answer them.
+// takeAnswer takes the answer to one block. Answers off the path are dropped unchecked, except that the host can
+// answer hidden blocks.
 func (k *walk) takeAnswer(at int, on, required bool) {
 	b := &k.form.Blocks[at]
 	own, ok := k.in.Answers[b.ID]
@@ -239,7 +236,7 @@ func (k *walk) takeAnswer(at int, on, required bool) {
 	}
 }
 
-// reportWrongSource reports a host answer from a respondent, or the reverse.
+// reportWrongSource reports an answer that only the host can give, or a host answer that only respondents can give.
 func reportWrongSource(b *compile.Block, raw json.RawMessage, r *answertype.Report) {
 	if answertype.IsBlankJSON(raw) {
 		return
@@ -251,7 +248,6 @@ func reportWrongSource(b *compile.Block, raw json.RawMessage, r *answertype.Repo
 	r.Put(path, b.ID, why)
 }
 
-// reportUnknownIDs reports answers to unknown blocks.
 func reportUnknownIDs(f *compile.Form, parent string, answers map[string]json.RawMessage, r *answertype.Report) {
 	var unknown []string
 	for id := range answers {

@@ -11,14 +11,14 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// Retained is the stored content of a partial submission.
+// Retained contains the parts of a partial submission to store.
 type Retained struct {
-	Answers json.RawMessage // an object of answers as sent, by block ID
-	Hidden  json.RawMessage // an object of strings
-	Dropped []string        // sorted IDs of the other answers
+	Answers json.RawMessage // object by block ID, with answers as sent
+	Hidden  json.RawMessage // object of strings
+	Dropped []string        // sorted block IDs of answers that are not stored
 }
 
-// Retain selects the answers of a partial submission that can be stored. An error is a *[schema.Error].
+// Retain selects the answers of a partial submission to store, see [answers.Form.Retain].
 func Retain(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (retained Retained, err error) {
 	way, err := Compute(f, answers, hidden)
 	if err != nil {
@@ -29,7 +29,7 @@ func Retain(f *compile.Form, answers map[string]json.RawMessage, hidden map[stri
 		on[b.ID] = true
 	}
 	dropped := maps.Clone(answers)
-	maps.DeleteFunc(dropped, func(_ string, raw json.RawMessage) bool { return len(raw) == 0 }) // empty answers do not count
+	maps.DeleteFunc(dropped, func(_ string, raw json.RawMessage) bool { return len(raw) == 0 }) // empty answers do not count as dropped
 	var w jsontree.Writer
 	w.Object()
 	for _, s := range f.Steps {

@@ -11,25 +11,26 @@ import (
 	"github.com/formsvc/formsvc/internal/logic"
 )
 
-// conditionResult is the cached conditionResult for a condition.
+// conditionResult contains the warnings about a condition. neverHolds is the reason why the condition never holds, or
+// "".
 type conditionResult struct {
 	findings   []finding
-	neverHolds string // why it never holds
+	neverHolds string
 }
 
-// finding is a warning about a condition or a part of it.
+// finding is a warning about a part of a condition.
 type finding struct {
 	path string // relative to the rule
 	code string
 	why  answertype.Explanation
 }
 
-// resultCache caches the results of conditions by their dependencies. After an edit, only affected conditions are
-// tried again.
+// resultCache caches the results of conditions by their dependencies, so that after an edit only affected conditions
+// are evaluated again.
 var resultCache cache.Cache[string, conditionResult]
 
-// checkCondition checks the condition n, which is compiled as l. If after is true, it runs after its block's answer is
-// taken.
+// checkCondition checks the condition n, which is compiled as l. If after is true, it runs after the answer to its
+// block is taken.
 func (w *warner) checkCondition(n jsontree.Node, l *logic.Logic, step int, after bool) {
 	if l == nil || l.Constant() {
 		return
@@ -42,7 +43,7 @@ func (w *warner) checkCondition(n jsontree.Node, l *logic.Logic, step int, after
 		if can, _ := q.outcomes(n); !can {
 			found.neverHolds = q.explain(n).Message
 		}
-		if w.constantStepsUsed <= constantSteps { // otherwise the results are uncertain
+		if w.constantStepsUsed <= constantSteps { // otherwise the evaluation is incomplete
 			resultCache.Put(key, found, len(key))
 		}
 	}
@@ -54,7 +55,7 @@ func (w *warner) checkCondition(n jsontree.Node, l *logic.Logic, step int, after
 	}
 }
 
-// dependencies returns a cache key with all dependencies of a condition's result.
+// dependencies returns a cache key that contains everything on which the result of a condition depends.
 func (w *warner) dependencies(n jsontree.Node, l *logic.Logic, step int, after bool) string {
 	var key strings.Builder
 	fmt.Fprintln(&key, w.service, n.Pointer(""), n.Raw())
@@ -76,16 +77,14 @@ func (w *warner) dependencies(n jsontree.Node, l *logic.Logic, step int, after b
 	return key.String()
 }
 
-// blockJSON returns a block as JSON.
 func (w *warner) blockJSON(block int) string {
 	if w.blockTexts[block] == "" {
-		text, _ := json.Marshal(w.blocks[block]) //nolint:errchkjson // it was read from JSON, which has no NaN
+		text, _ := json.Marshal(w.blocks[block]) //nolint:errchkjson // it was decoded from JSON, which has no NaN
 		w.blockTexts[block] = string(text)
 	}
 	return w.blockTexts[block]
 }
 
-// isSet reports whether a rule sets a variable.
 func (w *warner) isSet(variable int) bool {
 	for i := range w.form.Steps {
 		for _, set := range w.form.Steps[i].Rule.Set {

@@ -15,7 +15,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// checkConditions warns of conditions in a step's rule that never hold, or always hold.
+// checkConditions adds warnings about the conditions in a step's rule that never or always hold.
 func (w *warner) checkConditions(step int) {
 	compiled := &w.form.Steps[step].Rule
 	tree, err := jsontree.Parse(w.blocks[w.form.Steps[step].From].Properties.Rule, answertype.ParseLimits)
@@ -38,7 +38,7 @@ func (w *warner) checkConditions(step int) {
 	}
 }
 
-// checkAssignment checks conditions in the new value of a variable.
+// checkAssignment checks the conditions of if expressions in the new value of a variable.
 func (w *warner) checkAssignment(n jsontree.Node, step int) {
 	name, operands := operation(n)
 	for i, operand := range operands {
@@ -54,12 +54,12 @@ func (w *warner) checkAssignment(n jsontree.Node, step int) {
 // query determines whether a condition can hold, and whether it can fail.
 type query struct {
 	*warner
-	firstUnknown int                       // first block with an unknown answer
-	known        map[jsontree.Node][2]bool // outcomes by condition
+	firstUnknown int                       // first block whose answer is unknown
+	known        map[jsontree.Node][2]bool // cached outcomes
 	found        *conditionResult
 }
 
-// warnConstant warns of a condition with only one outcome, or of nested conditions with one outcome.
+// warnConstant adds warnings about a condition, or parts of it, that can only hold or only fail.
 func (q query) warnConstant(n jsontree.Node) {
 	can, fail := q.outcomes(n)
 	warn := func(code string, why answertype.Explanation) {
@@ -93,14 +93,13 @@ func operation(n jsontree.Node) (name string, operands []jsontree.Node) {
 	return arg.Name(), operands
 }
 
-// isJoined reports whether n joins conditions with and, or or.
 func isJoined(n jsontree.Node) bool {
 	name, operands := operation(n)
 	return (name == "and" || name == "or") && len(operands) > 1
 }
 
-// outcomes reports whether a condition can hold, and whether it can fail. Operands that read different answers are
-// independent. Operands that read the same answers are tried together.
+// outcomes reports whether a condition can hold, and whether it can fail. Operands that read the same answers are
+// evaluated together. Other operands are independent.
 func (q query) outcomes(n jsontree.Node) (can, fail bool) {
 	if known, ok := q.known[n]; ok {
 		return known[0], known[1]
@@ -128,7 +127,7 @@ func (q query) outcomes(n jsontree.Node) (can, fail bool) {
 	return can, fail
 }
 
-// groupByReads groups conditions that read the same subjects.
+// groupByReads groups the conditions that read the same subjects.
 func (q query) groupByReads(conditions []jsontree.Node) (groups [][]jsontree.Node) {
 	var reads []map[string]bool
 	for _, n := range conditions {
@@ -152,17 +151,17 @@ func (q query) groupByReads(conditions []jsontree.Node) (groups [][]jsontree.Nod
 	return groups
 }
 
-// usage contains the subjects of conditions, and the values that they are compared with.
+// usage describes what conditions read and compare.
 type usage struct {
 	answertype.ComparedValues
 	compiled []*logic.Logic
 	subjects map[string]*subject // by the start of their paths
-	// If needsAllAnswers is true, the conditions contain more than comparisons of one answer with values, so all answers
-	// must be tried. If unknown is true, they read unknown answers.
+	// needsAllAnswers means that the candidates must cover all answers, because the conditions are more than
+	// comparisons of one answer with values. readsUnknown means that they read unknown answers.
 	needsAllAnswers, readsUnknown bool
 }
 
-// subject is an answer, a hidden field or a variable that conditions read.
+// subject is an answer, hidden field or variable that conditions read.
 type subject struct {
 	kind, name string
 	block      int // index in Form.Blocks
@@ -188,7 +187,7 @@ func (q query) usageOf(conditions ...jsontree.Node) usage {
 	return u
 }
 
-// addRead records a path.
+// addRead records that conditions read the data at a path.
 func (q query) addRead(u *usage, path string) {
 	kind, rest, _ := strings.Cut(path, ".")
 	s := subject{kind: kind}
@@ -216,7 +215,7 @@ func (q query) addRead(u *usage, path string) {
 	}
 }
 
-// addValues records the values in logic.
+// addValues records the constants in a condition.
 func (u *usage) addValues(n jsontree.Node) {
 	switch n.Kind() {
 	case jsontree.String:
@@ -252,7 +251,7 @@ func (u *usage) addOperation(n jsontree.Node) {
 	}
 	switch name {
 	case "var":
-		operands = operands[min(1, len(operands)):] // its default
+		operands = operands[min(1, len(operands)):] // skip the name, keep the default
 	case "and", "or", "!", "!!", "if", "?:":
 	case "==", "===", "!=", "!==":
 		u.needsAllAnswers = u.needsAllAnswers || read > 1
@@ -273,10 +272,11 @@ func (u *usage) addOperation(n jsontree.Node) {
 	}
 }
 
-// maxTries limits the combinations of answers for one condition.
+// maxTries limits the combinations of answers with which a condition is evaluated.
 const maxTries = 2000
 
-// try evaluates conditions with answers. If all is true, they are joined with and, otherwise with or.
+// try evaluates conditions with candidate answers. If all is true, the conditions are joined with and, otherwise with
+// or.
 func (q query) try(conditions []jsontree.Node, all bool) (can, fail bool) {
 	u := q.usageOf(conditions...)
 	left := min(compile.MaxRuleSteps, constantSteps-q.constantStepsUsed)
@@ -291,7 +291,7 @@ func (q query) try(conditions []jsontree.Node, all bool) (can, fail bool) {
 		s := u.subjects[key]
 		a := q.answersOf(s, u.ComparedValues)
 		a.budget = &budget
-		a.target = data[s.kind].(map[string]any) //nolint:forcetypeassert // see above
+		a.target = data[s.kind].(map[string]any) //nolint:forcetypeassert // data contains only maps
 		lists, coverage = append(lists, a), min(coverage, a.coverage)
 	}
 	tries := 0
@@ -317,19 +317,20 @@ func (q query) try(conditions []jsontree.Node, all bool) (can, fail bool) {
 	return can, fail
 }
 
-// candidates are a subject's candidate values for conditions.
+// candidates are candidate values of a subject.
 type candidates struct {
 	name      string
 	target    map[string]any
-	alwaysSet bool // whether there is always a value
+	alwaysSet bool // the value is never missing
 	coverage  answertype.Coverage
-	unchecked []any // not checked yet
+	unchecked []any // candidates that check has not yet accepted or rejected
 	checked   []any
 	check     func(any, *logic.Budget) (any, bool)
 	budget    *logic.Budget
 }
 
-// each calls try without a value and then with each valid value, until try returns true.
+// each calls try without a value, if the value can be missing, and then with each valid value. It stops when try
+// returns true.
 func (a *candidates) each(try func() bool) (done bool) {
 	delete(a.target, a.name)
 	if !a.alwaysSet && try() {
@@ -352,7 +353,7 @@ func (a *candidates) each(try func() bool) (done bool) {
 	return false
 }
 
-// checkSteps is the cost of checking an answer, in steps of logic.
+// checkSteps is the cost of checking an answer, in steps of a logic.Budget.
 const checkSteps = 50
 
 func (q query) answersOf(s *subject, c answertype.ComparedValues) *candidates {
@@ -424,7 +425,7 @@ func (q query) explain(n jsontree.Node) answertype.Explanation {
 	return answertype.Explanation{Reason: "value", Message: "this condition is never true"}
 }
 
-// blockName returns a block's label or ID, and parameters that identify it.
+// blockName returns a block's quoted label or ID, and its parameters for an Explanation.
 func (w *warner) blockName(block int) (string, map[string]any) {
 	b := w.blocks[block]
 	return answertype.QuoteJSON(cmp.Or(b.Label, b.ID)), map[string]any{"block": b.ID, "label": b.Label}

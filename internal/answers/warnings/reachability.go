@@ -9,8 +9,8 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/compile"
 )
 
-// walkPaths walks all paths together. It returns the steps that can be on a path. A path ends unfinished at a step that
-// stops it. The result ended reports whether a path can be finished.
+// walkPaths follows all possible paths and returns the steps that can be on a path. A path stops at a step for which
+// stops returns true. ended reports whether a path reaches the end.
 func (w *warner) walkPaths(stops func(step int) bool) (on []bool, ended bool) {
 	f := w.form
 	last := len(f.Steps)
@@ -49,7 +49,7 @@ func (w *warner) walkPaths(stops func(step int) bool) (on []bool, ended bool) {
 	return on, arrives[last]
 }
 
-// visibility reports whether a step can be on a path, and whether it is on every path that reaches it.
+// visibility reports whether a step can be visible, and whether it always is.
 func (w *warner) visibility(i int) (may, must bool) {
 	s := &w.form.Steps[i]
 	if w.form.Blocks[s.From].Hide {
@@ -59,7 +59,8 @@ func (w *warner) visibility(i int) (may, must bool) {
 	return holds || !constant, holds && constant
 }
 
-// jumpTargets returns the targets of a step's possible jumps, and whether a path can continue without a jump.
+// jumpTargets returns the targets of a step's possible jumps, and whether a path can also continue with the next
+// step.
 func (w *warner) jumpTargets(i int) (to []int, through bool) {
 	for _, j := range w.form.Steps[i].Rule.Next {
 		holds, constant := w.constantValue(j.When)
@@ -90,8 +91,8 @@ func (w *warner) markEndings(on []bool) {
 	}
 }
 
-// stops reports whether no submission with this step is accepted, because the step requires an answer that is always
-// rejected.
+// stops reports whether a step requires an answer that is always rejected, so that no submission with this step is
+// accepted.
 func (w *warner) stops(i int) bool {
 	s := &w.form.Steps[i]
 	for j := s.From; j < s.To; j++ {
@@ -103,13 +104,13 @@ func (w *warner) stops(i int) bool {
 	return false
 }
 
-// isRequired reports whether a block needs an answer whenever it is reached.
+// isRequired reports whether a block always needs an answer if it is on the path.
 func (w *warner) isRequired(block int) bool {
 	step := sort.Search(len(w.form.Steps), func(i int) bool { return w.form.Steps[i].To > block })
 	return !w.form.Blocks[block].Hide && w.alwaysRequired(&w.form.Steps[step], block)
 }
 
-// alwaysRequired reports whether the block at is required in every submission with the step s.
+// alwaysRequired reports whether the block at index at is required whenever step s is on the path.
 func (w *warner) alwaysRequired(s *compile.Step, at int) bool {
 	if at == s.From && s.Rule.Require != nil {
 		holds, constant := w.constantValue(s.Rule.Require)
@@ -118,7 +119,6 @@ func (w *warner) alwaysRequired(s *compile.Step, at int) bool {
 	return w.form.Blocks[at].Required
 }
 
-// lastToEnd returns the last step with a jump to the first ending, or -1.
 func lastToEnd(f *compile.Form) int {
 	last := -1
 	for i := range f.Steps {

@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// whyUnreached returns the reason why no respondent reaches the step at.
+// whyUnreached explains why no respondent reaches a step.
 func (w *warner) whyUnreached(at int) answertype.Explanation {
 	why := answertype.Explanation{Reason: "passed", Message: cmp.Or(w.neverJumps[at], "every path ends before it or skips it")}
 	if may, _ := w.visibility(at); !may {
@@ -19,7 +19,7 @@ func (w *warner) whyUnreached(at int) answertype.Explanation {
 	return why
 }
 
-// ruleFields are the members of a rule, and foreignFields are members of other programs' rules.
+// ruleFields are the fields of a rule. foreignFields are fields from the rule formats of other form builders.
 var (
 	ruleFields    = []string{"show", "require", "set", "next"}
 	foreignFields = []string{
@@ -27,7 +27,7 @@ var (
 	}
 )
 
-// checkShape warns of rules in another format. The result counts reports whether the rule has a known member.
+// checkShape adds warnings about unknown fields in a rule. It returns false if the rule has no known field.
 func (w *warner) checkShape(rule jsontree.Node, path string) (counts bool) {
 	const ours = "a rule can only have show, require, set and next"
 	unknown := false

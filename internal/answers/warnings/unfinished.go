@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// checkUnfinished warns of missing content that respondents need.
+// checkUnfinished adds warnings about missing content.
 func (w *warner) checkUnfinished(b *schema.Block, path string) {
 	if w.form.Blocks[w.form.Index[b.ID]].Hide {
 		return
@@ -43,7 +43,7 @@ func (w *warner) checkUnfinished(b *schema.Block, path string) {
 		lacks("/label", "text", "the text is missing")
 	}
 	if answertype.Labels(w.form.Blocks[w.form.Index[b.ID]].Rule) == nil {
-		return // lists can remain from another type
+		return // choices can remain from a previous block type
 	}
 	texts := func(member string, list []schema.Choice) {
 		for i, choice := range list {
@@ -60,7 +60,6 @@ func (w *warner) checkUnfinished(b *schema.Block, path string) {
 	texts("/matrix_columns/", b.MatrixColumns)
 }
 
-// showsText contains the block types that only show text.
 var showsText = map[string]bool{
 	schema.TypeWelcome: true, schema.TypeStatement: true, schema.TypeEnding: true, schema.TypeHeading: true, schema.TypeText: true,
 }

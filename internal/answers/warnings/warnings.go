@@ -14,12 +14,11 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Find returns the parts of a form that make it unanswerable or have no effect. It returns an error if a section is not
+// Find returns the parts of a form that make it unanswerable or have no effect. An error means that a section is not
 // in its stored format.
 //
-// Each block's limits decide whether it can be answered. The order of the steps decides which blocks are reached. Logic
-// with one outcome has its value there, and all other logic may hold or not. Every warning is therefore correct, but
-// some are missing.
+// Find uses the limits of each block, the order of the steps, and the logic that always has the same value. It
+// assumes that all other logic can hold or fail. So it never reports a false warning, but can miss some.
 func Find(from compile.Source) (schema.Warnings, error) {
 	d, err := compile.Read(from)
 	if err != nil {
@@ -50,25 +49,24 @@ func Find(from compile.Source) (schema.Warnings, error) {
 
 type warner struct {
 	form    *compile.Form
-	blocks  []*schema.Block // in the order of form.Blocks
+	blocks  []*schema.Block // by index in form.Blocks
 	found   schema.Warnings
-	pending [][]func() // by step: warnings about its rule, added after all rules
+	pending [][]func() // by step; functions that add the warnings about its rule after all rules are compiled
 
-	reached []bool // steps that a respondent can reach
-	cost    int    // steps for evaluating each rule once
+	reached []bool // by step
+	cost    int    // steps to evaluate each rule once
 
-	constantStepsUsed int // steps of constant logic
+	constantStepsUsed int
 	lastToEnd         int // last step with a jump to the end, or -1
 
-	neverHolds     map[*logic.Logic]string // why logic with data never holds
-	neverJumps     map[int]string          // why a jump to a step never applies
-	answersByBlock map[int]*candidates     // for blocks with few answers
+	neverHolds     map[*logic.Logic]string // why a condition never holds
+	neverJumps     map[int]string          // why jumps to a step never apply
+	answersByBlock map[int]*candidates     // for blocks with few possible answers
 
 	service    string         // the service's settings that affect answers
 	blockTexts map[int]string // blocks as JSON
 }
 
-// list adds blocks and their nested blocks to w.blocks.
 func (w *warner) list(blocks []schema.Block) {
 	for i := range blocks {
 		w.blocks = append(w.blocks, &blocks[i])
@@ -89,17 +87,17 @@ func (w *warner) add(path, code string, why answertype.Explanation) {
 	w.found = append(w.found, schema.Warning{Path: path, Code: code, Message: why.Message, Params: why.Params})
 }
 
-// addPending adds a pending warning about a step's rule.
+// addPending adds a warning about a step's rule to w.pending.
 func (w *warner) addPending(step int, path, code string, why answertype.Explanation) {
 	w.pending[step] = append(w.pending[step], func() { w.add(path, code, why) })
 }
 
-// addIgnored adds a pending warning about a part of a step's rule that has no effect.
+// addIgnored adds a pending warning about a part of a rule that has no effect.
 func (w *warner) addIgnored(step int, n jsontree.Node, code string, why answertype.Explanation) {
 	w.addPending(step, n.Pointer(rulePath(step)), code, why)
 }
 
-// addReads records the data that the logic l reads, which was compiled from n.
+// addReads adds pending warnings about unknown names in logic l, which was compiled from n.
 func (w *warner) addReads(step int, n jsontree.Node, l *logic.Logic, after bool) {
 	path := n.Pointer(rulePath(step))
 	w.pending[step] = append(w.pending[step], func() { w.checkReads(path, l, step, after) })
@@ -107,7 +105,7 @@ func (w *warner) addReads(step int, n jsontree.Node, l *logic.Logic, after bool)
 
 func rulePath(at int) string { return "/blocks/" + strconv.Itoa(at) + "/properties/rule" }
 
-// checkBlock checks one block. The argument at is the index of its top-level block.
+// checkBlock checks one block. at is the index of its top-level block.
 func (w *warner) checkBlock(b *schema.Block, path string, at int, inGroup bool) {
 	c := &w.form.Blocks[w.form.Index[b.ID]]
 	if member, why := answertype.Contradiction(c.Rule); why.Reason != "" {
@@ -138,7 +136,7 @@ func (w *warner) checkBlock(b *schema.Block, path string, at int, inGroup bool) 
 	}
 }
 
-// checkInGroup warns of properties that only have an effect at the top level.
+// checkInGroup adds warnings about properties that have no effect inside a group.
 func (w *warner) checkInGroup(b *schema.Block, path string, ruled bool) {
 	if ruled {
 		w.add(path+"/properties/rule", schema.WarnNoEffect, answertype.Explanation{Reason: "in_group", Message: "only the rules of top-level blocks have an effect"})
@@ -148,7 +146,8 @@ func (w *warner) checkInGroup(b *schema.Block, path string, ruled bool) {
 	}
 }
 
-// checkStep checks whether a top-level block is reachable, and warns of parts of its rule without an effect.
+// checkStep adds warnings about a top-level block that is unreachable, and about parts of its rule that have no
+// effect.
 func (w *warner) checkStep(b *schema.Block, path string, at int) {
 	hidden := w.form.Blocks[w.form.Steps[at].From].Hide
 	if !w.reached[at] && !hidden {
@@ -187,9 +186,9 @@ func (w *warner) checkStep(b *schema.Block, path string, at int) {
 	}
 }
 
-// checkJumps warns of jumps that never apply. The list rule.next does not contain ignored jumps.
+// checkJumps adds warnings about jumps that never apply.
 func (w *warner) checkJumps(rule *compile.StepRule, path string, step int) {
-	// Jumps to the next block at the end of the list have no effect.
+	// Trailing jumps to the next block have no effect.
 	counting := len(rule.Next)
 	for counting > 0 && rule.Next[counting-1].To == step+1 {
 		counting--
@@ -211,12 +210,12 @@ func (w *warner) checkJumps(rule *compile.StepRule, path string, step int) {
 	}
 }
 
-// constantSteps limits the cost of all constant logic. A step takes about 20 ns and at most 45 ns, so the total is less
-// than 100 ms.
+// constantSteps limits the steps for evaluating constant logic in one form. A step takes at most 45 ns, so this takes
+// less than 100 ms.
 const constantSteps = 2_000_000
 
-// constantValue returns whether logic holds, and whether this is the same for all submissions. Nil logic always holds.
-// After too many steps, logic no longer counts as constant.
+// constantValue returns whether logic holds, and whether the value is the same for all submissions. Nil logic always
+// holds. Once constantSteps are used, no logic counts as constant.
 func (w *warner) constantValue(l *logic.Logic) (holds, constant bool) {
 	if l == nil {
 		return true, true
@@ -228,7 +227,7 @@ func (w *warner) constantValue(l *logic.Logic) (holds, constant bool) {
 	return holds && constant, constant
 }
 
-// isConstant reports whether logic has the same value for all submissions. The function evaluate computes it.
+// isConstant reports whether logic has the same value for all submissions. It calls evaluate to compute the value.
 func (w *warner) isConstant(l *logic.Logic, evaluate func(*logic.Budget)) bool {
 	left := min(compile.MaxRuleSteps, constantSteps-w.constantStepsUsed)
 	if !l.Constant() || left < 0 {
@@ -240,7 +239,7 @@ func (w *warner) isConstant(l *logic.Logic, evaluate func(*logic.Budget)) bool {
 	return !budget.Exceeded()
 }
 
-// ruleSteps returns the number of steps for evaluating all logic of a rule.
+// ruleSteps returns the steps for evaluating all logic of a rule once.
 func ruleSteps(b *compile.StepRule) (total int) {
 	all := []*logic.Logic{b.Show, b.Require}
 	for _, a := range b.Set {
@@ -257,7 +256,8 @@ func ruleSteps(b *compile.StepRule) (total int) {
 	return total
 }
 
-// checkReads checks the names that logic reads. If after is true, it can read its own block's answer.
+// checkReads adds warnings about unknown names that logic reads. If after is true, the logic can read the answer to
+// its own block.
 func (w *warner) checkReads(path string, l *logic.Logic, at int, after bool) {
 	names, _ := l.Reads()
 	for _, name := range names {
@@ -269,7 +269,7 @@ func (w *warner) checkReads(path string, l *logic.Logic, at int, after bool) {
 		switch {
 		case kind != "answers" && kind != "hidden" && kind != "variables":
 			why.Reason, why.Message, why.Params["name"] = "data", "only answers, hidden and variables exist", name
-		case rest == "": // all of them
+		case rest == "": // all answers, hidden fields or variables
 		case kind == "hidden" && !isHidden:
 			why.Reason, why.Message = "hidden", "the form has no hidden field with this name"
 		case kind == "variables" && !isVariable:
@@ -290,7 +290,7 @@ func (w *warner) checkReads(path string, l *logic.Logic, at int, after bool) {
 	}
 }
 
-// firstUnknownBlock returns the first block whose answer is unknown when a step's logic runs.
+// firstUnknownBlock returns the first block whose answer is unknown when the logic of a step runs.
 func (w *warner) firstUnknownBlock(at int, after bool) int {
 	step := &w.form.Steps[at]
 	known := step.From
@@ -298,13 +298,13 @@ func (w *warner) firstUnknownBlock(at int, after bool) int {
 		known = step.To
 	}
 	if step.Ending && w.lastToEnd >= 0 {
-		known = max(known, w.form.Steps[w.lastToEnd].To) // a jump from there may lead here
+		known = max(known, w.form.Steps[w.lastToEnd].To) // a jump to the end can lead here
 	}
 	return known
 }
 
-// lookupName returns the value and name at the start of a path, like var. The name is the whole path, or the text
-// before its first dot.
+// lookupName finds the name at the start of a path, like the operator var: either the whole path, or the text before
+// the first dot.
 func lookupName[T any](all map[string]T, path string) (one T, name string, ok bool) {
 	if one, ok = all[path]; ok {
 		return one, path, true
@@ -314,7 +314,6 @@ func lookupName[T any](all map[string]T, path string) (one T, name string, ok bo
 	return one, first, ok && dotted
 }
 
-// checkDuplicateField checks the block for duplicate checks.
 func (w *warner) checkDuplicateField(id string) {
 	const path = "/settings/duplicateField"
 	if id == "" {
