@@ -195,7 +195,7 @@ func TestPrintedLines(t *testing.T) {
 		for _, line := range lines[8:11] {
 			name, link, _ := strings.Cut(line, ": ")
 			status, page := q.get(t, strings.TrimPrefix(link, q.url))
-			want := map[string]string{"Form": "How did we do?", "Preview": "What you send is checked and not stored."}[name]
+			want := map[string]string{"Form": "How did we do?", "Preview": "Your answers are checked, but not stored."}[name]
 			expect.That(t, status < 400 && strings.Contains(page, want), "%s: %d", line, status)
 		}
 	})

@@ -195,7 +195,7 @@ func TestACaptchaIsGoodForOneResponse(t *testing.T) {
 		case end.status == http.StatusOK && strings.Contains(end.url, "/done"):
 			same++
 		case end.status == http.StatusConflict && end.values.Get("a.n") == fmt.Sprint(i) && len(end.values["proof"]) == 0 &&
-			strings.Contains(end.text("fs-fault"), "A response was already sent with this check.") && strings.Contains(end.raw, `class="sum"`):
+			strings.Contains(end.text("fs-fault"), "A response was already submitted with this check.") && strings.Contains(end.raw, `class="sum"`):
 			others++
 		default:
 			t.Fatalf("%d: %d %s %s", i, end.status, end.url, end.text("fs-main"))

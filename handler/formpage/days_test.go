@@ -111,7 +111,7 @@ func TestDaysThatCanBeChosen(t *testing.T) {
 // Nothing is demanded that the page cannot take: a form that cannot be sent says so at once.
 func TestNothingIsDemandedThatCannotBeGiven(t *testing.T) {
 	t.Parallel()
-	const vain = "This form cannot be sent from this page. Please contact the person who gave you the link."
+	const vain = "This form cannot be submitted from this page. Please contact the person who gave you the link."
 	paid := false
 	host := func(*http.Request, formsvc.PublicForm) (map[string]json.RawMessage, error) {
 		if !paid {
@@ -128,7 +128,7 @@ func TestNothingIsDemandedThatCannotBeGiven(t *testing.T) {
 	}{
 		{`"type":"payment","required":true`, formpage.Config{}, true, "You cannot pay on this page. " + vain, vain},
 		{`"type":"payment"`, formpage.Config{}, false, "You cannot pay on this page.", ""},
-		{`"type":"payment","required":true`, formpage.Config{HostAnswers: host}, false, "You cannot pay on this page. The form can be sent once you have paid.", "We have not received your payment yet. Please pay first, then send the form."},
+		{`"type":"payment","required":true`, formpage.Config{HostAnswers: host}, false, "You cannot pay on this page. You can submit the form once you have paid.", "We have not received your payment yet. Please pay first, then submit the form."},
 		{`"type":"file_upload","required":true`, formpage.Config{}, true, "You cannot upload files on this page. " + vain, vain},
 		{`"type":"signature","required":true`, formpage.Config{}, true, "You cannot upload files on this page. " + vain, vain},
 		{`"type":"signature"`, formpage.Config{}, false, "You cannot upload files on this page.", ""},

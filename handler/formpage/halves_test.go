@@ -290,9 +290,9 @@ func TestTheScriptSaves(t *testing.T) {
 	p.press("next").require(http.StatusOK, at("/done"))
 	changed := *other
 	changed.values = maps.Clone(other.values)
-	to := check(changed.fill("a.off", "typed since"), http.StatusConflict, "already sent from another")
+	to := check(changed.fill("a.off", "typed since"), http.StatusConflict, "already submitted from another")
 	expect.That(t, to == "", "who has changed something is led to %q", to)
-	changed.press("save").expect(http.StatusConflict, shows("fs-main", "already sent from another", "typed since"))
+	changed.press("save").expect(http.StatusConflict, shows("fs-main", "already submitted from another", "typed since"))
 	if to := check(other, http.StatusNoContent, ""); !strings.HasPrefix(to, form.PublicID+"/done?") || !strings.Contains(s.get(other.resolve(to)).raw, "The end") {
 		t.Errorf("it leads to %q", to)
 	}

@@ -74,7 +74,7 @@ func TestQuestionsAreShownBeforeTheyAreDemanded(t *testing.T) {
 		}
 		shown := func(p *page) bool { return p.find(func(n *html.Node) bool { return attr(n, "data-b") == "x" }) != nil }
 		p := s.open(form, "").fill("a.y", "true", "a.n", "x").press("next")
-		expect.That(t, p.status == http.StatusOK && shown(p) && !fault(p) && strings.Contains(p.text("summary"), "added questions"),
+		expect.That(t, p.status == http.StatusOK && shown(p) && !fault(p) && strings.Contains(p.text("summary"), "now has more questions"),
 			"%s: %d %s", name, p.status, p.text("summary"))
 		if p = p.press("next"); p.status != http.StatusUnprocessableEntity || !fault(p) || len(s.answers(form)) > 0 {
 			t.Errorf("%s, passed over: %d %s", name, p.status, p.text("summary"))

@@ -117,7 +117,7 @@ func (t contactRule) contradiction() (member string, why Explanation) {
 	if slices.ContainsFunc(t.parts, func(p contactPart) bool { return !p.hide }) {
 		return "", Explanation{}
 	}
-	return "/properties/addressOrContact", Explanation{Reason: "no_parts", Message: "all parts are hidden"}
+	return "/properties/addressOrContact", Explanation{Reason: "no_parts", Message: "all fields are hidden"}
 }
 
 // IsContactPart reports whether addresses and contacts can have a part of this name.

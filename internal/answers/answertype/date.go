@@ -168,7 +168,7 @@ func (t dateRule) contradiction() (member string, why Explanation) {
 	if _, ok := t.allowedDay(); ok {
 		return "", Explanation{}
 	}
-	return "/properties", Explanation{Reason: "no_day", Message: "no date satisfies the earliest and latest date, the specific dates and the disabled weekdays"}
+	return "/properties", Explanation{Reason: "no_day", Message: "the limits, weekdays and specific dates exclude every day"}
 }
 
 // dateOutOfRange treats a zero day as no limit.

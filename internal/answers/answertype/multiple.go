@@ -105,11 +105,11 @@ func (t multipleRule) contradiction() (member string, why Explanation) {
 	case all == 0:
 		return "/choices", Explanation{Reason: "no_choices", Message: "the block has no choices"}
 	case t.maxCount < 1:
-		return "/properties", Explanation{Reason: "limit", Message: "the limit does not allow any choice"}
+		return "/properties", Explanation{Reason: "limit", Message: "the limit allows no selections"}
 	case t.maxCount < least:
-		return "/properties", Explanation{Reason: "counts", Message: fmt.Sprintf("the maximum number of choices, %s, is less than the minimum, %s", spellCount(t.maxCount), spellCount(least)), Params: map[string]any{"min": least, "max": t.maxCount}}
+		return "/properties", Explanation{Reason: "counts", Message: fmt.Sprintf("the minimum selections (%s) exceed the maximum selections (%s)", spellCount(least), spellCount(t.maxCount)), Params: map[string]any{"min": least, "max": t.maxCount}}
 	case all < least:
-		return "/properties", Explanation{Reason: "few_choices", Message: fmt.Sprintf("the number of choices, %s, is less than the minimum, %s", spellCount(all), spellCount(least)), Params: map[string]any{"count": all, "min": least}}
+		return "/properties", Explanation{Reason: "few_choices", Message: fmt.Sprintf("the minimum selections (%s) exceed the number of choices (%s)", spellCount(least), spellCount(all)), Params: map[string]any{"count": all, "min": least}}
 	}
 	return "", Explanation{}
 }
@@ -126,10 +126,10 @@ func (t multipleRule) warnIneffective(b *schema.Block, warn func(name string, wh
 	p := b.Properties
 	warnIneffectiveLimits(p, warn)
 	if p.Limit != nil && *p.Limit <= 0 {
-		warn("limit", Explanation{Reason: "no_limit", Message: "a limit below 1 means no limit"})
+		warn("limit", Explanation{Reason: "no_limit", Message: "a limit below 1 has no effect"})
 	}
 	all := t.maxSelections()
-	why := Explanation{Reason: "beyond_choices", Message: "the block has fewer choices than this: " + spellCount(all), Params: map[string]any{"count": all}}
+	why := Explanation{Reason: "beyond_choices", Message: "this has no effect because the number of choices is " + spellCount(all), Params: map[string]any{"count": all}}
 	if p.MaxVal && p.Max != nil && *p.Max > float64(all) {
 		warn("max", why)
 	}

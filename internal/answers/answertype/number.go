@@ -204,7 +204,7 @@ func (t numberRule) warnIneffective(b *schema.Block, warn func(name string, why 
 		}
 	case schema.TypeRating:
 		if p.To != nil && *p.To < 1 {
-			warn("to", Explanation{Reason: "rating", Message: "a rating with a highest value below 1 uses 5"})
+			warn("to", Explanation{Reason: "rating", Message: "the number of icons is below 1, so 5 icons are shown"})
 		}
 	}
 }

@@ -149,7 +149,7 @@ func (t PhoneRule) Sample() string { return `"+31201234567"` }
 
 func (t PhoneRule) warnIneffective(b *schema.Block, warn func(name string, why Explanation)) {
 	if b.Properties.DefaultCountry != "" && t.country == "" {
-		warn("defaultCountry", Explanation{Reason: "country", Message: "this is not a country with phone numbers, so only international numbers are accepted"})
+		warn("defaultCountry", Explanation{Reason: "country", Message: "this country has no phone numbers, so only numbers with a country code are accepted"})
 	}
 }
 

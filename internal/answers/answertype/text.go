@@ -207,7 +207,7 @@ func (t formatRule) Sample() string { return QuoteJSON(t.sample) }
 
 func (t textRule) warnIneffective(b *schema.Block, warn func(name string, why Explanation)) {
 	if n := b.Properties.MaxChars; n != nil && *n <= 0 {
-		warn("maxChars", Explanation{Reason: "no_limit", Message: "a limit below 1 means no limit"})
+		warn("maxChars", Explanation{Reason: "no_limit", Message: "a limit below 1 has no effect"})
 	}
 }
 

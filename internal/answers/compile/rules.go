@@ -162,9 +162,9 @@ func (c *ruleCompiler) readTarget(item jsontree.Node) (to int, ok bool) {
 	}
 	switch {
 	case !ok:
-		c.reportIgnored(name, schema.WarnUnknownTarget, answertype.Explanation{Message: "the form has no top-level block with this ID, so the jump is ignored", Params: map[string]any{"block": name.Text()}})
+		c.reportIgnored(name, schema.WarnUnknownTarget, answertype.Explanation{Message: "the form has no top-level block with this ID, so this is ignored", Params: map[string]any{"block": name.Text()}})
 	case to <= c.step:
-		c.reportIgnored(name, schema.WarnBackwardJump, answertype.Explanation{Message: "jumps can only go to later blocks, so this jump is ignored"})
+		c.reportIgnored(name, schema.WarnBackwardJump, answertype.Explanation{Message: "logic can only go to a later block, so this is ignored"})
 		ok = false
 	}
 	return to, ok

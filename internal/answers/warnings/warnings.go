@@ -41,7 +41,7 @@ func Find(from compile.Source) (schema.Warnings, error) {
 		w.checkBlock(&d.Blocks[i], jsontree.Pointer("/blocks", strconv.Itoa(i)), i, false)
 	}
 	if !answerable {
-		w.add("/blocks", schema.WarnUnanswerableForm, answertype.Explanation{Message: "no response is accepted: every path includes a required block that cannot be answered"})
+		w.add("/blocks", schema.WarnUnanswerableForm, answertype.Explanation{Message: "no response is accepted: every path leads to a required question that cannot be answered"})
 	}
 	w.checkDuplicateField(d.Settings.DuplicateField)
 	return w.found, nil
@@ -117,9 +117,9 @@ func (w *warner) checkBlock(b *schema.Block, path string, at int, inGroup bool) 
 	})
 	w.checkUnfinished(b, path)
 	if b.Required && c.Rule == nil {
-		why := answertype.Explanation{Reason: "no_answer", Message: "blocks of this type cannot be required"}
+		why := answertype.Explanation{Reason: "no_answer", Message: "this block has no answer, so it cannot be required"}
 		if c.Dropped {
-			why = answertype.Explanation{Reason: "dropped", Message: "responses without an answer to this block are accepted"}
+			why = answertype.Explanation{Reason: "dropped", Message: "responses are accepted without an answer to this block"}
 		}
 		w.add(path+"/required", schema.WarnNoEffect, why)
 	}
@@ -139,7 +139,7 @@ func (w *warner) checkBlock(b *schema.Block, path string, at int, inGroup bool) 
 // checkInGroup adds warnings about properties that have no effect inside a group.
 func (w *warner) checkInGroup(b *schema.Block, path string, ruled bool) {
 	if ruled {
-		w.add(path+"/properties/rule", schema.WarnNoEffect, answertype.Explanation{Reason: "in_group", Message: "only the rules of top-level blocks have an effect"})
+		w.add(path+"/properties/rule", schema.WarnNoEffect, answertype.Explanation{Reason: "in_group", Message: "logic has no effect inside a group"})
 	}
 	if b.Type == schema.TypeEnding {
 		w.add(path, schema.WarnNoEffect, answertype.Explanation{Reason: "ending_in_group", Message: "an ending inside a group has no effect"})
@@ -160,12 +160,12 @@ func (w *warner) checkStep(b *schema.Block, path string, at int) {
 	takesAnswer := w.form.Blocks[w.form.Steps[at].From].Rule != nil
 	switch {
 	case hidden && !rule.IsEmpty():
-		w.add(path, schema.WarnNoEffect, answertype.Explanation{Reason: "hidden", Message: "the block is hidden, so its rule does not run"})
+		w.add(path, schema.WarnNoEffect, answertype.Explanation{Reason: "hidden", Message: "this block is hidden, so its logic has no effect"})
 	case rule.Require != nil && !takesAnswer:
-		w.add(path+"/require", schema.WarnNoEffect, answertype.Explanation{Reason: "no_answer", Message: "blocks of this type cannot be required"})
+		w.add(path+"/require", schema.WarnNoEffect, answertype.Explanation{Reason: "no_answer", Message: "this block has no answer, so it cannot be required"})
 	}
 	if b.Type == schema.TypeEnding && rule.Next != nil {
-		w.add(path+"/next", schema.WarnNoEffect, answertype.Explanation{Reason: "ending", Message: "the form ends here, so jumps have no effect"})
+		w.add(path+"/next", schema.WarnNoEffect, answertype.Explanation{Reason: "ending", Message: "the form ends here, so no other block follows"})
 	}
 	if holds, constant := w.constantValue(rule.Show); constant && holds && rule.Show != nil {
 		w.add(path+"/show", schema.WarnNoEffect, answertype.Explanation{Reason: "always", Message: "this condition is always true"})
@@ -182,7 +182,7 @@ func (w *warner) checkStep(b *schema.Block, path string, at int) {
 	before := w.cost
 	w.cost += ruleSteps(rule)
 	if before <= compile.MaxRuleSteps && w.cost > compile.MaxRuleSteps {
-		w.add(path, schema.WarnCostlyRules, answertype.Explanation{Message: "the rules up to here can take more than " + answertype.FormatCount(compile.MaxRuleSteps, "step") + ", and such responses are rejected"})
+		w.add(path, schema.WarnCostlyRules, answertype.Explanation{Message: "the logic up to here can take more than " + answertype.FormatCount(compile.MaxRuleSteps, "step") + ", and such responses are rejected"})
 	}
 }
 
@@ -199,12 +199,12 @@ func (w *warner) checkJumps(rule *compile.StepRule, path string, step int) {
 		holds, constant := w.constantValue(j.When)
 		switch {
 		case always:
-			w.add(at, schema.WarnNoEffect, answertype.Explanation{Reason: "jumped", Message: "an earlier jump always applies"})
+			w.add(at, schema.WarnNoEffect, answertype.Explanation{Reason: "jumped", Message: "an earlier condition is always true, so this one is never checked"})
 		case w.neverHolds[j.When] != "": // already reported
 		case constant && !holds:
 			w.add(at+"/if", schema.WarnNoEffect, answertype.Explanation{Reason: "never", Message: "this condition is never true"})
 		case i >= counting:
-			w.add(at, schema.WarnNoEffect, answertype.Explanation{Reason: "next", Message: "this jump goes to the next block, which follows anyway"})
+			w.add(at, schema.WarnNoEffect, answertype.Explanation{Reason: "next", Message: "this has no effect because the next block follows anyway"})
 		}
 		always = always || constant && holds
 	}
@@ -320,11 +320,11 @@ func (w *warner) checkDuplicateField(id string) {
 		return
 	}
 	if w.form.Unique < 0 {
-		w.add(path, schema.WarnDuplicateField, answertype.Explanation{Reason: "missing", Message: "the form has no block with this ID, so duplicates are not detected"})
+		w.add(path, schema.WarnDuplicateField, answertype.Explanation{Reason: "missing", Message: "the form has no block with this ID, so duplicate responses are not prevented"})
 		return
 	}
 	typ := w.form.Blocks[w.form.Unique].Type
 	if k, _ := schema.LookupBlockType(typ); !k.IsCompared() {
-		w.add(path, schema.WarnDuplicateField, answertype.Explanation{Reason: "type", Message: "answers to blocks of the type " + typ + " are never compared, so duplicates are not detected"})
+		w.add(path, schema.WarnDuplicateField, answertype.Explanation{Reason: "type", Message: "answers to blocks of the type " + typ + " are never compared, so duplicate responses are not prevented"})
 	}
 }

@@ -173,7 +173,7 @@ func TestBuilderWebhooks(t *testing.T) {
 	b.shows("Delivered: The receiver returned status 204.")
 	b.until(`!document.body.innerText.includes("Paused")`)
 
-	b.choose("Resend failed")
+	b.choose("Resend failed deliveries")
 	s.each(b, "hook-failed", check)
 	b.choose("Resend")
 	again := []string{receiver.next(t), receiver.next(t)}

@@ -92,7 +92,7 @@ func TestNothingIsLost(t *testing.T) {
 	s.signIn(b, "")
 	h.write(field, "Signed out")
 	shown("signed-out", "Signed out")
-	b.shows("Signed out, changes kept")
+	b.shows("Signed out, saved on this device")
 	s.signIn(b, "owner")
 	b.do(`dispatchEvent(new Event("focus"))`)
 	want("Signed out")

@@ -151,9 +151,9 @@ func TestGoingOnLater(t *testing.T) {
 			if script {
 				two.do(soon)
 				two.set(choice("a.c", "id:x"), "") // saved by itself, and new: it stays
-				two.shows("already sent from another window or device")
+				two.shows("already submitted from another window or device")
 				two.press("back")
-				two.shows("Your answers were not sent. You can copy")
+				two.shows("Your answers were not submitted. You can copy")
 			} else {
 				two.press("back")
 				two.shows("The very end")
