@@ -13,7 +13,7 @@ import (
 )
 
 // Credential returns the API key of a request: the value of X-API-Key if the header is present, otherwise the Bearer
-// token of Authorization. It returns "" if the request has no key or repeats the header. It ignores keys in the URL.
+// token of Authorization. It returns "" if the header is repeated or has no key. It ignores keys in the URL.
 func Credential(r *http.Request) string {
 	if keys, ok := r.Header["X-Api-Key"]; ok {
 		if len(keys) != 1 {
@@ -35,8 +35,8 @@ func Credential(r *http.Request) string {
 	return token
 }
 
-// authenticate finds the principal, counts the request against the key's rate limit and checks the scope. This order
-// ensures that a key over its limit or without the scope reads nothing else.
+// authenticate finds the principal, counts the request against the key's rate limit and checks the scope. A request
+// that fails one of these checks causes no further reads.
 func (c *call) authenticate() error {
 	key := c.h.config.Credential(c.r)
 	if key == "" {
@@ -61,16 +61,15 @@ func (c *call) authenticate() error {
 	return nil
 }
 
-// resolveKey finds the principal of the key. If possible, it reads the form of the operation in the same statement.
-// It then checks the rate limit before the key is resolved. A key that this process has not seen before takes two
-// steps.
+// resolveKey finds the principal of the key. If this process has seen the key before, it checks the rate limit first
+// and then reads the key and the form in one statement. Otherwise, it reads only the key.
 func (c *call) resolveKey(key string) (early limitResult, err error) {
 	together, ok := c.h.keys.(formKeyResolver)
 	if ok && c.op.readsForm {
 		if id := together.CachedKeyID(key); id != "" {
 			if early = c.takeToken(id); early.allowed() {
 				owner, form, err := together.FormForKey(c.ctx(), key, c.pathID("formId"), c.op.scope)
-				// The operation itself reports values that the storage cannot compare, after the other checks.
+				// The operation reports values that the storage cannot compare, after the other checks.
 				if !errors.Is(err, storage.ErrUnimplemented) && !errors.Is(err, storage.ErrInvalidValue) {
 					c.principal, c.form, c.formRead = Principal(owner), form, err == nil
 					return early, c.resolveError(err)

@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// listBlocks serves both /questions and /blocks of a form.
+// listBlocks serves both /questions and /blocks.
 func listBlocks(c *call) error {
 	return c.sendBlocks(c.h.core.Form(c.ctx(), c.actor(), c.formTarget()))
 }

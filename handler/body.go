@@ -15,11 +15,11 @@ import (
 	"github.com/formsvc/formsvc/internal/apierror"
 )
 
-// initialBufferSize is the initial size of the buffer for a body, in bytes. The buffer grows with the received data,
-// so a client cannot reserve memory with a large Content-Length.
+// initialBufferSize is the initial size of the body buffer in bytes. The buffer grows only with the received data, so a
+// client cannot reserve memory with a large Content-Length.
 const initialBufferSize = 4 << 10
 
-// readBody reads a request body of at most Limits.Body bytes. It returns an empty body without an error, because the
+// readBody reads a request body of at most Limits.Body bytes. An empty body is not an error here, because the
 // validators report missing fields.
 func (c *call) readBody() ([]byte, error) {
 	r := c.r
@@ -60,22 +60,21 @@ func hasBody(r *http.Request) bool {
 	return r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0
 }
 
-// These limits apply to bodies that no operation reads. They always include the largest allowed body, so a request
-// with a rejected key gets 401 whatever its body is.
+// These limits apply to the unread rest of a body. The largest allowed body is always read, so a request with a
+// rejected key gets 401 whatever its body is.
 const (
-	// maxDrain is the number of bytes to read beyond Limits.Body. Most clients exceed the limit only slightly.
-	// Reading 8 MiB takes a few milliseconds.
+	// maxDrain is the number of bytes to read beyond Limits.Body. Most clients exceed the limit only slightly, and
+	// reading 8 MiB takes a few milliseconds.
 	maxDrain = 8 << 20
 	// drainTimeout is how long a client can take to send these bytes: 1 MiB takes 5 s at 2 Mbit/s.
 	drainTimeout = 5 * time.Second
 )
 
 // drainBody reads the rest of the request body before the response is sent. Some clients and proxies send the whole
-// request before they read. If a server closes a connection with unread bytes, these clients see a reset connection
-// instead of the response. net/http drains part of a body, but not on a connection that it is about to close.
-//
-// Beyond the limits, the connection is closed anyway. drainBody does not read from a client that waits for 100
-// Continue, because reading would make the client send the body.
+// request before they read. If a server closes a connection with unread bytes, they see a reset connection instead of
+// the response. net/http drains part of a body, but not on a connection that it is about to close. drainBody stops at
+// the limits. It does not read from a client that waits for 100 Continue, because reading would make the client send
+// the body.
 func (c *call) drainBody() {
 	r := c.r
 	if c.bodyReadDone || !hasBody(r) || r.ProtoMajor != 1 {
@@ -116,8 +115,7 @@ func (u *deadlineReader) Read(b []byte) (int, error) {
 	return u.r.Read(b)
 }
 
-// isJSON reports whether the body is uncompressed JSON: application/json or a type that ends in +json, with any
-// parameters.
+// isJSON reports whether the body is uncompressed JSON: application/json or a type that ends in +json.
 func isJSON(h http.Header) bool {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return false

@@ -44,10 +44,10 @@ type call struct {
 	responseStarted bool
 }
 
-// callPool reuses calls, mainly to save the memory of their route contexts.
+// callPool reuses calls, mainly because each contains a large route context.
 var callPool = sync.Pool{New: func() any { return new(call) }}
 
-// unknownOperation is the operation of a call until routing finds the real one.
+// unknownOperation is the operation of a call until routing has found the real operation.
 var unknownOperation operation
 
 var noStore = []string{"no-store"}
@@ -62,7 +62,7 @@ func newCall(h *api, w http.ResponseWriter, r *http.Request) *call {
 	return c
 }
 
-// finish responds to a panic and returns c to the pool. Nothing can use c afterwards.
+// finish responds to a panic and returns c to the pool. c must not be used afterwards.
 func (c *call) finish() {
 	if v := recover(); v != nil {
 		c.handlePanic(v, debug.Stack())
@@ -84,14 +84,14 @@ func (c *call) actor() storage.Actor {
 	return storage.As(c.principal.UserID)
 }
 
-// param returns a decoded path parameter. Routing uses the escaped path, which net/http has checked.
+// param returns a decoded path parameter. The escaped path was used for routing and is valid.
 func (c *call) param(name string) string {
 	value, _ := url.PathUnescape(c.route.URLParam(name))
 	return value
 }
 
-// pathID returns a path parameter that is an ID. For a malformed ID it returns the zero ID, which no record has, so
-// that other errors are reported first.
+// pathID returns a path parameter that is an ID. A malformed ID becomes the zero ID, which no record has, so that other
+// errors are reported first.
 func (c *call) pathID(name string) storage.ID {
 	id, _ := storage.ParseID(c.param(name)) // Zero if there is an error.
 	return id
@@ -104,13 +104,11 @@ func (c *call) formTarget() core.Target {
 	return core.Target{ID: c.pathID("formId"), Read: c.formRead, Form: c.form}
 }
 
-// bufferPool reuses the buffers of response bodies. It does not reuse large buffers, so that one large response does
-// not occupy memory permanently.
+// bufferPool reuses the buffers of response bodies, except large ones, which would occupy memory permanently.
 var bufferPool = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
 
 const maxPooledBuffer = 256 << 10
 
-// borrowBuffer returns the empty buffer of the call. The buffer is returned to the pool with the call.
 func (c *call) borrowBuffer() []byte {
 	if c.buffer == nil {
 		c.buffer = bufferPool.Get().(*[]byte)
@@ -118,7 +116,7 @@ func (c *call) borrowBuffer() []byte {
 	return (*c.buffer)[:0]
 }
 
-// sendBuffer sends b, which uses the call's buffer, as a JSON response that ends with a line break.
+// sendBuffer sends b as a JSON response that ends with a line break. b must use the call's buffer.
 func (c *call) sendBuffer(b []byte) {
 	b = append(b, '\n')
 	*c.buffer = b // append can replace the buffer.
@@ -129,7 +127,6 @@ func (c *call) sendBuffer(b []byte) {
 	c.write(status, b)
 }
 
-// sendJSON sends what fill writes as a JSON response.
 func (c *call) sendJSON(fill func(w *jsontree.Writer)) error {
 	w := jsontree.NewWriter(c.borrowBuffer())
 	fill(w)
@@ -158,14 +155,13 @@ func (c *call) write(status int, body []byte) {
 	}
 }
 
-// sendHeader sends the status and the headers. Every response must use it.
+// sendHeader sends the status and the headers of every response.
 func (c *call) sendHeader(status int) {
 	c.drainBody()
 	c.responseStarted = true
 	c.w.WriteHeader(status)
 }
 
-// sendNoContent sends 204 unless err is set.
 func (c *call) sendNoContent(err error) error {
 	if err == nil {
 		c.sendHeader(http.StatusNoContent)
@@ -173,8 +169,7 @@ func (c *call) sendNoContent(err error) error {
 	return err
 }
 
-// setCreated sets the status 201 and the Location header, unless err is set. list is the path of the new record's
-// collection.
+// setCreated sets the status 201 and the Location header, unless err is set. list is the path of the collection.
 func (c *call) setCreated(list, id string, err error) {
 	if err == nil {
 		c.created = true

@@ -13,8 +13,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// translate converts any error to the error of the response. It logs the causes of internal errors and does not
-// include them in the response.
+// translate converts any error to the error of the response. It logs internal errors and hides their causes from the
+// client.
 func (c *call) translate(err error) *apierror.Error {
 	if own, ok := errors.AsType[*apierror.Error](err); ok {
 		return own

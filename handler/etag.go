@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/internal/core"
 )
 
-// An ETag of a form is a strong entity tag that contains its revision. Callers must treat it as opaque.
+// etagPrefix starts the ETag of a form, a strong entity tag with its revision. Clients must treat it as opaque.
 const etagPrefix = `"r`
 
 func etag(revision int64) string {
@@ -19,9 +19,8 @@ func (c *call) setETag(revision int64) {
 	c.w.Header()["Etag"] = []string{etag(revision)}
 }
 
-// ifMatch parses the If-Match header. It accepts tags that compressing proxies have changed, because a tag identifies
-// a revision and not the bytes of a response. A header without a revision matches nothing, so the request fails with
-// 412.
+// ifMatch parses the If-Match header. It accepts tags that compressing proxies have changed, because a tag identifies a
+// revision and not the bytes of a response. If the header has no revision, the request fails with 412.
 func (c *call) ifMatch() core.Precondition {
 	values := c.r.Header["If-Match"]
 	if len(values) == 0 {
@@ -51,7 +50,7 @@ func (c *call) ifMatch() core.Precondition {
 // quotes. Our own tags contain no separator.
 var receivedTag = regexp.MustCompile(`^(?:W/)?("[!#-~]*?)(?:[-+;:._~]{1,2}(?:x-)?(?:gzip|deflate|br|brotli|zstd|compress))?"(?:[-+;:._~]{1,2}(?:x-)?(?:gzip|deflate|br|brotli|zstd|compress))?$`)
 
-// trimEncoding returns the original entity tag that a proxy has changed, and whether tag is an entity tag.
+// trimEncoding returns the entity tag before a proxy changed it, and whether tag is an entity tag.
 func trimEncoding(tag string) (own string, ok bool) {
 	parts := receivedTag.FindStringSubmatch(tag)
 	if parts == nil {
@@ -60,8 +59,8 @@ func trimEncoding(tag string) (own string, ok bool) {
 	return parts[1] + `"`, true
 }
 
-// parseTags returns the elements of a list of tags, and whether the list is *, which matches any tag. A comma inside
-// quotes is part of a tag.
+// parseTags returns the tags of a header, and whether the header is *, which matches any tag. A comma inside quotes is
+// part of a tag.
 func parseTags(values []string) (tags []string, star bool) {
 	list, begin, quoted := strings.TrimSpace(strings.Join(values, ",")), 0, false
 	for i := range len(list) {

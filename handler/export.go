@@ -17,8 +17,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// exportOperation is not in the table of operations, because the API description does not contain it. The host
-// chooses its path.
+// exportOperation is not in the table of operations, because the host chooses its path and the API description does not
+// contain it.
 var exportOperation = operation{id: "export", method: http.MethodGet, scope: storage.ScopeSubmissionsRead}
 
 var exportTypes = map[schema.ExportFormat]string{
@@ -26,7 +26,7 @@ var exportTypes = map[schema.ExportFormat]string{
 	schema.NDJSON: "application/x-ndjson",
 }
 
-// errHTTPVersion rejects HTTP/1.0, because a truncated response without a length looks complete there.
+// errHTTPVersion rejects HTTP/1.0, where a truncated response without a length looks complete.
 var errHTTPVersion = &apierror.Error{
 	Status: http.StatusHTTPVersionNotSupported, Code: "HTTP_VERSION_NOT_SUPPORTED",
 	Message: "Exports need HTTP/1.1 or newer, because over HTTP/1.0 a truncated file looks complete. If you use a proxy, set its HTTP version (in nginx, proxy_http_version).",
@@ -48,7 +48,7 @@ func (h *api) Exports() http.Handler {
 	})
 }
 
-// export serves one export. It checks a request in the same order as the operations do.
+// export serves one export. It makes the same checks as an operation, in the same order.
 func (c *call) export() error {
 	path := c.r.URL.Path
 	name, ending, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
@@ -154,8 +154,8 @@ func (q *query) separator() rune {
 	return cmp.Or(separators[value], ',')
 }
 
-// flag parses a parameter with two possible values and reports whether it has the second value. Defaults to the first
-// value.
+// flag parses a parameter with two allowed values, of which first is the default. It reports whether the value is
+// second.
 func (q *query) flag(name, first, second string) bool {
 	value, given := q.get(name)
 	if given && value != first && value != second {
@@ -164,8 +164,8 @@ func (q *query) flag(name, first, second string) bool {
 	return value == second
 }
 
-// pageBudget counts the pages of an export against the key's rate limit, and leaves half of the limit to the key's
-// other requests. When only that half is left, it waits for the full limit before each page.
+// pageBudget counts the pages of an export against the key's rate limit. When half of the limit is left, it waits for
+// the full limit before each page, so that the key's other requests are not rejected.
 type pageBudget struct {
 	c              *call
 	wait           time.Duration // The delay before the next page.

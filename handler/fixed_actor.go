@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// fixedActor makes a handler serve a given actor without an API key. A zero form means all forms.
+// fixedActor lets a handler serve one actor without an API key. A zero form means all forms.
 type fixedActor struct {
 	actor storage.Actor
 	form  storage.ID
@@ -29,8 +29,8 @@ func (h *api) WorkingCopy(c *core.Core, actor storage.Actor, form storage.ID) ht
 	return copied
 }
 
-// setRequestBase makes the links of a response start with the URL path of the request. path is the part of this path
-// that names the operation.
+// setRequestBase makes the links in a response start with the URL path of the request, without path, which names the
+// operation.
 func (*fixedActor) setRequestBase(c *call, path string) {
 	if sent, err := url.ParseRequestURI(c.r.RequestURI); err == nil {
 		if below, ok := strings.CutSuffix(sent.EscapedPath(), path); ok { // Otherwise, the host rewrites paths.

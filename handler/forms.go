@@ -57,7 +57,7 @@ func (c *call) sendForm(f *storage.Form, err error) error {
 	return c.sendObject(func(w *jsontree.Writer) { view.writeForm(w, f) })
 }
 
-// formView contains the values, in addition to the form, that the JSON of a form needs.
+// formView contains the values that the JSON of a form needs in addition to the form.
 type formView struct {
 	linkBase string    // The start of all links.
 	now      time.Time // Determines is_closed.

@@ -21,8 +21,7 @@ import (
 
 type api struct {
 	config httpapi.Config
-	// keys resolves API keys. If it is a formKeyResolver, operations on one form read the key and the form in one
-	// step.
+	// keys resolves API keys. A formKeyResolver can read the key and the form of an operation in one statement.
 	keys  KeyResolver
 	core  *core.Core
 	mount mount
@@ -32,7 +31,7 @@ type api struct {
 	// services never share a key.
 	limiterKey string
 	routes     *chi.Mux
-	// limiterHealth and the fields from misplacedOnce to runningExports are shared by the copies that withCore makes.
+	// The copies that withCore makes share the fields from limiterHealth to runningExports.
 	limiterHealth     *limiterHealth
 	misplacedOnce     *sync.Once            // Logs the first request outside of the base path.
 	hiddenConnOnce    *sync.Once            // Logs the first export whose connection a middleware hides.
@@ -46,9 +45,9 @@ type api struct {
 	descriptionETag string
 }
 
-// New returns the API for package formsvc. No other module can name the type of config. New starts no goroutines.
-//
-// on returns the API with another Core. keys replaces the resolver unless it is nil.
+// New returns the API for package formsvc. Other modules cannot call it, because the type of config is internal. on
+// returns the API with another Core, and with another resolver if its argument keys is not nil. New starts no
+// goroutines.
 func New(config httpapi.Config, keys KeyResolver) (a httpapi.API, on func(*core.Core, KeyResolver) httpapi.API, err error) {
 	description, err := apidoc.Describe(config.BaseURL, config.BasePath)
 	if err != nil {
@@ -80,8 +79,8 @@ func New(config httpapi.Config, keys KeyResolver) (a httpapi.API, on func(*core.
 	for i := range table {
 		op := &table[i]
 		op.pattern = config.BasePath + op.path
-		// The mux only finds the pattern of a path. It never serves requests, so it does not change the chi context
-		// of the host's router.
+		// The mux only finds the pattern of a path. It serves no requests, so the chi context of the host's router does
+		// not change.
 		h.routes.MethodFunc(op.method, op.path, http.NotFound)
 		h.operations[op.method+op.path] = op
 		if op.formContent {
@@ -100,7 +99,7 @@ func (h *api) withCore(c *core.Core, keys KeyResolver) *api {
 	return &copied
 }
 
-// ServeHTTP serves one request. It checks the request in the order of its statements.
+// ServeHTTP serves one request. The order of the checks determines which error a client receives.
 func (h *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := newCall(h, w, r)
 	defer c.finish()
@@ -168,7 +167,6 @@ func (c *call) sendAllow(methods string) {
 	}
 }
 
-// allowedMethods lists the methods of a path. It returns "" if no operation has the path.
 func (h *api) allowedMethods(path string) string {
 	if path == "" {
 		return ""

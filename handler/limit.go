@@ -35,7 +35,7 @@ func (c *call) takeToken(keyID string) limitResult {
 	return limitResult{keyID: keyID, result: result, known: true}
 }
 
-// applyLimit sets the rate limit headers of the response. It returns an error if the limit is exceeded.
+// applyLimit sets the rate limit headers. It returns an error if the limit is exceeded.
 func (c *call) applyLimit(t limitResult) error {
 	if !t.known {
 		return nil
@@ -51,16 +51,14 @@ func (c *call) applyLimit(t limitResult) error {
 	return nil
 }
 
-// limiterHealth logs when the limiter starts to fail and when it has recovered, but not every allowed request in
-// between.
+// limiterHealth logs when the limiter starts to fail and when it has recovered.
 type limiterHealth struct {
-	// failedAt is the time of the latest failure in nanoseconds since 1970. A zero value means that the limiter
-	// works.
+	// failedAt is the time of the last failure in nanoseconds since 1970, or zero while the limiter works.
 	failedAt atomic.Int64
 }
 
-// recoveryTime is how long the limiter must work without a failure to count as recovered. It prevents two log lines
-// for each failure of a store that fails occasionally.
+// recoveryTime is how long the limiter must work without a failure before it counts as recovered. Without it, a limiter
+// that fails occasionally would write two log lines for each failure.
 const recoveryTime = 5 * time.Second
 
 func (l *limiterHealth) recordFailure(ctx context.Context, logger *slog.Logger, err error) {

@@ -12,11 +12,10 @@ import (
 	"github.com/formsvc/formsvc/internal/apidoc"
 )
 
-// mount finds the path of an operation in a request. The host can use the standard mux with or without StripPrefix,
-// any prefix, or a chi router with Mount, Route or Handle.
+// mount finds the path of an operation in a request. It supports the standard mux with or without StripPrefix, any
+// prefix, and a chi router with Mount, Route or Handle.
 type mount struct {
-	// base is the path of the base URL plus the base path. basePath is only the base path. They are tried in this
-	// order.
+	// base is the path of the base URL plus the base path, and is tried first. basePath is only the base path.
 	base, basePath string
 	// resources contains the first path segments of all operations.
 	resources map[string]bool
@@ -39,9 +38,8 @@ func urlPath(base string) string {
 	return strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
-// path returns the request's path below the base path. The path stays percent-encoded, so that a block ID can contain
-// a slash. path returns "" for paths that no operation can have: unclean paths and paths with a trailing slash. base
-// is [mount.base] or its replacement for this request.
+// path returns the request's path below base. The path stays percent-encoded, so that a block ID can contain a slash.
+// path returns "" for paths that no operation can have: unclean paths and paths with a trailing slash.
 func (m mount) path(r *http.Request, base string) string {
 	full := r.URL.EscapedPath()
 	if rctx := chi.RouteContext(r.Context()); rctx != nil && rctx.RoutePath != "" {
@@ -60,8 +58,8 @@ func (m mount) path(r *http.Request, base string) string {
 	}
 	for _, prefix := range [...]string{base, m.basePath} {
 		below, ok := strings.CutPrefix(full, prefix)
-		// If the host has already removed the prefix, a part that looks like the prefix belongs to the remaining
-		// path. For example, with the base path /forms, the path /forms/5f2b… can be a form.
+		// If the host has removed the prefix, the remaining path can start with the same text. For example, with the
+		// base path /forms, the path /forms/5f2b… can be a form.
 		if ok && strings.HasPrefix(below, "/") && m.resources[firstSegment(below)] {
 			return below
 		}
@@ -69,9 +67,8 @@ func (m mount) path(r *http.Request, base string) string {
 	return full
 }
 
-// isMisplaced reports whether a request is for an operation but outside of the base path. left is the result of
-// [mount.path], which no operation has. A path below the base path is an ordinary 404, even if the host has removed
-// the base path.
+// isMisplaced reports whether a request is for an operation but outside of the base path. left is the path that
+// [mount.path] returned. A path below the base path is an ordinary 404, even if the host has removed the base path.
 func (m mount) isMisplaced(r *http.Request, left, base string) bool {
 	if strings.HasPrefix(left, base+"/") || strings.HasPrefix(left, m.basePath+"/") {
 		return false

@@ -17,11 +17,9 @@ type operation struct {
 
 	pattern string // The path with the base path, for the host.
 
-	public bool // Needs no key.
-	// readsForm means that the operation reads the form of its path, so the key and the form can be read in one step.
-	readsForm bool
-	// formContent means that the operation only concerns the content of a form, so it also exists for working copies.
-	formContent bool
+	public      bool // Whether it needs no key.
+	readsForm   bool // Whether it reads the form of its path, so the key and the form can be read in one statement.
+	formContent bool // Whether it concerns only the content of a form, so it also exists for working copies.
 }
 
 // operations lists all operations. A test checks the list against the API description.

@@ -27,8 +27,7 @@ func (q *query) page(list cursor.List) (storage.Page, error) {
 	return page, q.err()
 }
 
-// writePage reads records and sends them as a list response. The response contains the cursor of the next page if
-// there is one.
+// writePage reads records and sends them as a list response, with the cursor of the next page if there is one.
 func writePage[T any](c *call, q *query, list cursor.List, read func(storage.Page) ([]T, error),
 	position func(*T) storage.Position, writeItem func(*jsontree.Writer, *T),
 ) error {
@@ -59,7 +58,6 @@ func writePage[T any](c *call, q *query, list cursor.List, read func(storage.Pag
 	})
 }
 
-// appendPageEnd appends the paging fields of a list response. more is false for a page without items.
 func appendPageEnd(b []byte, list cursor.List, more bool, last storage.Position) []byte {
 	if !more {
 		return append(b, `{"has_more":false,"next_cursor":null}`...)

@@ -15,8 +15,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// query parses query parameters and collects their violations. It ignores unknown parameters. A repeated parameter
-// must have the same value each time.
+// query parses query parameters and collects their violations. It ignores unknown parameters. A repeated parameter must
+// always have the same value.
 type query struct {
 	values     url.Values
 	violations []schema.Violation
@@ -68,7 +68,7 @@ const (
 	maxPageSize     = 100
 )
 
-// limit parses the page size: 1 to 100. Defaults to 20.
+// limit parses the page size, from 1 to 100. Defaults to 20.
 func (q *query) limit() int {
 	s, ok := q.get("limit")
 	if !ok {
@@ -84,8 +84,8 @@ func (q *query) limit() int {
 	return n
 }
 
-// timeRange parses since and until. Both default to zero. Records have whole seconds, so a fractional since excludes
-// the second that contains it.
+// timeRange parses since and until. Both default to zero. Records have whole seconds, so a since with a fraction
+// excludes the second that contains it.
 func (q *query) timeRange() (since, until time.Time) {
 	since, fraction := q.time("since")
 	until, _ = q.time("until")

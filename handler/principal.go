@@ -40,9 +40,9 @@ type KeyResolver interface {
 	ResolveKey(ctx context.Context, key string) (Principal, error)
 }
 
-// formKeyResolver is a [KeyResolver] that can read a form in the same step, like the resolver of the built-in keys
-// (see [keyring.Keyring]). If FormForKey returns [storage.ErrUnimplemented], the key and the form are read in two
-// steps. CachedKeyID returns the key's ID, which the rate limiter uses before the key is resolved.
+// formKeyResolver is a [KeyResolver] that can read a key and a form in one statement, like the built-in
+// [keyring.Keyring]. If FormForKey returns [storage.ErrUnimplemented], they are read separately. CachedKeyID returns
+// the key's ID, which the rate limiter needs before the key is resolved.
 type formKeyResolver interface {
 	FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (keyring.Owner, *storage.Form, error)
 	CachedKeyID(key string) (keyID string)

@@ -10,14 +10,13 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// webhookBatch is the number of webhooks that the list reads in one batch, because the list has no pages in the API.
-// Smaller batches need more statements, which take most of a long list's time. With the longest URLs, a batch takes
-// about 2.5 MB.
+// webhookBatch is the number of webhooks that listWebhooks reads in one batch. Smaller batches need more statements,
+// which take most of a long list's time. With the longest URLs, a batch takes about 2.5 MB.
 const webhookBatch = 1000
 
-// listWebhooks sends the list while it reads it, so that it needs the memory of only one batch. It holds no storage
-// resources while the client receives a batch. A failure after the first batch closes the connection, so that a
-// truncated list never looks complete.
+// listWebhooks sends all webhooks in one response, because the API has no pages for them. It reads them in batches, so
+// that it needs the memory of only one batch, and holds no storage resources while the client receives a batch. A
+// failure after the first batch closes the connection, so that a truncated list never looks complete.
 func listWebhooks(c *call) error {
 	page := storage.Page{Limit: webhookBatch}
 	found, err := c.h.core.Storage.Webhooks(c.ctx(), c.actor(), page)

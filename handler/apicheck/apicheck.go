@@ -1,6 +1,6 @@
-// Package apicheck checks a service's requests and responses against the API description, for hosts' tests and
-// staging. It finds clients that send undocumented requests, and middleware that changes responses. Do not use it in
-// production, because it holds each body in memory and validates it with jsonschema.
+// Package apicheck checks the requests and responses of a service against the API description, in tests and in staging.
+// It finds clients that send undocumented requests, and middleware that changes responses. Do not use it in production,
+// because it holds each body in memory and validates it.
 package apicheck
 
 import (
@@ -15,18 +15,17 @@ import (
 
 // Config configures [New].
 type Config struct {
-	// BasePath is the part of the URL path before the described paths, as the handler of [New] receives it.
+	// BasePath is the part of the URL path before the paths of the API description, as the handler receives it.
 	// Defaults to "/v1". Requests to other paths are not checked.
 	BasePath string
-	// Report is called with each difference, after the response and from the goroutine of the request. It is
-	// required.
+	// Report is called with each difference, after the response, in the goroutine of the request. It is required.
 	Report func(Difference)
 }
 
 // Difference is a mismatch between a request or response and the API description.
 type Difference struct {
 	Method string
-	// Path is the escaped path with the base path.
+	// Path is the escaped path, including the base path.
 	Path string
 	// Status is the status code of the response.
 	Status int
@@ -37,9 +36,9 @@ type Difference struct {
 }
 
 // New returns a handler that calls service and reports the differences from the API description. It changes neither
-// requests nor responses. Put it inside of middleware that compresses, because a response with a Content-Encoding is
-// not checked. A request body is checked only if the service has read it to the end. New returns an error if Report
-// is missing.
+// requests nor responses. It does not check responses with a Content-Encoding, so mount it inside any middleware that
+// compresses. It checks a request body only if the service has read it to the end. New returns an error if Report is
+// missing.
 func New(service http.Handler, c Config) (http.Handler, error) {
 	if c.Report == nil {
 		return nil, errors.New("apicheck: Config.Report is nil")
@@ -116,11 +115,11 @@ func (w *response) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// FlushError is for http.ResponseController.
+// FlushError lets [http.ResponseController] flush the response.
 func (w *response) FlushError() error {
 	w.WriteHeader(http.StatusOK)
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Unwrap lets http.ResponseController use the host's writer.
+// Unwrap lets [http.ResponseController] use the host's writer.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }

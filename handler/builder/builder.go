@@ -11,17 +11,16 @@
 //
 // # Concurrent edits
 //
-// Users edit a draft directly. For a published form they edit its working copy ([formsvc.Client.WorkingCopy]), so
-// respondents see no changes until a user publishes it. The editor saves while the user types. Edits of different parts
-// are merged. For edits of the same part, the editor shows both.
+// Users edit a draft directly. For a published form they edit a working copy ([formsvc.Client.WorkingCopy]), which
+// respondents see only after a user publishes it. The editor saves while the user types. It merges concurrent edits of
+// different parts, and shows both if two users edit the same part.
 //
 // # Forms from untrusted authors
 //
-// A form can contain pictures, framed pages of other hosts, and custom CSS. An author can therefore make a form look
-// like the builder. If users of the builder do not trust each other, serve [Config.Pages] on a separate origin, such as
-// https://forms.example next to https://app.example, and set [Config.PublicURL]. The canvas and the assets of the
-// builder stay on its own origin. On a shared origin, no page can frame the builder unless [Config.FrameAncestors]
-// lists it, and a form cannot frame pages of its own host.
+// A form can contain pictures, framed pages of other hosts, and custom CSS, so an author can make a form look like the
+// builder. If users of the builder do not trust each other, serve [Config.Pages] on a separate origin, such as
+// https://forms.example next to https://app.example, and set [Config.PublicURL]. On a shared origin, no page can frame
+// the builder unless [Config.FrameAncestors] lists it, and a form cannot frame pages of its own host.
 //
 // # Browsers
 //
@@ -74,9 +73,8 @@ type Config struct {
 	// origin in the user's browser.
 	PublicURL string
 
-	// AllowedOrigins are the origins whose pages can change data, such as "https://app.example". The handler's own
-	// origin is the host of the request. If a proxy changes the Host header, list the origin that browsers use.
-	// Browsers identify origins with plain http only by this header. Defaults to the handler's own origin.
+	// AllowedOrigins are the origins whose pages can change data, such as "https://app.example". Defaults to the host
+	// of the request. If a proxy changes the Host header, list the origin that browsers use.
 	AllowedOrigins []string
 
 	// FrameAncestors are the origins whose pages can show the builder in a frame, as sources of a
@@ -90,17 +88,17 @@ type Config struct {
 	// Name is the product name in the title and at the top of each page. Defaults to "Forms". HomeURL is the link of
 	// the name. Defaults to the list of forms.
 	Name, HomeURL string
-	// Accent is the color of buttons and highlights, as #rrggbb. Defaults to blue. If the contrast is too low, the
+	// Accent is the color of buttons and highlights, as #rrggbb. Defaults to blue. If its contrast is too low, the
 	// builder uses the nearest readable shade.
 	Accent string
-	// Background is the color of the page, as #rrggbb. It also selects light or dark pages, and must have enough
-	// contrast for their texts. Defaults to light or dark, as the user's browser prefers.
+	// Background is the color of the page, as #rrggbb. It must have enough contrast for dark or for light text, which
+	// then decides the color scheme. Defaults to the scheme that the user's browser prefers.
 	Background string
 	// Font is the font of all texts, as a value of the CSS property font-family: "Inter, sans-serif". Layout must load
 	// web fonts from the page's origin. Defaults to the font of the user's system.
 	Font string
-	// Theme is the theme of new forms that are created without one, in the format of a form definition:
-	// {"colors":{"primary":"#7a3e9d"}}. Defaults to none.
+	// Theme is the theme of new blank forms, in the format of a form definition: {"colors":{"primary":"#7a3e9d"}}.
+	// Defaults to none.
 	Theme json.RawMessage
 	// Layout is the document around the pages, executed with a [Document]. [New] executes it once to validate it. The
 	// pages fill the width of their element. The editor fills the window below the element's top. Defaults to a plain
@@ -112,15 +110,15 @@ type Config struct {
 	Language func(r *http.Request) string
 	// Translations adds languages and changes texts, by language tag and then by key. The files in
 	// handler/builder/words contain the keys, such as "editor.add". Missing texts are in English. Keys that start with
-	// "errors." are the texts of errors and warnings by code. In these texts, {message} is the English message.
+	// "errors." are the texts of errors and warnings by code. They can contain {message}, the English message.
 	Translations map[string]map[string]string
 
 	// Logger receives errors and warnings for the host. If nil, they are discarded.
 	Logger *slog.Logger
 }
 
-// Handler serves the pages. It is safe for concurrent use. Between requests it stores only the request counts of users,
-// see [Limits]. Create it with [New], and call Close when the host stops.
+// Handler serves the pages. It is safe for concurrent use. It stores only the request counts of users, see [Limits].
+// Create it with [New], and call Close when the host stops.
 type Handler struct {
 	service *formsvc.Service
 	config  Config
@@ -129,15 +127,14 @@ type Handler struct {
 	origins *http.CrossOriginProtection
 	routes  *http.ServeMux
 
-	limiters limiters
-	slots    userSlots
-	// misplacedOnce limits the log to the first page request outside of the base path.
-	misplacedOnce sync.Once
-	// All users share these slots, because this work needs much memory for a few milliseconds.
+	limiters      limiters
+	slots         userSlots
+	misplacedOnce sync.Once // Logs only the first page request outside of the base path.
+	// These slots limit work that needs much memory for a few milliseconds. All users share them.
 	renderSlots, compareSlots semaphore
 }
 
-// New returns a Handler for svc. It reports all configuration errors together, and starts no work.
+// New returns a Handler for svc. It reports all configuration errors together.
 func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	var errs []error
 	must := func(holds bool, format string, args ...any) {
@@ -195,7 +192,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	return h, nil
 }
 
-// The page's script uses these paths. No form has the ID "-".
+// These are the paths that the page's script uses. No form has the ID "-".
 const (
 	assetsPath = "/-/assets/"
 	apiPath    = "/-/v1"
@@ -272,15 +269,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	writeError(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
 }
 
-// maxPath and maxDepth limit the bytes and slashes of a path. A block ID has up to 200 characters, each of up to twelve
-// escaped bytes.
+// maxPath and maxDepth limit the bytes and slashes of a path. A block ID in a path has up to 200 characters of up to
+// twelve escaped bytes.
 const (
 	maxPath  = 4096
 	maxDepth = 10
 )
 
-// pathBelowBase returns the path below the base path, with a leading slash, or "" for the base path itself. If the host
-// has removed the base path and the slash, asked, the original path, shows whether there was a slash.
+// pathBelowBase returns the path below the base path, with a leading slash, or "" for the base path itself. The host
+// may have removed the base path and the slash. The original path, asked, then shows whether there was a slash.
 func (h *Handler) pathBelowBase(at, asked string) string {
 	if rest, ok := strings.CutPrefix(at, h.config.BasePath); ok && (rest == "" || rest[0] == '/') {
 		return rest
@@ -291,7 +288,6 @@ func (h *Handler) pathBelowBase(at, asked string) string {
 	return at
 }
 
-// pagePaths matches the paths of pages, below the base path.
 var pagePaths = regexp.MustCompile(`^/(w/.*|[0-9a-f]{24}(/.*)?)?$`)
 
 // isMisplaced reports whether a page request is outside of the base path, which the host may have removed. It logs the

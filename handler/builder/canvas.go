@@ -10,8 +10,8 @@ import (
 	"github.com/formsvc/formsvc"
 )
 
-// serveCanvas serves the form in the editor as form pages render it. GET returns a document with all blocks of the
-// working copy, or if it does not exist, the form. POST renders the parts in its body.
+// serveCanvas serves the editor's preview of a form, rendered as a form page. GET returns a page with all blocks of the
+// working copy, or of the form if there is none. POST renders the blocks in its body.
 func (h *Handler) serveCanvas(w http.ResponseWriter, r *http.Request, client formsvc.Client, name string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost {
 		w.Header().Set("Allow", "GET, HEAD, POST")

@@ -25,7 +25,7 @@ const (
 	maxDays       = 31 // bars of days, months or years
 )
 
-// mark is one bar or cell of a chart, and one row of its table.
+// mark is a bar or cell of a chart, and a row of its table.
 type mark struct {
 	Label string  `json:"label"`
 	Count int64   `json:"count"`
@@ -34,7 +34,7 @@ type mark struct {
 	kind  string  // additional CSS class for NPS
 }
 
-// table has the numbers of a chart, or of a matrix row with a Label. More counts omitted rows.
+// table contains the numbers of a chart. For a row of a matrix, it has a label. More is the number of omitted rows.
 type table struct {
 	Label string `json:"label,omitempty"`
 	Rows  []mark `json:"rows"`
@@ -46,8 +46,8 @@ type statistic struct {
 	Value float64 `json:"value"`
 }
 
-// chartRenderer renders charts in one language. The page sets their width, so bars use percentages, and text has the
-// same size in all charts. CSS classes set the colors.
+// chartRenderer renders charts in one language. The page determines their width, so bars use percentages. The text size
+// is the same in all charts. CSS classes set the colors.
 type chartRenderer struct {
 	words   map[string]string
 	printer *message.Printer
@@ -59,7 +59,8 @@ func newChartRenderer(tag string, words map[string]string) chartRenderer {
 	return chartRenderer{words, message.NewPrinter(parsed), display.Regions(parsed)}
 }
 
-// renderBlock returns the tables, statistics and charts of a block's answers. scale has the values of its scale.
+// renderBlock returns the tables, statistics and charts of a block's answers. scale contains the values of a scale
+// block.
 func (a chartRenderer) renderBlock(b *formsvc.BlockSummary, scale []float64) (tables []table, figures []statistic, svg string) {
 	switch {
 	case len(b.Rows) > 0:
@@ -133,7 +134,6 @@ func setShares(marks []mark, of int64) []mark {
 	return marks
 }
 
-// choiceMarks returns the marks of choices with readable labels.
 func (a chartRenderer) choiceMarks(b *formsvc.BlockSummary, choices []formsvc.ChoiceCount) []mark {
 	marks := make([]mark, len(choices))
 	for i, c := range choices {
@@ -152,7 +152,7 @@ func (a chartRenderer) choiceMarks(b *formsvc.BlockSummary, choices []formsvc.Ch
 	return marks
 }
 
-// binMarks returns the marks of a histogram. For a scale, it returns a mark for every value.
+// binMarks returns the marks of a histogram. A scale has a mark for each value, even if no one chose it.
 func (a chartRenderer) binMarks(bins []formsvc.Bin, scale []float64) (marks []mark) {
 	if slices.ContainsFunc(bins, func(b formsvc.Bin) bool { return b.From != b.To }) {
 		for _, b := range bins {
@@ -177,7 +177,8 @@ func (a chartRenderer) binMarks(bins []formsvc.Bin, scale []float64) (marks []ma
 	return marks
 }
 
-// dayUnits group days by the leading characters of a day: the suffix for the first day, and the step to the next unit.
+// dayUnits are the periods that days can be grouped by. A period's label is the first digits of a day in it. first
+// completes the label to a date.
 var dayUnits = []struct {
 	digits              int
 	first, mark         string
@@ -187,7 +188,8 @@ var dayUnits = []struct {
 	{3, "0-01-01", "x", 10, 0, 0}, {2, "00-01-01", "xx", 100, 0, 0}, {1, "000-01-01", "xxx", 1000, 0, 0},
 }
 
-// dayMarks returns a mark for each day, or for each longer period if there are too many days.
+// dayMarks returns a mark for each day. If there are too many days, it returns a mark for each month, year or longer
+// period.
 func dayMarks(days []formsvc.DayCount) (marks []mark) {
 	for _, u := range dayUnits {
 		counts := map[string]int64{}
@@ -207,7 +209,7 @@ func dayMarks(days []formsvc.DayCount) (marks []mark) {
 	return marks
 }
 
-// scaleValues returns the values of a block's scale, or nil if it has none or a very long one.
+// scaleValues returns the values of a scale block. It returns nil for other blocks and for very long scales.
 func scaleValues(b *schema.Block) (values []float64) {
 	k, _ := schema.LookupBlockType(b.Type)
 	s, p := k.Scale, cmp.Or(b.Properties, &schema.Properties{})
@@ -244,7 +246,7 @@ func truncate(text string, most int) string {
 	return text
 }
 
-// cell is a mark or a label with its position: Y in pixels from the top, X in percent from the left.
+// cell is a bar or a label with its position. Y is in pixels from the top, X in percent from the left.
 type cell struct {
 	Label, Figure, Kind, Anchor string
 	X, Middle, Width, Opacity   float64
@@ -252,7 +254,7 @@ type cell struct {
 	Y, Height                   int
 }
 
-// chart is the data of the templates. Text describes the chart in words.
+// chart is the data of a chart template. Text describes the chart for screen readers.
 type chart struct {
 	Text   string
 	Height int
@@ -288,7 +290,7 @@ func describeChart(label string, marks []mark, size markSize) string {
 	return shortLabel(label) + ": " + strings.Join(said, ", ")
 }
 
-// markSize returns the length of a mark's bar in percent, and the text next to it.
+// markSize returns the length of a mark's bar in percent and the text next to the bar.
 type markSize func(mark) (width float64, figure string)
 
 func renderBars(label string, marks []mark, size markSize) string {
@@ -301,7 +303,7 @@ func renderBars(label string, marks []mark, size markSize) string {
 	return executeChart("bars", p)
 }
 
-// renderColumns renders vertical columns. If there are many, only some have labels.
+// renderColumns renders vertical columns. If there are many columns, only some have labels.
 func (a chartRenderer) renderColumns(label string, marks []mark) string {
 	p := chart{Text: describeChart(label, marks, a.shareSize), Height: 178}
 	most, longest := int64(1), 1
@@ -309,7 +311,7 @@ func (a chartRenderer) renderColumns(label string, marks []mark) string {
 		most, longest = max(most, m.Count), max(longest, len([]rune(m.Label)))
 	}
 	width := 100 / float64(len(marks))
-	every := max(1, (len(marks)*(longest+(longest+2)/3)+35)/36) // about 36 characters fit on a phone
+	every := max(1, (len(marks)*(longest+(longest+2)/3)+35)/36) // about 36 characters fit next to each other on a phone
 	for i, m := range marks {
 		height := max(int(128*m.Count/most), int(min(2*m.Count, 2)))
 		c := cell{X: round((float64(i) + 0.08) * width), Middle: round((float64(i) + 0.5) * width), Width: round(width * 0.84), Y: 150 - height, Height: height, Anchor: "middle"}
@@ -319,7 +321,7 @@ func (a chartRenderer) renderColumns(label string, marks []mark) string {
 		if i%every == 0 {
 			c.Label, c.At = shortLabel(m.Label), c.Middle
 		}
-		switch { // a long label at an end has room on one side
+		switch { // a label at the left or right edge must not be centered
 		case every > 1 && i == 0:
 			c.Anchor, c.At = "start", c.X
 		case every > 1 && i+every >= len(marks):
@@ -330,7 +332,7 @@ func (a chartRenderer) renderColumns(label string, marks []mark) string {
 	return executeChart("columns", p)
 }
 
-// renderGrid renders a row of cells for each row of a matrix. Cells that were chosen more often are darker.
+// renderGrid renders a matrix as a grid. The more often a cell was chosen, the darker it is.
 func (a chartRenderer) renderGrid(label string, rows []table) string {
 	drawn := rows[:min(len(rows), maxMarks)]
 	said := make([]string, len(drawn))

@@ -11,12 +11,12 @@ func isColor(s string) bool {
 	return len(s) == 7 && s[0] == '#' && strings.Trim(strings.ToLower(s[1:]), "0123456789abcdef") == ""
 }
 
-// scheme is the light or the dark color scheme of the pages, with the colors of base.css and dark.css.
+// scheme is the light or dark color scheme of the pages. Its colors are the same as in base.css and dark.css.
 type scheme struct {
 	name    string
-	paper   string // behind most texts
-	text    string // the faintest on the page's background
-	extreme string // what a color is mixed with to be read better
+	paper   string // background of most texts
+	text    string // faintest text color on the page's background
+	extreme string // mixed into a color to increase its contrast
 }
 
 var schemes = [...]scheme{
@@ -30,7 +30,7 @@ const (
 	minMarkContrast = 3.0
 )
 
-// schemeName returns the scheme whose texts are readable on a background, or "" if there is none or no background.
+// schemeName returns the scheme whose text is readable on a background, or "" if there is none.
 func schemeName(background string) string {
 	for _, s := range schemes {
 		if background != "" && contrast(background, s.text) >= minTextContrast {
@@ -40,7 +40,7 @@ func schemeName(background string) string {
 	return ""
 }
 
-// cssVariables returns the CSS variables that the host sets. The accent has a shade for each scheme.
+// cssVariables returns the CSS variables that the Config sets. The accent has a shade for each scheme.
 func (c *Config) cssVariables() map[string]string {
 	style := map[string]string{}
 	if c.Font != "" {
@@ -68,7 +68,7 @@ func (c *Config) cssVariables() map[string]string {
 	return style
 }
 
-// readableTone returns the nearest shade of a color that has at least the given contrast on all surfaces.
+// readableTone returns the shade of a color that is nearest to it and has the given contrast on all surfaces.
 func (s scheme) readableTone(color string, least float64, surfaces []string) string {
 	tone := color
 	for share := 0.0; share <= 1; share += 0.05 {

@@ -13,20 +13,19 @@ import (
 	"github.com/formsvc/formsvc/ratelimit"
 )
 
-// Limits limits the requests of each user, in each process separately. A zero field has its default, and a negative
-// value means no limit. A request beyond a limit gets 429 with Retry-After.
+// Limits limits the requests of each user, separately in each process. A zero field has its default. A negative value
+// means no limit. A request beyond a limit gets 429 with Retry-After.
 type Limits struct {
-	Requests   int // per minute, except scripts and styles; defaults to 600
-	TestEvents int // per minute; defaults to 10
+	Requests   int // per minute, except for scripts and styles; defaults to 600
+	TestEvents int // test events per minute; defaults to 10
 
-	// These fields limit concurrent work. Each defaults to 2. Renders and summaries beyond the limit wait for up to 10
-	// seconds.
-	Renders   int // of forms in the editor, and comparisons of versions
+	// These fields limit concurrent work. Each defaults to 2. Renders and summaries wait up to 10 seconds for other
+	// requests of the user.
+	Renders   int // rendered forms in the editor, and comparisons of versions
 	Summaries int
 	Exports   int
 }
 
-// limiters limit the requests of users. A nil limiter has no limit.
 type limiters struct{ requests, tests *ratelimit.Limiter }
 
 func newLimiters(l Limits) (made limiters, err error) {
@@ -42,7 +41,7 @@ func newLimiters(l Limits) (made limiters, err error) {
 }
 
 // setFramePolicy sets which pages can show the response in a frame: the pages that the host lists and, for a canvas,
-// the editor. It applies to error responses too, because otherwise the editor could not reload the canvas.
+// the editor. Error responses need it too, because otherwise the editor could not reload the canvas.
 func (h *Handler) setFramePolicy(w http.ResponseWriter, canvas bool) {
 	sources, option := h.config.FrameAncestors, "DENY"
 	if canvas {
@@ -54,7 +53,7 @@ func (h *Handler) setFramePolicy(w http.ResponseWriter, canvas bool) {
 	}
 }
 
-// Close stops the counting of requests. Call it when no request is in progress. It can be called more than once.
+// Close stops the counting of requests. Call it after all requests have ended. It can be called more than once.
 func (h *Handler) Close(ctx context.Context) error {
 	var err error
 	for _, l := range []*ratelimit.Limiter{h.limiters.requests, h.limiters.tests} {
@@ -96,7 +95,6 @@ const (
 	maxComparisons = 1 // comparing a form of 4 MiB takes 70 MB
 )
 
-// semaphore limits concurrent work to its capacity.
 type semaphore chan struct{}
 
 // acquire waits for a free slot. It returns false if the request is canceled first.
@@ -123,11 +121,11 @@ type userSlots struct {
 
 type slotPool struct {
 	inUse chan struct{}
-	users int // requests that have a slot or wait for it; at 0, the pool is deleted
+	users int // requests that have a slot or wait for one; the pool is deleted when there are none
 }
 
-// acquireSlot reserves a slot for work and returns a function that releases it. If there is none, it responds with 429.
-// Exports do not wait for a slot, because they take long.
+// acquireSlot reserves a slot for work and returns a function that releases it. If no slot becomes free in time, it
+// responds with 429. Exports do not wait, because they take long.
 func (h *Handler) acquireSlot(w http.ResponseWriter, r *http.Request, user formsvc.Client, kind workKind) (end func(), ok bool) {
 	l := h.config.Limits
 	most := cmp.Or(map[workKind]int{renders: l.Renders, summaries: l.Summaries, exports: l.Exports}[kind], 2)
@@ -173,7 +171,7 @@ func (h *Handler) acquireSlot(w http.ResponseWriter, r *http.Request, user forms
 	return nil, false
 }
 
-// compareHandler is jsonHandler for a function that reads whole definitions.
+// compareHandler returns a jsonHandler for work that needs a render slot and much memory.
 func (h *Handler) compareHandler(do func(*http.Request) (any, error)) http.HandlerFunc {
 	next := h.jsonHandler(do)
 	return h.withSlot(renders, func(w http.ResponseWriter, r *http.Request) {

@@ -29,7 +29,7 @@ import (
 type Document struct {
 	Language string // a language tag, for the attribute lang
 	Title    string
-	// Head belongs into the head element and Body into the body element, once each.
+	// Head belongs in the head element and Body in the body element, once each.
 	Head, Body template.HTML
 	// Nonce is the nonce in the response's Content-Security-Policy for style and script elements. Files of the layout
 	// from the page's origin do not need it.
@@ -69,7 +69,7 @@ type pageConfig struct {
 	Zone     string            `json:"zone"` // time zone of calendar days
 }
 
-// servePage serves the HTML page. Its script reads the path.
+// servePage serves the HTML page. All pages have the same HTML, and the script reads the path.
 func (h *Handler) servePage(w http.ResponseWriter, r *http.Request, user formsvc.ID, below string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -132,7 +132,6 @@ func (h *Handler) serveSignIn(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, h.words[h.pageLanguage(r)]["app.sign_in"], http.StatusUnauthorized)
 }
 
-// pageLanguage returns the tag of the page's language, which is always supported.
 func (h *Handler) pageLanguage(r *http.Request) string {
 	wishes, _, _ := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
 	if h.config.Language != nil {
@@ -154,7 +153,7 @@ func (h *Handler) pageLanguage(r *http.Request) string {
 //go:embed words/*.json
 var wordFiles embed.FS
 
-// loadWords returns the texts by language and key. Texts that a language does not have are in English.
+// loadWords returns the texts by language and key. Missing texts are in English.
 func loadWords(own map[string]map[string]string) (map[string]map[string]string, error) {
 	all := map[string]map[string]string{}
 	put := func(tag, key, text string) {
@@ -202,8 +201,8 @@ func loadWords(own map[string]map[string]string) (map[string]map[string]string, 
 //go:embed dist/*.gz
 var assetFiles embed.FS
 
-// assets are the files of the pages. The version is a hash of all files and a part of their path. Browsers can
-// therefore cache the files indefinitely, and never load files of two versions for one page.
+// assets are the files of the pages. Their path contains the version, which is a hash of all files. Browsers can
+// therefore cache the files indefinitely, and a page never loads files of two versions.
 type assets struct {
 	files   map[string]asset
 	version string
@@ -218,7 +217,6 @@ var contentTypes = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8",
 }
 
-// newAssets returns the embedded files, and a file with the texts of each language.
 func newAssets(words map[string]map[string]string) assets {
 	a := assets{files: map[string]asset{}}
 	files, err := assetFiles.ReadDir("dist")
@@ -244,7 +242,6 @@ func newAssets(words map[string]map[string]string) assets {
 
 func wordsFile(tag string) string { return "words." + tag + ".js" }
 
-// compressWords returns a compressed script that defines the texts.
 func compressWords(texts map[string]string) []byte {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)

@@ -36,9 +36,9 @@ import (
 // URLs start with a slash if [Config.PublicURL] is empty. The page adds its origin, which the server does not know
 // behind a proxy.
 //
-// Users see the trash of a workspace that they can see. Only the host can restore forms of a deleted workspace. The
-// trash is read in a separate step. If another user restores the form in between, the result is the same as if that
-// user had been a moment later.
+// Users see the trash of every workspace that they can see. Only the host can restore forms of a deleted workspace.
+// Checking the trash and changing a form are separate steps. If another user restores the form in between, the result
+// is the same as if that user had been a moment later.
 func (h *Handler) addPublishRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /forms/{form}/changes", h.compareHandler(getChanges))
 	mux.HandleFunc("POST /forms/{form}/publish", h.formHandler(publishForm))
@@ -65,7 +65,7 @@ func (h *Handler) jsonHandler(do func(*http.Request) (any, error)) http.HandlerF
 	}
 }
 
-// formHandler returns a handler that changes the form in the path with do. It then sends the form as the API does.
+// formHandler returns a handler that changes the form in the path with do and then sends the form as the API does.
 func (h *Handler) formHandler(do func(*http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := do(r); err != nil {
@@ -80,7 +80,7 @@ func (h *Handler) formHandler(do func(*http.Request) error) http.HandlerFunc {
 
 type empty struct{}
 
-// pathID returns an ID in the path, or the zero ID if it is malformed. No record has the zero ID.
+// pathID returns an ID in the path. A malformed ID becomes the zero ID, which no record has.
 func pathID(r *http.Request, name string) formsvc.ID {
 	id, _ := formsvc.ParseID(r.PathValue(name))
 	return id
@@ -91,7 +91,6 @@ func pathRevision(r *http.Request) int64 {
 	return max(n, 0)
 }
 
-// decodeBody decodes the body of a request into v. An empty body leaves v unchanged.
 func decodeBody(r *http.Request, v any) error {
 	d := json.NewDecoder(io.LimitReader(r.Body, 1<<20))
 	d.DisallowUnknownFields()
@@ -101,7 +100,7 @@ func decodeBody(r *http.Request, v any) error {
 	return nil
 }
 
-// comparison is a [schema.Difference] with both contents of the form.
+// comparison contains the differences between two contents of a form, and both contents.
 type comparison struct {
 	Before formsvc.FormContent `json:"before"`
 	After  formsvc.FormContent `json:"after"`
@@ -127,7 +126,8 @@ func compare(before, after formsvc.FormContent) (comparison, error) {
 	return c, err
 }
 
-// readFormAndCopy returns a form and its working copy, or the form twice, from the same moment.
+// readFormAndCopy returns a form and its working copy from the same moment. Without a working copy, it returns the form
+// twice.
 func readFormAndCopy(ctx context.Context, client formsvc.Client, id formsvc.ID) (form, copied formsvc.Form, err error) {
 	if form, err = client.Form(ctx, id); err != nil {
 		return form, copied, err
@@ -159,7 +159,8 @@ func getChanges(r *http.Request) (any, error) {
 	}
 	after := copied
 	if copied.Revision != form.Revision {
-		// Publishing keeps later changes of the form. If they conflict, show the working copy.
+		// Publishing keeps later changes of the form, so show the result of publishing. If there are conflicts, show
+		// the working copy.
 		merged, err := client.WorkingCopy(id).Publish(r.Context(), formsvc.PublishOptions{IfRevision: copied.Revision, DryRun: true})
 		if err == nil {
 			after = merged
@@ -250,7 +251,7 @@ func getVersion(r *http.Request) (any, error) {
 	return struct {
 		versionRow
 		Present int64 `json:"present"` // the form's revision, for if_revision
-		Copy    bool  `json:"copy"`    // whether there is a working copy; restoring keeps it
+		Copy    bool  `json:"copy"`    // whether there is a working copy, which restoring preserves
 		comparison
 	}{versionRow{v.Revision, v.ReplacedBy, v.ReplacedAt}, form.Revision, copied.Revision != form.Revision, c}, err
 }
@@ -290,8 +291,8 @@ func (h *Handler) readTrash(r *http.Request, workspace formsvc.ID) (forms []form
 	return forms, w.OwnerID == signedInUser(r).user, err
 }
 
-// checkInTrash returns the ID in the path. It returns an error if the form is not in the workspace's trash, or if
-// asOwner is true and the user does not own the workspace.
+// checkInTrash returns the form's ID in the path. It returns an error if the form is not in the workspace's trash, or
+// if asOwner is set and the user does not own the workspace.
 func (h *Handler) checkInTrash(r *http.Request, workspace formsvc.ID, asOwner bool) (formsvc.ID, error) {
 	id := pathID(r, "form")
 	forms, own, err := h.readTrash(r, workspace)

@@ -82,7 +82,7 @@ func countSubmissions(r *http.Request) (any, error) {
 	return rows, nil
 }
 
-// parseTimes returns the time range in a query. The error lists all violations.
+// parseTimes returns the time range in a query. Its error lists all violations.
 func (h *Handler) parseTimes(q url.Values) (times formsvc.SubmissionQuery, err error) {
 	if period := q.Get("time"); period != "" {
 		if times, err = h.service.PeriodQuery(formsvc.Period(period)); err != nil {
@@ -125,8 +125,8 @@ func (h *Handler) getTimes(r *http.Request) (any, error) {
 	}{times.Since, times.Until}, err
 }
 
-// summaryResponse is a summary. Seconds is the median completion time of the newest 100 submissions. If Unfinished,
-// older submissions are not counted yet, and the same request continues counting.
+// summaryResponse is a summary. Seconds is the median completion time of the newest 100 submissions. If Unfinished is
+// true, older submissions are not counted yet, and the next request continues counting.
 type summaryResponse struct {
 	Responses  int64         `json:"responses"`
 	Seconds    float64       `json:"seconds"`
@@ -149,13 +149,11 @@ type blockResult struct {
 	MoreTexts  bool        `json:"more_texts,omitempty"`
 }
 
-// typeCount is the number of answers of another type.
 type typeCount struct {
 	Type  string `json:"type"`
 	Count int64  `json:"count"`
 }
 
-// textCount is an answer, its count and its latest submission.
 type textCount struct {
 	Text       string     `json:"text"`
 	Count      int64      `json:"count"`
@@ -217,7 +215,6 @@ func (h *Handler) listTexts(r *http.Request) (any, error) {
 	return map[string]any{"items": items, "more": more}, nil
 }
 
-// pageTexts returns a page of a block's texts, and whether there are more.
 func pageTexts(b *formsvc.BlockSummary, from, most int) (page []textCount, more bool) {
 	rest := b.Texts[min(from, len(b.Texts)):]
 	for _, t := range rest[:min(most, len(rest))] {
@@ -279,15 +276,15 @@ func (h *Handler) serveExport(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// unsafeInFileName matches characters with a meaning in the file paths of any system.
+// unsafeInFileName matches characters that have a meaning in file paths of any operating system.
 var unsafeInFileName = regexp.MustCompile(`[/\\:*?"<>|%]+`)
 
 func fileName(name string) string {
 	return cmp.Or(strings.Trim(truncate(unsafeInFileName.ReplaceAllString(name, "-"), 60), " .-"), "responses")
 }
 
-// partialItem is a partial submission. Answers and the fields below it are absent unless Shared: the page said that the
-// form's users can read them.
+// partialItem is a partial submission. The fields from Answers on are absent unless Shared is true, which means that
+// the page told the respondent that the form's users can read them.
 type partialItem struct {
 	ID        string          `json:"id"`
 	CreatedAt time.Time       `json:"created_at"`

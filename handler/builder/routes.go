@@ -74,7 +74,7 @@ func writeJSON(w http.ResponseWriter, status int, value any) {
 	}
 }
 
-// statusWriter sends the status with the first bytes, so that an encoding error can still change it.
+// statusWriter delays the status until the first bytes, so that an encoding error can still change it.
 type statusWriter struct {
 	w      http.ResponseWriter
 	status int // zero after it is sent
@@ -96,8 +96,8 @@ type listPage[T any] struct {
 	} `json:"page"`
 }
 
-// readPage returns a page of a list. It skips the records before the cursor. show converts a record, and cursor returns
-// the cursor after a record.
+// readPage returns a page of a list without the records before the cursor. show converts a record to an item, and
+// cursor returns the cursor that continues after the record.
 func readPage[R, T any](list iter.Seq2[R, error], most int, before func(R) bool, show func(R) T, cursor func(R) string) (p listPage[T], err error) {
 	p.Items = []T{}
 	var next string

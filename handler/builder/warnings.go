@@ -20,8 +20,8 @@ func readWarnings(r *http.Request) (schema.Warnings, error) {
 	return append(schema.Warnings{}, found...), err
 }
 
-// listWarnings serves GET /forms/{form}/warnings. It returns the warnings and whether there is a working copy. The path
-// of a warning is /name or a JSON Pointer into the definition.
+// listWarnings returns the warnings and whether there is a working copy. The path of a warning is /name or a JSON
+// Pointer into the definition.
 func listWarnings(r *http.Request) (any, error) {
 	found, err := readWarnings(r)
 	if err != nil {
@@ -38,13 +38,13 @@ func listWarnings(r *http.Request) (any, error) {
 	}{found, unpublished}, err
 }
 
-// findOutsideChanges returns warnings for the name and settings that were changed in the form after its working copy
-// was created. Publishing keeps these changes. After an error it returns none, because publishing reports them again.
+// findOutsideChanges returns a warning for the name and for each setting that changed in the form after its working
+// copy was created. Publishing keeps these changes. Errors are ignored, because publishing reports them again.
 func findOutsideChanges(r *http.Request, copied formsvc.Form) (list schema.Warnings) {
 	client, id := requestClient(r), pathID(r, "form")
 	options := formsvc.PublishOptions{IfRevision: copied.Revision, DryRun: true, Resolutions: map[string]formsvc.Side{}}
 	merged, err := client.WorkingCopy(id).Publish(r.Context(), options)
-	if clash, ok := errors.AsType[*formsvc.ConflictError](err); ok { // publishing asks about conflicts
+	if clash, ok := errors.AsType[*formsvc.ConflictError](err); ok { // publishing asks the user to resolve conflicts
 		for _, c := range clash.Conflicts {
 			options.Resolutions[c.Path] = formsvc.CopySide
 		}

@@ -19,10 +19,10 @@ import (
 //	POST /webhooks/{webhook}/deliveries/{delivery}/redeliver  redelivers a delivery
 //	GET  /webhooks/{webhook}/deliveries/{delivery}/body       → {body}; 404 if the submission was deleted
 //
-// The methods of Service check no permissions, so the user's client reads the webhook first. A webhook never changes
-// its form. If the user loses access in between, the result is the same as if the request had come a moment earlier.
+// The methods of Service check no permissions, so these endpoints first read the webhook with the user's client. If the
+// user loses access in between, the result is the same as if the request had come a moment earlier.
 //
-// The log shows only the status and an error class of a receiver's response. More would let users explore the host's
+// Of a receiver's response, users see only the status and an error class. More would let them explore the host's
 // network.
 func (h *Handler) addWebhookRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /forms/{form}/webhooks", h.jsonHandler(listFormWebhooks))
@@ -77,7 +77,6 @@ func listPausedWebhooks(r *http.Request) (any, error) {
 	return map[string][]item{"items": items}, nil
 }
 
-// readWebhook returns the webhook in the path if the user can see it.
 func readWebhook(r *http.Request) (formsvc.Webhook, error) {
 	return requestClient(r).Webhook(r.Context(), pathID(r, "webhook"))
 }
@@ -128,8 +127,8 @@ type event struct {
 	} `json:"response"`
 }
 
-// getDeliveredBody builds the body of an event from its submission, because the sent bytes are not stored. The result
-// is equivalent. It is null for a test event.
+// getDeliveredBody rebuilds the body of an event from its submission, because the sent bytes are not stored. The result
+// has the same content. It is null for a test event.
 func getDeliveredBody(r *http.Request) (any, error) {
 	client, id := requestClient(r), pathID(r, "delivery")
 	hook, err := readWebhook(r)

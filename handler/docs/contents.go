@@ -70,8 +70,8 @@ func newContents(d *document, path string, o Options) *contents {
 	return c
 }
 
-// operations returns the operations of paths. It adds the parameters of their path and resolves references. With a
-// tag, the operations are events.
+// operations returns the operations of paths, with the parameters of their path and with resolved references. If tag is
+// set, the operations are webhook events.
 func (d *document) operations(paths ordered[pathItem], tag string) []operation {
 	var all []operation
 	for _, path := range paths {
@@ -97,8 +97,7 @@ func (d *document) operations(paths ordered[pathItem], tag string) []operation {
 	return all
 }
 
-// Scope returns the scope that a key needs for the operation. It returns "" if the operation needs no particular
-// scope or no key.
+// Scope returns the scope that a key needs for the operation, or "" if any key or no key is enough.
 func (op operation) Scope() string {
 	if len(op.Security) == 0 {
 		return ""
@@ -147,7 +146,6 @@ func (c *contents) fields(owner string, n node) []entry {
 	return all
 }
 
-// parameters returns the parameters of an operation: path parameters first and headers last.
 func (c *contents) parameters(op operation) []entry {
 	var all []entry
 	for _, in := range []string{"path", "query", "header"} {
@@ -232,7 +230,6 @@ func formatValues(list []any) []string {
 	return out
 }
 
-// constraints describes the limits of a schema as text.
 func constraints(n node) string {
 	var out []string
 	span := func(from, to any, unit string) {

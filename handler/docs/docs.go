@@ -88,7 +88,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// render renders the page once.
+// render returns the page. It renders the page on the first call.
 func (p *page) render(r *http.Request) ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

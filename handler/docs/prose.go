@@ -37,10 +37,10 @@ func renderProse(text string) template.HTML {
 			out.WriteString("<p>" + part + "</p>")
 		}
 	}
-	return template.HTML(out.String()) //nolint:gosec // each part is escaped by inline
+	return template.HTML(out.String()) //nolint:gosec // each part is escaped by renderInline
 }
 
-// renderTable renders the rows of a table. The second row is the line below the header.
+// renderTable renders the rows of a Markdown table. The second row only separates the header.
 func renderTable(out *strings.Builder, rows []string) {
 	out.WriteString(`<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`)
 	for i, row := range rows {

@@ -15,10 +15,8 @@ import (
 
 // ParsedAnswers contains the answers of a respondent, as in [formsvc.SubmitParams].
 type ParsedAnswers struct {
-	// Answers are the answers by block ID. Unanswered blocks are absent.
-	Answers map[string]json.RawMessage
-	// Hidden are the hidden fields by name, declared or not. Submit drops undeclared fields.
-	Hidden map[string]string
+	Answers map[string]json.RawMessage // By block ID. Unanswered blocks are absent.
+	Hidden  map[string]string          // By name, including undeclared fields, which Submit drops.
 	// Unmatched is the input for blocks that the form no longer contains, hides, or has with another type of answer,
 	// sorted by name. Answers does not contain it.
 	Unmatched []UnmatchedInput
@@ -27,8 +25,8 @@ type ParsedAnswers struct {
 // UnmatchedInput is text that a respondent entered for a block that does not accept it.
 type UnmatchedInput struct{ Block, Text string }
 
-// ParseAnswers parses the values that a page of [Handler] posts, by the names of its inputs. A host can also use it for
-// pages of its own with these names:
+// ParseAnswers parses the values that a page of [Handler] posts. A host can also use it for its own pages if their
+// inputs have these names:
 //
 //	a.{block}           text, number, true or false, date, time, country
 //	a.{block}           choices: "id:" and the choice's ID, or "other"; repeated for several choices

@@ -47,10 +47,8 @@ type jsonError struct {
 	Code       string          `json:"code"`
 	Message    string          `json:"message"`
 	Violations []jsonViolation `json:"faults,omitempty"`
-	// Captcha replaces the token in the next request, because a token is valid once.
-	Captcha string `json:"captcha,omitempty"`
-	// State replaces the state in later requests, because the previous state has stored its submission.
-	State string `json:"state,omitempty"`
+	Captcha    string          `json:"captcha,omitempty"` // Replaces the token in the next request, because a token is valid once.
+	State      string          `json:"state,omitempty"`   // Replaces the state in later requests, because the previous state has stored its submission.
 }
 
 type jsonStep struct {
@@ -91,7 +89,7 @@ func (c *call) serveFormJSON() {
 		Language: c.Words.Tag, State: c.h.signer.Sign(pagestate.PurposeVisit, pagestate.New(form.ID.String(), c.now)),
 		Settings: form.Settings, Theme: form.Theme, Blocks: []schema.Block{},
 	}
-	// The blocks can have 4 MB. Encoding them one by one needs no buffer for all.
+	// The blocks can have 4 MB. Encoding them one by one needs no buffer for all of them.
 	head, _ := json.Marshal(public) //nolint:errchkjson // only strings and valid JSON
 	writeJSONHeader(c.w, http.StatusOK)
 	_, _ = c.w.Write(bytes.TrimSuffix(head, []byte("]}")))
@@ -104,7 +102,7 @@ func (c *call) serveFormJSON() {
 	_, _ = io.WriteString(c.w, "]}\n")
 }
 
-// withoutSecrets returns blocks without hidden blocks, the texts of endings, and rules.
+// withoutSecrets removes hidden blocks, the texts of endings, and rules.
 func withoutSecrets(blocks []schema.Block) []schema.Block {
 	shown := []schema.Block{}
 	for _, b := range blocks {
@@ -131,7 +129,7 @@ func withoutRule(b schema.Block) schema.Block {
 	return b
 }
 
-// readJSON parses the body as strictly as the API. If the body is invalid, it writes the error response.
+// readJSON parses the body as strictly as the API. If it is invalid, readJSON writes the error response.
 func (c *call) readJSON() (in formdata.FrontEndBody, ok bool) {
 	if kind := c.r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
 		c.writeError(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "unreadable.text")
@@ -244,7 +242,6 @@ func (c *call) writeViolations(violations []schema.Violation) {
 	c.writeError(http.StatusUnprocessableEntity, "VALIDATION_FAILED", "problems.title", violations...)
 }
 
-// jsonViolations returns violations with messages in the language of the request.
 func (c *call) jsonViolations(violations []schema.Violation) []jsonViolation {
 	list := []jsonViolation{}
 	for _, v := range violations {
@@ -255,7 +252,6 @@ func (c *call) jsonViolations(violations []schema.Violation) []jsonViolation {
 	return list
 }
 
-// showError shows an error without a form.
 func (h *Handler) showError(w http.ResponseWriter, r *http.Request, inJSON bool, status int, title, text string) {
 	c := h.newCall(w, r, formsvc.PublicForm{})
 	if !inJSON {

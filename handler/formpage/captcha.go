@@ -18,8 +18,8 @@ import (
 type Verifier interface {
 	// Widget returns the CAPTCHA that the page shows.
 	Widget() Widget
-	// Verify reports whether a token of the widget is valid. An error means that the service is not available: nothing
-	// is stored and the page is shown again. address is the result of [Config.ClientIP], or "" without it.
+	// Verify reports whether a token of the widget is valid. An error means that the service is not available. Nothing
+	// is then stored, and the page is shown again. address is the result of [Config.ClientIP], or "" without it.
 	Verify(ctx context.Context, token, address string) (bool, error)
 }
 
@@ -33,7 +33,7 @@ type Widget struct {
 	Sources []string
 }
 
-// CaptchaKeys are the keys of a site at a CAPTCHA service. They print without the Secret, also in logs and as JSON.
+// CaptchaKeys are the keys of a site at a CAPTCHA service. Logs, JSON and package fmt omit the Secret.
 type CaptchaKeys struct {
 	SiteKey string // public
 	Secret  string
@@ -116,7 +116,7 @@ func (v siteVerifier) Verify(ctx context.Context, token, address string) (bool, 
 	return answer.Success, nil
 }
 
-// Format implements [fmt.Formatter]. It prints the keys without the Secret.
+// Format implements [fmt.Formatter]. It omits the Secret.
 func (k CaptchaKeys) Format(f fmt.State, _ rune) { redact(f, k.text()) }
 
 // MarshalText implements [encoding.TextMarshaler]. It returns the same text as Format.

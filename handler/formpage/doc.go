@@ -5,15 +5,15 @@
 //	mux.Handle("/f/", pages) // /f/{public_id}
 //
 // The handler stores no state of a respondent between requests. A page contains its state, signed with [Config.Secret],
-// which must be the same in all processes of a host. The handler sets no cookie. It still rejects posts from pages of
-// another origin (see [Config.AllowedOrigins]), because they would contain the host's cookies, which
-// [Config.HostAnswers] may use. The handler caches forms in at most 8 MiB.
+// which must be the same in all processes of a host. The handler sets no cookie. It still rejects posts from other
+// origins (see [Config.AllowedOrigins]), because they could contain the host's cookies, which [Config.HostAnswers] may
+// use. It caches forms in at most 8 MiB.
 //
 // # Layout and logic
 //
 // A form of the type SINGLE shows each question on its own page. A MULTI form is divided at its page breaks. The
 // service evaluates the rules whenever a page is submitted, and the script requests the blocks that depend on an
-// answer. A violation returns the respondent to the page with the question, with all input preserved.
+// answer. After a violation, the respondent sees the page with the question again, with all input.
 //
 // The URL of a form can contain answers by block ID, hidden fields and campaign parameters by name, and lang:
 // /f/{public_id}?color=red&ref=mail&utm_source=news&lang=de. Use these formats:
@@ -31,21 +31,18 @@
 // token, which is valid for a week for everyone who has it. Without the token, …/done shows a standard thank-you page.
 //
 // A view is counted when the script runs in a visible tab, and a start at the first input, once per visit. Without
-// JavaScript, both are counted when the first page is submitted. Browsers that preload a page, and bots that identify
-// themselves, are not counted.
+// JavaScript, both are counted when the first page is submitted. Preloaded pages and bots that identify themselves are
+// not counted.
 //
 // The script retains the input for a reload until the form is submitted, in this tab and for this URL with its query.
-//
-// If the same visit submits the same answers again, by a double click or in a second tab, the service finds the stored
-// submission. Changed answers become another submission, even after going back with the browser's button. With a
-// CAPTCHA, which is valid for one submission, the page shows these answers and requires a new solution. Browsers can
-// store the page that opens a form (private, max-age=0), but no page with answers.
+// If a visit submits the same answers again, by a double click or in a second tab, the service finds the stored
+// submission. Changed answers become another submission, even after going back with the browser's button. A CAPTCHA is
+// valid for one submission, so the page then requires a new solution. Browsers can store the page that opens a form
+// (private, max-age=0), but no page with answers.
 //
 // The text of an "Other" option counts only if the option is selected. Without a script, the page asks once about a
-// text whose option is not selected. An opinion scale of more than 21 steps is a number input.
-//
-// If a proxy, a filter or a sign-in page responds instead of the form page, the script leaves the form unchanged and
-// shows an error.
+// text whose option is not selected. If a proxy, a filter or a sign-in page responds instead of the form page, the
+// script leaves the form unchanged and shows an error.
 //
 // # Partial submissions
 //
@@ -59,14 +56,12 @@
 // shows a button but no answers, because messengers and mail filters open links too. Without a script, it has an input
 // for the link. Everyone who has the link can read and change the answers.
 //
-// Files are not saved, so the page asks for them again. CAPTCHAs must be solved again. The page shows answers to
-// removed questions for copying. If the form is closed, the link shows the entered text. Several tabs or devices can
-// continue the same partial submission. A page then takes over answers that another page saved, except those that it
-// changed itself, and says so before it continues. An answer that another page removed stays. After a page has
-// submitted the form, the next save of another page shows the ending, or the changes since then for copying. If the
-// other page is on its last step, submitting it stores a separate submission.
-//
-// [Config.Limiter] limits these saves. The host's own front ends cannot save partial submissions.
+// Files and solved CAPTCHAs are not saved. Answers to removed questions are shown for copying, and so are all answers
+// if the form is closed. Several tabs or devices can continue the same partial submission. A page takes over answers
+// that another page saved, except answers that it changed itself, and says so before it continues. An answer that
+// another page removed stays. After a page has submitted the form, the next save of another page shows the ending, or
+// the changes since then for copying. If the other page is on its last step, submitting it stores a separate
+// submission. The host's own front ends cannot save partial submissions.
 //
 // # Input formats
 //
@@ -74,11 +69,11 @@
 // phone number, a select contains its country. It defaults to the block's defaultCountry, then to the respondent's
 // region. A number with a + contains its own country.
 //
-// When the respondent leaves a field, the script shows the phone number that will be stored, and how it interprets
-// ambiguous values: one separator before three digits (1,500), a phone number that is another number with a +, a
+// When the respondent leaves a field, the script shows the phone number that will be stored, and how ambiguous values
+// are interpreted: one separator before three digits (1,500), a phone number that is another number with a +, a
 // national number if the respondent has another country, and an email domain similar to a large provider's. Without a
-// script, the page returns once with this text. This never changes or rejects a value. The JSON routes interpret values
-// as Submit does.
+// script, the page is shown once again with this text. This never changes or rejects a value. The JSON routes interpret
+// values as Submit does.
 //
 // If a form is closed, unpublished or moved to the trash while a respondent fills it in, the response is a 410 with the
 // entered text for copying. In JSON and for pages without a valid signature, a draft is a 404.
@@ -87,8 +82,9 @@
 //
 // A page renders at most 4 MiB of its form and lists the missing parts. Only forms with more text, or forms stored
 // before the limit on cells ([schema.Limits]), exceed this. A ranking of more than 40 choices asks for a number per
-// choice. A submitted page can have [Config.MaxBody] of text, and 1,000 values more than the form has inputs. If it is
-// larger, the page returns with the input that was read. JSON is parsed as in the API.
+// choice. An opinion scale of more than 21 steps is a number input. A submitted page can have [Config.MaxBody] of text,
+// and 1,000 values more than the form has inputs. If it is larger, it is shown again with the input that was read. JSON
+// is parsed as in the API.
 //
 // # Settings
 //
@@ -114,9 +110,9 @@
 // factor or a percentage. logoPlacement.align is "left", "center" or "right", and vertical is "top" or "bottom".
 //
 // customCss is parsed and written again with a list of allowed properties and functions. It can contain no URLs, and no
-// at-rules except @media. Every selector is .fs (the form) or below it. The form is in a container element that no
-// selector can match and that clips the form. A style sheet therefore cannot cover the [Config.Layout] around the form,
-// or the bar of a preview. A part of the layout that stays visible while the form scrolls needs a z-index above 0.
+// at-rules except @media. Every selector is .fs (the form) or below it. A container element clips the form, and no
+// selector can match it. A style sheet therefore cannot cover the [Config.Layout] around the form, or the bar of a
+// preview. A part of the layout that stays visible while the form scrolls needs a z-index above 0.
 //
 // # Block properties
 //
@@ -125,11 +121,11 @@
 // YouTube and Vimeo and embeds load after a click. The browser's player shows video files.
 //
 // dateFormat asks for a date in three fields in that order, unless showDatePicker uses the browser's date picker. Up to
-// ten specificDates are buttons, and up to fifty are a select. More dates, and disabledDays, are explained below the
-// question. randomize uses one random order per visit. A payment is shown but not processed, see [Config.HostAnswers].
-// If a required payment or file is not possible, the first page says that the form cannot be submitted, and so does
-// [Handler.MissingFeatures]. Form pages ignore numberFormat, showActions, showFields, part_of and row_id, which are for
-// other renderers.
+// ten specificDates are buttons, and up to fifty are a select. A text below the question lists further dates and
+// disabledDays. randomize uses one random order per visit. A payment is shown but not processed, see
+// [Config.HostAnswers]. If a required payment or file is not possible, the first page says that the form cannot be
+// submitted, and so does [Handler.MissingFeatures]. Form pages ignore numberFormat, showActions, showFields, part_of
+// and row_id, which are for other renderers.
 //
 // # Fields without an effect here
 //
@@ -141,16 +137,14 @@
 // # Abuse
 //
 // A hidden field and a minimum time for filling in a form detect simple bots. [Config.Limiter] limits how often an IP
-// address can submit, and [Config.Verifiers] check CAPTCHAs. If a check fails, the page shows the form again with the
-// input. A captcha block without its verifier is not shown and checks nothing. [Handler.MissingFeatures] reports this.
+// address can submit, and [Config.Verifiers] check CAPTCHAs. If a check fails, the page is shown again with the input.
 //
 // # Preview
 //
-// [Handler.PreviewPath] creates a signed link to a preview of a stored form, also of a draft. A bar above the form
+// [Handler.PreviewPath] creates a signed link to a preview of a stored form, which can be a draft. A bar above the form
 // lists the form's warnings, captcha blocks without a verifier and the redirect URL, and says whether the form is
-// closed. Submitting a preview checks the answers and stores and counts nothing. Previews need [Config.Secret].
-//
-// Editors render a form with [Handler.Canvas], even if its content is not valid yet.
+// closed. Submitting a preview checks the answers and stores and counts nothing. Editors render a form with
+// [Handler.Canvas], even if its content is not valid yet.
 //
 // # Files
 //
@@ -160,9 +154,9 @@
 //
 // A file is stored while it is uploaded, before the form is submitted. The server's ReadTimeout must therefore be long
 // enough for the largest file: 10 MiB take 90 s at 1 Mbit/s. [Config.MaxVisitFiles] limits the files that a visit can
-// store before its submission, and [Dir.MaxUnsubmitted] those of all visits. If a file is not part of a submission
-// after a week, you can remove it, see [FileRetainer] and [Dir.Sweep]. To serve files, see [FileHandler]. To remove
-// them with their submissions, see [formsvc.WithFiles].
+// store before its submission, and [Dir.MaxUnsubmitted] limits the files of all visits. If a file is not part of a
+// submission after a week, you can remove it, see [FileRetainer] and [Dir.Sweep]. To serve files, see [FileHandler]. To
+// remove them with their submissions, see [formsvc.WithFiles].
 //
 // # Embedding
 //
@@ -173,7 +167,7 @@
 //
 //	<script src="https://forms.example/f/-/embed.js" data-form="{public_id}" async></script>
 //
-// To show it in a dialog, add a button with data-formsvc-open="{public_id}". List these pages in
+// To show it in a dialog, add a button with data-formsvc-open="{public_id}". List the embedding pages in
 // [Config.FrameAncestors]. After a submission, the frame fires the event "formsvc:done" once. If the form has a
 // redirectUrl, the script then redirects the outer page, unless a listener calls preventDefault. If a page creates the
 // frame itself, the ending has a link to the redirectUrl.
@@ -197,7 +191,7 @@
 // A test can fill in a page like a browser without JavaScript, see the [example TestsOfAHost]. It loads the page and
 // posts all of its inputs, including state, with the answers filled in. [ParseAnswers] lists the names of the inputs.
 // Leave the input more_info empty, because only bots fill it in. Set [Config.MinFillTime] to -1, or wait for two
-// seconds. The response to a post is
+// seconds. The response to a post is one of:
 //
 //	303  to …/done: the submission is stored
 //	200  the next page of the form, or this page with questions that depend on the answers

@@ -21,7 +21,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// fileBlock returns the block with an ID, or nil if it accepts no files.
+// fileBlock returns the block with an ID. It returns nil if the block accepts no files.
 func (c *call) fileBlock(id string) *schema.Block {
 	b := c.Index.Find(id)
 	if c.fileStore() == nil || b == nil || formblock.Properties(b).Hide || !formblock.TakesFile(b) {
@@ -30,8 +30,8 @@ func (c *call) fileBlock(id string) *schema.Block {
 	return b
 }
 
-// readForm parses the posted inputs and stores the files. It reads at most the given bytes of text. complete is false
-// if the body is larger.
+// readForm parses the posted inputs and stores the files. It reads at most the given number of bytes of text. complete
+// is false if the body is larger.
 func (c *call) readForm(most int64) (values url.Values, complete bool, err error) {
 	bounds := formdata.BodyLimits{Bytes: most, Inputs: c.maxInputs()}
 	if c.fileStore() == nil {
@@ -40,15 +40,15 @@ func (c *call) readForm(most int64) (values url.Values, complete bool, err error
 	return formdata.ParseForm(c.r, bounds, c.receiveFile)
 }
 
-// maxUploads limits the files in one request, for all blocks together.
+// maxUploads is the maximum number of files in one request.
 const maxUploads = 100
 
-// maxDiscarded is how many bytes of rejected files a request reads, so that the browser receives the response.
+// maxDiscarded is the number of bytes of rejected files that a request reads, so that the browser receives the
+// response.
 const maxDiscarded = 32 << 20
 
 var errVisitFull = errors.New("the files of the visit exceed the total size limit")
 
-// receiveFile is a [formdata.ReceiveFile].
 func (c *call) receiveFile(block, name string, body io.Reader, values url.Values) (more bool) {
 	name = filetype.CleanName(name)
 	if code := c.saveFile(block, name, body, values); code != "" {
@@ -59,7 +59,8 @@ func (c *call) receiveFile(block, name string, body io.Reader, values url.Values
 	return c.discardedBytes < maxDiscarded
 }
 
-// saveFile stores a file and adds its record to the values. If it rejects the file, it returns the violation's code.
+// saveFile stores a file and adds its record to the values. If it rejects the file, it returns the code of the
+// violation.
 func (c *call) saveFile(block, name string, body io.Reader, values url.Values) (refused string) {
 	b := c.fileBlock(block)
 	if b == nil {
@@ -101,7 +102,7 @@ func (c *call) saveFile(block, name string, body io.Reader, values url.Values) (
 	return ""
 }
 
-// uploadErrorCode returns the violation's code for an error of the file store, and logs the error.
+// uploadErrorCode logs an error of the file store and returns the code of the violation.
 func (c *call) uploadErrorCode(err error, brokeOff bool) (code string) {
 	level, code := slog.LevelError, upload.CodeLost
 	switch {
@@ -126,14 +127,14 @@ func (c *call) fileRecords() upload.Records {
 	return upload.Records{Signer: c.h.signer, Purpose: purpose, Form: c.Form.ID.String(), Now: c.now}
 }
 
-// loadFiles opens the records of the page's files, and reports whether the respondent removed files.
+// loadFiles opens the file records of the page, and reports whether the respondent removed files.
 func (c *call) loadFiles() (takenBack bool) {
 	stored, lost, takenBack := c.fileRecords().Open(c.Values)
 	c.Files, c.rejectedFiles = stored, append(c.rejectedFiles, lost...)
 	return takenBack
 }
 
-// retainFiles retains the files before they are submitted. release reverts this if nothing is stored.
+// retainFiles retains the files of a submission before it is stored. If it is not stored, the caller must call release.
 func (c *call) retainFiles(files []string) (release func(), err error) {
 	keeper, ok := c.fileStore().(FileRetainer)
 	if !ok || len(files) == 0 {
@@ -141,7 +142,7 @@ func (c *call) retainFiles(files []string) (release func(), err error) {
 	}
 	attempt := rand.Text()
 	if err := keeper.Retain(c.r.Context(), attempt, files); err != nil {
-		return nil, errors.New("failed to retain files: " + err.Error()) // hides the type of the error, which says nothing about the submission
+		return nil, errors.New("failed to retain files: " + err.Error()) // hides the error's type, which would be mistaken for an error of the submission
 	}
 	return func() {
 		if err := keeper.Release(context.WithoutCancel(c.r.Context()), attempt, files); err != nil {
@@ -150,7 +151,6 @@ func (c *call) retainFiles(files []string) (release func(), err error) {
 	}, nil
 }
 
-// visitUsage returns the total size of a visit's files that are not part of a submission.
 func (h *Handler) visitUsage(visit string) *atomic.Int64 {
 	h.usageMu.Lock()
 	defer h.usageMu.Unlock()
@@ -162,5 +162,5 @@ func (h *Handler) visitUsage(visit string) *atomic.Int64 {
 	return used
 }
 
-// resetVisitUsage starts a new counter. A file that is still being read releases its space in the old counter.
+// resetVisitUsage starts a new counter. Uploads in progress still use the old counter.
 func (h *Handler) resetVisitUsage(visit string) { h.usage.Put(visit, new(atomic.Int64), len(visit)) }

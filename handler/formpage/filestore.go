@@ -26,24 +26,24 @@ import (
 
 // FileStore stores the files that respondents upload. It must be safe for concurrent use.
 type FileStore interface {
-	// Save stores the content of u.Body and returns the file with its ID, URL and Size. If reading Body fails, the file
-	// is too large or the respondent has disconnected. Save must then remove the content and return this error, which
-	// can be wrapped. Without space for the file, Save returns [ErrNoSpace].
+	// Save stores the content of u.Body and returns the file with its ID, URL and Size. An error while reading Body
+	// means that the file is too large or that the respondent has disconnected. Save must then remove the content and
+	// return this error, which can be wrapped. If there is no space for the file, Save returns [ErrNoSpace].
 	Save(ctx context.Context, u Upload) (schema.File, error)
 	// Open returns a stored file, or an error that matches [fs.ErrNotExist].
 	Open(ctx context.Context, id string) (io.ReadCloser, schema.File, error)
 }
 
-// ErrNoSpace is returned by a [FileStore] without space for a file. The page then shows a message.
+// ErrNoSpace is returned by a [FileStore] that has no space for a file. The page then shows a message.
 var ErrNoSpace = errors.New("formpage: the file store is full")
 
 // FileRetainer contains the methods that a [FileStore] needs to remove files that were never submitted. A page can
-// submit its files for a week. An older file that no attempt retains will never be part of a submission.
+// submit its files for a week. Afterwards, a file that no attempt retains can be removed.
 type FileRetainer interface {
 	// Retain is called before a submission is stored. The store must not remove a file while an attempt retains it.
 	// attempt has 26 letters and digits. After an error, nothing is stored and the page is shown again.
 	Retain(ctx context.Context, attempt string, ids []string) error
-	// Release reverts a call of Retain, because the submission was rejected. Other attempts can still retain the files.
+	// Release reverts a call of Retain after the submission was rejected. Other attempts can still retain the files.
 	Release(ctx context.Context, attempt string, ids []string) error
 }
 
@@ -51,10 +51,9 @@ type FileRetainer interface {
 type Upload struct {
 	Form  formsvc.PublicForm
 	Block string
-	// Name is the file name on the respondent's device, without a path. It has at most 200 characters.
-	Name string
+	Name  string // The file name on the respondent's device, without a path. It has at most 200 characters.
 	// MIMEType is the type that was detected from the first bytes, never the type that the browser reports. It can
-	// differ from the extension in Name. HTML is application/octet-stream.
+	// differ from the extension in Name. HTML files have the type application/octet-stream.
 	MIMEType string
 	Body     io.Reader
 }
@@ -89,15 +88,14 @@ func FileHandler(files FileStore) http.Handler {
 	})
 }
 
-// Dir stores files in a directory, for small hosts and experiments. IDs cannot be guessed. It implements
+// Dir stores files in a directory, for small hosts and experiments. File IDs cannot be guessed. It implements
 // [FileRetainer], see [Dir.Sweep]. To remove files with their submissions, see [Dir.RemoveFiles].
 type Dir struct {
 	// MaxUnsubmitted is the maximum size of all files that are not part of a submission, in bytes. Each file counts 4
 	// KiB more. Defaults to 1 GiB. A negative value means no limit. Set it before the first Save. Beyond the limit,
-	// Save returns [ErrNoSpace] until files are submitted or swept.
-	//
-	// Save reads the total from the directory at most once a minute, or every five seconds while it is full. In
-	// between, a process knows only its own files, so n processes that save concurrently can store n times as much.
+	// Save returns [ErrNoSpace] until files are submitted or swept. Save reads the total from the directory at most
+	// once a minute, or every five seconds if the limit is reached. In between, a process knows only its own files, so
+	// n processes that save concurrently can store n times as much.
 	MaxUnsubmitted int64
 
 	root *os.Root
@@ -122,7 +120,7 @@ func NewDir(path, url string) (*Dir, error) {
 	return &Dir{root: root, url: url}, nil
 }
 
-// Close closes the directory. The files remain.
+// Close closes the directory. The files are not removed.
 func (d *Dir) Close() error { return d.root.Close() }
 
 const (
@@ -160,7 +158,7 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ schema.File, err error) {
 	return file, d.root.WriteFile(file.ID+recordSuffix, record, 0o600)
 }
 
-// refreshUsage reads the size of unsubmitted files from the directory if it is due.
+// refreshUsage reads the size of unsubmitted files from the directory if the last value is too old.
 func (d *Dir) refreshUsage() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -181,7 +179,7 @@ func (d *Dir) refreshUsage() error {
 	return nil
 }
 
-// unsubmitted returns the files that no attempt retains, without their records.
+// unsubmitted returns the files that no attempt retains, without their record files.
 func (d *Dir) unsubmitted() (list []fs.FileInfo, err error) {
 	entries, err := fs.ReadDir(d.root.FS(), ".")
 	if err != nil {
@@ -194,7 +192,7 @@ func (d *Dir) unsubmitted() (list []fs.FileInfo, err error) {
 		}
 	}
 	for _, entry := range entries {
-		// Checks the content, because a process that ended in Save left no record.
+		// Check the content files, because a process that ended during Save left no record.
 		if id := entry.Name(); !isFileID(id) || kept[id] {
 			continue
 		}
@@ -275,7 +273,7 @@ func (d *Dir) remove(id string) error {
 }
 
 // RemoveFiles implements [formsvc.FileRemover], so that [formsvc.WithFiles] removes files with their submissions. It
-// ignores IDs that a Dir does not create. It reads the names of all files.
+// ignores IDs of other stores. It reads the names of all files.
 func (d *Dir) RemoveFiles(ctx context.Context, ids []string) error {
 	marks, err := fs.Glob(d.root.FS(), "*"+retainedMark+"*")
 	removed := map[string]bool{}
@@ -318,7 +316,7 @@ func writeInternalError(w http.ResponseWriter) {
 	http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 }
 
-// discardStore accepts files for previews and stores nothing.
+// discardStore accepts files for previews without storing them.
 type discardStore struct{}
 
 func (discardStore) Save(_ context.Context, u Upload) (schema.File, error) {

@@ -12,9 +12,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// The script requests a view in a visible tab, and a start at the first input. A submitted page counts for both. The
-// request contains a signed state, so it belongs to a page that was shown. Each visit counts once: in this process by
-// countedVisits, in the page by its inputs.
+// A visit has a view when the script runs in a visible tab, and a start at the first input. A posted page counts for
+// both. The script's request contains the signed state of a page that was shown. countedVisits and the page's inputs
+// ensure that each visit is counted once.
 
 type event struct {
 	input  string // marks the event as counted in the page
@@ -26,7 +26,7 @@ var (
 	startEvent = event{input.Started, (*formsvc.Service).RecordStart}
 )
 
-// serveBeacon serves the requests of the page's script.
+// serveBeacon serves the script's requests to count a view or a start.
 func (c *call) serveBeacon(e event) {
 	values, _, _ := c.readForm(4096) // a malformed body has no state
 	v, ok := c.h.signer.OpenVisit(pagestate.PurposeVisit, c.Form.ID.String(), values.Get(input.State), c.now)
@@ -39,8 +39,8 @@ func (c *call) serveBeacon(e event) {
 	c.w.WriteHeader(http.StatusNoContent)
 }
 
-// recordOnce records an event once per visit. Each kind of event has a separate budget per address, because anyone can
-// open any number of pages.
+// recordOnce records an event once per visit. Each event has a separate budget per address, because anyone can open any
+// number of pages.
 func (c *call) recordOnce(e event) {
 	if isAutomated(c.r) {
 		return
@@ -53,9 +53,8 @@ func (c *call) recordOnce(e event) {
 	}
 }
 
-// recordPosted records a view and a start for a posted page, because its respondent has seen and filled it in. If the
-// page has no valid state, the next page counts. Preview pages say that they were counted, so that the script sends
-// nothing.
+// recordPosted records a view and a start for a posted page. If the page has no valid state, the next page counts. The
+// pages of a preview are marked as counted, so that the script sends nothing.
 func (c *call) recordPosted() {
 	if c.Form.Closed || !c.visitValid && c.Preview == nil {
 		return
@@ -68,8 +67,8 @@ func (c *call) recordPosted() {
 	}
 }
 
-// isAutomated reports whether a browser preloads a page, or a program identifies itself as a bot. Programs that render
-// pages also run their scripts.
+// isAutomated reports whether a browser preloads the page, or a program identifies itself as a bot. Such programs can
+// run the page's script.
 func isAutomated(r *http.Request) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		purpose := strings.ToLower(r.Header.Get(name))
@@ -82,7 +81,7 @@ func isAutomated(r *http.Request) bool {
 	return slices.ContainsFunc(botNames, func(word string) bool { return strings.Contains(agent, word) })
 }
 
-// botNames are words in the names of crawlers and link previews, such as Slackbot-LinkExpanding.
+// botNames contains words in the names of crawlers and link previews, such as Slackbot-LinkExpanding.
 var botNames = []string{
 	"bot", "crawl", "spider", "slurp", "facebookexternalhit", "whatsapp", "skypeuripreview", "linkpreview", "link preview",
 	"bingpreview", "embedly", "lighthouse", "pagespeed", "mediapartners-google", "google-inspectiontool",

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// originCheck compares hosts, not schemes, because TLS may end at a proxy.
+// originCheck compares hosts and not schemes, because TLS may end at a proxy.
 var originCheck http.CrossOriginProtection
 
-// isCrossOrigin reports whether a POST comes from another origin that is not allowed, by Sec-Fetch-Site or Origin.
-// Programs other than browsers send neither header, and no user's cookies. open marks routes to which browsers send no
-// cookies from other origins, so that "*" in AllowedOrigins applies.
+// isCrossOrigin reports whether a POST comes from an origin that is not allowed, by Sec-Fetch-Site or Origin. Programs
+// other than browsers send neither header, and no user's cookies. open is for routes to which browsers send no cookies
+// from other origins, so that "*" in AllowedOrigins applies.
 func (h *Handler) isCrossOrigin(r *http.Request, open bool) bool {
 	origin, allowed := r.Header.Get("Origin"), h.config.AllowedOrigins
 	if slices.Contains(allowed, origin) || open && slices.Contains(allowed, "*") || originCheck.Check(r) == nil {
@@ -21,8 +21,8 @@ func (h *Handler) isCrossOrigin(r *http.Request, open bool) bool {
 	return true
 }
 
-// rejectFraming rejects a page that only its own origin can frame if another origin requested the frame or redirected
-// to it. A redirected frame has the ancestors of its first page, so frame-ancestors does not suffice.
+// rejectFraming rejects a canvas or preview in a frame that another origin has requested or redirected. The
+// frame-ancestors policy alone does not prevent this, because a redirected frame keeps the ancestors of its first page.
 func (h *Handler) rejectFraming(w http.ResponseWriter, r *http.Request) bool {
 	site, kind := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Sec-Fetch-Dest")
 	if site == "" || site == "same-origin" || site == "none" || kind == "document" || kind == "" {
@@ -32,8 +32,8 @@ func (h *Handler) rejectFraming(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// handleCORS allows a request from another origin if the host does, but never its credentials. It reports whether it
-// responded to a preflight request.
+// handleCORS allows a request from another origin if the host allows the origin. It never allows credentials. It
+// reports whether it responded to a preflight request.
 func (h *Handler) handleCORS(w http.ResponseWriter, r *http.Request, methods string) (answered bool) {
 	w.Header().Add("Vary", "Origin")
 	origin := r.Header.Get("Origin")
@@ -52,8 +52,8 @@ func (h *Handler) handleCORS(w http.ResponseWriter, r *http.Request, methods str
 	return true
 }
 
-// takeToken takes a token from the address's budget of a kind. "" is for requests that store a submission or files, or
-// call a Verifier. An event has the kind of its name.
+// takeToken takes a token from one of the address's budgets. The budget "" limits requests that store a submission or
+// files, or call a Verifier. Each event has its own budget.
 func (h *Handler) takeToken(r *http.Request, kind string) bool {
 	address := h.config.ClientIP(r)
 	if address == "" || h.limiter == nil {
@@ -74,7 +74,7 @@ const (
 	readMethods = "GET, HEAD, OPTIONS"
 )
 
-// handleMethod responds to OPTIONS and to unsupported methods, and reports whether it did.
+// handleMethod responds to OPTIONS and to unsupported methods. It reports whether it responded.
 func (h *Handler) handleMethod(w http.ResponseWriter, r *http.Request, methods string, inJSON bool) bool {
 	if r.Method != http.MethodOptions && slices.Contains(strings.Split(methods, ", "), r.Method) {
 		return false

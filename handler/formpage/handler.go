@@ -51,8 +51,8 @@ type Handler struct {
 	usageMu sync.Mutex
 	usage   cache.Cache[string, *atomic.Int64] // by visit, see visitUsage
 
-	ownSecretOnce sync.Once // for warnSecret
-	misplacedOnce sync.Once // for warnMisplaced
+	ownSecretOnce sync.Once // used by warnSecret
+	misplacedOnce sync.Once // used by warnMisplaced
 }
 
 // New returns a Handler for the forms of svc. It reports all configuration errors together.
@@ -139,9 +139,9 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 func (h *Handler) Languages() []string { return h.words.Tags() }
 
 // MissingFeatures returns the features that a form needs but the Config does not provide: a verifier for a CAPTCHA, a
-// file store, an answer to a required payment. It also reports a missing limiter for files and CAPTCHAs. Respondents
-// see the form without these features. Call it for each form when the host starts, or when a form is published. The
-// handler logs the same when a form page is first requested, and previews show it.
+// file store, an answer to a required payment, or a limiter for files and CAPTCHAs. Respondents see the form without
+// these features. Call it for each form when the host starts, or when a form is published. The handler also logs them
+// when a form page is first requested, and previews show them.
 func (h *Handler) MissingFeatures(form formsvc.PublicForm) []string {
 	var list []string
 	for _, l := range h.host.MissingFeatures(form.Blocks) {
@@ -150,7 +150,7 @@ func (h *Handler) MissingFeatures(form formsvc.PublicForm) []string {
 	return list
 }
 
-// warnMissingFeatures logs each missing feature of a form once while it is cached.
+// warnMissingFeatures logs each missing feature of a form once, as long as the form is in the cache.
 func (h *Handler) warnMissingFeatures(ctx context.Context, form *formsvc.PublicForm) {
 	for _, l := range h.host.MissingFeatures(form.Blocks) {
 		key := form.ID.String() + l.Text
@@ -160,7 +160,7 @@ func (h *Handler) warnMissingFeatures(ctx context.Context, form *formsvc.PublicF
 	}
 }
 
-// chooseWords returns the texts in the language of the host, the URL, or the browser, in this order.
+// chooseWords returns the texts in the language that the host, the URL or the browser selects, in this order.
 func (h *Handler) chooseWords(r *http.Request, form formsvc.PublicForm) *words.Words {
 	wish := ""
 	if h.config.Language != nil {
@@ -179,7 +179,7 @@ func (h *Handler) warnSecret() {
 	})
 }
 
-// Format implements [fmt.Formatter]. It prints nothing of the Config.
+// Format implements [fmt.Formatter]. It prints no part of the Config.
 func (h *Handler) Format(f fmt.State, _ rune) { redact(f, "formpage.Handler") }
 
 // pathBelowBase returns the path below the base path, which the host may have removed. A form's ID can start like the
@@ -191,8 +191,8 @@ func (h *Handler) pathBelowBase(path string) string {
 	return strings.TrimPrefix(path, "/")
 }
 
-// cachedForm has the parsed style sheet of a form, and its definition for serveUnavailable. The definition is compared
-// with the service's form, so the cache is never outdated.
+// cachedForm contains the parsed style sheet of a form, and its definition for serveUnavailable. The entry is used only
+// if its definition is the same as that of the service's form, so it is never outdated.
 type cachedForm struct {
 	publicID   string
 	definition storage.Definition // shared with the service
@@ -207,7 +207,7 @@ func (c *call) cached() *cachedForm {
 	}
 	c.h.warnMissingFeatures(c.r.Context(), f)
 	s = &cachedForm{publicID: f.PublicID, definition: f.Definition, theme: theme.New(&f.Theme, &f.Settings)}
-	if f.PublicID != "" && c.Preview == nil { // excludes pages without a form, and previews, which may show a draft
+	if f.PublicID != "" && c.Preview == nil { // not for pages without a form, and not for previews, which can show a draft
 		d := &s.definition
 		c.h.forms.Put(f.ID, s, d.Size()+len(d.Theme)+len(d.Settings)+len(s.theme.Custom))
 	}

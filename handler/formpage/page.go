@@ -43,7 +43,7 @@ func (c *call) showFirstPage() {
 	c.showStep(http.StatusOK, 0, nil)
 }
 
-// handlePost handles a submitted page. In all cases it shows the input again or stores it.
+// handlePost handles a submitted page. The response always contains the input, unless it was stored.
 func (c *call) handlePost() {
 	h, r := c.h, c.r
 	values, complete, err := c.readForm(h.config.MaxBody)
@@ -99,18 +99,16 @@ func (c *call) handlePost() {
 	}
 }
 
-// useLanguage sets the language of the submitted page, unless the host chooses a language.
 func (c *call) useLanguage(tag string) {
 	if tag != "" && (c.h.config.Language == nil || c.h.config.Language(c.r, *c.Form) == "") {
 		c.Words = c.h.words.ByTag(tag, c.Words)
 	}
 }
 
-// goForward shows the next page, or submits after the last page.
 func (c *call) goForward() {
 	on := c.Steps[c.At].Blocks
-	// The answers of this page may have added blocks to it. The respondent has not seen these blocks, so their
-	// violations are not reported.
+	// The answers of this page may have added blocks to it that the respondent has not seen. Their violations are not
+	// reported.
 	unseen := formstep.Unseen(on, c.Values[input.Seen])
 	isUnseen := func(v schema.Violation) bool { return unseen[v.Field] }
 	violations := c.stepViolations(on)
@@ -131,7 +129,7 @@ func (c *call) goForward() {
 		c.showStep(http.StatusOK, c.At, nil)
 	case formstep.NeedsConfirmation(on, c.Interpretations, c.Values[input.InterpretationShown]):
 		c.showAgain(http.StatusUnprocessableEntity, "read.check")
-	case !last && c.Form.Closed: // so that the respondent does not fill in the rest in vain
+	case !last && c.Form.Closed: // otherwise, the respondent would fill in the rest in vain
 		c.showClosed()
 	case !last:
 		c.goToStep(c.At + 1)
@@ -175,9 +173,9 @@ func (c *call) submit() {
 	}
 }
 
-// serveUnavailable responds to a page of a form that has become a draft or is in the trash. Like a closed form, it
-// shows the input. It reports whether it responded: the page must be signed, and for anyone else the form does not
-// exist.
+// serveUnavailable responds to a page of a form that has become a draft or is in the trash. As for a closed form, it
+// shows the input for copying. It reports whether it responded. Without a valid signature, the form does not exist for
+// the client.
 func (h *Handler) serveUnavailable(w http.ResponseWriter, r *http.Request, publicID string) bool {
 	c := h.newCall(w, r, formsvc.PublicForm{Closed: true})
 	values, _, err := c.readForm(h.config.MaxBody)
@@ -189,8 +187,8 @@ func (h *Handler) serveUnavailable(w http.ResponseWriter, r *http.Request, publi
 	c.setValues(values)
 	c.Form.ID = id
 	c.useLanguage(values.Get(input.Language))
-	// The labels are those that respondents saw last, because the current form is not public. If they are not cached,
-	// the page shows block IDs.
+	// The labels are the last public ones, because the current form is not public. Without them, the page shows block
+	// IDs.
 	if s, ok := h.forms.Get(id); ok && s.publicID == publicID {
 		c.Form.Blocks, _ = schema.DecodeBlocks(s.definition.Blocks) // they were decoded before
 		c.Index = formblock.Index{Blocks: c.Form.Blocks}
@@ -200,8 +198,8 @@ func (h *Handler) serveUnavailable(w http.ResponseWriter, r *http.Request, publi
 	return true
 }
 
-// rejectCrossOrigin shows the input for copying, because a proxy that changes the Host header makes all pages foreign.
-// It stores nothing and does not call HostAnswers.
+// rejectCrossOrigin shows the input for copying and stores nothing, because behind a proxy that changes the Host
+// header, all posts look cross-origin. It does not call HostAnswers.
 func (c *call) rejectCrossOrigin() {
 	c.Form.Closed = true // rejects files
 	if values, _, err := c.readForm(c.h.config.MaxBody); err == nil {

@@ -36,7 +36,7 @@ const (
 
 func (c *call) savesPartials() bool { return c.h.config.Partials != 0 && c.Preview == nil }
 
-// saveOffer returns what a page shows about its partial submission.
+// saveOffer returns the information about the partial submission that a page shows.
 func (c *call) saveOffer() *render.SaveOffer {
 	half, status := c.partial, "partial.auto"
 	half.SharingShown = c.h.config.Partials == ResumeAndShow
@@ -52,10 +52,9 @@ func (c *call) saveOffer() *render.SaveOffer {
 }
 
 // saveAndMerge saves the partial submission of a respondent who has reached a block. If another page saved in the
-// meantime, it takes over those answers, and taken reports whether there were any.
-//
-// Creating and saving have separate budgets, so that a respondent can always submit, even if many others share the
-// address. The next save includes the input of a rejected save.
+// meantime, it merges those answers and taken reports whether there were any. Creating and saving have separate
+// budgets, so that a respondent can always submit, even if many others share the address. The next save includes the
+// input of a rejected save.
 func (c *call) saveAndMerge(block string) (taken bool, err error) {
 	kind := "save:"
 	if c.partial.Token == "" {
@@ -95,7 +94,7 @@ func (c *call) saveOnce() error {
 	return err
 }
 
-// savePartial saves the input. It creates at most one partial submission for a visit.
+// savePartial saves the input. It creates at most one partial submission for each visit.
 func (c *call) savePartial(visitKey string) (token string, dropped []string, err error) {
 	return c.h.service.SavePartial(c.r.Context(), formsvc.PartialSubmission{
 		FormID: c.Form.ID, Token: c.partial.Token, Answers: c.allAnswers(), Hidden: c.parsed.Hidden, Metadata: c.metadata(),
@@ -105,7 +104,8 @@ func (c *call) savePartial(visitKey string) (token string, dropped []string, err
 	})
 }
 
-// solvedCaptcha reports whether the visit has solved a captcha of the form, or the host can verify none of them.
+// solvedCaptcha reports whether the visit has solved a captcha of the form, or the host can verify none of its
+// captchas.
 func (c *call) solvedCaptcha() bool {
 	shown, lacking := false, false
 	for b, hidden := range formblock.Walk(c.Form.Blocks) {
@@ -123,8 +123,8 @@ func (c *call) solvedCaptcha() bool {
 	return lacking && !shown
 }
 
-// mergeSaved takes over the answers of another page, except answers that this page changed. It reports whether there
-// are any. An answer that the other page does not have stays, because it may be off the path only there.
+// mergeSaved takes over answers that another page saved, except answers that this page changed, and reports whether
+// there were any. It keeps answers that the other page lacks, because their blocks may be off the path only there.
 func (c *call) mergeSaved() (taken bool, err error) {
 	theirs, err := c.h.service.ResumePartial(c.r.Context(), c.Form.ID, c.partial.Token)
 	if err != nil || theirs.Revision == c.partial.Revision {
@@ -149,7 +149,8 @@ func (c *call) mergeSaved() (taken bool, err error) {
 	return taken, err
 }
 
-// saveBeforeStep saves before a step is shown, and reports whether it responded instead.
+// saveBeforeStep saves before a step is shown. It reports whether it responded because another page's answers were
+// merged.
 func (c *call) saveBeforeStep(at int) (answered bool) {
 	taken, err := c.saveAndMerge(c.Steps[at].ID)
 	answered = c.handleSaveError(err)
@@ -159,7 +160,7 @@ func (c *call) saveBeforeStep(at int) (answered bool) {
 	return answered || taken
 }
 
-// goToStep shows another step. It saves the input, but creates nothing for a page without answers or a valid state.
+// goToStep shows another step and saves the input. Without answers or a valid state, it creates no partial submission.
 func (c *call) goToStep(at int) {
 	save := c.savesPartials() && !c.Form.Closed && !c.partial.Disabled && (c.partial.Token != "" || len(c.parsed.Answers) > 0 && c.visitValid)
 	if !save || !c.saveBeforeStep(at) {
@@ -167,7 +168,7 @@ func (c *call) goToStep(at int) {
 	}
 }
 
-// mergeBeforeSubmit calls mergeSaved before submitting. It ignores errors, because Submit reports them.
+// mergeBeforeSubmit calls mergeSaved. It ignores errors, because Submit reports them.
 func (c *call) mergeBeforeSubmit() bool {
 	if c.partial.Token == "" {
 		return false
@@ -176,14 +177,16 @@ func (c *call) mergeBeforeSubmit() bool {
 	return taken && err == nil
 }
 
-// handleSave saves and shows the same page, from which the script reads the result. link requests the link.
+// handleSave saves and shows the same page, from which the script reads the result. If link is set, the page shows the
+// link.
 func (c *call) handleSave(link bool) {
 	if link && c.partial.Disabled {
 		c.partial = pagestate.PartialState{SharingShown: c.partial.SharingShown}
 	}
 	c.linkRequested = link
 	if !c.partial.Disabled && !c.Form.Closed && (c.partial.Token != "" || c.visitValid) {
-		// Saving does not require the captcha. The returned page has its proof, because a token is valid once.
+		// Saving does not require the captcha. The returned page contains the proof, because a token is valid only
+		// once.
 		if _, err := c.checkCaptchas(c.Steps[c.At].Blocks); err != nil && !errors.Is(err, errLimited) {
 			c.h.config.Logger.WarnContext(c.r.Context(), "failed to check the captcha of a partial submission", "form", c.Form.ID, "error", err)
 		}
@@ -215,14 +218,14 @@ func (c *call) deletePartial() {
 	c.showAgain(http.StatusOK, "partial.deleted")
 }
 
-// handleSaveError responds if the form was submitted or closed, and reports whether it did.
+// handleSaveError responds if the form was submitted or closed. It reports whether it responded.
 func (c *call) handleSaveError(err error) bool {
 	var refused *schema.Error
 	switch {
 	case err == nil:
 		return false
 	case errors.Is(err, formsvc.ErrAlreadySubmitted) && c.partial.Token == "":
-		// The browser went back after submitting. The visit continues with another submission.
+		// The respondent went back after submitting. The visit continues with another submission.
 		c.partial.Disabled = true
 	case errors.Is(err, formsvc.ErrAlreadySubmitted) && c.hasUnsavedChanges():
 		c.showForCopying(http.StatusConflict, "partial.submitted", "", nil)
@@ -235,7 +238,7 @@ func (c *call) handleSaveError(err error) bool {
 		c.showClosed()
 		return true
 	case errors.Is(err, storage.ErrNotFound):
-		// The partial submission was deleted or has expired. Creating it again could violate the respondent's wish.
+		// The partial submission was deleted or has expired. The respondent may not want it to be created again.
 		c.partial, c.saveErrorKey = pagestate.PartialState{Disabled: true}, "partial.expired"
 	case errors.As(err, &refused) && slices.ContainsFunc(refused.Violations, func(v schema.Violation) bool { return v.Path == "" && v.Code == schema.CodeTooLong }):
 		c.saveErrorKey = "partial.too_long"
@@ -256,8 +259,8 @@ func (c *call) hasUnsavedChanges() bool {
 	return false
 }
 
-// showOnlyEnding shows the form's ending without its redirect, because another page, and perhaps another person,
-// submitted the form. If there are several endings, it shows the standard ending.
+// showOnlyEnding shows the form's ending without its redirect, because another page, or even another person, submitted
+// the form. If there are several endings, it shows the standard ending.
 func (c *call) showOnlyEnding() {
 	var ids []string
 	for b, hidden := range formblock.Walk(c.Form.Blocks) {
@@ -271,18 +274,15 @@ func (c *call) showOnlyEnding() {
 	c.showDone()
 }
 
-// showLinkPage shows the page of a link, without saved data, because programs open links in messages too. The token is
-// in the fragment of the link, so no server receives or logs it.
-//
-// The page sends its URL to this host, but to no other. If it sent none, browsers would send the Origin "null", which
-// is rejected.
+// showLinkPage shows the page of a link without the saved data, because programs open links in messages too. The token
+// is in the fragment of the link, so no server receives or logs it. The page sends its URL only to this host. If it
+// sent none, browsers would send the Origin "null", which is rejected.
 func (c *call) showLinkPage(status int, word string) {
 	c.Notice = c.Words.Get(word)
 	c.w.Header().Set("X-Robots-Tag", "noindex, nofollow")
 	c.checkRendered(c.preparePage().SendResume(c.w, status))
 }
 
-// handleLink resumes or deletes the partial submission of a link.
 func (c *call) handleLink(forget bool) {
 	link := c.Values.Get(input.Link)
 	token := strings.TrimSpace(link[strings.LastIndexByte(link, '#')+1:])
@@ -310,8 +310,8 @@ func (c *call) handleLink(forget bool) {
 	}
 }
 
-// resume shows a partial submission on the last page that the respondent reached. It starts a new visit, which counts
-// no view or start and has solved no captcha. For a closed form, it shows the input.
+// resume shows a partial submission on the last page that the respondent reached. It starts a new visit, which has
+// solved no captcha and is not counted again. If the form is closed, it shows the input for copying.
 func (c *call) resume(p *formsvc.PartialSubmission) {
 	values, lost := formdata.FillInputs(c.Form.Blocks, p.Answers, c.readOptions().Comma)
 	for name, text := range p.Hidden {

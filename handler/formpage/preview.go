@@ -28,11 +28,10 @@ var ErrNoPreview = errors.New("formpage: previews need Config.Secret")
 // with Config.BasePath. The caller must prepend its origin and the prefix that a StripPrefix removes. The path accepts
 // the query of a form's URL, such as lang.
 //
-// Everyone who has the link can see the form. It becomes invalid when its time ends, when the form is moved to the
-// trash, or when the Secret changes. The caller must check that the form exists and that its user can see it.
-//
-// Submitting the preview checks the answers and stores nothing. It does not show errors that only a submission can
-// find, such as a duplicate.
+// Everyone who has the link can see the form. It becomes invalid after the time, when the form is moved to the trash,
+// or when the Secret changes. The caller must check that the form exists and that its user can see it. Submitting the
+// preview checks the answers and stores nothing. It does not show errors that only the storage can find, such as a
+// duplicate.
 //
 // PreviewPath returns [ErrNoPreview] without a Config.Secret, and another error for a time that is not in the future.
 func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) {
@@ -63,7 +62,6 @@ func (h *Handler) previewsEnabled() bool {
 	return h.config.Secret != nil
 }
 
-// servePreview serves a preview and its ending.
 func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest string) {
 	w.Header().Set("X-Robots-Tag", "noindex, nofollow")
 	if h.rejectFraming(w, r) {
@@ -84,7 +82,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 	}
 	c := h.newCall(w, r, form)
 	c.link, c.Preview = token, &render.Preview{Text: "preview.text", Notes: c.previewNotes(), Warnings: c.previewWarnings(warnings)}
-	c.Form.Closed = false // the author sees the form and a note
+	c.Form.Closed = false // the author sees the form, with a note that it is closed
 	if rest == "done" {
 		c.Preview.Text = "preview.sent"
 		c.showEnding(c.findEnding(r.URL.Query().Get(input.Ending)), "", false)
@@ -93,7 +91,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 	c.servePage()
 }
 
-// openPreview returns the form of a link. An invalid or expired link returns [storage.ErrNotFound].
+// openPreview returns the form of a link. It returns [storage.ErrNotFound] for an invalid or expired link.
 func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm, schema.Warnings, error) {
 	var link previewLink
 	if !h.previewsEnabled() || !h.signer.Open(pagestate.PurposePreview, token, &link) || h.config.Clock().UnixMilli() >= link.Until {
@@ -103,7 +101,6 @@ func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm
 	return h.service.PreviewForm(r.Context(), id)
 }
 
-// previewNotes returns the differences between the preview and the form page.
 func (c *call) previewNotes() []string {
 	var notes []string
 	if c.Form.Closed {

@@ -21,7 +21,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// call is one request for a form, with its input and the page of the response.
+// call is one request for a form, with its input and the page that the response shows.
 type call struct {
 	h    *Handler
 	w    http.ResponseWriter
@@ -29,10 +29,10 @@ type call struct {
 	now  time.Time
 	link string // the token of a preview
 
-	limitChecked, limited bool // see withinLimit
+	limitChecked, limited bool // set by withinLimit
 
 	visit          pagestate.Visit
-	visitValid     bool     // the page has a valid state
+	visitValid     bool     // whether the page has a valid state
 	uploadedBlocks []string // the block of each file
 	rejectedFiles  []schema.Violation
 	discardedBytes int64                      // bytes of rejected files
@@ -55,7 +55,7 @@ const previewDir = "preview/"
 func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) *call {
 	c := &call{h: h, w: w, r: r, now: h.config.Clock(), Page: render.Page{
 		Source: field.Source{Words: h.chooseWords(r, form), Host: &h.host, Own: policy.OwnHosts(r, h.config.AllowedOrigins)}, Form: &form, Site: &h.site, Index: formblock.Index{Blocks: form.Blocks},
-		// Up is "" for {base}/{id}, and "../" for {base}/{id}/done.
+		// The path from {base}/{id} is "", and from {base}/{id}/done it is "../".
 		Up: strings.Repeat("../", strings.Count(h.pathBelowBase(r.URL.Path), "/")), Posted: r.Method == http.MethodPost,
 	}}
 	c.setValues(url.Values{})
@@ -72,14 +72,13 @@ func (c *call) query() url.Values {
 	return values
 }
 
-// maxInputs limits the values of a page or a link to it.
 func (c *call) maxInputs() int {
 	return formdata.MaxInputs(c.Form.Blocks, c.Form.Definition.HiddenFields)
 }
 
 func (c *call) visitToken() string { return c.h.signer.Sign(pagestate.PurposeVisit, c.visit) }
 
-// withinLimit reports whether the address is within its limit. A request takes at most one token.
+// withinLimit reports whether the address is within its limit. It takes at most one token per request.
 func (c *call) withinLimit() bool {
 	if !c.limitChecked {
 		c.limitChecked, c.limited = true, !c.h.takeToken(c.r, "")
@@ -87,11 +86,11 @@ func (c *call) withinLimit() bool {
 	return !c.limited
 }
 
-// openVisit opens the visit and the partial submission in the state of the page.
+// openVisit opens the visit and the partial submission in the page's state.
 func (c *call) openVisit() {
 	id := c.Form.ID.String()
 	if c.visit, c.visitValid = c.h.signer.OpenVisit(pagestate.PurposeVisit, id, c.Values.Get(input.State), c.now); !c.visitValid {
-		// The page comes from another process or is old. A new visit replaces it.
+		// The page comes from another process or is too old. A new visit replaces its visit.
 		c.visit = pagestate.New(id, c.now)
 		c.h.warnSecret()
 	}
@@ -110,7 +109,7 @@ func (c *call) readAnswers() {
 }
 
 // findPath evaluates the rules like Submit. It does not request the host's answers for a preview, because an author is
-// not a respondent. After an error, the path is not set and the caller shows an error.
+// not a respondent. After an error, the path is not set.
 func (c *call) findPath() error {
 	if c.h.config.HostAnswers != nil && c.Preview == nil {
 		answers, err := c.h.config.HostAnswers(c.r, *c.Form)
@@ -127,7 +126,7 @@ func (c *call) findPath() error {
 }
 
 // allAnswers returns the answers of the page and the host. It removes the respondent's answers to blocks that only the
-// host can answer, because the service would accept them as the host's.
+// host can answer, because the service would accept them as the host's answers.
 func (c *call) allAnswers() map[string]json.RawMessage {
 	all := maps.Clone(c.parsed.Answers)
 	removeHostAnswers(c.Form.Blocks, all)
@@ -155,7 +154,6 @@ func removeHostAnswers(blocks []schema.Block, answers map[string]json.RawMessage
 	}
 }
 
-// fileStore returns the file store, or nil. A preview stores no files.
 func (c *call) fileStore() FileStore {
 	if c.Preview != nil && c.h.config.Files != nil {
 		return discardStore{}

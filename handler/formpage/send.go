@@ -22,20 +22,19 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// codeDuplicate is the page's own code for a duplicate answer.
+// codeDuplicate is the page's code for a duplicate answer.
 const codeDuplicate = "KNOWN"
 
 var errLimited = errors.New("the rate limit of the address is exceeded")
 
-// stepViolations returns the violations of answers to blocks on the path.
 func (c *call) stepViolations(blocks []schema.Block) []schema.Violation {
 	answers := maps.Clone(c.parsed.Answers)
 	maps.Copy(answers, c.hostAnswers())
 	return formstep.Violations(blocks, c.Path, answers)
 }
 
-// checkCaptchas checks the captchas among blocks. A solved captcha stays solved for the visit, because the service
-// accepts its token only once.
+// checkCaptchas checks the captchas among blocks. The visit stores which captchas it has solved, because a token is
+// valid only once.
 func (c *call) checkCaptchas(blocks []schema.Block) (violations []schema.Violation, err error) {
 	for b, hidden := range formblock.Walk(blocks) {
 		w := c.Host.Widget(b)
@@ -50,11 +49,11 @@ func (c *call) checkCaptchas(blocks []schema.Block) (violations []schema.Violati
 			}
 			v := c.h.config.Verifiers[formblock.Properties(b).CaptchaType]
 			if ok, err = v.Verify(c.r.Context(), token, c.h.config.ClientIP(c.r)); err != nil {
-				return nil, errors.New("captcha: " + err.Error()) // hides the type of the error, which says nothing about the submission
+				return nil, errors.New("captcha: " + err.Error()) // hides the error's type, which would be mistaken for an error of the submission
 			}
 		}
 		if !ok {
-			c.Values.Del(w.Input) // checks only one invalid token per request
+			c.Values.Del(w.Input) // check only one invalid token per request
 			violations = append(violations, schema.Violation{Field: b.ID, Code: pagestate.CodeCaptcha})
 			continue
 		}
@@ -63,8 +62,8 @@ func (c *call) checkCaptchas(blocks []schema.Block) (violations []schema.Violati
 	return violations, nil
 }
 
-// checkAndSubmit checks all captchas on the path and stores the submission. A client can post only the last page, so
-// the captchas of earlier pages are checked again. A preview checks all answers and stores nothing.
+// checkAndSubmit checks all captchas on the path and stores the submission. It does not rely on the checks of earlier
+// pages, because a client can post only the last page. A preview checks all answers and stores nothing.
 func (c *call) checkAndSubmit() error {
 	violations, err := c.checkCaptchas(c.OnPath)
 	if c.Preview != nil {
@@ -90,18 +89,17 @@ func (c *call) checkAndSubmit() error {
 	if err != nil {
 		return err
 	}
-	key := c.visit.Key // the visit of the files, because submitAgain can start another visit
+	key := c.visit.Key // the files belong to this visit, and submitAgain can start another
 	err = c.submitAgain(c.submitParams())
 	switch {
 	case !c.submitted && (isClosed(err) || len(c.submitViolations(err)) > 0): // after other errors the submission may be stored
 		release()
-	case err == nil && len(kept) > 0: // the files belong to the submission
+	case err == nil && len(kept) > 0: // the files are part of the submission
 		c.h.resetVisitUsage(key)
 	}
 	return err
 }
 
-// submitViolations returns the violations in an error of checkAndSubmit.
 func (c *call) submitViolations(err error) []schema.Violation {
 	var refused *schema.Error
 	switch {
@@ -119,8 +117,8 @@ func isClosed(err error) bool {
 	return errors.Is(err, formsvc.ErrClosed) || errors.Is(err, storage.ErrNotFound)
 }
 
-// submitAgain submits. With a captcha, the idempotency key is the visit's, so a visit can store only one submission.
-// Other answers need a new visit, which is possible immediately if this request has solved all captchas.
+// submitAgain submits the answers. With a captcha, a visit can store only one submission, because its key is the
+// idempotency key. Other answers need a new visit, which it starts if this request has solved all captchas.
 func (c *call) submitAgain(r formsvc.SubmitParams) error {
 	err := c.submitOnce(r)
 	if !errors.Is(err, formsvc.ErrIdempotencyKeyReused) {
@@ -135,7 +133,7 @@ func (c *call) submitAgain(r formsvc.SubmitParams) error {
 	return c.submitOnce(r)
 }
 
-// serviceError marks errors of the service among the errors of [Config.Submit].
+// serviceError marks errors of the service, so that they differ from other errors of [Config.Submit].
 type serviceError struct{ error }
 
 func (e serviceError) Unwrap() error { return e.error }
@@ -188,7 +186,6 @@ func (c *call) metadata() formsvc.Metadata {
 	return m
 }
 
-// elapsedSeconds returns the time that the respondent has taken.
 func (c *call) elapsedSeconds() float64 {
 	age := max(0, c.visit.Age(c.now).Round(time.Second/10).Seconds())
 	if took, err := strconv.ParseFloat(c.Values.Get(input.Seconds), 64); err == nil && took > 0 && took < age {
@@ -198,7 +195,7 @@ func (c *call) elapsedSeconds() float64 {
 }
 
 // idempotencyKey returns the same key for the same answers of a visit, so that a second click finds the stored
-// submission. Changed answers get another key. With a captcha, the key is the visit's, see submitAgain.
+// submission. Changed answers have another key. With a captcha, the key is that of the visit, see submitAgain.
 func (c *call) idempotencyKey() string {
 	if c.proofs.AnyChecked() {
 		return c.visit.Key

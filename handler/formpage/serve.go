@@ -14,9 +14,9 @@ import (
 type route struct {
 	serve    func(c *call)
 	methods  string
-	json     bool // errors are JSON
-	cors     bool // allowed origins can use the route
-	partials bool // exists only if pages save partial submissions
+	json     bool // whether errors are JSON
+	cors     bool // whether allowed origins can use the route
+	partials bool // whether the route exists only if pages save partial submissions
 }
 
 var routes = map[string]route{
@@ -30,14 +30,12 @@ var routes = map[string]route{
 	"later":     {func(c *call) { c.showLinkPage(http.StatusOK, "") }, readMethods, false, false, true},
 }
 
-// maxDepth is the maximum number of slashes in a path below the base path: -/preview/{token}/done.
+// maxDepth is the maximum number of slashes in a path below the base path, as in -/preview/{token}/done.
 const maxDepth = 3
 
-// ServeHTTP serves {base}/{public id} and the paths below it.
-//
-// Pages are compressed although they show values from the URL. They contain no secret that an attacker could guess from
-// their length: the visit token and the nonce are new in each page, no cookie is read, and cross-origin posts are
-// rejected.
+// ServeHTTP serves {base}/{public id} and the paths below it. Compressing pages that show values from the URL is safe,
+// because they contain no secret that an attacker could guess from their length. The visit token and the nonce are new
+// in each page, no cookie is read, and cross-origin posts are rejected.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	below := h.pathBelowBase(r.URL.Path)
 	if strings.Count(below, "/") > maxDepth { // limits the "../" in the links of a page
@@ -94,8 +92,8 @@ func (h *Handler) serveForm(w http.ResponseWriter, r *http.Request, publicID, re
 	}
 }
 
-// warnMisplaced logs the first request outside of the base path that is not found, because the handler is probably
-// mounted elsewhere. If the host has removed the path, only an unknown part of a form shows this.
+// warnMisplaced logs the first request for an unknown form outside of the base path, because the handler is probably
+// mounted elsewhere. If the host has removed a prefix, it logs only requests for an unknown path below a form.
 func (h *Handler) warnMisplaced(r *http.Request, unknownPart bool) {
 	at, _, _ := strings.Cut(r.RequestURI, "?")
 	stripped := at != "" && at != r.URL.EscapedPath()

@@ -18,16 +18,17 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// showFirst shows the first page with a violation, or else the submitted page.
+// showFirst shows the first page with a violation, or the submitted page if there is none.
 func (c *call) showFirst(status int, violations []schema.Violation) {
 	c.showStep(status, formstep.FirstWithViolation(c.Steps, violations, c.At), violations)
 }
 
-// showFailure shows the page again after an error. Trying again is safe, because the idempotency key stays the same.
+// showFailure shows the page again after an error. Submitting again is safe, because the idempotency key stays the
+// same.
 func (c *call) showFailure(err error, violations ...schema.Violation) {
 	status, _, word := c.reportFailure("failed to process form page", err)
 	c.Notice = c.Words.Get(word)
-	if len(c.Steps) == 0 { // the rules could not be evaluated, so all visible blocks are shown
+	if len(c.Steps) == 0 { // the rules could not be evaluated, so show all visible blocks
 		var path schema.Path
 		for _, b := range c.Form.Blocks {
 			if !formblock.Properties(&b).Hide {
@@ -50,7 +51,7 @@ func (c *call) showClosed() {
 	c.showForCopying(http.StatusGone, "closed.title", text, c.Files.Names(c.rejectedFiles))
 }
 
-// showForCopying shows a message, and the input and file names for copying, because they are not stored.
+// showForCopying shows a message with the input and the file names, so that the respondent can copy them.
 func (c *call) showForCopying(status int, title, text string, files []string) {
 	p := c.preparePage()
 	p.Lost, p.LostFiles = c.typedText(), files
@@ -89,7 +90,6 @@ func (c *call) serveDone() {
 	c.showEnding(c.findEnding(""), "", false)
 }
 
-// findEnding returns the ending with an ID, or the standard ending.
 func (c *call) findEnding(id string) schema.Block {
 	for _, b := range c.Form.Blocks {
 		if b.Type == schema.TypeEnding && b.ID == id && !formblock.Properties(&b).Hide {
@@ -99,8 +99,8 @@ func (c *call) findEnding(id string) schema.Block {
 	return schema.Block{Type: schema.TypeEnding}
 }
 
-// scriptHeader marks a page that the page's script posted: "1", or "framed" in a frame. A frame always shows the
-// ending, which reports the redirect to the page around it.
+// scriptHeader marks a page that the page's script posted: "1", or "framed" in a frame. In a frame, the ending is
+// always shown, because it reports the redirect to the page around the frame.
 const scriptHeader = "Formpage-Script"
 
 // showSubmitted redirects after a submission, or shows the ending. Without the page's script, the response to the POST
@@ -131,11 +131,10 @@ func (c *call) showDone() {
 	c.leadTo(c.Up + page + "/done?" + query.Encode())
 }
 
-// redirect returns the form's redirect URL, or "" to stay on the ending. mailto: and tel: are only links on the ending,
-// because browsers do not follow redirects to them.
-//
-// Without the script, the ending redirects, not the response. Browsers apply the page's form-action to all redirects
-// after a POST, and further redirects of the target are not known here.
+// redirect returns the form's redirect URL, or "" to stay on the ending. mailto: and tel: URLs are only links on the
+// ending, because browsers do not follow redirects to them. Without the script, the ending redirects, not the response
+// to the POST. Browsers apply the page's form-action policy to every redirect after a POST, and the target can redirect
+// further.
 func (c *call) redirect() template.URL {
 	if c.Preview != nil {
 		return ""
@@ -144,10 +143,11 @@ func (c *call) redirect() template.URL {
 }
 
 func (c *call) leadTo(target string) {
-	// The header is relative: http.Redirect would make it absolute from a path that a StripPrefix may have changed.
+	// The header is relative. http.Redirect would derive an absolute path, which may lack a prefix that StripPrefix
+	// removed.
 	c.w.Header().Set("Cache-Control", "no-store")
 	if c.r.Header.Get(scriptHeader) != "" {
-		// A script cannot follow a redirect to another origin, so it navigates itself.
+		// A script cannot follow a redirect to another origin, so the page navigates itself.
 		c.w.Header().Set("Formpage-Location", target)
 		c.w.WriteHeader(http.StatusNoContent)
 		return
@@ -182,12 +182,12 @@ func (c *call) showMessage(status int, title, text string) {
 	c.checkRendered(c.preparePage().SendMessage(c.w, status, title, text))
 }
 
-// showEnding shows an ending with a button to the target, if any, which the page opens if redirects is true.
+// showEnding shows an ending with a button to the target. If redirects is true, the page also opens the target.
 func (c *call) showEnding(ending schema.Block, target template.URL, redirects bool) {
 	c.checkRendered(c.preparePage().SendEnding(c.w, &ending, target, redirects))
 }
 
-// checkRendered handles a page that failed to render, before anything was sent.
+// checkRendered handles a rendering error. Nothing was sent before it.
 func (c *call) checkRendered(err error) {
 	if err != nil {
 		c.h.config.Logger.ErrorContext(c.r.Context(), "failed to render page", "form", c.Form.ID, "error", err)

@@ -12,11 +12,10 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// library is an imported module and its package.
+// library is a module that the source imports, and its npm package.
 type library struct{ name, of string }
 
-// libraries are in dependency order. Each file contains one module. Other dependencies, such as tslib, are bundled
-// with it.
+// libraries is in dependency order. Each file contains one module, bundled with its other dependencies, such as tslib.
 var libraries = []library{
 	{"preact", "preact"},
 	{"preact/hooks", "preact"},
@@ -68,7 +67,6 @@ func copyLibraries() error {
 	return os.WriteFile(licenses, notices.Bytes(), 0o600)
 }
 
-// appendNotice appends the license of a package.
 func appendNotice(to *bytes.Buffer, name string) error {
 	dir := filepath.Join("node_modules", name)
 	raw, err := os.ReadFile(filepath.Join(dir, "package.json")) //nolint:gosec // installed by npm
@@ -96,7 +94,7 @@ func appendNotice(to *bytes.Buffer, name string) error {
 
 var inSVG = regexp.MustCompile(`(?s)<svg[^>]*>(.*)</svg>`)
 
-// copyIcons writes the icons in icons.txt as the elements inside an SVG of 24 by 24.
+// copyIcons writes the icons that icons.txt lists, without their outer SVG element. Each has a grid of 24 by 24 units.
 func copyIcons() error {
 	names, err := os.ReadFile("libraries/icons.txt")
 	if err != nil {

@@ -56,7 +56,6 @@ func main() {
 	}
 }
 
-// sourceDir returns the folder of this file.
 func sourceDir() string {
 	_, file, _, _ := runtime.Caller(0)
 	return filepath.Dir(file)
@@ -69,8 +68,8 @@ const (
 	licenses = "libraries/LICENSES.txt" // of the libraries
 )
 
-// bundle writes the output or compares it with dist. Every page loads app.js. The pages of a form also load
-// form.js. chunk.js has the common code.
+// bundle writes the files to dist or compares them with it. Every page loads app.js. Pages of a form also load form.js.
+// chunk.js contains their common code.
 func bundle(check bool) error {
 	made, err := buildOutputs()
 	if err != nil {
@@ -114,7 +113,6 @@ func bundle(check bool) error {
 	return nil
 }
 
-// buildOutputs returns the files that a browser loads, by name.
 func buildOutputs() (map[string][]byte, error) {
 	made := map[string][]byte{}
 	for _, entry := range []string{"src/app.tsx", "styles/app.css", "styles/dark.css"} {
@@ -137,7 +135,7 @@ func buildOutputs() (map[string][]byte, error) {
 	return made, err
 }
 
-// buildOptions returns the options of all builds. Libraries come from the folder libraries.
+// buildOptions returns the common options of all builds. It maps imports of libraries to the folder libraries.
 func buildOptions() api.BuildOptions {
 	alias := map[string]string{}
 	for _, l := range libraries {
@@ -185,8 +183,8 @@ func decompress(path string) ([]byte, error) {
 	return io.ReadAll(content)
 }
 
-// runTests bundles the tests and runs them with Node. If names is not empty, it only runs tests whose path contains
-// a name.
+// runTests bundles the tests and runs them with Node. If names is not empty, it runs only tests whose path contains a
+// name.
 func runTests(names []string) error {
 	dir, err := os.MkdirTemp("", "web")
 	if err != nil {

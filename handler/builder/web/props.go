@@ -17,8 +17,8 @@ const (
 	table       = "src/props/props.gen.ts"
 )
 
-// blockTypes has the data that the API description lacks: the group in the editor, the icon, whether there is an
-// answer, whether answers can be unique, and the scale. A test in package builder compares it with package schema.
+// blockTypes contains the data that the API description lacks: the group in the editor, the icon, whether there is an
+// answer, whether answers can be unique, and the scale. A test compares it with package schema.
 var blockTypes = map[string]blockType{
 	"short_text": {Group: "basic", Icon: "type", Answer: true, Unique: true}, "long_text": {Group: "basic", Icon: "align-left", Answer: true, Unique: true},
 	"number": {Group: "basic", Icon: "hash", Answer: true, Unique: true}, "date": {Group: "basic", Icon: "calendar", Answer: true, Unique: true},
@@ -57,7 +57,7 @@ type blockType struct {
 	Scale  []float64 `json:"scale,omitempty"` // from, to, step
 }
 
-// property is a value that the properties panel sets. Type is one of schema.Property, color or image.
+// property is a value that the properties panel can set. Type is one of schema.Property, "color" or "image".
 type property struct {
 	Type    string   `json:"type"`
 	Of      []string `json:"of,omitempty"` // the block types; if empty, all of them
@@ -82,7 +82,7 @@ type node struct {
 	Of          []string `json:"x-block-types"`
 }
 
-// ordered is an object of schemas that keeps its order.
+// ordered is a JSON object of schemas that preserves the order.
 type ordered []member
 
 type member struct {
@@ -115,7 +115,7 @@ func (o *ordered) get(name string) node {
 
 var defaults = map[string]string{"imageAlign": "inline", "icon": "star"}
 
-// property returns the property for the schema of a field. It resolves references.
+// property converts the schema of a field. It resolves references.
 func (o *ordered) property(m member) property {
 	s, about := m.schema, m.schema.Description
 	if component, ok := strings.CutPrefix(s.Ref, "#/components/schemas/"); ok {
@@ -162,7 +162,7 @@ func (o *ordered) property(m member) property {
 	return p
 }
 
-// members yields the fields of an object. Fields of nested objects have paths with dots.
+// members yields the fields of an object. The paths of nested fields contain dots.
 func (o *ordered) members(in node, path string) iter.Seq2[string, property] {
 	return func(yield func(string, property) bool) {
 		for _, m := range in.Properties {
@@ -185,7 +185,7 @@ func (o *ordered) members(in node, path string) iter.Seq2[string, property] {
 	}
 }
 
-// writePropertyTable writes the table of properties, or compares it with the stored one.
+// writePropertyTable writes the table of properties or, if check is set, compares it with the existing table.
 func writePropertyTable(check bool) error {
 	raw, err := os.ReadFile(description)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// fillByType selects the rendering of a block type. The default is a question with a text input.
+// fillByType selects the rendering of a block type. Other types are questions with a text input.
 func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties) {
 	switch block.Type {
 	case schema.TypeShortText:
@@ -130,8 +130,7 @@ func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties
 	}
 }
 
-// decimalMode returns the inputmode of a number. The decimal keyboard of iPhones has no minus sign, so it is used only
-// for numbers that cannot be negative.
+// decimalMode returns the inputmode of a number. The decimal keyboard of iPhones has no minus sign.
 func decimalMode(positive bool) string {
 	if positive {
 		return "decimal"

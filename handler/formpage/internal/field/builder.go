@@ -24,8 +24,8 @@ type Source struct {
 
 	Words *words.Words
 	Host  *host.Host
-	Theme *theme.Theme // Rendering adds the rules of fields.
-	Own   policy.Hosts // The hosts of the page itself, which it never shows in a frame.
+	Theme *theme.Theme // Rendering adds rules for the blocks.
+	Own   policy.Hosts // The hosts of the page itself, which no frame on it shows.
 
 	Values          url.Values                         // The typed values.
 	Interpretations map[string]formdata.Interpretation // The interpretations of values, by input.
@@ -36,10 +36,10 @@ type Source struct {
 	Visit           string                  // The seed for random orders, so that they stay the same within a visit.
 	Focus           bool                    // Whether the first field can have the focus.
 	Canvas          bool                    // Whether the blocks are rendered for an editor.
-	Top             bool                    // Whether the link of an ending leaves the frame of the page.
+	Top             bool                    // Whether the link of an ending opens outside of the frame.
 }
 
-// Rendered contains the rendered fields and the facts about them that the page needs.
+// Rendered contains the rendered fields and information about them that the page needs.
 type Rendered struct {
 	HTML         []htmlwriter.Chunk
 	Problems     []Problem
@@ -47,7 +47,7 @@ type Rendered struct {
 	Used         map[string]bool               // The names of the inputs on the page.
 	Policy       policy.Policy
 	Multipart    bool
-	Native       bool   // Whether the browser must submit the form, because the page runs a foreign script.
+	Native       bool   // Whether the browser must submit the form, because the page runs a script of another host.
 	Omitted      int    // The number of blocks that are missing or incomplete because of the size limit.
 	FirstOmitted string // The label of the first such block.
 }
@@ -63,7 +63,7 @@ type builder struct {
 	index   map[string]int // All blocks, for the IDs of elements.
 
 	pictures map[*byte]*policy.Picture // By the address of their JSON.
-	options  []Option                  // The options of the last field. Their memory is reused.
+	options  []Option                  // The options of the last field. Their memory is reused for the next.
 	parts    []Field
 	digits   map[string]string // The formatted numbers. Scales repeat them.
 	focus    bool              // Whether the next field can have the focus.
@@ -71,7 +71,7 @@ type builder struct {
 	contacts int               // The number of blocks with an address or contact.
 }
 
-// maxHTML is the size limit of a form's HTML, in bytes. A complete page then has at most 4 MiB plus the typed text.
+// maxHTML is the size limit of a form's HTML in bytes. A complete page then has at most 4 MiB plus the typed text.
 const maxHTML = 7 << 19
 
 func newBuilder(s *Source) *builder {
@@ -86,7 +86,7 @@ func newBuilder(s *Source) *builder {
 		b.Rendered.Violations[v.Field] = append(b.Rendered.Violations[v.Field], v)
 	}
 	for block, hidden := range formblock.Walk(s.Blocks) {
-		b.index[block.ID] = len(b.index) + 1 // The IDs of elements are the same on all pages.
+		b.index[block.ID] = len(b.index) + 1 // The number is the same on all pages.
 		if s.Canvas {
 			b.index[block.ID] = elementNumber(block.ID)
 		}
@@ -105,8 +105,8 @@ func newBuilder(s *Source) *builder {
 	return b
 }
 
-// allowSources allows the sources of a block, even if it is on another page, because the script shows the next page in
-// the same document.
+// allowSources allows the sources of a block, even of a block on another page, because the script shows the next page
+// in the same document.
 func (b *builder) allowSources(block *schema.Block) {
 	p := formblock.Properties(block)
 	b.allowPicture(p.Image, "")
@@ -125,8 +125,7 @@ func (b *builder) allowSources(block *schema.Block) {
 	}
 }
 
-// allowPicture parses a JSON value that can be an image: a URL, or an object with a URL. It returns nil for other
-// values.
+// allowPicture parses a JSON value that can be an image: a URL, or an object with a URL. Otherwise, it returns nil.
 func (b *builder) allowPicture(raw json.RawMessage, alt string) *policy.Picture {
 	if len(raw) == 0 {
 		return nil
@@ -148,7 +147,7 @@ func (b *builder) allowPicture(raw json.RawMessage, alt string) *policy.Picture 
 	return &pic
 }
 
-// posted returns the values of an input and marks the input as shown. All rendering must use it.
+// posted returns the values of an input and marks the input as shown. All rendering must read inputs with it.
 func (b *builder) posted(name string) []string {
 	b.Used[name] = true
 	return b.Values[name]

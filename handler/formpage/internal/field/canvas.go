@@ -17,11 +17,11 @@ import (
 type Part struct{ ID, HTML string }
 
 // RenderCanvas renders all blocks for an editor, including hidden blocks. Each block is in an element with data-block.
-// An element with the class fs-none only shows a name: of a page break, of an ending, and of blocks without visible
-// content or beyond the size limit. An element with data-style contains a block's style rules, so that each part can be
-// rendered separately.
+// An element with the class fs-none shows only a name. It represents a page break, an ending, or a block without
+// visible content or beyond the size limit. An element with data-style contains a block's style rules, so that each
+// block can be rendered separately.
 func RenderCanvas(s *Source, blocks []schema.Block) []Part {
-	source := *s // The style rules belong to the block and not to the theme.
+	source := *s // Collect style rules for each block and not in the theme.
 	b := newBuilder(&source)
 	b.reserveElements(blocks)
 	parts := make([]Part, 0, min(len(blocks), b.elements))
@@ -45,8 +45,8 @@ func RenderCanvas(s *Source, blocks []schema.Block) []Part {
 	return parts
 }
 
-// reserveElements reserves space for the elements of the blocks, because the editor needs the element of each block,
-// whatever the size of the preceding blocks. Every valid form has enough space for all.
+// reserveElements reserves space for the elements of all blocks, because the editor needs each block's element even if
+// the HTML is truncated. Valid forms have enough space for all.
 func (b *builder) reserveElements(blocks []schema.Block) {
 	const tags = 150 // The maximum size of an element without the ID.
 	left := b.out.Remaining * 3 / 4
@@ -60,7 +60,7 @@ func (b *builder) reserveElements(blocks []schema.Block) {
 	}
 }
 
-// writeCanvasBlock renders a block without the end of its element.
+// writeCanvasBlock renders a block without its closing tag.
 func (b *builder) writeCanvasBlock(f *Field, block *schema.Block) {
 	p, w := formblock.Properties(block), b.out
 	b.elements--
@@ -114,7 +114,8 @@ func (b *builder) writeCanvasBlock(f *Field, block *schema.Block) {
 		`<div class="fs-actions fs-own"><span class="fs-button">%s</span></div>`, text)
 }
 
-// elementNumber returns a number for the ID of a block's elements. It does not depend on the other blocks.
+// elementNumber derives the number in the IDs of a block's elements from its ID, so that it does not depend on other
+// blocks.
 func elementNumber(id string) int {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(id))

@@ -76,8 +76,8 @@ func badge(kind string, i int) string {
 	return ""
 }
 
-// orderChoices returns the choices in their original, alphabetical or random order. The random order stays the same
-// within a visit.
+// orderChoices returns the choices in their original, alphabetical or random order. A random order stays the same for
+// the visit.
 func (b *builder) orderChoices(block *schema.Block, p *schema.Properties) []schema.Choice {
 	list := slices.Clone(block.Choices)
 	switch {
@@ -130,7 +130,7 @@ func (p *writer) writeSelect(f *Field) {
 	p.writeOtherText(f)
 }
 
-// writeClearButton writes a button that clears the choice of an input. The style sheet shows it only if a choice is
+// writeClearButton writes a button that clears the choice of an input. The style sheet shows it while a choice is
 // selected.
 func (p *writer) writeClearButton(f *Field, name, label string) {
 	p.PutIf(f.Input == "radio" && !f.Required, `<button class="fs-clear" name="clear" value="%i">%s<span class="vh">: %s</span></button>`, name, p.words.Get("clear"), label)
@@ -157,7 +157,6 @@ func (b *builder) addRanking(f *Field, block *schema.Block, p *schema.Properties
 		o := Option{ID: f.ID + "-" + strconv.Itoa(i), Name: name, Label: cmp.Or(c.Label, c.ID), Value: b.value(name)}
 		f.Options = append(f.Options, o)
 	}
-	// Show the current order.
 	slices.SortStableFunc(f.Options, func(x, y Option) int { return cmp.Compare(rankOf(x.Value), rankOf(y.Value)) })
 }
 
@@ -170,7 +169,7 @@ func rankOf(text string) int {
 
 func (p *writer) writeRanking(f *Field) {
 	p.Put(`<ol class="ranking">`)
-	most := formblock.MaxRendered(schema.TypeRanking) // Larger rankings use number inputs instead of dropdowns.
+	most := formblock.MaxRendered(schema.TypeRanking) // Longer rankings have number inputs instead of dropdowns.
 	for _, o := range htmlwriter.Each(p.Writer, f.Options) {
 		p.Put(`<li data-label="%s"><span class="grip" aria-hidden="true"></span>`, o.Label)
 		if len(f.Options) > most {
@@ -217,8 +216,7 @@ func (b *builder) addMatrix(f *Field, block *schema.Block) {
 	}
 }
 
-// fitsPhone reports whether the columns of a matrix fit next to each other on a phone: there are only a few, and their
-// labels have only short words.
+// fitsPhone reports whether the columns of a matrix fit on a phone: there are at most five, with only short words.
 func fitsPhone(columns []Option) bool {
 	return len(columns) <= 5 && !slices.ContainsFunc(columns, func(c Option) bool {
 		return utf8.RuneCountInString(c.Label) > 24 ||

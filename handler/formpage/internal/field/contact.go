@@ -88,14 +88,13 @@ func (b *builder) countryOptions(list, name, preset string) string {
 	value := `value="` + html.EscapeString(chosen) + `"`
 	if strings.Contains(list, value) {
 		list = strings.Replace(list, value, value+" selected", 1)
-	} else { // Typed text. The service reports the violation.
+	} else { // Text that is not a country. The service reports the violation.
 		list += "<option " + value + " selected>" + html.EscapeString(chosen) + "</option>"
 	}
 	return list
 }
 
-// callingCodeOptions returns the options for the country of a phone number. If no country is preset, there is an empty
-// option.
+// callingCodeOptions returns the options for the country of a phone number. The first is empty if no country is preset.
 func (b *builder) callingCodeOptions(name, preset string) string {
 	own, _ := answertype.PhoneCountry(preset)
 	here, _ := answertype.PhoneCountry(b.Words.Region)

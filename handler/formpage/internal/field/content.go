@@ -61,7 +61,6 @@ func (p *writer) writeContent(f *Field) {
 	p.Put("</div>\n\n")
 }
 
-// writeEnding writes an ending. An ending without a label shows a standard text.
 func (b *builder) writeEnding(f *Field) {
 	p := b.out
 	if f.Label == "" {
@@ -89,8 +88,7 @@ func (p *writer) writeLinkText(f *Field) {
 	}
 }
 
-// addCaptcha shows a captcha unless it is solved or the host has no verifier for it. A page must not show a captcha
-// that nothing verifies.
+// addCaptcha shows a captcha unless it is solved or has no verifier. A captcha that nothing verifies must not be shown.
 func (b *builder) addCaptcha(f *Field, block *schema.Block) {
 	f.write = nil
 	w := b.Host.Widget(block)

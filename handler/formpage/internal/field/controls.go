@@ -74,7 +74,7 @@ func (p *writer) writeDateParts(f *Field) {
 	p.PutIf(f.Zone != "", `<input type="hidden" name="%i" data-zone>`, f.Zone)
 }
 
-// writeChoiceInput writes the input of an option after the start of its label.
+// writeChoiceInput writes the input of an option. begin is the start of the option's label.
 func (p *writer) writeChoiceInput(begin, kind string, o *Option) {
 	p.Put(begin+`<input type="%i" name="%i" value="%v"`, kind, o.Name, o.Value)
 	p.PutIf(o.Chosen, " checked")
@@ -148,7 +148,6 @@ func (p *writer) writeHelp(f *Field) {
 	p.PutIf(f.Error != "", `<p class="fs-fault" id="%i-e">%s</p>`, f.ID, f.Error)
 }
 
-// writeARIA writes the attributes that link a control to its description, help, interpretation and error.
 func (p *writer) writeARIA(f *Field) {
 	if f.Description != "" || f.Help != "" || f.Error != "" || f.ShowsInterpretation {
 		p.Put(` aria-describedby="`)

@@ -12,7 +12,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// These are the input orders for dates in three inputs, and the labels of these inputs.
+// These are the orders of the inputs for dates in three inputs, and the labels of the inputs.
 var (
 	dateOrders = map[string][]string{
 		"DDMMYYYY": {input.Day, input.Month, input.Year}, "MMDDYYYY": {input.Month, input.Day, input.Year}, "YYYYMMDD": {input.Year, input.Month, input.Day},
@@ -75,14 +75,14 @@ func (b *builder) addDate(f *Field, block *schema.Block, p *schema.Properties) {
 	}
 }
 
-// Up to maxDayButtons specific dates are shown as buttons, and more as a dropdown. If a block has more dates than
-// maxListedDays, the page does not mention them.
+// At most maxDayButtons specific dates are shown as buttons, and more as a dropdown. If there are more than
+// maxListedDays, the page does not list them.
 const (
 	maxDayButtons = 10
 	maxListedDays = 10_000
 )
 
-// possibleDays returns the specific dates that satisfy the other rules, sorted and as YYYY-MM-DD.
+// possibleDays returns the specific dates that all other rules allow, sorted, in the format YYYY-MM-DD.
 func possibleDays(p *schema.Properties, zone *time.Location, low, high string) (days []string) {
 	if len(p.SpecificDates) > maxListedDays {
 		return nil
@@ -115,14 +115,14 @@ func (b *builder) addDayOptions(f *Field, days []string) {
 	}
 	var pairs []string
 	for _, day := range days {
-		at, _ := time.Parse(time.DateOnly, day) // The caller has formatted the date like this.
+		at, _ := time.Parse(time.DateOnly, day) // The caller has formatted the day.
 		name := b.Words.Weekdays([]int{int(at.Weekday())})
 		pairs = append(pairs, day, b.Words.List([]string{name, b.Words.Date(day)}))
 	}
 	b.addFixedOptions(f, pairs...)
 }
 
-// dateHelp returns a help text about the allowed dates. on contains the allowed days of the week.
+// dateHelp returns a text about the allowed dates. on contains the allowed days of the week.
 func (b *builder) dateHelp(low, high string, on []int) (help string) {
 	low, high = b.Words.Date(low), b.Words.Date(high)
 	help = b.Words.Get("help.date_"+words.BoundsSuffix(low != "", high != ""), "min", low, "max", high)

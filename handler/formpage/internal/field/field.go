@@ -1,11 +1,7 @@
 // Package field renders the blocks of a form. It creates the view of each block and writes its HTML, including the
-// violations of its answer.
-//
-// It does not use html/template, because a page can have thousands of blocks: html/template needs ten times the time
-// and memory per block. Package htmlwriter escapes values in text and in attributes with double quotes. Package policy has
-// checked the URLs before.
-//
-// kinds.go contains the rendering of each block type.
+// violations of its answer. It does not use html/template, which needs ten times the time and memory per block, because
+// a page can have thousands of blocks. Instead, package htmlwriter escapes all values in text and in quoted attributes,
+// and package policy checks the URLs. block_types.go contains the rendering of each block type.
 package field
 
 import (
@@ -113,8 +109,7 @@ func Render(s *Source, blocks []schema.Block) *Rendered {
 	return &b.Rendered
 }
 
-// RenderEnding renders an ending. leads is whether the page opens the ending's link automatically, so that it shows no
-// link.
+// RenderEnding renders an ending. If leads is true, it shows no link, because the page opens the link automatically.
 func RenderEnding(s *Source, block *schema.Block, leads bool) *Rendered {
 	b, f := newBuilder(s), new(Field)
 	b.fill(f, block)
@@ -126,7 +121,7 @@ func RenderEnding(s *Source, block *schema.Block, leads bool) *Rendered {
 	return &b.Rendered
 }
 
-// renderBlocks renders blocks until the size limit is reached. It reuses one view, because the views of all blocks
+// renderBlocks renders blocks until the size limit is reached. It reuses one Field, because the Fields of all blocks
 // would take more memory than the page.
 func (b *builder) renderBlocks(blocks []schema.Block) {
 	var f Field // Shared by all blocks, because it has a size of 1 KB.
@@ -197,7 +192,7 @@ func (b *builder) fill(f *Field, block *schema.Block) {
 	}
 }
 
-// addViolation formats the violations of a field and adds them to the summary. Violations of a part are shown next to
+// addViolation formats the violations of a field and adds them to the summary. It shows violations of a part next to
 // the part.
 func (b *builder) addViolation(f *Field, block *schema.Block) {
 	for _, v := range b.Rendered.Violations[block.ID] {

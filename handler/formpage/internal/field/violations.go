@@ -10,9 +10,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// ViolationText returns the text of a violation for respondents. The library's own message is English, so it is used
-// only for unknown codes. The host's message is always used. b is nil if the form does not have the block. part is
-// whether the violation is about a part of the block.
+// ViolationText returns the text of a violation for respondents. It always uses a message of the host. It uses a
+// message of the library only for unknown codes, because the message is in English. b is nil if the form does not
+// contain the block. part is whether the violation is about a part of the block.
 func (s *Source) ViolationText(v schema.Violation, b *schema.Block, part bool) string {
 	if s.Verbatim && v.Message != "" {
 		return v.Message
@@ -26,14 +26,14 @@ func (s *Source) ViolationText(v schema.Violation, b *schema.Block, part bool) s
 	return v.Message
 }
 
-// formatWords contains the text keys for the formats in [schema.CodeParams].
+// formatWords maps the formats in [schema.CodeParams] to text keys.
 var formatWords = map[string]string{
 	"email": "email", "phone": "phone", "international_phone": "phone", "url": "website",
 	"date": "date", "date-time": "date", "year": "year", "time": "time",
 	"offset": "skipped", // The page sends no offset for a time that does not exist.
 }
 
-// textVariant returns the key and the parameters of the text for a violation.
+// textVariant selects the text for a violation. It returns the parts of its key and its parameters.
 func (s *Source) textVariant(v schema.Violation, b *schema.Block, part bool) (code, kind string, params []any) {
 	code, unit, reason := v.Code, v.Params["unit"], v.Params["reason"]
 	switch {
@@ -82,7 +82,6 @@ func (s *Source) textVariant(v schema.Violation, b *schema.Block, part bool) (co
 	return code, "", nil
 }
 
-// requiredVariant returns the key suffix for a missing answer.
 func (s *Source) requiredVariant(b *schema.Block, part bool) string {
 	switch {
 	case b == nil:
@@ -106,7 +105,6 @@ func (s *Source) requiredVariant(b *schema.Block, part bool) string {
 	return ""
 }
 
-// allowedDays lists the allowed dates or days of the week in a violation.
 func (s *Source) allowedDays(allowed any) string {
 	var names []string
 	switch days := allowed.(type) {
@@ -120,7 +118,7 @@ func (s *Source) allowedDays(allowed any) string {
 	return s.Words.List(names)
 }
 
-// rangeVariant is like textVariant for limits of numbers and dates.
+// rangeVariant returns the results of textVariant for a limit of a number or date.
 func (s *Source) rangeVariant(v schema.Violation) (kind string, params []any) {
 	low, hasLow := v.Params["min"]
 	high, hasHigh := v.Params["max"]
@@ -133,7 +131,7 @@ func (s *Source) rangeVariant(v schema.Violation) (kind string, params []any) {
 	return prefix + words.BoundsSuffix(hasLow, hasHigh), []any{"min", low, "max", high}
 }
 
-// ViolationPart returns the last part of a JSON Pointer into an answer. It returns "" for the whole answer.
+// ViolationPart returns the last element of a JSON Pointer into an answer, or "" for the whole answer.
 func ViolationPart(pointer string) string {
 	parts := strings.Split(pointer, "/")
 	if len(parts) < 4 {

@@ -1,5 +1,4 @@
-// Package filetype detects the type of a file from its first bytes and its name, and checks whether a block accepts the
-// file.
+// Package filetype detects the type of a file from its first bytes and its name, and checks whether a block accepts it.
 package filetype
 
 import (
@@ -18,7 +17,7 @@ import (
 // HeadSize is the number of bytes that Sniff needs. A PDF header can be anywhere in them.
 const HeadSize = 1024
 
-// CleanName returns the last path element of name without invisible characters.
+// CleanName returns the last path element of name, without invisible characters.
 func CleanName(name string) string {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
@@ -38,10 +37,9 @@ func CleanName(name string) string {
 	return name
 }
 
-// Sniff returns the media type of a file, based on its first bytes and its file name. It trusts the extension if the
-// content can have that type, because many formats start with the bytes of another format. Otherwise, it returns the
-// type of the content. HTML with a text extension or without an extension gets the unknown type. Text with an HTML
-// extension gets it too.
+// Sniff returns the media type of a file. It trusts the extension if the first bytes can have that type, because many
+// formats start with the bytes of another format. Otherwise, it returns the type of the bytes. HTML without an HTML
+// extension, and text with one, have an unknown type.
 func Sniff(head []byte, name string) string {
 	kind, claimed := detect(head), answertype.TypeByName(name)
 	isText := strings.HasPrefix(kind, "text/")
@@ -65,7 +63,7 @@ const (
 	oleType     = "application/x-ole-storage" // The format of old Office files and of Office files with a password.
 )
 
-// signatures lists first bytes that [http.DetectContentType] does not detect.
+// signatures lists first bytes that [http.DetectContentType] does not know.
 var signatures = []struct{ begin, kind string }{
 	{"MZ", programType},
 	{"\x7fELF", programType},
@@ -79,14 +77,12 @@ var signatures = []struct{ begin, kind string }{
 	{"\x00\x00\x00\x0cJXL ", "image/jxl"},
 }
 
-// brands maps the brands of an ISO media file to media types. A file lists its main brand first and then compatible
-// brands.
+// brands maps the brands of an ISO media file to media types. A file lists its main brand first.
 var brands = map[string]string{
 	"heic": "image/heic", "heix": "image/heic", "hevc": "image/heic", "hevx": "image/heic", "heim": "image/heic", "heis": "image/heic",
 	"avif": "image/avif", "avis": "image/avif", "mif1": "image/heif", "msf1": "image/heif",
 }
 
-// detect returns the media type of a file based only on its first bytes.
 func detect(head []byte) string {
 	kind := answertype.MediaType(http.DetectContentType(head))
 	if strings.HasPrefix(kind, "text/") {
@@ -119,8 +115,8 @@ func detect(head []byte) string {
 	return kind
 }
 
-// skipPrologue removes the parts that hide the first tag from [http.DetectContentType] but not from browsers: a byte
-// order mark, declarations and comments.
+// skipPrologue removes what hides the first tag from [http.DetectContentType] but not from browsers: a byte order mark,
+// declarations and comments.
 func skipPrologue(head []byte) []byte {
 	text := bytes.ReplaceAll(head, []byte{0}, nil) // UTF-16.
 	for _, mark := range []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"} {
@@ -142,13 +138,13 @@ func skipPrologue(head []byte) []byte {
 	}
 }
 
-// alwaysDetected lists the types that detect finds for every valid file.
+// alwaysDetected lists the types that detect finds for every valid file, so a file without their signature has another
+// type.
 var alwaysDetected = []string{
 	"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff", "image/heic", "image/heif", "image/avif", "image/jxl",
 	"application/pdf", "application/zip", "application/gzip",
 }
 
-// isCompatible reports whether a file with content of type kind can also have the claimed type.
 func isCompatible(kind, claimed string) bool {
 	family, _, _ := strings.Cut(claimed, "/")
 	own, _, _ := strings.Cut(kind, "/")
@@ -181,7 +177,7 @@ func isCompatible(kind, claimed string) bool {
 var programExtensions = []string{".exe", ".com", ".scr", ".msi", ".dll", ".bat", ".cmd", ".ps1", ".vbs", ".hta", ".lnk"}
 
 // Accepts reports whether a block accepts a file of type kind. If the extension belongs to another type, kind decides.
-// Accepts always rejects programs and HTML pages with another extension.
+// Programs, and HTML pages with another extension, are always rejected.
 func Accepts(b *schema.Block, name, kind string) bool {
 	if b.Type == schema.TypeSignature && !slices.Contains(SignatureTypes, kind) {
 		return false

@@ -1,4 +1,4 @@
-// Package formblock contains helpers for blocks that both reading and rendering a page need.
+// Package formblock contains helpers for blocks, which both the parsing and the rendering of a page need.
 package formblock
 
 import (
@@ -8,8 +8,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Walk ranges over blocks and their children in page order. It also yields whether a block is hidden, directly or by a
-// parent.
+// Walk ranges over blocks and their children in page order. It also yields whether a block or its parent is hidden.
 func Walk(blocks []schema.Block) iter.Seq2[*schema.Block, bool] {
 	return func(yield func(*schema.Block, bool) bool) { walkIn(blocks, false, yield) }
 }
@@ -41,7 +40,7 @@ type Index struct {
 	byID   map[string]*schema.Block // Created by the first Find.
 }
 
-// Find returns a block. It returns nil if the form has no such block.
+// Find returns the block with an ID, or nil.
 func (x *Index) Find(id string) *schema.Block {
 	if x.byID == nil {
 		x.byID = map[string]*schema.Block{}
@@ -90,7 +89,7 @@ func IsButtonScale(b *schema.Block) bool {
 	return n > 0
 }
 
-// MaxRendered returns the maximum number of rendered options for a block type, see [schema.BlockType].
+// MaxRendered returns the maximum number of options that a page renders for a block type.
 func MaxRendered(typ string) int {
 	kind, _ := schema.LookupBlockType(typ)
 	return kind.MaxRendered
@@ -109,7 +108,7 @@ func ValueOr(n *float64, fallback float64) float64 {
 	return *n
 }
 
-// Positive returns n if it is positive and fits in 32 bits. Otherwise, it returns 0.
+// Positive returns n if it is positive and fits in 32 bits. Otherwise, it returns zero.
 func Positive(n *schema.Integer) int {
 	if n == nil || *n <= 0 || *n > math.MaxInt32 {
 		return 0

@@ -1,5 +1,4 @@
-// Package read parses the requests of a page or a front end: the inputs of a body, and the answers, hidden fields and
-// confirmed interpretations in them.
+// Package formdata converts the data that a page or a front end posts to answers, and stored answers back to inputs.
 package formdata
 
 import (
@@ -28,7 +27,7 @@ type ParsedAnswers struct {
 	Unmatched []UnmatchedInput           // Values without a matching block, sorted by name.
 }
 
-// UnmatchedInput is a typed text without a matching block.
+// UnmatchedInput is typed text without a matching block.
 type UnmatchedInput struct{ Block, Text string }
 
 // Options configures how inputs are parsed.
@@ -57,7 +56,7 @@ func ParseAnswers(blocks []schema.Block, values url.Values, m Options) (ParsedAn
 	return r.parsed, r.interpretations
 }
 
-// TypedInput returns the text of all block inputs, regardless of the form's blocks.
+// TypedInput returns the text of all block inputs, whatever blocks the form has.
 func TypedInput(values url.Values) []UnmatchedInput {
 	r := newParser(values, Options{})
 	r.collectUnmatched()
@@ -94,8 +93,7 @@ func (r *parser) parseBlocks(blocks []schema.Block) {
 	}
 }
 
-// marshal is like json.Marshal, but needs less memory for a long text. json.Marshal uses six bytes for a "<" in a
-// growing buffer.
+// marshal returns the same JSON as json.Marshal, but json.Marshal uses six bytes for a "<" in a growing buffer.
 func marshal(value any) (json.RawMessage, error) {
 	if text, ok := value.(string); ok {
 		return jsontree.AppendString(make([]byte, 0, 2*len(text)+2), text), nil
@@ -103,7 +101,7 @@ func marshal(value any) (json.RawMessage, error) {
 	return json.Marshal(value)
 }
 
-// text returns the only value of an input with normalized line breaks.
+// text returns the first value of an input with normalized line breaks.
 func (r *parser) text(name string) string {
 	values, ok := r.values[name]
 	if ok {
@@ -133,7 +131,7 @@ func (r *parser) parseAnswer(b *schema.Block) any {
 			return nil
 		}
 		if formblock.IsButtonScale(b) && isNumber(text) {
-			return json.RawMessage(text) // The value of a button, which this package has written.
+			return json.RawMessage(text) // The value of a button, which the page has written.
 		}
 		number, other, ok := parseNumber(text, r.Comma)
 		if !ok {
@@ -160,7 +158,7 @@ func (r *parser) parseAnswer(b *schema.Block) any {
 	return text
 }
 
-// parsePicks parses choices. Values without a prefix were typed into another type of field, so they stay unmatched.
+// parsePicks parses choices. A value without a prefix was typed into another type of field, so it stays unmatched.
 func (r *parser) parsePicks(name string) (picks []any, other bool) {
 	for _, v := range r.values[name] {
 		id, picked := strings.CutPrefix(v, input.ChoicePrefix)
@@ -201,8 +199,8 @@ func (r *parser) parseChoices(b *schema.Block) any {
 	return picks[0]
 }
 
-// ranking returns the choices sorted by position. It omits choices that share a position, so that an ambiguous order is
-// rejected as incomplete.
+// parseRanking returns the choices sorted by position. It omits choices that share a position, so that the service
+// rejects an ambiguous order as incomplete.
 func (r *parser) parseRanking(b *schema.Block) any {
 	at := map[int][]string{}
 	for _, c := range b.Choices {
@@ -272,7 +270,7 @@ func (r *parser) parseContact(b *schema.Block) any {
 	return parts
 }
 
-// date joins the parts of a date. It passes on an incomplete date, so that the service rejects it.
+// parseDate joins the parts of a date. It also returns an incomplete date, so that the service rejects it.
 func (r *parser) parseDate(b *schema.Block) any {
 	day := strings.TrimSpace(r.text(input.Answer + b.ID))
 	y, m, d := r.parseDatePart(input.Year+b.ID, false), r.parseDatePart(input.Month+b.ID, true), r.parseDatePart(input.Day+b.ID, true)
@@ -303,7 +301,6 @@ func (r *parser) parseDate(b *schema.Block) any {
 	return day + "T" + clock + zone
 }
 
-// parseDatePart returns the digits of a part of a date, padded to two digits for days and months.
 func (r *parser) parseDatePart(name string, isDay bool) string {
 	text := r.text(name)
 	if len(text) > maxNumberBytes {

@@ -21,15 +21,15 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// ExtraInputs is the number of accepted values in addition to those of the form. A page can be from another revision of
-// the form, and a link can contain parameters of other programs.
+// ExtraInputs is the number of values that a page or link can contain in addition to those of the form. A page can be
+// from another revision of the form, and a link can contain parameters of other programs.
 const ExtraInputs = 1000
 
 // MaxInputs returns the maximum number of values in a page of a form or in a link to it.
 func MaxInputs(blocks []schema.Block, hiddenFields json.RawMessage) int {
 	most := ExtraInputs + bytes.Count(hiddenFields, []byte{','})
 	for b := range formblock.Walk(blocks) {
-		most += 2 + len(b.Choices) // Its answer and whether it was seen.
+		most += 2 + len(b.Choices) // Its answer and its entry in the list of seen blocks.
 		switch b.AnswerShape() {
 		case schema.ShapeDate:
 			most += 5
@@ -47,7 +47,7 @@ func MaxInputs(blocks []schema.Block, hiddenFields json.RawMessage) int {
 	return most
 }
 
-// ParseQuery parses a query string up to a maximum number of values. It drops values with an invalid escape.
+// ParseQuery parses a query string of at most the given number of values. It drops values with an invalid escape.
 func ParseQuery(raw string, most int) (values url.Values, complete bool) {
 	values = url.Values{}
 	for n := 0; raw != ""; {
@@ -71,7 +71,7 @@ func ParseQuery(raw string, most int) (values url.Values, complete bool) {
 	return values, true
 }
 
-// toValidUTF8 replaces invalid UTF-8. For a long text, strings.ToValidUTF8 uses memory of five times its size.
+// toValidUTF8 replaces invalid UTF-8. strings.ToValidUTF8 uses memory of five times the size of a long text.
 func toValidUTF8(text string) string {
 	if utf8.ValidString(text) {
 		return text
@@ -95,11 +95,12 @@ type BodyLimits struct {
 	Inputs int   // The number of values, see MaxInputs.
 }
 
-// ReceiveFile stores a file for a block and adds its record to values. It returns false to stop interpretation the body.
+// ReceiveFile stores a file for a block and adds its record to values. If it returns false, the rest of the body is not
+// read.
 type ReceiveFile func(block, name string, body io.Reader, values url.Values) (more bool)
 
-// ParseForm parses a posted form. If the body is too large, it parses the allowed part and complete is false. If take is
-// nil, files are ignored.
+// ParseForm parses a posted form. If the body is too large, it parses the allowed part and complete is false. If take
+// is nil, it ignores files.
 func ParseForm(r *http.Request, most BodyLimits, take ReceiveFile) (values url.Values, complete bool, err error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
@@ -139,10 +140,10 @@ func readAll(body io.Reader, most int64) (raw []byte, complete bool, err error) 
 	return raw, complete, err
 }
 
-// ErrTooLarge reports that a body or file exceeds its limit.
+// ErrTooLarge means that a body or file exceeds its limit.
 var ErrTooLarge = errors.New("the body is too large")
 
-// LimitedReader reads at most Left bytes. It fails if the input is longer, or if it exceeds the limit of the host's
+// LimitedReader reads at most Left bytes. It fails if the input is longer, or exceeds the limit of the host's
 // [http.MaxBytesReader]. Left is then negative.
 type LimitedReader struct {
 	Reader io.Reader
@@ -164,11 +165,11 @@ func (b *LimitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// partCost is the size that each part of a page counts in addition to its name and text. The headers of a part have
-// about this size, and parsing them takes ten times as much memory.
+// partCost is added to the size of each part's name and text. The headers of a part have about this size, and parsing
+// them takes ten times as much memory.
 const partCost = 100
 
-// readParts parses a page with files. Our pages send the inputs before the files.
+// readParts parses a page with files. A page sends its other inputs before the files.
 func readParts(r io.Reader, boundary string, bounds BodyLimits, take ReceiveFile) (values url.Values, complete bool, err error) {
 	if boundary == "" {
 		return nil, false, errors.New("the multipart body has no boundary")
@@ -209,18 +210,18 @@ func readParts(r io.Reader, boundary string, bounds BodyLimits, take ReceiveFile
 			body.Left = math.MaxInt64 // Files have their own limit.
 			more := take(block, part.FileName(), part, values)
 			body.Left = left
-			if !more { // The rest of the body can be endless, so the page only names the rejected part.
+			if !more { // The rest of the body can be endless, so do not read it.
 				return values, true, nil
 			}
 		}
 	}
 }
 
-// drain reads the rest of a body up to a limit, so that a client that writes everything before it reads receives the
-// response instead of a reset.
+// drain reads the rest of a body up to a limit. Some clients write everything before they read, and would see a reset
+// connection instead of the response.
 func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, 8<<20) }
 
-// FrontEndBody is the body of a request from a front end.
+// FrontEndBody is the JSON body of a request from a host's own front end.
 type FrontEndBody struct {
 	State   string                     `json:"state"`
 	Answers map[string]json.RawMessage `json:"answers"` // As in Service.Submit.
@@ -232,9 +233,9 @@ type FrontEndBody struct {
 
 var knownFields = []string{"state", "answers", "hidden", "utm", "captcha", "took"}
 
-// ParseJSON parses the body of a front end as strictly as the API does. It treats null as a missing field. wrong
-// contains violations for unknown fields, fields of the wrong type, and more values than the form has inputs. If the
-// body is too large, the error is [ErrTooLarge].
+// ParseJSON parses a [FrontEndBody] as strictly as the API does. It treats null as a missing field. wrong contains
+// violations for unknown fields, fields of the wrong type, and too many values. If the body is too large, the error is
+// [ErrTooLarge].
 func ParseJSON(body io.Reader, most BodyLimits) (in FrontEndBody, wrong []schema.Violation, err error) {
 	raw, complete, err := readAll(body, most.Bytes)
 	if !complete {

@@ -16,8 +16,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// FillInputs converts answers back to inputs, so that [ParseAnswers] returns the same answers. The answers can be from
-// another version of the form. Answers that do not fit completely are returned in lost. comma is whether numbers have a
+// FillInputs converts answers to inputs, from which [ParseAnswers] returns the same answers. The answers can be from
+// another version of the form. lost contains answers that do not fit completely. comma is whether numbers have a
 // decimal comma.
 func FillInputs(blocks []schema.Block, answers map[string]json.RawMessage, comma bool) (values url.Values, lost []UnmatchedInput) {
 	f := filler{url.Values{}, comma}
@@ -38,7 +38,7 @@ func FillInputs(blocks []schema.Block, answers map[string]json.RawMessage, comma
 	return f.values, lost
 }
 
-// filler fills in inputs. Its methods report whether an answer fits completely.
+// filler fills in inputs. Its methods report whether the whole answer fits.
 type filler struct {
 	values url.Values
 	comma  bool
@@ -111,7 +111,6 @@ func (f filler) text(b *schema.Block, raw json.RawMessage) (fits bool) {
 	return fits
 }
 
-// date fills in a date, which can be incomplete, and a time with its offset.
 func (f filler) date(b *schema.Block, text string) (fits bool) {
 	day, clock, timed := strings.Cut(text, "T")
 	parts := strings.Split(day, "-")
@@ -141,7 +140,7 @@ func (f filler) date(b *schema.Block, text string) (fits bool) {
 	return true
 }
 
-// pick selects choices and fills in the respondent's own text.
+// pick selects choices and fills in the text of an "Other" option.
 func (f filler) pick(b *schema.Block, name string, raw json.RawMessage, choices []schema.Choice, several bool) (fits bool) {
 	type pick struct {
 		ID    string

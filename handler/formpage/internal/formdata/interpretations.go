@@ -11,18 +11,18 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Interpretation is the interpretation of typed text. The page shows it below the field. With JavaScript, it appears when the
-// respondent leaves the field.
+// Interpretation shows how typed text is interpreted. The page shows it below the field. With JavaScript, it appears
+// when the respondent leaves the field.
 type Interpretation struct {
 	Block             string
 	Text              string
-	NeedsConfirmation bool // The page must show it before the respondent can continue.
+	NeedsConfirmation bool // Whether the page must show it before the respondent can continue.
 }
 
-// Confirmation is the value of the input that reports that the page has shown an interpretation.
+// Confirmation returns the value of the hidden input that reports that the page has shown the interpretation.
 func (r Interpretation) Confirmation(name string) string { return name + "=" + r.Text }
 
-// addInterpretation stores the interpretation of an input and another possible meaning. Both are written from left to right.
+// addInterpretation stores the interpretation of an input. Bidirectional isolates keep its values from left to right.
 func (r *parser) addInterpretation(block, name string, ask bool, key, value, other string) {
 	if r.Words != nil {
 		text := r.Words.Get(key, "value", "\u2066"+value+"\u2069", "other", "\u2066"+other+"\u2069")
@@ -30,7 +30,7 @@ func (r *parser) addInterpretation(block, name string, ask bool, key, value, oth
 	}
 }
 
-// number adds an interpretation for a number with another possible meaning.
+// checkNumber adds an interpretation to a number with another possible meaning.
 func (r *parser) checkNumber(block, name, number, other string) {
 	if other == "" {
 		return
@@ -51,14 +51,14 @@ func (r *parser) checkNumber(block, name, number, other string) {
 	r.addInterpretation(block, name, true, key, written(number), written(other))
 }
 
-// phone parses a phone number of the selected country. It returns an invalid number unchanged, because the service may
-// know another country.
+// parsePhone parses a phone number of the selected country. It returns an invalid number unchanged, because the service
+// may know another country.
 func (r *parser) parsePhone(b *schema.Block, name, text, country string) string {
 	own, _ := answertype.PhoneCountry(formblock.Properties(b).DefaultCountry)
 	read, ok := answertype.ReadPhone(text, cmp.Or(country, own))
 	if !ok {
 		if country != "" && strings.ContainsFunc(text, unicode.IsDigit) && !strings.HasSuffix(text, " "+country) {
-			return text + " " + country // Letters make it invalid in every country.
+			return text + " " + country // The letters make it invalid in every country.
 		}
 		return text
 	}
@@ -80,10 +80,10 @@ var providers = []string{
 	"yandex.ru", "mail.ru", "rediffmail.com", "naver.com", "uol.com.br", "comcast.net", "verizon.net",
 }
 
-// similarProviders lists other providers whose domains differ from these in one letter.
+// similarProviders lists providers whose domains differ from another provider's in one letter.
 var similarProviders = []string{"mail.com", "email.com", "ymail.com", "bol.com.br"}
 
-// email adds an interpretation if the domain looks like a misspelled provider.
+// checkEmail adds an interpretation if the domain looks like a misspelled provider.
 func (r *parser) checkEmail(block, name, text string) {
 	at := strings.LastIndexAny(text, "@＠")
 	domain := strings.ToLower(strings.Trim(text[max(0, at):], "@＠> \t\r\n"))
@@ -95,14 +95,15 @@ func (r *parser) checkEmail(block, name, text string) {
 	}
 }
 
-// inDifferentCountries reports whether two domains have different country codes. Both can belong to one provider.
+// inDifferentCountries reports whether two domains have different country codes, as two domains of one provider can
+// have.
 func inDifferentCountries(a, b string) bool {
 	a, b = a[strings.LastIndexByte(a, '.')+1:], b[strings.LastIndexByte(b, '.')+1:]
 	_, calling := answertype.PhoneCountry(a)
 	return a != b && len(a) == 2 && len(b) == 2 && calling != 0
 }
 
-// isTypo reports whether a is b with one additional, missing or wrong letter, or with two swapped letters.
+// isTypo reports whether a equals b except for one additional, missing or wrong letter, or two swapped letters.
 func isTypo(a, b string) bool {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]

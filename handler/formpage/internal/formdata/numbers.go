@@ -14,7 +14,7 @@ func isNumber(text string) bool {
 	return text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text))
 }
 
-// These match numbers with a decimal point and groups with commas. A group cannot start with a zero.
+// These patterns match numbers with a decimal point and commas between groups. A group cannot start with a zero.
 var (
 	groupedNumber = regexp.MustCompile(`^[+-]?([1-9]\d{0,2}(,\d{3})+|[1-9]\d?(,\d{2})+,\d{3})(\.\d*)?$`)
 	plainDecimal  = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)$`)
@@ -23,7 +23,7 @@ var (
 	spacedNumber  = regexp.MustCompile(`\d\p{Zs}+(\d{1,2}|\d{4,})(\D|$)`)
 )
 
-// asciiSigns replaces signs by ASCII signs. Signs that only separate groups become apostrophes.
+// asciiSigns replaces signs by ASCII signs. Signs that can only separate groups become apostrophes.
 var (
 	asciiSigns = strings.NewReplacer("’", "'", "٬", "'", "＇", "'", "٫", ".", "．", ".", "，", ",",
 		"−", "-", "－", "-", "‐", "-", "‑", "-", "–", "-", "＋", "+")
@@ -34,7 +34,7 @@ var (
 const maxNumberBytes = 256
 
 // dropSpaces removes spaces and invisible characters, such as the direction marks that programs write before a minus.
-// It preserves direction overrides, so that such numbers are rejected.
+// It preserves direction overrides, so that numbers with them are rejected.
 func dropSpaces(c rune) rune {
 	if c != '\u202d' && c != '\u202e' && unicode.In(c, unicode.Zs, unicode.Cf) {
 		return -1
@@ -45,9 +45,9 @@ func dropSpaces(c rune) rune {
 // parseNumber parses a number as people write it in a language and region, with the digits of any script. It returns
 // the JSON literal. It removes spaces between digits, and apostrophes before groups of three.
 //
-// If a number contains points and commas, the last separator is the decimal sign. A separator that occurs twice is not
-// a decimal sign. A single separator has its meaning in the region, but it is a decimal sign unless three digits
-// follow.
+// If a number contains points and commas, the last separator is the decimal separator. A separator that occurs twice
+// separates groups. A single separator before three digits has its meaning in the region; otherwise, it is the decimal
+// separator.
 //
 // other is a second possible meaning: "1,500" can be 1500 or 1.5. If spaces separate unusual groups, other is equal to
 // literal: "5 10" can be 510 or two numbers. parseNumber rejects all other text, because asking again is better than
@@ -60,7 +60,7 @@ func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 	spaced := spacedNumber.MatchString(text)
 	text = asciiSigns.Replace(strings.Map(dropSpaces, text))
 	if strings.Trim(text, "0123456789+-.,'") != "" {
-		return "", "", false // This rejects most other texts before the slower patterns below.
+		return "", "", false // Reject most other texts before the slower patterns below.
 	}
 	if strings.Contains(text, "'") && !quotedGroups.MatchString(text) {
 		return "", "", false // Feet and inches.

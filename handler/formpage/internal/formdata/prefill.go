@@ -33,7 +33,7 @@ func CleanText(text string) string {
 }
 
 // Prefill converts a link's query to inputs: hidden fields and campaign parameters by name, and answers by block ID. A
-// choice can be its ID or label. Several choices are repeated or separated by commas.
+// choice is an ID or a label. Several choices are repeated or separated by commas.
 func Prefill(blocks []schema.Block, query url.Values, w *words.Words) url.Values {
 	values := url.Values{input.Language: {w.Locale.String()}}
 	for name, given := range query {
@@ -42,7 +42,7 @@ func Prefill(blocks []schema.Block, query url.Values, w *words.Words) url.Values
 		}
 		text := CleanText(given[0]) // Clean now, because browsers convert U+0000 to U+FFFD.
 		values.Set(input.Hidden+name, text)
-		if strings.HasPrefix(name, input.UTM) { // It can also be a hidden field.
+		if strings.HasPrefix(name, input.UTM) { // A campaign parameter can also be a hidden field.
 			values.Set(name, text)
 		}
 	}
@@ -72,7 +72,7 @@ func prefillBlocks(blocks []schema.Block, query, values url.Values, w *words.Wor
 		case schema.ShapeDate:
 			day, clock, _ := strings.Cut(given[0], "T")
 			if strings.ContainsAny(clock, "Zz+-") && formblock.Properties(b).ShowTimePicker {
-				continue // An instant. The respondent's local time for it is unknown.
+				continue // The respondent's local time for this instant is unknown.
 			}
 			values.Set(input.Answer+b.ID, day)
 			if len(clock) >= 5 && formblock.Properties(b).ShowTimePicker {
@@ -86,8 +86,8 @@ func prefillBlocks(blocks []schema.Block, query, values url.Values, w *words.Wor
 	}
 }
 
-// prefillText converts words of a link to the value of an input. It restores a plus sign that the link did not encode,
-// because queries decode it to a space.
+// prefillText converts text of a link to the value of an input. It restores an unencoded plus sign, which queries
+// decode as a space.
 func prefillText(b *schema.Block, text string, w *words.Words) string {
 	k, _ := schema.LookupBlockType(b.Type)
 	switch bare := strings.TrimSpace(text); {
@@ -108,23 +108,23 @@ func prefillText(b *schema.Block, text string, w *words.Words) string {
 	case b.Type == schema.TypeCountry:
 		return w.CountryCode(text)
 	case b.Type == schema.TypeNumber:
-		if w.Comma && isNumber(text) { // A program wrote the link.
+		if w.Comma && isNumber(text) { // Programs that write links use a point.
 			return strings.Replace(text, ".", ",", 1)
 		}
 	}
 	return text
 }
 
-// foldLabel returns the same key for labels that look the same.
+// foldLabel returns the same key for labels that differ only in case or Unicode form.
 func foldLabel(label string) string {
 	return strings.ToLower(strings.ToUpper(norm.NFC.String(strings.TrimSpace(label))))
 }
 
-// findChoices returns the IDs of the choices that texts contain by ID or label, separated by commas, and the remaining
+// findChoices returns the IDs of the choices that the texts name by ID or label, separated by commas, and the other
 // texts.
 func findChoices(choices []schema.Choice, given []string) (ids, others []string) {
 	byID, byLabel, commas := map[string]string{}, map[string]string{}, 0
-	for _, c := range slices.Backward(choices) { // The first choice wins.
+	for _, c := range slices.Backward(choices) { // The first of several equal labels wins.
 		byID[c.ID] = c.ID
 		if key := foldLabel(c.Label); key != "" {
 			byLabel[key] = c.ID
@@ -145,7 +145,7 @@ func findChoices(choices []schema.Choice, given []string) (ids, others []string)
 		if find(text) {
 			continue
 		}
-		pieces := strings.SplitN(text, ",", len(choices)+commas+1) // More pieces cannot match other choices.
+		pieces := strings.SplitN(text, ",", len(choices)+commas+1) // More pieces cannot match.
 		var rest []string
 		for len(pieces) > 0 {
 			n := min(len(pieces), commas+1) // A label can contain commas.
@@ -170,7 +170,7 @@ func prefillChoices(b *schema.Block, given []string, values url.Values) {
 		given = given[:1]
 	}
 	ids, others := findChoices(b.Choices, given)
-	if !several && len(ids)+len(others) > 1 { // One text with commas.
+	if !several && len(ids)+len(others) > 1 { // One text that contains commas.
 		ids, others = nil, given
 	}
 	for _, id := range ids {

@@ -1,5 +1,5 @@
-// Package walk divides the blocks on a form's path into pages. It also finds the violations in the answers of a page,
-// and the reasons why a page is not the last one.
+// Package formstep divides the blocks on a form's path into pages. It finds violations in the answers of a page, and
+// other reasons to show the page again.
 package formstep
 
 import (
@@ -10,9 +10,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Step is a page of the form. It contains the blocks that are shown together.
+// Step is a page of the form: blocks that are shown together.
 type Step struct {
-	ID     string // The block that identifies the step.
+	ID     string // The ID of the block that starts the page.
 	Blocks []schema.Block
 }
 
@@ -21,8 +21,8 @@ func OneAtATime(form *formsvc.PublicForm) bool {
 	return form.Type == "SINGLE" && !form.Settings.SinglePage
 }
 
-// Split divides the blocks on the path into pages at page breaks, or into one page per question. It returns at least
-// one step.
+// Split divides the blocks on the path into pages, at page breaks or one page per question. It returns at least one
+// page.
 func Split(form *formsvc.PublicForm, blocks []schema.Block) []Step {
 	var steps []Step
 	switch {
@@ -44,7 +44,7 @@ func Split(form *formsvc.PublicForm, blocks []schema.Block) []Step {
 	return steps
 }
 
-// OnPath returns the top-level blocks on the path without the endings. The path determines which blocks are required.
+// OnPath returns the top-level blocks on the path, except endings, with the required state that the path determines.
 func OnPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
 	required := make(map[string]bool, len(path.Blocks))
 	for _, b := range path.Blocks {
@@ -62,7 +62,7 @@ func OnPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
 
 func splitAtBreaks(blocks []schema.Block) []Step {
 	var steps []Step
-	id := "" // The preceding page break.
+	id := "" // The ID of the preceding page break.
 	for {
 		end := slices.IndexFunc(blocks, isPageBreak)
 		if end < 0 {
@@ -81,7 +81,7 @@ func splitAtBreaks(blocks []schema.Block) []Step {
 func isPageBreak(b schema.Block) bool { return b.Type == schema.TypePageBreak }
 
 // splitSingle creates a page for each question, welcome block and statement. Other content is shown above the next
-// question. Content at the end and captchas are added to the last page.
+// question, or at the end of the last page. Captchas are shown on the page before them.
 func splitSingle(blocks []schema.Block) []Step {
 	var (
 		steps   []Step
@@ -107,13 +107,12 @@ func splitSingle(blocks []schema.Block) []Step {
 	return steps
 }
 
-// startsStep reports whether a block starts a page when each page has one question.
+// startsStep reports whether a block starts a page if each question has its own page.
 func startsStep(b *schema.Block) bool {
 	return b.TakesAnswer() || slices.Contains([]string{schema.TypeGroup, schema.TypeWelcome, schema.TypeStatement}, b.Type)
 }
 
-// Find returns the index of the step with an ID. If the path does not contain the step, it returns the last step
-// before it.
+// Find returns the index of the page with an ID. If the path does not contain it, Find returns the last page before it.
 func Find(form *formsvc.PublicForm, steps []Step, id string) int {
 	if at := slices.IndexFunc(steps, func(s Step) bool { return s.ID == id }); at >= 0 {
 		return at
@@ -139,7 +138,7 @@ func Later(form *formsvc.PublicForm, a, b string) string {
 	return b
 }
 
-// Contains reports whether a block is in blocks or in their children.
+// Contains reports whether blocks or their children contain a block.
 func Contains(blocks []schema.Block, id string) bool {
 	return slices.ContainsFunc(blocks, func(b schema.Block) bool { return b.ID == id || Contains(b.Children, id) })
 }

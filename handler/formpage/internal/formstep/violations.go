@@ -10,8 +10,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Violations returns the violations in the answers to blocks: those on the path, and required blocks without an answer.
-// It skips payment blocks, which the host answers.
+// Violations returns the violations that the path has found in blocks, and a violation for each required block without
+// an answer. It skips payment blocks, which the host answers.
 func Violations(blocks []schema.Block, path schema.Path, answers map[string]json.RawMessage) (violations []schema.Violation) {
 	for _, v := range path.Violations {
 		if Contains(blocks, v.Field) {
@@ -33,8 +33,7 @@ func Violations(blocks []schema.Block, path schema.Path, answers map[string]json
 	return violations
 }
 
-// FirstWithViolation returns the index of the first page with a violation in violations. If there is none, it returns
-// otherwise.
+// FirstWithViolation returns the index of the first page with one of the violations, or otherwise if there is none.
 func FirstWithViolation(steps []Step, violations []schema.Violation, otherwise int) int {
 	at := slices.IndexFunc(steps, func(s Step) bool {
 		return slices.ContainsFunc(violations, func(v schema.Violation) bool { return Contains(s.Blocks, v.Field) })
@@ -45,8 +44,8 @@ func FirstWithViolation(steps []Step, violations []schema.Violation, otherwise i
 	return at
 }
 
-// Unseen returns the question blocks on a page that the submitted page did not contain. It returns none if seen is nil,
-// because the page then did not report its blocks.
+// Unseen returns the question blocks that are now on a page but were not on the submitted page. If seen is nil, it
+// returns none, because the page did not report its blocks.
 func Unseen(on []schema.Block, seen []string) map[string]bool {
 	unseen := map[string]bool{}
 	if seen == nil {

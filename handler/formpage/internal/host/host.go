@@ -1,5 +1,5 @@
-// Package host describes the features that a host provides for its form pages, such as file storage. It also finds the
-// features that a form needs but the host does not provide.
+// Package host describes the features that a host provides for its form pages, such as file storage. It finds features
+// that a form needs and the host does not provide.
 package host
 
 import (
@@ -19,14 +19,14 @@ type Host struct {
 	Location   *time.Location // The time zone for the limits of dates.
 
 	MaxFile     int64 // The size limit of one file, in bytes.
-	ServiceFile int64 // The service's own size limit of a file. Zero if the service has none.
+	ServiceFile int64 // The service's own size limit of a file. Zero means no limit.
 	MaxVisit    int64 // The size limit of all files of a visit.
 
-	// Captcha returns the verifier for a captcha type. It returns nil if there is none.
+	// Captcha returns the widget for a captcha type, or nil if there is no verifier.
 	Captcha func(kind string) *Widget
 }
 
-// Widget contains the HTML details of a captcha service's challenge.
+// Widget describes how a page includes the challenge of a captcha service.
 type Widget struct {
 	Script  string
 	Class   string
@@ -35,7 +35,7 @@ type Widget struct {
 	Sources []string
 }
 
-// Widget returns the challenge of a captcha block. It returns nil if the host provides none.
+// Widget returns the widget of a captcha block, or nil if there is no verifier.
 func (h *Host) Widget(b *schema.Block) *Widget {
 	p := formblock.Properties(b)
 	if b.Type != schema.TypeCaptcha || p.Hide {
@@ -44,13 +44,13 @@ func (h *Host) Widget(b *schema.Block) *Widget {
 	return h.Captcha(p.CaptchaType)
 }
 
-// CannotAnswer reports whether a block is required but cannot be answered: a file block without file storage, or a
-// payment block that the host does not support.
+// CannotAnswer reports whether a required block cannot be answered: a file block without file storage, or a payment
+// block that the host does not support.
 func (h *Host) CannotAnswer(b *schema.Block) bool {
 	return b.Required && (formblock.TakesFile(b) && !h.Files || b.Type == schema.TypePayment && !h.Payments)
 }
 
-// CannotSubmit reports whether a form with these blocks on its path cannot be submitted.
+// CannotSubmit reports whether blocks contain a required block that cannot be answered.
 func (h *Host) CannotSubmit(blocks []schema.Block) bool {
 	for b, hidden := range formblock.Walk(blocks) {
 		if !hidden && h.CannotAnswer(b) {
@@ -60,7 +60,7 @@ func (h *Host) CannotSubmit(blocks []schema.Block) bool {
 	return false
 }
 
-// MaxBlockFile returns the size limit of a block's files, in bytes.
+// MaxBlockFile returns the size limit of one file in a block, in bytes.
 func (h *Host) MaxBlockFile(p *schema.Properties) int64 {
 	if p.MaxFileSize && h.ServiceFile > 0 {
 		return min(h.MaxFile, h.ServiceFile)
@@ -71,10 +71,10 @@ func (h *Host) MaxBlockFile(p *schema.Properties) int64 {
 // MissingFeature describes a feature that a form needs and the host does not provide.
 type MissingFeature struct {
 	Text            string
-	HiddenInPreview bool // The preview explains it in the author's terms, or not at all.
+	HiddenInPreview bool // Whether a preview omits it, because a note explains it or respondents do not notice it.
 }
 
-// MissingFeatures returns the features that a form with these blocks needs and the host does not provide.
+// MissingFeatures returns the features that blocks need and the host does not provide.
 func (h *Host) MissingFeatures(blocks []schema.Block) []MissingFeature {
 	var list []MissingFeature
 	if h.Partials && !h.HasLimiter {
@@ -100,7 +100,7 @@ func (h *Host) MissingFeatures(blocks []schema.Block) []MissingFeature {
 			lack(false, " asks for files but Config.Files is not set")
 		case file && !h.HasLimiter:
 			lack(true, " accepts files but Config.Limiter is not set, so one address can send any number of them")
-		case h.CannotAnswer(b): // A required payment that the host does not support.
+		case h.CannotAnswer(b): // Only a required payment remains here.
 			lack(false, " requires a payment but Config.HostAnswers is not set, so no response can be stored")
 		}
 	}

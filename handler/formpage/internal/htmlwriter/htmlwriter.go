@@ -11,20 +11,21 @@ import (
 	"unicode/utf8"
 )
 
-// Writer writes HTML within a size limit, as a list of chunks. One growing buffer would be copied many times.
+// Writer writes HTML within a size limit. It stores it in chunks, because one growing buffer would be copied many
+// times.
 type Writer struct {
-	Remaining int  // The remaining size limit of the form's content, in bytes.
+	Remaining int  // The remaining size of the form's content, in bytes.
 	Truncated bool // Whether content was omitted because of the limit.
 
 	out     io.Writer // The destination. If nil, the writer stores the chunks.
 	chunks  []Chunk
 	buf     []byte
-	inserts Inserts // The inserts of the template that uses the writer.
+	inserts Inserts // The inserts of the template that writes to this writer.
 }
 
 const chunkSize = 64 << 10 // Most pages fit in one chunk, so one write sends them.
 
-// Chunk is HTML or a long text that a respondent typed. The text is escaped when it is sent.
+// Chunk is HTML, or a long text of a respondent, which is escaped when it is sent.
 type Chunk struct {
 	html []byte
 	text string
@@ -52,7 +53,7 @@ func (p *Writer) Close() {
 	release(p.buf)
 }
 
-// Raw writes HTML that does not count against the limit.
+// WriteRaw writes HTML that does not count against the limit.
 func (p *Writer) WriteRaw(s string) {
 	for s != "" {
 		if p.buf == nil {
@@ -90,10 +91,10 @@ func (p *Writer) WriteChunks(list []Chunk) {
 	}
 }
 
-// entities are the escapes of bytes that have a meaning in text or in double-quoted attributes.
+// entities contains the escapes of bytes that have a meaning in text or in double-quoted attributes.
 var entities = [256]string{0: "\uFFFD", '"': "&#34;", '\'': "&#39;", '&': "&amp;", '<': "&lt;", '>': "&gt;"}
 
-// Escaped writes text of a respondent. It does not count against the limit.
+// WriteEscaped writes text of a respondent. It does not count against the limit.
 func (p *Writer) WriteEscaped(s string) {
 	if p.out == nil && len(s) > chunkSize {
 		p.flush()
@@ -111,13 +112,13 @@ func (p *Writer) WriteEscaped(s string) {
 	p.WriteRaw(s[last:])
 }
 
-// Markup writes HTML that counts against the limit.
+// WriteMarkup writes HTML that counts against the limit.
 func (p *Writer) WriteMarkup(s string) {
 	p.Remaining -= len(s)
 	p.WriteRaw(s)
 }
 
-// WriteFormText writes text of the form and truncates it at the limit.
+// WriteFormText writes text of the form. It truncates the text at the limit.
 func (p *Writer) WriteFormText(s string) {
 	for i := range len(s) {
 		if p.Remaining -= max(1, len(entities[s[i]])); p.Remaining < 0 && utf8.RuneStart(s[i]) {
@@ -154,8 +155,8 @@ func Each[T any](p *Writer, list []T) iter.Seq2[int, *T] {
 	}
 }
 
-// Put writes HTML with escaped values: %s is text of the form, which can be truncated, %i is a value that must be
-// complete, and %v is text of a respondent.
+// Put writes HTML with escaped values. %s is text of the form, which can be truncated. %i is a value that must be
+// complete. %v is text of a respondent.
 func (p *Writer) Put(format string, values ...string) {
 	for _, value := range values {
 		before, rest, _ := strings.Cut(format, "%")
@@ -181,7 +182,7 @@ func (p *Writer) PutIf(is bool, format string, values ...string) {
 	}
 }
 
-// PutSentence writes a text of the page. It replaces {place} by value, which can be long.
+// PutSentence writes a text of the page. It replaces {place} with value, which can be truncated.
 func (p *Writer) PutSentence(text, place, value string) {
 	before, after, _ := strings.Cut(text, "{"+place+"}")
 	p.Put("%i%s%i", before, value, after)
@@ -195,7 +196,7 @@ func (p *Writer) TakeChunks() []Chunk {
 	return kept
 }
 
-// Write receives the output of a template, one value per call.
+// Write receives the output of a template. A template writes each value with a separate call.
 func (p *Writer) Write(b []byte) (int, error) {
 	if chunks, ok := p.inserts[string(b)]; ok {
 		p.flush()
@@ -207,20 +208,20 @@ func (p *Writer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Inserts maps the placeholders in a template's output to the output of other writers.
+// Inserts maps placeholders in a template's output to the output of other writers.
 type Inserts map[string][]Chunk
 
-// Add returns a placeholder for chunks in a template. No one can guess it.
+// Add returns a placeholder for chunks, to use in a template. No one can guess it.
 func (i *Inserts) Add(chunks []Chunk) template.HTML {
 	if *i == nil {
 		*i = Inserts{}
 	}
 	mark := rand.Text()
 	(*i)[mark] = chunks
-	return template.HTML(mark) //nolint:gosec // Only letters and digits.
+	return template.HTML(mark) //nolint:gosec // only letters and digits
 }
 
-// Execute returns the output of a template with the inserts in place of their placeholders.
+// Execute executes a template. It replaces the placeholders in the output with the inserts.
 func (i Inserts) Execute(t *template.Template, name string, data any) ([]Chunk, error) {
 	p := Writer{inserts: i}
 	err := t.ExecuteTemplate(&p, name, data)

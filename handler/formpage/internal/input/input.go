@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// These are the names of the inputs. Block IDs can contain any characters, so they are at the end, after a prefix.
+// These are the names of the inputs. A name ends with the block ID, because block IDs can contain any characters.
 const (
 	Answer         = "a." // The answer. For a choice, the value is ChoicePrefix and the ID, or OtherChoice.
 	Other          = "o." // The respondent's own text in addition to the choices.
-	Row            = "r." // Followed by the row: a row of a matrix.
-	Rank           = "k." // Followed by the choice: its position in a ranking, from 1.
-	Part           = "p." // Followed by the part: a part of an address or contact.
+	Row            = "r." // Followed by the ID of a row: a row of a matrix.
+	Rank           = "k." // Followed by the ID of a choice: its position in a ranking, from 1.
+	Part           = "p." // Followed by the name of a part: a part of an address or contact.
 	Day            = "d." // The day of a date in three inputs.
 	Month          = "m."
 	Year           = "y."
@@ -35,36 +35,36 @@ const (
 	Language            = "lang"      // The language and region of number formats.
 	InterpretationShown = "shown"     // An input and the interpretation that the page has shown.
 	Seen                = "seen"      // The blocks on the page.
-	LostShown           = "lost"      // Unmatched answers were shown.
-	Viewed              = "viewed"    // The view was counted.
-	Started             = "started"   // The start was counted.
+	LostShown           = "lost"      // Whether unmatched answers were shown.
+	Viewed              = "viewed"    // Whether the view was counted.
+	Started             = "started"   // Whether the start was counted.
 	Seconds             = "took"      // The seconds since the first input, measured by the browser.
-	Honeypot            = "more_info" // Hidden from people, so only programs fill it in.
-	Embed               = "embed"     // The page is shown in a frame.
+	Honeypot            = "more_info" // Invisible to people, so only programs fill it in.
+	Embed               = "embed"     // Whether the page is shown in a frame.
 	Ending              = "ending"    // The ending in the URL of a preview.
 	Sent                = "sent"      // Signed, in the URL of an ending: the submission is stored.
 	Proof               = "proof"     // Signed: this visit has solved the captcha.
-	Partial             = "half"      // Signed: the saved partial submission, see visit.PartialState.
+	Partial             = "half"      // Signed: the saved partial submission, see pagestate.PartialState.
 	Clear               = "clear"     // The value of a button: the input whose choice it clears.
 	Link                = "link"      // The token of a link to a partial submission.
 )
 
-// NoSuchTime is the value of Zone for a time that does not exist because of daylight saving.
+// NoSuchTime is the value of Zone for a time that a change to daylight saving time skips.
 const NoSuchTime = "none"
 
 // These are the actions of buttons. The default action opens the next page.
 const (
 	ActionBack   = "back"
-	ActionStay   = "stay"   // Show the same page with the blocks that depend on the answers.
+	ActionStay   = "stay"   // Show the same page, updated for the answers.
 	ActionUpload = "upload" // Store the selected files and show the same page.
 
 	ActionSave     = "save"   // Save the partial submission and show the same page.
-	ActionShowLink = "later"  // Save it and also show a link to it.
-	ActionDelete   = "forget" // Delete it.
+	ActionShowLink = "later"  // Save the partial submission and show a link to it.
+	ActionDelete   = "forget" // Delete the partial submission.
 	ActionResume   = "resume" // Resume the partial submission of a link.
 )
 
-// A posted choice has a prefix, so that its ID cannot be equal to OtherChoice.
+// A posted choice has a prefix, so that its ID never equals OtherChoice.
 const (
 	ChoicePrefix = "id:"
 	OtherChoice  = "other"

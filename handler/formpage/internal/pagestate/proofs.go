@@ -9,26 +9,25 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// These are the error codes of a page for captchas.
+// These are a page's error codes for captchas.
 const (
 	CodeCaptcha = "CAPTCHA"      // The captcha is not solved.
 	CodeUsed    = "CAPTCHA_USED" // The captcha was already used for a stored submission.
 )
 
-// Proofs records the captchas that a visit has solved. A solved captcha stays solved for the visit, because a captcha
-// service verifies each token only once.
+// Proofs records which captchas a visit has solved, because a captcha service verifies each token only once.
 type Proofs struct {
 	Signer Signer
 	Visit  *Visit
 	Values url.Values // The values of the page, including the proofs.
 
-	checked map[string]bool // The checked captchas. The value is true if this request solved them.
-	proven  map[string]bool // See Solved.
+	checked map[string]bool // True if this request solved the captcha, by block.
+	proven  map[string]bool // Set by Solved.
 }
 
 const maxProofs = 100
 
-// Solved reports whether the visit has a proof for a captcha. It verifies the page's proofs only once and drops invalid
+// Solved reports whether the visit has solved a captcha. The first call verifies the page's proofs and drops invalid
 // proofs.
 func (p *Proofs) Solved(block string) bool {
 	if p.proven == nil {
@@ -44,7 +43,7 @@ func (p *Proofs) Solved(block string) bool {
 	return p.proven[p.Visit.Key+"/"+block]
 }
 
-// Checked calls Solved and records that the submission depends on this captcha.
+// Checked calls Solved and records that the submission depends on the captcha.
 func (p *Proofs) Checked(block string) bool {
 	solved := p.Solved(block)
 	if p.checked == nil {
@@ -56,7 +55,7 @@ func (p *Proofs) Checked(block string) bool {
 	return solved
 }
 
-// AddProof adds a proof to the page that this visit has solved a checked captcha.
+// AddProof records that this visit has solved a checked captcha.
 func (p *Proofs) AddProof(block string) {
 	proof := p.Visit.Key + "/" + block
 	p.checked[block], p.proven[proof] = true, true
@@ -66,8 +65,8 @@ func (p *Proofs) AddProof(block string) {
 // AnyChecked reports whether a captcha was checked. The visit then allows only one submission.
 func (p *Proofs) AnyChecked() bool { return len(p.checked) > 0 }
 
-// Renew replaces the proofs after the visit has a new key. It reports whether the new visit has proofs for all checked
-// captchas, which requires that this request has solved all of them.
+// Renew replaces the proofs after the visit has a new key. It returns false if an earlier request solved a checked
+// captcha, because its proof is not valid for the new visit.
 func (p *Proofs) Renew() bool {
 	p.Values.Del(input.Proof)
 	for _, now := range p.checked {
@@ -81,7 +80,7 @@ func (p *Proofs) Renew() bool {
 	return true
 }
 
-// UsedViolations returns the violations for captchas that were already used for a stored submission.
+// UsedViolations returns a violation for each checked captcha: it was already used for a stored submission.
 func (p *Proofs) UsedViolations() (violations []schema.Violation) {
 	for _, block := range slices.Sorted(maps.Keys(p.checked)) {
 		violations = append(violations, schema.Violation{Field: block, Code: CodeUsed})

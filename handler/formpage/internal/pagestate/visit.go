@@ -1,4 +1,4 @@
-// Package visit creates and verifies the tokens that a page passes from one request to the next.
+// Package pagestate contains the state that a page passes from one request to the next, as signed tokens.
 package pagestate
 
 import (
@@ -12,11 +12,10 @@ import (
 	"time"
 )
 
-// Signer creates and verifies tokens. A token is bound to its purpose, so that a token for one purpose is never
-// accepted for another.
+// Signer creates and verifies tokens. A token is valid only for one purpose.
 type Signer struct {
 	Secret   []byte
-	Previous [][]byte // Tokens that were signed with these secrets are also valid.
+	Previous [][]byte // Previous secrets, whose tokens are still valid.
 }
 
 func mac(secret []byte, purpose, payload string) []byte {
@@ -25,7 +24,7 @@ func mac(secret []byte, purpose, payload string) []byte {
 	return m.Sum(nil)
 }
 
-// Sign returns v as JSON with a signature. The result is safe in URLs and inputs.
+// Sign returns v as signed JSON. The result is safe in URLs and inputs.
 func (s Signer) Sign(purpose string, v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -35,7 +34,7 @@ func (s Signer) Sign(purpose string, v any) string {
 	return payload + "." + base64.RawURLEncoding.EncodeToString(mac(s.Secret, purpose, payload))
 }
 
-// Open decodes a token into v, and reports whether its signature is valid.
+// Open decodes a token into v and reports whether its signature is valid.
 func (s Signer) Open(purpose, token string, v any) bool {
 	payload, signature, _ := strings.Cut(token, ".")
 	given, err := base64.RawURLEncoding.Strict().DecodeString(signature)
@@ -51,15 +50,14 @@ func (s Signer) Open(purpose, token string, v any) bool {
 const (
 	PurposeVisit       = "visit"
 	PurposeFile        = "file"
-	PurposeDone        = "done" // A submission is stored. Key is the ending.
+	PurposeDone        = "done" // A stored submission. Key is the ID of the ending.
 	PurposeProof       = "captcha"
 	PurposePreview     = "preview"
 	PurposePreviewFile = "preview file"
 	PurposePartial     = "half response"
 )
 
-// Visit is one respondent's visit to a form, from the first page to the end. The page contains it as a signed token, so
-// the handler stores no state.
+// Visit is one respondent's visit to a form, from the first page to the end.
 type Visit struct {
 	Form            string  `json:"f"`
 	Opened          int64   `json:"t"`           // Unix milliseconds.
@@ -75,14 +73,14 @@ func New(form string, now time.Time) Visit {
 // Age returns the time since the visit started.
 func (v Visit) Age(now time.Time) time.Duration { return now.Sub(time.UnixMilli(v.Opened)) }
 
-// MaxAge is how long an opened page can be submitted. After that, the respondent must press the button again.
+// MaxAge is how long an opened page can be submitted. Afterwards, the respondent must press the button twice.
 const MaxAge = 7 * 24 * time.Hour
 
-// OpenVisit verifies the token of a visit for a purpose. For another form, it returns an empty visit.
+// OpenVisit verifies the token of a visit for a purpose. If the token is for another form, it returns an empty visit.
 func (s Signer) OpenVisit(purpose, form, token string, now time.Time) (v Visit, ok bool) {
 	if !s.Open(purpose, token, &v) || v.Form != form {
 		return Visit{}, false
 	}
 	age := v.Age(now)
-	return v, age < MaxAge && age > -time.Minute // The clocks of several processes can differ slightly.
+	return v, age < MaxAge && age > -time.Minute // The clocks of processes can differ slightly.
 }

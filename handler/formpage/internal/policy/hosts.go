@@ -10,11 +10,11 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Hosts is a set of hostnames that normalizeHost has normalized.
+// Hosts is a set of hostnames, as normalizeHost returns them.
 type Hosts map[string]bool
 
-// OwnHosts returns the hostnames of the site that a request reaches: its own, and those of origins. It includes
-// forwarded names, because a proxy can change the Host header. A client that forges a name only loses a frame.
+// OwnHosts returns the hostnames of the site that serves a request, and the hosts of origins. It includes forwarded
+// names, because a proxy can change the Host header. A client that forges a name only loses a frame.
 func OwnHosts(r *http.Request, origins []string) Hosts {
 	own := Hosts{}
 	for _, origin := range append([]string{r.Header.Get("Origin")}, origins...) {
@@ -59,7 +59,7 @@ func normalizeHost(address string) string {
 	return name
 }
 
-// parseIPv4 parses an IPv4 address as browsers do: up to four decimal, octal or hexadecimal numbers. The last number
+// parseIPv4 parses an IPv4 address as browsers do: up to four decimal, octal or hexadecimal numbers, of which the last
 // fills the remaining bytes.
 func parseIPv4(name string) (netip.Addr, bool) {
 	parts := strings.Split(name, ".")

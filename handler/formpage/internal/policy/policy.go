@@ -16,15 +16,15 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Policy collects the sources that a page can load: its own files, and the hosts of the author's media, embeds and the
-// host's verifier.
+// Policy collects the sources that a page can load: its own files, the author's media and embeds, and the host's
+// verifier.
 type Policy struct {
-	Own Hosts // The hosts that no frame can show.
+	Own Hosts // The hosts that frames cannot show.
 
 	images, frames, media, scripts, connects, styles []string
 }
 
-// Header returns the Content-Security-Policy of a page. The ancestors can show the page in a frame.
+// Header returns the Content-Security-Policy of a page. Pages of the ancestors can show it in a frame.
 func (p *Policy) Header(nonce string, ancestors []string) string {
 	if len(ancestors) == 0 {
 		ancestors = []string{"'self'"}
@@ -47,15 +47,15 @@ func (p *Policy) Header(nonce string, ancestors []string) string {
 }
 
 // CanvasHeader returns the policy of a canvas, which runs no scripts and submits nothing. It allows images of any host,
-// because the editor adds some. Pages of the same origin and the ancestors can show the canvas in a frame.
+// because the editor adds some. Pages of the same origin and of the ancestors can show the canvas in a frame.
 func CanvasHeader(nonce string, ancestors []string) string {
 	return "default-src 'none'; base-uri 'none'; object-src 'none'; script-src 'none'; form-action 'none'; frame-ancestors " +
 		strings.Join(append([]string{"'self'"}, ancestors...), " ") + "; " +
 		"style-src 'nonce-" + nonce + "'; img-src 'self' data: http: https:; media-src http: https:"
 }
 
-// AllowFrame allows a URL in a frame and returns it. It returns "" for pages of the site itself, because they would act
-// with the visitor's cookies.
+// AllowFrame allows a URL in a frame and returns it. It returns "" for the site's own pages, which would act with the
+// respondent's cookies.
 func (p *Policy) AllowFrame(link string) string {
 	if origin := Origin(link); origin != "" && !p.Own[normalizeHost(origin)] {
 		p.frames = append(p.frames, origin)
@@ -78,8 +78,8 @@ func (p *Policy) AllowWidget(script string, sources []string) {
 // maxURL is the size limit of a URL, in bytes. Servers and browsers reject longer URLs.
 const maxURL = 8 << 10
 
-// Origin returns the origin of an absolute http or https URL as a policy source, or "" for everything else. It rejects
-// URLs with a user name, because the name can make a foreign host look like a known host.
+// Origin returns the origin of an absolute http or https URL as a policy source, or "" for other URLs. It rejects URLs
+// with a user name, because the name can make a foreign host look like a known host.
 func Origin(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || len(raw) > maxURL || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -104,7 +104,7 @@ func Origin(raw string) string {
 	return u.Scheme + "://" + strings.ToLower(u.Host)
 }
 
-// Link returns raw if its scheme is http, https or listed in schemes. Otherwise, it returns "".
+// Link returns raw if its scheme is http, https or listed in schemes, and "" otherwise.
 func Link(raw string, schemes ...string) template.URL {
 	scheme, _, ok := strings.Cut(raw, ":")
 	if Origin(raw) != "" || ok && len(raw) <= maxURL && slices.Contains(schemes, strings.ToLower(scheme)) {
@@ -123,7 +123,7 @@ type Picture struct {
 // maxInlineImage is the size limit of an image in the form definition.
 const maxInlineImage = 256 << 10
 
-// AllowPicture allows an image and returns it. It returns nil if the page cannot show the image.
+// AllowPicture allows an image and returns it, or nil if the page cannot show the image.
 func (p *Policy) AllowPicture(image *schema.Image) *Picture {
 	if image == nil {
 		return nil
@@ -154,8 +154,8 @@ func (p *Policy) AllowPicture(image *schema.Image) *Picture {
 	return nil
 }
 
-// AllowVideo allows a video file, or a YouTube or Vimeo video in a frame, and returns its URL. Other videos are shown
-// as links.
+// AllowVideo allows a video file, or a YouTube or Vimeo video in a frame, and returns its URL. For other videos, both
+// results are empty.
 func (p *Policy) AllowVideo(link string) (frame, file string) {
 	u, err := url.Parse(link)
 	if Link(link) == "" || err != nil {
@@ -195,8 +195,8 @@ func IsSafeName(text string) bool {
 	return text != "" && len(text) <= 64 && SafeName(text) == text
 }
 
-// SafeName removes all characters except letters, digits, "-", "_" and more. The result has no special meaning in a
-// style sheet, a URL or a file name.
+// SafeName removes all characters except letters, digits, "-", "_" and more. The result has no special meaning in style
+// sheets, URLs and file names.
 func SafeName(text string, more ...rune) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || slices.Contains(more, c) {

@@ -39,7 +39,7 @@ func (p *Page) SendCanvas(w http.ResponseWriter, ancestors []string) error {
 	return v.send(w, http.StatusOK)
 }
 
-// CanvasParts returns the blocks of a canvas, the HTML around them and the style of the theme.
+// CanvasParts returns the style of the theme, the HTML around the blocks, and the blocks.
 func (p *Page) CanvasParts() (style, around string, parts []field.Part, err error) {
 	v, parts := p.newCanvas()
 	v.Theme.Allow(v.policy)

@@ -1,5 +1,4 @@
-// Package draw renders pages: the questions of a form, its ending, and messages. It renders a page only from data and
-// does not depend on requests or the handler.
+// Package render renders pages from data: the questions of a form, its ending, and messages.
 package render
 
 import (
@@ -28,7 +27,7 @@ type Page struct {
 	Form *formsvc.PublicForm
 	Site *Site
 
-	Up       string // The relative path from the page to the handler's directory.
+	Up       string // The relative path from the page to the base path.
 	Posted   bool   // Whether the page responds to a POST.
 	Embedded bool   // Whether the page is in a frame that has asked for the embedded layout.
 	Framed   bool   // Whether the page is in a frame.
@@ -38,11 +37,11 @@ type Page struct {
 	Lost      []formdata.UnmatchedInput // Shown with LostFiles, so that respondents can copy them.
 	LostFiles []string
 
-	// Fields for a page with questions:
+	// These fields are for a page with questions.
 	Steps     []formstep.Step // The pages of the form.
 	At        int             // The index of this page in Steps.
 	Path      schema.Path
-	OnPath    []schema.Block // See formstep.OnPath.
+	OnPath    []schema.Block // The result of formstep.OnPath.
 	Index     formblock.Index
 	State     string     // The signed visit.
 	SaveOffer *SaveOffer // If nil, the page saves nothing.
@@ -50,13 +49,13 @@ type Page struct {
 
 // SaveOffer describes the partial submission that a page saves.
 type SaveOffer struct {
-	State  string // The signed value of the input for the state.
+	State  string // The signed state, for its input.
 	Auto   bool   // Whether the page saves automatically.
 	Saved  bool   // Whether a partial submission exists.
-	Days   int    // The days until it expires.
-	Shared bool   // Whether the form's owners can read it.
+	Days   int    // The number of days until it expires.
+	Shared bool   // Whether the form's users can read it.
 	Status string // The key of the status text.
-	Link   string // The link to it. Empty if the page does not show a link.
+	Link   string // Empty if the page does not show a link.
 }
 
 // Site contains the settings of the host's Config for all pages.
@@ -76,14 +75,14 @@ type Document struct {
 	Form       formsvc.PublicForm
 }
 
-// Preview is the bar above a page in a preview.
+// Preview contains the bar above a page in a preview.
 type Preview struct {
 	Text     string   // The key of the text next to "preview".
-	Notes    []string // The differences from the respondent's view.
+	Notes    []string // How the preview differs from the form page.
 	Warnings []Warning
 }
 
-// Warning is a warning about a form for its author.
+// Warning is a warning for the author of a form.
 type Warning struct{ Label, Path, Message string }
 
 const maxSummary = 1 << 18
@@ -136,7 +135,7 @@ func (v *view) addProblems(list []field.Problem) {
 	v.Problems = v.inserts.Add(p.TakeChunks())
 }
 
-// otherProblems returns the violations without a field on the page.
+// otherProblems returns the violations that belong to no field on this page or on another page.
 func (p *Page) otherProblems(drawn *field.Rendered) []field.Problem {
 	var list []field.Problem
 	for _, id := range slices.Sorted(maps.Keys(drawn.Violations)) {
@@ -178,7 +177,7 @@ func (v *view) nextLabel(s formstep.Step) string {
 	return cmp.Or(v.Form.Settings.SubmitLabel, v.Words.Get("submit"))
 }
 
-// hiddenInputs renders hidden inputs with the visit and the answers that the page does not show.
+// hiddenInputs renders hidden inputs for the visit and for answers that the page does not show.
 func (p *Page) hiddenInputs(on formstep.Step, shown map[string]bool) []htmlwriter.Chunk {
 	out := htmlwriter.New(0)
 	hidden := func(name string, values ...string) {
@@ -222,16 +221,16 @@ func (p *Page) SendMessage(w http.ResponseWriter, status int, title, text string
 	return v.send(w, status)
 }
 
-// SendResume sends the page that a link to a partial submission opens. It has a button, and an input for the link if no
-// script can read the link from the URL.
+// SendResume sends the page that a link to a partial submission opens. It has a button and, if no script can read the
+// link from the URL, an input for the link.
 func (p *Page) SendResume(w http.ResponseWriter, status int) error {
 	v := p.newView("resume")
 	v.Title, v.Action, v.referrer = p.Words.Get("partial.title"), p.Up+p.Form.PublicID, "same-origin"
 	return v.send(w, status)
 }
 
-// SendEnding sends an ending with a button to target, unless target is empty. If redirects is set, the page opens
-// target automatically.
+// SendEnding sends an ending with a button to target, unless target is empty. If redirects is true, the page also opens
+// target.
 func (p *Page) SendEnding(w http.ResponseWriter, ending *schema.Block, target template.URL, redirects bool) error {
 	v := p.newView("ending")
 	p.Top = p.Preview == nil

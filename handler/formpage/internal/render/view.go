@@ -25,7 +25,7 @@ var templates = template.Must(template.New("").ParseFS(templateFiles, "templates
 
 type view struct {
 	*Page
-	// Copies of the page's fields, because reflection finds promoted fields slowly.
+	// These are copies of the page's fields, because reflection finds promoted fields slowly.
 	Form      *formsvc.PublicForm
 	Words     *words.Words
 	Theme     *theme.Theme
@@ -40,11 +40,11 @@ type view struct {
 	Brand struct{ Text, URL string }
 
 	Title, Text string        // For a message.
-	Lost        template.HTML // See htmlwriter.Inserts. The same applies to Inputs, Problems and Fields.
+	Lost        template.HTML // An insert, like Inputs, Problems and Fields.
 	LostNames   string
 	Action      string // The target of the resume button.
 
-	LeadsTo template.URL  // The target of the ending's button. If redirects is set, the page also opens it.
+	LeadsTo template.URL  // The target of the ending's button.
 	Share   string        // The URL to share.
 	Ends    template.HTML // The endings of a canvas.
 
@@ -68,7 +68,7 @@ type view struct {
 	ancestors []string // The additional origins that can show a canvas in a frame.
 }
 
-// newView returns a view without the data that depends on the blocks.
+// newView returns a view without the data of the blocks.
 func (p *Page) newView(kind string) *view {
 	v := &view{
 		Page: p, Form: p.Form, Words: p.Words, Theme: p.Theme, Preview: p.Preview, Embedded: p.Embedded, Steps: p.Steps,
@@ -88,8 +88,7 @@ func (p *Page) newView(kind string) *view {
 	return v
 }
 
-// send renders the templates and the layout and then sends the page. It renders all templates first, because an error
-// in the middle of a template must not send half a page with status 200.
+// send renders all templates before it sends anything, because an error must not leave half a page with status 200.
 func (v *view) send(w http.ResponseWriter, status int) error {
 	v.Theme.Allow(v.policy)
 	v.Notice, v.SaveOffer = v.Page.Notice, v.Page.SaveOffer
@@ -108,7 +107,7 @@ func (v *view) send(w http.ResponseWriter, status int) error {
 		return nil
 	}
 	v.sendHeader(w, status)
-	// The default layout is written without a template, because a template would copy the page three times.
+	// The default layout is written without a template, which would copy the page three times.
 	out := htmlwriter.NewStream(w)
 	out.WriteRaw("<!doctype html>\n<html lang=\"" + template.HTMLEscapeString(v.Words.Tag) + "\" dir=\"" + v.Words.Direction + "\">\n<head>\n" +
 		"<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>")
@@ -155,15 +154,15 @@ func (v *view) sendHeader(w http.ResponseWriter, status int) {
 	switch {
 	case v.Kind == "canvas":
 		csp = policy.CanvasHeader(v.Nonce, v.ancestors)
-	case v.Preview != nil: // The host's list of ancestors does not apply to drafts.
+	case v.Preview != nil: // Config.FrameAncestors does not apply to previews, which can show drafts.
 		csp = v.policy.Header(v.Nonce, nil)
 	}
 	h.Set("Content-Security-Policy", csp)
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	if v.Kind == "form" && !v.Posted && v.Preview == nil {
-		// If a respondent goes back, the browser shows this page with the same visit, so the same answers create only one
-		// submission. Opening the URL starts a new visit.
+		// If a respondent goes back, the browser shows this page with the same visit, so that the same answers create
+		// only one submission. Opening the URL starts a new visit.
 		h.Set("Cache-Control", "private, max-age=0, must-revalidate")
 	}
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -171,8 +170,8 @@ func (v *view) sendHeader(w http.ResponseWriter, status int) {
 	w.WriteHeader(status)
 }
 
-// head writes the content of the page's head. A page for a GET contains the style sheet, because another request takes
-// seconds in a slow network. A page for a POST links to the file, which the browser can cache.
+// head writes the content of the page's head. The response to a GET contains the style sheet, because another request
+// takes seconds in a slow network. The response to a POST links to it, because the browser has probably cached it.
 func (v *view) head(out *htmlwriter.Writer) {
 	files := v.Up + static.Dir
 	if v.Posted {

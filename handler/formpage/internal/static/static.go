@@ -25,7 +25,7 @@ var (
 	canvasCSS []byte
 )
 
-// Dir is the URL path segment for the style sheet and the scripts, next to the forms. No public ID has this value.
+// Dir is the URL path segment for these files. No form has it as its public ID.
 const Dir = "-"
 
 // File is a file with its HTTP metadata.
@@ -57,12 +57,11 @@ func compress(content []byte) []byte {
 	return packed.Bytes()
 }
 
-// Version changes with the files, so that browsers can cache them without a time limit.
+// Version changes with the files, so that browsers can cache them indefinitely.
 var Version = Files["page.css"].tag[1:9] + Files["page.js"].tag[1:9]
 
-// minify removes indentation and lines that contain only comments, which is about a tenth of a file. None of the files
-// has a multi-line string, which it would break. Scripts keep their line breaks, because a line break can end a
-// statement.
+// minify removes indentation and comment lines, about a tenth of a file. It would break strings of several lines, which
+// no file has. Scripts keep their line breaks, because a line break can end a statement.
 func minify(content []byte, between string) []byte {
 	var kept [][]byte
 	comment := false

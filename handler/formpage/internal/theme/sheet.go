@@ -19,9 +19,9 @@ import (
 	"github.com/formsvc/formsvc/internal/color"
 )
 
-// SanitizeCSS rebuilds the author's style sheet from allowed properties, functions and selectors. It removes all URLs
-// and all at-rules except @media, and limits every selector to the form's element. Because it uses allowlists, features
-// that browsers add later are removed too.
+// SanitizeCSS rebuilds the author's style sheet from allowed properties, functions and selectors, so that it also
+// removes features that browsers add later. It removes all URLs and all at-rules except @media, and limits every
+// selector to the form's element.
 func SanitizeCSS(sheet string) string {
 	if strings.TrimSpace(sheet) == "" {
 		return ""
@@ -37,9 +37,9 @@ type writer struct {
 	parser    *css.Parser
 	out       bytes.Buffer
 	selectors []string
-	rules     int // Open rulesets.
-	skipped   int // Open at-rules that are removed.
-	media     int // Open @media rules.
+	rules     int // The number of open rulesets.
+	skipped   int // The number of open at-rules that are removed.
+	media     int // The number of open @media rules.
 	body      bytes.Buffer
 }
 
@@ -106,7 +106,6 @@ func (w *writer) endAt() {
 	}
 }
 
-// flush writes a rule unless it has no selectors or no declarations.
 func (w *writer) flush() {
 	if len(w.selectors) > 0 && w.body.Len() > 0 && w.skipped == 0 {
 		w.out.WriteString(strings.Join(w.selectors, ",") + "{" + strings.TrimSuffix(w.body.String(), ";") + "}")
@@ -135,7 +134,7 @@ var selectorPseudos = []string{
 	"only-child", "first-of-type", "last-of-type", "placeholder", "empty",
 }
 
-// These are the allowed delimiters in selectors, media queries and values.
+// These are the delimiters that are allowed in selectors, media queries and values.
 var (
 	selectorSigns = []string{".", ">", "+", "~", "*"}
 	mediaSigns    = []string{"(", ")", ":", ","}
@@ -159,7 +158,7 @@ func allowedToken(t css.Token, signs []string) (string, bool) {
 // rootNames lists the selectors that authors use for the whole form.
 var rootNames = []string{"html", "body", ":root", ".fs"}
 
-// scopeSelector rebuilds a selector so that it only matches inside of the form's element.
+// scopeSelector rebuilds a selector so that it matches only inside the form's element.
 func scopeSelector(tokens []css.Token) (string, bool) {
 	var b strings.Builder
 	for i, t := range tokens {
@@ -209,7 +208,7 @@ func mediaPrelude(tokens []css.Token) (string, bool) {
 //go:embed properties.txt
 var properties string
 
-// allowedProperties cannot load resources, leave the form's element or cover other content.
+// allowedProperties are properties that cannot load resources, leave the form's element or cover other content.
 var allowedProperties = strings.Fields(properties)
 
 var allowedFunctions = strings.Fields(`
@@ -263,7 +262,6 @@ func parseDeclaration(property string, tokens []css.Token) (string, bool) {
 	return value, value != "" && depth == 0
 }
 
-// isNumeric reports whether a token is a plain number with a unit, without escapes.
 func isNumeric(text string) bool {
 	return len(text) <= 40 && policy.SafeName(text, '.', '%', '+') == text
 }
@@ -279,7 +277,7 @@ func ParseColor(text string) (string, bool) {
 
 var lengthUnits = []string{"px", "em", "rem", "%", "vw", "vh", "ch", "pt"}
 
-// ParseLength parses and normalizes a length from 0 to 4000. The unit defaults to pixels.
+// ParseLength parses and normalizes a length from 0 to 4000. The unit defaults to px.
 func ParseLength(text string) (string, bool) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz%")

@@ -14,8 +14,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Theme contains the style rules and attributes of a form. It parses and rebuilds all colors, lengths and names, so
-// that it contains no text of the author.
+// Theme contains the style rules and attributes of a form. It contains no text of the author, because all colors,
+// lengths and names are parsed and rebuilt.
 type Theme struct {
 	rules    []string // "selector{declarations}"
 	Custom   string   // The author's sanitized style sheet.
@@ -80,7 +80,7 @@ func (t *Theme) Style(raw func(string)) {
 	raw(t.Custom)
 }
 
-// Allow lets the page load the theme's images.
+// Allow adds the theme's images to the page's policy.
 func (t *Theme) Allow(p *policy.Policy) {
 	t.Logo = p.AllowPicture(t.logo)
 	if pic := p.AllowPicture(t.background); pic != nil {
@@ -93,7 +93,7 @@ func (t *Theme) Allow(p *policy.Policy) {
 	}
 }
 
-// New converts a theme and the settings for the appearance.
+// New converts a theme and the settings that change the appearance.
 func New(theme *schema.Theme, settings *schema.Settings) Theme {
 	t := Theme{logo: theme.Logo, Name: policy.SafeName(theme.Theme)}
 	t.setColors(deref(theme.Colors), settings.DarkMode)
@@ -136,7 +136,7 @@ func (t *Theme) setShape(theme *schema.Theme, settings *schema.Settings) {
 		root.set("--font", font)
 	}
 	root.setPixels("--radius", settings.BorderRadius, most)
-	root.setPixels("--radius", theme.Corners, most) // Overrides the preceding value of the settings.
+	root.setPixels("--radius", theme.Corners, most) // Overrides the radius of the settings.
 	layout, text := deref(theme.Layout), deref(theme.Size)
 	root.setLength("--width", cmp.Or(pageWidths[strings.ToLower(layout.PageWidth)], layout.PageWidth))
 	root.setLength("--text", layout.BaseFontSize)
@@ -198,7 +198,7 @@ func (t *Theme) setPlacement(theme *schema.Theme) {
 	t.AddRule(".fs-logo img", image...)
 }
 
-// setAlignment aligns text: 0 to the start, 1 to the center, 2 to the end.
+// setAlignment aligns text: 0 at the start, 1 in the center, 2 at the end.
 func (t *Theme) setAlignment(selector string, n *float64) {
 	if n != nil {
 		text, flex, _ := parseAlignment([]string{"start", "center", "end"}[int(math.Max(0, math.Min(math.Round(*n), 2)))])
@@ -206,7 +206,7 @@ func (t *Theme) setAlignment(selector string, n *float64) {
 	}
 }
 
-// parseAlignment parses an alignment and returns its values for text and for flexboxes.
+// parseAlignment returns the values of an alignment for text and for flexboxes.
 func parseAlignment(word string) (text, flex string, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "left", "start", "flex-start":
@@ -231,8 +231,8 @@ func percent(n float64) string {
 	return words.FormatPlain(math.Max(0, math.Min(n, 100))) + "%"
 }
 
-// setColors writes the colors of the light and dark modes. It corrects pairs with less contrast than WCAG 2.2 AA
-// requires.
+// setColors writes the colors of the light and dark modes. It corrects pairs of colors whose contrast is below WCAG 2.2
+// AA.
 func (t *Theme) setColors(c schema.Colors, dark bool) {
 	t.AddRule(".fs", "color-scheme:light", palette(&c.Palette, &lightPalette))
 	if dark {
@@ -277,7 +277,7 @@ func palette(p, preset *schema.Palette) string {
 	set("card-fg", color.EnsureContrast(pick(p.CardForeground, p.Text, p.Foreground, preset.Foreground), card, 4.5))
 	primary := set("primary", color.EnsureContrast(pick(p.Primary, preset.Primary), back, 4.5))
 	set("primary-fg", color.ButtonText(pick(p.PrimaryForeground, "#ffffff"), primary))
-	// Colors that a theme does not set are between its text and its background, as in the preset.
+	// Colors that the theme does not set are mixed from its text and its background, as in the preset.
 	shade := func(text string, fallback string, share float64) color.RGB {
 		if p.Background == "" && p.Foreground == "" && p.Text == "" {
 			return pick(text, fallback)
@@ -286,7 +286,7 @@ func palette(p, preset *schema.Palette) string {
 	}
 	secondary := set("secondary", shade(p.Secondary, preset.Secondary, 0.07))
 	set("secondary-fg", color.EnsureContrast(pick(p.SecondaryForeground, p.Foreground, preset.Foreground), secondary, 4.5))
-	// Text is on top of these stripes, so do not use a color with too little contrast.
+	// Text is shown on this color, so it must have enough contrast.
 	muted := shade(p.Muted, preset.Muted, 0.05)
 	if color.Contrast(text, muted) < 4.5 {
 		muted = back
@@ -304,7 +304,7 @@ func palette(p, preset *schema.Palette) string {
 	return strings.Join(out, ";")
 }
 
-// fonts contains font stacks of system fonts. Forms never load fonts.
+// fonts contains stacks of system fonts. Forms never load fonts.
 var fonts = map[string]string{
 	"":          "",
 	"serif":     "ui-serif,Georgia,Cambria,\"Times New Roman\",serif",

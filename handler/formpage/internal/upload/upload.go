@@ -19,7 +19,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// These are the error codes of a page for files.
+// These are a page's error codes for files.
 const (
 	CodeSize  = "FILE_SIZE"
 	CodeEmpty = "FILE_EMPTY"
@@ -30,7 +30,7 @@ const (
 	CodeSpace = "FILE_SPACE" // The host's storage is full.
 )
 
-// Records signs and verifies the file records of a form's pages.
+// Records signs and verifies the file records in a form's pages.
 type Records struct {
 	Signer  pagestate.Signer
 	Purpose string // The purpose of the tokens.
@@ -38,8 +38,8 @@ type Records struct {
 	Now     time.Time
 }
 
-// record is a file record in a page. It is signed for one form and one block. It is valid as long as the page can be
-// submitted. A store that removes unsent files can remove the file after that time.
+// record is a signed file record in a page. It is valid for one form and one block, as long as the page can be
+// submitted. Afterwards, a store can remove the file if it was not submitted.
 type record struct {
 	Form   string      `json:"o"`
 	Block  string      `json:"b"`
@@ -61,9 +61,9 @@ type File struct {
 // Files contains the files of a page by block.
 type Files map[string][]File
 
-// Open verifies the file records of a page. It drops files that the respondent has removed and reports whether it
-// dropped any. It rejects files that are older than a page can be, or that were signed with another secret. The
-// respondent must upload these again.
+// Open verifies the file records of a page. It omits files that the respondent has removed, and reports whether there
+// were any. It rejects files that are older than a page can be, or that were signed with another secret, so that the
+// respondent uploads them again.
 func (r Records) Open(values url.Values) (files Files, refused []schema.Violation, takenBack bool) {
 	files = Files{}
 	for name, tokens := range values {
@@ -97,7 +97,7 @@ func (r Records) Open(values url.Values) (files Files, refused []schema.Violatio
 	return files, refused, takenBack
 }
 
-// ForBlock returns the files of a block, up to the number that a submission can contain.
+// ForBlock returns the files of a block, at most as many as a submission can contain.
 func (f Files) ForBlock(b *schema.Block) (list []schema.File) {
 	most := formblock.MaxFiles
 	if b.Type == schema.TypeSignature {
@@ -158,20 +158,20 @@ func (f Files) Names(refused []schema.Violation) (list []string) {
 	return list
 }
 
-// FileCost is the size of a file's record and its last partial disk block, in addition to its content.
+// FileCost is the size of a file's record and its last partial disk block, in bytes.
 const FileCost = 4096
 
-// MeteredReader reads a file and counts its bytes against a shared limit, so that concurrent uploads stay below it.
+// MeteredReader reads a file and counts its bytes against a limit that concurrent uploads share.
 type MeteredReader struct {
 	r        io.Reader
 	used     *atomic.Int64
 	limit    int64 // A negative value means no limit.
-	limitErr error // The error if the limit is exceeded.
+	limitErr error // The error when the limit is exceeded.
 	taken    int64
 	err      error // The latest error of r.
 }
 
-// Meter adds the size of a file to used while r is read. Reading returns full if used exceeds most bytes.
+// Meter returns a reader that adds the size of a file to used. It fails with full if used exceeds most bytes.
 func Meter(r io.Reader, used *atomic.Int64, most int64, full error) *MeteredReader {
 	used.Add(FileCost)
 	return &MeteredReader{r: r, used: used, limit: most, limitErr: full, taken: FileCost}

@@ -17,7 +17,7 @@ import (
 )
 
 // countryOptions returns the HTML options of all countries, sorted for the language. If calling is true, it returns
-// only countries with a calling code, and includes the code.
+// only countries with a calling code and includes the code.
 func countryOptions(tag language.Tag, calling bool) string {
 	namer, by := display.Regions(tag), collate.New(tag)
 	names := map[string]string{}
@@ -42,7 +42,7 @@ func countryOptions(tag language.Tag, calling bool) string {
 }
 
 // CountryCode returns the code of a country from its name in the page's language or in English, or from its code. It
-// returns any other text unchanged.
+// returns other text unchanged.
 func (w *Words) CountryCode(text string) string {
 	if code, ok := answertype.CountryCode(strings.ToUpper(strings.TrimSpace(text))); ok {
 		return code

@@ -1,5 +1,4 @@
-// Package words contains the texts of form pages in every language. It also formats numbers, dates and country names
-// for each language.
+// Package words contains the texts of form pages in every language, and formats numbers, dates and country names.
 package words
 
 import (
@@ -22,7 +21,7 @@ import (
 //go:embed texts/*.json
 var files embed.FS
 
-// Words contains the page's texts in one language.
+// Words contains the texts of a page in one language.
 type Words struct {
 	Tag          string
 	Region       string       // The respondent's region. Empty if it is unknown.
@@ -32,11 +31,11 @@ type Words struct {
 	printer      *message.Printer
 	Comma        bool          // Whether the decimal separator is a comma.
 	Countries    func() string // The HTML options of all countries.
-	CallingCodes func() string // The same with calling codes.
+	CallingCodes func() string // The HTML options of all calling codes.
 	codes        func() map[string]string
 }
 
-// Catalog contains the words of all languages.
+// Catalog contains the texts of all languages.
 type Catalog struct {
 	list    []*Words // English first, because it is the fallback of the matcher.
 	matcher language.Matcher
@@ -79,7 +78,7 @@ func NewCatalog(more map[string]map[string]string) (Catalog, error) {
 	for _, tag := range append([]string{"en"}, others...) {
 		t := language.Make(tag)
 		parsed = append(parsed, t)
-		// Dates, phone numbers and the script use Latin digits, so all numbers must.
+		// Dates, phone numbers and the script use Latin digits, so all numbers must use them.
 		numbers, _ := t.SetTypeForKey("nu", "latn") // The key and the type exist.
 		own := maps.Clone(texts["en"])              // The fallback for missing texts.
 		maps.Copy(own, texts[tag])
@@ -113,14 +112,15 @@ func (c Catalog) Tags() []string {
 	return tags
 }
 
-// Choose returns the words in the language wish. If wish is empty, it uses the Accept-Language header accept.
+// Choose returns the texts in the language wish or, if wish is empty, in the best language of the Accept-Language
+// header.
 func (c Catalog) Choose(wish, accept string) *Words {
 	tags := parseAcceptLanguage(accept)
 	if wish != "" {
 		w := c.ByTag(wish, c.list[0])
 		if w.Region == "" && len(tags) > 0 {
 			own, _ := w.Locale.Base()
-			if theirs, _ := tags[0].Base(); own == theirs { // Choosing a language does not change the region.
+			if theirs, _ := tags[0].Base(); own == theirs { // The host's or URL's choice of a language does not change the region.
 				return w.inRegion(regionOf(tags[0]))
 			}
 		}
@@ -147,8 +147,8 @@ func regionOf(t language.Tag) string {
 	return ""
 }
 
-// inRegion returns the words with the formats of a region. For example, Switzerland formats numbers differently from
-// Germany.
+// inRegion returns the texts with the formats of a region. For example, numbers are written differently in Switzerland
+// and Germany.
 func (w *Words) inRegion(region string) *Words {
 	parsed, err := language.ParseRegion(region)
 	if err != nil {
@@ -163,7 +163,7 @@ func (w *Words) inRegion(region string) *Words {
 	return &own
 }
 
-// parseAcceptLanguage returns the languages of an Accept-Language header in order of preference. It skips invalid
+// parseAcceptLanguage returns the languages of an Accept-Language header in order of preference, without invalid
 // entries.
 func parseAcceptLanguage(header string) []language.Tag {
 	if len(header) > 1000 {
@@ -183,7 +183,7 @@ func parseAcceptLanguage(header string) []language.Tag {
 	return tags
 }
 
-// ByTag returns the words of the language closest to a tag, in the tag's region.
+// ByTag returns the texts of the language closest to a tag, in the tag's region.
 func (c Catalog) ByTag(tag string, fallback *Words) *Words {
 	parsed, err := language.Parse(tag)
 	if err != nil {
@@ -196,8 +196,8 @@ func (c Catalog) ByTag(tag string, fallback *Words) *Words {
 	return c.list[i].inRegion(regionOf(parsed))
 }
 
-// Get returns a text and replaces its {placeholders} with params, which are pairs of a name and a value. It formats
-// numbers for the language.
+// Get returns a text and replaces its {placeholders}. params are pairs of a name and a value. Numbers are formatted for
+// the language.
 func (w *Words) Get(key string, params ...any) string {
 	text := w.Texts[key]
 	for i := 0; i+1 < len(params); i += 2 {
@@ -207,7 +207,7 @@ func (w *Words) Get(key string, params ...any) string {
 	return text
 }
 
-// Weekdays joins the names of weekdays. Day 0 is Sunday.
+// Weekdays lists the names of weekdays. 0 is Sunday.
 func (w *Words) Weekdays(days []int) string {
 	var names []string
 	for _, day := range days {
@@ -216,7 +216,7 @@ func (w *Words) Weekdays(days []int) string {
 	return w.List(names)
 }
 
-// List joins items with the separator of the language.
+// List joins items as a list in the language.
 func (w *Words) List(items []string) string {
 	between := strings.TrimSuffix(strings.TrimPrefix(w.Get("list"), "{a}"), "{b}")
 	return strings.Join(items, between)
@@ -249,7 +249,7 @@ func (w *Words) Number(plain string) string {
 	return w.printer.Sprint(number.Decimal(n, number.MaxFractionDigits(len(fraction)), number.MinFractionDigits(len(fraction))))
 }
 
-// FormatPlain formats a number without rounding errors of its binary fraction.
+// FormatPlain formats a number without the rounding errors of binary fractions.
 func FormatPlain(n float64) string {
 	return strconv.FormatFloat(math.Round(n*1e9)/1e9, 'f', -1, 64)
 }
@@ -277,7 +277,7 @@ func Megabytes(bytes int64) float64 {
 	return max(0.01, math.Floor(n*100)/100)
 }
 
-// BoundsSuffix returns the suffix of the keys of texts about limits. It returns "" without limits.
+// BoundsSuffix returns the key suffix of texts about a minimum and a maximum, or "" without limits.
 func BoundsSuffix(low, high bool) string {
 	switch {
 	case low && high:
