@@ -24,7 +24,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Source, Input, Answers and Retained are the inputs and results.
 type (
 	// Source contains the stored sections of the form to compile.
 	Source = compile.Source

@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Block is a top-level block at the form's revision.
+// Block is a top-level block. Revision is the form's revision.
 type Block struct {
 	ID       string
 	JSON     json.RawMessage
@@ -33,7 +33,7 @@ func (c *Core) Block(ctx context.Context, actor storage.Actor, t Target, id stri
 	return Block{ID: id, JSON: block, Revision: f.Revision}, nil
 }
 
-// CreateBlock appends the block of a BlockCreate. It returns [schema.ErrBlockExists] if the form already has its ID.
+// CreateBlock appends a block. It returns [schema.ErrBlockExists] if the form already has a block with its ID.
 func (c *Core) CreateBlock(ctx context.Context, actor storage.Actor, t Target, body []byte, condition Precondition) (Block, error) {
 	added, err := c.validator.Block(body)
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *Core) CreateBlock(ctx context.Context, actor storage.Actor, t Target, b
 	return Block{ID: added.ID(), JSON: added.Raw(), Revision: updated.Revision}, err
 }
 
-// ReplaceBlocks takes a BlocksReplace and returns the form with its new blocks.
+// ReplaceBlocks replaces all blocks of a form, and returns the form.
 func (c *Core) ReplaceBlocks(ctx context.Context, actor storage.Actor, t Target, body []byte, condition Precondition) (storage.Form, error) {
 	blocks, err := c.validator.Blocks(body)
 	if err != nil {
@@ -67,10 +67,10 @@ func (c *Core) ReplaceBlocks(ctx context.Context, actor storage.Actor, t Target,
 	})
 }
 
-// CheckBlockID checks the ID of a block for a write.
+// CheckBlockID checks that an ID is valid for a new block.
 func (c *Core) CheckBlockID(id string) error { return c.validator.CheckBlockID(id) }
 
-// UpdateBlock applies a BlockUpdate to a block as a merge patch.
+// UpdateBlock applies a merge patch to a block.
 func (c *Core) UpdateBlock(ctx context.Context, actor storage.Actor, t Target, id string, body []byte, condition Precondition) (Block, error) {
 	if err := c.CheckBlockID(id); err != nil {
 		return Block{}, err
@@ -109,8 +109,8 @@ func (c *Core) DeleteBlock(ctx context.Context, actor storage.Actor, t Target, i
 	return updated.Revision, err
 }
 
-// changeStoredBlocks replaces a form's blocks with the result of compute. The pointer is the path of the violation if
-// the form becomes too large.
+// changeStoredBlocks replaces a form's blocks with the result of compute. If the form becomes too large, the
+// violation has pointer as its path.
 func (c *Core) changeStoredBlocks(ctx context.Context, actor storage.Actor, t Target, condition Precondition, pointer string,
 	compute func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error),
 ) (storage.Form, error) {

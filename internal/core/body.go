@@ -12,14 +12,14 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Body is a request body that a Go caller creates. [RunOperation] returns violations for values that JSON cannot
-// represent.
+// Body builds a request body for a Go caller. Values that JSON cannot represent become violations, which
+// [RunOperation] returns.
 type Body struct {
 	w          jsontree.Writer
 	violations []error
 }
 
-// NewBody returns an empty body.
+// NewBody returns a body with an empty object.
 func NewBody() *Body {
 	b := new(Body)
 	b.w.Object()
@@ -43,7 +43,7 @@ func (b *Body) Optional(name string, value *string) *Body {
 	return b
 }
 
-// ID adds the ID of a record, which is required.
+// ID adds a required record ID.
 func (b *Body) ID(name string, id storage.ID) *Body {
 	if id.IsZero() {
 		b.AddViolation("/"+name, schema.CodeRequired, "is required")
@@ -75,7 +75,7 @@ func (b *Body) json(path, name string, value json.RawMessage) {
 	}
 }
 
-// Definition adds the sections that are set.
+// Definition adds the sections of d that are not nil.
 func (b *Body) Definition(d storage.Definition) *Body {
 	if !d.HasSections() {
 		return b
@@ -93,7 +93,6 @@ func (b *Body) AddViolation(path, code, message string) {
 	b.violations = append(b.violations, violation.New(path, code, message))
 }
 
-// syntaxViolation converts a syntax error to a violation.
 func syntaxViolation(err error) error {
 	if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok {
 		return violation.New("", schema.CodeBadFormat, "is not valid JSON: "+syntax.Reason)
@@ -101,8 +100,8 @@ func syntaxViolation(err error) error {
 	return err
 }
 
-// RunOperation passes a body to an operation and enforces the size limit of request bodies. With an error, it returns
-// the zero value.
+// RunOperation calls an operation with a body, unless the body is too large or has violations. With an error, it
+// returns the zero value.
 func RunOperation[T any](c *Core, b *Body, operation func(body []byte) (T, error)) (T, error) {
 	var none T
 	b.w.EndObject()

@@ -9,18 +9,19 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// dispatcherGrace is how long deliveries wait without a dispatcher before this is reported. Deployments restart faster.
-// A process that queues deliveries checks at the same interval.
+// dispatcherGrace is how long deliveries wait without a running dispatcher before Check reports a problem. Restarts
+// in deployments are faster. It is also the interval of WarnIfNotDispatched.
 const dispatcherGrace = 5 * time.Minute
 
-// maintenanceGrace is how long maintenance may be missing. The work of a day takes minutes.
+// maintenanceGrace is the maximum time without maintenance before Check reports a problem. One day's work takes
+// minutes.
 const maintenanceGrace = 24 * time.Hour
 
-// checkTimeout limits the extra time of a check, or of the write before Metrics. In a host's transaction, a check can
-// wait for a second connection of the pool.
+// checkTimeout limits the time that checks, and the write of visits in Metrics, can add to a call. In a host's
+// transaction, a check may wait for a second connection of the pool.
 const checkTimeout = 2 * time.Second
 
-// Check reports problems of the deployment. It only counts the queue if no dispatcher runs.
+// Check reports problems of the deployment. It counts the queue only if no dispatcher runs.
 func (c *Core) Check(ctx context.Context) error {
 	u, err := c.Storage.MaintenanceStatus(ctx)
 	if err != nil {
@@ -41,9 +42,9 @@ func (c *Core) Check(ctx context.Context) error {
 
 func laterTime(a, b time.Time) time.Time { return time.Unix(max(a.Unix(), b.Unix()), 0).UTC() }
 
-// WarnIfNotDispatched is called after a delivery may have been queued. Every five minutes it checks for a running
-// dispatcher and logs a warning if there is none. The first call does not check, because the dispatcher may be
-// starting. It uses the service's own storage, because an error would abort a host's transaction.
+// WarnIfNotDispatched is called after a delivery may have been queued. Every five minutes, it logs a warning if no
+// dispatcher runs. The first call skips the check, because the dispatcher may still be starting. The check uses the
+// service's own storage, because an error would abort a host's transaction.
 func (c *Core) WarnIfNotDispatched(ctx context.Context) {
 	last, now := c.lastDispatcherCheck.Load(), c.Clock().UnixNano()
 	passed := time.Duration(now - last)

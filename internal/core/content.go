@@ -21,7 +21,6 @@ func contentOf(f *storage.Form) storage.FormContent {
 	return c
 }
 
-// applyChange returns the content of a form after a change.
 func applyChange(c storage.FormContent, change *storage.FormChange) storage.FormContent {
 	if change.Name != nil {
 		c.Name = *change.Name
@@ -33,7 +32,7 @@ func applyChange(c storage.FormContent, change *storage.FormChange) storage.Form
 	return c
 }
 
-// updateBody returns a FormUpdate with the differences between c and the stored content.
+// updateBody returns the body of an UpdateForm call that changes stored to c.
 func updateBody(c, stored storage.FormContent) *Body {
 	b := NewBody()
 	if c.Name != stored.Name {
@@ -43,7 +42,7 @@ func updateBody(c, stored storage.FormContent) *Body {
 		b.Text("type", c.Type)
 	}
 	from := stored.Sections()
-	for i, section := range c.Sections() { // changes only this copy of c
+	for i, section := range c.Sections() { // Sections has pointers into this copy of c
 		if bytes.Equal(*section.Value, *from[i].Value) {
 			*section.Value = nil
 		}
@@ -57,7 +56,7 @@ type copyBase struct {
 	Digests  formdiff.Digests `json:"digests"`
 }
 
-// encodeDocument encodes the content of a encodeDocument. It preserves the bytes of sections.
+// encodeDocument encodes the content of a working copy or version. It preserves the bytes of sections.
 func encodeDocument(c storage.FormContent, from *copyBase) json.RawMessage {
 	var w jsontree.Writer
 	w.Object()
@@ -75,7 +74,6 @@ func encodeDocument(c storage.FormContent, from *copyBase) json.RawMessage {
 	return w.Bytes()
 }
 
-// decodeDocument decodes the content of a document.
 func decodeDocument(value json.RawMessage) (storage.FormContent, copyBase, error) {
 	var d struct {
 		storage.FormContent

@@ -1,12 +1,9 @@
-// Package core implements every operation for the HTTP API and the Go API. Each rule of an operation is in this package
-// or in a package that it imports. Package handler calls it for the HTTP API, and the Client of package formsvc for the
-// Go API.
+// Package core implements every operation for both the HTTP API (package handler) and the Go API (the Client of
+// package formsvc). Every rule of an operation is defined in this package or in its imports. Both APIs call the
+// storage directly for operations without additional rules.
 //
-// JSON arguments are request bodies as in the API description, so that both APIs use the same rules. If an operation
-// needs no rule in addition to the storage's contract, both APIs call the storage directly.
-//
-// If a caller passes an invalid ID, it becomes the zero ID, which identifies no record. Errors in the body are reported
-// first.
+// JSON arguments are request bodies as in the API description, so that both APIs apply the same rules. Callers pass
+// an invalid ID as the zero ID, which matches no record. Errors in the body are reported before the missing record.
 package core
 
 import (
@@ -26,38 +23,36 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Core is safe for concurrent use. All fields are required unless documented otherwise.
+// Core is safe for concurrent use. All fields are required unless stated otherwise.
 type Core struct {
-	Storage storage.Storage
-	URLs    URLChecker // checks the destinations of webhooks
-	// Secrets encrypts signing secrets. If nil, they are stored unencrypted.
-	Secrets  *secrets.Encrypter
-	Limits   schema.Limits // valid; New sets the defaults
+	Storage  storage.Storage
+	URLs     URLChecker         // checks webhook URLs
+	Secrets  *secrets.Encrypter // encrypts signing secrets; nil stores them unencrypted
+	Limits   schema.Limits      // New sets the defaults
 	Clock    func() time.Time
 	NewID    func(at time.Time) storage.ID
 	TimeZone *time.Location // for calendar days; defaults to UTC
-	Log      *slog.Logger   // for maintenance; if nil, messages are discarded
-	// RemoveFiles deletes the files of submissions before the submissions are purged. If nil, files are retained.
+	Log      *slog.Logger   // for maintenance; nil discards messages
+	// RemoveFiles deletes the files of submissions before these are purged. If nil, files are retained.
 	RemoveFiles func(ctx context.Context, ids []string) error
 	// BeforeDelete is called before submissions of a form are purged. It can be nil.
 	BeforeDelete func(ctx context.Context, form storage.ID, submissions []storage.ID) error
-	// Versions is the number of versions that each form retains. Zero disables versions.
-	Versions int
+	Versions     int // number of versions per form; zero disables versions
 
 	validator    *definition.Validator
 	formLocks    *formLocks
-	visits       *batching.Batcher[storage.FunnelCount] // if nil, they are written immediately
-	beforeDelete storage.BeforeDelete                   // if nil, nothing is called
+	visits       *batching.Batcher[storage.FunnelCount] // nil writes visits immediately
+	beforeDelete storage.BeforeDelete                   // can be nil
 
-	summaries *cache.Cache[storage.ID, *cachedSummary] // if nil, summaries are not cached
+	summaries *cache.Cache[storage.ID, *cachedSummary] // nil disables the cache
 
-	forWorkingCopies bool // whether Copies returned this core
+	forWorkingCopies bool // set by ForWorkingCopies
 
-	original            *Core         // c with the service's own storage
-	lastDispatcherCheck *atomic.Int64 // when a call last checked for a dispatcher, in ns, or 0
+	original            *Core         // has the service's own storage
+	lastDispatcherCheck *atomic.Int64 // time of the last check in Unix nanoseconds, or 0
 }
 
-// New returns c with its defaults and caches.
+// New sets the defaults of c and creates its caches.
 func New(c Core) (*Core, error) {
 	c.Limits = c.Limits.WithDefaults()
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
@@ -72,8 +67,8 @@ func New(c Core) (*Core, error) {
 	return &c, nil
 }
 
-// On returns a copy of c with another storage. It has its own locks, because an editor with the form's lock may wait
-// for the commit of this storage's transaction. It writes visits immediately.
+// On returns a copy of c with another storage, which writes visits immediately. The copy has its own locks. Otherwise
+// this storage's transaction could wait for a lock whose holder waits for the transaction.
 func (c *Core) On(s storage.Storage) *Core {
 	copied := *c
 	copied.Storage = s
@@ -81,33 +76,33 @@ func (c *Core) On(s storage.Storage) *Core {
 	return &copied
 }
 
-// Now returns the time for a new record, in UTC and whole seconds, so that callers can use it in since and until.
+// Now returns the time for a new record in UTC, truncated to seconds so that callers can pass it as since and until.
 func (c *Core) Now() time.Time { return c.Clock().UTC().Truncate(time.Second) }
 
-// URLChecker checks whether requests may be sent to a URL. It returns a [*schema.RejectedURLError] if they may not. Any
-// other error means that the check failed.
+// URLChecker checks whether requests to a URL are allowed. If not, it returns a [*schema.RejectedURLError]. Other
+// errors mean that the check failed.
 type URLChecker interface {
-	// CheckURL checks only the text.
+	// CheckURL checks the URL without resolving its hostname.
 	CheckURL(raw string) error
-	// CheckHost resolves the hostname.
+	// CheckHost resolves the hostname and checks its addresses.
 	CheckHost(ctx context.Context, raw string) error
 }
 
-// Precondition is a condition on a form's revision, as in If-Match (RFC 9110, section 13.1.1). The zero value means no
+// Precondition is a condition on a form's revision, like If-Match (RFC 9110, section 13.1.1). The zero value means no
 // condition.
 type Precondition struct {
-	Set       bool    // whether there is a condition
-	Any       bool    // whether any revision meets it
-	Revisions []int64 // the allowed revisions
+	Set       bool    // there is a condition
+	Any       bool    // any revision meets it
+	Revisions []int64 // allowed revisions
 }
 
-// Holds reports whether a form's revision meets the condition.
+// Holds reports whether a revision meets the condition.
 func (p Precondition) Holds(revision int64) bool {
 	return !p.Set || p.Any || slices.Contains(p.Revisions, revision)
 }
 
-// OnlyRevisions returns the condition for the storage, or nil without a condition. If no revision can meet it, it
-// returns a revision that forms never have.
+// OnlyRevisions returns the allowed revisions for the storage, or nil without a condition. If no revision is allowed,
+// it returns 0, which no form has.
 func (p Precondition) OnlyRevisions() []int64 {
 	if !p.Set || p.Any {
 		return nil

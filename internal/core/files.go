@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// deletionHook returns a hook that calls the host before submissions are purged, or nil if the host has no hooks.
+// deletionHook combines the host's hooks for purged submissions. It returns nil if there are none.
 func (c *Core) deletionHook() storage.BeforeDelete {
 	if c.BeforeDelete == nil && c.RemoveFiles == nil {
 		return nil
@@ -34,7 +34,6 @@ func (c *Core) deletionHook() storage.BeforeDelete {
 	}
 }
 
-// removeFiles deletes the files of submissions that will be deleted.
 func (c *Core) removeFiles(ctx context.Context, submissions []storage.Submission) error {
 	var ids []string
 	for i := range submissions {

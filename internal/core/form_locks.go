@@ -8,8 +8,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// formLocks contains locks that serialize changes of a form in this process after concurrent changes. They only avoid
-// wasted work. Revisions still prevent lost updates, also between processes.
+// formLocks serializes the changes of a form in this process once two of them have conflicted. It only saves repeated
+// work. Revisions prevent lost updates, also between processes.
 type formLocks struct {
 	mu    sync.Mutex
 	locks map[storage.ID]*formLock
@@ -17,18 +17,17 @@ type formLocks struct {
 
 func newFormLocks() *formLocks { return &formLocks{locks: map[storage.ID]*formLock{}} }
 
-// formLock is the lock of one form.
 type formLock struct {
 	held    chan struct{} // full while the lock is held; waiting editors get it in order
-	editors int           // number of editors that hold the lock or wait for it
+	editors int           // editors that hold the lock or wait for it
 }
 
-// lockTimeout is how long an editor waits before it writes without the lock. The holder may be waiting for a dead
-// connection. A change of 50 blocks takes 1 to 5 ms.
+// lockTimeout is how long an editor waits for the lock before it writes without it. The holder's connection may be
+// dead. A change of 50 blocks takes 1 to 5 ms.
 const lockTimeout = time.Second
 
-// acquire waits for the form's lock if the editor lost a race or others already wait. It then returns a function that
-// releases the lock, and otherwise nil.
+// acquire waits for the form's lock if the editor has lost a race or if other editors wait. It then returns a
+// function that releases the lock, and otherwise nil.
 func (t *formLocks) acquire(ctx context.Context, form storage.ID, lost bool) (end func(), err error) {
 	t.mu.Lock()
 	l := t.locks[form]
@@ -49,7 +48,7 @@ func (t *formLocks) acquire(ctx context.Context, form storage.ID, lost bool) (en
 			<-l.held
 			t.release(form, l)
 		}
-		stop := context.AfterFunc(ctx, release) // also if the storage does not return in time
+		stop := context.AfterFunc(ctx, release) // in case the storage ignores the end of ctx
 		return func() {
 			if stop() {
 				release()
@@ -62,7 +61,7 @@ func (t *formLocks) acquire(ctx context.Context, form storage.ID, lost bool) (en
 	return func() {}, ctx.Err()
 }
 
-// release removes an editor from a lock, and deletes the lock after its last editor.
+// release removes an editor from the lock. The last editor deletes the lock.
 func (t *formLocks) release(form storage.ID, l *formLock) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

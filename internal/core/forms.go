@@ -13,14 +13,12 @@ import (
 
 // Target identifies the form of an operation.
 type Target struct {
-	ID storage.ID
-	// Read reports whether the form was already read with the API key. Form is then the form, or nil if it is not
-	// accessible.
-	Read bool
+	ID   storage.ID
+	Read bool // already read with the API key; Form is then nil if the form is not accessible
 	Form *storage.Form
 }
 
-// Form returns the target's form, which it only reads if necessary.
+// Form returns the form of t, and reads it if necessary.
 func (c *Core) Form(ctx context.Context, actor storage.Actor, t Target) (*storage.Form, error) {
 	if t.Read {
 		if t.Form == nil {
@@ -35,7 +33,7 @@ func (c *Core) Form(ctx context.Context, actor storage.Actor, t Target) (*storag
 	return &f, nil
 }
 
-// CreateForm creates a draft from a FormCreate.
+// CreateForm creates a draft.
 func (c *Core) CreateForm(ctx context.Context, actor storage.Actor, body []byte) (storage.Form, error) {
 	w, err := c.validator.FormCreate(body)
 	if err != nil {
@@ -69,7 +67,7 @@ func (c *Core) CreateForm(ctx context.Context, actor storage.Actor, body []byte)
 	return f, c.Storage.CreateForm(ctx, actor, f)
 }
 
-// UpdateForm changes a form by a FormUpdate.
+// UpdateForm changes a form.
 func (c *Core) UpdateForm(ctx context.Context, actor storage.Actor, t Target, body []byte, condition Precondition) (storage.Form, error) {
 	ctx = timeout.WithBudget(ctx)
 	w, err := c.validator.FormUpdate(body)
@@ -93,8 +91,8 @@ func (c *Core) UpdateForm(ctx context.Context, actor storage.Actor, t Target, bo
 		change.IfRevision = condition.OnlyRevisions()
 		return c.Storage.UpdateForm(ctx, actor, t.ID, change)
 	}
-	// The checks need the stored form. For example, a block without a type keeps its type, and the size of the whole form
-	// is limited.
+	// The checks need the stored form. For example, a block without a type keeps its type, and the whole form has a
+	// size limit.
 	return c.updateWithRetry(ctx, actor, t, condition, func(stored *storage.Form) (_ storage.FormChange, err error) {
 		if change.WorkspaceID != nil {
 			if err := c.checkMove(ctx, actor, stored.WorkspaceID, *change.WorkspaceID); err != nil {
@@ -106,16 +104,16 @@ func (c *Core) UpdateForm(ctx context.Context, actor storage.Actor, t Target, bo
 	})
 }
 
-// CheckSizes checks a FormUpdate that is not stored, see [definition.Writes.CheckSizes].
+// CheckSizes checks the sizes in an update without storing it, see [definition.Writes.CheckSizes].
 func (c *Core) CheckSizes(body []byte) error { return c.validator.CheckSizes(body) }
 
-// mayReplaceVersion reports whether a change without sections can replace a state that becomes a version, or changes a
-// working copy.
+// mayReplaceVersion reports whether a change without sections may create a version or change a working copy. Such a
+// change needs the stored form.
 func (c *Core) mayReplaceVersion(change storage.FormChange) bool {
 	return c.forWorkingCopies || c.Versions > 0 && (change.Name != nil || change.Type != nil || change.Status != nil && *change.Status != storage.StatusPublished)
 }
 
-// withIdentityRules returns acceptance rules with the current version of the comparison rules.
+// withIdentityRules sets the current version of the comparison rules.
 func withIdentityRules(g *storage.AcceptanceRules) *storage.AcceptanceRules {
 	if g == nil || g.Unique.Block == "" {
 		return g
@@ -125,7 +123,7 @@ func withIdentityRules(g *storage.AcceptanceRules) *storage.AcceptanceRules {
 	return &with
 }
 
-// checkMove returns the error that the storage would return first for a move between workspaces.
+// checkMove returns the first error that the storage would return for a move between workspaces.
 func (c *Core) checkMove(ctx context.Context, actor storage.Actor, from, to storage.ID) error {
 	if _, err := c.Storage.Workspace(ctx, actor, to); err != nil || from == to {
 		return err
@@ -152,13 +150,12 @@ func (c *Core) TrashForm(ctx context.Context, actor storage.Actor, id storage.ID
 	return c.Storage.TrashForm(ctx, actor, id, storage.TrashParams{At: c.Now(), IfRevision: condition.OnlyRevisions()})
 }
 
-// MaxConflictRetries limits how often the service repeats a call after concurrent changes of the form. Each time,
-// another change has succeeded.
+// MaxConflictRetries limits how often the service repeats a call after concurrent changes of the form. Each
+// repetition means that another change succeeded.
 const MaxConflictRetries = 100
 
-// updateWithRetry makes a change that depends on the stored form: it reads, computes, and writes if the revision has
-// not changed. After a concurrent change it waits for the form's lock and repeats the change. With a precondition it
-// returns an error instead.
+// updateWithRetry reads the form, computes a change, and writes it if the revision is still the same. After a
+// concurrent change, it waits for the form's lock and repeats this, unless there is a precondition.
 func (c *Core) updateWithRetry(ctx context.Context, actor storage.Actor, t Target, condition Precondition,
 	compute func(*storage.Form) (storage.FormChange, error),
 ) (storage.Form, error) {
@@ -166,16 +163,16 @@ func (c *Core) updateWithRetry(ctx context.Context, actor storage.Actor, t Targe
 		return storage.Form{}, storage.ErrNotFound // callers without access must not wait for the lock
 	}
 	ctx = timeout.WithBudget(ctx)
-	var endTurn func()
+	var releaseLock func()
 	for race := range MaxConflictRetries {
-		if endTurn == nil {
+		if releaseLock == nil {
 			var err error
-			if endTurn, err = c.formLocks.acquire(ctx, t.ID, race > 0); err != nil {
+			if releaseLock, err = c.formLocks.acquire(ctx, t.ID, race > 0); err != nil {
 				return storage.Form{}, err
 			}
-			if endTurn != nil {
-				defer endTurn()
-				t = Target{ID: t.ID} // the form has changed since it was read
+			if releaseLock != nil {
+				defer releaseLock()
+				t = Target{ID: t.ID} // read the form again
 			}
 		}
 		stored, err := c.Form(ctx, actor, t)
@@ -183,7 +180,7 @@ func (c *Core) updateWithRetry(ctx context.Context, actor storage.Actor, t Targe
 			return storage.Form{}, err
 		}
 		change, err := compute(stored)
-		switch { // the order of errors: access, precondition, state
+		switch { // access errors first, then the precondition, then other errors
 		case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrNotOwner):
 			return storage.Form{}, err
 		case !condition.Holds(stored.Revision):

@@ -13,8 +13,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// merge returns the content of a form after its working copy is published. A part that one side changed is taken from
-// that side. If both changed it differently, resolutions resolves the conflict, or merge returns a conflict.
+// merge merges a working copy into its form. A part that only one side changed is taken from that side. If both
+// changed it differently, resolutions selects a side. Otherwise merge returns a [*schema.ConflictError].
 func merge(from copyBase, workingCopy, form storage.FormContent, resolutions map[string]schema.Side) (merged storage.FormContent, err error) {
 	c, err := formdiff.Split(workingCopy)
 	if err != nil {
@@ -53,7 +53,7 @@ func merge(from copyBase, workingCopy, form storage.FormContent, resolutions map
 			*s.Value = all.Raw[path]
 			continue
 		}
-		// Unchanged values preserve their bytes.
+		// Avoid a reformatted copy of an unchanged value.
 		if joined := all.Join(s, mergeOrder(all, path, inCopy, f.Order[path])); !bytes.Equal(joined, c.Join(s, inCopy)) {
 			*s.Value = joined
 		}
@@ -61,8 +61,8 @@ func merge(from copyBase, workingCopy, form storage.FormContent, resolutions map
 	return merged, errors.Join(json.Unmarshal(all.Raw["/name"], &merged.Name), json.Unmarshal(all.Raw["/type"], &merged.Type))
 }
 
-// mergeOrder returns the remaining names below a path in the order of the working copy. A name that only the form has
-// follows its predecessor in the form.
+// mergeOrder returns the order of the merged names below a path. It is the working copy's order, in which a name that
+// only the form has follows its predecessor in the form.
 func mergeOrder(p formdiff.Parts, path string, inCopy, inForm []string) []string {
 	gone := func(name string) bool { return p.Raw[jsontree.Pointer(path, name)] == nil }
 	order, next := slices.DeleteFunc(slices.Clone(inCopy), gone), 0

@@ -20,11 +20,10 @@ const DefaultPeriod = schema.Period30d
 // Metrics contains the funnel of a form for a period.
 type Metrics struct {
 	Period schema.Period
-	// Estimated reports whether the numbers include lifetime counters from before the form's events were counted.
+	// Estimated means that the numbers include lifetime counters from before the form's events were counted.
 	Estimated                  bool
 	Views, Starts, Submissions int64
-	// CompletionRate is Submissions in percent of Starts, with two decimals, or 0 without starts.
-	CompletionRate float64
+	CompletionRate             float64 // submissions in percent of Starts, rounded to two decimals. It is 0 without starts.
 }
 
 // CheckPeriod returns an error for an unknown period.
@@ -39,7 +38,7 @@ func CheckPeriod(period schema.Period) error {
 	return nil
 }
 
-// Metrics returns the metrics of a period.
+// Metrics returns the metrics of a form.
 func (c *Core) Metrics(ctx context.Context, actor storage.Actor, form storage.ID, period schema.Period) (Metrics, error) {
 	if err := CheckPeriod(period); err != nil {
 		return Metrics{}, err
@@ -47,7 +46,7 @@ func (c *Core) Metrics(ctx context.Context, actor storage.Actor, form storage.ID
 	if c.visits != nil {
 		ctx = timeout.WithBudget(ctx)
 		writing, end := timeout.WithTimeout(ctx, checkTimeout)
-		_ = c.visits.Flush(writing) // Flush logs its error, and the stored numbers are still valid
+		_ = c.visits.Flush(writing) // Flush logs its error; the stored numbers are still useful
 		end()
 	}
 	w, _ := periodWindow(period, c.Clock())
@@ -67,8 +66,8 @@ func (c *Core) Metrics(ctx context.Context, actor storage.Actor, form storage.ID
 	return m, nil
 }
 
-// completionRate returns a percentage with two decimals, or 0 without starts. It exceeds 100 if submissions have no
-// start.
+// completionRate returns a percentage rounded to two decimals, or 0 without starts. Submissions without a start can
+// make it exceed 100.
 func completionRate(submissions, starts int64) float64 {
 	if starts == 0 {
 		return 0
@@ -76,8 +75,8 @@ func completionRate(submissions, starts int64) float64 {
 	return math.Round(float64(submissions)/float64(starts)*10_000) / 100
 }
 
-// periods are the supported periods. Each window is computed from the time and the preceding midnight in UTC. Only
-// yesterday ends before now.
+// periods contains the supported periods. A window is computed from the time and the preceding midnight in UTC. Only
+// yesterday has an end.
 var periods = []struct {
 	name   schema.Period
 	window func(now, midnight time.Time) storage.Window
@@ -99,7 +98,7 @@ var periods = []struct {
 	{schema.PeriodAll, func(_, _ time.Time) storage.Window { return storage.Window{} }},
 }
 
-// periodWindow returns the periodWindow of a period in UTC.
+// periodWindow returns the window of a period in UTC.
 func periodWindow(period schema.Period, now time.Time) (w storage.Window, ok bool) {
 	now = now.UTC()
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
@@ -111,15 +110,15 @@ func periodWindow(period schema.Period, now time.Time) (w storage.Window, ok boo
 	return storage.Window{}, false
 }
 
-// PeriodQuery returns the first and last time of a period in the service's time zone. The last time is zero if the
-// period has not ended.
+// PeriodQuery returns the start and end of a period in the service's time zone. The end is zero if the period
+// includes now.
 func (c *Core) PeriodQuery(period schema.Period) (since, until time.Time, err error) {
 	if err := CheckPeriod(period); err != nil {
 		return since, until, err
 	}
 	zone := cmp.Or(c.TimeZone, time.UTC)
 	now := c.Clock().In(zone)
-	w, _ := periodWindow(period, calendar.Day(now)) // in days
+	w, _ := periodWindow(period, calendar.Day(now)) // dates without a time zone
 	switch {
 	case period == schema.Period24h:
 		w, _ = periodWindow(period, now)
@@ -133,7 +132,7 @@ func (c *Core) PeriodQuery(period schema.Period) (since, until time.Time, err er
 	return since, until, nil
 }
 
-// monthsBefore returns the same day n months earlier, or the last day of a shorter month.
+// monthsBefore returns the same day n months earlier, or the last day of that month if it is shorter.
 func monthsBefore(day time.Time, n int) time.Time {
 	first := time.Date(day.Year(), day.Month()-time.Month(n), 1, 0, 0, 0, 0, time.UTC)
 	last := first.AddDate(0, 1, -1)
@@ -142,7 +141,7 @@ func monthsBefore(day time.Time, n int) time.Time {
 
 // SetLifetimeCounters sets totals from before the form's events were counted.
 func (c *Core) SetLifetimeCounters(ctx context.Context, form storage.ID, n storage.Counters) error {
-	const most = 1 << 53 // JSON numbers beyond it lose precision
+	const most = 1 << 53 // larger JSON numbers lose precision
 	var broken []error
 	for path, count := range map[string]int64{"/views": n.Views, "/starts": n.Starts, "/submissions": n.Submissions} {
 		if count < 0 || count > most {

@@ -14,7 +14,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// AsUnsupported converts a storage's error for an unimplemented method to [schema.ErrUnsupported].
+// AsUnsupported returns [schema.ErrUnsupported] if err means that the storage does not implement a method.
 func AsUnsupported(err error) error {
 	if errors.Is(err, storage.ErrUnimplemented) {
 		return schema.ErrUnsupported
@@ -22,8 +22,8 @@ func AsUnsupported(err error) error {
 	return err
 }
 
-// Partials returns one page of a form's unexpired partial submissions. It includes answers only if respondents were
-// informed. If the form has a CAPTCHA, it only lists partial submissions with a solved CAPTCHA.
+// Partials returns one page of a form's unexpired partial submissions. It only includes answers if respondents were
+// informed. If the form has a CAPTCHA, it only returns partial submissions with a solved CAPTCHA.
 func (c *Core) Partials(ctx context.Context, actor storage.Actor, form storage.ID, now time.Time, page storage.Page) (found []storage.Partial, more bool, err error) {
 	f, err := c.Storage.Form(ctx, actor, form)
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *Core) Partials(ctx context.Context, actor storage.Actor, form storage.I
 	verified := hasCaptcha(blocks)
 	more, err = c.Storage.Partials(ctx, actor, form, storage.PartialQuery{Now: now, Page: page, Verified: verified}, func(lent *storage.Partial) error {
 		p := *lent
-		if verified && !p.Verified { // the storage's query cannot filter by Verified
+		if verified && !p.Verified { // the storage cannot filter by Verified
 			return nil
 		}
 		if !p.Shared {
@@ -49,7 +49,6 @@ func (c *Core) Partials(ctx context.Context, actor storage.Actor, form storage.I
 	return found, more, AsUnsupported(err)
 }
 
-// hasCaptcha reports whether blocks contain a visible CAPTCHA.
 func hasCaptcha(blocks []schema.Block) bool {
 	return slices.ContainsFunc(blocks, func(b schema.Block) bool {
 		p := b.Properties
@@ -60,7 +59,7 @@ func hasCaptcha(blocks []schema.Block) bool {
 	})
 }
 
-// DecodePartial decodes a partial submission.
+// DecodePartial decodes the answers of a partial submission.
 func DecodePartial(p *storage.Partial) (in answers.Input, err error) {
 	if err = errors.Join(json.Unmarshal(p.Answers, &in.Answers), json.Unmarshal(p.Hidden, &in.Hidden)); err != nil {
 		err = fmt.Errorf("formsvc: partial submission %s: %w", p.ID, err)
@@ -68,7 +67,7 @@ func DecodePartial(p *storage.Partial) (in answers.Input, err error) {
 	return in, err
 }
 
-// DeletePartial deletes one partial submission of a form.
+// DeletePartial deletes a partial submission.
 func (c *Core) DeletePartial(ctx context.Context, actor storage.Actor, form, id storage.ID) error {
 	n, _, err := c.Storage.DeletePartials(ctx, actor, form, storage.DeletePartialsParams{IDs: []storage.ID{id}, Max: 1})
 	if err == nil && n == 0 {
@@ -77,7 +76,7 @@ func (c *Core) DeletePartial(ctx context.Context, actor storage.Actor, form, id 
 	return AsUnsupported(err)
 }
 
-// deletePartials deletes partial submissions of a form. It ignores missing forms and storages without partial
+// deletePartials deletes partial submissions in batches. It ignores missing forms and storages without partial
 // submissions.
 func (c *Core) deletePartials(ctx context.Context, form storage.ID, p storage.DeletePartialsParams) error {
 	p.Max = sweepRows
@@ -92,9 +91,9 @@ func (c *Core) deletePartials(ctx context.Context, form storage.ID, p storage.De
 	}
 }
 
-// erasePartials deletes a form's partial submissions that meet the conditions.
+// erasePartials deletes the partial submissions whose answers meet the conditions.
 func (c *Core) erasePartials(ctx context.Context, id storage.ID, form answers.Form, hold func(list json.RawMessage) bool) error {
-	q := storage.PartialQuery{Page: storage.Page{Limit: 50}} // without a time, to include expired partial submissions
+	q := storage.PartialQuery{Page: storage.Page{Limit: 50}} // no time limit, so that expired ones are included
 	for more := true; more; {
 		var found []storage.ID
 		var err error

@@ -15,14 +15,13 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// batchSize is the number of records per read or deletion.
 const batchSize = 500
 
-// TrashedForms lists a workspace's forms in the trash, ordered by creation, newest first, without their definitions. It
+// TrashedForms returns a workspace's forms in the trash without their definitions, by creation time, newest first. It
 // returns [storage.ErrNotFound] for the zero ID.
 func (c *Core) TrashedForms(ctx context.Context, workspace storage.ID) ([]storage.Form, error) {
 	if workspace.IsZero() {
-		return nil, storage.ErrNotFound // the storage would list all workspaces
+		return nil, storage.ErrNotFound // for the storage it means all workspaces
 	}
 	var all []storage.Form
 	err := c.eachFormPage(ctx, storage.FormsParams{WorkspaceID: workspace, Trashed: true}, func(found []storage.Form) error {
@@ -35,7 +34,7 @@ func (c *Core) TrashedForms(ctx context.Context, workspace storage.ID) ([]storag
 	return all, nil
 }
 
-// eachFormPage calls each for every page of forms, which is never empty.
+// eachFormPage calls each with every page of forms. Pages are never empty.
 func (c *Core) eachFormPage(ctx context.Context, q storage.FormsParams, each func([]storage.Form) error) error {
 	q.Page.Limit = batchSize
 	for {
@@ -51,7 +50,7 @@ func (c *Core) eachFormPage(ctx context.Context, q storage.FormsParams, each fun
 	}
 }
 
-// PurgeTrash purges the forms that were moved to the trash before olderThan, and returns their number.
+// PurgeTrash purges forms that were moved to the trash before olderThan. It returns their number.
 func (c *Core) PurgeTrash(ctx context.Context, olderThan time.Time) (int, error) {
 	if olderThan.IsZero() {
 		return 0, errors.New("formsvc: PurgeTrash requires a time")
@@ -68,7 +67,7 @@ func (c *Core) PurgeForm(ctx context.Context, form storage.ID) error {
 	return err
 }
 
-// DeleteUser permanently deletes all data of a user. If it returns nil, all rows are deleted.
+// DeleteUser permanently deletes all data of a user before it returns.
 func (c *Core) DeleteUser(ctx context.Context, user storage.ID) error {
 	if user.IsZero() {
 		return errors.New("formsvc: DeleteUser requires a user ID")
@@ -80,8 +79,8 @@ func (c *Core) DeleteUser(ctx context.Context, user storage.ID) error {
 	return err
 }
 
-// sweepRemoved deletes the rows of deleted records. If trashBefore is not zero, it also purges forms that were moved to
-// the trash before that time. It returns the number of purged forms.
+// sweepRemoved deletes all rows of deleted records. If trashBefore is set, it first purges forms that were moved to
+// the trash before then. It returns the number of purged forms.
 func (c *Core) sweepRemoved(ctx context.Context, trashBefore time.Time) (forms int, err error) {
 	for {
 		swept, err := c.Storage.Sweep(ctx, storage.SweepParams{Now: c.Now(), TrashBefore: trashBefore, RemovalsOnly: true, BeforeDelete: c.beforeDelete, Max: sweepRows})
@@ -92,7 +91,7 @@ func (c *Core) sweepRemoved(ctx context.Context, trashBefore time.Time) (forms i
 	}
 }
 
-// EraseRespondent permanently deletes the submissions and partial submissions that contain all given answers. It
+// EraseRespondent permanently deletes the submissions and partial submissions that contain all wanted answers. It
 // returns the number of submissions. Package formsvc documents how answers are named and compared.
 func (c *Core) EraseRespondent(ctx context.Context, formID storage.ID, wanted map[string]string) (int, error) {
 	if err := checkConditions(wanted); err != nil {
@@ -161,8 +160,8 @@ func checkConditions(wanted map[string]string) error {
 	return violation.Join(broken...)
 }
 
-// PurgeSubmissions permanently deletes a form's submissions from before olderThan and returns their number. It also
-// deletes partial submissions that were last saved before that time.
+// PurgeSubmissions permanently deletes submissions that are older than olderThan, and returns their number. It also
+// deletes partial submissions that were last saved before then.
 func (c *Core) PurgeSubmissions(ctx context.Context, olderThan time.Time, form storage.ID) (int, error) {
 	if olderThan.IsZero() || form.IsZero() {
 		return 0, errors.New("formsvc: PurgeSubmissions requires a time and a form")
@@ -170,7 +169,7 @@ func (c *Core) PurgeSubmissions(ctx context.Context, olderThan time.Time, form s
 	return c.purgeSubmissions(ctx, olderThan, []storage.ID{form})
 }
 
-// PurgeAllSubmissions purges the submissions of all forms, including forms in the trash.
+// PurgeAllSubmissions does the same as PurgeSubmissions for all forms, including forms in the trash.
 func (c *Core) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) (purged int, err error) {
 	if olderThan.IsZero() {
 		return 0, errors.New("formsvc: PurgeAllSubmissions requires a time")

@@ -7,21 +7,21 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// ReencryptSecrets encrypts signing secrets with the current cipher unless they already use it. It returns their
-// number. Package formsvc documents its errors.
+// ReencryptSecrets encrypts all signing secrets that do not use the current cipher, and returns their number. Package
+// formsvc documents its errors.
 func (c *Core) ReencryptSecrets(ctx context.Context) (int, error) {
 	var (
-		resealed int
-		failed   error
-		after    storage.ID
+		reencrypted int
+		failed      error
+		after       storage.ID
 	)
 	for {
 		stored, err := c.Storage.Secrets(ctx, after, batchSize)
 		if err != nil {
-			return resealed, err
+			return reencrypted, err
 		}
 		if len(stored) == 0 {
-			return resealed, failed
+			return reencrypted, failed
 		}
 		after = stored[len(stored)-1].WebhookID
 		var replacements []storage.SecretReplacement
@@ -37,9 +37,9 @@ func (c *Core) ReencryptSecrets(ctx context.Context) (int, error) {
 			}
 		}
 		n, err := c.Storage.ReplaceSecrets(ctx, replacements)
-		resealed += n
+		reencrypted += n
 		if err != nil {
-			return resealed, err
+			return reencrypted, err
 		}
 	}
 }

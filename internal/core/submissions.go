@@ -9,11 +9,11 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// MaxPageBytes limits the answers, metadata and hidden fields of a page. A page ends when it reaches this size.
+// MaxPageBytes limits the answers, metadata and hidden fields of a page. A page ends once it reaches this size.
 const MaxPageBytes = 16 << 20
 
-// CheckRange returns an error if since is after until. Zero times mean no limits. It compares whole seconds, like the
-// times of submissions.
+// CheckRange returns an error if since is after until. Zero times mean no limit. It compares whole seconds, because
+// submission times have that precision.
 func CheckRange(since, until time.Time) error {
 	if !since.IsZero() && !until.IsZero() && since.Truncate(time.Second).After(until) {
 		return violation.New("query:since", schema.CodeOutOfRange, "must not be later than until")
@@ -21,7 +21,7 @@ func CheckRange(since, until time.Time) error {
 	return nil
 }
 
-// Submissions returns one page of a form's submissions, also limited in bytes.
+// Submissions returns one page of a form's submissions. A page is also limited by its size in bytes.
 func (c *Core) Submissions(ctx context.Context, actor storage.Actor, form storage.ID, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
 	if err := CheckRange(q.Since, q.Until); err != nil {
 		return storage.SubmissionPage{}, err
@@ -30,9 +30,9 @@ func (c *Core) Submissions(ctx context.Context, actor storage.Actor, form storag
 	return storage.ListSubmissions(ctx, c.Storage, actor, form, q)
 }
 
-// storedSince rounds since up to microseconds, because stores would truncate it and include earlier submissions.
+// storedSince rounds since up to a microsecond. Stores would truncate it, and so include earlier submissions.
 func storedSince(since time.Time) time.Time {
-	if since.Year() < 1 { // such as the zero time minus an overlap
+	if since.Year() < 1 { // for example the zero time minus an overlap
 		return time.Time{}
 	}
 	return since.Add(time.Microsecond - 1).Truncate(time.Microsecond)

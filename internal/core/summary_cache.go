@@ -13,41 +13,36 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// These limits apply to the memory of all cached forms and of one cached form, in bytes.
+// Maximum memory of all cached forms and of one cached form.
 const (
 	maxCacheBytes = 64 << 20
 	maxFormBytes  = 32 << 20
 )
 
 const (
-	// settled is the maximum delay between a submission's time and its storage, except for imports.
+	// settleDelay is the maximum delay between a submission's time and its storage. Imports are an exception.
 	settleDelay        = 2 * time.Minute
 	submissionsPerPage = 1000
-	// countTimeSlice is the time that one caller counts while others wait.
-	countTimeSlice = 200 * time.Millisecond
-	// maxRestarts is the number of interrupted counts after which a count continues despite changes. Otherwise it would
-	// never finish during an import or purge.
+	countTimeSlice     = 200 * time.Millisecond // how long one caller counts while others wait
+	// After maxRestarts interrupted counts, a count continues despite changes. Otherwise, it would never finish
+	// during an import or purge.
 	maxRestarts  = 5
-	maxPastTexts = 100 // newest texts of a block that are cached for a past day
+	maxPastTexts = 100 // newest texts per block that are cached for a past day
 )
 
-// cachedSummary caches the counts of a form by day, so that a summary only reads new submissions. Each summary checks
-// with the storage whether the counts are still valid.
+// cachedSummary caches the counts of a form by day, so that a summary reads only new submissions. Before each use,
+// the storage is asked whether the counts are still valid.
 type cachedSummary struct {
-	mu sync.Mutex
-	// removed is the value of SubmissionsRemoved for the spans.
-	removed int64
-	// countedUntil is a whole minute. Spans do not contain later submissions.
-	countedUntil time.Time
-	// checks count the submissions before until and before a UTC midnight. The first is exact for two days, while the
-	// funnel has minutes. The second is always exact.
-	checks [2]funnelCheck
-	spans  []*span // newest first, without overlaps
-	// sum is the sum of the past spans.
-	past []*span
-	sum  *summary.Tally
-	// restarts counts the checks that dropped spans since the last complete count.
-	restarts int
+	mu           sync.Mutex
+	removed      int64     // value of SubmissionsRemoved when the spans were counted
+	countedUntil time.Time // a whole minute; later submissions are not cached
+	// checks detect late submissions by their number before countedUntil and before a UTC midnight. Funnels have
+	// minutes for two days only, so afterward just the second check is exact.
+	checks   [2]funnelCheck
+	spans    []*span        // newest first, without overlaps
+	past     []*span        // spans of past days
+	sum      *summary.Tally // of past
+	restarts int            // counts that were interrupted because spans were dropped
 }
 
 type funnelCheck struct {
@@ -58,7 +53,7 @@ type funnelCheck struct {
 // span contains the counts of submissions with from <= SubmittedAt < to. It covers one day, or more to save memory.
 type span struct {
 	from, to    time.Time // a zero from means no limit
-	first, last time.Time // times of submissions; zero if there are none
+	first, last time.Time // of submissions; zero if there are none
 	tally       *summary.Tally
 	size        int // in bytes, or 0 if unknown
 }
@@ -67,14 +62,12 @@ type span struct {
 type SummaryParams struct {
 	Form         storage.ID
 	Since, Until time.Time
-	// Within is the approximate time limit. A zero value means no limit.
-	Within time.Duration
-	// New returns an empty tally for the form.
-	New func() *summary.Tally
+	Within       time.Duration         // approximate time limit; zero means no limit
+	New          func() *summary.Tally // returns an empty tally for the form
 }
 
-// Summary counts the submissions of a form. If done is false, Within has passed before all older submissions were
-// counted, and the next call continues.
+// Summary counts the submissions of a form. If Within passes first, done is false and the next call continues the
+// count.
 func (c *Core) Summary(ctx context.Context, actor storage.Actor, p SummaryParams) (t *summary.Tally, done bool, err error) {
 	if err := CheckRange(p.Since, p.Until); err != nil {
 		return nil, false, err
@@ -102,8 +95,8 @@ func (c *Core) Summary(ctx context.Context, actor storage.Actor, p SummaryParams
 	}
 }
 
-// count validates the cache, counts missing submissions for up to step, and adds all counts to t. The cache takes size
-// bytes. If cacheable is false, the storage cannot validate the cache in later calls.
+// count validates the cache, counts missing submissions for up to step, and adds all counts to t. size is the new
+// size of the cache in bytes. If cacheable is false, the storage cannot validate the cache.
 func (f *cachedSummary) count(r submissionReader, from, to time.Time, step time.Duration, t *summary.Tally) (done bool, size int, cacheable bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -189,8 +182,8 @@ func (f *cachedSummary) addPast(t *summary.Tally, past []*span) error {
 	return t.Merge(f.sum)
 }
 
-// dropStaleSpans drops spans whose submissions have changed. It counts submissions before it compares, so that the
-// next check detects submissions that arrive during this check.
+// dropStaleSpans drops spans whose submissions have changed. It counts before it compares, so that the next check
+// detects submissions that arrive in the meantime.
 func (f *cachedSummary) dropStaleSpans(r submissionReader, removed int64) error {
 	until := latest(f.countedUntil, r.Clock().Add(-settleDelay).UTC().Truncate(time.Minute))
 	now := [2]funnelCheck{{before: until}, {before: until.Truncate(24 * time.Hour)}}
@@ -230,7 +223,7 @@ func (f *cachedSummary) dropStaleSpans(r submissionReader, removed int64) error 
 	return nil
 }
 
-// dropSince drops spans with submissions since a time, and shortens other spans.
+// dropSince drops spans with submissions since a time, and shortens others.
 func (f *cachedSummary) dropSince(at time.Time) {
 	f.spans = slices.DeleteFunc(f.spans, func(s *span) bool {
 		if s.to.After(at) {
@@ -241,7 +234,7 @@ func (f *cachedSummary) dropSince(at time.Time) {
 	})
 }
 
-// findGaps returns the periods between from and to without spans, newest first.
+// findGaps returns the parts of the period that no span covers, newest first.
 func (f *cachedSummary) findGaps(from, to time.Time) (gaps [][2]time.Time) {
 	for _, s := range f.spans {
 		if s.to.Before(to) && from.Before(to) {
@@ -258,7 +251,7 @@ func (f *cachedSummary) findGaps(from, to time.Time) (gaps [][2]time.Time) {
 	return gaps
 }
 
-// insert adds spans. It joins the spans of one day, and only today retains all its texts.
+// insert adds spans and joins those of the same day. Only today keeps all texts.
 func (f *cachedSummary) insert(r submissionReader, found []*span) error {
 	f.spans = append(f.spans, found...)
 	slices.SortFunc(f.spans, func(a, b *span) int { return b.to.Compare(a.to) })
@@ -280,10 +273,10 @@ func (f *cachedSummary) insert(r submissionReader, found []*span) error {
 	return nil
 }
 
-// joinOlder adds the next older span to a span.
+// joinOlder joins span i with the next older span.
 func (f *cachedSummary) joinOlder(i int) error {
 	older := f.spans[i+1]
-	joined := *f.spans[i] // a new span, because f.past may contain the old span
+	joined := *f.spans[i] // a new span, because f.past may contain the old one
 	s := &joined
 	f.spans = slices.Delete(f.spans, i+1, i+2)
 	f.spans[i] = s
@@ -297,8 +290,8 @@ func (f *cachedSummary) joinOlder(i int) error {
 	return s.tally.Merge(older.tally)
 }
 
-// shrink joins the oldest days while a form takes too much memory. Summaries that begin or end within a joined span
-// read its submissions again.
+// shrink joins the oldest days until the form fits into the memory limit. A summary that starts or ends inside a
+// joined span must read its submissions again.
 func (f *cachedSummary) shrink() (size int, err error) {
 	for _, s := range f.spans {
 		size += s.size
@@ -306,14 +299,14 @@ func (f *cachedSummary) shrink() (size int, err error) {
 	for n := len(f.spans); size > maxFormBytes && n > 1; n = len(f.spans) {
 		newer, oldest := f.spans[n-2], f.spans[n-1]
 		size -= newer.size + oldest.size
-		if !newer.from.Equal(oldest.to) { // the submissions between them are not counted yet
+		if !newer.from.Equal(oldest.to) { // the submissions between them are not yet counted
 			f.spans = f.spans[:n-1]
 		} else if err := f.joinOlder(n - 2); err != nil {
 			return 0, err
 		} else {
 			joined := f.spans[n-2]
 			joined.size = joined.tally.Compact(maxPastTexts)
-			if k := len(f.past); k > 1 && f.past[k-2] == newer && f.past[k-1] == oldest { // the sum does not change
+			if k := len(f.past); k > 1 && f.past[k-2] == newer && f.past[k-1] == oldest { // the sum stays the same
 				f.past = append(f.past[:k-2], joined)
 			}
 			newer = joined
@@ -323,7 +316,6 @@ func (f *cachedSummary) shrink() (size int, err error) {
 	return size, nil
 }
 
-// submissionReader reads the submissions of one form.
 type submissionReader struct {
 	*Core
 	ctx   context.Context
@@ -331,20 +323,20 @@ type submissionReader struct {
 	form  storage.ID
 }
 
-// day returns the start of a time's day in the service's time zone.
+// day returns the start of the day in the service's time zone.
 func (r submissionReader) day(t time.Time) time.Time {
 	zone := cmp.Or(r.TimeZone, time.UTC)
 	return calendar.StartOfDay(t.In(zone), zone)
 }
 
-// countSubmitted counts the submissions before a time, including submissions that were deleted later.
+// countSubmitted counts the submissions before a time, including deleted ones.
 func (r submissionReader) countSubmitted(check *funnelCheck) error {
 	funnel, err := r.Storage.Funnel(r.ctx, r.actor, r.form, storage.Window{To: check.before})
 	check.submissions = funnel.Submissions
 	return err
 }
 
-// eachSubmission reads the submissions with from <= SubmittedAt < to, newest first. Zero times mean no limits.
+// eachSubmission reads the submissions with from <= SubmittedAt < to, newest first. Zero times mean no limit.
 func (r submissionReader) eachSubmission(from, to time.Time, do func(*storage.Submission) error) error {
 	q := storage.SubmissionsParams{Since: from, MaxBytes: MaxPageBytes, SummaryOnly: true, Page: storage.Page{Limit: submissionsPerPage}}
 	if !to.IsZero() {
@@ -365,8 +357,8 @@ func (r submissionReader) eachSubmission(from, to time.Time, do func(*storage.Su
 
 var errTimeUp = errors.New("the counting period has ended")
 
-// countSpans counts submissions by day, newest first. After the time limit, it stops between submissions with different
-// times, and whole is false.
+// countSpans counts submissions by day, newest first. After end, it stops as soon as the submission time changes, and
+// whole is false.
 func (r submissionReader) countSpans(from, to, end time.Time) (found []*span, whole bool, err error) {
 	var s *span
 	err = r.eachSubmission(from, to, func(sub *storage.Submission) error {

@@ -13,24 +13,24 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// These are the document kinds.
+// Document kinds.
 const (
 	kindWorkingCopy = "working-copy" // at most one per form, with an empty key
-	kindVersion     = "version"      // the key is the version's revision
+	kindVersion     = "version"      // with the revision as the key
 )
 
-// minVersionInterval is the minimum time between the versions of ordinary writes. Editors write at each keystroke, and
-// a version for each write would displace useful versions.
+// minVersionInterval is the minimum age of the last version before ordinary writes create the next. Editors write at
+// each keystroke, and a version per write would displace useful ones.
 const minVersionInterval = 10 * time.Minute
 
-// maxVersionBytes limits the total size of a form's versions. It allows eight of the largest forms, or 100 versions of
-// 300 kB.
+// maxVersionBytes limits the total size of a form's versions. It is enough for eight of the largest forms, or for 100
+// versions of 300 kB.
 const maxVersionBytes = 32 << 20
 
 func versionKey(revision int64) string { return fmt.Sprintf("%016d", revision) }
 
-// addVersion adds the replaced state to a change as a version. If eachTime is false, it does so only if the last
-// version is older than minVersionInterval.
+// addVersion adds a version with the stored content to a change. If eachTime is false, it skips this if the last
+// version is newer than minVersionInterval.
 func (c *Core) addVersion(ctx context.Context, actor storage.Actor, stored *storage.Form, change *storage.FormChange, eachTime bool) error {
 	before := contentOf(stored)
 	drafted := change.Status != nil && *change.Status != stored.Status
@@ -45,7 +45,7 @@ func (c *Core) addVersion(ctx context.Context, actor storage.Actor, stored *stor
 		case err != nil:
 			return err
 		}
-		for _, v := range newest { // ignore versions with times in the future
+		for _, v := range newest { // ignore versions with a time in the future
 			if age := change.At.Sub(v.CreatedAt); age >= 0 && age < minVersionInterval {
 				return nil
 			}
@@ -59,7 +59,7 @@ func (c *Core) addVersion(ctx context.Context, actor storage.Actor, stored *stor
 	return nil
 }
 
-// VersionList returns the versions of a form, newest first, without their content.
+// VersionList returns the versions of a form without their content, newest first.
 func (c *Core) VersionList(ctx context.Context, actor storage.Actor, form storage.ID) iter.Seq2[storage.FormVersion, error] {
 	return func(yield func(storage.FormVersion, error) bool) {
 		q := storage.DocumentQuery{Kind: kindVersion, Limit: batchSize}
@@ -96,7 +96,7 @@ func (c *Core) Version(ctx context.Context, actor storage.Actor, form storage.ID
 	return v, err
 }
 
-// RestoreVersion sets a form's name, type and definition to a version's, with the checks of a FormUpdate.
+// RestoreVersion sets a form's name, type and definition to those of a version. It checks them like UpdateForm.
 func (c *Core) RestoreVersion(ctx context.Context, actor storage.Actor, form storage.ID, revision int64, condition Precondition) (storage.Form, error) {
 	v, err := c.Version(ctx, actor, form, revision)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *Core) RestoreVersion(ctx context.Context, actor storage.Actor, form sto
 	})
 }
 
-// replaceContent returns the change that sets a form's content, with the checks of a FormUpdate.
+// replaceContent returns the change that replaces a form's content. It checks the content like UpdateForm.
 func (c *Core) replaceContent(stored *storage.Form, with storage.FormContent) (storage.FormChange, error) {
 	change := storage.FormChange{At: c.Now()}
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// CreateWebhook creates a webhook from a WebhookCreate.
+// CreateWebhook creates a webhook.
 func (c *Core) CreateWebhook(ctx context.Context, actor storage.Actor, body []byte) (storage.Webhook, error) {
 	ctx = timeout.WithBudget(ctx)
 	w, err := c.parseWebhook(body, true)
@@ -26,7 +26,7 @@ func (c *Core) CreateWebhook(ctx context.Context, actor storage.Actor, body []by
 	if err != nil {
 		return storage.Webhook{}, storage.ErrNotFound
 	}
-	// The hostname is resolved only after the access check, so that strangers cannot cause DNS queries.
+	// The access check is first, so that callers without access cannot cause DNS queries.
 	if _, err := c.Storage.Form(ctx, actor, form); err != nil {
 		return storage.Webhook{}, err
 	}
@@ -55,7 +55,7 @@ func (c *Core) CreateWebhook(ctx context.Context, actor storage.Actor, body []by
 	return hook, err
 }
 
-// UpdateWebhook changes a webhook by a WebhookUpdate.
+// UpdateWebhook changes a webhook.
 func (c *Core) UpdateWebhook(ctx context.Context, actor storage.Actor, id storage.ID, body []byte) (storage.Webhook, error) {
 	ctx = timeout.WithBudget(ctx)
 	w, err := c.parseWebhook(body, false)
@@ -74,7 +74,8 @@ func (c *Core) UpdateWebhook(ctx context.Context, actor storage.Actor, id storag
 			return storage.Webhook{}, err
 		}
 	}
-	// The current secret does not change the webhook. Otherwise a repeated request would displace the previous secret.
+	// The current secret does not count as a change. Otherwise, a repeated request would displace the previous
+	// secret.
 	if w.Secret != nil {
 		known, err := c.hasSecret(ctx, is, *w.Secret)
 		if err != nil {
@@ -88,13 +89,13 @@ func (c *Core) UpdateWebhook(ctx context.Context, actor storage.Actor, id storag
 	return c.Storage.UpdateWebhook(ctx, actor, id, change)
 }
 
-// hasSecret reports whether secret is the webhook's signing secret. It returns early without a secret, because the list
-// would contain the next webhook's secret.
+// hasSecret reports whether secret is the webhook's signing secret. It does not read the list if the webhook has
+// none, because the list would then start with the next webhook's secret.
 func (c *Core) hasSecret(ctx context.Context, w storage.Webhook, secret string) (bool, error) {
 	if !w.HasSecret || secret == "" {
 		return false, nil
 	}
-	before := w.ID // the list begins after an ID
+	before := w.ID // the list starts after this ID
 	for i := range slices.Backward(before[:]) {
 		if before[i]--; before[i] != 0xff {
 			break
@@ -116,13 +117,12 @@ func (c *Core) parseWebhook(body []byte, create bool) (definition.WebhookWrite, 
 	}
 	refused := c.URLs.CheckURL(*w.URL)
 	if err != nil && errors.As(refused, new(*schema.RejectedURLError)) {
-		// Combine it with the other violations.
 		return w, violation.Join(err, refused)
 	}
 	return w, cmp.Or(err, refused)
 }
 
-// RedeliverFailed redelivers each delivery that has failed since a time, oldest first, and returns their number.
+// RedeliverFailed redelivers all deliveries that have failed since a time, oldest first. It returns their number.
 func (c *Core) RedeliverFailed(ctx context.Context, webhook storage.ID, since time.Time) (n int, err error) {
 	deliveries, err := c.Storage.Deliveries(ctx, storage.AsHost(), webhook, storage.MaxHistory+storage.MaxExpiredSummaries)
 	if err != nil {
@@ -135,13 +135,13 @@ func (c *Core) RedeliverFailed(ctx context.Context, webhook storage.ID, since ti
 		switch err := c.Storage.RedeliverFailed(ctx, webhook, d.ID); {
 		case err == nil:
 			n++
-		case !errors.Is(err, storage.ErrNotFound): // the delivery is pending or gone
+		case !errors.Is(err, storage.ErrNotFound): // ErrNotFound means that it is pending or deleted
 			return n, err
 		}
 	}
 	return n, nil
 }
 
-// ShownDeliveries is the number of a webhook's attempts in the API. The service retains [storage.MaxExpiredSummaries]
-// summaries in addition to [storage.MaxHistory] attempts.
+// ShownDeliveries is the number of a webhook's attempts in the API. The storage retains [storage.MaxExpiredSummaries]
+// summaries in addition.
 const ShownDeliveries = storage.MaxHistory

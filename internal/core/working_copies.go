@@ -14,7 +14,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// ForWorkingCopies returns a copy of c whose operations use the working copies of forms. The first change of a form
+// ForWorkingCopies returns a copy of c that operates on the working copies of forms. The first change of a form
 // creates its working copy.
 func (c *Core) ForWorkingCopies() *Core {
 	copied := *c
@@ -22,18 +22,16 @@ func (c *Core) ForWorkingCopies() *Core {
 	return &copied
 }
 
-// workingCopyStorage is a storage whose forms have the content of their working copies.
 type workingCopyStorage struct{ storage.Storage }
 
-// formWithCopy is a form and its working copy, if it exists.
 type formWithCopy struct {
 	form     storage.Form
-	content  storage.FormContent // the copy's content, or else the form's
+	content  storage.FormContent // of the working copy, or otherwise of the form
 	base     copyBase
 	document storage.Document // Revision is 0 without a working copy
 }
 
-// effectiveForm returns the form with the content and revision of its working copy. Working copies have far higher
+// effectiveForm returns the form with the content and revision of its working copy. Working copies have much higher
 // revisions than forms, so that their ETags always differ.
 func (f *formWithCopy) effectiveForm() storage.Form {
 	shown := f.form
@@ -59,15 +57,14 @@ func (s workingCopyStorage) readFormWithCopy(ctx context.Context, actor storage.
 	return f, err
 }
 
-// Form returns a form with the content of its working copy.
 func (s workingCopyStorage) Form(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Form, error) {
 	f, err := s.readFormWithCopy(ctx, actor, id)
 	return f.effectiveForm(), err
 }
 
-// UpdateForm creates or changes the working copy. If the content becomes equal to the form, it deletes the working
-// copy, so that a form has unpublished changes if and only if it has a working copy. It only uses the name, type and
-// sections of a change, which must be conditional.
+// UpdateForm creates or changes the working copy, or deletes it if its content equals the form's. So a form has
+// unpublished changes if and only if it has a working copy. Only the name, type and sections of change are used, and
+// change.IfRevision is required.
 func (s workingCopyStorage) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, change storage.FormChange) (storage.Form, error) {
 	f, err := s.readFormWithCopy(ctx, actor, id)
 	if err != nil {
@@ -97,14 +94,14 @@ func (s workingCopyStorage) UpdateForm(ctx context.Context, actor storage.Actor,
 	return f.effectiveForm(), err
 }
 
-// newInitialRevision returns the first revision of a working copy. It is random, so that an editor cannot mistake a new
-// working copy for a published or discarded copy. JavaScript represents these numbers exactly.
+// newInitialRevision returns a random first revision of a working copy, so that editors cannot confuse it with an
+// earlier copy. JavaScript represents these numbers exactly.
 func newInitialRevision() int64 { return 1<<40 + rand.Int64N(1<<51) } // #nosec G404 -- unique, but not secret
 
-// Publish publishes a form's working copy. It merges the copy with later changes of the form, sets the status and
-// deletes the copy in one transaction. Without a working copy, it publishes the form unchanged. The condition applies
-// to the working copy's revision. It returns a [*schema.ConflictError] if both changed the same part, unless take
-// resolves the conflict. A dry run only returns the resulting form.
+// Publish publishes a form's working copy. In one transaction, it merges the copy with later changes of the form,
+// sets the status and deletes the copy. Without a working copy, it only publishes the form. condition applies to the
+// revision of the working copy. If both changed the same part and resolutions does not resolve this, it returns a
+// [*schema.ConflictError]. A dry run only returns the resulting form.
 func (c *Core) Publish(ctx context.Context, actor storage.Actor, id storage.ID, condition Precondition, resolutions map[string]schema.Side, dry bool) (storage.Form, error) {
 	ctx = timeout.WithBudget(ctx)
 	s := workingCopyStorage{c.Storage}
@@ -125,7 +122,7 @@ func (c *Core) Publish(ctx context.Context, actor storage.Actor, id storage.ID, 
 			change, err = c.replaceContent(&f.form, after)
 		}
 		if err != nil {
-			// Form and copy were read separately. The error is only valid if the copy has not changed.
+			// Form and copy were read separately, so the error is only valid if the copy is unchanged.
 			if now, e := s.readFormWithCopy(ctx, actor, id); e == nil && now.document.Revision != f.document.Revision {
 				continue
 			}
@@ -148,7 +145,7 @@ func (c *Core) Publish(ctx context.Context, actor storage.Actor, id storage.ID, 
 			change.Documents = append(change.Documents, removal)
 		}
 		form, err := s.Storage.UpdateForm(ctx, actor, id, change)
-		if err == nil && form.Revision == f.form.Revision && f.document.Revision != 0 { // no changes
+		if err == nil && form.Revision == f.form.Revision && f.document.Revision != 0 { // the form did not change
 			_, err = s.PutDocument(ctx, actor, id, removal)
 		}
 		if !errors.Is(err, storage.ErrRevisionMismatch) {
@@ -158,7 +155,7 @@ func (c *Core) Publish(ctx context.Context, actor storage.Actor, id storage.ID, 
 	return storage.Form{}, storage.ErrUnavailable
 }
 
-// Discard deletes the working copy of a form. It returns no error if the copy does not exist.
+// Discard deletes the working copy of a form, if there is one.
 func (c *Core) Discard(ctx context.Context, actor storage.Actor, id storage.ID, condition Precondition) error {
 	revisions := condition.OnlyRevisions()
 	if revisions != nil {
@@ -174,7 +171,6 @@ func (c *Core) FormsWithWorkingCopy(ctx context.Context, actor storage.Actor, fo
 	return found, AsUnsupported(err)
 }
 
-// rejectFormOnlyFields rejects fields that a working copy does not have.
 func rejectFormOnlyFields(status, workspace *string) error {
 	var broken []error
 	for path, value := range map[string]*string{"/status": status, "/workspace_id": workspace} {

@@ -9,8 +9,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// CreateWorkspace creates a workspace from a WorkspaceWrite. It returns [storage.ErrLimitReached] if the owner has the
-// maximum number of workspaces.
+// CreateWorkspace creates a workspace. It returns [storage.ErrLimitReached] if the owner has the maximum number of
+// workspaces.
 func (c *Core) CreateWorkspace(ctx context.Context, owner storage.ID, body []byte) (storage.Workspace, error) {
 	name, err := c.validator.Workspace(body)
 	if err != nil {
@@ -28,7 +28,7 @@ func (c *Core) CreateWorkspace(ctx context.Context, owner storage.ID, body []byt
 	return w, c.Storage.CreateWorkspace(ctx, w, c.Limits.Workspaces)
 }
 
-// UpdateWorkspace changes a workspace by a WorkspaceWrite.
+// UpdateWorkspace changes a workspace.
 func (c *Core) UpdateWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, body []byte) (storage.Workspace, error) {
 	name, err := c.validator.Workspace(body)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *Core) TransferWorkspace(ctx context.Context, workspace, owner storage.I
 	return err
 }
 
-// requireUser rejects the zero ID, which means no user for the storage.
+// requireUser rejects the zero ID, because the storage treats it as no user.
 func requireUser(path string, id storage.ID) error {
 	if id.IsZero() {
 		return violation.New(path, schema.CodeRequired, "is required")

@@ -13,15 +13,14 @@ import (
 	"github.com/formsvc/formsvc/internal/violation"
 )
 
-// ComparedValues contains the values that a condition compares an answer with.
+// ComparedValues contains the values with which a condition compares an answer.
 type ComparedValues struct {
-	Texts      []string
-	Numbers    []float64
-	Lists      [][]any
-	Parts      []string // parts of the answer that it reads, such as "length" or a matrix row
-	Substrings []string // substrings that it looks for
-	// Ordered means that the condition uses < or >. OrderedText means that it uses them with a string.
-	Ordered, OrderedText bool
+	Texts                []string
+	Numbers              []float64
+	Lists                [][]any
+	Parts                []string // that it reads, such as "length" or a matrix row
+	Substrings           []string // that it looks for
+	Ordered, OrderedText bool     // uses < or >; uses them with a string
 }
 
 // Coverage says for which conditions [Candidates] are sufficient: if no candidate meets such a condition, no answer

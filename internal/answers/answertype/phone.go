@@ -67,10 +67,9 @@ func (t PhoneRule) number(digits string) (*phonenumbers.PhoneNumber, bool) {
 
 // Phone is a phone number that was read from text.
 type Phone struct {
-	Number string // in E.164
-	Text   string // in the readable international format
-	// National means that the number depends on the default country.
-	National bool
+	Number   string // in E.164
+	Text     string // in the readable international format
+	National bool   // the number depends on the default country
 	// Other is the number with the same digits after a plus sign, formatted as Text. It is empty if it is invalid or
 	// the same number.
 	Other string

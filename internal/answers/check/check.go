@@ -17,13 +17,11 @@ const hiddenPath = "/hidden"
 
 // Input contains the answers of a respondent and of the host.
 type Input struct {
-	// The respondent's answers by block ID.
-	Answers map[string]json.RawMessage
+	Answers map[string]json.RawMessage // the respondent's, by block ID
 	// Answers to payment, file_upload and signature blocks, and to blocks with properties.hide. Only the host
 	// provides them, because respondents could forge them.
 	HostAnswers map[string]json.RawMessage
-	// Values of hidden fields by name. Undeclared names are ignored.
-	Hidden map[string]string
+	Hidden      map[string]string // by name; undeclared names are ignored
 }
 
 // Answers is a checked submission in the format in which it is stored, listed, exported and delivered. It omits
@@ -31,13 +29,10 @@ type Input struct {
 type Answers struct {
 	// List is an array of {"field":{"id","type","label"},"value"} in definition order: blocks, then hidden fields of
 	// type "hidden", then the variables that rules set, of type "variable".
-	List json.RawMessage
-	// ByField is an object of the same values by block ID or hidden field name, without variables.
-	ByField json.RawMessage
-	// Hidden is an object of strings with the declared hidden fields that have a value.
-	Hidden json.RawMessage
-	// Variables is an object with the numbers and strings that rules set.
-	Variables json.RawMessage
+	List      json.RawMessage
+	ByField   json.RawMessage // an object of the same values by block ID or hidden field name, without variables
+	Hidden    json.RawMessage // an object of strings with the declared hidden fields that have a value
+	Variables json.RawMessage // an object with the numbers and strings that rules set
 	// Unique is a SHA-256 digest of the answer to the block in settings.duplicateField, equal for equivalent answers
 	// (see [identity.Rules]). It is nil if there is no such setting, block or answer, or if the block type cannot be
 	// compared.

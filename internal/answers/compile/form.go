@@ -69,12 +69,10 @@ type Item struct {
 
 // Source is the input of [New].
 type Source struct {
-	// A nil section is empty, and the theme is not used.
-	storage.Definition
+	storage.Definition // a nil section is empty, and the theme is not used
 	// The service's limits. Only FileSize and Submission are used. Zero values mean the defaults.
-	Limits schema.Limits
-	// The service's time zone for date limits. Defaults to UTC.
-	TimeZone *time.Location
+	Limits   schema.Limits
+	TimeZone *time.Location // the service's, for date limits; defaults to UTC
 }
 
 // New compiles a form. Nested blocks of a group count like top-level blocks. A block of an unknown type accepts no

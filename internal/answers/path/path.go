@@ -28,30 +28,29 @@ func Check(f *compile.Form, in check.Input) (check.Answers, error) {
 func Compute(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
 	k := newWalk(f, check.Input{Answers: answers, Hidden: hidden})
 	k.partial = true
-	way := k.trace()
+	result := k.trace()
 	found, _ := k.r.Violations.Err().(*schema.Error) //nolint:errorlint // Err returns no other
 	if k.budgetExceeded() {
 		return schema.Path{}, found
 	}
 	if found != nil {
-		way.Violations = found.Violations
+		result.Violations = found.Violations
 	}
-	return way, nil
+	return result, nil
 }
 
 // Trace returns the path of a complete submission, and the number of steps that its rules take. Tests compare both
 // with a second implementation.
-func Trace(f *compile.Form, in check.Input) (way schema.Path, steps int) {
+func Trace(f *compile.Form, in check.Input) (result schema.Path, steps int) {
 	k := newWalk(f, in)
 	return k.trace(), compile.MaxRuleSteps - k.budget.Left()
 }
 
 // walk processes a submission in definition order.
 type walk struct {
-	form *compile.Form
-	in   check.Input
-	// partial means that missing answers are not violations, and that in.Answers includes host answers.
-	partial bool
+	form    *compile.Form
+	in      check.Input
+	partial bool // missing answers are not violations, and in.Answers includes host answers
 
 	r answertype.Report
 	w *check.Writer
@@ -60,8 +59,7 @@ type walk struct {
 	// answerRanges contains the start and end of each answer in the encoded list, by index in Form.Blocks. Zeros mean
 	// no answer.
 	answerRanges [][2]int
-	// ruleValues contains the answers that rules have read, by index in Form.Blocks. It is nil before the first.
-	ruleValues   []any
+	ruleValues   []any // answers that rules have read, by index in Form.Blocks; nil before the first
 	setVariables map[string]any
 
 	respondentAnswers, hostAnswers int // numbers of answers to existing blocks

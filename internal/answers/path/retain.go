@@ -20,12 +20,12 @@ type Retained struct {
 
 // Retain selects the answers of a partial submission to store, see [answers.Form.Retain].
 func Retain(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (retained Retained, err error) {
-	way, err := Compute(f, answers, hidden)
+	found, err := Compute(f, answers, hidden)
 	if err != nil {
 		return retained, err
 	}
-	on := make(map[string]bool, len(way.Blocks))
-	for _, b := range way.Blocks {
+	on := make(map[string]bool, len(found.Blocks))
+	for _, b := range found.Blocks {
 		on[b.ID] = true
 	}
 	dropped := maps.Clone(answers)
