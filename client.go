@@ -24,8 +24,8 @@ import (
 // clientPage is the number of records that a list reads at a time. It is small because a loop may end early.
 const clientPage = 100
 
-// list yields the records of all pages, newest first. Concurrent changes neither repeat nor skip a record that
-// exists during the whole loop. An error, such as that of an ended context, is the last pair.
+// list yields the records of all pages, newest first. Concurrent changes neither repeat nor skip a record that exists
+// during the whole loop. An error, such as that of an ended context, is the last pair.
 func list[T any](ctx context.Context, q Query, size int, read func(page storage.Page) (found []T, more bool, err error), at func(*T) storage.Position) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -68,10 +68,10 @@ func precondition(conditions []Precondition) (p core.Precondition) {
 	return p
 }
 
-// RejectedURLError reports why the service does not send to the URL of a webhook: the [webhooks.Guard] rejects
-// it. Find it with errors.As and a *RejectedURLError. It wraps an *[Error], so code that handles *Error also
-// handles this error. In development, [webhooks.Config.AllowedNetworks] ([WithWebhookConfig]) allows a
-// receiver on the same machine. Methods and fields: [schema.RejectedURLError].
+// RejectedURLError reports why the service does not send to the URL of a webhook: the [webhooks.Guard] rejects it. Find
+// it with errors.As and a *RejectedURLError. It wraps an *[Error], so code that handles *Error also handles this error.
+// In development, [webhooks.Config.AllowedNetworks] ([WithWebhookConfig]) allows a receiver on the same machine.
+// Methods and fields: [schema.RejectedURLError].
 type RejectedURLError = schema.RejectedURLError
 
 // ErrBlockExists means that the form already has a block with this ID.
@@ -90,8 +90,8 @@ func (c Client) Workspace(ctx context.Context, id ID) (Workspace, error) {
 	return c.core().Storage.Workspace(ctx, c.actor, id)
 }
 
-// CreateWorkspace creates a workspace. It returns [ErrLimitReached] if the owner has the maximum number of
-// workspaces (Limits.Workspaces).
+// CreateWorkspace creates a workspace. It returns [ErrLimitReached] if the owner has the maximum number of workspaces
+// (Limits.Workspaces).
 func (c Client) CreateWorkspace(ctx context.Context, n WorkspaceCreate) (Workspace, error) {
 	b := core.NewBody().Text("name", n.Name)
 	user, isUser := c.actor.User()
@@ -204,8 +204,8 @@ func ownBlock(b core.Block, err error) (StoredBlock, error) {
 	return StoredBlock(b), nil
 }
 
-// CreateBlock appends a block, given as JSON such as json.Marshal of a [schema.Block]. It returns
-// [ErrBlockExists] if the form already has a block with its ID.
+// CreateBlock appends a block, given as JSON such as json.Marshal of a [schema.Block]. It returns [ErrBlockExists] if
+// the form already has a block with its ID.
 func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
 	return ownBlock(core.RunOperation(c.core(), core.NewBody().JSON("block", block), func(body []byte) (core.Block, error) {
 		return c.core().CreateBlock(ctx, c.actor, core.Target{ID: form}, body, precondition(conditions))
@@ -240,12 +240,11 @@ func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) 
 	return c.s.Warnings(f.Definition)
 }
 
-// EditorForm returns a form for its editor, as formpage.Handler.Canvas uses it: the working copy or the form,
-// with the name and sections of unsaved instead of the stored ones. It ignores the other fields of unsaved and
-// changes nothing.
+// EditorForm returns a form for its editor, as formpage.Handler.Canvas uses it: the working copy or the form, with the
+// name and sections of unsaved instead of the stored ones. It ignores the other fields of unsaved and changes nothing.
 //
-// Unsaved content can break any rule except the size limits of writes. If it exceeds them, the error is an
-// [*Error]. Values with a wrong type are omitted.
+// Unsaved content can break any rule except the size limits of writes. If it exceeds them, the error is an [*Error].
+// Values with a wrong type are omitted.
 func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (PublicForm, error) {
 	form, err := c.WorkingCopy(id).Form(ctx)
 	if errors.Is(err, ErrUnsupported) {
@@ -280,32 +279,32 @@ func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (Publ
 // decodeValid decodes the valid parts of a JSON value.
 func decodeValid(raw json.RawMessage, into any) { _ = json.Unmarshal(raw, into) }
 
-// ServeHTTP serves the API for the client's user, with all operations of [Service.ServeHTTP], for pages of the
-// host's own product such as handler/builder.
+// ServeHTTP serves the API for the client's user, with all operations of [Service.ServeHTTP], for pages of the host's
+// own product such as handler/builder.
 //
-// It requires no key or scope and has no rate limit. The host identifies the signed-in user, uses the user's
-// Client and rejects requests from other sites. The host also strips the part of the path before the
-// operation's path, such as /workspaces. Links in responses start with that part. [Service.AsHost] has no
-// user, so GET /me returns the zero ID, and no workspace can be created.
+// It requires no key or scope and has no rate limit. The host identifies the signed-in user, uses the user's Client and
+// rejects requests from other sites. The host also strips the part of the path before the operation's path, such as
+// /workspaces. Links in responses start with that part. [Service.AsHost] has no user, so GET /me returns the zero ID,
+// and no workspace can be created.
 func (c Client) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.core() // panics for a zero Client
 	c.s.handler.For(c.actor).ServeHTTP(w, r)
 }
 
-// FormsWithWorkingCopy returns the forms that have a [WorkingCopy] with unpublished changes, in one query and
-// in any order. It omits forms that are not accessible. It returns [ErrUnsupported] if the storage does not
-// support working copies.
+// FormsWithWorkingCopy returns the forms that have a [WorkingCopy] with unpublished changes, in one query and in any
+// order. It omits forms that are not accessible. It returns [ErrUnsupported] if the storage does not support working
+// copies.
 func (c Client) FormsWithWorkingCopy(ctx context.Context, forms ...ID) ([]ID, error) {
 	return c.core().FormsWithWorkingCopy(ctx, c.actor, forms)
 }
 
 // WorkingCopy returns the working copy of a form, which contains unpublished changes.
 //
-// A form has at most one working copy, which all its editors share. The first change creates it from the form.
-// A change that makes it equal to the form deletes it. Without a working copy, reads return the form. Its
-// methods have the same rules and permissions as those of the form. Conditions ([IfRevision]) use the working
-// copy's own revision. The form can be changed in the meantime, also by the API, and [WorkingCopy.Publish]
-// merges both. Previews ([Service.PreviewForm]) and warnings use the working copy.
+// A form has at most one working copy, which all its editors share. The first change creates it from the form. A change
+// that makes it equal to the form deletes it. Without a working copy, reads return the form. Its methods have the same
+// rules and permissions as those of the form. Conditions ([IfRevision]) use the working copy's own revision. The form
+// can be changed in the meantime, also by the API, and [WorkingCopy.Publish] merges both. Previews
+// ([Service.PreviewForm]) and warnings use the working copy.
 //
 // If the storage does not support documents, each method returns [ErrUnsupported].
 func (c Client) WorkingCopy(form ID) WorkingCopy {
@@ -318,8 +317,8 @@ func (c Client) WorkingCopy(form ID) WorkingCopy {
 // Form returns the form with the name, the definition and the revision of the working copy.
 func (w WorkingCopy) Form(ctx context.Context) (Form, error) { return w.on.Form(ctx, w.form) }
 
-// UpdateForm changes the working copy as [Client.UpdateForm] changes a form. Status and Workspace are
-// violations, because a working copy has only a name, a type and a definition.
+// UpdateForm changes the working copy as [Client.UpdateForm] changes a form. Status and Workspace are violations,
+// because a working copy has only a name, a type and a definition.
 func (w WorkingCopy) UpdateForm(ctx context.Context, u FormUpdate) (Form, error) {
 	return w.on.UpdateForm(ctx, w.form, u)
 }
@@ -359,20 +358,19 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 	return w.on.Warnings(ctx, w.form)
 }
 
-// Publish applies the working copy to the form and deletes it. In one step, the form receives the name, the
-// type and the definition, and is published. If the form was published before, its previous state becomes a
-// version ([Client.Versions]).
+// Publish applies the working copy to the form and deletes it. In one step, the form receives the name, the type and
+// the definition, and is published. If the form was published before, its previous state becomes a version
+// ([Client.Versions]).
 //
-// Changes to the form since the working copy was created are merged. The parts of a form are its name, its
-// type, each setting, each block, and each other section. If only one side changed a part, that change is
-// used. Blocks are in the order of the working copy, and a block that only the form has keeps its predecessor.
-// If both sides changed a part differently, it is a conflict: Publish changes nothing and returns a
-// [*ConflictError], until p.Resolutions selects a side for each conflict. Parts are compared byte by byte. An
-// order of blocks that only the form has is lost. The result must pass all rules of a write, or the error is a
-// [*schema.Error].
+// Changes to the form since the working copy was created are merged. The parts of a form are its name, its type, each
+// setting, each block, and each other section. If only one side changed a part, that change is used. Blocks are in the
+// order of the working copy, and a block that only the form has keeps its predecessor. If both sides changed a part
+// differently, it is a conflict: Publish changes nothing and returns a [*ConflictError], until p.Resolutions selects a
+// side for each conflict. Parts are compared byte by byte. An order of blocks that only the form has is lost. The
+// result must pass all rules of a write, or the error is a [*schema.Error].
 //
-// A form without a working copy is published as it is. If another change happens at the same time, Publish
-// repeats its work.
+// A form without a working copy is published as it is. If another change happens at the same time, Publish repeats its
+// work.
 func (w WorkingCopy) Publish(ctx context.Context, p PublishOptions) (Form, error) {
 	return ownForm(w.of.core().Publish(ctx, w.of.actor, w.form, precondition([]Precondition{IfRevision(p.IfRevision)}), p.Resolutions, p.DryRun))
 }
@@ -383,42 +381,41 @@ func (w WorkingCopy) Discard(ctx context.Context, conditions ...Precondition) er
 }
 
 // ServeHTTP serves the working copy to an editor in a browser, as the API serves the form: GET and PATCH of
-// /forms/{formId}, GET of its /questions, and the operations on its /blocks. Other paths and other forms
-// return 404. A PATCH of the form accepts the name and the definition.
+// /forms/{formId}, GET of its /questions, and the operations on its /blocks. Other paths and other forms return 404. A
+// PATCH of the form accepts the name and the definition.
 //
-// It requires no key and has no rate limit. The host identifies the signed-in user, uses the user's Client,
-// rejects requests from other sites, and strips the path before /forms/. Links in responses start with that
-// part. The link to submissions does not work.
+// It requires no key and has no rate limit. The host identifies the signed-in user, uses the user's Client, rejects
+// requests from other sites, and strips the path before /forms/. Links in responses start with that part. The link to
+// submissions does not work.
 func (w WorkingCopy) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.of.s.handler.WorkingCopy(w.on.core(), w.of.actor, w.form).ServeHTTP(rw, r)
 }
 
-// Versions lists the earlier published states of a form, newest first, without their content. A version is
-// created when the name or the definition of a published form changes, or when the form becomes a draft.
-// [WorkingCopy.Publish] and [Client.RestoreVersion] always create a version. Other writes do so only if the
-// newest version is at least ten minutes old. A form has at most 100 versions ([WithVersions]) and 32 MiB of
-// versions.
+// Versions lists the earlier published states of a form, newest first, without their content. A version is created when
+// the name or the definition of a published form changes, or when the form becomes a draft. [WorkingCopy.Publish] and
+// [Client.RestoreVersion] always create a version. Other writes do so only if the newest version is at least ten
+// minutes old. A form has at most 100 versions ([WithVersions]) and 32 MiB of versions.
 //
 // If the storage does not support documents, there are no versions, and these methods return [ErrUnsupported].
 func (c Client) Versions(ctx context.Context, form ID) iter.Seq2[FormVersion, error] {
 	return c.core().VersionList(ctx, c.actor, form)
 }
 
-// Version returns the version of a form with a revision, with its content, or [ErrNotFound]. Compare two
-// versions with [schema.Diff].
+// Version returns the version of a form with a revision, with its content, or [ErrNotFound]. Compare two versions with
+// [schema.Diff].
 func (c Client) Version(ctx context.Context, form ID, revision int64) (FormVersion, error) {
 	return c.core().Version(ctx, c.actor, form, revision)
 }
 
-// RestoreVersion restores the name, the type and the definition of a version, as a new revision with the same
-// rules as any write. The replaced state becomes a version if it is published. The status and the working copy
-// do not change. It returns [ErrNotFound] if there is no such version.
+// RestoreVersion restores the name, the type and the definition of a version, as a new revision with the same rules as
+// any write. The replaced state becomes a version if it is published. The status and the working copy do not change. It
+// returns [ErrNotFound] if there is no such version.
 func (c Client) RestoreVersion(ctx context.Context, form ID, revision int64, r RestoreOptions) (Form, error) {
 	return ownForm(c.core().RestoreVersion(ctx, c.actor, form, revision, precondition([]Precondition{IfRevision(r.IfRevision)})))
 }
 
-// DecodeAnswers returns the answers of a stored submission in the order of the form, followed by hidden fields
-// and variables. It omits unanswered blocks.
+// DecodeAnswers returns the answers of a stored submission in the order of the form, followed by hidden fields and
+// variables. It omits unanswered blocks.
 func DecodeAnswers(s Submission) ([]Answer, error) {
 	answers, err := schema.DecodeAnswers(s.Answers)
 	if err != nil {
@@ -427,8 +424,8 @@ func DecodeAnswers(s Submission) ([]Answer, error) {
 	return answers, nil
 }
 
-// DecodeForm decodes the definition of a form. It returns an error for a form from a list, because lists omit
-// the definitions.
+// DecodeForm decodes the definition of a form. It returns an error for a form from a list, because lists omit the
+// definitions.
 func DecodeForm(f Form) (content FormValues, err error) {
 	d := f.Definition
 	if d.Blocks == nil && d.Settings == nil && d.Theme == nil {
@@ -450,8 +447,8 @@ func DecodeForm(f Form) (content FormValues, err error) {
 	return content, nil
 }
 
-// Submissions lists the submissions to a form, newest first. It holds one page in memory, and no connection of
-// the storage between pages.
+// Submissions lists the submissions to a form, newest first. It holds one page in memory, and no connection of the
+// storage between pages.
 func (c Client) Submissions(ctx context.Context, form ID, q SubmissionQuery) iter.Seq2[Submission, error] {
 	return c.submissions(ctx, form, q, clientPage)
 }
@@ -474,12 +471,12 @@ func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 	return c.core().DeleteSubmission(ctx, c.actor, form, id)
 }
 
-// Partials lists the partial submissions to a form that are neither submitted nor expired, by their last save,
-// newest first. Answers and the other values from the respondent are included only if the respondent was
-// informed that the form's owner can read them ([PartialSubmission].ShareWithOwner). If the form shows a
-// captcha, the list contains only partial submissions with a solved captcha
-// ([PartialSubmission].CaptchaSolved), also for the host. A partial submission that is saved during the loop
-// may be missed. It returns [ErrUnsupported] if the storage does not support partial submissions.
+// Partials lists the partial submissions to a form that are neither submitted nor expired, by their last save, newest
+// first. Answers and the other values from the respondent are included only if the respondent was informed that the
+// form's owner can read them ([PartialSubmission].ShareWithOwner). If the form shows a captcha, the list contains only
+// partial submissions with a solved captcha ([PartialSubmission].CaptchaSolved), also for the host. A partial
+// submission that is saved during the loop may be missed. It returns [ErrUnsupported] if the storage does not support
+// partial submissions.
 func (c Client) Partials(ctx context.Context, form ID, q Query) iter.Seq2[Partial, error] {
 	now := c.core().Clock()
 	return list(ctx, q, clientPage, func(page storage.Page) ([]Partial, bool, error) {
@@ -492,21 +489,21 @@ func (c Client) DeletePartial(ctx context.Context, form, id ID) error {
 	return c.core().DeletePartial(ctx, c.actor, form, id)
 }
 
-// Summary counts the answers of the submissions that q selects, newest first. Its memory depends on the number
-// of blocks and choices, and of up to 10,000 days or removed choices for each block. It does not depend on the
-// number of submissions. All numbers are finite. It returns a [*schema.Error] if the submissions have more
-// than 16,384 different fields.
+// Summary counts the answers of the submissions that q selects, newest first. Its memory depends on the number of
+// blocks and choices, and of up to 10,000 days or removed choices for each block. It does not depend on the number of
+// submissions. All numbers are finite. It returns a [*schema.Error] if the submissions have more than 16,384 different
+// fields.
 //
-// The service caches the counts by day in its time zone ([WithTimeZone]), up to 64 MiB for all forms and 32
-// MiB for one. Another call therefore reads only new submissions. It counts everything again after a
-// submission was deleted, erased, purged or imported by any process. Nothing is cached for a q with a Limit,
-// for a service of [Service.WithStorage], or if the storage does not support SubmissionsRemoved.
+// The service caches the counts by day in its time zone ([WithTimeZone]), up to 64 MiB for all forms and 32 MiB for
+// one. Another call therefore reads only new submissions. It counts everything again after a submission was deleted,
+// erased, purged or imported by any process. Nothing is cached for a q with a Limit, for a service of
+// [Service.WithStorage], or if the storage does not support SubmissionsRemoved.
 func (c Client) Summary(ctx context.Context, form ID, q SubmissionQuery) (Summary, error) {
 	return c.SummaryWithin(ctx, form, q, 0)
 }
 
-// SummaryWithin is Summary with a time limit. It counts for about this duration, starting with the newest
-// submissions. While the result is Incomplete, another call continues.
+// SummaryWithin is Summary with a time limit. It counts for about this duration, starting with the newest submissions.
+// While the result is Incomplete, another call continues.
 func (c Client) SummaryWithin(ctx context.Context, form ID, q SubmissionQuery, within time.Duration) (Summary, error) {
 	f, err := c.core().Storage.Form(ctx, c.actor, form)
 	if err != nil {
@@ -599,8 +596,8 @@ const (
 	PeriodAll       = schema.PeriodAll // includes the counters of [Service.SetLifetimeCounters]
 )
 
-// PeriodQuery returns the query for a period, for [Client.Submissions], [Client.Summary] and [Client.Export].
-// Its days are in the service's time zone ([WithTimeZone]), unlike the days of [Client.Metrics].
+// PeriodQuery returns the query for a period, for [Client.Submissions], [Client.Summary] and [Client.Export]. Its days
+// are in the service's time zone ([WithTimeZone]), unlike the days of [Client.Metrics].
 func (s *Service) PeriodQuery(period Period) (SubmissionQuery, error) {
 	since, until, err := s.core.PeriodQuery(period)
 	return SubmissionQuery{Since: since, Until: until}, err
@@ -625,8 +622,8 @@ func (c Client) Metrics(ctx context.Context, form ID, period Period) (Metrics, e
 	return Metrics(m), err
 }
 
-// SubmissionTotals returns the total number of submissions of each form, as in Metrics for [PeriodAll], with
-// one query. It omits forms that are not accessible.
+// SubmissionTotals returns the total number of submissions of each form, as in Metrics for [PeriodAll], with one query.
+// It omits forms that are not accessible.
 func (c Client) SubmissionTotals(ctx context.Context, forms ...ID) (map[ID]int64, error) {
 	return c.core().Storage.SubmissionTotals(ctx, c.actor, forms)
 }
@@ -644,34 +641,33 @@ const (
 //
 // NDJSON contains one submission per line, as the API lists it.
 //
-// CSV follows RFC 4180, in UTF-8, with a header and one line for each submission. All texts of a form or a
-// respondent are quoted. Numbers, dates, submission IDs and the names of the fixed columns are not quoted. The
-// columns, in this order:
+// CSV follows RFC 4180, in UTF-8, with a header and one line for each submission. All texts of a form or a respondent
+// are quoted. Numbers, dates, submission IDs and the names of the fixed columns are not quoted. The columns, in this
+// order:
 //
 //   - submission_id and submitted_at, always.
-//   - One column for each block with answers, named by its ID, in the order of the form. Then hidden
-//     fields, variables, and removed blocks that submissions still contain. A value with parts has a
-//     column for each part, named id/part: a matrix's rows by their IDs, the parts of an address or
-//     contact, a file's name and url, a payment's amount, currency, status, gateway and reference.
-//   - completion_time (in seconds), metadata/country, metadata/device, metadata/user_agent,
-//     metadata/utm/campaign, metadata/utm/content, metadata/utm/medium, metadata/utm/source and
-//     metadata/utm/term, always.
+//   - One column for each block with answers, named by its ID, in the order of the form. Then hidden fields, variables,
+//     and removed blocks that submissions still contain. A value with parts has a column for each part, named id/part:
+//     a matrix's rows by their IDs, the parts of an address or contact, a file's name and url, a payment's amount,
+//     currency, status, gateway and reference.
+//   - completion_time (in seconds), metadata/country, metadata/device, metadata/user_agent, metadata/utm/campaign,
+//     metadata/utm/content, metadata/utm/medium, metadata/utm/source and metadata/utm/term, always.
 //
 // An unanswered block is an empty cell.
 //
-// If choices have their own columns, an “Other” answer is in id/other. A choice whose ID is "other" or starts
-// with "choice:" is in id/choice:other, for example. If files have their own columns, these are id/1/name and
-// id/1/url, then id/2/name. If a name is already used, such as that of a block with the ID submitted_at, "
-// (2)", " (3)" and so on is appended.
+// If choices have their own columns, an “Other” answer is in id/other. A choice whose ID is "other" or starts with
+// "choice:" is in id/choice:other, for example. If files have their own columns, these are id/1/name and id/1/url, then
+// id/2/name. If a name is already used, such as that of a block with the ID submitted_at, " (2)", " (3)" and so on is
+// appended.
 //
-// Spreadsheet programs interpret a cell as a formula if it starts with =, +, -, @, a tab or a carriage return.
-// An apostrophe (') is inserted before such text, and before such text with leading apostrophes. To restore
-// the original text, remove one apostrophe from each cell that has one of these characters after its
-// apostrophes. Answers of number, date and phone blocks never change.
+// Spreadsheet programs interpret a cell as a formula if it starts with =, +, -, @, a tab or a carriage return. An
+// apostrophe (') is inserted before such text, and before such text with leading apostrophes. To restore the original
+// text, remove one apostrophe from each cell that has one of these characters after its apostrophes. Answers of number,
+// date and phone blocks never change.
 //
-// Programs that split at commas, semicolons and tabs, such as LibreOffice by default, read the same cells.
-// Excel splits only at semicolons or tabs if the decimal separator is a comma. Such a program needs a file
-// with the matching Separator, because otherwise columns and apostrophes are wrong.
+// Programs that split at commas, semicolons and tabs, such as LibreOffice by default, read the same cells. Excel splits
+// only at semicolons or tabs if the decimal separator is a comma. Such a program needs a file with the matching
+// Separator, because otherwise columns and apostrophes are wrong.
 type Export struct {
 	Format ExportFormat // CSV or NDJSON. Defaults to CSV.
 	// Since and Until are the first and last SubmittedAt. A zero value means no limit.
@@ -681,9 +677,9 @@ type Export struct {
 
 	Separator rune // ',', ';' or a tab. Defaults to ','.
 	ChoiceIDs bool // Whether to write the IDs of choices instead of their labels.
-	// SplitColumns is whether each choice (id/choice ID, id/other) and each file (id/1/name) has its own column,
-	// for blocks with several answers. The cell contains the choice, or its position in a ranking. Otherwise one
-	// cell contains all values, separated by "; ". Matrix rows always have their own columns.
+	// SplitColumns is whether each choice (id/choice ID, id/other) and each file (id/1/name) has its own column, for
+	// blocks with several answers. The cell contains the choice, or its position in a ranking. Otherwise one cell contains
+	// all values, separated by "; ". Matrix rows always have their own columns.
 	SplitColumns bool
 	Labels       bool // Whether the header contains block labels instead of IDs. Equal labels are followed by [id].
 	BOM          bool // Whether to start with a byte order mark, with which some programs detect UTF-8.
@@ -694,17 +690,16 @@ type Export struct {
 	CompletionLine bool
 }
 
-// Export writes the submissions to a form, newest first. It holds one page in memory, at most 16 MiB. It holds
-// no connection of the storage while it writes a page. On a service of [Service.WithStorage], the host's
-// transaction remains open. For CSV, it reads all submissions twice, because the first pass finds the columns.
-// Nothing is written before the first pass ends.
+// Export writes the submissions to a form, newest first. It holds one page in memory, at most 16 MiB. It holds no
+// connection of the storage while it writes a page. On a service of [Service.WithStorage], the host's transaction
+// remains open. For CSV, it reads all submissions twice, because the first pass finds the columns. Nothing is written
+// before the first pass ends.
 //
-// A submission that arrives during the export may or may not be included. If it returns no error, the file is
-// complete. A [*schema.Error] lists the violations of e, or reports that a CSV would have more than 16,384
-// columns.
+// A submission that arrives during the export may or may not be included. If it returns no error, the file is complete.
+// A [*schema.Error] lists the violations of e, or reports that a CSV would have more than 16,384 columns.
 //
-// If w is the response writer of [http.TimeoutHandler], the whole export is buffered in memory. Serve exports
-// outside of it.
+// If w is the response writer of [http.TimeoutHandler], the whole export is buffered in memory. Serve exports outside
+// of it.
 func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) error {
 	o := export.Options(e)
 	if err := o.Check(); err != nil {
@@ -719,8 +714,8 @@ func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) erro
 	})
 }
 
-// WebhookCreate describes a new webhook. If you print, log or encode it as JSON, the signing secret appears as
-// "…". For exceptions, see [IssuedKey].
+// WebhookCreate describes a new webhook. If you print, log or encode it as JSON, the signing secret appears as "…". For
+// exceptions, see [IssuedKey].
 type WebhookCreate struct {
 	Form     ID     // Required.
 	URL      string // Required. http or https, to a public address or one in webhooks.Config.AllowedNetworks.
@@ -750,8 +745,8 @@ func (n WebhookCreate) Format(f fmt.State, verb rune) {
 // MarshalJSON encodes n without its secret.
 func (n WebhookCreate) MarshalJSON() ([]byte, error) { return json.Marshal(n.masked()) }
 
-// WebhookUpdate contains the changes of a webhook. Nil fields do not change, and at least one field must be
-// set. If you print, log or encode it as JSON, the signing secret does not appear, as for [WebhookCreate].
+// WebhookUpdate contains the changes of a webhook. Nil fields do not change, and at least one field must be set. If you
+// print, log or encode it as JSON, the signing secret does not appear, as for [WebhookCreate].
 type WebhookUpdate struct {
 	URL     *string // As for WebhookCreate. Pending deliveries are sent to the new URL.
 	Enabled *bool   // If false, pending deliveries end.
@@ -782,9 +777,8 @@ func (c Client) FormWebhooks(ctx context.Context, form ID) ([]Webhook, error) {
 	return c.core().Storage.FormWebhooks(ctx, c.actor, form)
 }
 
-// PausedWebhooks lists the accessible webhooks that are paused, latest failure first. A pause ends with the
-// first successful request. [Service.SendTestEvent], [Service.Redeliver] and a new URL cause a request
-// immediately.
+// PausedWebhooks lists the accessible webhooks that are paused, latest failure first. A pause ends with the first
+// successful request. [Service.SendTestEvent], [Service.Redeliver] and a new URL cause a request immediately.
 func (c Client) PausedWebhooks(ctx context.Context, q Query) iter.Seq2[PausedWebhook, error] {
 	return list(ctx, q, clientPage, func(page storage.Page) ([]PausedWebhook, bool, error) {
 		found, err := c.core().Storage.PausedWebhooks(ctx, c.actor, page)
@@ -799,8 +793,8 @@ func (c Client) Webhook(ctx context.Context, id ID) (Webhook, error) {
 	return c.core().Storage.Webhook(ctx, c.actor, id)
 }
 
-// CreateWebhook creates a webhook. It returns a [*RejectedURLError] if the service must not send to the URL,
-// and a [*schema.Error] if the form already has Limits.Webhooks webhooks.
+// CreateWebhook creates a webhook. It returns a [*RejectedURLError] if the service must not send to the URL, and a
+// [*schema.Error] if the form already has Limits.Webhooks webhooks.
 func (c Client) CreateWebhook(ctx context.Context, n WebhookCreate) (Webhook, error) {
 	b := core.NewBody().ID("form_id", n.Form).Text("url", n.URL)
 	if n.Disabled {

@@ -1,9 +1,8 @@
-// Package formsvc is a form backend that you embed in a Go program. It provides workspaces, forms with
-// ordered blocks, submissions, funnel analytics, signed webhooks and scoped API keys as one
-// [http.Handler].
+// Package formsvc is a form backend that you embed in a Go program. It provides workspaces, forms with ordered blocks,
+// submissions, funnel analytics, signed webhooks and scoped API keys as one [http.Handler].
 //
-// The example [A product in an afternoon] is a program with sessions, PostgreSQL, form pages, exports,
-// webhooks and erasure. "go doc -http" shows the examples of a package; go doc alone does not.
+// The example [A product in an afternoon] is a program with sessions, PostgreSQL, form pages, exports, webhooks and
+// erasure. "go doc -http" shows the examples of a package; go doc alone does not.
 //
 // # A first program
 //
@@ -55,118 +54,106 @@
 // # Overview
 //
 //   - [New] creates the [Service]. Its only required option is [WithStorage]. Use package
-//     [github.com/formsvc/formsvc/storage/memory],
-//     [github.com/formsvc/formsvc/storage/postgres], whose Migrate creates the tables, or your own
-//     storage, which [github.com/formsvc/formsvc/storage/storagetest] tests.
+//     [github.com/formsvc/formsvc/storage/memory], [github.com/formsvc/formsvc/storage/postgres], whose Migrate creates
+//     the tables, or your own storage, which [github.com/formsvc/formsvc/storage/storagetest] tests.
 //   - The Service is the HTTP API. [Service.As] and [Service.AsHost] provide the same operations in Go.
-//     [Service.WithStorage] runs them in a host's own transaction. [DecodeForm] and [DecodeAnswers] convert
-//     stored JSON to Go values.
-//   - Your product manages the users. [UserIDFrom] converts your user IDs. [Service.CreateKey] creates API
-//     keys, and [WithKeyResolver] accepts your sessions, see below. examples/tenants shows several customers
-//     on one pool.
-//   - Respondents need no keys. Package [github.com/formsvc/formsvc/handler/formpage] renders
-//     forms and accepts submissions. Your own pages call [Service.PublicForm],
-//     [Service.RecordView], [Service.RecordStart], [Service.Path] and [Service.Submit].
-//     [Service.SavePartial] and [Service.ResumePartial] let respondents continue later. Package
-//     [github.com/formsvc/formsvc/schema] documents answers and rules.
-//   - [Client.Export] streams submissions as CSV or NDJSON, and [Service.ExportHandler] does this over
-//     HTTP. [Client.Summary] counts the answers by block.
-//   - [Service.Dispatcher] sends webhooks; package [github.com/formsvc/formsvc/webhooks] explains
-//     this for hosts and receivers. [Service.Redeliver] sends an event again, and
-//     [Service.RedeliverFailed] sends all failed events again.
-//   - [Service.DeleteUser] removes a user with all of their data. [Service.EraseRespondent] removes
-//     submissions with given answers, [Service.PurgeSubmissions] old submissions, and
-//     [Service.PurgeTrash] deleted forms. With [WithFiles], their files are removed too.
-//     [Service.RestoreForm] restores a form from the trash.
-//   - The comment of [Client] lists the errors of the Go API with their HTTP statuses.
-//     Package [github.com/formsvc/formsvc/handler] lists the paths of the API with the equivalent
-//     Go methods.
-//   - [Service.Maintain] is for a deployment without a running dispatcher. [Service.Check]
-//     reports problems of a deployment: tables, privileges, settings, dispatcher, maintenance.
-//   - [github.com/formsvc/formsvc/handler/builder] is the builder, in which users create forms and
-//     read results. It uses the host's own sign-in. [Client.ServeHTTP] is the API for a signed-in
-//     user, without a key.
+//     [Service.WithStorage] runs them in a host's own transaction. [DecodeForm] and [DecodeAnswers] convert stored JSON
+//     to Go values.
+//   - Your product manages the users. [UserIDFrom] converts your user IDs. [Service.CreateKey] creates API keys, and
+//     [WithKeyResolver] accepts your sessions, see below. examples/tenants shows several customers on one pool.
+//   - Respondents need no keys. Package [github.com/formsvc/formsvc/handler/formpage] renders forms and accepts
+//     submissions. Your own pages call [Service.PublicForm], [Service.RecordView], [Service.RecordStart],
+//     [Service.Path] and [Service.Submit]. [Service.SavePartial] and [Service.ResumePartial] let respondents continue
+//     later. Package [github.com/formsvc/formsvc/schema] documents answers and rules.
+//   - [Client.Export] streams submissions as CSV or NDJSON, and [Service.ExportHandler] does this over HTTP.
+//     [Client.Summary] counts the answers by block.
+//   - [Service.Dispatcher] sends webhooks; package [github.com/formsvc/formsvc/webhooks] explains this for hosts and
+//     receivers. [Service.Redeliver] sends an event again, and [Service.RedeliverFailed] sends all failed events again.
+//   - [Service.DeleteUser] removes a user with all of their data. [Service.EraseRespondent] removes submissions with
+//     given answers, [Service.PurgeSubmissions] old submissions, and [Service.PurgeTrash] deleted forms. With
+//     [WithFiles], their files are removed too. [Service.RestoreForm] restores a form from the trash.
+//   - The comment of [Client] lists the errors of the Go API with their HTTP statuses. Package
+//     [github.com/formsvc/formsvc/handler] lists the paths of the API with the equivalent Go methods.
+//   - [Service.Maintain] is for a deployment without a running dispatcher. [Service.Check] reports problems of a
+//     deployment: tables, privileges, settings, dispatcher, maintenance.
+//   - [github.com/formsvc/formsvc/handler/builder] is the builder, in which users create forms and read results. It
+//     uses the host's own sign-in. [Client.ServeHTTP] is the API for a signed-in user, without a key.
 //   - [github.com/formsvc/formsvc/handler/docs] renders the API description as a page,
 //     [github.com/formsvc/formsvc/handler/conformance] tests your mounted service, and
 //     [github.com/formsvc/formsvc/handler/apicheck] checks your clients' requests against the API description.
 //
 // # No side effects
 //
-// [New] starts no goroutine and opens no connection. The service registers nothing globally
-// and reads no environment variables. It logs only if you provide a logger, and never closes a part
-// that you provide. [Service.Close] stops the parts that start on first use.
+// [New] starts no goroutine and opens no connection. The service registers nothing globally and reads no environment
+// variables. It logs only if you provide a logger, and never closes a part that you provide. [Service.Close] stops the
+// parts that start on first use.
 //
 // # Mounting
 //
-// You can mount the service on the standard mux with or without [http.StripPrefix], in a chi router with
-// Mount, Route or Handle, or at a server's root. To use a base path other than /v1, set [WithBasePath]. For
-// a prefix before the base path, or absolute links, set [WithBaseURL]. Links and Location headers never
-// contain the request's Host header.
+// You can mount the service on the standard mux with or without [http.StripPrefix], in a chi router with Mount, Route
+// or Handle, or at a server's root. To use a base path other than /v1, set [WithBasePath]. For a prefix before the base
+// path, or absolute links, set [WithBaseURL]. Links and Location headers never contain the request's Host header.
 //
-// The host sets the server's timeouts. Without ReadTimeout and WriteTimeout, a slow client
-// can hold a connection forever. If a middleware wraps the [http.ResponseWriter], it needs a method
-// Unwrap() http.ResponseWriter. Otherwise the WriteTimeout truncates exports ([Service.ExportHandler]).
-// [http.TimeoutHandler] buffers whole responses, so mount exports outside of it.
+// The host sets the server's timeouts. Without ReadTimeout and WriteTimeout, a slow client can hold a connection
+// forever. If a middleware wraps the [http.ResponseWriter], it needs a method Unwrap() http.ResponseWriter. Otherwise
+// the WriteTimeout truncates exports ([Service.ExportHandler]). [http.TimeoutHandler] buffers whole responses, so mount
+// exports outside of it.
 //
-// Each key can make 600 requests a minute, counted in this process, unless you set [WithRateLimit]
-// or [WithLimiter]. The service does not limit requests with unknown keys. Limit them by IP address, in a
-// proxy or a middleware.
+// Each key can make 600 requests a minute, counted in this process, unless you set [WithRateLimit] or [WithLimiter].
+// The service does not limit requests with unknown keys. Limit them by IP address, in a proxy or a middleware.
 //
-// The host provides CORS and compression. For browsers, expose ETag, Location,
-// X-Request-ID, Retry-After, RateLimit and RateLimit-Policy. Do not use API keys in browsers.
+// The host provides CORS and compression. For browsers, expose ETag, Location, X-Request-ID, Retry-After, RateLimit and
+// RateLimit-Policy. Do not use API keys in browsers.
 //
-// After a call, Request.Pattern contains the operation's path as in the API description, after the
-// base path and without the method: /v1/forms/{formId}. Use it to group metrics and traces. Requests
-// without an operation retain the pattern of the host's mux. A middleware does not see the pattern if a
-// handler below it copies the request, as http.StripPrefix, a chi router and Request.WithContext do. In
-// this case, move the middleware below that handler.
+// After a call, Request.Pattern contains the operation's path as in the API description, after the base path and
+// without the method: /v1/forms/{formId}. Use it to group metrics and traces. Requests without an operation retain the
+// pattern of the host's mux. A middleware does not see the pattern if a handler below it copies the request, as
+// http.StripPrefix, a chi router and Request.WithContext do. In this case, move the middleware below that handler.
 //
 // # Sessions and keys
 //
-// By default, the API accepts the keys of [Service.CreateKey], in X-API-Key or as a bearer
-// token. If your users have sessions, provide two functions. The example of
-// [WithKeyResolver] contains both:
+// By default, the API accepts the keys of [Service.CreateKey], in X-API-Key or as a bearer token. If your users have
+// sessions, provide two functions. The example of [WithKeyResolver] contains both:
 //
-//   - [WithCredential] finds the credential in a request. It calls [Credential] first, and uses the
-//     session cookie only if there is no key.
+//   - [WithCredential] finds the credential in a request. It calls [Credential] first, and uses the session cookie only
+//     if there is no key.
 //   - [WithKeyResolver] finds the user of a credential. It returns a [Principal] for a session, and calls
-//     [Service.ResolveKey] for everything else. Otherwise the service accepts no API keys.
-//     [ErrInvalidKey] is status 401, and any other error is 503.
+//     [Service.ResolveKey] for everything else. Otherwise the service accepts no API keys. [ErrInvalidKey] is status
+//     401, and any other error is 503.
 //
-// The resolver needs the service, and [New] needs the resolver. New does not call the resolver, so you can
-// give the service to the resolver after New and before the first request.
+// The resolver needs the service, and [New] needs the resolver. New does not call the resolver, so you can give the
+// service to the resolver after New and before the first request.
 //
-// The rate limiter's store contains Principal.KeyID, and callers with the same KeyID share a limit.
-// Derive it from the session ID or from a digest of the cookie, never use the cookie itself.
-// Principal.UserID is [UserIDFrom] of your product's user ID, as for [Service.As].
+// The rate limiter's store contains Principal.KeyID, and callers with the same KeyID share a limit. Derive it from the
+// session ID or from a digest of the cookie, never use the cookie itself. Principal.UserID is [UserIDFrom] of your
+// product's user ID, as for [Service.As].
 //
 // Browsers send cookies with requests from other sites. If you accept a cookie, wrap the service and
 // [Service.ExportHandler] in [http.CrossOriginProtection]. examples/auth is a complete product with users.
 //
 // # Polling
 //
-// A submission has its creation time, but becomes visible when its transaction commits. A host's
-// transaction can take long, imports have older times, and the clocks of processes differ. If a program polls
-// and continues after the last submitted_at, it therefore misses submissions. To be safe, read the last
-// minutes again each time, and ignore known IDs, as the [example Polling] does. The period must be longer
-// than the longest transaction plus the clock difference. If you must not miss a submission, use a webhook,
-// because its delivery is part of the submission's transaction.
+// A submission has its creation time, but becomes visible when its transaction commits. A host's transaction can take
+// long, imports have older times, and the clocks of processes differ. If a program polls and continues after the last
+// submitted_at, it therefore misses submissions. To be safe, read the last minutes again each time, and ignore known
+// IDs, as the [example Polling] does. The period must be longer than the longest transaction plus the clock difference.
+// If you must not miss a submission, use a webhook, because its delivery is part of the submission's transaction.
 //
 // # Graceful shutdown
 //
 // Stop the parts of a process in this order, as the [example Stopping] does:
 //
-//  1. The server, with Shutdown: it accepts no more requests and finishes those in flight. An export may
-//     take longer than the timeout of Shutdown. In this case, Close of the server truncates it.
-//  2. The dispatcher, with its own context. Wait until Run returns. Deliveries in flight
-//     have 10 seconds to finish, and Run returns within 16 seconds. Do not use the context that the signal
-//     cancels, because the dispatcher would stop while submissions still arrive.
+//  1. The server, with Shutdown: it accepts no more requests and finishes those in flight. An export may take longer
+//     than the timeout of Shutdown. In this case, Close of the server truncates it.
+//  2. The dispatcher, with its own context. Wait until Run returns. Deliveries in flight have 10 seconds to finish, and
+//     Run returns within 16 seconds. Do not use the context that the signal cancels, because the dispatcher would stop
+//     while submissions still arrive.
 //  3. The service: [Service.Close] writes pending views, starts and key usage times, which is fast.
 //  4. The parts that you gave to the service, such as the pool.
 //
 // With a Shutdown timeout of 10 seconds, a process stops within 30 seconds. If you use another order or kill the
-// process, no acknowledged data is lost: deliveries wait for the next process. The views and starts
-// of the last 250 ms may be lost, and a delivery in flight may be sent twice.
+// process, no acknowledged data is lost: deliveries wait for the next process. The views and starts of the last 250 ms
+// may be lost, and a delivery in flight may be sent twice.
 //
 // # Logs
 //

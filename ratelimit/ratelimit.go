@@ -92,16 +92,15 @@ func (l *Limiter) Take(ctx context.Context, key string) (Result, error) {
 	}, nil
 }
 
-// StoreTimeout is the timeout of a host's store. A store on the network takes a millisecond. A longer wait for a
-// limit is worse than a request that is not counted.
+// StoreTimeout is the timeout of a host's store. A store on the network takes a millisecond. A longer wait for a limit
+// is worse than a request that is not counted.
 const StoreTimeout = 250 * time.Millisecond
 
 // maxStoreCalls limits concurrent calls of a host's store. It limits the goroutines of a store that ignores its
 // context. At a millisecond a call, it allows a million calls a second.
 const maxStoreCalls = 1024
 
-// ErrTimeout is returned by Take when the host's store does not answer within
-// [StoreTimeout].
+// ErrTimeout is returned by Take when the host's store does not answer within [StoreTimeout].
 var ErrTimeout = errors.New("ratelimit: the store did not respond in time")
 
 type storeResult struct {

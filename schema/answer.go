@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Answer is one stored answer: that of a block, of a hidden field (Type is [TypeHidden])
-// or of a variable ([TypeVariable]). Type and Label are those that the field had when the
-// response was stored.
+// Answer is one stored answer: that of a block, of a hidden field (Type is [TypeHidden]) or of a variable
+// ([TypeVariable]). Type and Label are those that the field had when the response was stored.
 type Answer struct {
 	ID    string
 	Type  string
@@ -24,35 +23,33 @@ type Answer struct {
 // String returns the value as a person reads it, on one line where that is possible.
 func (a Answer) String() string { return a.Value.String() }
 
-// Value is what was answered: a [Text], [Number], [Bool], [Date], [Picks], [Matrix],
-// [Files], [Contact], [Payment] or [Other].
+// Value is what was answered: a [Text], [Number], [Bool], [Date], [Picks], [Matrix], [Files], [Contact], [Payment] or
+// [Other].
 type Value interface {
 	fmt.Stringer
 	value()
 }
 
 type (
-	// Text is the answer to short_text, long_text, email, phone, website, country and
-	// time, the value of a hidden field, and that of a variable that holds text.
+	// Text is the answer to short_text, long_text, email, phone, website, country and time, the value of a hidden field,
+	// and that of a variable that holds text.
 	Text string
 
-	// Number is the answer to number, rating, opinion_scale and nps, and the value of a
-	// variable that holds a number. [Answer].JSON has
-	// the number as it is stored: without digits that a float64 does not tell apart.
+	// Number is the answer to number, rating, opinion_scale and nps, and the value of a variable that holds a number.
+	// [Answer].JSON has the number as it is stored: without digits that a float64 does not tell apart.
 	Number float64
 
 	// Bool is the answer to yes_no and legal.
 	Bool bool
 
-	// Date is the answer to date. With a time its location is the offset that was sent,
-	// else it is UTC.
+	// Date is the answer to date. With a time its location is the offset that was sent, else it is UTC.
 	Date struct {
 		Time    time.Time
 		HasTime bool
 	}
 
-	// Picks is the answer to single_choice, dropdown, multiple_choice, picture_choice
-	// and, in the respondent's order, to ranking.
+	// Picks is the answer to single_choice, dropdown, multiple_choice, picture_choice and, in the respondent's order, to
+	// ranking.
 	Picks []Pick
 
 	// Matrix is the answer to matrix: the rows that were answered, in the form's order.
@@ -61,8 +58,7 @@ type (
 	// Files is the answer to file_upload, and with one file to signature.
 	Files []File
 
-	// Other is the JSON of a value that is none of the others: an older or newer release
-	// stored it, or the host did.
+	// Other is the JSON of a value that is none of the others: an older or newer release stored it, or the host did.
 	Other string
 )
 
@@ -140,8 +136,7 @@ func (v Date) String() string {
 	return v.Time.Format(time.DateOnly)
 }
 
-// String returns the label, the id where the choice has no label, or the respondent's
-// own text.
+// String returns the label, the id where the choice has no label, or the respondent's own text.
 func (p Pick) String() string {
 	switch {
 	case p.ID == "":

@@ -10,9 +10,8 @@ import (
 
 // Block is one question, container, control or piece of content of a form.
 //
-// In this and the other typed views a member that is absent is the zero value:
-// "" for strings, false for switches, nil for numbers, times, lists and objects.
-// Numbers are pointers because 0 is a value of its own. Encoding leaves zero
+// In this and the other typed views a member that is absent is the zero value: "" for strings, false for switches, nil
+// for numbers, times, lists and objects. Numbers are pointers because 0 is a value of its own. Encoding leaves zero
 // values out. A member whose content is free stays as the JSON it was sent as.
 type Block struct {
 	ID            string      `json:"id"`
@@ -29,15 +28,15 @@ type Block struct {
 	MatrixRows    []Choice    `json:"matrix_rows,omitzero"`
 }
 
-// TakesAnswer reports whether respondents, or the host for them, answer the block itself:
-// it is not content, a container or a control. A block of an unknown type does.
+// TakesAnswer reports whether respondents, or the host for them, answer the block itself: it is not content, a
+// container or a control. A block of an unknown type does.
 func (b *Block) TakesAnswer() bool {
 	k, known := LookupBlockType(b.Type)
 	return !known || k.TakesAnswer()
 }
 
-// AnswerShape returns the shape of answers to the block: that of its type, but several
-// choices for a picture_choice with multiSelection.
+// AnswerShape returns the shape of answers to the block: that of its type, but several choices for a picture_choice
+// with multiSelection.
 func (b *Block) AnswerShape() AnswerShape {
 	if b.Type == TypePictureChoice && b.Properties != nil && b.Properties.MultiSelection {
 		return ShapeChoices
@@ -56,8 +55,7 @@ type Choice struct {
 	Alt   string          `json:"alt,omitzero"`
 }
 
-// Properties are the settings of a block.
-// Which of them matter depends on the block's type; the others are kept.
+// Properties are the settings of a block. Which of them matter depends on the block's type; the others are kept.
 type Properties struct {
 	ButtonText   string `json:"buttonText,omitzero"`
 	ButtonLink   string `json:"buttonLink,omitzero"`
@@ -141,8 +139,8 @@ type Properties struct {
 	Rule        json.RawMessage `json:"rule,omitzero"` // top-level blocks: an object with show, require, set and next; other members are free
 }
 
-// AddressFields says which parts an address or contact_info block asks for. A
-// part that is nil is shown and not required.
+// AddressFields says which parts an address or contact_info block asks for. A part that is nil is shown and not
+// required.
 type AddressFields struct {
 	FirstName *AddressField `json:"firstName,omitzero"`
 	LastName  *AddressField `json:"lastName,omitzero"`
@@ -190,9 +188,8 @@ type Image struct {
 	Base64 string   `json:"base64,omitzero"`
 }
 
-// Integer is a member that the API description calls integer. Definitions keep the
-// literal a caller sent, and for JSON 5, 5.0 and 5e0 are the same whole number:
-// all of them decode.
+// Integer is a member that the API description calls integer. Definitions keep the literal a caller sent, and for JSON
+// 5, 5.0 and 5e0 are the same whole number: all of them decode.
 type Integer int64
 
 // UnmarshalJSON reads a whole number within ±(2⁵³−1), however it is written.
@@ -211,9 +208,8 @@ func (i *Integer) UnmarshalJSON(raw []byte) error {
 // maxInteger is 2⁵³−1, the largest whole number that every JSON reader keeps.
 const maxInteger = 1<<53 - 1
 
-// DecodeBlocks reads a stored blocks section; nil is an empty one. Stored data
-// was checked when it was written, so members that are not known are ignored
-// here. An error means that raw is not what this package stores.
+// DecodeBlocks reads a stored blocks section; nil is an empty one. Stored data was checked when it was written, so
+// members that are not known are ignored here. An error means that raw is not what this package stores.
 func DecodeBlocks(raw json.RawMessage) ([]Block, error) {
 	return decodeSection[[]Block](raw, "blocks")
 }

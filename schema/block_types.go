@@ -38,8 +38,8 @@ const (
 	TypePayment    = "payment"
 )
 
-// The block types without an answer of their own: the container, whose children
-// answer, and the control, whose answer is never stored.
+// The block types without an answer of their own: the container, whose children answer, and the control, whose answer
+// is never stored.
 const (
 	TypeGroup   = "group"
 	TypeCaptcha = "captcha"
@@ -60,8 +60,8 @@ const (
 	TypePageBreak = "page_break"
 )
 
-// The field types in a list of answers that are no block types: of a hidden field, and of a
-// variable that a rule of the form set.
+// The field types in a list of answers that are no block types: of a hidden field, and of a variable that a rule of the
+// form set.
 const (
 	TypeHidden   = "hidden"
 	TypeVariable = "variable"
@@ -74,16 +74,16 @@ type BlockType struct {
 	Answerer   Answerer    // the person that answers the block
 	Shape      AnswerShape // the shape of a stored answer; empty if no one answers
 	Comparison Comparison  // when two answers are the same
-	// MaxText is the largest number of characters of a text that is typed: of the answer, of
-	// one part of an address or contact, or of the respondent's own text next to choices. A
-	// block's maxChars replaces it. A zero value means that no text is typed.
+	// MaxText is the largest number of characters of a text that is typed: of the answer, of one part of an address or
+	// contact, or of the respondent's own text next to choices. A block's maxChars replaces it. A zero value means that no
+	// text is typed.
 	MaxText int
-	// Scale is the scale of rating, opinion_scale and nps where the block's properties say
-	// nothing else. Other types have none, which is the zero Scale.
+	// Scale is the scale of rating, opinion_scale and nps where the block's properties say nothing else. Other types have
+	// none, which is the zero Scale.
 	Scale Scale
-	// MaxRendered is the largest number of options that a page offers one by one: icons of a
-	// rating, steps of a scale, places of a ranking, days of a date. The answer is typed
-	// where there are more. 0: a page has all options, or the type has none.
+	// MaxRendered is the largest number of options that a page offers one by one: icons of a rating, steps of a scale,
+	// places of a ranking, days of a date. The answer is typed where there are more. 0: a page has all options, or the
+	// type has none.
 	MaxRendered int
 }
 
@@ -95,8 +95,7 @@ func (k BlockType) IsCompared() bool {
 	return k.Comparison != CompareNever && k.Comparison != CompareWord
 }
 
-// Answerer says who answers a block. Whatever the type, only the host answers a block with
-// properties.hide.
+// Answerer says who answers a block. Whatever the type, only the host answers a block with properties.hide.
 type Answerer uint8
 
 // The people that answer a block.
@@ -106,9 +105,9 @@ const (
 	Host                       // the program that runs the service: a respondent could forge the answer
 )
 
-// AnswerShape is the shape of a stored answer, by the name of its schema among the components
-// of the API description. Rules see a choice as its id, a matrix as an object of ids, a date
-// with a time in UTC, and all other answers as they are stored.
+// AnswerShape is the shape of a stored answer, by the name of its schema among the components of the API description.
+// Rules see a choice as its id, a matrix as an object of ids, a date with a time in UTC, and all other answers as they
+// are stored.
 type AnswerShape string
 
 // The shapes of answers.
@@ -129,8 +128,7 @@ const (
 	ShapePayment AnswerShape = "PaymentAnswer"
 )
 
-// Comparison says when two answers are the same: for settings.duplicateField, and for
-// erasing what a respondent sent.
+// Comparison says when two answers are the same: for settings.duplicateField, and for erasing what a respondent sent.
 type Comparison string
 
 // How answers are compared. Answers that are compared never or as words are no duplicates.
@@ -150,8 +148,7 @@ const (
 // Scale is a range of numbers, both ends included, in steps.
 type Scale struct{ From, To, Step float64 }
 
-// blockTypes is the table of all block types, in the order of the API description. Nothing writes
-// to it.
+// blockTypes is the table of all block types, in the order of the API description. Nothing writes to it.
 var blockTypes = [...]BlockType{
 	{Type: TypeShortText, Answerer: Respondent, Shape: ShapeText, Comparison: CompareText, MaxText: 10_000},
 	{Type: TypeLongText, Answerer: Respondent, Shape: ShapeText, Comparison: CompareText, MaxText: 100_000},
@@ -191,8 +188,8 @@ var blockTypesByName = func() map[string]BlockType {
 	return index
 }()
 
-// LookupBlockType returns what a type of blocks is. It is false, with the zero Kind, for a type that
-// this release does not know: a newer release may have stored it.
+// LookupBlockType returns what a type of blocks is. It is false, with the zero Kind, for a type that this release does
+// not know: a newer release may have stored it.
 func LookupBlockType(blockType string) (k BlockType, known bool) {
 	k, known = blockTypesByName[blockType]
 	return k, known

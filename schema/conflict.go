@@ -16,8 +16,8 @@ const (
 
 // Conflict is a part of a form that both the form and its working copy changed.
 type Conflict struct {
-	// Path is a JSON Pointer into a FormUpdate in which a block has its id in place of its
-	// position: /name, /definition/theme, /definition/settings/closed, /definition/blocks/email.
+	// Path is a JSON Pointer into a FormUpdate in which a block has its id in place of its position: /name,
+	// /definition/theme, /definition/settings/closed, /definition/blocks/email.
 	Path string
 	// Copy and Form are the values. Nil means that the part was removed on that side.
 	Copy, Form json.RawMessage

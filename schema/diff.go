@@ -15,11 +15,11 @@ import (
 
 // Difference says what became of the content of a form in a later one.
 type Difference struct {
-	// Blocks are the top-level blocks that differ: those of the later content in their order,
-	// then those that were removed, in theirs.
+	// Blocks are the top-level blocks that differ: those of the later content in their order, then those that were
+	// removed, in theirs.
 	Blocks []BlockDifference
-	// Fields are all other differences, sorted: /name, /type, the members of settings, theme and
-	// variables as in /settings/closed, and /hidden_fields.
+	// Fields are all other differences, sorted: /name, /type, the members of settings, theme and variables as in
+	// /settings/closed, and /hidden_fields.
 	Fields []string
 }
 
@@ -28,18 +28,18 @@ type BlockDifference struct {
 	ID             string
 	Before, After  json.RawMessage // nil if the block did not exist
 	Added, Removed bool
-	// Moved reports whether the block has another position among the blocks of both contents. If
-	// one block was moved, only that block is reported, not the blocks that it passed.
+	// Moved reports whether the block has another position among the blocks of both contents. If one block was moved, only
+	// that block is reported, not the blocks that it passed.
 	Moved bool
-	// Changed are the members that differ, sorted, as JSON Pointers into the block; the
-	// members of its properties are named one by one, as in /properties/max.
+	// Changed are the members that differ, sorted, as JSON Pointers into the block; the members of its properties are
+	// named one by one, as in /properties/max.
 	Changed []string
 }
 
-// Diff returns the differences between two stored contents of a form. Values are compared
-// as JSON: whitespace, the order of fields and the notation of a number make no
-// difference, and null equals a missing field. Numbers are compared as float64. A nil section is
-// empty. It is an error when a section is not JSON, or a block has no id of its own.
+// Diff returns the differences between two stored contents of a form. Values are compared as JSON: whitespace, the
+// order of fields and the notation of a number make no difference, and null equals a missing field. Numbers are
+// compared as float64. A nil section is empty. It is an error when a section is not JSON, or a block has no id of its
+// own.
 func Diff(before, after storage.FormContent) (Difference, error) {
 	var d Difference
 	old, err := formdiff.Split(before)
@@ -125,8 +125,8 @@ func decode(path string, raw json.RawMessage) (value any, err error) {
 	return value, nil
 }
 
-// deep are the sorted paths of what differs in two values, down to a depth in objects. An
-// object that is not there is empty.
+// deep are the sorted paths of what differs in two values, down to a depth in objects. An object that is not there is
+// empty.
 func deep(path string, from, to any, depth int) (found []string) {
 	old, wasObject := from.(map[string]any)
 	now, isObject := to.(map[string]any)
@@ -146,8 +146,8 @@ func deep(path string, from, to any, depth int) (found []string) {
 	return found
 }
 
-// ascending returns the members of a longest ascending run among some numbers, which need not be
-// neighbors in it: the blocks that were not moved.
+// ascending returns the members of a longest ascending run among some numbers, which need not be neighbors in it: the
+// blocks that were not moved.
 func ascending(numbers []int) map[int]bool {
 	ends := []int{}                     // by length: where the run with the smallest end ends
 	before := make([]int, len(numbers)) // the element before it in that run

@@ -6,9 +6,8 @@ import (
 	"math"
 )
 
-// Limits are the sizes that a host may change, so they are not keywords of the
-// description. What goes beyond one is a violation (422), but for Body (413) and
-// Workspaces (409). A zero field means its default.
+// Limits are the sizes that a host may change, so they are not keywords of the description. What goes beyond one is a
+// violation (422), but for Body (413) and Workspaces (409). A zero field means its default.
 type Limits struct {
 	Body       int64 // bytes of a request body; default 1 MiB
 	Workspaces int   // workspaces that one user may own; default 100
@@ -17,11 +16,10 @@ type Limits struct {
 	Blocks    int // top-level blocks of a form; default 500
 	AllBlocks int // blocks of a form at all levels; default 2,000
 	Nesting   int // levels of blocks, the top level included; default 8
-	// Cells are the options that a page draws: rows times columns of a matrix, choices
-	// times places of a ranking of up to 40 choices, choices of any other block, buttons of
-	// a scale, and up to 50 of specificDates. A list of countries, also the list next to a
-	// phone number, counts 40: it is a copy of a text that was made before, and takes a page
-	// as much as 40 choices do. So a form may have 250 of them.
+	// Cells are the options that a page draws: rows times columns of a matrix, choices times places of a ranking of up to
+	// 40 choices, choices of any other block, buttons of a scale, and up to 50 of specificDates. A list of countries, also
+	// the list next to a phone number, counts 40: it is a copy of a text that was made before, and takes a page as much as
+	// 40 choices do. So a form may have 250 of them.
 	Cells     int // of a block; default 2,000
 	AllCells  int // of a form; default 10,000
 	Choices   int // each of choices, matrix_rows and matrix_columns of a block; default 500
@@ -29,21 +27,19 @@ type Limits struct {
 	Text      int // characters of a label, a description, settings.closedMessage and settings.submitLabel, each; default 5,000
 	Rule      int // bytes of a block's properties.rule; default 16,000
 
-	// Definition is how many bytes the five sections of a form's definition may
-	// take together as they are stored, by whichever write; default 4 MiB. A form
-	// that is larger already may be changed as long as it does not grow.
+	// Definition is how many bytes the five sections of a form's definition may take together as they are stored, by
+	// whichever write; default 4 MiB. A form that is larger already may be changed as long as it does not grow.
 	Definition int
-	// Response is how many bytes the answers of one response may take as they are
-	// stored; default 1 MiB. Answers contain the labels of the chosen choices, so they
-	// may be larger than what the respondent sent.
+	// Response is how many bytes the answers of one response may take as they are stored; default 1 MiB. Answers contain
+	// the labels of the chosen choices, so they may be larger than what the respondent sent.
 	Submission int
 
-	// Partial is how many bytes the answers and hidden fields of a partial
-	// submission may take, as they were sent. Defaults to 64,000. A form has at most 10,000 partial submissions.
+	// Partial is how many bytes the answers and hidden fields of a partial submission may take, as they were sent.
+	// Defaults to 64,000. A form has at most 10,000 partial submissions.
 	Partial int
 
-	// FileSize is the largest size, in bytes, of an uploaded file that an answer
-	// may name when the block's maxFileSize is on; default 10 MiB.
+	// FileSize is the largest size, in bytes, of an uploaded file that an answer may name when the block's maxFileSize is
+	// on; default 10 MiB.
 	FileSize int64
 }
 

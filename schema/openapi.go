@@ -11,8 +11,8 @@ const Version = "2026-08-01"
 //go:embed openapi.json
 var embedded []byte
 
-// OpenAPI returns the API description as it is embedded: OpenAPI 3.1, its paths
-// below /v1, its only server "/". The bytes are the caller's own.
+// OpenAPI returns the API description as it is embedded: OpenAPI 3.1, its paths below /v1, its only server "/". The
+// bytes are the caller's own.
 func OpenAPI() []byte {
 	return bytes.Clone(embedded)
 }

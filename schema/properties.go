@@ -9,8 +9,7 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// Property is one member of the [Properties] of a block, for a program that draws a panel in
-// which a person sets it.
+// Property is one member of the [Properties] of a block, for a program that draws a panel in which a person sets it.
 type Property struct {
 	Name        string // in JSON
 	Type        PropertyType
@@ -40,17 +39,15 @@ const (
 	PropertyObject  PropertyType = "object"  // with free members
 )
 
-// propertyTypes are those of properties, and of components of the description, whose type in
-// JSON does not say enough.
+// propertyTypes are those of properties, and of components of the description, whose type in JSON does not say enough.
 var propertyTypes = map[string]PropertyType{
 	"buttonLink": PropertyLink, "videoLink": PropertyURL, "pdfLink": PropertyURL, "embedLink": PropertyURL,
 	"defaultCountry": PropertyCountry, "specificDates": PropertyDates, "allowedFiles": PropertyTexts,
 	"DateTime": PropertyDate, "AddressParts": PropertyParts,
 }
 
-// Properties returns the properties that matter for the type, in the order of the API
-// description, where it reads them. Blocks keep other properties without effect. The list and
-// all that is in it are the caller's.
+// Properties returns the properties that matter for the type, in the order of the API description, where it reads them.
+// Blocks keep other properties without effect. The list and all that is in it are the caller's.
 func (k BlockType) Properties() (list []Property) {
 	defaults := map[string]any{"imageAlign": "inline", "icon": "star"}
 	if k.Scale != (Scale{}) {

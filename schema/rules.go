@@ -6,13 +6,12 @@ import (
 	"math"
 )
 
-// Rule returns a rule for [Properties].Rule of a top-level block. The first clause that jumps and
-// whose condition holds leads on. Of Show and of Require the last clause counts. Clauses that
-// change one variable work in their order, each on what those before it made of the value; their
-// conditions read the variable as it was before the rule.
+// Rule returns a rule for [Properties].Rule of a top-level block. The first clause that jumps and whose condition holds
+// leads on. Of Show and of Require the last clause counts. Clauses that change one variable work in their order, each
+// on what those before it made of the value; their conditions read the variable as it was before the rule.
 //
-// Owners see such a rule in sentences and can change it there, as long as its groups of conditions
-// are nested at most three deep and a variable is only added to or only set.
+// Owners see such a rule in sentences and can change it there, as long as its groups of conditions are nested at most
+// three deep and a variable is only added to or only set.
 func Rule(clauses ...Clause) json.RawMessage {
 	r := rule{Set: map[string]any{}}
 	r.do(clauses...)
@@ -58,8 +57,8 @@ func WhenHidden(name string) Subject { return Subject{"hidden." + name} }
 // WhenVariable begins a condition on a variable of the definition.
 func WhenVariable(name string) Subject { return Subject{"variables." + name} }
 
-// Part returns a part of the subject: "country" of an address, a row of a matrix by its id,
-// "other" of a choice, the respondent's own text, "length" of several choices, their number.
+// Part returns a part of the subject: "country" of an address, a row of a matrix by its id, "other" of a choice, the
+// respondent's own text, "length" of several choices, their number.
 func (s Subject) Part(name string) Subject { return Subject{s.path + "." + name} }
 
 func (s Subject) read() any { return map[string]any{"var": s.path} }
@@ -89,8 +88,7 @@ func (s Subject) IsNo() Condition { return s.compare("==", false) }
 // Equals holds for one number.
 func (s Subject) Equals(n float64) Condition { return s.compare("==", number(n)) }
 
-// IsExactly holds when these choices are chosen and no other, in the order of the definition, or
-// ranked in this order.
+// IsExactly holds when these choices are chosen and no other, in the order of the definition, or ranked in this order.
 func (s Subject) IsExactly(choices ...string) Condition {
 	return s.compare("==", append([]string{}, choices...))
 }
@@ -108,8 +106,8 @@ func (s Subject) Includes(choice string) Condition {
 // Contains holds when a piece is found in a text, in the same case.
 func (s Subject) Contains(piece string) Condition { return s.Includes(piece) }
 
-// Below holds for numbers below n. This and the other comparisons of order do not hold without an
-// answer. No answer is below, above or equal to an n that is not finite.
+// Below holds for numbers below n. This and the other comparisons of order do not hold without an answer. No answer is
+// below, above or equal to an n that is not finite.
 func (s Subject) Below(n float64) Condition { return s.compare("<", number(n)) }
 
 // AtMost holds for n and numbers below it.
@@ -126,8 +124,8 @@ func (s Subject) Between(least, most float64) Condition {
 	return Condition{map[string]any{"<=": []any{number(least), s.read(), number(most)}}}
 }
 
-// Before holds for dates ("2026-11-20") or times ("09:30") before one. A date with a time is
-// compared in UTC, as "2026-11-20T08:00:00Z".
+// Before holds for dates ("2026-11-20") or times ("09:30") before one. A date with a time is compared in UTC, as
+// "2026-11-20T08:00:00Z".
 func (s Subject) Before(date string) Condition { return s.compare("<", date) }
 
 // After holds for dates or times after one, written as for Before.
@@ -211,8 +209,8 @@ func (c Condition) Require() Clause { return Clause{func(r *rule) { r.Require = 
 // Add adds a number, which may be below 0, to a variable.
 func (c Condition) Add(variable string, n float64) Clause { return c.add(variable, number(n)) }
 
-// AddAnswer adds the answer to a block that takes a number. Without an answer the variable stays
-// as it was before the rule, whatever else is added.
+// AddAnswer adds the answer to a block that takes a number. Without an answer the variable stays as it was before the
+// rule, whatever else is added.
 func (c Condition) AddAnswer(variable, block string) Clause {
 	return c.add(variable, When(block).read())
 }

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Settings is how a form behaves. For absent members
-// see [Block].
+// Settings is how a form behaves. For absent members see [Block].
 type Settings struct {
 	Branding          bool       `json:"branding,omitzero"`
 	Navigation        bool       `json:"navigation,omitzero"`
@@ -28,9 +27,8 @@ type Settings struct {
 	Cover             *Cover     `json:"cover,omitzero"`
 }
 
-// UTMFlags says which campaign parameters the page that shows a form should hand over
-// with a response. The service does not check it: all parameters that are handed over
-// are stored.
+// UTMFlags says which campaign parameters the page that shows a form should hand over with a response. The service does
+// not check it: all parameters that are handed over are stored.
 type UTMFlags struct {
 	Campaign bool `json:"campaign,omitzero"`
 	Content  bool `json:"content,omitzero"`

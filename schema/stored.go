@@ -12,9 +12,8 @@ import (
 // errStored says that an answer, or a part of it, is not what this library stores.
 var errStored = errors.New("not the stored JSON format")
 
-// DecodeAnswers reads the answers of a stored response, in their order. A value that its
-// field's type does not explain is an [Other]. An error means that raw is not what this
-// library stores.
+// DecodeAnswers reads the answers of a stored response, in their order. A value that its field's type does not explain
+// is an [Other]. An error means that raw is not what this library stores.
 func DecodeAnswers(raw json.RawMessage) ([]Answer, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -47,8 +46,7 @@ type member struct {
 	into *string
 }
 
-// texts reads members of an object, which has at least one of them; null is an empty
-// string.
+// texts reads members of an object, which has at least one of them; null is an empty string.
 func decodeTexts(n jsontree.Node, members ...member) error {
 	found := false
 	for _, m := range members {
@@ -65,8 +63,8 @@ func decodeTexts(n jsontree.Node, members ...member) error {
 	return nil
 }
 
-// decodeValue goes by the shape of the JSON first, because a block may have had another
-// type when an older response was stored.
+// decodeValue goes by the shape of the JSON first, because a block may have had another type when an older response was
+// stored.
 func decodeValue(fieldType string, n jsontree.Node) Value {
 	var value Value
 	var err error

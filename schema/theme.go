@@ -2,8 +2,7 @@ package schema
 
 import "encoding/json"
 
-// Theme is how a form looks. For absent members see
-// [Block].
+// Theme is how a form looks. For absent members see [Block].
 type Theme struct {
 	Logo          *Image         `json:"logo,omitzero"`
 	Background    *Background    `json:"background,omitzero"`
@@ -29,8 +28,7 @@ type Background struct {
 	Image      *Image   `json:"image,omitzero"`
 }
 
-// Colors are the colors of a form in light mode and, in Dark, those in dark
-// mode.
+// Colors are the colors of a form in light mode and, in Dark, those in dark mode.
 type Colors struct {
 	Palette
 

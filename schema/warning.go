@@ -1,7 +1,6 @@
 package schema
 
-// Warning is a problem in a definition that does not block a write: it makes the form unanswerable, or part of the
-// definition has no effect.
+// Warning is something in a definition that makes a form unanswerable, or that has no effect. It refuses no write.
 type Warning struct {
 	// Path is a JSON Pointer into the definition: /blocks/3/properties/max.
 	Path string `json:"path"`
@@ -9,40 +8,38 @@ type Warning struct {
 	Code string `json:"code"`
 	// Message describes the problem in English. It names blocks and choices by their labels.
 	Message string `json:"message"`
-	// Params has the values that a translated message needs. The field "reason" distinguishes the reasons of one code,
-	// "block" and "label" identify a block, and "choice" is a choice's ID.
+	// Params has what a page needs to say it in another language: "reason" distinguishes the reasons of one code, "block"
+	// and "label" name a block, "choice" is a choice's id.
 	Params map[string]any `json:"params,omitempty"`
 }
 
-// Warnings are the warnings of one definition, in the order of its blocks, then those for its settings. They are not
-// complete: a form without warnings can still have blocks that respondents never reach, or properties without effect.
+// Warnings are the warnings of one definition: in the order of its blocks, then those of its settings. They are those
+// that were found: a form without any may still have blocks that are never reached, or members that change nothing.
 type Warnings []Warning
 
 // The codes of a [Warning].
 const (
-	// WarnUnanswerableForm means that no response can be accepted. The path of the warning is /blocks. Each block that
-	// is on every path and accepts no answer has a WarnUnanswerableBlock.
+	// WarnUnanswerableForm: no response is ever accepted. The warning is reported at the blocks. Blocks that no path
+	// avoids have a WarnUnanswerableBlock.
 	WarnUnanswerableForm = "UNANSWERABLE_FORM"
 	// WarnUnanswerableBlock means that no answer to the block can be accepted.
 	WarnUnanswerableBlock = "UNANSWERABLE_BLOCK"
-	// WarnUnreachable means that no respondent reaches the block, although it is not hidden. The message says why.
+	// WarnUnreachable: no respondent ever comes to the block, though it is not hidden. The message says why.
 	WarnUnreachable = "UNREACHABLE"
 	// WarnNoEffect means that a field has no effect, such as a limit that is turned off.
 	WarnNoEffect = "NO_EFFECT"
-	// WarnUnfinished means that content is missing: the text of a question or a choice, a link, an image, or the blocks
-	// of a group. Respondents then see an ID, or nothing.
+	// WarnUnfinished: something is missing that respondents look for: the text of a question or a choice, a link, a
+	// picture, the blocks of a group. A page shows an id, or nothing.
 	WarnUnfinished = "UNFINISHED"
-	// WarnDuplicateField means that settings.duplicateField is not the ID of a block, or that answers to the block
-	// cannot be compared.
+	// WarnDuplicateField: settings.duplicateField names no block, or one whose answers are never compared.
 	WarnDuplicateField = "DUPLICATE_FIELD"
 
-	// WarnMalformedRule means that part of a rule is invalid and ignored. The rule may have another format
-	// ("conditions"), or no field that has an effect.
+	// WarnMalformedRule: a part of a rule is not what it must be and is ignored. The rule may be written in another shape
+	// ("conditions"), or have no member that counts.
 	WarnMalformedRule = "MALFORMED_RULE"
 	// WarnUnreadableLogic means that logic uses an operator that does not exist. The logic is ignored.
 	WarnUnreadableLogic = "UNREADABLE_LOGIC"
-	// WarnUnknownTarget means that a jump goes to a block that the form does not have at the top level. The jump is
-	// ignored.
+	// WarnUnknownTarget: a jump leads to a block that the form does not have at the top level, and is ignored.
 	WarnUnknownTarget = "UNKNOWN_TARGET"
 	// WarnBackwardJump means that a jump does not go to a later block. The jump is ignored.
 	WarnBackwardJump = "BACKWARD_JUMP"
@@ -50,12 +47,11 @@ const (
 	WarnUnknownName = "UNKNOWN_NAME"
 	// WarnNotYetKnown means that a rule reads an answer that respondents give only after the rule runs.
 	WarnNotYetKnown = "NOT_YET_KNOWN"
-	// WarnNeverHolds means that a condition, or a part of it, is never true because of the block's type, choices or
-	// limits.
+	// WarnNeverHolds: a condition, or a part of one, holds for no response: no answer is like that, because of the block's
+	// type, its choices or its limits.
 	WarnNeverHolds = "NEVER_HOLDS"
-	// WarnAlwaysHolds means that a condition, or a part of it, is true for every response, whatever the answer.
+	// WarnAlwaysHolds: a condition, or a part of one, that reads something holds for every response.
 	WarnAlwaysHolds = "ALWAYS_HOLDS"
-	// WarnCostlyRules means that the rules together can exceed the limit of steps for one response. Responses that
-	// exceed it are rejected.
+	// WarnCostlyRules: the rules together may take more steps than a response may cost, which then is refused.
 	WarnCostlyRules = "COSTLY_RULES"
 )

@@ -20,19 +20,19 @@ import (
 const (
 	maxResponseHeader = 64 << 10
 	maxResponseBody   = 64 << 10
-	// readBufferSize limits the data that net/http quotes in the standard logger if a receiver sends more than a
-	// response. Longer headers are read in parts, and longer trailers are rejected.
+	// readBufferSize limits the data that net/http quotes in the standard logger if a receiver sends more than a response.
+	// Longer headers are read in parts, and longer trailers are rejected.
 	readBufferSize = 1 << 10
 	minDialTimeout = 2 * time.Second
 	// idleTimeout is how long an unused connection stays open. Many receivers close theirs after a minute or later.
 	idleTimeout = 30 * time.Second
-	// maxIdleConns limits the idle connections. It exceeds the destinations that a process sends to in half a minute.
-	// With 1,000 destinations, a limit of 512 halved the throughput.
+	// maxIdleConns limits the idle connections. It exceeds the destinations that a process sends to in half a minute. With
+	// 1,000 destinations, a limit of 512 halved the throughput.
 	maxIdleConns = 4096
 	// renewInterval is how often all idle connections are closed, so that changed names are resolved again.
 	renewInterval = 5 * time.Minute
-	// maxSpareDials limits the dials whose requests have ended; see transport.dialContext. They help if a host later
-	// gets more concurrent requests.
+	// maxSpareDials limits the dials whose requests have ended; see transport.dialContext. They help if a host later gets
+	// more concurrent requests.
 	maxSpareDials = 64
 	// tlsCloseTimeout limits how long closing TLS waits for a receiver that does not read. The socket's buffer usually
 	// accepts the record immediately.
@@ -59,10 +59,10 @@ type ClientConfig struct {
 // and checks the socket's address again. A name that later resolves differently therefore cannot bypass the check.
 //
 // The client uses no proxy, does not follow redirects (it returns them), stores no cookies, and requests no
-// compression. It uses HTTP/1.1, and TLS 1.2 or later with verified certificates. Responses can have 64 kB of
-// headers. Reading more than 64 kB of a body returns an *[http.MaxBytesError]. A 101 response has no body. Idle
-// connections stay open for 30 s. While requests are made, all idle connections are closed every 5 minutes, so that
-// changes of DNS take effect. CloseIdleConnections closes them.
+// compression. It uses HTTP/1.1, and TLS 1.2 or later with verified certificates. Responses can have 64 kB of headers.
+// Reading more than 64 kB of a body returns an *[http.MaxBytesError]. A 101 response has no body. Idle connections stay
+// open for 30 s. While requests are made, all idle connections are closed every 5 minutes, so that changes of DNS take
+// effect. CloseIdleConnections closes them.
 //
 // It is safe for concurrent use.
 func NewClient(c ClientConfig) *http.Client {
@@ -118,9 +118,8 @@ type transport struct {
 func newTransport(guard *Guard, timeout time.Duration, idle int, config *tls.Config) *transport {
 	t := &transport{guard: guard, timeout: timeout, tls: config, createdAt: time.Now()}
 	config.MinVersion, config.NextProtos = tls.VersionTLS12, []string{"http/1.1"}
-	// Proxy is nil, so the environment's proxy is ignored. HTTP/2 is off, as with any DialTLSContext that does not
-	// enable it. With HTTP/2, net/http answers and logs each frame of a receiver, and dials as often as the receiver
-	// requests.
+	// Proxy is nil, so the environment's proxy is ignored. HTTP/2 is off, as with any DialTLSContext that does not enable
+	// it. With HTTP/2, net/http answers and logs each frame of a receiver, and dials as often as the receiver requests.
 	t.http = &http.Transport{
 		DialContext:            t.dial,
 		DialTLSContext:         t.dialTLS,
@@ -220,8 +219,8 @@ func (t *transport) dialTLS(ctx context.Context, _, address string) (net.Conn, e
 }
 
 // tlsConn is a TLS connection whose Close does not block. net/http closes connections under a global lock, and
-// crypto/tls can block: 5 s for its last record, and indefinitely for an alert or a key update that a receiver does
-// not read.
+// crypto/tls can block: 5 s for its last record, and indefinitely for an alert or a key update that a receiver does not
+// read.
 type tlsConn struct {
 	// Conn is a *tls.Conn. If the type were embedded, its ConnectionState method would make net/http report a second
 	// handshake since Go 1.27.
@@ -238,8 +237,8 @@ func (s tlsConn) Close() error {
 	return nil
 }
 
-// connectHost connects to one of the host's permitted addresses, in the resolver's order. Each address gets a share
-// of the remaining time, so that an unresponsive one leaves time for the next.
+// connectHost connects to one of the host's permitted addresses, in the resolver's order. Each address gets a share of
+// the remaining time, so that an unresponsive one leaves time for the next.
 func (t *transport) connectHost(ctx context.Context, address string) (net.Conn, error) {
 	name, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -286,8 +285,8 @@ func (g *Guard) parseDialHost(name string) (host, error) {
 	return g.parseName(name)
 }
 
-// checkSocket is called with a socket's address before it connects. This check is decisive, because it sees the
-// address that the system dials instead of a name.
+// checkSocket is called with a socket's address before it connects. This check is decisive, because it sees the address
+// that the system dials instead of a name.
 func (g *Guard) checkSocket(network, address string, _ syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
 		return fmt.Errorf("webhooks: network %s is not allowed", network)

@@ -30,31 +30,30 @@ const (
 
 // Config contains the settings of deliveries. The zero value is ready for use, and zero fields have their defaults.
 type Config struct {
-	// Timeout limits one attempt, from resolving the name to the end of the response. Defaults to 15 s. At most an
-	// hour.
+	// Timeout limits one attempt, from resolving the name to the end of the response. Defaults to 15 s. At most an hour.
 	Timeout time.Duration
 	// Retry defines when failed deliveries are retried. See [RetryPolicy] for the default.
 	Retry RetryPolicy
 	// MaxAge is the age at which deliveries of a failing webhook expire. Defaults to three days. At least an hour. A
 	// delivery expires if it was queued or redelivered MaxAge ago and all requests to its webhook have failed since.
 	//
-	// A delivery also ends if its next attempt would be later than MaxAge. This does not apply if it was already that
-	// old when its webhook started to fail, because no dispatcher was running or the host could not send it. Deliveries
-	// that expire together get one summary.
+	// A delivery also ends if its next attempt would be later than MaxAge. This does not apply if it was already that old
+	// when its webhook started to fail, because no dispatcher was running or the host could not send it. Deliveries that
+	// expire together get one summary.
 	MaxAge time.Duration
-	// InFlight limits the concurrent requests of this process to fast webhooks. Defaults to 64; at most 65,536. A
-	// hostname gets at most a quarter of them while others wait.
+	// InFlight limits the concurrent requests of this process to fast webhooks. Defaults to 64; at most 65,536. A hostname
+	// gets at most a quarter of them while others wait.
 	//
-	// At most eight times as many of their deliveries are sent but not yet recorded. A killed process repeats up to
-	// this many. Deliveries that count for InFlightSlow are not included.
+	// At most eight times as many of their deliveries are sent but not yet recorded. A killed process repeats up to this
+	// many. Deliveries that count for InFlightSlow are not included.
 	InFlight int
-	// InFlightSlow limits the concurrent requests of this process to webhooks that are new, slow or failing, and
-	// requests to fast webhooks that take longer than 50 ms. It does not include InFlight. Defaults to 4,096; at most
-	// 65,536. New and failing webhooks get at most half, and so does a hostname. A workspace gets no more while it uses
-	// more than half of the number of free slots, so that slow webhooks of one workspace do not delay others.
+	// InFlightSlow limits the concurrent requests of this process to webhooks that are new, slow or failing, and requests
+	// to fast webhooks that take longer than 50 ms. It does not include InFlight. Defaults to 4,096; at most 65,536. New
+	// and failing webhooks get at most half, and so does a hostname. A workspace gets no more while it uses more than half
+	// of the number of free slots, so that slow webhooks of one workspace do not delay others.
 	//
-	// Each request uses a socket, a body and 41 kB of memory (170 MB for 4,096), more with TLS. The limit is the number
-	// of requests that can start to hang within a Timeout without delaying others. [Observer].InFlightObserved reports
+	// Each request uses a socket, a body and 41 kB of memory (170 MB for 4,096), more with TLS. The limit is the number of
+	// requests that can start to hang within a Timeout without delaying others. [Observer].InFlightObserved reports
 	// whether it was reached. It also limits the requests that ended but are not recorded: a killed process repeats at
 	// most this many, in addition to those of InFlight.
 	InFlightSlow int
@@ -67,11 +66,11 @@ type Config struct {
 	// UserAgent is the User-Agent header. Defaults to [DefaultUserAgent], which is the same for all releases.
 	UserAgent string
 	// AllowedNetworks are networks that are allowed although they are not public, for development and for receivers on
-	// your premises. 127.0.0.1/32 allows a receiver at http://127.0.0.1:8080. A name that resolves only to these
-	// networks can have any form, so 127.0.0.1/32 and ::1/128 allow http://localhost:8080. Defaults to none.
+	// your premises. 127.0.0.1/32 allows a receiver at http://127.0.0.1:8080. A name that resolves only to these networks
+	// can have any form, so 127.0.0.1/32 and ::1/128 allow http://localhost:8080. Defaults to none.
 	AllowedNetworks []netip.Prefix
-	// DeniedNetworks are networks that are never allowed, such as your own public addresses or a provider's NAT64
-	// prefix. They take precedence over AllowedNetworks. Defaults to none.
+	// DeniedNetworks are networks that are never allowed, such as your own public addresses or a provider's NAT64 prefix.
+	// They take precedence over AllowedNetworks. Defaults to none.
 	DeniedNetworks []netip.Prefix
 	// Resolver resolves hostnames. Defaults to [net.DefaultResolver].
 	Resolver Resolver
@@ -82,24 +81,23 @@ type Config struct {
 	// [tls.Config]. It is called at each TLS handshake and must be safe for concurrent use. The user who chooses a URL
 	// decides who sees the certificate. If nil, no certificate is sent.
 	ClientCertificate func(*tls.CertificateRequestInfo) (*tls.Certificate, error)
-	// Transport wraps the transport of deliveries, for traces and metrics. It is called once, by New. The result must
-	// send all requests through guarded, which restricts them to permitted addresses, and must not follow redirects.
-	// Defaults to guarded itself.
+	// Transport wraps the transport of deliveries, for traces and metrics. It is called once, by New. The result must send
+	// all requests through guarded, which restricts them to permitted addresses, and must not follow redirects. Defaults
+	// to guarded itself.
 	Transport func(guarded http.RoundTripper) http.RoundTripper
-	// Headers returns additional headers for the requests to a webhook, such as a token for the receiver's gateway. It
-	// is called once per attempt, concurrently. ctx has the attempt's deadline. The webhook has only ID, FormID and
-	// URL. The user who chooses the URL sees the headers, so select a secret by URL. The result must not be changed
-	// afterwards.
+	// Headers returns additional headers for the requests to a webhook, such as a token for the receiver's gateway. It is
+	// called once per attempt, concurrently. ctx has the attempt's deadline. The webhook has only ID, FormID and URL. The
+	// user who chooses the URL sees the headers, so select a secret by URL. The result must not be changed afterwards.
 	//
 	// If a name or value is invalid in HTTP or a header is reserved, nothing is sent. Reserved are the headers that the
-	// dispatcher or the protocol sets: content type, length, signatures, User-Agent, Idempotency-Key, Host, Connection
-	// and the like. The log then names the header, and the delivery is retried after a minute without counting an
-	// attempt. A panic of Headers has the same effect. If nil, no headers are added.
+	// dispatcher or the protocol sets: content type, length, signatures, User-Agent, Idempotency-Key, Host, Connection and
+	// the like. The log then names the header, and the delivery is retried after a minute without counting an attempt. A
+	// panic of Headers has the same effect. If nil, no headers are added.
 	Headers func(ctx context.Context, webhook storage.Webhook) http.Header
-	// StandardWebhooks adds the headers of the Standard Webhooks specification. webhook-id and webhook-timestamp are
-	// added to all deliveries, and webhook-signature if the webhook has a signing secret. Receivers can then reject
-	// replayed deliveries. The specification's libraries use a secret "whsec_" + base64. For other secrets, the key is
-	// the secret's bytes. The service rejects "whsec_" without valid base64.
+	// StandardWebhooks adds the headers of the Standard Webhooks specification. webhook-id and webhook-timestamp are added
+	// to all deliveries, and webhook-signature if the webhook has a signing secret. Receivers can then reject replayed
+	// deliveries. The specification's libraries use a secret "whsec_" + base64. For other secrets, the key is the secret's
+	// bytes. The service rejects "whsec_" without valid base64.
 	StandardWebhooks bool
 	// Observer receives attempts, queue statistics and pauses, for metrics. If nil, nothing is measured.
 	Observer Observer

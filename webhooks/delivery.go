@@ -28,8 +28,8 @@ import (
 const (
 	// ClassTimeout means that the status and headers did not arrive in time. An unfinished body is not a failure.
 	ClassTimeout = "timeout"
-	// ClassNetwork means that there was no response: the name did not resolve, an address is not permitted, the
-	// connection or TLS failed, or the response was not HTTP.
+	// ClassNetwork means that there was no response: the name did not resolve, an address is not permitted, the connection
+	// or TLS failed, or the response was not HTTP.
 	ClassNetwork = "network"
 	// ClassRedirect means status 3xx. Redirects are not followed.
 	ClassRedirect = "redirect"
@@ -46,9 +46,9 @@ var errStopped = errors.New("webhooks: dispatcher stopped")
 // configuration takes minutes, and claiming and releasing a backlog once a minute costs little.
 const hostErrorRetryDelay = time.Minute
 
-// maxResends limits how often an attempt resends its request because a reused connection ended. net/http would
-// continue while idle connections exist, and a receiver may have received each copy. If a quarter of the connections
-// are dead, one attempt in 250,000 fails because of the limit.
+// maxResends limits how often an attempt resends its request because a reused connection ended. net/http would continue
+// while idle connections exist, and a receiver may have received each copy. If a quarter of the connections are dead,
+// one attempt in 250,000 fails because of the limit.
 const maxResends = 8
 
 var errResent = errors.New("webhooks: reused connections closed without a response")
@@ -140,8 +140,8 @@ func (d *Dispatcher) planRetry(del *storage.ClaimedDelivery, a *storage.Delivery
 	return e
 }
 
-// maxLateness is the maximum delay of an attempt by a working dispatcher: a poll, a claim, and a wait for a slot,
-// which takes a Timeout.
+// maxLateness is the maximum delay of an attempt by a working dispatcher: a poll, a claim, and a wait for a slot, which
+// takes a Timeout.
 const maxLateness = time.Minute
 
 // wouldExpire reports whether a delivery would exceed Config.MaxAge after a wait from the start of its attempt. A
@@ -219,8 +219,8 @@ func (d *Dispatcher) addSignatures(header http.Header, del *storage.ClaimedDeliv
 	return nil
 }
 
-// reservedHeaders are headers that Config.Headers cannot set, in addition to those of every request. They would
-// change the meaning of the message, or look like a signature of the dispatcher.
+// reservedHeaders are headers that Config.Headers cannot set, in addition to those of every request. They would change
+// the meaning of the message, or look like a signature of the dispatcher.
 var reservedHeaders = []string{
 	"Host", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Trailer", "Te", "Connection", "Keep-Alive", "Proxy-Connection",
 	"Upgrade", "Expect", "Accept-Encoding", "Webhook-Id", "Webhook-Timestamp", "Webhook-Signature",
@@ -263,8 +263,8 @@ func classifyError(err error) string {
 	return ClassNetwork
 }
 
-// maxCauseBytes limits the logged cause of an attempt. net/http quotes a malformed response, and a certificate can
-// have hundreds of names.
+// maxCauseBytes limits the logged cause of an attempt. net/http quotes a malformed response, and a certificate can have
+// hundreds of names.
 const maxCauseBytes = 512
 
 // errorText returns the text of err for the log, up to maxCauseBytes. It omits the URL, whose query may contain a

@@ -23,8 +23,8 @@ const (
 	// gracePeriod is how long in-flight requests can continue after a stop. With finalWriteTime it is half of the 30 s
 	// that Kubernetes gives a process by default. Longer requests are released and sent again.
 	gracePeriod = 10 * time.Second
-	// storeTimeout limits each call of the store. Calls usually take tens of milliseconds. A call that takes this long
-	// has lost its connection or waits for a lock, and another call may succeed.
+	// storeTimeout limits each call of the store. Calls usually take tens of milliseconds. A call that takes this long has
+	// lost its connection or waits for a lock, and another call may succeed.
 	storeTimeout = 10 * time.Second
 	// finalWriteTime is how long a stopping dispatcher then tries to write results. Unwritten deliveries are repeated.
 	finalWriteTime = 5 * time.Second
@@ -59,11 +59,11 @@ type Dispatcher struct {
 	currentRun atomic.Pointer[run] // nil if no run accepts direct dispatch
 }
 
-// NewDispatcher returns a service's dispatcher for package formsvc. Other modules cannot name the type of p. It
-// starts nothing and opens no connection. It returns an error if p.Store is nil or config is invalid.
+// NewDispatcher returns a service's dispatcher for package formsvc. Other modules cannot name the type of p. It starts
+// nothing and opens no connection. It returns an error if p.Store is nil or config is invalid.
 //
-// newDirect returns the direct dispatcher for one submission, which is nil while d does not run, and a function to
-// call after the submission is stored.
+// newDirect returns the direct dispatcher for one submission, which is nil while d does not run, and a function to call
+// after the submission is stored.
 func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, newDirect func() (to storage.DirectDispatcher, stored func()), err error) {
 	if p.Store == nil {
 		return nil, nil, errors.New("webhooks: Params.Store is nil")
@@ -102,8 +102,8 @@ func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, newDirect f
 			"Content-Type": {"application/json"},
 			"User-Agent":   {c.UserAgent},
 			http.CanonicalHeaderKey(c.HeaderPrefix + "-Version"): {payloadVersion},
-			// Without a value the header is not sent. It allows net/http to resend a request if a reused connection ends
-			// before the response starts.
+			// Without a value the header is not sent. It allows net/http to resend a request if a reused connection ends before
+			// the response starts.
 			"Idempotency-Key": {},
 		},
 	}
@@ -122,14 +122,14 @@ func (d *Dispatcher) Wake() {
 	}
 }
 
-// Run delivers until ctx ends, then drains and returns nil. While it drains, it claims nothing, lets in-flight
-// requests continue for up to 10 s, releases the other deliveries, and writes all results. This takes at most 15 s,
-// and one more second if an [Observer] or a transport does not return. Calls of the store and maintenance that ignore
-// their context delay Run. Errors of the store do not end it. They are logged at most every 5 s, and the dispatcher
-// retries after at most 0.4 s, or as soon as another call of the service succeeds.
+// Run delivers until ctx ends, then drains and returns nil. While it drains, it claims nothing, lets in-flight requests
+// continue for up to 10 s, releases the other deliveries, and writes all results. This takes at most 15 s, and one more
+// second if an [Observer] or a transport does not return. Calls of the store and maintenance that ignore their context
+// delay Run. Errors of the store do not end it. They are logged at most every 5 s, and the dispatcher retries after at
+// most 0.4 s, or as soon as another call of the service succeeds.
 //
-// Deliveries are claimed up to a second before they are sent. During this time, a delivery can still be sent after
-// its webhook was disabled or deleted, or to the old URL with the old secret after a change.
+// Deliveries are claimed up to a second before they are sent. During this time, a delivery can still be sent after its
+// webhook was disabled or deleted, or to the old URL with the old secret after a change.
 //
 // A stopping process ends ctx after its server: see "Stopping" in the documentation of package
 // [github.com/formsvc/formsvc].

@@ -26,8 +26,8 @@ const (
 	lookupTimeout = 5 * time.Second
 )
 
-// Resolver looks up the addresses of a hostname. *[net.Resolver] implements it. The network is "ip". A name with a
-// dot gets another dot at its end, so that the system does not apply its search list.
+// Resolver looks up the addresses of a hostname. *[net.Resolver] implements it. The network is "ip". A name with a dot
+// gets another dot at its end, so that the system does not apply its search list.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
@@ -89,17 +89,16 @@ func NewGuard(c GuardConfig) *Guard {
 	return &Guard{allowed: slices.Clone(c.AllowedNetworks), denied: slices.Clone(c.DeniedNetworks), resolver: c.Resolver}
 }
 
-// CheckURL applies all rules that need no network: scheme, length, characters, credentials, fragment, port, form of
-// the host, and literal addresses. It returns a *[URLError] if raw violates one. Without allowed networks it also
-// rejects names that are not public by their form, such as localhost. Otherwise [Guard.CheckHost] decides.
+// CheckURL applies all rules that need no network: scheme, length, characters, credentials, fragment, port, form of the
+// host, and literal addresses. It returns a *[URLError] if raw violates one. Without allowed networks it also rejects
+// names that are not public by their form, such as localhost. Otherwise [Guard.CheckHost] decides.
 func (g *Guard) CheckURL(raw string) error {
 	_, err := g.parseURL(raw)
 	return err
 }
 
-// CheckHost applies the rules of [Guard.CheckURL] and resolves the host. It returns a *[URLError] unless all
-// addresses are public or allowed. It takes at most 5 s. If ctx ends first, the error wraps ctx's error and is not a
-// URLError.
+// CheckHost applies the rules of [Guard.CheckURL] and resolves the host. It returns a *[URLError] unless all addresses
+// are public or allowed. It takes at most 5 s. If ctx ends first, the error wraps ctx's error and is not a URLError.
 func (g *Guard) CheckHost(ctx context.Context, raw string) error {
 	d, err := g.parseURL(raw)
 	if err != nil {
@@ -223,9 +222,8 @@ func (g *Guard) parseIPv6(literal string) (host, error) {
 	return host{addr: addr}, nil
 }
 
-// hostMapping converts a name for the lookup: full-width digits become digits, upper case becomes lower case, and
-// other scripts become xn-- labels. Without it, http://１２７.０.０.１/ would pass every comparison and reach
-// loopback.
+// hostMapping converts a name for the lookup: full-width digits become digits, upper case becomes lower case, and other
+// scripts become xn-- labels. Without it, http://１２７.０.０.１/ would pass every comparison and reach loopback.
 //
 // It is not strict about ASCII, because public names can contain underscores. isLabel checks the characters.
 var hostMapping = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false), idna.CheckHyphens(false))

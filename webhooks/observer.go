@@ -14,23 +14,23 @@ const observeInterval = 15 * time.Second
 // maxObserverCalls limits the unfinished calls of AttemptFinished, and the pauses that wait to be reported.
 const maxObserverCalls = 2000
 
-// Observer receives events of a dispatcher, for a host's metrics. Its methods are called concurrently and should
-// return quickly. A blocked call delays neither deliveries nor the end of Run. After two thousand blocked calls,
-// further calls are omitted. A panic is logged and has no other effect.
+// Observer receives events of a dispatcher, for a host's metrics. Its methods are called concurrently and should return
+// quickly. A blocked call delays neither deliveries nor the end of Run. After two thousand blocked calls, further calls
+// are omitted. A panic is logged and has no other effect.
 //
 // ctx has the values of Run's context but does not end with it. Embed [NoObserver], so that methods of later versions
 // do not break your observer.
 type Observer interface {
-	// AttemptFinished is called once after each attempt. a.Success, a.Error, a.Status and a.Duration are its result,
-	// and a.NextAttemptAt is the time of the next attempt. It also receives the summaries of expired deliveries (see
+	// AttemptFinished is called once after each attempt. a.Success, a.Error, a.Status and a.Duration are its result, and
+	// a.NextAttemptAt is the time of the next attempt. It also receives the summaries of expired deliveries (see
 	// [Config.MaxAge]).
 	AttemptFinished(ctx context.Context, a storage.Delivery)
 	// QueueObserved is called about every 15 s while a dispatcher runs.
 	QueueObserved(ctx context.Context, q storage.QueueStats)
 	// InFlightObserved is called about every 15 s while a dispatcher runs.
 	InFlightObserved(ctx context.Context, i InFlight)
-	// WebhookPaused is called when a webhook is paused, and again after each failed probe. Its deliveries wait because
-	// its destination fails or requested a pause. Test events and redeliveries are still sent.
+	// WebhookPaused is called when a webhook is paused, and again after each failed probe. Its deliveries wait because its
+	// destination fails or requested a pause. Test events and redeliveries are still sent.
 	WebhookPaused(ctx context.Context, p storage.PausedWebhook)
 	// WebhookResumed is called when a request to a paused webhook succeeds.
 	WebhookResumed(ctx context.Context, webhook storage.ID)

@@ -14,8 +14,8 @@ import (
 // maxRetryAfter limits the wait that a receiver can request with Retry-After.
 const maxRetryAfter = 24 * time.Hour
 
-// RetryPolicy defines when failed deliveries are retried. The zero value means eight attempts with seven delays: 5 s,
-// 5 min, 30 min, 2 h, 5 h, 10 h and 10 h. Each delay varies randomly by up to 20 %.
+// RetryPolicy defines when failed deliveries are retried. The zero value means eight attempts with seven delays: 5 s, 5
+// min, 30 min, 2 h, 5 h, 10 h and 10 h. Each delay varies randomly by up to 20 %.
 type RetryPolicy struct {
 	// Delays are the waits before attempts 2, 3 and so on. After the last one the delivery ends. If nil, the default
 	// delays apply. An empty slice that is not nil means one attempt.
@@ -24,8 +24,8 @@ type RetryPolicy struct {
 	// ([storage.MaxFailureGap]) after the previous one starts a new series, so with longer delays a webhook may never
 	// count as failing.
 	Delays []time.Duration
-	// Jitter is the maximum random share by which each delay varies, from 0 to below 1. It prevents deliveries that
-	// failed together from being retried together. A zero value means no jitter, but the zero RetryPolicy uses 0.2.
+	// Jitter is the maximum random share by which each delay varies, from 0 to below 1. It prevents deliveries that failed
+	// together from being retried together. A zero value means no jitter, but the zero RetryPolicy uses 0.2.
 	Jitter float64
 }
 

@@ -15,8 +15,8 @@ import (
 )
 
 // run is one call of Run. It connects a scheduler with the outside. Each event causes a step: the scheduler decides,
-// and the step starts the resulting actions. Several direct dispatches share one step. Claims, writes and requests
-// run in separate goroutines, which report their results.
+// and the step starts the resulting actions. Several direct dispatches share one step. Claims, writes and requests run
+// in separate goroutines, which report their results.
 type run struct {
 	d *Dispatcher
 	//nolint:containedctx // a run is one call of Run; this is its context without the end
@@ -66,8 +66,8 @@ func (r *run) step(events ...scheduler.Event) {
 	}
 }
 
-// stepRequests is step, but returns the requests to its caller, which must send each of them. They are already
-// counted in requests, because the caller may send them after the run has ended.
+// stepRequests is step, but returns the requests to its caller, which must send each of them. They are already counted
+// in requests, because the caller may send them after the run has ended.
 func (r *run) stepRequests(events ...scheduler.Event) []*scheduler.Request {
 	r.stepMu.Lock()
 	defer r.stepMu.Unlock()
@@ -132,8 +132,8 @@ func (r *run) wait() {
 	}
 }
 
-// send makes a request and reports the result to the scheduler before the Observer. The goroutine then continues with
-// a request that starts now, because growing the stack of a new goroutine costs a tenth of the processor time of a
+// send makes a request and reports the result to the scheduler before the Observer. The goroutine then continues with a
+// request that starts now, because growing the stack of a new goroutine costs a tenth of the processor time of a
 // delivery.
 func (r *run) send(req *scheduler.Request) {
 	for next := []*scheduler.Request{req}; len(next) > 0; {
