@@ -8,22 +8,20 @@ import (
 	"time"
 )
 
-// Answer is one stored answer: that of a block, of a hidden field (Type is [TypeHidden]) or of a variable
-// ([TypeVariable]). Type and Label are those that the field had when the response was stored.
+// Answer is the stored value of a block, a hidden field (Type is [TypeHidden]) or a variable ([TypeVariable]). Type and
+// Label are from the time of the submission.
 type Answer struct {
 	ID    string
 	Type  string
 	Label string
-	// JSON is the value as it is stored.
-	JSON json.RawMessage
-	// Value is the same as a Go value, for a type switch.
-	Value Value
+	JSON  json.RawMessage // the stored value
+	Value Value           // the same value in Go, for a type switch
 }
 
-// String returns the value as a person reads it, on one line where that is possible.
+// String returns the value as readable text, on one line unless the answer contains line breaks.
 func (a Answer) String() string { return a.Value.String() }
 
-// Value is what was answered: a [Text], [Number], [Bool], [Date], [Picks], [Matrix], [Files], [Contact], [Payment] or
+// Value is a decoded value: a [Text], [Number], [Bool], [Date], [Picks], [Matrix], [Files], [Contact], [Payment] or
 // [Other].
 type Value interface {
 	fmt.Stringer
@@ -31,60 +29,60 @@ type Value interface {
 }
 
 type (
-	// Text is the answer to short_text, long_text, email, phone, website, country and time, the value of a hidden field,
-	// and that of a variable that holds text.
+	// Text is an answer to short_text, long_text, email, phone, website, country or time, or the value of a hidden field
+	// or a text variable.
 	Text string
 
-	// Number is the answer to number, rating, opinion_scale and nps, and the value of a variable that holds a number.
-	// [Answer].JSON has the number as it is stored: without digits that a float64 does not tell apart.
+	// Number is an answer to number, rating, opinion_scale or nps, or the value of a numeric variable. Stored numbers have
+	// no more precision than a float64.
 	Number float64
 
-	// Bool is the answer to yes_no and legal.
+	// Bool is an answer to yes_no or legal.
 	Bool bool
 
-	// Date is the answer to date. With a time its location is the offset that was sent, else it is UTC.
+	// Date is an answer to date. If HasTime is set, Time has the offset that was sent. Otherwise it is in UTC.
 	Date struct {
 		Time    time.Time
 		HasTime bool
 	}
 
-	// Picks is the answer to single_choice, dropdown, multiple_choice, picture_choice and, in the respondent's order, to
-	// ranking.
+	// Picks is an answer to single_choice, dropdown, multiple_choice or picture_choice. For ranking, it is in the
+	// respondent's order.
 	Picks []Pick
 
-	// Matrix is the answer to matrix: the rows that were answered, in the form's order.
+	// Matrix is an answer to matrix: the answered rows in the form's order.
 	Matrix []MatrixRow
 
-	// Files is the answer to file_upload, and with one file to signature.
+	// Files is an answer to file_upload, or to signature with one file.
 	Files []File
 
-	// Other is the JSON of a value that is none of the others: an older or newer release stored it, or the host did.
+	// Other is the JSON of a value that does not match its type, because the host or another release stored it.
 	Other string
 )
 
-// Pick is one choice that was made.
+// Pick is one selected choice, or the text of an “Other” answer.
 type Pick struct {
-	ID    string `json:"id"`    // empty for a text of the respondent's own
-	Label string `json:"label"` // of the choice when it was made
-	Other string `json:"other"` // the respondent's own text
+	ID    string `json:"id"`    // empty for an “Other” answer
+	Label string `json:"label"` // the choice's label at the time of the submission
+	Other string `json:"other"` // the text of an “Other” answer
 }
 
-// MatrixRow is one row of a matrix with what was chosen in it.
+// MatrixRow contains the selected choices of one row.
 type MatrixRow struct {
 	ID    string
 	Picks Picks
 }
 
-// File is one file that the host stored.
+// File describes a file that the host stores.
 type File struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
-	URL      string `json:"url"` // absolute, http or https: where the form's owner finds it
+	URL      string `json:"url"` // an absolute http or https URL for the form's owner
 	MIMEType string `json:"mime_type"`
 	Size     int64  `json:"size"` // bytes
 }
 
-// Contact is the answer to address and contact_info. Parts that were not given are empty.
+// Contact is an answer to address or contact_info. Unanswered parts are empty.
 type Contact struct {
 	FirstName string `json:"firstName"`
 	LastName  string `json:"lastName"`
@@ -99,7 +97,7 @@ type Contact struct {
 	Country   string `json:"country"`
 }
 
-// Payment is the answer to payment, as the host gave it.
+// Payment is an answer to payment, which the host provides.
 type Payment struct {
 	Amount    string `json:"amount"`   // a decimal number
 	Currency  string `json:"currency"` // ISO 4217
@@ -122,13 +120,13 @@ func (Other) value()   {}
 // String returns the text.
 func (v Text) String() string { return string(v) }
 
-// String returns the shortest digits that mean the number.
+// String returns the shortest decimal notation of the number.
 func (v Number) String() string { return strconv.FormatFloat(float64(v), 'f', -1, 64) }
 
 // String returns true or false.
 func (v Bool) String() string { return strconv.FormatBool(bool(v)) }
 
-// String returns the day, and the time with its offset where there is one.
+// String returns the day, or an RFC 3339 time if HasTime is set.
 func (v Date) String() string {
 	if v.HasTime {
 		return v.Time.Format(time.RFC3339)
@@ -136,7 +134,7 @@ func (v Date) String() string {
 	return v.Time.Format(time.DateOnly)
 }
 
-// String returns the label, the id where the choice has no label, or the respondent's own text.
+// String returns the text of an “Other” answer, or the choice's label, or its ID if it has no label.
 func (p Pick) String() string {
 	switch {
 	case p.ID == "":
@@ -150,10 +148,10 @@ func (p Pick) String() string {
 // String returns the choices, separated by commas.
 func (v Picks) String() string { return joinText(v, ", ") }
 
-// String returns the id of each row with its choices.
+// String returns the ID and the choices of each row.
 func (v Matrix) String() string { return joinText(v, "; ") }
 
-// String returns the row's id and its choices.
+// String returns the row's ID and its choices.
 func (r MatrixRow) String() string { return r.ID + ": " + r.Picks.String() }
 
 // String returns the names of the files, separated by commas.
@@ -170,10 +168,10 @@ func joinText[T fmt.Stringer](list []T, separator string) string {
 	return strings.Join(texts, separator)
 }
 
-// ContactPart is one part of an address or contact with the name that it has in JSON.
+// ContactPart is one part of an address or contact, with its JSON name.
 type ContactPart struct{ Name, Text string }
 
-// members are the parts with their names in JSON, in the order in which they are stored.
+// members returns the JSON names of the parts with pointers to their fields, in stored order.
 func (v *Contact) members() []member {
 	return []member{
 		{"firstName", &v.FirstName},
@@ -190,7 +188,7 @@ func (v *Contact) members() []member {
 	}
 }
 
-// Parts returns all parts in the order in which they are stored, empty ones too.
+// Parts returns all parts in stored order, including empty parts.
 func (v Contact) Parts() []ContactPart {
 	members := v.members()
 	parts := make([]ContactPart, len(members))
@@ -200,7 +198,7 @@ func (v Contact) Parts() []ContactPart {
 	return parts
 }
 
-// String returns the parts that were given, separated by commas.
+// String returns the parts that are not empty, separated by commas.
 func (v Contact) String() string {
 	var given []string
 	for _, p := range v.Parts() {
@@ -211,7 +209,7 @@ func (v Contact) String() string {
 	return strings.Join(given, ", ")
 }
 
-// String returns amount, currency and status.
+// String returns the amount, the currency and the status.
 func (v Payment) String() string { return v.Amount + " " + v.Currency + " " + v.Status }
 
 // String returns the JSON.

@@ -8,11 +8,9 @@ import (
 	"time"
 )
 
-// Block is one question, container, control or piece of content of a form.
-//
-// In this and the other typed views a member that is absent is the zero value: "" for strings, false for switches, nil
-// for numbers, times, lists and objects. Numbers are pointers because 0 is a value of its own. Encoding leaves zero
-// values out. A member whose content is free stays as the JSON it was sent as.
+// Block is a question, container, control or piece of content in a form. In all Go types of definitions, a missing JSON
+// field is the zero value, and encoding omits zero values. Numbers are pointers, because 0 differs from a missing
+// number. Fields that accept any JSON contain it as it was sent.
 type Block struct {
 	ID            string      `json:"id"`
 	Type          string      `json:"type,omitzero"` // one of the Type constants
@@ -28,15 +26,15 @@ type Block struct {
 	MatrixRows    []Choice    `json:"matrix_rows,omitzero"`
 }
 
-// TakesAnswer reports whether respondents, or the host for them, answer the block itself: it is not content, a
-// container or a control. A block of an unknown type does.
+// TakesAnswer reports whether the respondent or the host answers the block: it is not content, a container or a
+// control. It returns true for an unknown type.
 func (b *Block) TakesAnswer() bool {
 	k, known := LookupBlockType(b.Type)
 	return !known || k.TakesAnswer()
 }
 
-// AnswerShape returns the shape of answers to the block: that of its type, but several choices for a picture_choice
-// with multiSelection.
+// AnswerShape returns the shape of answers to the block. It depends on the type, and for picture_choice on
+// multiSelection.
 func (b *Block) AnswerShape() AnswerShape {
 	if b.Type == TypePictureChoice && b.Properties != nil && b.Properties.MultiSelection {
 		return ShapeChoices
@@ -45,7 +43,7 @@ func (b *Block) AnswerShape() AnswerShape {
 	return k.Shape
 }
 
-// Choice is one of the things to choose from, or a row or column of a matrix.
+// Choice is a choice of a question, or a row or column of a matrix.
 type Choice struct {
 	ID    string          `json:"id"`
 	Label string          `json:"label,omitzero"`
@@ -55,46 +53,47 @@ type Choice struct {
 	Alt   string          `json:"alt,omitzero"`
 }
 
-// Properties are the settings of a block. Which of them matter depends on the block's type; the others are kept.
+// Properties are the properties of a block. [BlockType.Properties] lists those that apply to its type. The others are
+// stored without effect.
 type Properties struct {
 	ButtonText   string `json:"buttonText,omitzero"`
 	ButtonLink   string `json:"buttonLink,omitzero"`
 	ShareButtons bool   `json:"shareButtons,omitzero"`
 
-	MaxChars *Integer `json:"maxChars,omitzero"` // short_text and long_text: characters
+	MaxChars *Integer `json:"maxChars,omitzero"` // short_text and long_text: the character limit
 
-	Min    *float64 `json:"min,omitzero"`    // number: smallest value; multiple_choice, picture_choice: fewest choices
-	Max    *float64 `json:"max,omitzero"`    // number: largest value; multiple_choice, picture_choice: most choices
-	MinVal bool     `json:"minVal,omitzero"` // whether Min counts
-	MaxVal bool     `json:"maxVal,omitzero"` // whether Max counts
+	Min    *float64 `json:"min,omitzero"`    // number: minimum; multiple_choice, picture_choice: minimum selections
+	Max    *float64 `json:"max,omitzero"`    // number: maximum; multiple_choice, picture_choice: maximum selections
+	MinVal bool     `json:"minVal,omitzero"` // whether Min applies
+	MaxVal bool     `json:"maxVal,omitzero"` // whether Max applies
 
-	DateFormat     string      `json:"dateFormat,omitzero"` // MMDDYYYY, DDMMYYYY or YYYYMMDD: how a date is shown
+	DateFormat     string      `json:"dateFormat,omitzero"` // the displayed format: MMDDYYYY, DDMMYYYY or YYYYMMDD
 	DateSeparator  string      `json:"dateSeparator,omitzero"`
-	DisabledDays   *Integer    `json:"disabledDays,omitzero"`  // mask of week days, bit 0 = Sunday
-	BeforeDate     *time.Time  `json:"beforeDate,omitzero"`    // last day that can be chosen: the one that it has in the service's time zone
-	AfterDate      *time.Time  `json:"afterDate,omitzero"`     // first day, in the same way
-	SpecificDates  []time.Time `json:"specificDates,omitzero"` // the only days, in the same way
+	DisabledDays   *Integer    `json:"disabledDays,omitzero"`  // a bit mask of weekdays, where bit 0 is Sunday
+	BeforeDate     *time.Time  `json:"beforeDate,omitzero"`    // the latest allowed day, in the service's time zone
+	AfterDate      *time.Time  `json:"afterDate,omitzero"`     // the earliest allowed day, in the service's time zone
+	SpecificDates  []time.Time `json:"specificDates,omitzero"` // the only allowed days, in the service's time zone
 	WeekStartsOn   *Integer    `json:"weekStartsOn,omitzero"`
 	ShowDatePicker bool        `json:"showDatePicker,omitzero"`
-	ShowTimePicker bool        `json:"showTimePicker,omitzero"` // date: the answer has a time
-	ShowSeconds    bool        `json:"showSeconds,omitzero"`    // time: the answer has seconds
+	ShowTimePicker bool        `json:"showTimePicker,omitzero"` // date: whether answers include a time
+	ShowSeconds    bool        `json:"showSeconds,omitzero"`    // time: whether answers include seconds
 
 	QuotationMarks bool     `json:"quotationMarks,omitzero"`
-	MultiSelection bool     `json:"multiSelection,omitzero"` // picture_choice and matrix: more than one choice
+	MultiSelection bool     `json:"multiSelection,omitzero"` // picture_choice and matrix: whether several choices can be selected
 	Randomize      bool     `json:"randomize,omitzero"`
 	AlphaOrder     bool     `json:"alphaOrder,omitzero"`
-	OtherOption    bool     `json:"otherOption,omitzero"` // choices: a text of the respondent's own
+	OtherOption    bool     `json:"otherOption,omitzero"` // choices: whether respondents can enter another text
 	OtherText      string   `json:"otherText,omitzero"`
-	Limit          *Integer `json:"limit,omitzero"` // multiple_choice, picture_choice: most choices
+	Limit          *Integer `json:"limit,omitzero"` // multiple_choice, picture_choice: maximum selections
 	SuperSize      bool     `json:"superSize,omitzero"`
 	ShowLabels     bool     `json:"showLabels,omitzero"`
 	PerRow         *Integer `json:"perRow,omitzero"`
 	BadgeType      string   `json:"badgeType,omitzero"` // letter or number
 	ColorOption    bool     `json:"colorOption,omitzero"`
 
-	From        *float64 `json:"from,omitzero"`      // opinion_scale: smallest value
-	To          *float64 `json:"to,omitzero"`        // opinion_scale and rating: largest value
-	ScaleStep   *float64 `json:"scaleStep,omitzero"` // opinion_scale: distance of two values
+	From        *float64 `json:"from,omitzero"`      // opinion_scale: the lowest value
+	To          *float64 `json:"to,omitzero"`        // opinion_scale and rating: the highest value
+	ScaleStep   *float64 `json:"scaleStep,omitzero"` // opinion_scale: the difference between adjacent values
 	FirstLabel  string   `json:"firstLabel,omitzero"`
 	SecondLabel string   `json:"secondLabel,omitzero"`
 	ThirdLabel  string   `json:"thirdLabel,omitzero"`
@@ -103,17 +102,17 @@ type Properties struct {
 	RightLabel  bool     `json:"rightLabel,omitzero"`
 	Icon        string   `json:"icon,omitzero"` // the icon of a rating
 
-	Currency       string `json:"currency,omitzero"` // payment: the only currency
-	Amount         string `json:"amount,omitzero"`   // payment: the amount, a decimal number
+	Currency       string `json:"currency,omitzero"` // payment: the required currency
+	Amount         string `json:"amount,omitzero"`   // payment: the required amount, a decimal number
 	PaymentGateway string `json:"paymentGateway,omitzero"`
 
-	DefaultCountry   string         `json:"defaultCountry,omitzero"` // phone, address and contact_info: whose national numbers are accepted
+	DefaultCountry   string         `json:"defaultCountry,omitzero"` // phone, address and contact_info: the country whose national numbers are accepted
 	ShowFields       bool           `json:"showFields,omitzero"`
 	AddressOrContact *AddressFields `json:"addressOrContact,omitzero"`
 
 	HorizontalAlign bool            `json:"horizontalAlign,omitzero"`
 	VerticalAlign   bool            `json:"verticalAlign,omitzero"`
-	Image           json.RawMessage `json:"image,omitzero"`      // an object, its members are free
+	Image           json.RawMessage `json:"image,omitzero"`      // an object with any fields
 	ImageAlign      string          `json:"imageAlign,omitzero"` // inline, float_left, float_right, split_left, split_right or cover
 	AltText         bool            `json:"altText,omitzero"`
 	ImageAlt        string          `json:"imageAlt,omitzero"`
@@ -123,24 +122,23 @@ type Properties struct {
 	EmbedLink       string          `json:"embedLink,omitzero"`
 
 	LegalText        string   `json:"legalText,omitzero"`
-	LegalType        *Integer `json:"legalType,omitzero"`        // 0 buttons, 1 check box
-	LegalStopFurther bool     `json:"legalStopFurther,omitzero"` // a false refuses the response
+	LegalType        *Integer `json:"legalType,omitzero"`        // 0 for buttons, 1 for a checkbox
+	LegalStopFurther bool     `json:"legalStopFurther,omitzero"` // whether false rejects the submission
 
 	CaptchaType     string `json:"captchaType,omitzero"` // none, recaptcha, hcaptcha or turnstile
 	PlaceholderText string `json:"placeholderText,omitzero"`
 	NumberFormat    string `json:"numberFormat,omitzero"`
 
-	AllowedFiles  []string `json:"allowedFiles,omitzero"`  // file_upload, signature: extensions or media types; none: all
-	MultipleFiles bool     `json:"multipleFiles,omitzero"` // file_upload: more than one file
-	MaxFileSize   bool     `json:"maxFileSize,omitzero"`   // file_upload, signature: whether [Limits].FileSize counts
+	AllowedFiles  []string `json:"allowedFiles,omitzero"`  // file_upload, signature: extensions or media types; if empty, all files
+	MultipleFiles bool     `json:"multipleFiles,omitzero"` // file_upload: whether several files are accepted
+	MaxFileSize   bool     `json:"maxFileSize,omitzero"`   // file_upload, signature: whether [Limits].FileSize applies
 
-	Hide        bool            `json:"hide,omitzero"` // not shown: only the host may answer the block, or a group's children
+	Hide        bool            `json:"hide,omitzero"` // not shown: only the host can answer the block, or the children of the group
 	ShowActions bool            `json:"showActions,omitzero"`
-	Rule        json.RawMessage `json:"rule,omitzero"` // top-level blocks: an object with show, require, set and next; other members are free
+	Rule        json.RawMessage `json:"rule,omitzero"` // top-level blocks: an object with show, require, set and next; it can have other fields
 }
 
-// AddressFields says which parts an address or contact_info block asks for. A part that is nil is shown and not
-// required.
+// AddressFields defines the parts of an address or contact_info block. A nil part is shown and not required.
 type AddressFields struct {
 	FirstName *AddressField `json:"firstName,omitzero"`
 	LastName  *AddressField `json:"lastName,omitzero"`
@@ -155,12 +153,12 @@ type AddressFields struct {
 	Country   *AddressField `json:"country,omitzero"`
 }
 
-// addressParts are the names of the parts in the order of [AddressFields].
+// addressParts are the JSON names of [AddressFields], in the same order.
 var addressParts = [...]string{
 	"firstName", "lastName", "email", "phone", "company", "address", "address2", "city", "state", "zip", "country",
 }
 
-// Part returns what the fields, which may be nil, say of a part by its name in JSON.
+// Part returns the field with a JSON name. f can be nil.
 func (f *AddressFields) Part(name string) (field AddressField) {
 	at := slices.Index(addressParts[:], name)
 	if f == nil || at < 0 {
@@ -173,13 +171,13 @@ func (f *AddressFields) Part(name string) (field AddressField) {
 	return field
 }
 
-// AddressField is one part of an address or contact.
+// AddressField defines one part of an address or contact.
 type AddressField struct {
 	Hide     bool `json:"hide,omitzero"`
 	Required bool `json:"required,omitzero"`
 }
 
-// Image is a picture of a cover, a logo or a background.
+// Image is the image of a cover, a logo or a background.
 type Image struct {
 	ID     string   `json:"id,omitzero"`
 	URL    string   `json:"url,omitzero"`
@@ -188,11 +186,10 @@ type Image struct {
 	Base64 string   `json:"base64,omitzero"`
 }
 
-// Integer is a member that the API description calls integer. Definitions keep the literal a caller sent, and for JSON
-// 5, 5.0 and 5e0 are the same whole number: all of them decode.
+// Integer is a whole number. Definitions store numbers as the caller wrote them, so 5, 5.0 and 5e0 all decode to 5.
 type Integer int64
 
-// UnmarshalJSON reads a whole number within ±(2⁵³−1), however it is written.
+// UnmarshalJSON decodes a whole number within ±(2⁵³−1) in any JSON notation.
 func (i *Integer) UnmarshalJSON(raw []byte) error {
 	if string(raw) == "null" {
 		return nil
@@ -205,16 +202,16 @@ func (i *Integer) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// maxInteger is 2⁵³−1, the largest whole number that every JSON reader keeps.
+// maxInteger is the largest whole number that every JSON parser decodes exactly.
 const maxInteger = 1<<53 - 1
 
-// DecodeBlocks reads a stored blocks section; nil is an empty one. Stored data was checked when it was written, so
-// members that are not known are ignored here. An error means that raw is not what this package stores.
+// DecodeBlocks decodes the blocks section of a stored definition. nil means an empty section. Unknown fields are
+// ignored. It returns an error if raw is not in the stored format.
 func DecodeBlocks(raw json.RawMessage) ([]Block, error) {
 	return decodeSection[[]Block](raw, "blocks")
 }
 
-// decodeSection reads one section of a definition; nil is an empty one.
+// decodeSection decodes one section of a definition.
 func decodeSection[T any](raw json.RawMessage, name string) (section T, err error) {
 	if len(raw) == 0 {
 		return section, nil

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// The block types that take an answer from the respondent.
+// These block types are answered by the respondent.
 const (
 	TypeShortText      = "short_text"
 	TypeLongText       = "long_text"
@@ -31,21 +31,20 @@ const (
 	TypeCountry        = "country"
 )
 
-// The block types whose answer only the host can give, apart from the respondent's.
+// These block types are answered by the host, separately from the respondent's answers.
 const (
 	TypeFileUpload = "file_upload"
 	TypeSignature  = "signature"
 	TypePayment    = "payment"
 )
 
-// The block types without an answer of their own: the container, whose children answer, and the control, whose answer
-// is never stored.
+// These block types have no stored answer: a container, whose children can have answers, and a control.
 const (
 	TypeGroup   = "group"
 	TypeCaptcha = "captcha"
 )
 
-// The block types that only show something.
+// These block types only display content.
 const (
 	TypeWelcome   = "welcome"
 	TypeStatement = "statement"
@@ -60,34 +59,31 @@ const (
 	TypePageBreak = "page_break"
 )
 
-// The field types in a list of answers that are no block types: of a hidden field, and of a variable that a rule of the
-// form set.
+// These types of an [Answer] are not block types: a hidden field, and a variable that a rule has set.
 const (
 	TypeHidden   = "hidden"
 	TypeVariable = "variable"
 )
 
-// BlockType describes a block type: the person that answers such a block, and the form of the answers.
-// [BlockType.Properties] returns its properties. A BlockType is a value, so a caller can change its copy.
+// BlockType describes the answers to blocks of one type. [BlockType.Properties] returns the properties of the type.
 type BlockType struct {
 	Type       string      // one of the Type constants
-	Answerer   Answerer    // the person that answers the block
-	Shape      AnswerShape // the shape of a stored answer; empty if no one answers
-	Comparison Comparison  // when two answers are the same
-	// MaxText is the largest number of characters of a text that is typed: of the answer, of one part of an address or
-	// contact, or of the respondent's own text next to choices. A block's maxChars replaces it. A zero value means that no
-	// text is typed.
+	Answerer   Answerer    // whether the respondent or the host answers the block
+	Shape      AnswerShape // the shape of a stored answer; empty if there are none
+	Comparison Comparison  // how two answers are compared
+	// MaxText is the maximum number of characters of an answer, of each part of an address or contact, or of the “Other”
+	// text of a choice question. A block's maxChars replaces it. A zero value means that answers contain no free text.
 	MaxText int
-	// Scale is the scale of rating, opinion_scale and nps where the block's properties say nothing else. Other types have
-	// none, which is the zero Scale.
+	// Scale is the default scale of rating, opinion_scale and nps, which a block's properties can change. It is zero for
+	// other types.
 	Scale Scale
-	// MaxRendered is the largest number of options that a page offers one by one: icons of a rating, steps of a scale,
-	// places of a ranking, days of a date. The answer is typed where there are more. 0: a page has all options, or the
-	// type has none.
+	// MaxRendered is the maximum number of options that a page renders: rating icons, scale steps, ranking positions or
+	// days. If a block has more, respondents type the answer. A zero value means that there is no maximum, or that there
+	// are no options.
 	MaxRendered int
 }
 
-// TakesAnswer reports whether respondents, or the host for them, answer blocks of the type.
+// TakesAnswer reports whether the respondent or the host answers blocks of the type.
 func (k BlockType) TakesAnswer() bool { return k.Answerer != NoOne }
 
 // IsCompared reports whether two answers to blocks of the type can be duplicates.
@@ -95,22 +91,21 @@ func (k BlockType) IsCompared() bool {
 	return k.Comparison != CompareNever && k.Comparison != CompareWord
 }
 
-// Answerer says who answers a block. Whatever the type, only the host answers a block with properties.hide.
+// Answerer is the respondent, the host or no one. A block with properties.hide is always answered by the host.
 type Answerer uint8
 
-// The people that answer a block.
+// These are the values of [Answerer].
 const (
-	NoOne      Answerer = iota // content, containers, and controls, whose answers are never stored
-	Respondent                 // who fills in the form
-	Host                       // the program that runs the service: a respondent could forge the answer
+	NoOne      Answerer = iota // content, containers and controls have no stored answers
+	Respondent                 // the person who fills in the form
+	Host                       // the program that embeds the service, because a respondent could forge the answer
 )
 
-// AnswerShape is the shape of a stored answer, by the name of its schema among the components of the API description.
-// Rules see a choice as its id, a matrix as an object of ids, a date with a time in UTC, and all other answers as they
-// are stored.
+// AnswerShape is the shape of a stored answer. Its value is the name of the schema in the API description. For the
+// shape of answers in rules, see "Data of rules" in the package documentation.
 type AnswerShape string
 
-// The shapes of answers.
+// These are the shapes of answers.
 const (
 	ShapeText    AnswerShape = "TextAnswer"
 	ShapeNumber  AnswerShape = "NumberAnswer"
@@ -124,31 +119,32 @@ const (
 	ShapeTime    AnswerShape = "TimeAnswer"
 	ShapeFiles   AnswerShape = "FilesAnswer"
 	ShapeFile    AnswerShape = "FileAnswer"
-	ShapeContact AnswerShape = "AddressAnswer" // of address and contact_info
+	ShapeContact AnswerShape = "AddressAnswer" // for address and contact_info
 	ShapePayment AnswerShape = "PaymentAnswer"
 )
 
-// Comparison says when two answers are the same: for settings.duplicateField, and for erasing what a respondent sent.
+// Comparison defines when two answers are equal, for settings.duplicateField and for erasing a respondent's
+// submissions.
 type Comparison string
 
-// How answers are compared. Answers that are compared never or as words are no duplicates.
+// These are the comparisons of answers. With CompareNever and CompareWord, answers are never duplicates.
 const (
 	CompareNever   Comparison = ""
-	CompareWord    Comparison = "word"    // by a name for erasing only, in upper or lower case
+	CompareWord    Comparison = "word"    // only for erasing, ignoring case
 	CompareText    Comparison = "text"    // ignores case, character width and whitespace
-	CompareEmail   Comparison = "email"   // as text, with the ASCII form of the domain
+	CompareEmail   Comparison = "email"   // like text, with the ASCII form of the domain
 	ComparePhone   Comparison = "phone"   // in E.164
-	CompareWebsite Comparison = "website" // without scheme, default port and last slash
-	CompareNumber  Comparison = "number"  // the value, however it is written
-	CompareChoices Comparison = "choices" // ids and own texts, in any order
-	CompareRanking Comparison = "ranking" // ids in their order
+	CompareWebsite Comparison = "website" // ignores the scheme, a default port and one slash at the end
+	CompareNumber  Comparison = "number"  // by value, in any notation
+	CompareChoices Comparison = "choices" // by choice IDs and “Other” texts, in any order
+	CompareRanking Comparison = "ranking" // by choice IDs, in order
 	CompareStored  Comparison = "stored"  // byte by byte
 )
 
-// Scale is a range of numbers, both ends included, in steps.
+// Scale contains the numbers from From to To, both included, at intervals of Step.
 type Scale struct{ From, To, Step float64 }
 
-// blockTypes is the table of all block types, in the order of the API description. Nothing writes to it.
+// blockTypes contains all block types, in the order of the API description. It is read-only.
 var blockTypes = [...]BlockType{
 	{Type: TypeShortText, Answerer: Respondent, Shape: ShapeText, Comparison: CompareText, MaxText: 10_000},
 	{Type: TypeLongText, Answerer: Respondent, Shape: ShapeText, Comparison: CompareText, MaxText: 100_000},
@@ -179,7 +175,7 @@ var blockTypes = [...]BlockType{
 	{Type: TypeText}, {Type: TypeImage}, {Type: TypeVideo}, {Type: TypePDF}, {Type: TypeEmbed}, {Type: TypeDivider}, {Type: TypePageBreak},
 }
 
-// blockTypesByName is the table by type. Nothing writes to it either.
+// blockTypesByName contains blockTypes by type. It is read-only.
 var blockTypesByName = func() map[string]BlockType {
 	index := make(map[string]BlockType, len(blockTypes))
 	for _, k := range blockTypes {
@@ -188,20 +184,20 @@ var blockTypesByName = func() map[string]BlockType {
 	return index
 }()
 
-// LookupBlockType returns what a type of blocks is. It is false, with the zero Kind, for a type that this release does
-// not know: a newer release may have stored it.
+// LookupBlockType returns the block type with a name. For an unknown name, which a newer release may have stored, known
+// is false and k is the zero BlockType.
 func LookupBlockType(blockType string) (k BlockType, known bool) {
 	k, known = blockTypesByName[blockType]
 	return k, known
 }
 
-// BlockTypes ranges over all types of blocks, in the order of the API description.
+// BlockTypes iterates over all block types, in the order of the API description.
 func BlockTypes() iter.Seq[BlockType] { return slices.Values(blockTypes[:]) }
 
-// PartType returns the type of blocks whose answers are like a part of an address or contact.
+// PartType returns the block type with the same kind of answer as a part of an address or contact.
 func PartType(part string) string {
 	switch part {
-	case TypeEmail, TypePhone, TypeCountry: // which the parts are called as well
+	case TypeEmail, TypePhone, TypeCountry: // these parts have the names of their block types
 		return part
 	}
 	return TypeShortText

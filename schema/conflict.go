@@ -8,7 +8,7 @@ import (
 // Side is the working copy or the form.
 type Side string
 
-// The sides of a conflict.
+// These are the sides of a conflict.
 const (
 	CopySide Side = "copy"
 	FormSide Side = "form"
@@ -16,18 +16,17 @@ const (
 
 // Conflict is a part of a form that both the form and its working copy changed.
 type Conflict struct {
-	// Path is a JSON Pointer into a FormUpdate in which a block has its id in place of its position: /name,
-	// /definition/theme, /definition/settings/closed, /definition/blocks/email.
+	// Path is a JSON Pointer into a FormUpdate, with block IDs instead of positions: /name, /definition/theme,
+	// /definition/settings/closed, /definition/blocks/email.
 	Path string
-	// Copy and Form are the values. Nil means that the part was removed on that side.
+	// Copy and Form are the values on each side. Nil means that the part was removed.
 	Copy, Form json.RawMessage
 }
 
-// ConflictError lists the conflicts of a publication, sorted by path.
+// ConflictError lists the conflicts that prevent publishing a working copy, sorted by path.
 type ConflictError struct {
 	Conflicts []Conflict
-	// Revision is the revision of the working copy that has the conflicts.
-	Revision int64
+	Revision  int64 // the revision of the working copy
 }
 
 // Error implements error.

@@ -13,33 +13,33 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Difference says what became of the content of a form in a later one.
+// Difference contains the differences between two contents of a form.
 type Difference struct {
-	// Blocks are the top-level blocks that differ: those of the later content in their order, then those that were
-	// removed, in theirs.
+	// Blocks are the different top-level blocks: first the blocks of the later content, then the removed blocks, each in
+	// form order.
 	Blocks []BlockDifference
-	// Fields are all other differences, sorted: /name, /type, the members of settings, theme and variables as in
-	// /settings/closed, and /hidden_fields.
+	// Fields are the sorted paths of all other differences: /name, /type, /hidden_fields, and the fields of settings,
+	// theme and variables, such as /settings/closed.
 	Fields []string
 }
 
-// BlockDifference says what became of one top-level block.
+// BlockDifference describes the changes of one top-level block.
 type BlockDifference struct {
 	ID             string
 	Before, After  json.RawMessage // nil if the block did not exist
 	Added, Removed bool
-	// Moved reports whether the block has another position among the blocks of both contents. If one block was moved, only
-	// that block is reported, not the blocks that it passed.
+	// Moved is whether the block has another position among the blocks of both contents. If one block was moved, only that
+	// block is reported, not the blocks that it passed.
 	Moved bool
-	// Changed are the members that differ, sorted, as JSON Pointers into the block; the members of its properties are
-	// named one by one, as in /properties/max.
+	// Changed are the sorted JSON Pointers of the different fields in the block, with separate paths for its properties,
+	// such as /properties/max.
 	Changed []string
 }
 
 // Diff returns the differences between two stored contents of a form. Values are compared as JSON: whitespace, the
 // order of fields and the notation of a number make no difference, and null equals a missing field. Numbers are
-// compared as float64. A nil section is empty. It is an error when a section is not JSON, or a block has no id of its
-// own.
+// compared as float64. A nil section is empty. It returns an error if a section is not JSON or a block has no unique
+// ID.
 func Diff(before, after storage.FormContent) (Difference, error) {
 	var d Difference
 	old, err := formdiff.Split(before)
@@ -51,7 +51,7 @@ func Diff(before, after storage.FormContent) (Difference, error) {
 		return d, fmt.Errorf("schema: %w", err)
 	}
 	list := formdiff.Path("blocks")
-	changed := map[string][]string{} // by the path of the block
+	changed := map[string][]string{} // by path of the block
 	for _, part := range formdiff.Compare(old, now) {
 		isBlock := strings.HasPrefix(part.Path, list+"/")
 		found, err := changedFields(part, isBlock)
@@ -69,7 +69,7 @@ func Diff(before, after storage.FormContent) (Difference, error) {
 	for i, id := range old.Order[list] {
 		at[id] = i
 	}
-	var common []int // in the order of the later one
+	var common []int // positions in the earlier content, in the order of the later content
 	for _, id := range now.Order[list] {
 		if i, ok := at[id]; ok {
 			common = append(common, i)
@@ -94,7 +94,8 @@ func Diff(before, after storage.FormContent) (Difference, error) {
 	return d, nil
 }
 
-// changedFields returns the sorted paths of what differs in a part as JSON: in the block, or in the content.
+// changedFields returns the sorted paths of the different fields in a changed part. For a block, they start at the
+// block.
 func changedFields(part formdiff.Change, isBlock bool) ([]string, error) {
 	from, err := decode(part.Path, part.Before)
 	if err != nil {
@@ -125,8 +126,8 @@ func decode(path string, raw json.RawMessage) (value any, err error) {
 	return value, nil
 }
 
-// deep are the sorted paths of what differs in two values, down to a depth in objects. An object that is not there is
-// empty.
+// deep returns the sorted paths of the differences between two values, down to a depth of nested objects. A missing
+// object is treated as empty.
 func deep(path string, from, to any, depth int) (found []string) {
 	old, wasObject := from.(map[string]any)
 	now, isObject := to.(map[string]any)
@@ -146,11 +147,10 @@ func deep(path string, from, to any, depth int) (found []string) {
 	return found
 }
 
-// ascending returns the members of a longest ascending run among some numbers, which need not be neighbors in it: the
-// blocks that were not moved.
+// ascending returns the numbers of a longest increasing subsequence: the blocks that were not moved.
 func ascending(numbers []int) map[int]bool {
-	ends := []int{}                     // by length: where the run with the smallest end ends
-	before := make([]int, len(numbers)) // the element before it in that run
+	ends := []int{}                     // indexes of the smallest last number of a subsequence, by its length minus 1
+	before := make([]int, len(numbers)) // the index of the previous number in the subsequence, or -1
 	for i, n := range numbers {
 		length, _ := slices.BinarySearchFunc(ends, n, func(end, n int) int { return numbers[end] - n })
 		if before[i] = -1; length > 0 {

@@ -1,11 +1,9 @@
 // Package schema contains the API description, Go types for definitions and answers, the limits that a host can set,
 // and the error that lists the violations of a body or a submission.
 //
-// The API description ([OpenAPI]) is the only source for the format of requests. The service enforces it; this package
-// itself checks nothing.
-//
-// The sections below describe rules that the API description cannot express: the answers that blocks accept, the
-// comparison of answers, and the meaning of a form's rules.
+// The API description ([OpenAPI]) defines the format of requests, which the service enforces. The sections below
+// describe rules that it cannot express: the answers that blocks accept, the comparison of answers, and the meaning of
+// a form's rules.
 //
 // # Answers
 //
@@ -14,80 +12,78 @@
 // storage, lists, exports and webhooks. [DecodeAnswers] converts it to Go values. The block types accept these answers:
 //
 //   - short_text, long_text: a string, stored in Unicode NFC with line feeds as line ends and without whitespace at
-//     both ends. Its limit is maxChars, by default 10,000 and 100,000 characters. short_text has one line. FF, VT,
-//     U+2028 and U+2029 are line ends, or spaces in short_text. Other control characters except tab and line feed are
-//     rejected. Unbalanced bidirectional overrides and embeddings (U+202A to U+202E) are rejected, and balanced ones
-//     are removed. Other invisible characters stay.
-//   - email: one address of at most 254 characters. The part before the @ stays as it was sent. The domain is mapped by
-//     the lookup profile of IDNA and stored in Unicode and lowercase. For "Ann <ann@example.com>" and
+//     both ends. Its limit is maxChars, by default 10,000 characters for short_text and 100,000 for long_text.
+//     short_text has one line. FF, VT, U+2028 and U+2029 are line ends, or spaces in short_text. Other control
+//     characters except tab and line feed are rejected. Unbalanced bidirectional overrides and embeddings (U+202A to
+//     U+202E) are rejected, and balanced ones are removed. Other invisible characters are not changed.
+//   - email: one address of at most 254 characters. The part before the @ is not changed. The domain is mapped by the
+//     lookup profile of IDNA, and stored in lowercase Unicode. For "Ann <ann@example.com>" and
 //     "mailto:ann@example.com", the address is extracted. A full-width @ is converted.
 //   - phone: a number that is valid according to libphonenumber, stored in E.164 ("+31201234567"). A national number is
 //     accepted only if the block has a defaultCountry. A number with an extension is rejected, because E.164 cannot
 //     store the extension.
 //   - website: an http or https URL of at most 2,048 characters, without credentials. If the scheme is missing,
 //     https:// is added. The host is a domain as in an email address, stored in the same form, or a public IP address.
-//     Labels before the last two may contain underscores. After the host, spaces and other characters that browsers
-//     escape are escaped.
-//   - number, rating, opinion_scale, nps: a JSON number, or a string with a number. The digits stay as they were sent,
-//     without trailing zeros of a fraction. A short exponent is expanded, and a fraction is rounded to the precision of
-//     a float64. The stored number is compared with the limits. For opinion_scale, from, to and scaleStep default to 1,
-//     10 and 1.
-//   - yes_no, legal: true or false, or the strings "true" or "false". A legal block that is required, or has
-//     legalStopFurther, is REQUIRED if it is false.
+//     Labels before the last two may contain underscores. In the rest of the URL, spaces and other characters that
+//     browsers escape are escaped.
+//   - number, rating, opinion_scale, nps: a JSON number, or a string with a number. The digits are stored as they were
+//     sent, without trailing zeros of a fraction. A short exponent is expanded, and a fraction is rounded to the
+//     precision of a float64. The limits apply to the stored number. For opinion_scale, from, to and scaleStep default
+//     to 1, 10 and 1.
+//   - yes_no, legal: true or false, or the strings "true" or "false". If a legal block is required or has
+//     legalStopFurther, the answer false is the violation REQUIRED.
 //   - single_choice, dropdown, picture_choice: a choice ID ("c1"), or an object with the ID. It is stored as
-//     {"id","label"} with the label of the form. With otherOption, {"other": text} is also accepted, with a short text.
+//     {"id","label"} with the label of the form. With otherOption, {"other": text} with a short text is also accepted.
 //     A blank text selects nothing.
-//   - multiple_choice, and picture_choice with multiSelection: an array of such choices, or one of them. It is stored
-//     as an array in the order of the definition, with other at the end.
-//   - ranking: an array of all choices, each once. The order is the answer.
+//   - multiple_choice, and picture_choice with multiSelection: an array of such choices, or one choice. It is stored as
+//     an array in the order of the definition, with other at the end.
+//   - ranking: an array of all choices, each once, in the respondent's order.
 //   - matrix: an object that maps row IDs to a choice, or with multiSelection to an array of choices. Rows can be
 //     missing unless the block is required.
 //   - date: "2026-11-20", in the years 1000 to 9999. With showTimePicker, an RFC 3339 time, stored in whole seconds
 //     with its original offset. afterDate and beforeDate are the first and the last allowed day. They, specificDates
 //     and disabledDays are calendar days in the time zone of [github.com/formsvc/formsvc.WithTimeZone]. An answer with
 //     a time belongs to the day in its own offset.
-//   - time: "08:33". With showSeconds HH:MM:SS; missing seconds are 00.
+//   - time: "08:33", or with showSeconds HH:MM:SS. Missing seconds are 00.
 //   - country: an ISO 3166-1 alpha-2 code ("NL"), or an alpha-3 code, which is stored as alpha-2.
 //   - address, contact_info: an object of one-line strings with at most 1,000 characters each. Its email, phone and
 //     country are as above. If any part is present, all required parts must be present. zip and state are required only
-//     if addresses of the country have them. The country is in the answer, or is defaultCountry if the country is
-//     hidden. Without a country, all parts can be required.
+//     if addresses of the country have them. This is the country in the answer, or defaultCountry if the country is
+//     hidden. Without a country, they can be required too.
 //   - file_upload: an array of {"id","name","url","mime_type","size"}, or one such object, at most 100. The name has no
-//     path, and the file is not empty. Its type is one of allowedFiles. Equivalent extensions, such as .jpg and .jpeg,
-//     count as one. The media type of a picture determines its type, whatever its extension.
+//     path, and the file is not empty. Its type is one of allowedFiles, where equivalent extensions such as .jpg and
+//     .jpeg count as one. For a picture, the media type takes precedence over the extension.
 //   - signature: one such object, a picture.
 //   - payment: {"amount","currency","status","gateway","reference"}. The amount is a decimal string or a number, stored
 //     as a string. Amount and currency must be those of the block. currency and gateway are optional if the block
 //     defines them, and reference is always optional. A required payment has the status "paid".
 //
 // For every block type, null, [] and text without visible characters mean that the block is unanswered, even if it is
-// required. Unanswered blocks are not stored. If a block accepts no answers (content, groups), an answer is
-// NOT_ALLOWED. An answer with an unknown block ID is UNKNOWN_FIELD. An answer to a captcha block is accepted but not
-// stored. The answers of one submission can contain 64 KiB of text that is not in NFC and of addresses outside ASCII,
-// because checking such text is slow.
+// required. Unanswered blocks are not stored. An answer to content or a group is NOT_ALLOWED. An answer with an unknown
+// block ID is UNKNOWN_FIELD. An answer to a captcha block is accepted but not stored. Because some text is slow to
+// check, a submission can contain at most 64 KiB of text that is not in NFC and of email addresses and URLs that are
+// not in ASCII.
 //
-// Answers to file_upload, signature, payment and any block with properties.hide are accepted only in
-// SubmitParams.HostAnswers. The host provides these answers, because a respondent could forge them.
-//
-// An [Error] contains all violations together. A [Violation] has a code, an English sentence for respondents, and
-// Params for translating this sentence ([CodeParams]).
+// Answers to file_upload, signature, payment and any block with properties.hide are accepted only from the host, in
+// SubmitParams.HostAnswers, because a respondent could forge them. An [Error] contains all violations. A [Violation]
+// has a code, an English sentence for respondents, and Params for translating this sentence ([CodeParams]).
 //
 // # Comparison of answers
 //
-// If settings.duplicateField is set to a block, its answers must be unique in the form. Two answers are equal if they
-// have the same meaning, even if the form has changed in the meantime:
+// The answers to the block in settings.duplicateField must be unique in the form. Two answers are equal if they have
+// the same meaning, even if the form has changed in the meantime:
 //
 //   - short_text, long_text: the same text after NFKC and case folding, with whitespace collapsed.
 //   - email: the same address after case folding, with the domain in its ASCII form.
 //   - phone: the same number in E.164.
 //   - website: the same URL without scheme, default port and one slash at the end of the path. The host is compared in
 //     lowercase, the path and query exactly.
-//   - number, rating, opinion_scale, nps: the same value, whatever its digits.
+//   - number, rating, opinion_scale, nps: the same value, in any notation.
 //   - single_choice, dropdown, picture_choice, multiple_choice, ranking: the same choice IDs, and the same text of
 //     other. The order counts only in a ranking.
 //   - date, time: the same stored value.
 //
-// Texts are compared with each other whatever their types are. Answers of other types are never equal.
+// Text answers are compared even if the block types differ. Answers of other types are never equal.
 //
 // # Rules
 //
@@ -101,7 +97,7 @@
 //	  "next": [{"if": L, "to": "a_later_block"}, {"to": "end"}]
 //	}
 //
-// All fields are optional. L is JsonLogic (jsonlogic.com), see below. [Rule] creates a rule in Go:
+// All fields are optional. L is JsonLogic (jsonlogic.com), as described below. [Rule] creates a rule in Go:
 //
 //	schema.Rule(schema.When("nps").Below(7).GoTo("why").Otherwise("thanks"))
 //
@@ -117,17 +113,16 @@
 // block with properties.hide is never on the path. Only the host can answer it, and rules read its answer like any
 // other.
 //
-// A variable can be a finite number, or a text of at most 10,000 characters. If a rule sets another value, the variable
+// A variable is a finite number, or a text of at most 10,000 characters. If a rule sets another value, the variable
 // does not change. Variables that rules set are stored with the submission, as answers of the type "variable", and sent
 // to webhooks.
 //
-// The service ignores invalid rules and accepts the submission: logic with an unknown operator, a jump backward or to a
-// missing block, and an undefined variable. [github.com/formsvc/formsvc.Service.Warnings] reports them. All rules of a
-// form together can take at most 100,000 steps per submission, about 2 ms. A form with 20 rules takes some hundred. If
-// a submission needs more steps, it is rejected with an [Error].
+// The service ignores invalid parts of rules: logic with an unknown operator, a jump backward or to a missing block,
+// and an undefined variable. [github.com/formsvc/formsvc.Service.Warnings] reports them. All rules of a form together
+// can take at most 100,000 steps per submission, about 2 ms. Otherwise the submission is rejected with an [Error]. A
+// form with 20 rules takes some hundred steps.
 //
-// Package [github.com/formsvc/formsvc] contains five example forms. They skip a section, ask a quota question, compute
-// a score for two endings, show the rest of an address, and end early.
+// Package [github.com/formsvc/formsvc] contains five example forms with rules.
 //
 // # Data of rules
 //
@@ -137,7 +132,7 @@
 //
 // A choice is its ID, and the text of an "Other" option is {"other": "..."}. Several choices are an array. A matrix is
 // an object that maps row IDs to column IDs. A date with a time is in UTC. All other answers are as they are stored. A
-// hidden field is a text; if it is empty or undeclared, it is null.
+// hidden field is a text, or null if it is empty or undeclared.
 //
 // Comparisons by <, <=, > and >= with an unanswered question are false. In arithmetic (+, -, *, /, %, min and max) an
 // unanswered question counts as 0. To use another default, write {"var": ["answers.age", 18]}.
@@ -146,9 +141,8 @@
 //
 // The operators are if, ?:, and, or, !, !!, ==, ===, !=, !==, <, <=, >, >=, min, max, +, -, *, /, %, cat, substr, in,
 // merge, var, missing, missing_some, some, all and none. An object with exactly one field is an operation. Any other
-// object is a value. The items of an array are evaluated.
-//
-// Results are the same as in the JavaScript implementation, json-logic-js, with these exceptions:
+// object is a value. The items of an array are evaluated. Results are the same as in the JavaScript implementation,
+// json-logic-js, with these exceptions:
 //
 //   - var reads only own properties of objects. For a path such as answers.a.b, it first looks for a block with the ID
 //     a.b, and then for the part b of the block a, because block IDs can contain dots. The same applies to the rest of
@@ -157,6 +151,6 @@
 //   - <, <=, > and >= are false if an operand is null. For in and substr, null is not the text "null". For + and *,
 //     null is 0, as in other arithmetic.
 //   - Arrays and objects are equal if their contents are.
-//   - If the JavaScript implementation throws an error, the result is null.
+//   - Where the JavaScript implementation throws an error, the result is null.
 //   - Unknown operators are detected before the evaluation, and make the whole logic invalid.
 package schema

@@ -1,25 +1,25 @@
 package schema
 
-// Period is a time that metrics are of, as the API takes it. Days are those of UTC.
+// Period is the period of metrics in the API. Its days are in UTC.
 type Period string
 
-// The periods. All but yesterday end now.
+// These are the periods. All except PeriodYesterday end now.
 const (
 	PeriodToday     Period = "today"
 	PeriodYesterday Period = "yesterday"
-	Period24h       Period = "24h" // 24 hours
-	Period7d        Period = "7d"  // today and the 6 days before
-	Period30d       Period = "30d" // today and the 29 days before
+	Period24h       Period = "24h" // the last 24 hours
+	Period7d        Period = "7d"  // today and the previous 6 days
+	Period30d       Period = "30d" // today and the previous 29 days
 	Period3m        Period = "3m"  // since the same day 3 months ago
 	Period6m        Period = "6m"
 	Period12m       Period = "12m"
-	PeriodAll       Period = "all" // with lifetime counters that the host has set
+	PeriodAll       Period = "all" // includes lifetime counters that the host has set
 )
 
-// ExportFormat is how responses are exported.
+// ExportFormat is the file format of an export.
 type ExportFormat string
 
-// The formats of exports.
+// These are the formats of exports.
 const (
 	CSV    ExportFormat = "csv"
 	NDJSON ExportFormat = "ndjson"

@@ -5,14 +5,13 @@ import (
 	_ "embed"
 )
 
-// Version is the version of the API, info.version in the description.
+// Version is the version of the API, as in info.version of the API description.
 const Version = "2026-08-01"
 
 //go:embed openapi.json
 var embedded []byte
 
-// OpenAPI returns the API description as it is embedded: OpenAPI 3.1, its paths below /v1, its only server "/". The
-// bytes are the caller's own.
+// OpenAPI returns a copy of the API description, in OpenAPI 3.1. Its paths start with /v1, and its only server is "/".
 func OpenAPI() []byte {
 	return bytes.Clone(embedded)
 }

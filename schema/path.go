@@ -1,25 +1,23 @@
 package schema
 
-// Path is the way that a respondent takes through a form, as far as the answers that were given say.
+// Path is a respondent's path through a form, as far as the answers determine it.
 type Path struct {
-	// Blocks are the top-level blocks on the path in the order in which the respondent meets them. A question without an
-	// answer counts as unanswered in the rules of later blocks, so what follows it may still change. An ending that is
-	// reached is the last.
+	// Blocks are the top-level blocks on the path, in order. A question that is not answered yet counts as unanswered in
+	// later rules, so the blocks after it may still change. If the path reaches an ending, it is the last block.
 	Blocks []PathBlock
-	// Ending is the id of the ending block that the path ends at; "" when it ends without one.
+	// Ending is the ID of the ending block at the end of the path. It is empty if the path ends without an ending.
 	Ending string
-	// Variables are the variables of the form with the values that they have at the end of the path: each a float64 or a
-	// string.
+	// Variables are the form's variables with their values at the end of the path, each a float64 or a string.
 	Variables map[string]any
-	// Faults are what is wrong with the answers that were given, sorted as in a [*Error]. A faulty answer counts as
-	// unanswered. That a required answer is missing is not among them; that one that was begun lacks a required part is.
+	// Violations are the violations in the given answers, in the order of an [*Error]. An invalid answer counts as
+	// unanswered. A missing required answer is not a violation here, but a missing required part of an answer is.
 	Violations []Violation
 }
 
 // PathBlock is one block on a path.
 type PathBlock struct {
 	ID string
-	// Required: the response is refused without an answer to the block. It says nothing about the children of a group,
-	// whose own required counts.
+	// Required is whether the submission is rejected without an answer to the block. It does not apply to the children of
+	// a group, which have their own required field.
 	Required bool
 }

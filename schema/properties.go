@@ -9,45 +9,47 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// Property is one member of the [Properties] of a block, for a program that draws a panel in which a person sets it.
+// Property describes a field of [Properties], for a program that lets users edit it.
 type Property struct {
-	Name        string // in JSON
+	Name        string // the JSON name
 	Type        PropertyType
 	Description string   // English sentences
-	Values      []string // of a PropertyEnum, and of an integer with a few values: all that it may be
-	Min, Max    float64  // of an integer without Words
-	Default     any      // the value of an absent property; nil if that is the zero value, or if nothing applies
+	Values      []string // the allowed values of a PropertyEnum, or of an integer with few values
+	Min, Max    float64  // the limits of an integer without Values
+	Default     any      // the value of a missing property; nil if it is the zero value or nothing
 }
 
-// PropertyType is what a property holds.
+// PropertyType is the type of a property.
 type PropertyType string
 
-// The types of properties. In JSON all are strings but booleans, numbers, lists and objects.
+// These are the types of properties. In JSON, booleans, numbers, lists and objects have their own types, and all others
+// are strings.
 const (
 	PropertyBoolean PropertyType = "boolean"
 	PropertyInteger PropertyType = "integer"
 	PropertyNumber  PropertyType = "number"
 	PropertyText    PropertyType = "string"
-	PropertyEnum    PropertyType = "word"    // one of Words
-	PropertyURL     PropertyType = "url"     // an absolute http or https URL; empty: unset
-	PropertyLink    PropertyType = "link"    // as PropertyURL, or a mailto or tel URL
+	PropertyEnum    PropertyType = "word"    // one of Values
+	PropertyURL     PropertyType = "url"     // an absolute http or https URL, or empty
+	PropertyLink    PropertyType = "link"    // like PropertyURL, or a mailto or tel URL
 	PropertyCountry PropertyType = "country" // ISO 3166-1 alpha-2
-	PropertyDate    PropertyType = "date"    // RFC 3339, of which the calendar day counts
+	PropertyDate    PropertyType = "date"    // RFC 3339; only the calendar day applies
 	PropertyDates   PropertyType = "dates"   // a list of dates
 	PropertyTexts   PropertyType = "texts"   // a list of texts
-	PropertyParts   PropertyType = "parts"   // an object, [AddressFields]
-	PropertyObject  PropertyType = "object"  // with free members
+	PropertyParts   PropertyType = "parts"   // an [AddressFields] object
+	PropertyObject  PropertyType = "object"  // with any fields
 )
 
-// propertyTypes are those of properties, and of components of the description, whose type in JSON does not say enough.
+// propertyTypes contains the types of properties, and of components of the API description, whose JSON type is not
+// specific enough.
 var propertyTypes = map[string]PropertyType{
 	"buttonLink": PropertyLink, "videoLink": PropertyURL, "pdfLink": PropertyURL, "embedLink": PropertyURL,
 	"defaultCountry": PropertyCountry, "specificDates": PropertyDates, "allowedFiles": PropertyTexts,
 	"DateTime": PropertyDate, "AddressParts": PropertyParts,
 }
 
-// Properties returns the properties that matter for the type, in the order of the API description, where it reads them.
-// Blocks keep other properties without effect. The list and all that is in it are the caller's.
+// Properties returns the properties that apply to the type, in the order of the API description. Other properties are
+// stored without effect. The caller can change the result.
 func (k BlockType) Properties() (list []Property) {
 	defaults := map[string]any{"imageAlign": "inline", "icon": "star"}
 	if k.Scale != (Scale{}) {
@@ -63,7 +65,7 @@ func (k BlockType) Properties() (list []Property) {
 	return list
 }
 
-// componentSchemas are the schemas of the description, which is parsed once.
+// componentSchemas returns the component schemas of the API description, which is parsed once.
 var componentSchemas = sync.OnceValue(func() jsontree.Node {
 	tree, err := jsontree.Parse(embedded, jsontree.Limits{})
 	if err != nil {
@@ -72,7 +74,7 @@ var componentSchemas = sync.OnceValue(func() jsontree.Node {
 	return tree.Root().Member("components").Member("schemas")
 })
 
-// newProperty reads the schema of a property, behind its reference if it is one.
+// newProperty converts the schema of a property, and follows a $ref.
 func newProperty(n jsontree.Node) Property {
 	p := Property{Name: n.Name(), Description: n.Member("description").Text()}
 	component := strings.TrimPrefix(n.Member("$ref").Text(), "#/components/schemas/")
@@ -88,7 +90,7 @@ func newProperty(n jsontree.Node) Property {
 	return p
 }
 
-// words returns the texts and numbers of a list as they are without quotes.
+// enumValues returns texts and numbers as text without quotes.
 func enumValues(list jsontree.Node) (words []string) {
 	for _, n := range list.All() {
 		words = append(words, n.Text())

@@ -6,23 +6,23 @@ import (
 	"math"
 )
 
-// Rule returns a rule for [Properties].Rule of a top-level block. The first clause that jumps and whose condition holds
-// leads on. Of Show and of Require the last clause counts. Clauses that change one variable work in their order, each
-// on what those before it made of the value; their conditions read the variable as it was before the rule.
+// Rule returns a rule for [Properties].Rule of a top-level block. The first GoTo or Otherwise whose condition is true
+// determines the next block. Only the last Show and the last Require apply. Clauses that change the same variable apply
+// in order, each to the result of the previous clause. Their conditions read the value from before the rule.
 //
-// Owners see such a rule in sentences and can change it there, as long as its groups of conditions are nested at most
-// three deep and a variable is only added to or only set.
+// The builder shows rules as sentences. Users can edit a rule if its condition groups are nested at most three levels
+// deep, and if its clauses for each variable are either all Add or all Set.
 func Rule(clauses ...Clause) json.RawMessage {
 	r := rule{Set: map[string]any{}}
 	r.do(clauses...)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(r) //nolint:errchkjson // of texts, finite numbers, booleans and null
+	_ = e.Encode(r) //nolint:errchkjson // it contains only texts, finite numbers, booleans and null
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// Clause is one thing that a rule does. The zero value does nothing.
+// Clause is one action of a rule. The zero value does nothing.
 type Clause struct{ apply func(*rule) }
 
 type rule struct {
@@ -45,20 +45,20 @@ func (r *rule) do(clauses ...Clause) {
 	}
 }
 
-// Subject is what a condition reads: an answer, a part of it, a hidden field or a variable.
+// Subject is the value that a condition tests: an answer, a part of an answer, a hidden field or a variable.
 type Subject struct{ path string }
 
-// When begins a condition on the answer to a block, by its id.
+// When starts a condition on the answer to the block with an ID.
 func When(block string) Subject { return Subject{"answers." + block} }
 
-// WhenHidden begins a condition on a hidden field.
+// WhenHidden starts a condition on a hidden field.
 func WhenHidden(name string) Subject { return Subject{"hidden." + name} }
 
-// WhenVariable begins a condition on a variable of the definition.
+// WhenVariable starts a condition on a variable of the definition.
 func WhenVariable(name string) Subject { return Subject{"variables." + name} }
 
-// Part returns a part of the subject: "country" of an address, a row of a matrix by its id, "other" of a choice, the
-// respondent's own text, "length" of several choices, their number.
+// Part returns a part of the subject: "country" of an address, the ID of a matrix row, "other" for the “Other” text of
+// a choice, or "length" for the number of selected choices.
 func (s Subject) Part(name string) Subject { return Subject{s.path + "." + name} }
 
 func (s Subject) read() any { return map[string]any{"var": s.path} }
@@ -67,83 +67,84 @@ func (s Subject) compare(operator string, value any) Condition {
 	return Condition{map[string]any{operator: []any{s.read(), value}}}
 }
 
-// Answered holds when there is an answer. A variable always has a value.
+// Answered is true if there is an answer. It is always true for a variable.
 func (s Subject) Answered() Condition { return s.compare("!=", nil) }
 
-// NotAnswered holds when there is no answer, as of a question that was not reached.
+// NotAnswered is true if there is no answer, for example because the question was not reached.
 func (s Subject) NotAnswered() Condition { return s.compare("==", nil) }
 
-// Is holds for one text, choice by its id, country by its code, date ("2026-11-20") or time.
+// Is is true if the answer equals a text, choice ID, country code, date ("2026-11-20") or time.
 func (s Subject) Is(value string) Condition { return s.compare("==", value) }
 
-// IsNot is the opposite of Is: it holds without an answer too.
+// IsNot is the opposite of Is. It is also true without an answer.
 func (s Subject) IsNot(value string) Condition { return s.compare("!=", value) }
 
-// IsYes holds for a yes_no or legal block that is answered by yes.
+// IsYes is true if the answer to a yes_no or legal block is yes.
 func (s Subject) IsYes() Condition { return s.compare("==", true) }
 
-// IsNo holds for a yes_no or legal block that is answered by no, not without an answer.
+// IsNo is true if the answer to a yes_no or legal block is no. It is false without an answer.
 func (s Subject) IsNo() Condition { return s.compare("==", false) }
 
-// Equals holds for one number.
+// Equals is true if the answer is the number n.
 func (s Subject) Equals(n float64) Condition { return s.compare("==", number(n)) }
 
-// IsExactly holds when these choices are chosen and no other, in the order of the definition, or ranked in this order.
+// IsExactly is true if exactly these choices are selected. List them in the order of the definition, or for a ranking
+// in the ranked order.
 func (s Subject) IsExactly(choices ...string) Condition {
 	return s.compare("==", append([]string{}, choices...))
 }
 
-// OneOf holds for each of the values that Is takes.
+// OneOf is true if Is would be true for one of the values.
 func (s Subject) OneOf(values ...string) Condition {
 	return s.compare("in", append([]string{}, values...))
 }
 
-// Includes holds when a choice is among those chosen.
+// Includes is true if the choice is one of the selected choices.
 func (s Subject) Includes(choice string) Condition {
 	return Condition{map[string]any{"in": []any{choice, s.read()}}}
 }
 
-// Contains holds when a piece is found in a text, in the same case.
+// Contains is true if a text contains the piece, with the same case.
 func (s Subject) Contains(piece string) Condition { return s.Includes(piece) }
 
-// Below holds for numbers below n. This and the other comparisons of order do not hold without an answer. No answer is
-// below, above or equal to an n that is not finite.
+// Below is true for numbers below n. Like all comparisons by order, it is false without an answer and for an n that is
+// not finite.
 func (s Subject) Below(n float64) Condition { return s.compare("<", number(n)) }
 
-// AtMost holds for n and numbers below it.
+// AtMost is true for n and numbers below it.
 func (s Subject) AtMost(n float64) Condition { return s.compare("<=", number(n)) }
 
-// Above holds for numbers above n.
+// Above is true for numbers above n.
 func (s Subject) Above(n float64) Condition { return s.compare(">", number(n)) }
 
-// AtLeast holds for n and numbers above it.
+// AtLeast is true for n and numbers above it.
 func (s Subject) AtLeast(n float64) Condition { return s.compare(">=", number(n)) }
 
-// Between holds for numbers from least to most, both included.
+// Between is true for numbers from least to most, both included.
 func (s Subject) Between(least, most float64) Condition {
 	return Condition{map[string]any{"<=": []any{number(least), s.read(), number(most)}}}
 }
 
-// Before holds for dates ("2026-11-20") or times ("09:30") before one. A date with a time is compared in UTC, as
-// "2026-11-20T08:00:00Z".
+// Before is true for dates ("2026-11-20") or times ("09:30") before a date or time. A date with a time is compared in
+// UTC, as "2026-11-20T08:00:00Z".
 func (s Subject) Before(date string) Condition { return s.compare("<", date) }
 
-// After holds for dates or times after one, written as for Before.
+// After is true for dates or times after a date or time, in the format of Before.
 func (s Subject) After(date string) Condition { return s.compare(">", date) }
 
-// Condition says when a clause takes effect. The zero value always holds.
+// Condition determines whether a clause applies. The zero value is always true.
 type Condition struct{ logic any }
 
-// Always returns the condition that always holds, for actions that do not depend on answers.
+// Always returns the condition that is always true.
 func Always() Condition { return Condition{} }
 
-// And holds when the condition and all others do.
+// And is true if c and all others are true.
 func (c Condition) And(others ...Condition) Condition { return group("and", c, others) }
 
-// Or holds when the condition or one of the others does.
+// Or is true if c or one of the others is true.
 func (c Condition) Or(others ...Condition) Condition { return group("or", c, others) }
 
-// Not holds when the condition does not: also without an answer, where that does not hold.
+// Not is true if c is false. If c is false without an answer, Not is true without an answer.
 func (c Condition) Not() Condition {
 	if c.logic == nil {
 		return Condition{false}
@@ -167,7 +168,7 @@ func (c Condition) Not() Condition {
 	return Condition{map[string]any{"!": logic}}
 }
 
-// group joins conditions, those of groups of the same kind one by one.
+// group joins conditions with the operator "and" or "or". It flattens nested groups with the same operator.
 func group(operator string, first Condition, others []Condition) Condition {
 	var list []any
 	for _, c := range append([]Condition{first}, others...) {
@@ -177,7 +178,7 @@ func group(operator string, first Condition, others []Condition) Condition {
 			list = append(list, same...)
 		case isLogic:
 			list = append(list, c.logic)
-		case (c.logic == nil) == (operator == "or"): // it decides alone; else it changes nothing
+		case (c.logic == nil) == (operator == "or"): // c alone determines the result; otherwise it has no effect
 			return c
 		}
 	}
@@ -190,35 +191,34 @@ func group(operator string, first Condition, others []Condition) Condition {
 	return Condition{map[string]any{operator: list}}
 }
 
-// GoTo leads to a later top-level block, or to the first ending with "end".
+// GoTo jumps to a later top-level block. "end" jumps to the first ending.
 func (c Condition) GoTo(block string) Clause {
 	return Clause{func(r *rule) { r.Next = append(r.Next, jump{c.logic, block}) }}
 }
 
-// Otherwise leads to a block when the clauses up to this one have led nowhere.
+// Otherwise jumps to a block if no earlier clause jumps.
 func (c Clause) Otherwise(block string) Clause {
 	return Clause{func(r *rule) { r.do(c, Always().GoTo(block)) }}
 }
 
-// Show takes the block off the path unless the condition holds.
+// Show removes the block from the path unless the condition is true.
 func (c Condition) Show() Clause { return Clause{func(r *rule) { r.Show = c.value() }} }
 
-// Require says when an answer is required, in place of [Block].Required.
+// Require requires an answer if the condition is true. It replaces [Block].Required.
 func (c Condition) Require() Clause { return Clause{func(r *rule) { r.Require = c.value() }} }
 
-// Add adds a number, which may be below 0, to a variable.
+// Add adds n, which can be negative, to a variable.
 func (c Condition) Add(variable string, n float64) Clause { return c.add(variable, number(n)) }
 
-// AddAnswer adds the answer to a block that takes a number. Without an answer the variable stays as it was before the
-// rule, whatever else is added.
+// AddAnswer adds the numeric answer to a block to a variable. An unanswered block counts as 0.
 func (c Condition) AddAnswer(variable, block string) Clause {
 	return c.add(variable, When(block).read())
 }
 
-// Set gives a variable a text, of at most 10,000 characters.
+// Set sets a variable to a text of at most 10,000 characters.
 func (c Condition) Set(variable, text string) Clause { return c.set(variable, text) }
 
-// SetNumber gives a variable a number.
+// SetNumber sets a variable to a number.
 func (c Condition) SetNumber(variable string, n float64) Clause { return c.set(variable, number(n)) }
 
 func (c Condition) add(variable string, by any) Clause {
@@ -241,7 +241,7 @@ func (c Condition) set(variable string, value any) Clause {
 	}}
 }
 
-// value is what a variable has after the clauses so far.
+// value returns the logic for a variable's value after the previous clauses.
 func (r *rule) value(variable string) any {
 	if now, ok := r.Set[variable]; ok {
 		return now
@@ -249,7 +249,8 @@ func (r *rule) value(variable string) any {
 	return WhenVariable(variable).read()
 }
 
-// operands are those of the operator that gives a variable its value, or else the value alone.
+// operands returns the operands of the logic for a variable if it uses the operator, and otherwise the logic as the
+// only operand.
 func (r *rule) operands(variable, operator string) []any {
 	now, _ := r.value(variable).(map[string]any)
 	if operands, ok := now[operator].([]any); ok {
@@ -265,7 +266,7 @@ func (c Condition) value() any {
 	return c.logic
 }
 
-// number is n in JSON. A value without a number is an empty object, which equals no answer.
+// number returns n for JSON. An n that is not finite becomes an empty object, which equals no answer.
 func number(n float64) any {
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		return struct{}{}

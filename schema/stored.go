@@ -9,16 +9,16 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// errStored says that an answer, or a part of it, is not what this library stores.
+// errStored means that an answer or a part of it is not in the stored format.
 var errStored = errors.New("not the stored JSON format")
 
-// DecodeAnswers reads the answers of a stored response, in their order. A value that its field's type does not explain
-// is an [Other]. An error means that raw is not what this library stores.
+// DecodeAnswers decodes the answers of a stored submission, in order. A value that does not match its type is an
+// [Other]. It returns an error if raw is not in the stored format.
 func DecodeAnswers(raw json.RawMessage) ([]Answer, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	// Not with encoding/json: summaries and exports read the answers of a million responses.
+	// jsontree is faster than encoding/json, and summaries and exports decode up to a million submissions.
 	tree, err := jsontree.Parse(raw, jsontree.Limits{})
 	if err != nil {
 		return nil, fmt.Errorf("schema: decode stored answers: %w", err)
@@ -40,13 +40,13 @@ func DecodeAnswers(raw json.RawMessage) ([]Answer, error) {
 	return answers, nil
 }
 
-// member is a member of an object whose value is a string, and where that goes.
+// member is a JSON field with a text, and the variable to decode it into.
 type member struct {
 	name string
 	into *string
 }
 
-// texts reads members of an object, which has at least one of them; null is an empty string.
+// decodeTexts decodes fields of an object. At least one of them must exist. Null is decoded as an empty string.
 func decodeTexts(n jsontree.Node, members ...member) error {
 	found := false
 	for _, m := range members {
@@ -63,8 +63,7 @@ func decodeTexts(n jsontree.Node, members ...member) error {
 	return nil
 }
 
-// decodeValue goes by the shape of the JSON first, because a block may have had another type when an older response was
-// stored.
+// decodeValue decodes a value by its JSON type. It uses the field's type only if several Go types match.
 func decodeValue(fieldType string, n jsontree.Node) Value {
 	var value Value
 	var err error
@@ -110,7 +109,7 @@ func decodeValue(fieldType string, n jsontree.Node) Value {
 	return value
 }
 
-// decodeAll reads every item of an array or member of an object.
+// decodeAll decodes every item of an array or field of an object.
 func decodeAll[L ~[]T, T any](n jsontree.Node, decode func(jsontree.Node) (T, error)) (L, error) {
 	list := make(L, n.Len())
 	for i, item := range n.All() {

@@ -2,7 +2,7 @@ package schema
 
 import "encoding/json"
 
-// Theme is how a form looks. For absent members see [Block].
+// Theme defines the appearance of a form. For missing fields see [Block].
 type Theme struct {
 	Logo          *Image         `json:"logo,omitzero"`
 	Background    *Background    `json:"background,omitzero"`
@@ -18,7 +18,7 @@ type Theme struct {
 	Inputs        *InputStyle    `json:"inputs,omitzero"`
 	Buttons       *ButtonStyle   `json:"buttons,omitzero"`
 	CustomCSS     string         `json:"customCss,omitzero"`
-	Theme         string         `json:"theme,omitzero"` // name of the theme this one is made from
+	Theme         string         `json:"theme,omitzero"` // the name of the theme on which this one is based
 }
 
 // Background is the background of a form.
@@ -28,14 +28,14 @@ type Background struct {
 	Image      *Image   `json:"image,omitzero"`
 }
 
-// Colors are the colors of a form in light mode and, in Dark, those in dark mode.
+// Colors are the colors of a form in light mode, and in Dark the colors in dark mode.
 type Colors struct {
 	Palette
 
 	Dark *Palette `json:"dark,omitzero"`
 }
 
-// Palette is one set of colors: # and 3, 4, 6 or 8 hexadecimal digits each.
+// Palette is a set of colors, each in CSS notation: # and 3, 4, 6 or 8 hexadecimal digits.
 type Palette struct {
 	Background               string `json:"background,omitzero"`
 	Foreground               string `json:"foreground,omitzero"`
@@ -72,14 +72,14 @@ type Palette struct {
 	SidebarRing              string `json:"sidebarRing,omitzero"`
 }
 
-// Alignment contains the alignment of texts. The renderer defines the meaning of the numbers.
+// Alignment is the alignment of texts. The renderer defines the meaning of the numbers.
 type Alignment struct {
 	WelcomeAndEndings *float64 `json:"welcomeAndEndings,omitzero"`
 	Questions         *float64 `json:"questions,omitzero"`
 	Logo              *float64 `json:"logo,omitzero"`
 }
 
-// TextSize says how large text is; the numbers' meaning is the renderer's.
+// TextSize is the size of texts. The renderer defines the meaning of the numbers.
 type TextSize struct {
 	WelcomeAndEndings *float64 `json:"welcomeAndEndings,omitzero"`
 	Questions         *float64 `json:"questions,omitzero"`
@@ -91,20 +91,20 @@ type LogoPlacement struct {
 	Vertical string `json:"vertical,omitzero"`
 }
 
-// Layout is the page's width and the text's base size.
+// Layout is the width of the page and the base size of texts.
 type Layout struct {
 	PageWidth    string `json:"pageWidth,omitzero"`
 	BaseFontSize string `json:"baseFontSize,omitzero"`
 }
 
-// LogoSize is the logo's size.
+// LogoSize is the size of the logo.
 type LogoSize struct {
 	Width  *float64 `json:"width,omitzero"`
 	Height *float64 `json:"height,omitzero"`
 	Radius *float64 `json:"radius,omitzero"`
 }
 
-// InputStyle is how the fields to fill in look. The colors are plain strings.
+// InputStyle defines the appearance of input fields. The colors are any strings.
 type InputStyle struct {
 	Width        string   `json:"width,omitzero"`
 	Height       string   `json:"height,omitzero"`
@@ -117,7 +117,7 @@ type InputStyle struct {
 	PaddingX     *float64 `json:"paddingX,omitzero"`
 }
 
-// ButtonStyle is how buttons look. The colors are plain strings.
+// ButtonStyle defines the appearance of buttons. The colors are any strings.
 type ButtonStyle struct {
 	Width      string   `json:"width,omitzero"`
 	Height     string   `json:"height,omitzero"`
@@ -130,7 +130,7 @@ type ButtonStyle struct {
 	PaddingX   *float64 `json:"paddingX,omitzero"`
 }
 
-// DecodeTheme reads a stored theme section, as [DecodeBlocks] does.
+// DecodeTheme decodes the theme section of a stored definition, like [DecodeBlocks].
 func DecodeTheme(raw json.RawMessage) (Theme, error) {
 	return decodeSection[Theme](raw, "theme")
 }

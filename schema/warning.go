@@ -1,57 +1,58 @@
 package schema
 
-// Warning is something in a definition that makes a form unanswerable, or that has no effect. It refuses no write.
+// Warning describes a part of a definition that makes a form unanswerable or has no effect. Writes accept it.
 type Warning struct {
 	// Path is a JSON Pointer into the definition: /blocks/3/properties/max.
 	Path string `json:"path"`
 	// Code is one of the Warn constants.
 	Code string `json:"code"`
-	// Message describes the problem in English. It names blocks and choices by their labels.
+	// Message describes the problem in English. It contains the labels of blocks and choices.
 	Message string `json:"message"`
-	// Params has what a page needs to say it in another language: "reason" distinguishes the reasons of one code, "block"
-	// and "label" name a block, "choice" is a choice's id.
+	// Params are the values in Message, with which a page can write it in another language: "reason" distinguishes the
+	// reasons of one code, "block" and "label" identify a block, "choice" is a choice ID.
 	Params map[string]any `json:"params,omitempty"`
 }
 
-// Warnings are the warnings of one definition: in the order of its blocks, then those of its settings. They are those
-// that were found: a form without any may still have blocks that are never reached, or members that change nothing.
+// Warnings are the warnings of a definition: first for its blocks in order, then for its settings. Some problems are
+// not detected, so a form without warnings can still have unreachable blocks or fields without effect.
 type Warnings []Warning
 
-// The codes of a [Warning].
+// These are the codes of a [Warning].
 const (
-	// WarnUnanswerableForm: no response is ever accepted. The warning is reported at the blocks. Blocks that no path
-	// avoids have a WarnUnanswerableBlock.
+	// WarnUnanswerableForm means that no submission can be accepted. It is reported at blocks. An unanswerable block on
+	// every path has WarnUnanswerableBlock instead.
 	WarnUnanswerableForm = "UNANSWERABLE_FORM"
 	// WarnUnanswerableBlock means that no answer to the block can be accepted.
 	WarnUnanswerableBlock = "UNANSWERABLE_BLOCK"
-	// WarnUnreachable: no respondent ever comes to the block, though it is not hidden. The message says why.
+	// WarnUnreachable means that no path contains the block although it is not hidden. The message contains the reason.
 	WarnUnreachable = "UNREACHABLE"
-	// WarnNoEffect means that a field has no effect, such as a limit that is turned off.
+	// WarnNoEffect means that a field has no effect, such as a min without minVal.
 	WarnNoEffect = "NO_EFFECT"
-	// WarnUnfinished: something is missing that respondents look for: the text of a question or a choice, a link, a
-	// picture, the blocks of a group. A page shows an id, or nothing.
+	// WarnUnfinished means that the text of a question or choice, a link, an image or the children of a group are missing.
+	// A page shows an ID or nothing instead.
 	WarnUnfinished = "UNFINISHED"
-	// WarnDuplicateField: settings.duplicateField names no block, or one whose answers are never compared.
+	// WarnDuplicateField means that settings.duplicateField is not the ID of a block whose answers are compared.
 	WarnDuplicateField = "DUPLICATE_FIELD"
 
-	// WarnMalformedRule: a part of a rule is not what it must be and is ignored. The rule may be written in another shape
-	// ("conditions"), or have no member that counts.
+	// WarnMalformedRule means that a part of a rule is malformed and ignored, that the rule is in another format
+	// ("conditions"), or that it has no field with an effect.
 	WarnMalformedRule = "MALFORMED_RULE"
-	// WarnUnreadableLogic means that logic uses an operator that does not exist. The logic is ignored.
+	// WarnUnreadableLogic means that logic is ignored because it contains an unknown operator.
 	WarnUnreadableLogic = "UNREADABLE_LOGIC"
-	// WarnUnknownTarget: a jump leads to a block that the form does not have at the top level, and is ignored.
+	// WarnUnknownTarget means that a jump is ignored because its target is not a top-level block.
 	WarnUnknownTarget = "UNKNOWN_TARGET"
-	// WarnBackwardJump means that a jump does not go to a later block. The jump is ignored.
+	// WarnBackwardJump means that a jump is ignored because its target is not a later block.
 	WarnBackwardJump = "BACKWARD_JUMP"
-	// WarnUnknownName means that a rule reads or sets something that the form does not have.
+	// WarnUnknownName means that a rule reads or sets a name that the form does not have.
 	WarnUnknownName = "UNKNOWN_NAME"
-	// WarnNotYetKnown means that a rule reads an answer that respondents give only after the rule runs.
+	// WarnNotYetKnown means that a rule reads an answer that is given only after the rule runs.
 	WarnNotYetKnown = "NOT_YET_KNOWN"
-	// WarnNeverHolds: a condition, or a part of one, holds for no response: no answer is like that, because of the block's
-	// type, its choices or its limits.
+	// WarnNeverHolds means that a condition or a part of it is false for all answers that the block's type, choices and
+	// limits allow.
 	WarnNeverHolds = "NEVER_HOLDS"
-	// WarnAlwaysHolds: a condition, or a part of one, that reads something holds for every response.
+	// WarnAlwaysHolds means that a condition or a part of it reads a value but is true for every submission.
 	WarnAlwaysHolds = "ALWAYS_HOLDS"
-	// WarnCostlyRules: the rules together may take more steps than a response may cost, which then is refused.
+	// WarnCostlyRules means that all rules together can exceed the maximum number of steps, and that such submissions are
+	// rejected.
 	WarnCostlyRules = "COSTLY_RULES"
 )
