@@ -13,7 +13,7 @@ import (
 	"github.com/sethvargo/go-limiter/memorystore"
 )
 
-// The default limit.
+// DefaultTokens in DefaultPer are the default limit.
 const (
 	DefaultTokens = 600
 	DefaultPer    = time.Minute
@@ -22,22 +22,22 @@ const (
 // keyPrefix separates the service's keys from the host's keys in a shared store.
 const keyPrefix = "formsvc:"
 
-// ErrClosed is returned by Take after Close.
+// ErrClosed is returned by [Limiter.Take] after Close.
 var ErrClosed = errors.New("ratelimit: closed")
 
 // Limiter limits calls by key. It is safe for concurrent use. Create it with [New] or [NewWithStore].
 type Limiter struct {
 	policy    string
-	ownConfig *memorystore.Config // of the limiter's own store; nil for a host's store
-	slots     chan struct{}       // one for each concurrent call of a host's store
+	ownConfig *memorystore.Config // config of the limiter's own store; nil for a host's store
+	slots     chan struct{}       // limits concurrent calls of a host's store
 
 	mu     sync.Mutex
-	store  limiter.Store // an own store is nil until the first Take
+	store  limiter.Store // the limiter's own store is nil until the first Take
 	closed bool
 }
 
-// New returns a limiter that allows each key the given number of tokens per interval, counted in this process. The
-// store starts a goroutine, so the first Take creates it and Close stops it.
+// New returns a limiter that allows each key the given number of calls per interval, counted in this process. The first
+// Take starts a goroutine, which Close stops.
 func New(tokens uint64, per time.Duration) (*Limiter, error) {
 	if tokens == 0 || per <= 0 {
 		return nil, errors.New("ratelimit: the limit must have at least one token and a positive interval")
@@ -49,26 +49,26 @@ func New(tokens uint64, per time.Duration) (*Limiter, error) {
 	}, nil
 }
 
-// NewWithStore returns a limiter that uses the host's store, which several processes can share. The store defines the
-// limit. Keys have the prefix "formsvc:". A hanging store blocks a call for at most [StoreTimeout]. The limiter never
+// NewWithStore returns a limiter that uses the host's store, which defines the limit and which several processes can
+// share. Keys have the prefix "formsvc:". A hanging store blocks a call for at most [StoreTimeout]. The limiter never
 // closes the store.
 func NewWithStore(store limiter.Store) *Limiter {
 	return &Limiter{store: store, slots: make(chan struct{}, maxStoreCalls)}
 }
 
-// Result is the result of one call.
+// Result is the result of [Limiter.Take].
 type Result struct {
 	Allowed   bool
 	Limit     uint64
 	Remaining uint64
-	// Reset is the time until the key has its full limit again, in whole seconds rounded up, at least 1.
+	// Reset is the time until the key has its full limit again, rounded up to whole seconds, at least 1 s.
 	Reset time.Duration
 
 	policy string
 }
 
-// Take counts one call for key and reports whether it is allowed. An error says nothing about the key. It comes from
-// the store or from ctx, or is [ErrTimeout] if a host's store did not respond within [StoreTimeout].
+// Take counts one call for key and reports whether it is allowed. An error means that the store or ctx failed, not that
+// the key exceeds its limit. It is [ErrTimeout] if a host's store did not respond within [StoreTimeout].
 func (l *Limiter) Take(ctx context.Context, key string) (Result, error) {
 	store, err := l.openStore()
 	if err != nil {
@@ -92,15 +92,15 @@ func (l *Limiter) Take(ctx context.Context, key string) (Result, error) {
 	}, nil
 }
 
-// StoreTimeout is the timeout of a host's store. A store on the network takes a millisecond. A longer wait for a limit
-// is worse than a request that is not counted.
+// StoreTimeout is the timeout for calls of a host's store. A call over the network usually takes a millisecond. It is
+// better not to count a request than to delay it for longer.
 const StoreTimeout = 250 * time.Millisecond
 
-// maxStoreCalls limits concurrent calls of a host's store. It limits the goroutines of a store that ignores its
-// context. At a millisecond a call, it allows a million calls a second.
+// maxStoreCalls limits concurrent calls of a host's store, and so the goroutines of a store that ignores its context.
+// At a millisecond a call, it allows a million calls a second.
 const maxStoreCalls = 1024
 
-// ErrTimeout is returned by Take when the host's store does not answer within [StoreTimeout].
+// ErrTimeout is returned by [Limiter.Take] if the host's store does not respond within [StoreTimeout].
 var ErrTimeout = errors.New("ratelimit: the store did not respond in time")
 
 type storeResult struct {
@@ -138,7 +138,7 @@ func (l *Limiter) callStore(ctx context.Context, store limiter.Store, key string
 	}
 }
 
-// timeUntilReset returns the time from now to a store's reset, which is in nanoseconds since 1970.
+// timeUntilReset returns the time from now to reset, which is in nanoseconds since 1970.
 func timeUntilReset(reset uint64, now time.Time) time.Duration {
 	d := time.Duration(reset - uint64(now.UnixNano())) // #nosec G115 -- the difference is small, of either sign
 	return max(time.Second, (d + time.Second - 1).Truncate(time.Second))
@@ -182,7 +182,7 @@ func (l *Limiter) openStore() (limiter.Store, error) {
 	return l.store, nil
 }
 
-// Close stops the limiter's own store. A host's store stays open. It can be called several times.
+// Close stops the limiter's own store, but not a host's store. It can be called several times.
 func (l *Limiter) Close(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

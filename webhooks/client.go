@@ -20,19 +20,19 @@ import (
 const (
 	maxResponseHeader = 64 << 10
 	maxResponseBody   = 64 << 10
-	// readBufferSize limits the data that net/http quotes in the standard logger if a receiver sends more than a response.
+	// readBufferSize limits the data that net/http writes to the standard logger if a receiver sends more than a response.
 	// Longer headers are read in parts, and longer trailers are rejected.
 	readBufferSize = 1 << 10
 	minDialTimeout = 2 * time.Second
 	// idleTimeout is how long an unused connection stays open. Many receivers close theirs after a minute or later.
 	idleTimeout = 30 * time.Second
-	// maxIdleConns limits the idle connections. It exceeds the destinations that a process sends to in half a minute. With
-	// 1,000 destinations, a limit of 512 halved the throughput.
+	// maxIdleConns exceeds the number of destinations to which a process sends within idleTimeout. With 1,000
+	// destinations, a limit of 512 halved the throughput.
 	maxIdleConns = 4096
 	// renewInterval is how often all idle connections are closed, so that changed names are resolved again.
 	renewInterval = 5 * time.Minute
-	// maxSpareDials limits the dials whose requests have ended; see transport.dialContext. They help if a host later gets
-	// more concurrent requests.
+	// maxSpareDials limits the dials whose requests have ended; see transport.dialContext. Their connections serve later
+	// requests.
 	maxSpareDials = 64
 	// tlsCloseTimeout limits how long closing TLS waits for a receiver that does not read. The socket's buffer usually
 	// accepts the record immediately.
@@ -51,8 +51,8 @@ type ClientConfig struct {
 	Timeout time.Duration
 }
 
-// NewClient returns an HTTP client for untrusted URLs. It is the client that delivers webhooks, and hosts can use it
-// for their own requests.
+// NewClient returns an HTTP client for untrusted URLs, with the same restrictions as webhook deliveries. Hosts can use
+// it for their own requests. It is safe for concurrent use.
 //
 // Each URL must satisfy [Guard.CheckURL] except for its length. Otherwise the error is a *[URLError]. For each new
 // connection, the client resolves the name under the rules of [Guard.CheckHost], dials the addresses that it checked,
@@ -62,9 +62,7 @@ type ClientConfig struct {
 // compression. It uses HTTP/1.1, and TLS 1.2 or later with verified certificates. Responses can have 64 kB of headers.
 // Reading more than 64 kB of a body returns an *[http.MaxBytesError]. A 101 response has no body. Idle connections stay
 // open for 30 s. While requests are made, all idle connections are closed every 5 minutes, so that changes of DNS take
-// effect. CloseIdleConnections closes them.
-//
-// It is safe for concurrent use.
+// effect.
 func NewClient(c ClientConfig) *http.Client {
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	guard := NewGuard(GuardConfig{AllowedNetworks: c.AllowedNetworks, DeniedNetworks: c.DeniedNetworks, Resolver: c.Resolver})
@@ -81,7 +79,6 @@ type guardedTransport struct {
 	next  *transport
 }
 
-// RoundTrip implements [http.RoundTripper].
 func (j guardedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	to, err := j.guard.checkParts(req.URL)
 	if err != nil {
@@ -100,21 +97,21 @@ func (j guardedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return j.next.RoundTrip(req)
 }
 
-// CloseIdleConnections supports [http.Client.CloseIdleConnections].
+// CloseIdleConnections is called by [http.Client.CloseIdleConnections].
 func (j guardedTransport) CloseIdleConnections() { j.next.CloseIdleConnections() }
 
-// transport sends requests with checked URLs. It connects only to addresses that its guard permits.
+// transport sends requests whose URLs are already checked. It connects only to addresses that its guard permits.
 type transport struct {
 	guard      *Guard
-	timeout    time.Duration // of connecting, including DNS and TLS
+	timeout    time.Duration // for connecting, including DNS and TLS
 	tls        *tls.Config
 	http       *http.Transport
 	createdAt  time.Time
-	renewedAt  atomic.Int64 // when idle connections were closed, as time since createdAt
+	renewedAt  atomic.Int64 // when idle connections were last closed, as time since createdAt
 	spareDials atomic.Int64 // dials whose requests have ended
 }
 
-// newTransport returns a transport with up to idle idle connections per host.
+// newTransport returns a transport that holds up to idle unused connections per host.
 func newTransport(guard *Guard, timeout time.Duration, idle int, config *tls.Config) *transport {
 	t := &transport{guard: guard, timeout: timeout, tls: config, createdAt: time.Now()}
 	config.MinVersion, config.NextProtos = tls.VersionTLS12, []string{"http/1.1"}
@@ -133,10 +130,9 @@ func newTransport(guard *Guard, timeout time.Duration, idle int, config *tls.Con
 	return t
 }
 
-// requestContextKey is the key of a request's own context in the context of its dial.
+// requestContextKey is the context key under which a dial finds the context of its request.
 type requestContextKey struct{}
 
-// RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	now, last := int64(time.Since(t.createdAt)), t.renewedAt.Load()
 	if now-last >= int64(renewInterval) && t.renewedAt.CompareAndSwap(last, now) {
@@ -166,8 +162,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 func (t *transport) CloseIdleConnections() { t.http.CloseIdleConnections() }
 
 // dialContext returns the context of a dial, and a function to call after it. A dial has the timeout of a request. If
-// its request gets a released connection, net/http continues the dial for later requests. The limit on spare dials
-// stops a receiver that serves one connection quickly and lets all others hang from causing a dial for each request.
+// its request gets another connection, net/http continues the dial for later requests. maxSpareDials limits such dials,
+// because a receiver that serves one connection and lets all others hang would cause one for each request.
 func (t *transport) dialContext(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	request, ok := ctx.Value(requestContextKey{}).(context.Context)
@@ -222,13 +218,12 @@ func (t *transport) dialTLS(ctx context.Context, _, address string) (net.Conn, e
 // crypto/tls can block: 5 s for its last record, and indefinitely for an alert or a key update that a receiver does not
 // read.
 type tlsConn struct {
-	// Conn is a *tls.Conn. If the type were embedded, its ConnectionState method would make net/http report a second
+	// Conn is a *tls.Conn. It is embedded as net.Conn, because with a ConnectionState method net/http reports a second
 	// handshake since Go 1.27.
 	net.Conn
 	state *tls.ConnectionState
 }
 
-// Close implements [net.Conn]. It does not block.
 func (s tlsConn) Close() error {
 	go func() {
 		defer time.AfterFunc(tlsCloseTimeout, func() { _ = s.Conn.(*tls.Conn).NetConn().Close() }).Stop()
@@ -255,8 +250,7 @@ func (t *transport) connectHost(ctx context.Context, address string) (net.Conn, 
 	return t.connectAny(ctx, addrs, port)
 }
 
-// connectAny tries addrs in order. It does not check them, because the dialer's Control rejects addresses that the
-// guard does not permit.
+// connectAny tries addrs in order. The dialer's Control rejects addresses that the guard does not permit.
 func (t *transport) connectAny(ctx context.Context, addrs []netip.Addr, port string) (net.Conn, error) {
 	dialer := net.Dialer{Control: t.guard.checkSocket}
 	var errs []error
@@ -276,8 +270,7 @@ func (t *transport) connectAny(ctx context.Context, addrs []netip.Addr, port str
 	return nil, errors.Join(errs...)
 }
 
-// parseDialHost checks the host that the transport is about to connect to. parseURL checked it before, but the
-// transport may have changed it.
+// parseDialHost parses the host of a dial and checks it again, because a host's Config.Transport may have changed it.
 func (g *Guard) parseDialHost(name string) (host, error) {
 	if addr, err := netip.ParseAddr(name); err == nil && addr.Is6() {
 		return g.parseIPv6(name)

@@ -17,7 +17,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Defaults of Config.
+// These are the defaults of [Config].
 const (
 	DefaultTimeout         = 15 * time.Second
 	DefaultInFlight        = 64
@@ -30,40 +30,40 @@ const (
 
 // Config contains the settings of deliveries. The zero value is ready for use, and zero fields have their defaults.
 type Config struct {
-	// Timeout limits one attempt, from resolving the name to the end of the response. Defaults to 15 s. At most an hour.
+	// Timeout limits one attempt, from resolving the name to the end of the response. Defaults to 15 s; at most an hour.
 	Timeout time.Duration
 	// Retry defines when failed deliveries are retried. See [RetryPolicy] for the default.
 	Retry RetryPolicy
-	// MaxAge is the age at which deliveries of a failing webhook expire. Defaults to three days. At least an hour. A
+	// MaxAge is the age at which deliveries of a failing webhook expire. Defaults to three days; at least an hour. A
 	// delivery expires if it was queued or redelivered MaxAge ago and all requests to its webhook have failed since.
 	//
-	// A delivery also ends if its next attempt would be later than MaxAge. This does not apply if it was already that old
-	// when its webhook started to fail, because no dispatcher was running or the host could not send it. Deliveries that
-	// expire together get one summary.
+	// A delivery also ends if its next attempt would be later than MaxAge, unless it was already that old when its webhook
+	// started to fail, because no dispatcher was running or the host could not send it. Deliveries that expire together
+	// get one summary.
 	MaxAge time.Duration
 	// InFlight limits the concurrent requests of this process to fast webhooks. Defaults to 64; at most 65,536. A hostname
 	// gets at most a quarter of them while others wait.
 	//
-	// At most eight times as many of their deliveries are sent but not yet recorded. A killed process repeats up to this
-	// many. Deliveries that count for InFlightSlow are not included.
+	// At most eight times as many deliveries to fast webhooks are sent but not yet recorded. Another process sends these
+	// again if this process is killed.
 	InFlight int
-	// InFlightSlow limits the concurrent requests of this process to webhooks that are new, slow or failing, and requests
-	// to fast webhooks that take longer than 50 ms. It does not include InFlight. Defaults to 4,096; at most 65,536. New
-	// and failing webhooks get at most half, and so does a hostname. A workspace gets no more while it uses more than half
-	// of the number of free slots, so that slow webhooks of one workspace do not delay others.
+	// InFlightSlow limits the other concurrent requests of this process: to webhooks that are new, slow or failing, and to
+	// fast webhooks if the request takes longer than 50 ms. Defaults to 4,096; at most 65,536. New and failing webhooks
+	// together get at most half, and so does each hostname. A workspace gets no more slots while it uses more than half of
+	// the number of free slots, so that slow webhooks of one workspace do not delay others.
 	//
 	// Each request uses a socket, a body and 41 kB of memory (170 MB for 4,096), more with TLS. The limit is the number of
 	// requests that can start to hang within a Timeout without delaying others. [Observer].InFlightObserved reports
-	// whether it was reached. It also limits the requests that ended but are not recorded: a killed process repeats at
-	// most this many, in addition to those of InFlight.
+	// whether it was reached. It includes requests that ended but are not recorded. Another process sends these again if
+	// this process is killed.
 	InFlightSlow int
-	// InFlightWebhook limits the concurrent requests of this process to one URL of a webhook. Defaults to 4. A webhook
-	// that never succeeded or whose last request failed gets one.
+	// InFlightWebhook limits the concurrent requests of this process to one URL of a webhook. Defaults to 4. It is 1 for a
+	// webhook that never succeeded or whose last request failed.
 	InFlightWebhook int
 	// HeaderPrefix is the prefix of the version and signature headers, as in Service-Version and Service-Signature.
-	// Defaults to "Service". It must not be "Webhook" with StandardWebhooks, which uses that signature header.
+	// Defaults to "Service". It must not be "Webhook" with StandardWebhooks, whose signature header has this prefix.
 	HeaderPrefix string
-	// UserAgent is the User-Agent header. Defaults to [DefaultUserAgent], which is the same for all releases.
+	// UserAgent is the User-Agent header. Defaults to [DefaultUserAgent], which is the same in all releases.
 	UserAgent string
 	// AllowedNetworks are networks that are allowed although they are not public, for development and for receivers on
 	// your premises. 127.0.0.1/32 allows a receiver at http://127.0.0.1:8080. A name that resolves only to these networks
@@ -74,32 +74,31 @@ type Config struct {
 	DeniedNetworks []netip.Prefix
 	// Resolver resolves hostnames. Defaults to [net.DefaultResolver].
 	Resolver Resolver
-	// RootCAs are the certificate authorities of receivers, for example your own. Defaults to the authorities of the
-	// system.
+	// RootCAs are the certificate authorities of receivers, for example your own. Defaults to the system's authorities.
 	RootCAs *x509.CertPool
 	// ClientCertificate returns the certificate for a receiver that requests one, like GetClientCertificate of
 	// [tls.Config]. It is called at each TLS handshake and must be safe for concurrent use. The user who chooses a URL
 	// decides who sees the certificate. If nil, no certificate is sent.
 	ClientCertificate func(*tls.CertificateRequestInfo) (*tls.Certificate, error)
-	// Transport wraps the transport of deliveries, for traces and metrics. It is called once, by New. The result must send
-	// all requests through guarded, which restricts them to permitted addresses, and must not follow redirects. Defaults
-	// to guarded itself.
+	// Transport wraps the transport of deliveries, for traces and metrics. It is called once, when the service is created.
+	// The result must send all requests through guarded, which restricts them to permitted addresses, and must not follow
+	// redirects. Defaults to guarded itself.
 	Transport func(guarded http.RoundTripper) http.RoundTripper
 	// Headers returns additional headers for the requests to a webhook, such as a token for the receiver's gateway. It is
 	// called once per attempt, concurrently. ctx has the attempt's deadline. The webhook has only ID, FormID and URL. The
 	// user who chooses the URL sees the headers, so select a secret by URL. The result must not be changed afterwards.
 	//
-	// If a name or value is invalid in HTTP or a header is reserved, nothing is sent. Reserved are the headers that the
-	// dispatcher or the protocol sets: content type, length, signatures, User-Agent, Idempotency-Key, Host, Connection and
-	// the like. The log then names the header, and the delivery is retried after a minute without counting an attempt. A
-	// panic of Headers has the same effect. If nil, no headers are added.
+	// If a name or value is invalid in HTTP, if Headers panics, or if a header is reserved, nothing is sent. The problem
+	// is logged, and the delivery is retried after a minute without counting an attempt. Headers that the dispatcher or
+	// the protocol sets are reserved: content type, length, signatures, User-Agent, Idempotency-Key, Host, Connection and
+	// the like. If nil, no headers are added.
 	Headers func(ctx context.Context, webhook storage.Webhook) http.Header
-	// StandardWebhooks adds the headers of the Standard Webhooks specification. webhook-id and webhook-timestamp are added
-	// to all deliveries, and webhook-signature if the webhook has a signing secret. Receivers can then reject replayed
-	// deliveries. The specification's libraries use a secret "whsec_" + base64. For other secrets, the key is the secret's
-	// bytes. The service rejects "whsec_" without valid base64.
+	// StandardWebhooks adds the headers of the Standard Webhooks specification, with which receivers can reject replayed
+	// deliveries: webhook-id and webhook-timestamp to all deliveries, and webhook-signature if the webhook has a signing
+	// secret. The specification's libraries require a secret of "whsec_" and valid base64. For secrets without "whsec_",
+	// the key is the secret's bytes.
 	StandardWebhooks bool
-	// Observer receives attempts, queue statistics and pauses, for metrics. If nil, nothing is measured.
+	// Observer receives attempts, queue statistics and pauses, for metrics. If nil, nothing is reported.
 	Observer Observer
 }
 
@@ -141,7 +140,7 @@ func (c Config) withDefaults() Config {
 func validateNetworks(field string, networks []netip.Prefix) error {
 	var errs []error
 	for _, p := range networks {
-		// A mapped prefix would never match, because addresses are compared unmapped.
+		// An IPv4-mapped IPv6 prefix would never match, because addresses are unmapped before the comparison.
 		if !p.IsValid() || p.Addr().Is4In6() {
 			errs = append(errs, fmt.Errorf("webhooks: %s has %q, want an IPv4 or IPv6 prefix", field, p))
 		}
@@ -149,7 +148,7 @@ func validateNetworks(field string, networks []netip.Prefix) error {
 	return errors.Join(errs...)
 }
 
-// isFieldValue reports whether s contains only visible ASCII and inner spaces.
+// isFieldValue reports whether s contains only visible ASCII, and spaces except at its ends.
 func isFieldValue(s string) bool {
 	return strings.Trim(s, " ") == s && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' })
 }

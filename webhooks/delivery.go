@@ -23,10 +23,10 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Classes of failed attempts, for [storage.Delivery].Error. Users see only these and [storage.DeliveryExpired]. More
-// detail would let them scan the host's network. The log contains the cause.
+// These are the classes of failed attempts in [storage.Delivery].Error. Users see only these and
+// [storage.DeliveryExpired], because more detail would let them scan the host's network. The log contains the cause.
 const (
-	// ClassTimeout means that the status and headers did not arrive in time. An unfinished body is not a failure.
+	// ClassTimeout means that the status and headers did not arrive in time. An incomplete body is not a failure.
 	ClassTimeout = "timeout"
 	// ClassNetwork means that there was no response: the name did not resolve, an address is not permitted, the connection
 	// or TLS failed, or the response was not HTTP.
@@ -43,17 +43,17 @@ const payloadVersion = "1.0.0"
 var errStopped = errors.New("webhooks: dispatcher stopped")
 
 // hostErrorRetryDelay is the wait before retrying a delivery that an error of the host prevented. Fixing the
-// configuration takes minutes, and claiming and releasing a backlog once a minute costs little.
+// configuration takes minutes, and claiming and releasing all such deliveries once a minute costs little.
 const hostErrorRetryDelay = time.Minute
 
-// maxResends limits how often an attempt resends its request because a reused connection ended. net/http would continue
-// while idle connections exist, and a receiver may have received each copy. If a quarter of the connections are dead,
-// one attempt in 250,000 fails because of the limit.
+// maxResends limits how often an attempt resends its request because a reused connection ended. net/http would try all
+// idle connections, and a receiver may have received each copy. If a quarter of the connections are dead, one attempt
+// in 250,000 fails because of the limit.
 const maxResends = 8
 
 var errResent = errors.New("webhooks: reused connections closed without a response")
 
-// deliver makes one attempt. It recovers panics, and stops when posts ends.
+// deliver makes one attempt. It recovers panics, and stops when the context posts ends.
 func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery) (e scheduler.RequestFinished) {
 	now, started := d.now(), time.Now()
 	a := &storage.Delivery{
@@ -103,8 +103,9 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 }
 
 // checkHostError reports whether err is an error of the host: a secret that cannot be decrypted, or invalid
-// Config.Headers. Nothing is sent then, because a receiver that does not check signatures would not notice a missing
-// one. It logs the start and the end for each webhook. With very many such webhooks, some are logged again.
+// Config.Headers. Such a delivery is not sent, because a receiver that does not check signatures would not notice a
+// missing one. checkHostError logs the first error and the recovery of each webhook. With very many such webhooks, some
+// are logged again.
 func (d *Dispatcher) checkHostError(a *storage.Delivery, err error) bool {
 	is := errors.Is(err, storage.ErrSecret) || errors.Is(err, errHeaders)
 	was, _ := d.hostErrors.Get(a.WebhookID)
@@ -145,8 +146,8 @@ func (d *Dispatcher) planRetry(del *storage.ClaimedDelivery, a *storage.Delivery
 const maxLateness = time.Minute
 
 // wouldExpire reports whether a delivery would exceed Config.MaxAge after a wait from the start of its attempt. A
-// delivery that was too old before its webhook started to fail had to wait for a dispatcher or an error of the host,
-// and continues. After a gap, a new series of failures starts.
+// delivery that was too old before its webhook started to fail does not expire, because it had to wait for a dispatcher
+// or the host. After storage.MaxFailureGap, a new series of failures starts.
 func (d *Dispatcher) wouldExpire(del *storage.ClaimedDelivery, wait time.Duration) bool {
 	failing := del.FailingFor
 	if del.FailedAgo > storage.MaxFailureGap {
@@ -155,7 +156,7 @@ func (d *Dispatcher) wouldExpire(del *storage.ClaimedDelivery, wait time.Duratio
 	return del.Age+wait > d.config.MaxAge && del.Age-failing <= d.config.MaxAge+maxLateness
 }
 
-// post sends the event and returns the status and headers of the response. After an error the status is 0.
+// post sends the event and returns the status and headers of the response.
 func (d *Dispatcher) post(posts context.Context, del *storage.ClaimedDelivery, now time.Time) (int, http.Header, error) {
 	ctx, cancel := context.WithTimeout(posts, d.config.Timeout)
 	defer cancel()
@@ -175,20 +176,20 @@ func (d *Dispatcher) post(posts context.Context, del *storage.ClaimedDelivery, n
 		return body()
 	}
 	req.URL, req.Host = to.url, to.url.Host
-	req.Header = maps.Clone(d.header) // a shallow copy is enough: values are never changed in place
+	req.Header = maps.Clone(d.header) // a shallow copy is enough, because values are never changed in place
 	if err = d.addSignatures(req.Header, del, now); err == nil {
 		err = d.addHeaders(ctx, req.Header, del)
 	}
 	if err != nil {
 		return 0, nil, err
 	}
-	// This does not use an http.Client, which fails if the Location of a redirect is malformed.
+	// An http.Client would fail if the Location of a redirect is malformed.
 	resp, err := d.transport.RoundTrip(req)
 	if err != nil {
-		return 0, nil, cmp.Or(context.Cause(ctx), err) // the cause takes precedence over the transport's error
+		return 0, nil, cmp.Or(context.Cause(ctx), err) // the timeout or errStopped, rather than the transport's error
 	}
 	defer func() { _ = resp.Body.Close() }()
-	// A connection is reused only if its response was read completely. The status is valid even if this fails. The
+	// A connection is reused only if its response was read completely. The status is valid even if reading fails. The
 	// transport limits the body.
 	_, _ = io.Copy(io.Discard, resp.Body)
 	return resp.StatusCode, resp.Header, nil
@@ -211,7 +212,7 @@ func (d *Dispatcher) addSignatures(header http.Header, del *storage.ClaimedDeliv
 		return nil
 	}
 	signatures := []string{signStandard(secret, id, at, del.Body)}
-	// The old secret is optional: if it cannot be decrypted, only the new secret signs.
+	// If the old secret cannot be decrypted, only the new secret signs.
 	if old, err := d.secrets.Decrypt(del.Lease.WebhookID, del.OldSecret); err == nil && old != "" && old != secret {
 		signatures = append(signatures, signStandard(old, id, at, del.Body))
 	}
@@ -219,8 +220,8 @@ func (d *Dispatcher) addSignatures(header http.Header, del *storage.ClaimedDeliv
 	return nil
 }
 
-// reservedHeaders are headers that Config.Headers cannot set, in addition to those of every request. They would change
-// the meaning of the message, or look like a signature of the dispatcher.
+// reservedHeaders are headers that Config.Headers cannot set, in addition to Dispatcher.header. They would change the
+// meaning of the request, or look like a signature of the dispatcher.
 var reservedHeaders = []string{
 	"Host", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Trailer", "Te", "Connection", "Keep-Alive", "Proxy-Connection",
 	"Upgrade", "Expect", "Accept-Encoding", "Webhook-Id", "Webhook-Timestamp", "Webhook-Signature",
@@ -228,7 +229,7 @@ var reservedHeaders = []string{
 
 var errHeaders = errors.New("webhooks: Config.Headers")
 
-// addHeaders adds the headers of Config.Headers. Its errors contain no values, which may be secret.
+// addHeaders adds the headers of Config.Headers. Its errors contain no header values, which may be secret.
 func (d *Dispatcher) addHeaders(ctx context.Context, header http.Header, del *storage.ClaimedDelivery) (err error) {
 	if d.config.Headers == nil {
 		return nil
@@ -283,7 +284,7 @@ func errorText(err error) string {
 	return cause
 }
 
-// logAttrs returns the attributes of every log entry about an attempt. "delivery" is the attempt's ID in the history.
+// logAttrs returns the attributes for log entries of an attempt.
 func logAttrs(a *storage.Delivery) []any {
 	return []any{
 		"webhook", a.WebhookID.String(),

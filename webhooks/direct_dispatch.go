@@ -22,7 +22,8 @@ type directDispatch struct {
 
 var _ storage.DirectDispatcher = (*directDispatch)(nil)
 
-// newDirectDispatch is the newDirect function of NewDispatcher. If a store ignores it, the deliveries must be claimed.
+// newDirectDispatch is the newDirect function of NewDispatcher. If a store does not call the direct dispatcher, stored
+// wakes d to claim the deliveries.
 func (d *Dispatcher) newDirectDispatch() (to storage.DirectDispatcher, stored func()) {
 	r := d.currentRun.Load()
 	if r == nil {
@@ -38,7 +39,6 @@ func (d *Dispatcher) newDirectDispatch() (to storage.DirectDispatcher, stored fu
 	}
 }
 
-// Reserve implements [storage.DirectDispatcher].
 func (h *directDispatch) Reserve(form storage.ID) (webhooks []storage.ID, lease time.Duration) {
 	h.called.Store(true)
 	h.mu.Lock()
@@ -51,8 +51,8 @@ func (h *directDispatch) Reserve(form storage.ID) (webhooks []storage.ID, lease 
 	return webhooks, h.run.scheduler.Lease()
 }
 
-// Dispatch implements [storage.DirectDispatcher]. It ends the reservation once, because after a panic of the store the
-// service and the store may both call it.
+// Dispatch ends the reservation only once, because after a panic of the store, both the service and the store may call
+// it.
 func (h *directDispatch) Dispatch(leased []storage.ClaimedDelivery, others bool) {
 	h.mu.Lock()
 	reserved, at := h.reserved, h.at
@@ -67,9 +67,9 @@ func (h *directDispatch) Dispatch(leased []storage.ClaimedDelivery, others bool)
 	}
 }
 
-// stepLater passes an event to a step soon, together with other events that arrive in the meantime. Runnable goroutines
-// come first, in particular the callers whose submissions were stored, so that they can store their next ones during
-// the requests. With 16 of them in a loop, this stores a tenth more submissions.
+// stepLater passes an event to a step soon, together with other events that arrive in the meantime. It first lets other
+// goroutines run, so that callers whose submissions were stored can already store their next ones. With 16 callers in a
+// loop, this stores a tenth more submissions.
 func (r *run) stepLater(e scheduler.Event) {
 	r.pendingMu.Lock()
 	defer r.pendingMu.Unlock()

@@ -21,14 +21,16 @@ import (
 
 const (
 	// gracePeriod is how long in-flight requests can continue after a stop. With finalWriteTime it is half of the 30 s
-	// that Kubernetes gives a process by default. Longer requests are released and sent again.
+	// that Kubernetes gives a process by default. The deliveries of longer requests are sent again.
 	gracePeriod = 10 * time.Second
-	// storeTimeout limits each call of the store. Calls usually take tens of milliseconds. A call that takes this long has
+	// storeTimeout limits each call of the store, which usually takes tens of milliseconds. A call that takes longer has
 	// lost its connection or waits for a lock, and another call may succeed.
 	storeTimeout = 10 * time.Second
-	// finalWriteTime is how long a stopping dispatcher then tries to write results. Unwritten deliveries are repeated.
+	// finalWriteTime is how long a stopping dispatcher tries to write results after gracePeriod. Deliveries without a
+	// written result are sent again.
 	finalWriteTime = 5 * time.Second
-	// observerTimeout is how long a Run then waits for an Observer. Its methods should return quickly.
+	// observerTimeout is how long a stopping dispatcher finally waits for an Observer, whose methods should return
+	// quickly.
 	observerTimeout = time.Second
 )
 
@@ -46,7 +48,7 @@ type Dispatcher struct {
 	ids            *objectid.Source
 	guard          *Guard
 	guarded        *transport
-	transport      http.RoundTripper // guarded, or the transport that the host built around it
+	transport      http.RoundTripper // guarded, or the host's transport that wraps it
 	grace          time.Duration
 	randomDuration func(least, most time.Duration) time.Duration
 
@@ -60,7 +62,7 @@ type Dispatcher struct {
 }
 
 // NewDispatcher returns a service's dispatcher for package formsvc. Other modules cannot name the type of p. It starts
-// nothing and opens no connection. It returns an error if p.Store is nil or config is invalid.
+// no goroutine and opens no connection. It returns an error if p.Store is nil or config is invalid.
 //
 // newDirect returns the direct dispatcher for one submission, which is nil while d does not run, and a function to call
 // after the submission is stored.
@@ -102,20 +104,20 @@ func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, newDirect f
 			"Content-Type": {"application/json"},
 			"User-Agent":   {c.UserAgent},
 			http.CanonicalHeaderKey(c.HeaderPrefix + "-Version"): {payloadVersion},
-			// Without a value the header is not sent. It allows net/http to resend a request if a reused connection ends before
-			// the response starts.
+			// The header has no value, so it is not sent. Its key makes net/http resend a request if a reused connection ends
+			// before the response starts.
 			"Idempotency-Key": {},
 		},
 	}
 	return d, d.newDirectDispatch, nil
 }
 
-// Guard returns the rules for destinations, which also apply when a webhook is created.
+// Guard returns the rules for destinations. They also apply when a webhook is created.
 func (d *Dispatcher) Guard() *Guard { return d.guard }
 
-// Wake makes a running dispatcher claim due deliveries soon instead of at its next poll, which is 100 to 250 ms after
-// the last claim. The claim starts immediately if the last one ended at least 10 ms ago and there is capacity. Wake
-// does not wait for it. Run starts with a claim, so a call before Run is not lost.
+// Wake makes a running dispatcher claim due deliveries before its next poll, which is 100 to 250 ms after the last
+// claim. The claim starts immediately if the last one ended at least 10 ms ago and there is capacity. Wake does not
+// wait for it. Wake is not needed before Run, which starts with a claim.
 func (d *Dispatcher) Wake() {
 	if r := d.currentRun.Load(); r != nil {
 		r.step(scheduler.Woken{})
@@ -124,16 +126,14 @@ func (d *Dispatcher) Wake() {
 
 // Run delivers until ctx ends, then drains and returns nil. While it drains, it claims nothing, lets in-flight requests
 // continue for up to 10 s, releases the other deliveries, and writes all results. This takes at most 15 s, and one more
-// second if an [Observer] or a transport does not return. Calls of the store and maintenance that ignore their context
-// delay Run. Errors of the store do not end it. They are logged at most every 5 s, and the dispatcher retries after at
-// most 0.4 s, or as soon as another call of the service succeeds.
+// second if an [Observer] or a transport does not return. It takes longer if the store or maintenance ignores its
+// context. Errors of the store do not end Run. They are logged at most every 5 s, and Run retries after at most 0.4 s,
+// or as soon as another call of the service succeeds.
 //
-// Deliveries are claimed up to a second before they are sent. During this time, a delivery can still be sent after its
-// webhook was disabled or deleted, or to the old URL with the old secret after a change.
+// Deliveries are claimed up to a second before they are sent. Such a delivery is sent even if its webhook is then
+// disabled or deleted, or to the old URL with the old secret if they are then changed.
 //
-// A stopping process ends ctx after its server: see "Stopping" in the documentation of package
-// [github.com/formsvc/formsvc].
-//
+// A stopping process ends ctx after its server stops: see "Graceful shutdown" in package [github.com/formsvc/formsvc].
 // Run returns [ErrRunning] if another Run is active. It can be called again after it returned. Any number of
 // dispatchers, in this or other processes, can use the same store.
 func (d *Dispatcher) Run(ctx context.Context) error {

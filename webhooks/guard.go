@@ -26,14 +26,14 @@ const (
 	lookupTimeout = 5 * time.Second
 )
 
-// Resolver looks up the addresses of a hostname. *[net.Resolver] implements it. The network is "ip". A name with a dot
-// gets another dot at its end, so that the system does not apply its search list.
+// Resolver looks up the addresses of a hostname. *[net.Resolver] implements it. The network is "ip". A host that
+// contains a dot also ends in a dot, so that the system does not apply its search list.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// URLError is the reason why a destination is rejected. Reason can be shown to the user who chose the URL. It reveals
-// no addresses and no names inside the host's network. Unwrap returns the cause, for the host's log only.
+// URLError means that a destination is rejected. Reason can be shown to the user who chose the URL. It reveals no
+// addresses and no names in the host's network.
 type URLError struct {
 	Reason string
 	cause  error
@@ -42,10 +42,10 @@ type URLError struct {
 // Error returns the reason.
 func (e *URLError) Error() string { return "webhooks: URL rejected: " + e.Reason }
 
-// Unwrap returns the cause, or nil if there is none. Do not show it to users of the API.
+// Unwrap returns the cause, or nil if there is none. It is only for the host's log.
 func (e *URLError) Unwrap() error { return e.cause }
 
-// Reasons of a URLError.
+// These are the reasons of a URLError.
 const (
 	reasonLength     = "it must have 1 to 2048 bytes"
 	reasonCharacters = "it must not contain spaces, control characters, invisible characters or backslashes"
@@ -91,7 +91,7 @@ func NewGuard(c GuardConfig) *Guard {
 
 // CheckURL applies all rules that need no network: scheme, length, characters, credentials, fragment, port, form of the
 // host, and literal addresses. It returns a *[URLError] if raw violates one. Without allowed networks it also rejects
-// names that are not public by their form, such as localhost. Otherwise [Guard.CheckHost] decides.
+// names that cannot be public, such as localhost. Otherwise [Guard.CheckHost] decides about them.
 func (g *Guard) CheckURL(raw string) error {
 	_, err := g.parseURL(raw)
 	return err
@@ -109,15 +109,14 @@ func (g *Guard) CheckHost(ctx context.Context, raw string) error {
 }
 
 type target struct {
-	url  *url.URL // with the checked host in ASCII and lower case
+	url  *url.URL // with the checked host, in lowercase ASCII
 	host host
 }
 
 type host struct {
-	addr netip.Addr // literal address; if invalid, name applies
-	name string     // in ASCII and lower case, without a final dot
-	// special reports that the name does not have the form of a public name. All its addresses must then be in allowed
-	// networks.
+	addr netip.Addr // a literal address, or invalid if there is a name
+	name string     // in lowercase ASCII, without a final dot
+	// special is whether the name cannot be public. All its addresses must then be in allowed networks.
 	special bool
 }
 
@@ -128,7 +127,7 @@ func (h host) String() string {
 	return h.name
 }
 
-// parseURL parses and checks a URL in the user's notation.
+// parseURL parses and checks a URL.
 func (g *Guard) parseURL(raw string) (target, error) {
 	if raw == "" || len(raw) > maxURL {
 		return target{}, rejectURL(reasonLength)
@@ -152,7 +151,7 @@ func (g *Guard) parseURL(raw string) (target, error) {
 	}
 }
 
-// checkParts applies all rules to the parts of u.
+// checkParts checks all parts of u, and returns it with the host in canonical form.
 func (g *Guard) checkParts(u *url.URL) (target, error) {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -188,7 +187,7 @@ func (g *Guard) checkParts(u *url.URL) (target, error) {
 	return target{url: &checked, host: h}, nil
 }
 
-// isForbidden reports whether a URL must not contain c, because URL parsers drop, trim or translate c differently.
+// isForbidden reports whether a URL must not contain c, because URL parsers treat c differently.
 func isForbidden(c rune) bool {
 	return c == '\\' || unicode.IsSpace(c) || unicode.IsControl(c)
 }
@@ -199,7 +198,7 @@ func splitAuthority(u *url.URL) (name, port string, err error) {
 	name = u.Host
 	if i := strings.LastIndexByte(u.Host, ':'); i > strings.LastIndexByte(u.Host, ']') {
 		name, port = u.Host[:i], u.Host[i+1:]
-		if n, err := strconv.ParseUint(port, 10, 16); port != "" && // "http://host:/" has the scheme's own
+		if n, err := strconv.ParseUint(port, 10, 16); port != "" && // an empty port, as in "http://host:/", is allowed
 			(err != nil || port[0] == '0' || slices.Contains(blockedPorts[:], uint16(n))) {
 			return "", "", rejectURL(reasonPort)
 		}
@@ -215,7 +214,7 @@ func (g *Guard) parseIPv6(literal string) (host, error) {
 	if err != nil || !addr.Is6() || addr.Zone() != "" {
 		return host{}, rejectURL(reasonNumber)
 	}
-	// A mapped address is hidden IPv4.
+	// An IPv4-mapped address hides an IPv4 address.
 	if addr.Is4In6() || !g.isPermitted(addr) {
 		return host{}, rejectURL(reasonAddress)
 	}
@@ -223,9 +222,8 @@ func (g *Guard) parseIPv6(literal string) (host, error) {
 }
 
 // hostMapping converts a name for the lookup: full-width digits become digits, upper case becomes lower case, and other
-// scripts become xn-- labels. Without it, http://１２７.０.０.１/ would pass every comparison and reach loopback.
-//
-// It is not strict about ASCII, because public names can contain underscores. isLabel checks the characters.
+// scripts become xn-- labels. Without it, http://１２７.０.０.１/ would pass every comparison and reach loopback. It accepts
+// all ASCII, because public names can contain underscores. isLabel checks the characters.
 var hostMapping = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false), idna.CheckHyphens(false))
 
 func (g *Guard) parseName(raw string) (host, error) {
@@ -254,7 +252,7 @@ func (g *Guard) parseName(raw string) (host, error) {
 	return host{name: name, special: special}, nil
 }
 
-// isLabel reports whether s is a label of letters, digits, underscores and inner hyphens.
+// isLabel reports whether s is a label of letters, digits, underscores, and hyphens except at its ends.
 func isLabel(s string) bool {
 	return s != "" && len(s) <= 63 && strings.Trim(s, "-") == s && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
@@ -267,20 +265,20 @@ func (g *Guard) isAllowed(addr netip.Addr) bool {
 	return addr.Zone() == "" && publicaddr.InNetworks(g.allowed, addr.Unmap())
 }
 
-// resolve returns up to maxAddresses unmapped addresses of h. It rejects h if any address is not permitted, even one
-// that would not be used, because such a name cannot be trusted.
+// resolve returns up to maxAddresses addresses of h. It rejects h if any of its addresses is not permitted, even beyond
+// maxAddresses, because such a name cannot be trusted.
 func (g *Guard) resolve(ctx context.Context, h host) ([]netip.Addr, error) {
 	if h.addr.IsValid() {
 		return []netip.Addr{h.addr}, nil
 	}
-	if strings.HasSuffix(h.name, ".invalid") { // RFC 6761 guarantees this, so no lookup is needed
+	if strings.HasSuffix(h.name, ".invalid") { // these names never resolve (RFC 6761)
 		return nil, &URLError{Reason: reasonResolve, cause: errors.New("no such host")}
 	}
 	lookup, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	name := h.name
 	if strings.Contains(name, ".") {
-		name += "." // a hosts file lists single labels, for allowed networks, without a final dot
+		name += "." // but not for single labels, which a hosts file lists without a final dot
 	}
 	found, err := g.resolver.LookupNetIP(lookup, "ip", name)
 	if ctx.Err() != nil {

@@ -11,26 +11,25 @@ import (
 // observeInterval is how often an Observer receives queue statistics.
 const observeInterval = 15 * time.Second
 
-// maxObserverCalls limits the unfinished calls of AttemptFinished, and the pauses that wait to be reported.
+// maxObserverCalls limits the unfinished calls of AttemptFinished, and the pauses that are not yet reported.
 const maxObserverCalls = 2000
 
 // Observer receives events of a dispatcher, for a host's metrics. Its methods are called concurrently and should return
 // quickly. A blocked call delays neither deliveries nor the end of Run. After two thousand blocked calls, further calls
 // are omitted. A panic is logged and has no other effect.
 //
-// ctx has the values of Run's context but does not end with it. Embed [NoObserver], so that methods of later versions
-// do not break your observer.
+// ctx has the values of Run's context but does not end with it. Embed [NoObserver], so that your observer still
+// compiles if later versions add methods.
 type Observer interface {
-	// AttemptFinished is called once after each attempt. a.Success, a.Error, a.Status and a.Duration are its result, and
-	// a.NextAttemptAt is the time of the next attempt. It also receives the summaries of expired deliveries (see
-	// [Config.MaxAge]).
+	// AttemptFinished is called once after each attempt, and for each summary of expired deliveries (see [Config.MaxAge]).
+	// a.Success, a.Error, a.Status and a.Duration are the result, and a.NextAttemptAt is the time of the next attempt.
 	AttemptFinished(ctx context.Context, a storage.Delivery)
 	// QueueObserved is called about every 15 s while a dispatcher runs.
 	QueueObserved(ctx context.Context, q storage.QueueStats)
 	// InFlightObserved is called about every 15 s while a dispatcher runs.
 	InFlightObserved(ctx context.Context, i InFlight)
-	// WebhookPaused is called when a webhook is paused, and again after each failed probe. Its deliveries wait because its
-	// destination fails or requested a pause. Test events and redeliveries are still sent.
+	// WebhookPaused is called when a webhook is paused, and again after each failed probe. Test events and redeliveries to
+	// a paused webhook are still sent.
 	WebhookPaused(ctx context.Context, p storage.PausedWebhook)
 	// WebhookResumed is called when a request to a paused webhook succeeds.
 	WebhookResumed(ctx context.Context, webhook storage.ID)
@@ -41,7 +40,7 @@ type InFlight struct {
 	// Fast and Slow are the numbers of in-flight requests that count for [Config.InFlight] and [Config.InFlightSlow].
 	Fast, Slow int
 	// SlowFullFor is the total time since the start of Run for which all slots of [Config.InFlightSlow] were in use.
-	// During this time, hanging requests keep slots of [Config.InFlight], and other webhooks may wait.
+	// During this time, hanging requests occupy slots of [Config.InFlight], and other webhooks may wait.
 	SlowFullFor time.Duration
 }
 
@@ -105,7 +104,7 @@ func (r *run) observeQueue(ctx context.Context) {
 		} else if err == nil {
 			r.storeResponded()
 		}
-		if showing.CompareAndSwap(false, true) { // otherwise the last calls have not returned
+		if showing.CompareAndSwap(false, true) { // the previous calls have returned
 			r.requests.Go(func() {
 				defer showing.Store(false)
 				ctx := context.WithoutCancel(ctx)

@@ -20,9 +20,8 @@ type RetryPolicy struct {
 	// Delays are the waits before attempts 2, 3 and so on. After the last one the delivery ends. If nil, the default
 	// delays apply. An empty slice that is not nil means one attempt.
 	//
-	// A delay beyond [Config.MaxAge] ends the delivery. A delay is at most 30 days. A failure more than 26 hours
-	// ([storage.MaxFailureGap]) after the previous one starts a new series, so with longer delays a webhook may never
-	// count as failing.
+	// A delay beyond [Config.MaxAge] ends the delivery. A delay is at most 30 days. With delays of more than 26 hours
+	// ([storage.MaxFailureGap]), each failure starts a new series, so that a webhook may never count as failing.
 	Delays []time.Duration
 	// Jitter is the maximum random share by which each delay varies, from 0 to below 1. It prevents deliveries that failed
 	// together from being retried together. A zero value means no jitter, but the zero RetryPolicy uses 0.2.
@@ -55,8 +54,8 @@ func (p RetryPolicy) validate() error {
 	return nil
 }
 
-// delayAfter returns the wait after the failure of attempt n, where 1 is the first, and false if there is no further
-// attempt. The wait is at least requestedPause, which the receiver requested.
+// delayAfter returns the wait after the failure of attempt n, starting with 1, and false if there is no further
+// attempt. The wait is at least requestedPause, up to maxRetryAfter.
 func (p RetryPolicy) delayAfter(n int, requestedPause time.Duration) (time.Duration, bool) {
 	if n < 1 || n > len(p.Delays) {
 		return 0, false
@@ -76,7 +75,7 @@ func parseRetryAfter(h http.Header, now time.Time) time.Duration {
 	if strings.Trim(value, "0123456789") == "" {
 		seconds, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || seconds > int64(maxRetryAfter/time.Second) {
-			return maxRetryAfter // an overflow is also a long time
+			return maxRetryAfter // the only possible error is an overflow
 		}
 		return time.Duration(seconds) * time.Second
 	}

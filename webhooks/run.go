@@ -14,15 +14,14 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// run is one call of Run. It connects a scheduler with the outside. Each event causes a step: the scheduler decides,
-// and the step starts the resulting actions. Several direct dispatches share one step. Claims, writes and requests run
-// in separate goroutines, which report their results.
+// run is the state of one call of Run. It passes events to the scheduler in steps, and starts the actions that the
+// scheduler returns. Claims, writes and requests run in separate goroutines, which report their results as events.
 type run struct {
 	d *Dispatcher
-	//nolint:containedctx // a run is one call of Run; this is its context without the end
+	//nolint:containedctx // the context of Run without its end, for the whole run
 	baseCtx    context.Context
-	cancelBase context.CancelCauseFunc // ends calls of the store and requests
-	//nolint:containedctx // ends when a stop has lasted for the grace period
+	cancelBase context.CancelCauseFunc // ends requests and calls of the store
+	//nolint:containedctx // ends after the grace period of a stop
 	postCtx     context.Context
 	cancelPosts context.CancelCauseFunc
 
@@ -37,12 +36,12 @@ type run struct {
 
 	done         chan struct{} // closed when all work has ended after a stop
 	storeCalls   sync.WaitGroup
-	requests     sync.WaitGroup // and other goroutines that an Observer may block
+	requests     sync.WaitGroup // includes other goroutines that an Observer may block
 	storeFailing atomic.Bool    // whether the last claim or write failed
-	// Unix nanoseconds of the last log entry at level error.
+	// claimLogged and writeLogged are the times of the last log entries at level error, in Unix nanoseconds.
 	claimLogged, writeLogged atomic.Int64
 	observerCalls            atomic.Int64 // unfinished calls of AttemptFinished
-	logStuck                 sync.Once    // logs too many unfinished calls
+	logStuck                 sync.Once    // for logging too many unfinished calls
 }
 
 func newRun(ctx context.Context, d *Dispatcher) *run {
@@ -59,15 +58,15 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 	return r
 }
 
-// step passes events to the scheduler and starts the resulting actions. It blocks only for another step.
+// step passes events to the scheduler and starts the resulting actions. It blocks only while another step runs.
 func (r *run) step(events ...scheduler.Event) {
 	for _, req := range r.stepRequests(events...) {
 		go r.send(req)
 	}
 }
 
-// stepRequests is step, but returns the requests to its caller, which must send each of them. They are already counted
-// in requests, because the caller may send them after the run has ended.
+// stepRequests is like step, but returns the requests, each of which the caller must send. r.requests already counts
+// them, because the caller may send them after the run has ended.
 func (r *run) stepRequests(events ...scheduler.Event) []*scheduler.Request {
 	r.stepMu.Lock()
 	defer r.stepMu.Unlock()
@@ -85,7 +84,7 @@ func (r *run) stepRequests(events ...scheduler.Event) []*scheduler.Request {
 	for _, p := range do.Pauses {
 		select {
 		case r.pauses <- p:
-		default: // the Observer does not return
+		default: // the Observer blocks
 		}
 	}
 	if !do.NextStep.IsZero() {
@@ -132,9 +131,8 @@ func (r *run) wait() {
 	}
 }
 
-// send makes a request and reports the result to the scheduler before the Observer. The goroutine then continues with a
-// request that starts now, because growing the stack of a new goroutine costs a tenth of the processor time of a
-// delivery.
+// send makes a request, and reports the result first to the scheduler and then to the Observer. It then makes the next
+// request, because growing the stack of a new goroutine costs a tenth of the processor time of a delivery.
 func (r *run) send(req *scheduler.Request) {
 	for next := []*scheduler.Request{req}; len(next) > 0; {
 		req = next[0]
@@ -179,7 +177,7 @@ func (r *run) claim(p storage.ClaimParams) scheduler.ClaimFinished {
 	return e
 }
 
-// logInterval is the minimum time between log entries about failed calls of the store, which occur several times a
+// logInterval is the minimum time between error entries for failed calls of the store, which occur several times a
 // second during an outage.
 const logInterval = 5 * time.Second
 
@@ -224,7 +222,7 @@ func (r *run) write(results []storage.Result) scheduler.WriteFinished {
 	return scheduler.WriteFinished{Err: err, Rejected: refused}
 }
 
-// isTransient reports whether the failed call may succeed later.
+// isTransient reports whether a failed call of the store may succeed later.
 func isTransient(err error) bool {
 	return errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrOutcomeUnknown) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)

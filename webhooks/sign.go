@@ -25,10 +25,9 @@ func Sign(secret string, body []byte) string {
 }
 
 // Verify returns nil if signature, the value of the Service-Signature header, is the signature of body, and
-// [ErrSignature] otherwise. Hexadecimal digits can have either case. The comparison takes constant time. Verification
-// with an empty secret always fails, because anyone can create its signatures.
-//
-// Receivers must pass the received body before any decoding.
+// [ErrSignature] otherwise. body must be the received bytes before any decoding. Hexadecimal digits can have either
+// case. The comparison takes constant time. Verification with an empty secret always fails, because anyone could create
+// its signatures.
 func Verify(secret string, body []byte, signature string) error {
 	digits, ok := strings.CutPrefix(signature, signaturePrefix)
 	if secret == "" || !ok || len(digits) != 2*sha256.Size {
@@ -44,7 +43,7 @@ func Verify(secret string, body []byte, signature string) error {
 // signStandard returns the signature of the Standard Webhooks specification for id, timestamp and body.
 func signStandard(secret, id, timestamp string, body []byte) string {
 	key, ok := secrets.SigningKey(secret)
-	if !ok { // the service rejects such a secret, but a storage may contain one
+	if !ok { // the service rejects such a secret, but a storage may already contain one
 		key = []byte(secret)
 	}
 	mac := hmac.New(sha256.New, key)
