@@ -24,8 +24,8 @@ import (
 // clientPage is the number of records that a list reads at a time. It is small because a loop may end early.
 const clientPage = 100
 
-// list yields the records of all pages, newest first. Concurrent changes neither repeat nor skip a record that exists
-// during the whole loop. An error, such as that of an ended context, is the last pair.
+// list yields the records of all pages that read returns. at returns the position of a record, after which the next
+// page starts.
 func list[T any](ctx context.Context, q Query, size int, read func(page storage.Page) (found []T, more bool, err error), at func(*T) storage.Position) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -58,7 +58,7 @@ func list[T any](ctx context.Context, q Query, size int, read func(page storage.
 	}
 }
 
-// precondition converts conditions to the core's precondition of a write.
+// precondition combines conditions into a precondition of the core.
 func precondition(conditions []Precondition) (p core.Precondition) {
 	for _, c := range conditions {
 		if c.revision != 0 {
@@ -68,10 +68,9 @@ func precondition(conditions []Precondition) (p core.Precondition) {
 	return p
 }
 
-// RejectedURLError reports why the service does not send to the URL of a webhook: the [webhooks.Guard] rejects it. Find
-// it with errors.As and a *RejectedURLError. It wraps an *[Error], so code that handles *Error also handles this error.
-// In development, [webhooks.Config.AllowedNetworks] ([WithWebhookConfig]) allows a receiver on the same machine.
-// Methods and fields: [schema.RejectedURLError].
+// RejectedURLError means that the [webhooks.Guard] rejects the URL of a webhook, and contains the reason. Find it with
+// errors.As and a *RejectedURLError. It wraps an *[Error]. For a receiver on the same machine in development, set
+// [webhooks.Config.AllowedNetworks] ([WithWebhookConfig]). Methods and fields: [schema.RejectedURLError].
 type RejectedURLError = schema.RejectedURLError
 
 // ErrBlockExists means that the form already has a block with this ID.
@@ -90,8 +89,8 @@ func (c Client) Workspace(ctx context.Context, id ID) (Workspace, error) {
 	return c.core().Storage.Workspace(ctx, c.actor, id)
 }
 
-// CreateWorkspace creates a workspace. It returns [ErrLimitReached] if the owner has the maximum number of workspaces
-// (Limits.Workspaces).
+// CreateWorkspace creates a workspace. It returns [ErrLimitReached] if the owner already has Limits.Workspaces
+// workspaces.
 func (c Client) CreateWorkspace(ctx context.Context, n WorkspaceCreate) (Workspace, error) {
 	b := core.NewBody().Text("name", n.Name)
 	user, isUser := c.actor.User()
@@ -133,7 +132,7 @@ func (c Client) Form(ctx context.Context, id ID) (Form, error) {
 	return ownForm(c.core().Storage.Form(ctx, c.actor, id))
 }
 
-// ownForm returns f with copied sections, because a storage may return the same bytes to all callers.
+// ownForm returns f with copied sections, because a storage may return the same bytes to several callers.
 func ownForm(f Form, err error) (Form, error) {
 	for _, section := range f.Sections() {
 		*section.Value = bytes.Clone(*section.Value)
@@ -182,7 +181,7 @@ func (c Client) Blocks(ctx context.Context, form ID) (StoredBlocks, error) {
 	return ownBlocks(c.core().Storage.Form(ctx, c.actor, form))
 }
 
-// ownBlocks returns a copy of a form's blocks, as ownForm does.
+// ownBlocks returns a copy of a form's blocks, for the same reason as ownForm.
 func ownBlocks(f Form, err error) (StoredBlocks, error) {
 	if err != nil {
 		return StoredBlocks{}, err
@@ -195,7 +194,7 @@ func (c Client) Block(ctx context.Context, form ID, id string) (StoredBlock, err
 	return ownBlock(c.core().Block(ctx, c.actor, core.Target{ID: form}, id))
 }
 
-// ownBlock returns a copy of a block, as ownForm does.
+// ownBlock returns a copy of a block, for the same reason as ownForm.
 func ownBlock(b core.Block, err error) (StoredBlock, error) {
 	if err != nil {
 		return StoredBlock{}, err
@@ -204,7 +203,7 @@ func ownBlock(b core.Block, err error) (StoredBlock, error) {
 	return StoredBlock(b), nil
 }
 
-// CreateBlock appends a block, given as JSON such as json.Marshal of a [schema.Block]. It returns [ErrBlockExists] if
+// CreateBlock appends a block, for example a [schema.Block] encoded with json.Marshal. It returns [ErrBlockExists] if
 // the form already has a block with its ID.
 func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
 	return ownBlock(core.RunOperation(c.core(), core.NewBody().JSON("block", block), func(body []byte) (core.Block, error) {
@@ -240,11 +239,10 @@ func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) 
 	return c.s.Warnings(f.Definition)
 }
 
-// EditorForm returns a form for its editor, as formpage.Handler.Canvas uses it: the working copy or the form, with the
-// name and sections of unsaved instead of the stored ones. It ignores the other fields of unsaved and changes nothing.
-//
-// Unsaved content can break any rule except the size limits of writes. If it exceeds them, the error is an [*Error].
-// Values with a wrong type are omitted.
+// EditorForm returns the working copy of a form, or the form if there is none, with the name and the sections of
+// unsaved instead of the stored values. formpage.Handler.Canvas renders it in an editor. EditorForm ignores the other
+// fields of unsaved and stores nothing. Unsaved content can violate any rule except size limits, for which the error is
+// an [*Error]. Values with a wrong type are omitted.
 func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (PublicForm, error) {
 	form, err := c.WorkingCopy(id).Form(ctx)
 	if errors.Is(err, ErrUnsupported) {
@@ -267,7 +265,7 @@ func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (Publ
 	var blocks []json.RawMessage
 	decodeValid(d.Blocks, &blocks)
 	p.Blocks = make([]schema.Block, len(blocks))
-	for i, block := range blocks { // a block with invalid values does not affect the others
+	for i, block := range blocks { // decode each block separately, because invalid values end the decoding of a list
 		decodeValid(block, &p.Blocks[i])
 	}
 	decodeValid(d.Settings, &p.Settings)
@@ -276,37 +274,34 @@ func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (Publ
 	return p, nil
 }
 
-// decodeValid decodes the valid parts of a JSON value.
+// decodeValid decodes the valid parts of a JSON value and ignores errors.
 func decodeValid(raw json.RawMessage, into any) { _ = json.Unmarshal(raw, into) }
 
-// ServeHTTP serves the API for the client's user, with all operations of [Service.ServeHTTP], for pages of the host's
-// own product such as handler/builder.
+// ServeHTTP serves all operations of [Service.ServeHTTP] for the client's user, for the host's own pages such as
+// handler/builder. It requires no key or scope, and has no rate limit.
 //
-// It requires no key or scope and has no rate limit. The host identifies the signed-in user, uses the user's Client and
-// rejects requests from other sites. The host also strips the part of the path before the operation's path, such as
-// /workspaces. Links in responses start with that part. [Service.AsHost] has no user, so GET /me returns the zero ID,
-// and no workspace can be created.
+// The host must identify the signed-in user, use this user's Client, and reject requests from other sites. It must also
+// strip the part of the URL path before the operation's path, such as /workspaces. Links in responses start with the
+// stripped part. With [Service.AsHost], GET /me returns the zero ID, and no workspace can be created.
 func (c Client) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.core() // panics for a zero Client
 	c.s.handler.For(c.actor).ServeHTTP(w, r)
 }
 
-// FormsWithWorkingCopy returns the forms that have a [WorkingCopy] with unpublished changes, in one query and in any
-// order. It omits forms that are not accessible. It returns [ErrUnsupported] if the storage does not support working
-// copies.
+// FormsWithWorkingCopy returns those of the forms that are accessible and have a working copy, in any order, with one
+// query. It returns [ErrUnsupported] if the storage does not support working copies.
 func (c Client) FormsWithWorkingCopy(ctx context.Context, forms ...ID) ([]ID, error) {
 	return c.core().FormsWithWorkingCopy(ctx, c.actor, forms)
 }
 
-// WorkingCopy returns the working copy of a form, which contains unpublished changes.
+// WorkingCopy returns the working copy of a form, which contains unpublished changes. A form has at most one, which all
+// its editors share. The first change creates it from the form, and a change that makes it equal to the form deletes
+// it. Without a working copy, reads return the form.
 //
-// A form has at most one working copy, which all its editors share. The first change creates it from the form. A change
-// that makes it equal to the form deletes it. Without a working copy, reads return the form. Its methods have the same
-// rules and permissions as those of the form. Conditions ([IfRevision]) use the working copy's own revision. The form
-// can be changed in the meantime, also by the API, and [WorkingCopy.Publish] merges both. Previews
-// ([Service.PreviewForm]) and warnings use the working copy.
-//
-// If the storage does not support documents, each method returns [ErrUnsupported].
+// Its methods have the same rules and permissions as the methods of the form. Conditions ([IfRevision]) use the working
+// copy's own revision. The form itself can still be changed, and [WorkingCopy.Publish] merges both.
+// [Service.PreviewForm] shows the working copy. If the storage does not support documents, each method returns
+// [ErrUnsupported].
 func (c Client) WorkingCopy(form ID) WorkingCopy {
 	copies := c.core().ForWorkingCopies()
 	on := *c.s
@@ -314,7 +309,7 @@ func (c Client) WorkingCopy(form ID) WorkingCopy {
 	return WorkingCopy{of: c, on: Client{&on, c.actor}, form: form}
 }
 
-// Form returns the form with the name, the definition and the revision of the working copy.
+// Form returns the form with the name, the type, the definition and the revision of the working copy.
 func (w WorkingCopy) Form(ctx context.Context) (Form, error) { return w.on.Form(ctx, w.form) }
 
 // UpdateForm changes the working copy as [Client.UpdateForm] changes a form. Status and Workspace are violations,
@@ -358,64 +353,56 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 	return w.on.Warnings(ctx, w.form)
 }
 
-// Publish applies the working copy to the form and deletes it. In one step, the form receives the name, the type and
-// the definition, and is published. If the form was published before, its previous state becomes a version
-// ([Client.Versions]).
+// Publish sets the name, the type and the definition of the form to those of the working copy, publishes the form, and
+// deletes the working copy, all in one atomic step. If the form was already published, its previous state becomes a
+// version ([Client.Versions]).
 //
-// Changes to the form since the working copy was created are merged. The parts of a form are its name, its type, each
-// setting, each block, and each other section. If only one side changed a part, that change is used. Blocks are in the
-// order of the working copy, and a block that only the form has keeps its predecessor. If both sides changed a part
+// Changes to the form since the working copy was created are merged by part: the name, the type, each setting, each
+// block, and each other section. If only one side changed a part, that change is used. If both sides changed a part
 // differently, it is a conflict: Publish changes nothing and returns a [*ConflictError], until p.Resolutions selects a
-// side for each conflict. Parts are compared byte by byte. An order of blocks that only the form has is lost. The
-// result must pass all rules of a write, or the error is a [*schema.Error].
-//
-// A form without a working copy is published as it is. If another change happens at the same time, Publish repeats its
-// work.
+// side for each conflict. Parts are compared byte by byte. Blocks are in the order of the working copy, even if only
+// the form was reordered. A block that only the form has stays after its predecessor. The result must satisfy all rules
+// of a write. Otherwise the error is a [*schema.Error]. A form without a working copy is published as it is.
 func (w WorkingCopy) Publish(ctx context.Context, p PublishOptions) (Form, error) {
 	return ownForm(w.of.core().Publish(ctx, w.of.actor, w.form, precondition([]Precondition{IfRevision(p.IfRevision)}), p.Resolutions, p.DryRun))
 }
 
-// Discard deletes the working copy. If there is none, it does nothing.
+// Discard deletes the working copy, if there is one.
 func (w WorkingCopy) Discard(ctx context.Context, conditions ...Precondition) error {
 	return w.of.core().Discard(ctx, w.of.actor, w.form, precondition(conditions))
 }
 
-// ServeHTTP serves the working copy to an editor in a browser, as the API serves the form: GET and PATCH of
-// /forms/{formId}, GET of its /questions, and the operations on its /blocks. Other paths and other forms return 404. A
-// PATCH of the form accepts the name and the definition.
-//
-// It requires no key and has no rate limit. The host identifies the signed-in user, uses the user's Client, rejects
-// requests from other sites, and strips the path before /forms/. Links in responses start with that part. The link to
-// submissions does not work.
+// ServeHTTP serves the working copy to an editor in a browser, with the operations of the API on the form: GET and
+// PATCH of /forms/{formId}, GET of its /questions, and the operations on its /blocks. A PATCH of the form accepts the
+// name and the definition. Other paths and forms return 404. The host has the same duties as for [Client.ServeHTTP].
+// The link to submissions does not work.
 func (w WorkingCopy) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.of.s.handler.WorkingCopy(w.on.core(), w.of.actor, w.form).ServeHTTP(rw, r)
 }
 
 // Versions lists the earlier published states of a form, newest first, without their content. A version is created when
 // the name or the definition of a published form changes, or when the form becomes a draft. [WorkingCopy.Publish] and
-// [Client.RestoreVersion] always create a version. Other writes do so only if the newest version is at least ten
-// minutes old. A form has at most 100 versions ([WithVersions]) and 32 MiB of versions.
-//
-// If the storage does not support documents, there are no versions, and these methods return [ErrUnsupported].
+// [Client.RestoreVersion] always create one, and other writes only if the newest version is at least ten minutes old. A
+// form has at most 100 versions ([WithVersions]) of 32 MiB in total. If the storage does not support documents, it
+// returns [ErrUnsupported].
 func (c Client) Versions(ctx context.Context, form ID) iter.Seq2[FormVersion, error] {
 	return c.core().VersionList(ctx, c.actor, form)
 }
 
-// Version returns the version of a form with a revision, with its content, or [ErrNotFound]. Compare two versions with
-// [schema.Diff].
+// Version returns one version of a form with its content, or [ErrNotFound]. [schema.Diff] compares two versions.
 func (c Client) Version(ctx context.Context, form ID, revision int64) (FormVersion, error) {
 	return c.core().Version(ctx, c.actor, form, revision)
 }
 
-// RestoreVersion restores the name, the type and the definition of a version, as a new revision with the same rules as
-// any write. The replaced state becomes a version if it is published. The status and the working copy do not change. It
-// returns [ErrNotFound] if there is no such version.
+// RestoreVersion sets the name, the type and the definition of a form to those of a version, under the rules of any
+// write. If the form is published, its replaced state becomes a version. The status and the working copy do not change.
+// It returns [ErrNotFound] if there is no such version.
 func (c Client) RestoreVersion(ctx context.Context, form ID, revision int64, r RestoreOptions) (Form, error) {
 	return ownForm(c.core().RestoreVersion(ctx, c.actor, form, revision, precondition([]Precondition{IfRevision(r.IfRevision)})))
 }
 
-// DecodeAnswers returns the answers of a stored submission in the order of the form, followed by hidden fields and
-// variables. It omits unanswered blocks.
+// DecodeAnswers returns the answers of a stored submission in the order of the form, then hidden fields and variables.
+// Unanswered blocks are not included.
 func DecodeAnswers(s Submission) ([]Answer, error) {
 	answers, err := schema.DecodeAnswers(s.Answers)
 	if err != nil {
@@ -424,7 +411,7 @@ func DecodeAnswers(s Submission) ([]Answer, error) {
 	return answers, nil
 }
 
-// DecodeForm decodes the definition of a form. It returns an error for a form from a list, because lists omit the
+// DecodeForm decodes the definition of a form. It returns an error for a form from a list, because lists omit
 // definitions.
 func DecodeForm(f Form) (content FormValues, err error) {
 	d := f.Definition
@@ -471,12 +458,10 @@ func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 	return c.core().DeleteSubmission(ctx, c.actor, form, id)
 }
 
-// Partials lists the partial submissions to a form that are neither submitted nor expired, by their last save, newest
-// first. Answers and the other values from the respondent are included only if the respondent was informed that the
-// form's owner can read them ([PartialSubmission].ShareWithOwner). If the form shows a captcha, the list contains only
-// partial submissions with a solved captcha ([PartialSubmission].CaptchaSolved), also for the host. A partial
-// submission that is saved during the loop may be missed. It returns [ErrUnsupported] if the storage does not support
-// partial submissions.
+// Partials lists the partial submissions to a form that are neither submitted nor expired, latest save first. Their
+// content is included only with [PartialSubmission].ShareWithOwner. If the form has a captcha, only those with
+// [PartialSubmission].CaptchaSolved are listed, also for the host. Those that are saved during the loop may be missed.
+// It returns [ErrUnsupported] if the storage does not support partial submissions.
 func (c Client) Partials(ctx context.Context, form ID, q Query) iter.Seq2[Partial, error] {
 	now := c.core().Clock()
 	return list(ctx, q, clientPage, func(page storage.Page) ([]Partial, bool, error) {
@@ -489,21 +474,20 @@ func (c Client) DeletePartial(ctx context.Context, form, id ID) error {
 	return c.core().DeletePartial(ctx, c.actor, form, id)
 }
 
-// Summary counts the answers of the submissions that q selects, newest first. Its memory depends on the number of
-// blocks and choices, and of up to 10,000 days or removed choices for each block. It does not depend on the number of
-// submissions. All numbers are finite. It returns a [*schema.Error] if the submissions have more than 16,384 different
-// fields.
+// Summary counts the answers of the submissions that q selects. Its memory depends on the numbers of blocks, choices,
+// and up to 10,000 days or removed choices per block, but not on the number of submissions. All numbers are finite. It
+// returns a [*schema.Error] if the submissions have more than 16,384 different fields.
 //
-// The service caches the counts by day in its time zone ([WithTimeZone]), up to 64 MiB for all forms and 32 MiB for
-// one. Another call therefore reads only new submissions. It counts everything again after a submission was deleted,
-// erased, purged or imported by any process. Nothing is cached for a q with a Limit, for a service of
-// [Service.WithStorage], or if the storage does not support SubmissionsRemoved.
+// The service caches the counts of each day in its time zone ([WithTimeZone]), up to 64 MiB for all forms and 32 MiB
+// for one, so that another call reads only new submissions. After any process deletes, erases, purges or imports a
+// submission, it counts everything again. Nothing is cached if q has a Limit, for a service of [Service.WithStorage],
+// or if the storage does not support SubmissionsRemoved.
 func (c Client) Summary(ctx context.Context, form ID, q SubmissionQuery) (Summary, error) {
 	return c.SummaryWithin(ctx, form, q, 0)
 }
 
-// SummaryWithin is Summary with a time limit. It counts for about this duration, starting with the newest submissions.
-// While the result is Incomplete, another call continues.
+// SummaryWithin is [Client.Summary] with an approximate time limit. It counts the newest submissions first. If the
+// result is Incomplete, another call continues.
 func (c Client) SummaryWithin(ctx context.Context, form ID, q SubmissionQuery, within time.Duration) (Summary, error) {
 	f, err := c.core().Storage.Form(ctx, c.actor, form)
 	if err != nil {
@@ -535,7 +519,6 @@ func (c Client) SummaryWithin(ctx context.Context, form ID, q SubmissionQuery, w
 	return s, nil
 }
 
-// summaryOf converts a tally to the public type.
 func summaryOf(t *summary.Tally) Summary {
 	s := Summary{Submissions: t.Responses}
 	if n := len(t.Seconds); n > 0 {
@@ -596,21 +579,21 @@ const (
 	PeriodAll       = schema.PeriodAll // includes the counters of [Service.SetLifetimeCounters]
 )
 
-// PeriodQuery returns the query for a period, for [Client.Submissions], [Client.Summary] and [Client.Export]. Its days
-// are in the service's time zone ([WithTimeZone]), unlike the days of [Client.Metrics].
+// PeriodQuery returns the query for a period, for [Client.Submissions] and [Client.Summary]. Its days are in the
+// service's time zone ([WithTimeZone]), unlike the days of [Client.Metrics].
 func (s *Service) PeriodQuery(period Period) (SubmissionQuery, error) {
 	since, until, err := s.core.PeriodQuery(period)
 	return SubmissionQuery{Since: since, Until: until}, err
 }
 
-// Metrics contains the funnel of a form in a period.
+// Metrics contains the funnel of a form in a period. Estimated is whether it includes the counters of
+// [Service.SetLifetimeCounters]. CompletionRate is Submissions as a percentage of Starts with two decimals, and 0
+// without starts.
 type Metrics struct {
-	Period Period
-	// Estimated is whether the counters of [Service.SetLifetimeCounters] are included.
+	Period                     Period
 	Estimated                  bool
 	Views, Starts, Submissions int64
-	// CompletionRate is Submissions as a percentage of Starts, with two decimals. It is 0 if there are no starts.
-	CompletionRate float64
+	CompletionRate             float64
 }
 
 // Metrics returns the metrics of a period. An empty period means [Period30d].
@@ -622,8 +605,8 @@ func (c Client) Metrics(ctx context.Context, form ID, period Period) (Metrics, e
 	return Metrics(m), err
 }
 
-// SubmissionTotals returns the total number of submissions of each form, as in Metrics for [PeriodAll], with one query.
-// It omits forms that are not accessible.
+// SubmissionTotals returns the number of submissions of each form, as in Metrics for [PeriodAll], with one query. It
+// omits forms that are not accessible.
 func (c Client) SubmissionTotals(ctx context.Context, forms ...ID) (map[ID]int64, error) {
 	return c.core().Storage.SubmissionTotals(ctx, c.actor, forms)
 }
@@ -639,67 +622,59 @@ const (
 
 // Export selects submissions and the format of an export. The zero value exports all submissions as CSV.
 //
-// NDJSON contains one submission per line, as the API lists it.
-//
-// CSV follows RFC 4180, in UTF-8, with a header and one line for each submission. All texts of a form or a respondent
-// are quoted. Numbers, dates, submission IDs and the names of the fixed columns are not quoted. The columns, in this
-// order:
+// NDJSON has one submission per line, in the format of the API. CSV follows RFC 4180 in UTF-8, with a header and one
+// line per submission. Texts of forms and respondents are quoted, but not numbers, dates, submission IDs and the names
+// of fixed columns. The columns are:
 //
 //   - submission_id and submitted_at, always.
-//   - One column for each block with answers, named by its ID, in the order of the form. Then hidden fields, variables,
-//     and removed blocks that submissions still contain. A value with parts has a column for each part, named id/part:
-//     a matrix's rows by their IDs, the parts of an address or contact, a file's name and url, a payment's amount,
-//     currency, status, gateway and reference.
+//   - One column for each block with answers, named by its ID, in the order of the form, then hidden fields, variables,
+//     and removed blocks with answers. A value with parts has a column for each part, named id/part: matrix rows by ID,
+//     parts of an address or contact, the name and url of a file, and the amount, currency, status, gateway and
+//     reference of a payment.
 //   - completion_time (in seconds), metadata/country, metadata/device, metadata/user_agent, metadata/utm/campaign,
 //     metadata/utm/content, metadata/utm/medium, metadata/utm/source and metadata/utm/term, always.
 //
-// An unanswered block is an empty cell.
+// An unanswered block is an empty cell. With SplitColumns, an “Other” answer is in id/other. For a choice whose ID is
+// "other" or starts with "choice:", the column has the prefix "choice:", as in id/choice:other. If a column name is
+// already used, for example because a block has the ID submitted_at, " (2)", " (3)" and so on is appended.
 //
-// If choices have their own columns, an “Other” answer is in id/other. A choice whose ID is "other" or starts with
-// "choice:" is in id/choice:other, for example. If files have their own columns, these are id/1/name and id/1/url, then
-// id/2/name. If a name is already used, such as that of a block with the ID submitted_at, " (2)", " (3)" and so on is
-// appended.
+// Spreadsheet programs interpret a cell as a formula if it starts with =, +, -, @, a tab or a carriage return. The
+// export inserts an apostrophe (') before such text, also if it already has leading apostrophes. To restore the
+// original text, remove one apostrophe from each cell that has one of these characters after its apostrophes. Answers
+// of number, date and phone blocks are not changed.
 //
-// Spreadsheet programs interpret a cell as a formula if it starts with =, +, -, @, a tab or a carriage return. An
-// apostrophe (') is inserted before such text, and before such text with leading apostrophes. To restore the original
-// text, remove one apostrophe from each cell that has one of these characters after its apostrophes. Answers of number,
-// date and phone blocks never change.
-//
-// Programs that split at commas, semicolons and tabs, such as LibreOffice by default, read the same cells. Excel splits
-// only at semicolons or tabs if the decimal separator is a comma. Such a program needs a file with the matching
-// Separator, because otherwise columns and apostrophes are wrong.
+// LibreOffice by default detects commas, semicolons and tabs. If the decimal separator is a comma, Excel splits only at
+// semicolons or tabs. It then needs a file with the matching Separator, because otherwise columns and apostrophes are
+// wrong.
 type Export struct {
 	Format ExportFormat // CSV or NDJSON. Defaults to CSV.
-	// Since and Until are the first and last SubmittedAt. A zero value means no limit.
+	// Since and Until are the first and the last SubmittedAt, both included. A zero value means no limit.
 	Since, Until time.Time
 
 	// The following fields apply only to CSV.
 
 	Separator rune // ',', ';' or a tab. Defaults to ','.
 	ChoiceIDs bool // Whether to write the IDs of choices instead of their labels.
-	// SplitColumns is whether each choice (id/choice ID, id/other) and each file (id/1/name) has its own column, for
-	// blocks with several answers. The cell contains the choice, or its position in a ranking. Otherwise one cell contains
-	// all values, separated by "; ". Matrix rows always have their own columns.
+	// SplitColumns is whether blocks with several choices or files have a column for each choice (id/choice ID) and file
+	// (id/1/name, id/1/url, id/2/name …). The cell contains the choice, or its position in a ranking. Otherwise one cell
+	// contains all values, separated by "; ".
 	SplitColumns bool
 	Labels       bool // Whether the header contains block labels instead of IDs. Equal labels are followed by [id].
 	BOM          bool // Whether to start with a byte order mark, with which some programs detect UTF-8.
 	// AllowFormulas is whether to omit the apostrophe before text that a program could interpret as a formula.
 	AllowFormulas bool
-	// CompletionLine is whether the last line proves that the file is complete, with the number of submissions:
-	// {"complete":true,"submissions":12} in NDJSON, and complete,12 in CSV. It applies to both formats.
+	// CompletionLine applies to both formats. It is whether a last line proves that the file is complete, with the number
+	// of submissions: {"complete":true,"submissions":12} in NDJSON, and complete,12 in CSV.
 	CompletionLine bool
 }
 
-// Export writes the submissions to a form, newest first. It holds one page in memory, at most 16 MiB. It holds no
-// connection of the storage while it writes a page. On a service of [Service.WithStorage], the host's transaction
-// remains open. For CSV, it reads all submissions twice, because the first pass finds the columns. Nothing is written
-// before the first pass ends.
+// Export writes the submissions to a form, newest first. If it returns no error, the file is complete. A submission
+// that arrives during the export may be missing. A [*schema.Error] lists the violations of e, or reports that a CSV
+// would have more than 16,384 columns.
 //
-// A submission that arrives during the export may or may not be included. If it returns no error, the file is complete.
-// A [*schema.Error] lists the violations of e, or reports that a CSV would have more than 16,384 columns.
-//
-// If w is the response writer of [http.TimeoutHandler], the whole export is buffered in memory. Serve exports outside
-// of it.
+// Export holds one page of at most 16 MiB in memory, and no connection of the storage while it writes a page. For CSV,
+// it reads all submissions twice, because the first pass finds the columns. It writes nothing before the first pass
+// ends. w must not be the response writer of [http.TimeoutHandler], which buffers the whole export in memory.
 func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) error {
 	o := export.Options(e)
 	if err := o.Check(); err != nil {
@@ -714,8 +689,8 @@ func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) erro
 	})
 }
 
-// WebhookCreate describes a new webhook. If you print, log or encode it as JSON, the signing secret appears as "…". For
-// exceptions, see [IssuedKey].
+// WebhookCreate describes a new webhook. If you print, log or encode it as JSON, the signing secret appears as "…". The
+// exceptions are those of [IssuedKey].
 type WebhookCreate struct {
 	Form     ID     // Required.
 	URL      string // Required. http or https, to a public address or one in webhooks.Config.AllowedNetworks.
@@ -727,7 +702,7 @@ type WebhookCreate struct {
 // secretMask replaces a secret in printed values.
 const secretMask = "…"
 
-// maskedWebhook prints a WebhookCreate without its methods.
+// maskedWebhook is WebhookCreate without its methods, so that fmt and json do not call them again.
 type maskedWebhook WebhookCreate
 
 func (n WebhookCreate) masked() maskedWebhook {
@@ -745,13 +720,12 @@ func (n WebhookCreate) Format(f fmt.State, verb rune) {
 // MarshalJSON encodes n without its secret.
 func (n WebhookCreate) MarshalJSON() ([]byte, error) { return json.Marshal(n.masked()) }
 
-// WebhookUpdate contains the changes of a webhook. Nil fields do not change, and at least one field must be set. If you
-// print, log or encode it as JSON, the signing secret does not appear, as for [WebhookCreate].
+// WebhookUpdate contains changes of a webhook. Nil fields do not change, and at least one field must be set. The
+// signing secret does not appear if you print, log or encode it as JSON.
 type WebhookUpdate struct {
-	URL     *string // As for WebhookCreate. Pending deliveries are sent to the new URL.
-	Enabled *bool   // If false, pending deliveries end.
-	// SigningSecret replaces the secret. A pointer to "" removes it.
-	SigningSecret *string
+	URL           *string // Pending deliveries are sent to the new URL.
+	Enabled       *bool   // If false, pending deliveries end.
+	SigningSecret *string // A pointer to "" removes the secret.
 }
 
 // MarshalJSON encodes u without its secret. Package fmt prints only the pointer to the secret.
@@ -777,8 +751,9 @@ func (c Client) FormWebhooks(ctx context.Context, form ID) ([]Webhook, error) {
 	return c.core().Storage.FormWebhooks(ctx, c.actor, form)
 }
 
-// PausedWebhooks lists the accessible webhooks that are paused, latest failure first. A pause ends with the first
-// successful request. [Service.SendTestEvent], [Service.Redeliver] and a new URL cause a request immediately.
+// PausedWebhooks lists the accessible webhooks that are paused, ordered by FailingSince, newest first. A pause ends
+// with the first successful request. [Service.SendTestEvent], [Service.Redeliver] and a new URL cause an immediate
+// request.
 func (c Client) PausedWebhooks(ctx context.Context, q Query) iter.Seq2[PausedWebhook, error] {
 	return list(ctx, q, clientPage, func(page storage.Page) ([]PausedWebhook, bool, error) {
 		found, err := c.core().Storage.PausedWebhooks(ctx, c.actor, page)
@@ -808,7 +783,8 @@ func (c Client) CreateWebhook(ctx context.Context, n WebhookCreate) (Webhook, er
 	})
 }
 
-// UpdateWebhook changes a webhook and returns the changed webhook. Its errors are those of CreateWebhook.
+// UpdateWebhook changes a webhook and returns the changed webhook. It returns a [*RejectedURLError] if the service must
+// not send to the new URL.
 func (c Client) UpdateWebhook(ctx context.Context, id ID, u WebhookUpdate) (Webhook, error) {
 	b := core.NewBody().Optional("url", u.URL)
 	if u.Enabled != nil {
@@ -829,7 +805,7 @@ func (c Client) DeleteWebhook(ctx context.Context, id ID) error {
 	return c.core().Storage.DeleteWebhook(ctx, c.actor, id)
 }
 
-// Deliveries returns at most 100 of a webhook's latest attempts, newest first.
+// Deliveries returns the latest attempts of a webhook, at most 100, newest first.
 func (c Client) Deliveries(ctx context.Context, webhook ID) ([]Delivery, error) {
 	return c.core().Storage.Deliveries(ctx, c.actor, webhook, core.ShownDeliveries)
 }

@@ -1,8 +1,6 @@
 // Package formsvc is a form backend that you embed in a Go program. It provides workspaces, forms with ordered blocks,
-// submissions, funnel analytics, signed webhooks and scoped API keys as one [http.Handler].
-//
-// The example [A product in an afternoon] is a program with sessions, PostgreSQL, form pages, exports, webhooks and
-// erasure. "go doc -http" shows the examples of a package; go doc alone does not.
+// submissions, funnel analytics, signed webhooks and scoped API keys as one [http.Handler]. The example [A product in
+// an afternoon] is a program with sessions, PostgreSQL, form pages, exports, webhooks and erasure.
 //
 // # A first program
 //
@@ -56,64 +54,61 @@
 //   - [New] creates the [Service]. Its only required option is [WithStorage]. Use package
 //     [github.com/formsvc/formsvc/storage/memory], [github.com/formsvc/formsvc/storage/postgres], whose Migrate creates
 //     the tables, or your own storage, which [github.com/formsvc/formsvc/storage/storagetest] tests.
-//   - The Service is the HTTP API. [Service.As] and [Service.AsHost] provide the same operations in Go.
+//   - The Service is the handler of the HTTP API. [Service.As] and [Service.AsHost] provide the same operations in Go.
 //     [Service.WithStorage] runs them in a host's own transaction. [DecodeForm] and [DecodeAnswers] convert stored JSON
 //     to Go values.
 //   - Your product manages the users. [UserIDFrom] converts your user IDs. [Service.CreateKey] creates API keys, and
-//     [WithKeyResolver] accepts your sessions, see below. examples/tenants shows several customers on one pool.
+//     [WithKeyResolver] accepts your sessions, see below. examples/tenants serves several customers with one pool.
 //   - Respondents need no keys. Package [github.com/formsvc/formsvc/handler/formpage] renders forms and accepts
 //     submissions. Your own pages call [Service.PublicForm], [Service.RecordView], [Service.RecordStart],
 //     [Service.Path] and [Service.Submit]. [Service.SavePartial] and [Service.ResumePartial] let respondents continue
 //     later. Package [github.com/formsvc/formsvc/schema] documents answers and rules.
-//   - [Client.Export] streams submissions as CSV or NDJSON, and [Service.ExportHandler] does this over HTTP.
+//   - [Client.Export] writes submissions as CSV or NDJSON, and [Service.ExportHandler] serves them over HTTP.
 //     [Client.Summary] counts the answers by block.
-//   - [Service.Dispatcher] sends webhooks; package [github.com/formsvc/formsvc/webhooks] explains this for hosts and
-//     receivers. [Service.Redeliver] sends an event again, and [Service.RedeliverFailed] sends all failed events again.
-//   - [Service.DeleteUser] removes a user with all of their data. [Service.EraseRespondent] removes submissions with
-//     given answers, [Service.PurgeSubmissions] old submissions, and [Service.PurgeTrash] deleted forms. With
+//   - [Service.Dispatcher] sends webhooks, as package [github.com/formsvc/formsvc/webhooks] explains for hosts and
+//     receivers. [Service.Redeliver] and [Service.RedeliverFailed] send events again.
+//   - [Service.DeleteUser] removes a user with all data of this user. [Service.EraseRespondent] removes submissions
+//     with given answers, [Service.PurgeSubmissions] old submissions, and [Service.PurgeTrash] forms in the trash. With
 //     [WithFiles], their files are removed too. [Service.RestoreForm] restores a form from the trash.
-//   - The comment of [Client] lists the errors of the Go API with their HTTP statuses. Package
-//     [github.com/formsvc/formsvc/handler] lists the paths of the API with the equivalent Go methods.
-//   - [Service.Maintain] is for a deployment without a running dispatcher. [Service.Check] reports problems of a
-//     deployment: tables, privileges, settings, dispatcher, maintenance.
+//   - [Client] lists the errors of the Go API with their HTTP statuses. Package [github.com/formsvc/formsvc/handler]
+//     lists the paths of the API with the equivalent Go methods.
+//   - [Service.Check] reports problems of a deployment. [Service.Maintain] is for a deployment without a dispatcher.
 //   - [github.com/formsvc/formsvc/handler/builder] is the builder, in which users create forms and read results. It
-//     uses the host's own sign-in. [Client.ServeHTTP] is the API for a signed-in user, without a key.
+//     uses the host's own sign-in. [Client.ServeHTTP] serves the API to a signed-in user, without a key.
 //   - [github.com/formsvc/formsvc/handler/docs] renders the API description as a page,
 //     [github.com/formsvc/formsvc/handler/conformance] tests your mounted service, and
 //     [github.com/formsvc/formsvc/handler/apicheck] checks your clients' requests against the API description.
 //
 // # No side effects
 //
-// [New] starts no goroutine and opens no connection. The service registers nothing globally and reads no environment
-// variables. It logs only if you provide a logger, and never closes a part that you provide. [Service.Close] stops the
-// parts that start on first use.
+// [New] starts no goroutine and opens no connection. The service registers nothing globally, reads no environment
+// variables, and logs only to the logger that you provide. It closes nothing that you provide. [Service.Close] stops
+// goroutines that start on first use.
 //
 // # Mounting
 //
 // You can mount the service on the standard mux with or without [http.StripPrefix], in a chi router with Mount, Route
-// or Handle, or at a server's root. To use a base path other than /v1, set [WithBasePath]. For a prefix before the base
-// path, or absolute links, set [WithBaseURL]. Links and Location headers never contain the request's Host header.
+// or Handle, or at a server's root. [WithBasePath] sets a base path other than /v1. [WithBaseURL] sets a prefix before
+// the base path, or makes links absolute. Links and Location headers never contain the request's Host header.
 //
-// The host sets the server's timeouts. Without ReadTimeout and WriteTimeout, a slow client can hold a connection
-// forever. If a middleware wraps the [http.ResponseWriter], it needs a method Unwrap() http.ResponseWriter. Otherwise
-// the WriteTimeout truncates exports ([Service.ExportHandler]). [http.TimeoutHandler] buffers whole responses, so mount
-// exports outside of it.
+// Set ReadTimeout and WriteTimeout of the server, because otherwise a slow client can hold a connection forever. For
+// exports and middleware, see [Service.ExportHandler].
 //
 // Each key can make 600 requests a minute, counted in this process, unless you set [WithRateLimit] or [WithLimiter].
 // The service does not limit requests with unknown keys. Limit them by IP address, in a proxy or a middleware.
 //
-// The host provides CORS and compression. For browsers, expose ETag, Location, X-Request-ID, Retry-After, RateLimit and
-// RateLimit-Policy. Do not use API keys in browsers.
+// The host provides CORS and compression. Expose ETag, Location, X-Request-ID, Retry-After, RateLimit and
+// RateLimit-Policy to browsers. Do not use API keys in browsers.
 //
-// After a call, Request.Pattern contains the operation's path as in the API description, after the base path and
-// without the method: /v1/forms/{formId}. Use it to group metrics and traces. Requests without an operation retain the
-// pattern of the host's mux. A middleware does not see the pattern if a handler below it copies the request, as
-// http.StripPrefix, a chi router and Request.WithContext do. In this case, move the middleware below that handler.
+// To group metrics and traces, use Request.Pattern, which contains the operation's path after a call, without the
+// method: /v1/forms/{formId}. Requests without an operation retain the pattern of the host's mux. If a middleware wraps
+// a handler that copies the request (http.StripPrefix, a chi router, Request.WithContext), it does not see the pattern.
+// In this case, wrap the service directly.
 //
 // # Sessions and keys
 //
 // By default, the API accepts the keys of [Service.CreateKey], in X-API-Key or as a bearer token. If your users have
-// sessions, provide two functions. The example of [WithKeyResolver] contains both:
+// sessions, provide two functions, as in the example of [WithKeyResolver]:
 //
 //   - [WithCredential] finds the credential in a request. It calls [Credential] first, and uses the session cookie only
 //     if there is no key.
@@ -121,39 +116,39 @@
 //     [Service.ResolveKey] for everything else. Otherwise the service accepts no API keys. [ErrInvalidKey] is status
 //     401, and any other error is 503.
 //
-// The resolver needs the service, and [New] needs the resolver. New does not call the resolver, so you can give the
-// service to the resolver after New and before the first request.
+// The resolver needs the service, and [New] needs the resolver. New does not call it, so you can pass the service to
+// the resolver after New and before the first request.
 //
-// The rate limiter's store contains Principal.KeyID, and callers with the same KeyID share a limit. Derive it from the
-// session ID or from a digest of the cookie, never use the cookie itself. Principal.UserID is [UserIDFrom] of your
-// product's user ID, as for [Service.As].
+// Callers with the same Principal.KeyID share a rate limit. The limiter's store contains the KeyID, so derive it from
+// the session ID or from a digest of the cookie, and never use the cookie itself. Principal.UserID is [UserIDFrom] of
+// your product's user ID, as for [Service.As].
 //
 // Browsers send cookies with requests from other sites. If you accept a cookie, wrap the service and
 // [Service.ExportHandler] in [http.CrossOriginProtection]. examples/auth is a complete product with users.
 //
 // # Polling
 //
-// A submission has its creation time, but becomes visible when its transaction commits. A host's transaction can take
-// long, imports have older times, and the clocks of processes differ. If a program polls and continues after the last
-// submitted_at, it therefore misses submissions. To be safe, read the last minutes again each time, and ignore known
-// IDs, as the [example Polling] does. The period must be longer than the longest transaction plus the clock difference.
-// If you must not miss a submission, use a webhook, because its delivery is part of the submission's transaction.
+// A program that polls and continues after the last submitted_at misses submissions. A submission becomes visible only
+// when its transaction commits, imports have older times, and the clocks of processes differ. Read the last minutes
+// again each time, and ignore known IDs, as the [example Polling] does. These minutes must exceed the longest
+// transaction plus the clock difference. If you must not miss a submission, use a webhook, because its delivery is part
+// of the submission's transaction.
 //
 // # Graceful shutdown
 //
-// Stop the parts of a process in this order, as the [example Stopping] does:
+// Stop a process in this order, as the [example Stopping] does:
 //
-//  1. The server, with Shutdown: it accepts no more requests and finishes those in flight. An export may take longer
-//     than the timeout of Shutdown. In this case, Close of the server truncates it.
+//  1. The server, with Shutdown, which completes requests in flight. If an export takes longer than the timeout of
+//     Shutdown, Close of the server truncates it.
 //  2. The dispatcher, with its own context. Wait until Run returns. Deliveries in flight have 10 seconds to finish, and
-//     Run returns within 16 seconds. Do not use the context that the signal cancels, because the dispatcher would stop
-//     while submissions still arrive.
+//     Run returns within 16 seconds. If you use the context that the signal cancels, the dispatcher stops while
+//     submissions still arrive.
 //  3. The service: [Service.Close] writes pending views, starts and key usage times, which is fast.
-//  4. The parts that you gave to the service, such as the pool.
+//  4. The resources that you gave to the service, such as the pool.
 //
 // With a Shutdown timeout of 10 seconds, a process stops within 30 seconds. If you use another order or kill the
-// process, no acknowledged data is lost: deliveries wait for the next process. The views and starts of the last 250 ms
-// may be lost, and a delivery in flight may be sent twice.
+// process, no acknowledged submission is lost, and deliveries wait for the next process. The views and starts of the
+// last 250 ms may be lost, and deliveries in flight may be sent twice.
 //
 // # Logs
 //
@@ -161,7 +156,7 @@
 //
 //	error, panic, stack                  the error
 //	request_id, method, operation        a request of the API
-//	path, base_path                      a request with a path outside of the base path
+//	path, base_path                      a request outside of the base path
 //	form, webhook, event, delivery       IDs
 //	attempt, class, duration, retry_in   a delivery attempt
 //	reason, failures, since, until       a pause of a webhook

@@ -21,11 +21,11 @@ import (
 	"github.com/formsvc/formsvc/webhooks"
 )
 
-// Service is the form service. It contains the handler of the HTTP API, the Go API for the host, and the webhook
-// dispatcher. It is safe for concurrent use. Create it with [New].
+// Service is the form service: the HTTP API, the Go API for the host, and the webhook dispatcher. It is safe for
+// concurrent use. Create it with [New].
 //
-// Its own Go methods check no permissions. Before you call such a method for a user, read the record as this user. The
-// result is [ErrNotFound] if the user has no access:
+// Its Go methods check no permissions. Before you call such a method for a user, read the record as this user. The
+// error is [ErrNotFound] if the user has no access:
 //
 //	if _, err := svc.As(user).Form(ctx, form); err != nil {
 //		return err
@@ -39,12 +39,12 @@ type Service struct {
 	dispatcher        *webhooks.Dispatcher
 	limiter           *ratelimit.Limiter
 	keys              keyResolver
-	ownKeys           bool // keys resolves the API keys, not the host
-	inHostTransaction bool // created by WithStorage: the host commits and wakes the dispatcher
+	ownKeys           bool // whether keys, not the host's resolver, resolves API keys
+	inHostTransaction bool // created by WithStorage, so the host commits and wakes the dispatcher
 }
 
-// New returns a service. [WithStorage] is required, and everything else has a default. It reports all errors of the
-// options together. It starts no goroutine and opens no connection.
+// New returns a service. Only [WithStorage] is required. The error joins the errors of all options. New starts no
+// goroutine and opens no connection.
 func New(opts ...Option) (*Service, error) {
 	o := defaults()
 	var faults []error
@@ -88,8 +88,8 @@ func New(opts ...Option) (*Service, error) {
 	return s, nil
 }
 
-// Client provides the operations of the API in Go, with the same rules. [Service.As] and [Service.AsHost] create one at
-// no cost. It is safe for concurrent use. The zero Client panics.
+// Client provides the operations of the API in Go, with the same rules. [Service.As] and [Service.AsHost] create a
+// Client. It is safe for concurrent use. Methods of the zero Client panic.
 //
 // # Errors
 //
@@ -107,8 +107,8 @@ func New(opts ...Option) (*Service, error) {
 //	ErrOutcomeUnknown  503 UNAVAILABLE              it may or may not have been changed
 //	context.Canceled   503 UNAVAILABLE              and context.DeadlineExceeded
 //
-// Any other error is status 500 and should be logged. The following errors are returned by methods without an HTTP
-// operation. We recommend these statuses:
+// Any other error is status 500 and should be logged. These errors come from methods without an HTTP operation, with
+// recommended statuses:
 //
 //	ErrClosed                410  as for the form pages
 //	ErrConflict              409
@@ -118,21 +118,20 @@ func New(opts ...Option) (*Service, error) {
 //	ErrAlreadySubmitted      409
 //	ErrUnsupported           501
 //
-// Errors may be wrapped. Compare them with errors.Is, and with errors.As for types with a star.
+// Errors may be wrapped. Use errors.Is, and errors.As for types with a star.
 //
 // # Lists
 //
-// A list is an iterator that reads one page at a time and holds no connection of the storage between pages. A loop can
-// end early. Another loop over the same iterator starts again. The first error, such as that of an ended context, is
-// the last pair and has a zero record. Concurrent changes neither repeat nor skip a record that exists during the whole
-// loop.
+// A list is an iterator that reads one page at a time, and holds no connection of the storage between pages. A loop can
+// end early, and another loop over the same iterator starts again. The iteration ends at the first error, with a zero
+// record. Concurrent changes neither repeat nor skip a record that exists during the whole loop.
 type Client struct {
 	s     *Service
 	actor storage.Actor
 }
 
-// As returns a client for a user: for the workspaces that the user owns or is a member of, and everything in them. The
-// zero ID has access to nothing.
+// As returns a client for a user, with access to the workspaces that the user owns or is a member of. The zero ID has
+// access to nothing.
 func (s *Service) As(user ID) Client { return Client{s, storage.As(user)} }
 
 // AsHost returns a client that can read and change everything.
@@ -145,52 +144,51 @@ func (c Client) core() *core.Core {
 	return c.s.core
 }
 
-// TimeZone returns the time zone of calendar days ([WithTimeZone]), in which a page shows the date limits of a form.
+// TimeZone returns the time zone of [WithTimeZone], in which a page shows the date limits of a form.
 func (s *Service) TimeZone() *time.Location { return s.core.TimeZone }
 
-// Limits returns the limits of [WithLimits], with defaults for zero fields.
+// Limits returns the limits of [WithLimits] with their defaults.
 func (s *Service) Limits() Limits { return s.core.Limits }
 
-// ServeHTTP serves the HTTP API. Mount the service at its base path, with or without [http.StripPrefix], or at the root
-// of a server.
+// ServeHTTP serves the HTTP API. Mount the service at its base path, with or without [http.StripPrefix], or at a
+// server's root.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// ExportHandler serves exports over HTTP. Exports are not an operation of the API, so the host mounts the handler at
+// ExportHandler returns a handler for exports over HTTP, which are not an operation of the API. The host mounts it at
 // any path:
 //
 //	mux.Handle("/exports/", svc.ExportHandler())
 //
-// GET /exports/<form id>.csv or .ndjson then returns the export. The query parameters are since and until as for GET
-// …/submissions, and last_line=true. For CSV, they are also separator=semicolon or tab, choices=ids, several=spread,
-// header=labels, bom=true and formulas=kept. They correspond to the fields of [Export].
+// GET /exports/<form id>.csv or .ndjson then returns the export. The query parameters correspond to the fields of
+// [Export]: since, until and last_line=true, and for CSV also separator=semicolon or tab, choices=ids, several=spread,
+// header=labels, bom=true and formulas=kept.
 //
-// Credentials, key resolver, errors and request IDs are those of the API. An export requires the scope
-// submissions:read. Each page of at most 1,000 submissions counts towards the key's rate limit. An export uses at most
-// half of it, and waits for the rest. A key can have one export at a time in this process, and another one is
-// RATE_LIMITED. Request.Pattern is that of the host's mux. If it ends in a slash, {form_id}.csv or .ndjson is appended.
+// Credentials, key resolver, errors and request IDs are as in the API. An export requires the scope submissions:read.
+// Each page of at most 1,000 submissions counts as a request towards the key's rate limit. An export uses at most half
+// of the limit, and then waits for its reset. A key can have one export at a time in this process, and a second one is
+// RATE_LIMITED. Request.Pattern is the pattern of the host's mux. If it ends in a slash, {form_id}.csv or .ndjson is
+// appended.
 //
 // The first byte of a CSV is sent after all submissions were read once. An export may also wait for its rate limit, by
-// default for a minute. The timeout of a proxy must allow this, such as nginx with proxy_read_timeout.
+// default for a minute. The timeout of a proxy, such as proxy_read_timeout of nginx, must allow this.
 //
-// An error after the first byte closes the connection, so that a truncated file does not look complete. This also works
-// with a middleware that recovers [http.ErrAbortHandler], such as gin.Default(). If the server buffers responses or
-// gives no access to the connection, such as fiber with its adaptor for net/http, use last_line=true. HTTP/1.0 cannot
-// indicate a truncated file, so it is rejected with status 505. nginx needs proxy_http_version 1.1.
+// An error after the first byte closes the connection, so that a truncated file does not look complete, even if a
+// middleware recovers [http.ErrAbortHandler] (gin.Default()). If the server buffers responses or gives no access to the
+// connection (fiber's adaptor for net/http), use last_line=true. HTTP/1.0 cannot indicate a truncated file, so it is
+// rejected with status 505. nginx needs proxy_http_version 1.1.
 //
-// The server's WriteTimeout does not apply to exports. Instead, a client may take 30 seconds for each 64 kB. For this,
-// every middleware that wraps the [http.ResponseWriter] needs a method Unwrap() http.ResponseWriter, which
-// [http.ResponseController] uses. Otherwise the WriteTimeout truncates the file, and this is logged once.
-//
-// [http.TimeoutHandler] buffers a whole export in memory and discards it at the timeout. Mount the handler outside of
-// it.
+// Instead of the server's WriteTimeout, a client has 30 seconds for each 64 kB. For this, every middleware that wraps
+// the [http.ResponseWriter] needs a method Unwrap() http.ResponseWriter, which [http.ResponseController] uses.
+// Otherwise the WriteTimeout truncates the file, which is logged once. Mount the handler outside of an
+// [http.TimeoutHandler], which buffers a whole export in memory and discards it at the timeout.
 func (s *Service) ExportHandler() http.Handler { return s.handler.Exports() }
 
-// Dispatcher returns the dispatcher, which sends the webhooks. It is always the same one. The host must call its Run,
-// because otherwise deliveries stay in the storage. See "Graceful shutdown" in the package documentation for when to
-// end the context of Run.
+// Dispatcher returns the service's dispatcher. The host must call its Run, because otherwise deliveries are not sent.
+// For when to end the context of Run, see "Graceful shutdown" in the package documentation.
 func (s *Service) Dispatcher() *webhooks.Dispatcher { return s.dispatcher }
 
-// WithStorage returns a copy of the service on another storage, usually the host's own transaction. The copy is cheap:
+// WithStorage returns a copy of the service with another storage, usually the host's own transaction. The copy is
+// cheap:
 //
 //	svc.WithStorage(store.On(tx)).Submit(ctx, params)
 //
@@ -200,8 +198,8 @@ func (s *Service) Dispatcher() *webhooks.Dispatcher { return s.dispatcher }
 //	svc.WithStorage(audited{store.On(tx)}).Submit(ctx, params)
 //
 // The copy shares the dispatcher, the rate limiter and the cached forms with the service. Closing it does nothing.
-// WithStorage panics if New would reject st. Deliveries that the copy queues are sent after the host's commit. Call
-// Dispatcher().Wake() after it, or wait for the next poll.
+// WithStorage panics if New would reject st. Queued deliveries are sent after the host's commit, at the next poll of
+// the dispatcher. To send them immediately, call Dispatcher().Wake() after the commit.
 func (s *Service) WithStorage(st storage.Storage) *Service {
 	if err := checkStorage(st); err != nil {
 		panic(fmt.Sprintf("formsvc: Using: %v", err))
@@ -211,7 +209,7 @@ func (s *Service) WithStorage(st storage.Storage) *Service {
 	copied.inHostTransaction = true
 	copied.core = s.core.On(st)
 	copied.intake = s.intake.On(copied.core)
-	var keys KeyResolver // nil if the host resolves the keys
+	var keys KeyResolver // nil if the host has its own resolver
 	if s.ownKeys {
 		keys = copied.keys
 	}
@@ -219,11 +217,10 @@ func (s *Service) WithStorage(st storage.Storage) *Service {
 	return &copied
 }
 
-// Close stops the parts that started on first use, and writes the pending views, starts and key usage times. It returns
-// an error if this fails. It does not close parts that the host provided, so close a pool after it. It may be called
-// more than once. It does not stop a running Dispatcher, which ends with its own context. Stop the server first,
-// because requests after Close are no longer rate-limited. See "Graceful shutdown" in the package documentation for the
-// order.
+// Close writes pending views, starts and key usage times, and stops goroutines that started on first use. It can be
+// called more than once. It does not stop a running Dispatcher, and does not close the pool and other values that the
+// host provided. Stop the server first, because requests after Close are not rate-limited. For the order, see "Graceful
+// shutdown" in the package documentation.
 func (s *Service) Close(ctx context.Context) error {
 	if s.inHostTransaction {
 		return nil
@@ -262,7 +259,7 @@ func rejection(err error) error {
 	return err
 }
 
-// Version returns the version of this module in the program, such as "v0.1.0", as recorded by the Go build. A commit
-// without a tag has a pseudo-version that ends in its revision. Builds in a checkout, and tests, have "(devel)". The
-// API description contains it as x-formsvc-version, and deliveries in their User-Agent ([webhooks.Config]).
+// Version returns the version of this module in the program, such as "v0.1.0" or a pseudo-version, as recorded by the
+// Go build. In tests and in builds of a checkout, it is "(devel)". The API description contains it as
+// x-formsvc-version.
 func Version() string { return version.String() }

@@ -29,10 +29,10 @@ type Option func(*options) error
 
 type options struct {
 	storage           storage.Storage
-	http              httpapi.Config // New adds Core and Logger
-	resolver          KeyResolver    // if nil, the service's own keys
+	http              httpapi.Config // New sets Core and Logger
+	resolver          KeyResolver    // nil for the service's own keys
 	keyPrefix         string
-	limiterSet        bool // http.Limiter was set by the host; if it is nil, there is no limit
+	limiterSet        bool // whether the host set http.Limiter, which is nil for no limit
 	webhooks          webhooks.Config
 	secrets           *secrets.Encrypter
 	requireEncryption bool
@@ -56,7 +56,7 @@ func defaults() options {
 	}
 }
 
-// validate checks options that depend on each other, and fills in defaults that depend on other options.
+// validate checks combinations of options, and sets defaults that depend on other options.
 func (o *options) validate() error {
 	var faults []error
 	if o.storage == nil {
@@ -90,7 +90,7 @@ func checkStorage(st storage.Storage) error {
 	return nil
 }
 
-// option returns an option that sets a value, or returns fault if it is not nil.
+// option returns an option that calls set, or returns fault if it is not nil.
 func option(name string, fault error, set func(*options)) Option {
 	return func(o *options) error {
 		if fault != nil {
@@ -101,7 +101,6 @@ func option(name string, fault error, set func(*options)) Option {
 	}
 }
 
-// requireValue returns an error if a value is nil.
 func requireValue(isNil bool) error {
 	if isNil {
 		return errors.New("nil")
@@ -109,27 +108,27 @@ func requireValue(isNil bool) error {
 	return nil
 }
 
-// WithStorage sets the storage. It is required. The service never closes it. [New] rejects a nil pointer, and a storage
-// with a method Validate() error that returns an error.
+// WithStorage sets the storage, which is required. The service never closes it. [New] rejects a nil pointer, and a
+// storage whose method Validate() error returns an error.
 func WithStorage(s storage.Storage) Option {
 	return option("WithStorage", requireValue(s == nil), func(o *options) { o.storage = s })
 }
 
-// WithKeyResolver sets the host's own resolver for credentials, instead of the keys of [Service.CreateKey]. The service
-// then accepts its own keys only if the resolver calls [Service.ResolveKey] for unknown credentials, as in the example.
-// See "Sessions and keys" in the package documentation.
+// WithKeyResolver sets the host's own resolver for credentials. The service then accepts the keys of
+// [Service.CreateKey] only if the resolver calls [Service.ResolveKey] for other credentials, as in the example. See
+// "Sessions and keys" in the package documentation.
 func WithKeyResolver(r KeyResolver) Option {
 	return option("WithKeyResolver", requireValue(r == nil), func(o *options) { o.resolver = r })
 }
 
-// These types are for hosts with their own keys or sessions.
+// These types are for hosts that have their own keys or sessions.
 type (
-	// Principal is the user and the scopes of an API key. KeyID must not be the key or a cookie: see "Sessions and keys"
+	// Principal is the user and the scopes of a credential. KeyID must not be the key or a cookie: see "Sessions and keys"
 	// in the package documentation. Fields: [handler.Principal].
 	Principal = handler.Principal
-	// KeyResolver finds the principal of a credential, for each request and concurrently. For an unknown credential it
-	// returns [ErrInvalidKey], which is status 401. Any other error is status 503. See [handler.KeyResolver] for the
-	// contract.
+	// KeyResolver finds the principal of a credential. It is called for each request, concurrently. For an unknown
+	// credential it returns [ErrInvalidKey] (status 401). Any other error is status 503. For details see
+	// [handler.KeyResolver].
 	KeyResolver = handler.KeyResolver
 )
 
@@ -137,35 +136,35 @@ type (
 var ErrInvalidKey = handler.ErrInvalidKey
 
 // Credential is the default of [WithCredential]. It returns X-API-Key, or the bearer token in Authorization. A host
-// that also accepts a cookie should call it first, so that an old cookie does not replace a valid key.
+// that also accepts a cookie should call it first, so that a key takes precedence over an old cookie.
 func Credential(r *http.Request) string { return handler.Credential(r) }
 
-// WithCredential sets the function that returns the credential of a request, for a host with a cookie or its own
-// header. An empty string means that there is no credential. Defaults to [Credential]. Do not read keys from the URL.
+// WithCredential sets the function that returns the credential of a request, for example from a cookie. An empty string
+// means that there is no credential. Defaults to [Credential]. Do not read keys from the URL.
 func WithCredential(f func(*http.Request) string) Option {
 	return option("WithCredential", requireValue(f == nil), func(o *options) { o.http.Credential = f })
 }
 
-// WithBasePath sets the base path of the API. Defaults to "/v1". "" and "/" mean that there is none.
+// WithBasePath sets the base path of the API. Defaults to "/v1". "" and "/" mean no base path.
 func WithBasePath(path string) Option {
 	return option("WithBasePath", apidoc.CheckBasePath(path), func(o *options) { o.http.BasePath = strings.TrimSuffix(path, "/") })
 }
 
 // WithBaseURL sets the start of links and Location headers, before the base path: an absolute URL such as
-// "https://api.example.com", or a path such as "/api" if the host mounts the service below it. Defaults to "", which
-// means that links start with the base path. It is never taken from the request.
+// "https://api.example.com", or a path such as "/api" if the host mounts the service below it. Defaults to "", so that
+// links start with the base path.
 func WithBaseURL(base string) Option {
 	return option("WithBaseURL", apidoc.CheckBaseURL(base), func(o *options) { o.http.BaseURL = strings.TrimSuffix(base, "/") })
 }
 
-// WithBaseURLFunc is [WithBaseURL] for a host with many domains. f returns the base URL for a request. It must check
-// everything that it takes from the request. The API description then contains no server.
+// WithBaseURLFunc is [WithBaseURL] for a host with many domains. f returns the base URL for a request, and must
+// validate everything that it reads from the request. The API description then contains no server.
 func WithBaseURLFunc(f func(*http.Request) string) Option {
 	return option("WithBaseURLFunc", requireValue(f == nil), func(o *options) { o.http.BaseURLFunc = f })
 }
 
-// WithKeyPrefix sets the prefix of the service's own API keys, as in <prefix>_live_…. It has 1 to 20 letters and
-// digits, and defaults to "fs". Keys with another prefix are no longer accepted.
+// WithKeyPrefix sets the prefix of the service's own API keys (<prefix>_live_…), 1 to 20 letters and digits. Defaults
+// to "fs". The service does not accept keys with another prefix.
 func WithKeyPrefix(prefix string) Option {
 	var fault error
 	if prefix == "" || len(prefix) > 20 || strings.Trim(prefix, objectid.Base62) != "" {
@@ -174,8 +173,8 @@ func WithKeyPrefix(prefix string) Option {
 	return option("WithKeyPrefix", fault, func(o *options) { o.keyPrefix = prefix })
 }
 
-// WithRateLimit sets the number of requests per interval for each key, counted in this process. Defaults to
-// [ratelimit.DefaultTokens] in [ratelimit.DefaultPer], a minute.
+// WithRateLimit sets the number of requests per interval for each key, counted in this process. Defaults to 600 per
+// minute.
 func WithRateLimit(tokens uint64, per time.Duration) Option {
 	return func(o *options) error {
 		limiter, err := ratelimit.New(tokens, per)
@@ -186,10 +185,10 @@ func WithRateLimit(tokens uint64, per time.Duration) Option {
 	}
 }
 
-// WithLimiter counts requests in the host's own store, which several processes can share. The store defines the limit.
+// WithLimiter counts requests in the host's own store, which defines the limit and which several processes can share.
 // The keys in the store consist of "formsvc:", the base URL and base path (or the name of [WithLimiterName]), "#", and
-// the ID of the API key. Services on one store therefore have separate limits. The service never closes the store. If
-// the store fails or does not respond within 250 ms, requests pass. The start and the end of such a failure are logged.
+// the ID of the API key, so that services have separate limits. The service never closes the store. If the store fails
+// or does not respond within 250 ms, requests are allowed. The start and the end of such a failure are logged.
 func WithLimiter(store limiter.Store) Option {
 	return func(o *options) error {
 		if store == nil {
@@ -199,9 +198,9 @@ func WithLimiter(store limiter.Store) Option {
 	}
 }
 
-// WithLimiterName sets the name of the service in the keys of [WithLimiter], instead of the base URL and base path. Use
-// different names for services with the same URL and path. Use the same name to share limits between services, or to
-// retain them when a service moves to another URL. It has 1 to 100 visible ASCII characters, without "#".
+// WithLimiterName sets the name of the service in the keys of [WithLimiter], 1 to 100 visible ASCII characters without
+// "#". Defaults to the base URL and base path. Use different names for services with the same URL and path. Use the
+// same name to share limits between services, or to retain them when a service moves to another URL.
 func WithLimiterName(name string) Option {
 	var fault error
 	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '#' }) {
@@ -210,7 +209,7 @@ func WithLimiterName(name string) Option {
 	return option("WithLimiterName", fault, func(o *options) { o.http.LimiterName = name })
 }
 
-// WithoutRateLimit disables the rate limit, for a host that limits requests itself.
+// WithoutRateLimit disables the rate limit.
 func WithoutRateLimit() Option {
 	return func(o *options) error { return o.setLimiter(nil) }
 }
@@ -223,36 +222,36 @@ func (o *options) setLimiter(l *ratelimit.Limiter) error {
 	return nil
 }
 
-// WithWebhookConfig configures the deliveries of webhooks. Zero fields mean their defaults.
+// WithWebhookConfig configures the deliveries of webhooks. Zero fields have their defaults.
 func WithWebhookConfig(c webhooks.Config) Option {
 	return option("WithWebhookConfig", c.Validate(), func(o *options) { o.webhooks = c })
 }
 
-// WithSecretCipher encrypts the signing secrets of webhooks in the storage, each bound to its webhook. Create a cipher
-// with [crypto/aes.NewCipher], a key of 32 bytes and [crypto/cipher.NewGCM], as in the example. The service creates the
-// nonces. The service can still read secrets that are stored unencrypted or were encrypted with one of the previous
-// ciphers. [Service.ReencryptSecrets] encrypts them with current. By default, secrets are stored unencrypted, and
-// PostgreSQL may write them to its log: see package storage/postgres.
+// WithSecretCipher encrypts the signing secrets of webhooks in the storage, each bound to its webhook. By default they
+// are stored unencrypted, and PostgreSQL may write them to its log: see package storage/postgres. Create a cipher with
+// [crypto/aes.NewCipher], a key of 32 bytes and [crypto/cipher.NewGCM], as in the example. The service can still read
+// secrets that are unencrypted or encrypted with a previous cipher. [Service.ReencryptSecrets] encrypts them with
+// current.
 func WithSecretCipher(current cipher.AEAD, previous ...cipher.AEAD) Option {
 	sealer, err := secrets.New(current, previous...)
 	return option("WithSecretCipher", cmp.Or(requireValue(current == nil), err), func(o *options) { o.secrets = sealer })
 }
 
-// WithoutPlainSecrets rejects signing secrets that are stored unencrypted, so that write access to the storage is not
-// enough to choose a signing secret. Webhooks with such a secret receive nothing and are logged. It requires
-// [WithSecretCipher]. Before you set it, all processes must have the cipher, and [Service.ReencryptSecrets] must have
-// returned no error. With it, ReencryptSecrets does not change such a secret and returns [ErrSecret].
+// WithoutPlainSecrets rejects signing secrets that are stored unencrypted, so that no one can choose a signing secret
+// with only write access to the storage. Webhooks with such a secret receive nothing and are logged, and
+// [Service.ReencryptSecrets] returns [ErrSecret] for them. It requires [WithSecretCipher]. Before you set it, all
+// processes must have the cipher, and ReencryptSecrets must have returned no error.
 func WithoutPlainSecrets() Option {
 	return option("WithoutPlainSecrets", nil, func(o *options) { o.requireEncryption = true })
 }
 
-// WithLimits sets size limits. Zero fields mean their defaults.
+// WithLimits sets size limits. Zero fields have their defaults.
 func WithLimits(l Limits) Option {
 	return option("WithLimits", l.Validate(), func(o *options) { o.limits = l })
 }
 
-// WithVersions sets the maximum number of versions per form, see [Client.Versions]. Defaults to 100. With 0, no
-// versions are created, and existing versions remain.
+// WithVersions sets the maximum number of versions per form ([Client.Versions]). Defaults to 100. With 0, no versions
+// are created, and existing versions remain.
 func WithVersions(n int) Option {
 	var fault error
 	if n < 0 {
@@ -264,69 +263,60 @@ func WithVersions(n int) Option {
 // WithTimeZone sets the time zone for date limits (beforeDate, afterDate and specificDates of a block). Defaults to
 // UTC.
 //
-// A limit in UTC means the day of this point in time in the zone. A limit with another offset means the day as it is
-// written, and is stored in UTC as the start of that day in the zone. If users are in many time zones, their clients
-// should send offsets. If all users are in one time zone, set it here. If the zone changes later, stored limits may
-// mean other days.
-//
-// The program must be able to load the zone when it starts. If the system has no time zone database, import
-// time/tzdata.
+// A limit in UTC means the day at that time in this zone. A limit with another offset means the day as written, and is
+// stored in UTC as the start of that day in this zone. If all users are in one time zone, set it here. If they are in
+// many, their clients should send offsets. If the zone changes later, stored limits may mean other days. If the system
+// has no time zone database, import time/tzdata.
 func WithTimeZone(zone *time.Location) Option {
 	return option("WithTimeZone", requireValue(zone == nil), func(o *options) { o.timeZone = zone })
 }
 
 // FileRemover removes files of respondents by their IDs in answers to file_upload and signature blocks. [formpage.Dir]
-// is one. It must be safe for concurrent use.
+// implements it. It must be safe for concurrent use.
 //
-// RemoveFiles is called before submissions are permanently removed, with the files of at most 1,000 submissions.
-// Unknown files and unknown IDs are not an error, because after an error or a crash, or in two processes, it receives
-// the same IDs again. If it returns an error, these submissions remain, and the call that removes them returns the
-// error.
+// RemoveFiles is called before submissions are permanently removed, with the files of at most 1,000 submissions. It
+// must ignore unknown IDs, because it receives the same IDs again after an error or a crash, or in another process. If
+// it returns an error, these submissions remain, and the call that removes them returns the error.
 //
 // [formpage.Dir]: https://pkg.go.dev/github.com/formsvc/formsvc/handler/formpage#Dir
 type FileRemover interface {
 	RemoveFiles(ctx context.Context, ids []string) error
 }
 
-// WithFiles removes the files of submissions that are permanently removed by [Client.DeleteSubmission] and its HTTP
-// operation, [Service.EraseRespondent], [Service.PurgeSubmissions], [Service.PurgeAllSubmissions], [Service.PurgeForm],
-// [Service.PurgeTrash], [Service.DeleteUser], and by [Service.Maintain] or a running dispatcher, which complete the
-// work of other processes. Set it in every process that does one of these. Forms in the trash retain their files. By
-// default, files are not removed.
+// WithFiles removes the files of submissions that are permanently removed: by [Client.DeleteSubmission] and its HTTP
+// operation, by EraseRespondent, DeleteUser and the Purge methods of [Service], and by [Service.Maintain] or a running
+// dispatcher. Set it in every process that does one of these. Forms in the trash retain their files. By default, files
+// are not removed.
 //
-// Files are removed first. If removing the submissions then fails, they exist without files until the call is repeated.
-// In a host's transaction ([Service.WithStorage]), files are removed before the commit, and a rollback does not restore
-// them. If files of purged forms cannot be removed, the inaccessible rows of these forms remain. The error is returned,
-// or logged by the dispatcher, and maintenance tries again. A file of two submissions is removed with the first of
-// them.
+// Files are removed first. If removing the submissions then fails, they have no files until the call is repeated. In a
+// host's transaction ([Service.WithStorage]), a rollback does not restore the files. If files of purged forms cannot be
+// removed, the inaccessible rows of these forms remain, the error is returned, or logged by the dispatcher, and
+// maintenance tries again. A file of two submissions is removed with the first of them.
 func WithFiles(f FileRemover) Option {
 	return option("WithFiles", requireValue(f == nil), func(o *options) { o.removeFiles = f.RemoveFiles })
 }
 
-// WithBeforeDelete sets a function that is called before submissions are permanently removed, see [WithFiles] for the
-// list. It receives the IDs of at most 1,000 submissions to one form, and can remove or archive the host's related
-// data. By default, nothing is called.
+// WithBeforeDelete sets a function that is called before submissions are permanently removed, in the cases of
+// [WithFiles]. It receives the IDs of at most 1,000 submissions to one form, and can remove or archive the host's
+// related data. For rows in the same PostgreSQL database, you do not need it: see "Rows next to submissions" in package
+// storage/postgres.
 //
-// The function is called before the removal is committed, at least once for each submission. After an error or a crash,
-// or in two processes, it receives the same IDs again. If it returns an error, these submissions remain, and the call
-// that removes them returns the error. A running dispatcher logs it and tries again. No lock is held during the call.
-// The function can read the submissions of forms that are not purged. In a host's transaction ([Service.WithStorage]),
-// a rollback restores the submissions, and they are reported again later. It must be safe for concurrent use. If there
-// are files, it is called before they are removed.
-//
-// If the host's rows are in the same PostgreSQL database, you do not need it: see "Rows next to submissions" in the
-// documentation of package storage/postgres.
+// f is called at least once for each submission, before files are removed and before the removal is committed. It
+// receives the same IDs again after an error, a crash or a rollback of a host's transaction ([Service.WithStorage]), or
+// in another process. If it returns an error, these submissions remain, and the call that removes them returns the
+// error. A running dispatcher logs the error and tries again. No lock is held during the call. f can read the
+// submissions, except of purged forms. It must be safe for concurrent use.
 func WithBeforeDelete(f func(ctx context.Context, form ID, submissions []ID) error) Option {
 	return option("WithBeforeDelete", requireValue(f == nil), func(o *options) { o.beforeDelete = f })
 }
 
-// WithLogger sets the logger. By default, the service does not log.
+// WithLogger sets the logger. By default, nothing is logged.
 func WithLogger(l *slog.Logger) Option {
 	return option("WithLogger", requireValue(l == nil), func(o *options) { o.logger = l })
 }
 
-// WithClock sets the clock for the times of records, closing forms, expiring keys and due deliveries. Defaults to
-// time.Now. It must be safe for concurrent use.
+// WithClock sets the clock for the times of records, closing forms, expiring keys and due deliveries. It must be safe
+// for concurrent use. Defaults to time.Now.
 func WithClock(now func() time.Time) Option {
 	return option("WithClock", requireValue(now == nil), func(o *options) { o.clock = now })
 }

@@ -10,25 +10,23 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// These types are defined in other packages.
+// These types are aliases of types in other packages.
 type (
-	// ID identifies a record. IDs are comparable. The zero ID identifies nothing, and IsZero reports it. String,
-	// [ParseID], JSON and text use 24 hexadecimal digits. IDs can be stored in binary and text columns. Methods:
-	// [storage.ID].
+	// ID identifies a record. The zero ID identifies nothing, and IsZero reports it. String, [ParseID], JSON and text use
+	// 24 hexadecimal digits. Databases can store an ID in binary and text columns. Methods: [storage.ID].
 	ID = storage.ID
 	// User is the owner of API keys. Fields: [storage.User].
 	User = storage.User
 	// Key is a stored API key, without the key itself. Unset times are zero. Fields: [storage.Key].
 	Key = storage.Key
-	// Workspace is a set of forms with an owner and members. Fields: [storage.Workspace].
+	// Workspace contains forms, and has an owner and members. Fields: [storage.Workspace].
 	Workspace = storage.Workspace
 	// Form is a stored form. IsClosed(now time.Time) bool reports whether it accepts no submissions. [DecodeForm] decodes
 	// its definition. Respondents use its PublicID. Methods and fields: [storage.Form].
 	Form = storage.Form
 	// Submission is a stored submission. [DecodeAnswers] decodes its answers. Fields: [storage.Submission].
 	Submission = storage.Submission
-	// FormContent is the name, the type and the definition of a form, for [schema.Diff]. Its JSON is one object with the
-	// name and the sections. Fields: [storage.FormContent].
+	// FormContent is the name, the type and the definition of a form, for [schema.Diff]. Fields: [storage.FormContent].
 	FormContent = storage.FormContent
 	// Definition contains the sections of a form as JSON values. Package schema has their Go types. Fields:
 	// [storage.Definition].
@@ -36,30 +34,28 @@ type (
 	// Webhook is a destination for the submissions to a form. It does not contain the signing secret: HasSecret reports
 	// whether there is one. Fields: [storage.Webhook].
 	Webhook = storage.Webhook
-	// Delivery is one attempt to deliver an event to a webhook. Error is an error class, such as timeout. If there was no
-	// response, Status is 0. Fields: [storage.Delivery].
+	// Delivery is one attempt to deliver an event to a webhook. Fields: [storage.Delivery].
 	Delivery = storage.Delivery
-	// Partial is a stored partial submission. Answers is an object by block ID, with the answers as they were sent.
+	// Partial is a stored partial submission. Its answers are stored as they were sent. Fields: [storage.Partial].
 	Partial = storage.Partial
-	// RevisionError means that a form, or another record as in Kind, is not at the expected revision. It contains the
-	// current revision. Find it with errors.As and a *RevisionError. Methods: [storage.RevisionError].
+	// RevisionError means that a form or another record (see Kind) is not at the expected revision. It contains the
+	// current revision. Find it with errors.As and a *RevisionError. Methods and fields: [storage.RevisionError].
 	RevisionError = storage.RevisionError
 	// Counters count the steps of a form's funnel. Fields: [storage.Counters].
 	Counters = storage.Counters
 	// Scope is a permission of an API key, such as forms:read. [Scopes] lists all scopes.
 	Scope = storage.Scope
-	// Limits are size limits that a host can change. A zero field means its default. Fields: [schema.Limits].
+	// Limits are size limits that a host can change. Fields with their defaults: [schema.Limits].
 	Limits = schema.Limits
-	// Error lists all violations in a submission or in other arguments. Find it with errors.As and an *Error.
-	//
-	// Its method Error is for logs. Show users the Message of each violation, which is an English sentence. For an answer,
-	// Field is the ID of its block. For other values, Path is their location, with the field names of the API:
-	// /signing_secret is the field SigningSecret, and /definition/blocks/3/label is a field in Definition.Blocks. See
-	// [schema.Error] and [schema.Violation], and for other languages [schema.CodeParams].
+	// Error lists all violations in a submission or in other arguments. Find it with errors.As and an *Error. Its method
+	// Error is for logs. Show users the Message of each violation, which is an English sentence. The Field of an answer is
+	// its block ID. The Path of other values uses the field names of the API: /signing_secret is the field SigningSecret,
+	// and /definition/blocks/3/label is a field in Definition.Blocks. See [schema.Error], and for other languages
+	// [schema.CodeParams].
 	Error = schema.Error
 )
 
-// These are the scopes of API keys with their permissions in the HTTP API. The Go API needs no scopes.
+// These are the scopes of API keys in the HTTP API. The Go API needs no scopes.
 const (
 	ScopeFormsRead        = storage.ScopeFormsRead        // read forms and blocks
 	ScopeFormsWrite       = storage.ScopeFormsWrite       // change forms and blocks
@@ -88,19 +84,17 @@ func ParseID(s string) (ID, error) { return storage.ParseID(s) }
 var (
 	// ErrNotFound means that there is no such record, or that it is in the trash.
 	ErrNotFound = storage.ErrNotFound
-	// ErrConflict means that the current state does not allow the call.
+	// ErrConflict means that the current state of the record does not allow the call.
 	ErrConflict = storage.ErrConflict
 	// ErrDuplicate means that the form already has this answer to its duplicateField.
 	ErrDuplicate = storage.ErrDuplicate
-	// ErrLimitReached means that the owner has the maximum number of workspaces, or that the user has the maximum number
-	// of keys.
+	// ErrLimitReached means that the user has the maximum number of workspaces or keys.
 	ErrLimitReached = storage.ErrLimitReached
 	// ErrNotOwner means that only the owner of the workspace can do this.
 	ErrNotOwner = storage.ErrNotOwner
 	// ErrClosed means that the form accepts no more submissions.
 	ErrClosed = schema.ErrClosed
-	// ErrIdempotencyKeyReused means that another submission is stored with the idempotency key, and that StrictIdempotency
-	// is set.
+	// ErrIdempotencyKeyReused means that a different submission is stored with the key and StrictIdempotency is set.
 	ErrIdempotencyKeyReused = schema.ErrIdempotencyKeyReused
 	// ErrAlreadySubmitted means that the partial submission was already submitted.
 	ErrAlreadySubmitted = schema.ErrAlreadySubmitted
@@ -108,96 +102,86 @@ var (
 	ErrUnsupported = schema.ErrUnsupported
 	// ErrUnavailable means that the storage is not available. Nothing was changed, and the call can be repeated.
 	ErrUnavailable = storage.ErrUnavailable
-	// ErrOutcomeUnknown means that the connection to the storage failed during a change, which may or may not have been
-	// stored.
+	// ErrOutcomeUnknown means that the connection to the storage failed, and that the change may or may not be stored.
 	ErrOutcomeUnknown = storage.ErrOutcomeUnknown
 )
 
 // UserIDFrom converts a host's own user ID in any format to an [ID]: the first 12 bytes of its SHA-256. The result is
-// the same in every release, so a host needs no table to map UUIDs or integers. If each of the host's tenants has its
-// own users, hostID must contain the tenant: see examples/tenants. In PostgreSQL, it is
-// left(encode(sha256(convert_to(id, 'UTF8')), 'hex'), 24).
+// the same in every release, so a host needs no mapping table. If each tenant of the host has its own users, hostID
+// must contain the tenant: see examples/tenants. The same conversion in PostgreSQL is left(encode(sha256(convert_to(id,
+// 'UTF8')), 'hex'), 24).
 func UserIDFrom(hostID string) ID {
 	sum := sha256.Sum256([]byte(hostID))
 	return ID(sum[:12])
 }
 
-// Query selects records of a list. The zero value selects all.
+// Query selects records of a list. The zero value selects all records.
 type Query struct {
-	// Limit is the maximum number of records. Below 1 means no limit.
-	Limit int
-	// After continues a list after a position: the ID of a record with its time in the list's order. Earlier records are
-	// not read. The record itself may be deleted. If nil, the list starts with the newest record.
+	Limit int // The maximum number of records. Below 1 means no limit.
+	// After is the position after which the list continues. The record at this position may be deleted. If nil, the list
+	// starts with the newest record.
 	After *Position
 }
 
-// Position is a position in a list that is ordered newest first by (Time, ID). Time is CreatedAt of a workspace or
-// webhook, FailingSince of a paused webhook and SavedAt of a partial submission.
+// Position is the position of a record in a list, which is ordered by (Time, ID), newest first. ID is the record's ID.
+// Time is CreatedAt of a workspace or webhook, FailingSince of a paused webhook, and SavedAt of a partial submission.
 type Position = storage.Position
 
 // Precondition is a condition for a change of a form, see [IfRevision].
 type Precondition struct{ revision int64 }
 
-// IfRevision makes a change conditional. If the form is at another revision, the error is a [*RevisionError]. If there
-// are several conditions, one of them must be true. 0 means no condition.
+// IfRevision makes a change conditional: if the form is at another revision, the error is a [*RevisionError]. With
+// several conditions, one of the revisions must match. 0 means no condition.
 func IfRevision(revision int64) Precondition { return Precondition{revision} }
 
 // WorkspaceCreate describes a new workspace.
 type WorkspaceCreate struct {
 	Name string // 1 to 120 characters after trimming, without control or bidirectional control characters.
-	// Owner is required for AsHost. For As it is the user, and another owner is ErrNotOwner.
+	// Owner is required with AsHost. With As it defaults to the user, and another owner is rejected with ErrNotOwner.
 	Owner ID
 }
 
-// FormQuery selects forms of a list. The zero value selects all accessible forms.
+// FormQuery selects forms of a list. The zero value selects all accessible forms. A Limit below 1 means no limit.
 type FormQuery struct {
-	// Workspace selects the forms of one workspace. A zero value means all.
-	Workspace ID
-	// Limit is the maximum number of forms. Below 1 means no limit.
-	Limit int
+	Workspace ID // If not zero, only forms of this workspace.
+	Limit     int
 }
 
-// FormCreate describes a new form, which is a draft.
+// FormCreate describes a new form. It is created as a draft.
 type FormCreate struct {
 	Workspace ID     // Required.
 	Name      string // 1 to 200 characters after trimming, without control or bidirectional control characters.
 	Type      string // SINGLE or MULTI. Defaults to SINGLE.
-	// Definition contains the sections as in the API. Nil sections are empty. Format is ignored.
+	// Definition contains the sections in the API's format. Nil sections are empty. Format is ignored.
 	Definition Definition
 }
 
-// FormUpdate contains the changes of a form. Nil fields do not change, and at least one field must be set. A section
-// replaces the whole stored section.
+// FormUpdate contains changes of a form. Nil fields do not change, and at least one field must be set. A section in
+// Definition replaces the whole stored section; Format is ignored.
 type FormUpdate struct {
 	Name   *string
 	Type   *string // The layout, SINGLE or MULTI.
 	Status *string // draft or published.
-	// Workspace moves the form to another workspace. Only the owner of its current workspace can do this.
-	Workspace *ID
-	// Definition contains the sections to replace. Format is ignored.
+	// Workspace moves the form to another workspace. Only the owner of its current workspace can move it.
+	Workspace  *ID
 	Definition Definition
-	// IfRevision makes the change conditional. If the form is at another revision, the error is a [*RevisionError]. 0
-	// means no condition.
-	IfRevision int64
+	IfRevision int64 // A condition, see [IfRevision].
 }
 
-// WorkingCopy is the working copy of one form, see [Client.WorkingCopy]. It is cheap to create and safe for concurrent
-// use. The zero WorkingCopy panics.
+// WorkingCopy changes the working copy of one form, see [Client.WorkingCopy]. It is safe for concurrent use. Methods of
+// the zero WorkingCopy panic.
 type WorkingCopy struct {
-	of, on Client // for the form, and for its working copy
+	of, on Client // of for the form, on for its working copy
 	form   ID
 }
 
 // PublishOptions are options for publishing a working copy.
 type PublishOptions struct {
-	// IfRevision makes the call conditional. If the working copy is at another revision, the error is a [*RevisionError].
-	// 0 means no condition.
-	IfRevision int64
-	// Resolutions selects a side for each conflict, by [Conflict].Path. Other paths are ignored. To lose no later change
-	// of the working copy, set IfRevision to the Revision of the [ConflictError].
+	IfRevision int64 // A condition on the working copy, see [IfRevision].
+	// Resolutions selects a side for each conflict, by [Conflict].Path. Other paths are ignored. Also set IfRevision to
+	// the Revision of the [ConflictError], so that the call fails if the working copy was changed in the meantime.
 	Resolutions map[string]Side
-	// DryRun is whether to change nothing. Publish then returns the form with its new name, type and definition, or the
-	// error.
+	// DryRun is whether Publish only returns the changed form or the error, without storing anything.
 	DryRun bool
 }
 
@@ -206,7 +190,7 @@ type (
 	// ConflictError lists the parts that both the form and its working copy changed. Find it with errors.As and a
 	// *ConflictError. Fields: [schema.ConflictError].
 	ConflictError = schema.ConflictError
-	// Conflict is one of these parts. Fields: [schema.Conflict].
+	// Conflict is a part that both sides changed. Fields: [schema.Conflict].
 	Conflict = schema.Conflict
 	// Side is the working copy or the form.
 	Side = schema.Side
@@ -221,10 +205,8 @@ const (
 // FormVersion is an earlier published state of a form, see [Client.Versions]. Fields: [storage.FormVersion].
 type FormVersion = storage.FormVersion
 
-// RestoreOptions are options for restoring a version.
+// RestoreOptions are options for restoring a version. IfRevision is a condition on the form, see [IfRevision].
 type RestoreOptions struct {
-	// IfRevision makes the call conditional. If the form is at another revision, the error is a [*RevisionError]. 0 means
-	// no condition.
 	IfRevision int64
 }
 
@@ -253,24 +235,21 @@ type FormValues struct {
 	HiddenFields []string
 }
 
-// Answer is one answer of a stored submission as a Go value. Package schema lists the types of its Value, for a type
-// switch. String returns the answer as text. Methods and fields: [schema.Answer].
+// Answer is one answer of a stored submission. [schema.Value] lists the Go types of its Value, and String returns the
+// answer as text. Methods and fields: [schema.Answer].
 type Answer = schema.Answer
 
-// SubmissionQuery selects submissions to a form. The zero value selects all.
-//
-// If a program polls, it must not continue at the last SubmittedAt, because a submission can become visible later than
-// newer ones: see "Polling" in the package documentation.
+// SubmissionQuery selects submissions to a form. The zero value selects all submissions. A Limit below 1 means no
+// limit. Do not poll from the last SubmittedAt, because an older submission can become visible later: see "Polling" in
+// the package documentation.
 type SubmissionQuery struct {
-	// Since and Until are the first and last SubmittedAt. A zero value means no limit.
+	// Since and Until are the first and the last SubmittedAt, both included. A zero value means no limit.
 	Since, Until time.Time
-	// Limit is the maximum number of submissions. Below 1 means no limit.
-	Limit int
+	Limit        int
 }
 
-// PausedWebhook is a webhook whose deliveries wait because its destination fails or has requested it. FailingSince is
-// the start and Failures the number of consecutive failures. At PausedUntil, one delivery is attempted. Reason is
-// [PauseFailures] or [PauseRetryAfter]. Fields: [storage.PausedWebhook].
+// PausedWebhook is a webhook whose deliveries wait because its destination fails or requested a pause. At PausedUntil,
+// one delivery is attempted. Fields: [storage.PausedWebhook].
 type PausedWebhook = storage.PausedWebhook
 
 // PauseReason is the reason for a pause.
@@ -284,23 +263,20 @@ const (
 
 // KeyRequest describes a new API key.
 type KeyRequest struct {
-	// User owns the key. User.ID is required. Name (at most 200 characters) and Email (at most 254) are returned by GET
-	// /me. They replace the values of the user's earlier keys, even if they are empty.
+	// User owns the key. User.ID is required. GET /me returns Name (at most 200 characters) and Email (at most 254). They
+	// replace the values of the user's earlier keys, even if they are empty.
 	User User
 	// Name identifies the key to the user. It has 1 to 120 characters, without control or bidirectional control
 	// characters.
-	Name string
-	// Scopes are the permissions of the key. At least one is required.
-	Scopes []Scope
-	// ExpiresAt is when the key expires. If nil, the key does not expire.
-	ExpiresAt *time.Time
+	Name      string
+	Scopes    []Scope    // The permissions. At least one is required.
+	ExpiresAt *time.Time // If nil, the key does not expire.
 }
 
-// Summary counts the answers to a form. It counts only complete submissions, so it does not show at which block
-// respondents leave the form.
+// Summary counts the answers of complete submissions to a form. Partial submissions are not included.
 type Summary struct {
 	Submissions int64
-	// CompletionTime is the median of the newest 100 submissions, in seconds.
+	// CompletionTime is the median completion time of the newest 100 submissions, in seconds.
 	CompletionTime float64
 	// Incomplete is whether older submissions are not counted yet, see [Client.SummaryWithin].
 	Incomplete bool
@@ -317,22 +293,22 @@ type BlockSummary struct {
 	Answered        int64
 	// Skipped is the number of submissions without an answer, including submissions from before the block was added.
 	Skipped int64
-	// OtherTypes counts the answers from when the block had another type. The other fields do not include them. The two
-	// text types are counted together, and so are single choice, picture choice and dropdown.
+	// OtherTypes counts the answers from when the block had another type. The other fields do not include them. short_text
+	// and long_text count as the same type, and so do single_choice, picture_choice and dropdown.
 	OtherTypes []TypeCount
-	// Texts are the newest different text answers: at most 1,000, and at most 100 for each day before today.
+	// Texts are the newest distinct text answers: at most 1,000, and at most 100 for each day before today.
 	Texts []TextCount
 
-	// Choices are the choices of the form, even if no one chose them, and removed choices that were chosen. They are true
-	// and false for yes_no and legal, countries for country, and payment statuses for payment.
+	// Choices are all choices of the form, and removed choices that were selected. They are true and false for yes_no and
+	// legal, countries for country, and payment statuses for payment.
 	Choices []ChoiceCount
 	Other   int64        // answers with an “Other” text
 	Rows    []RowSummary // the rows of a matrix
 	Numbers *NumberSummary
 	NPS     *NPSSummary
 	Days    []DayCount // dates as they were written, in ascending order
-	// Uncounted counts the values that are not in Choices or Days, because the form does not have them and there are more
-	// than 10,000 different ones.
+	// Uncounted counts the values that are in neither Choices nor Days. Only the first 10,000 different values that the
+	// form does not have are counted there.
 	Uncounted int64
 }
 
@@ -342,19 +318,19 @@ type TypeCount struct {
 	Count int64
 }
 
-// TextCount counts equal texts. Text contains the first 300 characters. Texts that are older than the oldest retained
-// text of their day are not counted.
+// TextCount counts equal texts. Text contains the first 300 characters. Count omits texts that are older than the
+// oldest retained text of their day.
 type TextCount struct {
 	Text       string
 	Count      int64
 	Submission ID // the newest submission with this text
 }
 
-// ChoiceCount counts how often a choice was chosen.
+// ChoiceCount counts how often a choice was selected.
 type ChoiceCount struct {
 	ID, Label    string
 	Count        int64
-	MeanPosition float64 // Mean position in a ranking, starting with 1. It is 0 if no one chose it.
+	MeanPosition float64 // The mean position in a ranking, starting with 1. It is 0 if the choice was never ranked.
 }
 
 // RowSummary counts the choices in one row of a matrix.
@@ -368,17 +344,17 @@ type NumberSummary struct {
 	Count          int64
 	Min, Max, Mean float64
 	StdDev         float64 // population standard deviation
-	// Median is exact if Exact is set, which is the case for up to 1,000 different numbers. Otherwise, the median and the
-	// values in Histogram are within 1 % for magnitudes from 1e-9 to 1e15.
+	// Median is exact if Exact is set, which is the case for up to 1,000 different numbers. Otherwise, Median and
+	// Histogram are accurate to 1 % for magnitudes from 1e-9 to 1e15.
 	Median float64
 	Exact  bool
 	// Histogram has one bin for each number if there are at most 20 different numbers, and otherwise 20 bins of equal
-	// width. For whole numbers there may be fewer bins, and the last may be narrower.
+	// width. For whole numbers there can be fewer bins, and the last can be narrower.
 	Histogram []Bin
 }
 
-// Bin counts the numbers from From to To. If the next bin starts with To, a number equal to To is in the next bin. For
-// whole numbers, the next bin starts after To: the bins 5 to 8 and 9 to 12 contain four numbers each.
+// Bin counts the numbers from From to To. It includes To, unless the next bin starts with To. For whole numbers, the
+// next bin starts after To: the bins 5 to 8 and 9 to 12 contain four numbers each.
 type Bin struct {
 	From, To float64
 	Count    int64
@@ -391,30 +367,29 @@ type NPSSummary struct {
 	Score                           float64
 }
 
-// DayCount counts how often a day was answered.
+// DayCount counts the answers with a day.
 type DayCount struct {
 	Day   string // such as 2026-11-20
 	Count int64
 }
 
-// PublicForm is a published form for respondents, both as it is stored (Definition) and decoded (Blocks, Settings,
+// PublicForm is a form for respondents, with its definition as JSON (Definition) and as Go values (Blocks, Settings,
 // Theme). Its slices and maps are shared between calls, so do not change them.
 type PublicForm struct {
 	ID                   ID
 	PublicID, Name, Type string
-	// Closed is whether [Service.Submit] would return [ErrClosed] now.
-	Closed        bool
-	ClosedMessage string // settings.closedMessage
-	Definition    Definition
-	Blocks        []schema.Block
-	Settings      schema.Settings
-	Theme         schema.Theme
+	Closed               bool   // Whether [Service.Submit] would return [ErrClosed] now.
+	ClosedMessage        string // settings.closedMessage
+	Definition           Definition
+	Blocks               []schema.Block
+	Settings             schema.Settings
+	Theme                schema.Theme
 
-	compiled *intake.CompiledForm // nil if no service created the form
+	compiled *intake.CompiledForm // nil if no Service returned the form
 }
 
-// Path is [Service.Path] for this version of the form, without reading it again. A page and its path are therefore
-// consistent. It returns [ErrNotFound] for a PublicForm that no [Service] has returned.
+// Path is [Service.Path] for this revision of the form, without reading it again, so that a page and its path are
+// consistent. It returns [ErrNotFound] for a PublicForm that no [Service] returned.
 func (f PublicForm) Path(answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
 	if f.compiled == nil {
 		return Path{}, ErrNotFound
@@ -425,74 +400,72 @@ func (f PublicForm) Path(answers map[string]json.RawMessage, hidden map[string]s
 // SubmitParams is a submission by a respondent.
 type SubmitParams struct {
 	FormID ID
-	// Answers are the respondent's answers by block ID. Package schema documents their shapes. A missing block is
+	// Answers are the respondent's answers by block ID, in the formats that package schema documents. A missing block is
 	// unanswered.
 	Answers map[string]json.RawMessage
-	// HostAnswers are the host's answers by block ID, to payment, file_upload, signature, and blocks with properties.hide.
-	// Only the host may provide them, because respondents could forge them.
+	// HostAnswers are the host's answers to payment, file_upload and signature blocks and to blocks with properties.hide,
+	// by block ID. They must not come from the respondent, who could forge them.
 	HostAnswers map[string]json.RawMessage
-	// Hidden contains the hidden fields, of at most 10,000 characters each. Control characters are rejected. Names that
+	// Hidden contains the hidden fields by name, with at most 10,000 characters each and no control characters. Names that
 	// the form does not declare are ignored.
-	Hidden   map[string]string
-	Metadata Metadata
-	// CompletionTime is how long the respondent took, in seconds.
-	CompletionTime float64
-	// IdempotencyKey identifies this submission within the form. If Submit is repeated with the same key, it returns the
-	// first result, whatever the content. It has at most 255 bytes. If empty, submissions are not deduplicated.
+	Hidden         map[string]string
+	Metadata       Metadata
+	CompletionTime float64 // The time that the respondent took, in seconds.
+	// IdempotencyKey identifies this submission in the form, with at most 255 bytes. A repeated Submit with the same key
+	// returns the first submission, even if the content differs. If empty, every Submit stores a submission.
 	IdempotencyKey string
-	// StrictIdempotency is whether repeated calls with the IdempotencyKey must have the same content. If the answers or
-	// hidden fields differ, the error is [ErrIdempotencyKeyReused].
+	// StrictIdempotency is whether a repeated Submit with other answers or hidden fields returns
+	// [ErrIdempotencyKeyReused].
 	StrictIdempotency bool
-	// Partial is the token of the partial submission that this submission completes. The partial submission is then
-	// emptied and refers to the submission: see [Service.ResumePartial]. An invalid, expired or used token is ignored.
+	// Partial is the token of the partial submission that this submission completes. Its content is then removed, and it
+	// refers to the submission: see [Service.ResumePartial]. An invalid, expired or used token is ignored.
 	Partial string
-	// SubmittedAt is the original time of an imported submission, in whole seconds. It must not be in the future. A zero
-	// value means now.
+	// SubmittedAt is the original time of an imported submission, in whole seconds and not in the future. A zero value
+	// means now.
 	SubmittedAt time.Time
-	// Deliver is whether to queue an event for an imported submission. Its age for webhooks.Config.MaxAge starts at the
-	// import. It is ignored if SubmittedAt is zero.
+	// Deliver is whether an imported submission is delivered to webhooks. webhooks.Config.MaxAge counts from the import.
+	// It is ignored if SubmittedAt is zero.
 	Deliver bool
 }
 
-// PartialSubmission is a partial submission as [Service.SavePartial] accepts it and [Service.ResumePartial] returns it.
+// PartialSubmission is the argument of [Service.SavePartial] and the result of [Service.ResumePartial].
 type PartialSubmission struct {
 	FormID ID // Required.
-	// Token is the token of an earlier SavePartial: 22 letters, digits, - and _. If empty, a partial submission is
-	// created.
+	// Token is the result of an earlier SavePartial: 22 letters, digits, - and _. If empty, SavePartial creates a partial
+	// submission.
 	Token string
-	// Answers are by block ID, as in [SubmitParams]. They may be invalid because the respondent has not finished.
-	Answers map[string]json.RawMessage
-	// Hidden and Metadata are as in [SubmitParams].
+	// Answers, Hidden and Metadata are as in [SubmitParams]. Answers can be invalid, because the respondent has not
+	// finished.
+	Answers  map[string]json.RawMessage
 	Hidden   map[string]string
 	Metadata Metadata
-	// Block is the ID of the last top-level block that the respondent reached. An unknown block is ignored.
+	// Block is the ID of the last top-level block that the respondent reached. An unknown ID is ignored.
 	Block   string
 	Seconds float64 // The time that the respondent took so far, in seconds.
-	// Revision is the expected revision of the partial submission. 0 means no condition. It is ignored without a Token.
+	// Revision is the expected revision of the partial submission. 0 means no condition. It is ignored without Token.
 	Revision int64
-	// ShareWithOwner is whether the respondent was informed, before this save, that the form's owner can read it.
-	// Otherwise [Client.Partials] shows that it exists, but not its content.
+	// ShareWithOwner is whether the respondent was informed before this save that the form's owner can read it. Otherwise
+	// [Client.Partials] lists it without its content.
 	ShareWithOwner bool
-	// Visit identifies the visit that creates a partial submission, with a text that only the host and the respondent's
-	// browser know. Anyone who knows it can compute the token. Each Visit of a form creates at most one partial
-	// submission. It is ignored with a Token. If empty, every save without a Token creates a partial submission.
+	// Visit identifies the visit that creates a partial submission, so that a visit creates at most one. It must be a
+	// secret between the host and the respondent's browser, because the token can be computed from it. It is ignored with
+	// Token. If empty, every save without Token creates a partial submission.
 	Visit string
-	// CaptchaSolved is whether the respondent solved a captcha for this save or an earlier save of the visit. If the form
-	// has a captcha, [Client.Partials] lists only partial submissions with a solved captcha. The host must check the
-	// captcha, because the service does not.
+	// CaptchaSolved is whether the respondent solved a captcha for this save or an earlier save of the visit. The host
+	// must verify this. If the form has a captcha, [Client.Partials] lists only partial submissions with CaptchaSolved.
 	CaptchaSolved bool
-	// LinkIssued is whether the respondent received a link to continue later. If the form has too many partial
-	// submissions, those with a link are replaced last.
+	// LinkIssued is whether the respondent received a link to continue later. Partial submissions with a link are replaced
+	// last if the form has too many.
 	LinkIssued bool
 
 	// Only ResumePartial sets the following fields.
 
 	SavedAt, EndsAt time.Time
-	SubmissionID    ID // The resulting submission. Zero if it is not submitted.
+	SubmissionID    ID // The resulting submission, or zero if it is not submitted.
 }
 
-// Metadata describes the origin of a submission. Control characters are rejected. Values of more than 1,000 characters
-// are truncated. UTM can have the keys campaign, content, medium, source and term.
+// Metadata describes the origin of a submission. Control characters are rejected. Values are truncated to 1,000
+// characters. UTM can have the keys campaign, content, medium, source and term.
 type Metadata struct {
 	Country, Device, UserAgent string
 	UTM                        map[string]string
