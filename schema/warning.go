@@ -19,8 +19,8 @@ type Warnings []Warning
 
 // These are the codes of a [Warning].
 const (
-	// WarnUnanswerableForm means that no submission can be accepted. It is reported at blocks. An unanswerable block on
-	// every path has WarnUnanswerableBlock instead.
+	// WarnUnanswerableForm means that no submission can be accepted. The path of the warning is /blocks. Unanswerable
+	// blocks on every path also have a WarnUnanswerableBlock.
 	WarnUnanswerableForm = "UNANSWERABLE_FORM"
 	// WarnUnanswerableBlock means that no answer to the block can be accepted.
 	WarnUnanswerableBlock = "UNANSWERABLE_BLOCK"
@@ -52,7 +52,7 @@ const (
 	WarnNeverHolds = "NEVER_HOLDS"
 	// WarnAlwaysHolds means that a condition or a part of it reads a value but is true for every submission.
 	WarnAlwaysHolds = "ALWAYS_HOLDS"
-	// WarnCostlyRules means that all rules together can exceed the maximum number of steps, and that such submissions are
+	// WarnCostlyRules means that the rules together can exceed the maximum number of steps for a submission, which is then
 	// rejected.
 	WarnCostlyRules = "COSTLY_RULES"
 )
