@@ -96,7 +96,7 @@ func (a chartRenderer) renderBlock(b *formsvc.BlockSummary, scale []float64) (ta
 		return []table{newTable("", marks)}, nil, renderBars(b.Label, marks, a.shareSize)
 	case b.Numbers != nil:
 		n := b.Numbers
-		figures = []statistic{{"mean", n.Mean}, {"median", n.Median}, {"spread", n.StdDev}, {"min", n.Min}, {"max", n.Max}}
+		figures = []statistic{{"mean", n.Mean}, {"median", n.Median}, {"standard_deviation", n.StdDev}, {"min", n.Min}, {"max", n.Max}}
 		marks := setShares(a.binMarks(n.Histogram, scale), n.Count)
 		if b.NPS != nil {
 			groups := setShares([]mark{

@@ -251,7 +251,7 @@ func TestChartsSayWhatWasAnswered(t *testing.T) {
 	for id, want := range map[string]string{
 		"one":   "4 0 [] [{ [{Ape 2 50 0} {Bear 1 25 0} {Cat 0 0 0} {Other 1 25 0}] 0}] [One: Ape 2 · 50%, Bear 1 · 25%, Cat 0 · 0%, Other 1 · 25%] 1",
 		"rank":  "2 2 [] [{ [{Cat 2 100 1} {Ape 2 100 2.5} {Bear 2 100 2.5}] 0}] [Rank: Cat ⌀ 1, Ape ⌀ 2.5, Bear ⌀ 2.5] 0",
-		"stars": "2 2 [{mean 5} {median 5} {spread 0} {min 5} {max 5}] [{ [{1 0 0 0} {2 0 0 0} {3 0 0 0} {4 0 0 0} {5 2 100 0} {6 0 0 0} {7 0 0 0}] 0}] [Stars: 1 0 · 0%, 2 0 · 0%, 3 0 · 0%, 4 0 · 0%, 5 2 · 100%, 6 0 · 0%, 7 0 · 0%] 0",
+		"stars": "2 2 [{mean 5} {median 5} {standard_deviation 0} {min 5} {max 5}] [{ [{1 0 0 0} {2 0 0 0} {3 0 0 0} {4 0 0 0} {5 2 100 0} {6 0 0 0} {7 0 0 0}] 0}] [Stars: 1 0 · 0%, 2 0 · 0%, 3 0 · 0%, 4 0 · 0%, 5 2 · 100%, 6 0 · 0%, 7 0 · 0%] 0",
 		"grid":  "2 2 [] [{Ape [{Ape 0 0 0} {Bear 2 100 0} {Cat 0 0 0}] 0} {Bear [{Ape 0 0 0} {Bear 0 0 0} {Cat 1 100 0}] 0}] [Grid: Ape: Ape 0 · 0%, Bear 2 · 100%, Cat 0 · 0%; Bear: Ape 0 · 0%, Bear 0 · 0%, Cat 1 · 100%] 0",
 		"land":  "3 1 [] [{ [{Netherlands 2 66.66666666666667 0} {Germany 1 33.333333333333336 0}] 0}] [Land: Netherlands 2 · 67%, Germany 1 · 33%] 0",
 	} {

@@ -57,7 +57,7 @@ func (h hand) condition(at string, logic any) {
 	h.until(row)
 	op, path, value := leaf(logic)
 	if op == "" {
-		h.press(`T.named(` + quote(h.word("rules.as_json")) + `, ` + at + `)`)
+		h.press(`T.named(` + quote(h.word("rules.edit_as_json")) + `, ` + at + `)`)
 		raw, _ := json.MarshalIndent(logic, "", "  ")
 		h.write(at+`.querySelector(".rule-json textarea")`, string(raw))
 		return
@@ -145,7 +145,7 @@ func (h hand) change(at, name string, logic map[string]any) {
 		term := list[1]
 		if when, ok := term.(map[string]any); ok && when["if"] != nil {
 			parts := when["if"].([]any)
-			h.press(`T.named(` + quote(h.word("rules.only_when")) + `, ` + card + `)`)
+			h.press(`T.named(` + quote(h.word("rules.make_conditional")) + `, ` + card + `)`)
 			h.condition(card+`.querySelector(".rule-line")`, parts[0])
 			term = parts[1]
 		}

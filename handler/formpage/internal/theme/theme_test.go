@@ -68,7 +68,7 @@ func TestTheEditorSaysWhatThePageCorrects(t *testing.T) {
 	expect.Require(t, len(cases) >= 50, "there are only %d cases", len(cases))
 	properties := map[string][]string{ // by the name of a pair, the first that is there
 		"text": {"fg"}, "card": {"card-fg"}, "primary": {"primary"}, "button": {"bt-fg", "primary-fg"}, "muted": {"muted-fg"}, "accent": {"accent-fg"},
-		"error": {"danger"}, "answer": {"in-fg"}, "placeholder": {"in-hint"}, "edge": {"in-line", "edge"},
+		"error": {"danger"}, "answer": {"in-fg"}, "placeholder": {"in-hint"}, "border": {"in-line", "edge"},
 	}
 	for _, c := range cases {
 		made := New(&c.Theme, &schema.Settings{DarkMode: true})

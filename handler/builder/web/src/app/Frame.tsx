@@ -35,7 +35,7 @@ export function Frame({ form, workspace, title, actions, fill, children }: Props
           <nav aria-label={t('app.form_navigation')} class="tabs">
             {['', 'results', 'webhooks', 'versions'].map((p) => (
               <a key={p} href={href(form + (p && '/' + p))} aria-current={p === currentPage ? 'page' : undefined}>
-                {t('app.part_' + (p || 'edit'))}
+                {t('app.nav_' + (p || 'edit'))}
               </a>
             ))}
           </nav>

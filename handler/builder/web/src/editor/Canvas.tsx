@@ -51,24 +51,24 @@ export function Canvas({ form, content, selected, onChoose, onPreview, errors, o
   };
   return (
     <div class={classes('canvas', narrow.value && 'narrow', !hasDarkColors(content.value) && 'light-form')}>
-      <div class="canvas-bar" role="group" aria-label={t('editor.width')}>
+      <div class="canvas-bar" role="group" aria-label={t('editor.preview_width')}>
         <IconButton icon="eye" label={t('editor.share_preview')} onClick={onPreview} />
-        <IconButton icon="monitor" label={t('editor.width_full')} aria-pressed={!narrow.value} onClick={() => (narrow.value = false)} />
-        <IconButton icon="smartphone" label={t('editor.width_phone')} aria-pressed={narrow.value} onClick={() => (narrow.value = true)} />
+        <IconButton icon="monitor" label={t('editor.preview_width_full')} aria-pressed={!narrow.value} onClick={() => (narrow.value = false)} />
+        <IconButton icon="smartphone" label={t('editor.preview_width_phone')} aria-pressed={narrow.value} onClick={() => (narrow.value = true)} />
       </div>
       <div class="canvas-space">
-        <iframe ref={frame} class="canvas-frame" title={t('editor.canvas_frame')} src={`${config.base}/-/canvas/${form}`} onLoad={handleLoad} />
+        <iframe ref={frame} class="canvas-frame" title={t('editor.preview')} src={`${config.base}/-/canvas/${form}`} onLoad={handleLoad} />
         {content.value?.blocks.length === 0 && (
           <div class="canvas-over">
-            <p class="empty-title">{t('editor.first')}</p>
-            <p class="muted">{t('editor.first_text')}</p>
-            {onAdd && <Button kind="primary" icon="plus" onClick={onAdd}>{t('editor.first_add')}</Button>}
+            <p class="empty-title">{t('editor.empty_title')}</p>
+            <p class="muted">{t('editor.empty_text')}</p>
+            {onAdd && <Button kind="primary" icon="plus" onClick={onAdd}>{t('editor.empty_add')}</Button>}
           </div>
         )}
         {failed.value && (
           <div class="canvas-over" role="alert">
-            <p>{t('editor.canvas_failed')}</p>
-            <Button onClick={() => frame.current!.contentWindow!.location.reload()}>{t('app.again')}</Button>
+            <p>{t('editor.preview_failed')}</p>
+            <Button onClick={() => frame.current!.contentWindow!.location.reload()}>{t('app.try_again')}</Button>
           </div>
         )}
       </div>

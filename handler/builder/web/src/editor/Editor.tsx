@@ -140,7 +140,7 @@ export function Editor({ form }: { form: string; view: string }) {
     const undoEdit = store.undoLater();
     showToast(text, () => selectChanged(undoEdit()));
   };
-  const reportRemoved: OnRemoved = (name, kind, uses) => offerUndo(t('editor.removed', { name }) + (uses ? ' ' + t('editor.used_' + kind, { n: uses }) : ''));
+  const reportRemoved: OnRemoved = (name, kind, uses) => offerUndo(t('editor.removed', { name }) + (uses ? ' ' + t('editor.logic_uses_' + kind, { n: uses }) : ''));
 
   const handleKey = (e: KeyboardEvent) => {
     const element = e.target as HTMLElement;
@@ -201,7 +201,7 @@ export function Editor({ form }: { form: string; view: string }) {
       {!content && ['offline', 'unsaved'].includes(store.status.value) && <ErrorNotice error={undefined} retry={() => void store.retry()} />}
       {content && (
         <div class={`editor show-${pane.value}`}>
-          <section class="pane pane-outline" aria-label={t('editor.outline')} id="outline">
+          <section class="pane pane-outline" aria-label={t('editor.pane_outline')} id="outline">
             <div class="pane-head">
               <Button kind="primary" icon="plus" disabled={readOnly} onClick={() => actions.add(selected.value || undefined)}>{t('editor.add')}</Button>
               <div class="often" role="group" aria-label={t('editor.add_common')}>
@@ -213,13 +213,13 @@ export function Editor({ form }: { form: string; view: string }) {
             {locatedWarnings.value.filter((w) => w.path.join() === 'blocks').map((w) => (
               <p key={w.code} class="notice" role="status"><Icon name="triangle-alert" /> <span>{w.message}</span></p>
             ))}
-            {content.blocks.length === 0 && <p class="muted pane-note">{t('editor.empty')}</p>}
+            {content.blocks.length === 0 && <p class="muted pane-note">{t('editor.empty_outline')}</p>}
             <Outline blocks={blocks.value} selected={selected} errors={blockErrors.value} warnings={warnings.value} readOnly={readOnly} actions={actions} />
           </section>
-          <section class="pane pane-canvas" aria-label={t('editor.canvas')} id="canvas">
+          <section class="pane pane-canvas" aria-label={t('editor.pane_canvas')} id="canvas">
             <Canvas form={form} content={store.shown} selected={selected} onChoose={select} onPreview={() => void openPreview(form, saveAll)} errors={store.errors} onAdd={() => actions.add(undefined)} />
           </section>
-          <section class="pane pane-panel" aria-label={t('editor.panel')} id="panel" tabIndex={-1}>
+          <section class="pane pane-panel" aria-label={t('editor.pane_panel')} id="panel" tabIndex={-1}>
             <Conflicts store={store} />
             <PropertiesPanel
               store={store}

@@ -85,7 +85,7 @@ export function Outline({ blocks, selected, errors, warnings, readOnly, actions 
 
   return (
     <>
-      <ol class="outline" ref={list} aria-label={t('editor.outline')} onKeyDown={handleKey as never}>
+      <ol class="outline" ref={list} aria-label={t('editor.pane_outline')} onKeyDown={handleKey as never}>
         {rows.map((row, i) => {
           const { id } = row.block;
           return (
@@ -190,7 +190,7 @@ function RowView({ row, isFirst, isLast, selected, tabStop, error, warning, read
           {name}
           {block.required && <span class="outline-required" title={t('editor.required')}>{'\u2060'}*</span>}
         </span>
-        {error && <Icon name="circle-alert" label={t('editor.not_saved', { fault: error })} />}
+        {error && <Icon name="circle-alert" label={t('editor.not_saved', { error })} />}
         {!error && warning && <Icon name="triangle-alert" label={t('editor.has_warning', { warning })} />}
       </button>
       {selected && !readOnly && (

@@ -123,10 +123,10 @@ export function PropertiesPanel({ store, block, tab, warnings, readOnly, onRemov
             <>
               <TextField label={t('editor.name')} value={content.name} maxLength={200} hint={nameWarning && <span class="props-note">{nameWarning}</span>} error={errors.find((f) => f.path[0] === 'name')?.message} onInput={(name) => store.set(['name'], name)} />
               <Select
-                label={t('forms.type')}
-                hint={t(`forms.type_${content.type}_text`)}
+                label={t('forms.layout')}
+                hint={t(`forms.layout_${content.type}_text`)}
                 value={content.type}
-                options={(['MULTI', 'SINGLE'] as const).map((type) => [type, t('forms.type_' + type)] as const)}
+                options={(['MULTI', 'SINGLE'] as const).map((type) => [type, t('forms.layout_' + type)] as const)}
                 onChange={(type) => store.set(['type'], type)}
               />
               <FormSettings settings={content.settings} blocks={content.blocks as never} onPatch={(patch) => store.patchSection('settings', patch)} errors={detailsWithin(errors, 'settings')} warnings={detailsWithin(warnings, 'settings')} />

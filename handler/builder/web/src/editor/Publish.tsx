@@ -57,7 +57,7 @@ export function PublishButton({ form, status, isClosed, unpublished, beforePubli
         kind="primary"
         icon="send"
         disabled={status === 'published' && unpublished === false}
-        title={status === 'published' && unpublished === false ? t('editor.publish_none') : undefined}
+        title={status === 'published' && unpublished === false ? t('editor.publish_no_changes') : undefined}
         onClick={() => (openDialog.value = 'publish')}
       >
         {t('editor.publish')}
@@ -190,7 +190,7 @@ function PublishDialog({ form, beforePublish, onPublished, onDiscarded, onClose 
         {failure.value !== undefined && <ValidationErrors error={failure.value} />}
         {current && !conflict && (
           <>
-            {isUnchanged && <p class="notice good"><Icon name="circle-check" /> {t('editor.publish_none')}</p>}
+            {isUnchanged && <p class="notice good"><Icon name="circle-check" /> {t('editor.publish_no_changes')}</p>}
             {!isUnchanged && current.status === 'draft' && <p>{t(current.after.blocks?.length ? 'editor.publish_first' : 'editor.publish_empty', { n: current.after.blocks?.length ?? 0 })}</p>}
             {!isUnchanged && current.status === 'published' && <p>{t(isSame(current) ? 'editor.publish_unchanged' : 'editor.publish_changes')}</p>}
             {!isSame(current) && <Differences of={current} />}
@@ -203,7 +203,7 @@ function PublishDialog({ form, beforePublish, onPublished, onDiscarded, onClose 
             {conflict.list.map((c) => (
               <ConflictChoice key={c.path} conflict={c} texts={{ copy: current.after, form: current.before }} chosen={resolutions.value[c.path]} onChoose={(side) => (resolutions.value = { ...resolutions.value, [c.path]: side })} />
             ))}
-            {unresolved > 0 && <p class="muted">{t('editor.publish_choose', { n: unresolved })}</p>}
+            {unresolved > 0 && <p class="muted">{t('editor.publish_unresolved', { n: unresolved })}</p>}
           </>
         )}
       </div>

@@ -17,7 +17,7 @@ export function SaveStatus({ status, errors, onRetry }: { status: Status; errors
         <Icon name={icons[status]} />
         <span class="saved-text">{t('editor.status_' + status, { n: errors })}</span>
       </span>
-      {(status === 'offline' || status === 'signed-out') && <Button kind="quiet" onClick={onRetry}>{t('app.again')}</Button>}
+      {(status === 'offline' || status === 'signed-out') && <Button kind="quiet" onClick={onRetry}>{t('app.try_again')}</Button>}
     </span>
   );
 }

@@ -112,7 +112,7 @@ export function CopyField({ label, hint, error, value, open, onInput }: { label:
       {(ids) => (
         <span class="copied">
           <input {...ids} ref={input} class="input" readOnly={!onInput} value={value} onInput={(e) => onInput?.(e.currentTarget.value)} onFocus={(e) => !onInput && e.currentTarget.select()} />
-          <Button icon={copied.value ? 'check' : 'copy'} aria-label={t('editor.share_copy_this', { label })} onClick={copy}>{t(copied.value ? 'editor.share_copied' : 'editor.share_copy')}</Button>
+          <Button icon={copied.value ? 'check' : 'copy'} aria-label={t('editor.share_copy_label', { label })} onClick={copy}>{t(copied.value ? 'editor.share_copied' : 'editor.share_copy')}</Button>
           {open && <a class="button only-icon" href={value} target="_blank" rel="noopener" title={t('editor.share_open')} aria-label={`${t('editor.share_open')}: ${label}`}><Icon name="external-link" /></a>}
           <span class="unseen" role="status">{copied.value ? t('editor.share_copied') : ''}</span>
         </span>

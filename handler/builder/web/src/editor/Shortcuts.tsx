@@ -12,7 +12,7 @@ export function Shortcuts() {
       {shortcuts.map(([key, word]) => (
         <div key={key}>
           <dt>{key.split(' ').map((k) => <kbd key={k}>{k}</kbd>)}</dt>
-          <dd>{t('editor.key_' + word)}</dd>
+          <dd>{t('editor.shortcut_' + word)}</dd>
         </div>
       ))}
     </dl>

@@ -24,7 +24,7 @@ interface VersionDetail extends Version, Comparison {
 }
 
 /** Returns a name for the user who replaced a version. The service only knows ids. */
-const authorName = (id: string): string => (id === config.user ? t('editor.version_you') : /^0*$/.test(id) ? t('editor.version_host') : id);
+const authorName = (id: string): string => (id === config.user ? t('editor.version_by_you') : /^0*$/.test(id) ? t('editor.version_by_system') : id);
 
 /** The published versions of a form. view is the revision to show. If empty, the newest is shown. */
 export function Versions({ form, view }: { form: string; view: string }) {

@@ -32,7 +32,7 @@ test('values are told in few words', () => {
 });
 
 test('a switch that is not there is off', () => {
-  Object.assign(config.words, { 'editor.publish_yes': 'yes', 'editor.publish_no': 'no', 'editor.publish_empty_value': 'empty' });
+  Object.assign(config.words, { 'editor.change_yes': 'yes', 'editor.change_no': 'no', 'editor.change_empty': 'empty' });
   const text = (settings: object) => ({ name: 'F', settings: settings as never, theme: null, variables: null, hidden_fields: null, blocks: [] });
   const [was, is] = [text({ closed: true }), text({ submitLabel: 'Go' })];
   const root = new Node('div');
@@ -43,7 +43,7 @@ test('a switch that is not there is off', () => {
 });
 
 test('a rule that changed is told in sentences, with the names that its own text has', async () => {
-  Object.assign(config.words, { 'rules.goWhen': 'when {c}: {to}', 'rules.to': 'to {name}', 'rules.when.is': '{q} is {v}', 'rules.no': 'No', 'rules.quoted': '“{text}”', 'editor.publish_empty_value': 'empty' });
+  Object.assign(config.words, { 'rules.goWhen': 'when {c}: {to}', 'rules.to': 'to {name}', 'rules.when.is': '{q} is {v}', 'rules.no': 'No', 'rules.quoted': '“{text}”', 'editor.change_empty': 'empty' });
   const text = (label: string, more: object) => ({
     name: 'F', settings: null, theme: null, variables: null, hidden_fields: null,
     blocks: [{ id: 'pet', type: 'yes_no', label, ...more }, { id: 'last', type: 'ending', label: 'Bye' }],

@@ -32,7 +32,7 @@ export function fieldName(path: string[]): string {
   const word = (key: string): string | undefined => config.words[key];
   if (first === 'variables' && second !== undefined) return t('editor.publish_variable', { name: second });
   const last = path.at(-1) ?? '';
-  const own = (path.join() === 'type' ? word('forms.type') : undefined) ?? word('editor.publish_field_' + last) ?? (second === undefined ? undefined : word(`props.${first}_${last}`)) ?? word('props.' + last);
+  const own = (path.join() === 'type' ? word('forms.layout') : undefined) ?? word('editor.publish_field_' + last) ?? (second === undefined ? undefined : word(`props.${first}_${last}`)) ?? word('props.' + last);
   const name = own ?? capitalize(splitWords(last));
   return first === 'theme' ? t('editor.publish_theme', { name }) : name;
 }
@@ -41,11 +41,11 @@ const truncate = (text: string): string => (text.length > 120 ? text.slice(0, 11
 
 /** Describes a value in a few words. */
 export function describeValue(value: Json | undefined, inList = false): string {
-  if (value === undefined || value === null || value === '') return t('editor.publish_empty_value');
-  if (typeof value === 'boolean') return t(value ? 'editor.publish_yes' : 'editor.publish_no');
+  if (value === undefined || value === null || value === '') return t('editor.change_empty');
+  if (typeof value === 'boolean') return t(value ? 'editor.change_yes' : 'editor.change_no');
   if (typeof value === 'number') return formatNumber(value);
   if (typeof value === 'string') return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value) ? formatDateTime(value) : inList ? truncate(value) : t('rules.quoted', { text: truncate(value) });
-  if (Array.isArray(value)) return value.length === 0 ? t('editor.publish_empty_value') : truncate(value.map((v) => describeValue(v, true)).join(', '));
+  if (Array.isArray(value)) return value.length === 0 ? t('editor.change_empty') : truncate(value.map((v) => describeValue(v, true)).join(', '));
   const labeled = value as Choice & Partial<Block>;
   return labeled.label || labeled.type || labeled.id ? truncate(labeled.label || (labeled.type ? typeName(labeled.type) : labeled.id!)) : truncate(JSON.stringify(value));
 }
@@ -60,7 +60,7 @@ const withDefault = (value: Json | undefined, other: Json | undefined): Json | u
 /** Describes a field of a block. other is the block on the other side. */
 function describeField(path: string[], block: unknown, other: unknown, text: FormText, untold?: DescribeJSON): string {
   const value = withDefault(valueAt(block, path), valueAt(other, path));
-  if (path.join() === 'type' && block === text) return t('forms.type_' + String(value));
+  if (path.join() === 'type' && block === text) return t('forms.layout_' + String(value));
   const rule = path.join() === 'properties,rule' ? describeRuleOf(value, text, untold) : [];
   return rule.join('; ') || describeValue(value);
 }
@@ -81,9 +81,9 @@ function Change({ path, of, before, after }: { path: string[]; of: Comparison; b
       <b>{fieldName(path)}</b>{' '}
       {was === is ? <span>{t('editor.publish_changed')}</span> : (
         <>
-          <del dir="auto"><span class="unseen">{t('editor.publish_was')} </span>{was}</del>{' '}
+          <del dir="auto"><span class="unseen">{t('editor.change_before')} </span>{was}</del>{' '}
           <span aria-hidden="true">→</span>{' '}
-          <ins dir="auto"><span class="unseen">{t('editor.publish_is')} </span>{is}</ins>
+          <ins dir="auto"><span class="unseen">{t('editor.change_after')} </span>{is}</ins>
         </>
       )}
     </li>

@@ -210,8 +210,8 @@ function FormList({ workspace, workspaces, setDialog }: { workspace: Workspace; 
               ))}
             </div>
           </div>
-          <p class="unseen" role="status">{t('forms.found', { n: found.length })}</p>
-          {found.length === 0 && <Empty icon="search" title={t('forms.not_found')} />}
+          <p class="unseen" role="status">{t('forms.form_count', { n: found.length })}</p>
+          {found.length === 0 && <Empty icon="search" title={t('forms.no_matches')} />}
           <ul class="forms-list">
             {shown.map((form) => (
               <li key={form.id} class="form-row">
@@ -220,7 +220,7 @@ function FormList({ workspace, workspaces, setDialog }: { workspace: Workspace; 
                   <StatusBadge form={form} unpublished={counts.value[form.id]?.unpublished} />
                 </div>
                 <a class="form-count" aria-label={form.id in counts.value ? undefined : t('forms.results')} href={href(form.id + '/results')}>
-                  {form.id in counts.value ? t('forms.responses', { n: counts.value[form.id]!.responses }) : ' '}
+                  {form.id in counts.value ? t('forms.response_count', { n: counts.value[form.id]!.responses }) : ' '}
                 </a>
                 <time class="muted" dateTime={form.updated_at} title={formatDateTime(form.updated_at)}>{formatRelativeTime(form.updated_at)}</time>
                 <Menu
@@ -246,7 +246,7 @@ function FormList({ workspace, workspaces, setDialog }: { workspace: Workspace; 
               </li>
             ))}
           </ul>
-          {found.length > shown.length && <p class="muted">{t('forms.more', { n: formatNumber(found.length - shown.length) })}</p>}
+          {found.length > shown.length && <p class="muted">{t('forms.more_forms', { n: formatNumber(found.length - shown.length) })}</p>}
         </>
       )}
       {dialog?.kind === 'rename' && (

@@ -63,13 +63,13 @@ export function CreateFormDialog({ workspace, onClose }: { workspace: string; on
       </fieldset>
       {!template && (
         <fieldset class="starts two">
-          <legend>{t('forms.type')}</legend>
+          <legend>{t('forms.layout')}</legend>
           {(['MULTI', 'SINGLE'] as const).map((key) => (
             <label key={key} class="start">
               <input type="radio" name="type" checked={type.value === key} onChange={() => (type.value = key)} />
               <span>
-                <strong>{t('forms.type_' + key)}</strong>
-                <span class="muted">{t(`forms.type_${key}_text`)}</span>
+                <strong>{t('forms.layout_' + key)}</strong>
+                <span class="muted">{t(`forms.layout_${key}_text`)}</span>
               </span>
             </label>
           ))}

@@ -85,7 +85,7 @@ export function BlockProperties({ block, onPatch, errors = [], warnings = [], on
     <ScopeContext.Provider value={scope}>
       <div class="props" key={block.id}>
         <div class="prop" data-path="/type">
-          <Field label={t('props.type')} hint={isTypeLocked ? t('props.type_locked') : row ? t(`props.about_${type}`) : undefined}>
+          <Field label={t('props.type')} hint={isTypeLocked ? t('props.type_locked') : row ? t(`props.type_hint_${type}`) : undefined}>
             {(ids) => (
               <span class="props-type">
                 <Icon name={row?.icon ?? 'circle-help'} />
@@ -108,9 +108,9 @@ export function BlockProperties({ block, onPatch, errors = [], warnings = [], on
         ))}
         <PropertyFields paths={shown} />
         {rules && <div data-path="/properties/rule">{rules}</div>}
-        {type === 'image' ? <PropertyFields paths={sections.picture} /> : <Section title={t('props.picture')} paths={sections.picture} />}
+        {type === 'image' ? <PropertyFields paths={sections.picture} /> : <Section title={t('props.image_section')} paths={sections.picture} />}
         <Section title={t('props.more')} paths={sections.more} closed />
-        <Section title={t('props.own_apps')} paths={sections.elsewhere} hint={t('props.own_apps_hint')} closed />
+        <Section title={t('props.developer')} paths={sections.elsewhere} hint={t('props.developer_hint')} closed />
       </div>
     </ScopeContext.Provider>
   );

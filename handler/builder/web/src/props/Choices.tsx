@@ -48,7 +48,7 @@ export function Choices({ field, pictures, colors, onRemoved }: { field: 'choice
     const to = i + by;
     if (to < 0 || to >= list.length) return;
     set(list.toSpliced(i, 1).toSpliced(to, 0, list[i]!), list[i]);
-    setAnnouncement(t('props.moved', { label: list[i]!.label || String(i + 1), place: to + 1, count: list.length }));
+    setAnnouncement(t('props.moved', { label: list[i]!.label || String(i + 1), position: to + 1, count: list.length }));
   };
   const remove = (i: number): void => {
     set(list.toSpliced(i, 1), list[i + 1] ?? list[i - 1]);
@@ -137,7 +137,7 @@ export function Choices({ field, pictures, colors, onRemoved }: { field: 'choice
           </div>
         </div>
       )}
-      {list.length > 1 && field !== 'matrix_rows' && <p class="hint">{t(pictures ? 'props.choices_pictures_hint' : 'props.choices_hint')}</p>}
+      {list.length > 1 && field !== 'matrix_rows' && <p class="hint">{t(pictures ? 'props.choices_images_hint' : 'props.choices_hint')}</p>}
     </fieldset>
   );
 }

@@ -4,7 +4,7 @@ import { DraftField } from './DraftField';
 import { parseList } from './values';
 
 const typeGroups: Record<string, readonly string[]> = {
-  pictures: ['image/*'], pdf: ['.pdf'], documents: ['.doc', '.docx', '.odt', '.rtf', '.txt'], tables: ['.xls', '.xlsx', '.ods', '.csv'], audio: ['audio/*'], films: ['video/*'], archives: ['.zip'],
+  images: ['image/*'], pdf: ['.pdf'], documents: ['.doc', '.docx', '.odt', '.rtf', '.txt'], spreadsheets: ['.xls', '.xlsx', '.ods', '.csv'], audio: ['audio/*'], video: ['video/*'], archives: ['.zip'],
 };
 
 /** Edits the allowed file types: common ones with buttons, all as text. */

@@ -43,7 +43,7 @@ export function ImageField({ at, label, hideLabel, value, error, maxLength, set 
   };
   const sizeField = (member: 'width' | 'height') => (
     <DraftField
-      at={`${at}.${member}`} label={t('props.picture_' + member)} decimal value={typeof image[member] === 'number' ? image[member] : undefined} format={formatNumberInput}
+      at={`${at}.${member}`} label={t('props.image_' + member)} decimal value={typeof image[member] === 'number' ? image[member] : undefined} format={formatNumberInput}
       parse={(s) => parseNumber(s, { integer: true, min: 1 })} set={(n) => update({ [member]: n })}
     />
   );
@@ -53,14 +53,14 @@ export function ImageField({ at, label, hideLabel, value, error, maxLength, set 
       {dataURL ? (
         <div class="props-inside">
           {dataURL.startsWith('data:image/') && <img src={dataURL} alt="" />}
-          <span>{t('props.picture_stored', { size: formatNumber(Math.ceil((dataURL.length * 0.75) / 1000)) })}</span>
+          <span>{t('props.image_stored', { size: formatNumber(Math.ceil((dataURL.length * 0.75) / 1000)) })}</span>
           <Button onClick={() => update({ base64: undefined, width: undefined, height: undefined })}>{t('props.remove')}</Button>
         </div>
       ) : (
         <>
-          <DraftField at={at + '.url'} name="url" label={t('props.picture_url')} value={text('url')} format={plainText.format} parse={(s) => parseURL(s)} set={(v) => update({ url: v })} complete={completeURL} placeholder="https://" error={error || fileError || undefined} />
+          <DraftField at={at + '.url'} name="url" label={t('props.image_url')} value={text('url')} format={plainText.format} parse={(s) => parseURL(s)} set={(v) => update({ url: v })} complete={completeURL} placeholder="https://" error={error || fileError || undefined} />
           <label class="button small props-file">
-            <Icon name="upload" /> {t('props.picture_file')}
+            <Icon name="upload" /> {t('props.image_file')}
             <input type="file" class="unseen" accept="image/png,image/jpeg,image/webp,image/gif" onChange={(e) => (void chooseFile(e.currentTarget.files), (e.currentTarget.value = ''))} />
           </label>
         </>
@@ -68,9 +68,9 @@ export function ImageField({ at, label, hideLabel, value, error, maxLength, set 
       {dataURL && (error || fileError) && <p class="fault">{error || fileError}</p>}
       {(text('url') || dataURL || image.id || image.width || image.height) && (
         <details class="props-inner">
-          <summary>{t('props.picture_more')}</summary>
+          <summary>{t('props.image_details')}</summary>
           <div class="props-two">{sizeField('width')}{sizeField('height')}</div>
-          <DraftField at={at + '.id'} label={t('props.picture_id')} value={text('id')} {...plainText} set={(v) => update({ id: v })} hint={t('props.picture_id_hint')} />
+          <DraftField at={at + '.id'} label={t('props.image_id')} value={text('id')} {...plainText} set={(v) => update({ id: v })} hint={t('props.image_id_hint')} />
         </details>
       )}
     </fieldset>

@@ -56,7 +56,7 @@ export function CommonValueField({ path, options, at, value, label, hint, error,
     if (v !== '\u0000') set(v || undefined);
   };
   return (
-    <div class="props-usual">
+    <div class="props-preset">
       <Select label={label} hint={hint} error={isCustom ? undefined : error} value={isCustom ? '\u0000' : value} options={[['', word('automatic')], ...options, ['\u0000', word('custom')]]} onChange={choose} />
       {isCustom && <DraftField at={at} label={`${label}: ${word('custom')}`} hideLabel hint={path in commonValues ? word('custom_hint') : undefined} error={error} value={value || undefined} format={plainText.format} parse={parse} set={set} />}
     </div>
@@ -123,8 +123,8 @@ export function PropertyField({ path, label: givenLabel, hideLabel }: { path: st
     return selectField([['', word('automatic')], ...days], typeof value === 'number' ? String(value) : '', (v) => set(v === '' ? undefined : Number(v)));
   }
   if (path === 'properties.disabledDays') return wrap(<Weekdays label={label} hint={hint} error={error} value={typeof value === 'number' ? value : 0} set={(v) => set(v || undefined)} />);
-  if (path.startsWith('alignment.') || path.startsWith('size.')) return commonValueField((path.startsWith('size.') ? sizes : sides).map(([v, key]) => [v, word('usual_' + key)]), true);
-  if (path in commonValues) return commonValueField(commonValues[path]!.map(([v, key]) => [v, word('usual_' + key)]), false);
+  if (path.startsWith('alignment.') || path.startsWith('size.')) return commonValueField((path.startsWith('size.') ? sizes : sides).map(([v, key]) => [v, word('preset_' + key)]), true);
+  if (path in commonValues) return commonValueField(commonValues[path]!.map(([v, key]) => [v, word('preset_' + key)]), false);
   if (path === 'properties.currency') {
     const codes = ['EUR', 'USD', 'GBP', 'CHF', 'CAD', 'AUD', 'JPY', 'SEK', 'NOK', 'DKK', 'PLN', 'CZK'];
     const name = new Intl.DisplayNames(config.language, { type: 'currency' });

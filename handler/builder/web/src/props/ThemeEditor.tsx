@@ -59,7 +59,7 @@ export function ThemeEditor({ theme, settings, onPatch, errors = [] }: Props) {
         <Section title={t('props.theme_text')} paths={themeSections.type!} />
         {['logo', 'background', 'inputs', 'buttons'].map((part) => <Section key={part} title={t('props.theme_' + part)} paths={themeSections[part]!} closed />)}
         <Section title={t('props.more')} paths={otherTheme} closed />
-        <Section title={t('props.own_apps')} paths={[]} hint={t('props.theme_own_apps')} closed>
+        <Section title={t('props.developer')} paths={[]} hint={t('props.developer_colors_hint')} closed>
           <Colors look="light" names={otherColors} />
           <h4>{t('props.theme_dark')}</h4>
           <Colors look="dark" names={otherColors} />
@@ -109,7 +109,7 @@ function ContrastReport({ list }: { list: readonly Pair[] }) {
               {t('props.pair_' + p.name)} <b>{formatNumber(Math.floor(p.ratio * 10) / 10)} : 1</b>
               {p.ratio < p.min && (
                 <span class="hint">
-                  {p.used === p.wanted ? t('props.contrast_unchanged', { least: p.min }) : t('props.contrast_corrected', { least: p.min, color: p.used })}
+                  {p.used === p.wanted ? t('props.contrast_unchanged', { minimum: p.min }) : t('props.contrast_corrected', { minimum: p.min, color: p.used })}
                 </span>
               )}
             </span>

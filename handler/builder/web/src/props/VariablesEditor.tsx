@@ -58,7 +58,7 @@ export function VariablesEditor({ variables, hiddenFields, blocks, onPatch, onRe
             return (
               <li key={lineKeys.get(name)}>
                 <DraftField at={`variables:${name}`} label={t('props.variable_name')} hideLabel value={name} format={plainText.format} parse={(s) => (s.trim() === name ? name : checkName(names, [])(s))} set={(to) => rename(name, to)} lazy />
-                <Select label={t('props.variable_kind', { name })} hideLabel value={isNumber ? 'number' : 'text'} options={[['number', t('props.kind_number')], ['text', t('props.kind_text')]]} onChange={(kind) => set(kind === 'number' ? Number(value) || 0 : String(value))} />
+                <Select label={t('props.variable_type', { name })} hideLabel value={isNumber ? 'number' : 'text'} options={[['number', t('props.variable_type_number')], ['text', t('props.variable_type_text')]]} onChange={(kind) => set(kind === 'number' ? Number(value) || 0 : String(value))} />
                 {isNumber
                   ? <DraftField {...shared} decimal value={value} format={formatNumberInput} parse={(s) => parseNumber(s) ?? new ValueError(t('props.error_number'))} set={set} />
                   : <DraftField {...shared} value={typeof value === 'string' ? value : ''} format={plainText.format} parse={(s) => s} set={set} />}
@@ -67,7 +67,7 @@ export function VariablesEditor({ variables, hiddenFields, blocks, onPatch, onRe
             );
           })}
         </ul>
-        <AddName label={t('props.variable_new')} check={checkName(names, [])} add={(name) => onPatch({ variables: { [name]: 0 } })} />
+        <AddName label={t('props.new_variable')} check={checkName(names, [])} add={(name) => onPatch({ variables: { [name]: 0 } })} />
       </fieldset>
       <fieldset class="props-set" data-path="/hidden_fields">
         <legend>{t('props.hidden_fields')}</legend>
@@ -83,7 +83,7 @@ export function VariablesEditor({ variables, hiddenFields, blocks, onPatch, onRe
             </li>
           ))}
         </ul>
-        <AddName label={t('props.hidden_new')} check={checkName(hiddenFields, ids)} add={(name) => onPatch({ hidden_fields: [...hiddenFields, name] })} error={errorAt('/hidden_fields')} />
+        <AddName label={t('props.new_hidden_field')} check={checkName(hiddenFields, ids)} add={(name) => onPatch({ hidden_fields: [...hiddenFields, name] })} error={errorAt('/hidden_fields')} />
       </fieldset>
     </div>
   );

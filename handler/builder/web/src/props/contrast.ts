@@ -127,7 +127,7 @@ export function contrastPairs(theme: Obj, look: 'light' | 'dark'): Pair[] {
   const correct = field ? adjustContrast : (c: RGB): RGB => c; // without an own background, the colors are not corrected
   if (field) addPair('answer', 'inputs', black, field, 4.5, adjustContrast);
   if (field || hint) addPair('placeholder', 'inputs', hint ?? firstColor('#666666'), field ?? card, 4.5, correct);
-  if (field || line) addPair('edge', 'inputs', line ?? firstColor('#808080'), field ?? card, 3, correct);
-  else addPair('edge', 'input card', shade(p.input, preset.input, 0.5), card, 3, adjustContrast);
+  if (field || line) addPair('border', 'inputs', line ?? firstColor('#808080'), field ?? card, 3, correct);
+  else addPair('border', 'input card', shade(p.input, preset.input, 0.5), card, 3, adjustContrast);
   return list;
 }

@@ -9,7 +9,7 @@ import type { TimeRange } from './timeRange';
 export function EmptyResults({ form, time, onTime }: { form: Form; time: TimeRange; onTime(time: TimeRange): void }) {
   if (time.period !== 'all') {
     return (
-      <Empty icon="inbox" title={t('results.empty_time')}>
+      <Empty icon="inbox" title={t('results.empty_range')}>
         <Button onClick={() => onTime({ period: 'all', from: '', to: '' })}>{t('results.show_all')}</Button>
       </Empty>
     );

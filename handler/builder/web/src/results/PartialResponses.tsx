@@ -52,18 +52,18 @@ export function PartialResponses({ form }: { form: Form }) {
                   <div><dt class="muted">{t('results.saved')}</dt><dd title={formatDateTime(partial.saved_at)}>{formatRelativeTime(partial.saved_at)}</dd></div>
                   <div><dt class="muted">{t('results.expires')}</dt><dd>{formatDate(partial.ends_at)}</dd></div>
                   {reached && <div><dt class="muted">{t('results.last_question')}</dt><dd dir="auto">{titleOf(reached)}</dd></div>}
-                  {partial.seconds ? <div><dt class="muted">{t('results.duration')}</dt><dd>{formatDuration(partial.seconds)}</dd></div> : null}
+                  {partial.seconds ? <div><dt class="muted">{t('results.time_taken')}</dt><dd>{formatDuration(partial.seconds)}</dd></div> : null}
                 </dl>
                 <span class="push">
                   <Button kind="danger" icon="trash-2" onClick={() => (deleting.value = partial.id)} aria-label={`${t('results.delete')}: ${formatDateTime(partial.saved_at)}`}>{t('results.delete')}</Button>
                 </span>
               </div>
               {!partial.shared && <p class="muted">{t('results.answers_hidden')}</p>}
-              {partial.shared && answers.length + otherAnswers.length === 0 && <p class="muted">{t('results.nothing_filled')}</p>}
+              {partial.shared && answers.length + otherAnswers.length === 0 && <p class="muted">{t('results.partial_no_answers')}</p>}
               {answers.length + otherAnswers.length > 0 && (
                 <details>
                   <summary>{t('results.answers_n', { n: answers.length })}</summary>
-                  <Group title={t('results.filled_answers')} answers={answers} blocks={all} />
+                  <Group title={t('results.partial_answers')} answers={answers} blocks={all} />
                   <Group title={t('results.details')} answers={otherAnswers} />
                 </details>
               )}
@@ -73,7 +73,7 @@ export function PartialResponses({ form }: { form: Form }) {
       </ul>
       {list.error ? <ErrorNotice error={list.error} retry={list.next} /> : null}
       {loading && <Loading />}
-      {more && !loading && !list.error && <div class="row centered"><Button icon="chevron-down" onClick={list.next}>{t('results.more')}</Button></div>}
+      {more && !loading && !list.error && <div class="row centered"><Button icon="chevron-down" onClick={list.next}>{t('results.show_more')}</Button></div>}
       {deleting.value && (
         <ConfirmDialog
           danger

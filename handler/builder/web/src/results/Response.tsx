@@ -68,7 +68,7 @@ export function Response({ form, id, time }: { form: Form; id: string; time: Tim
         <h3>{t('results.details')}</h3>
         <dl class="answers compact">
           <Entry name={t('results.submitted')}>{formatDateTime(s.submitted_at)}</Entry>
-          <Entry name={t('results.duration')}>{formatDuration(s.completion_time)}</Entry>
+          <Entry name={t('results.time_taken')}>{formatDuration(s.completion_time)}</Entry>
           {metadataFields.map(([key, label, text]) => text(s.metadata) && <Entry key={key} name={label()}>{text(s.metadata)}</Entry>)}
           <Entry name={t('results.id')}><code>{s.id}</code></Entry>
         </dl>

@@ -104,7 +104,7 @@ function TimeFilter({ time, onChange }: { time: TimeRange; onChange(time: TimeRa
           <TextField hideLabel type="date" label={t('results.to')} value={time.to} onInput={(to) => set({ to })} error={isReversed(time) ? t('results.invalid_range') : undefined} />
         </>
       )}
-      {!['all', '24h'].includes(time.period) && <span class="muted small">{t('results.zone', { zone: zoneName() })}</span>}
+      {!['all', '24h'].includes(time.period) && <span class="muted small">{t('results.time_zone', { zone: zoneName() })}</span>}
     </div>
   );
 }
@@ -137,7 +137,7 @@ function ExportDialog({ form, time, onClose }: { form: string; time: TimeRange; 
         options={Object.keys(formats).map((f) => [f, t('results.format_' + f)] as const)}
         onChange={(f) => setFormat(f as keyof typeof formats)}
       />
-      {table && <Switch label={t('results.labels')} hint={t('results.labels_hint')} value={labels} onChange={setLabels} />}
+      {table && <Switch label={t('results.question_titles')} hint={t('results.question_titles_hint')} value={labels} onChange={setLabels} />}
       <p class="muted" role="status">{hasStarted && t('results.downloading')}</p>
     </Dialog>
   );

@@ -128,7 +128,7 @@ function Funnel({ counted, metrics, time }: { counted: SummaryData; metrics: Met
       </dl>
       {metrics && (
         <p class="muted small">
-          {!['all', '24h'].includes(time.period) && t('results.utc', { zone: zoneName() })} {t('results.deleted_hint')} {metrics.estimated && t('results.estimated')}
+          {!['all', '24h'].includes(time.period) && t('results.utc_hint', { zone: zoneName() })} {t('results.deleted_hint')} {metrics.estimated && t('results.estimated')}
         </p>
       )}
     </section>
@@ -172,7 +172,7 @@ function TextAnswers({ form, block, time }: { form: string; block: BlockResult; 
         ))}
       </ul>
       {error.value !== undefined && <ErrorNotice error={error.value} retry={() => void loadMore()} />}
-      {more.value.more && error.value === undefined && <Button kind="quiet" icon="chevron-down" aria-label={t('results.more') + ': ' + titleOf(block)} onClick={() => void loadMore()}>{t('results.more')}</Button>}
+      {more.value.more && error.value === undefined && <Button kind="quiet" icon="chevron-down" aria-label={t('results.show_more') + ': ' + titleOf(block)} onClick={() => void loadMore()}>{t('results.show_more')}</Button>}
     </div>
   );
 }
@@ -185,7 +185,7 @@ function BlockCard({ form, block, time }: { form: string; block: BlockResult; ti
         <h3 dir="auto">{titleOf(block)}</h3>
         <p class="muted small">
           {t('results.answered_n', { n: block.answered })}
-          {block.skipped > 0 && ' · ' + t('results.skipped_n', { n: block.skipped })} {block.gone && <span class="badge">{t('results.removed')}</span>}
+          {block.skipped > 0 && ' · ' + t('results.skipped_n', { n: block.skipped })} {block.gone && <span class="badge">{t('results.removed_question')}</span>}
         </p>
         {block.other_types && (
           <p class="muted small">{t('results.other_types', { types: block.other_types.map((o) => `${typeName(o.type)} (${formatNumber(o.count)})`).join(', ') })}</p>
@@ -211,10 +211,10 @@ function BlockCard({ form, block, time }: { form: string; block: BlockResult; ti
                   {table.label && <caption dir="auto">{table.label}</caption>}
                   <thead>
                     <tr>
-                      <th scope="col">{t('results.label')}</th>
+                      <th scope="col">{t('results.answer')}</th>
                       <th scope="col" class="figure">{t('results.count')}</th>
                       <th scope="col" class="figure">{t('results.share')}</th>
-                      {places && <th scope="col" class="figure">{t('results.place')}</th>}
+                      {places && <th scope="col" class="figure">{t('results.mean_position')}</th>}
                     </tr>
                   </thead>
                   <tbody>

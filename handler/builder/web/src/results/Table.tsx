@@ -72,7 +72,7 @@ export function ResponseTable({ form, time, reads, onTime }: Props) {
           <>
             <strong>{t('results.selected', { n: ids.length })}</strong>
             <Button kind="danger" icon="trash-2" onClick={() => (deleting.value = true)}>{t('results.delete')}</Button>
-            <Button kind="quiet" onClick={() => (selected.value = new Set())}>{t('results.clear')}</Button>
+            <Button kind="quiet" onClick={() => (selected.value = new Set())}>{t('results.clear_selection')}</Button>
           </>
         ) : (
           <span class="muted" role="status">
@@ -133,7 +133,7 @@ export function ResponseTable({ form, time, reads, onTime }: Props) {
       {list.loading && <Loading label={t('results.loading')} />}
       {list.more && !list.loading && !list.error && (
         <div class="row centered">
-          <Button icon="chevron-down" onClick={list.next}>{t('results.more')}</Button>
+          <Button icon="chevron-down" onClick={list.next}>{t('results.show_more')}</Button>
         </div>
       )}
       {choosing.value && (

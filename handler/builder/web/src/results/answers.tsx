@@ -180,7 +180,7 @@ export function columnsOf(form: Form, found: Submission[]): Column[] {
     add(field.type === 'hidden' || field.type === 'variable' ? 'more' : 'questions', field.id, titleOf(field));
   }
   const detail = (key: string, label: string, text: Column['text']) => columns.set('d:' + key, { key: 'd:' + key, label, group: 'details', text });
-  detail('duration', t('results.duration'), (s) => formatDuration(s.completion_time));
+  detail('duration', t('results.time_taken'), (s) => formatDuration(s.completion_time));
   for (const [key, label, text] of metadataFields) detail(key, label(), (s) => text(s.metadata));
   detail('id', t('results.id'), (s) => s.id);
   return [...columns.values()];

@@ -42,7 +42,7 @@ export interface Bounds {
 export const fetchBounds = async (time: TimeRange): Promise<Bounds> => (timeQuery(time) ? builderApi<Bounds>('/times' + timeQuery(time)) : {});
 
 /** Returns the name of the time zone for days. */
-export const zoneName = (): string => (/^(Local)?$/.test(config.zone) ? t('results.zone_own') : config.zone.replaceAll('_', ' '));
+export const zoneName = (): string => (/^(Local)?$/.test(config.zone) ? t('results.time_zone_service') : config.zone.replaceAll('_', ' '));
 
 export function rangeName({ period, from, to }: TimeRange): string {
   if (period !== 'days') return t('results.period_' + period);

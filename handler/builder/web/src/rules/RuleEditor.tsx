@@ -89,7 +89,7 @@ export function ConditionEditor({ content, block, value, onChange, label, after 
   return (
     <div class="rule-condition" role="group" aria-label={label}>
       <Rows c={condition ?? undefined} fields={fields} known={known} put={put} depth={1}>
-        {condition && !plain && <IconButton icon="code" class="push" label={t('rules.as_json')} onClick={() => setJSON(true)} />}
+        {condition && !plain && <IconButton icon="code" class="push" label={t('rules.edit_as_json')} onClick={() => setJSON(true)} />}
       </Rows>
     </div>
   );
@@ -161,7 +161,7 @@ function Row({ c, fields, known, put, group }: { c: Exclude<Condition, Group>; f
         <Select label={t('rules.condition_operator')} hideLabel value={op} options={availableComparisons(field, op).map((o) => [o, comparisonText(o, field)])} onChange={(o) => put(adaptLeaf(leaf, field, o as Comparison))} />
         <LeafValue leaf={leaf} fields={fields} put={value} />
       </div>
-      {isUnknown && <p class="hint">{t('rules.hint.late')}</p>}
+      {isUnknown && <p class="hint">{t('rules.hint.answered_later')}</p>}
       {unanswered && <p class="hint">{t('rules.hint.unanswered')}</p>}
     </div>
   );
@@ -206,7 +206,7 @@ export function NextEditor({ content, block, value, onChange }: Props) {
         ))}
       </ol>
       <Select
-        label={t(when.length > 0 ? 'rules.otherwise' : 'rules.after')}
+        label={t(when.length > 0 ? 'rules.otherwise_go_to' : 'rules.then_go_to')}
         value={last?.to ?? ''}
         options={[['', t('rules.next_block')], ...targets(last?.to ?? 'end')]}
         onChange={(to) => put(to === '' ? when : [...when, { to }])}
@@ -310,7 +310,7 @@ function ChangeEditor({ name, value, content, block, fields, put }: { name: stri
               put={(v) => replace(i, { ...line, value: v })}
             />
             <div class="row">
-              {!line.when && op !== 'set' && <Button kind="quiet" icon="split" disabled={!first} onClick={() => first && replace(i, { ...line, when: newCondition(first) })}>{t('rules.only_when')}</Button>}
+              {!line.when && op !== 'set' && <Button kind="quiet" icon="split" disabled={!first} onClick={() => first && replace(i, { ...line, when: newCondition(first) })}>{t('rules.make_conditional')}</Button>}
               {lines.length > 1 && !last(i) && <IconButton icon="trash-2" label={t('rules.remove_value', { n: i + 1 })} onClick={() => replace(i, undefined)} />}
             </div>
           </li>

@@ -37,7 +37,7 @@ export function LeafValue({ leaf, fields, put }: { leaf: Leaf; fields: Fields; p
       {field.choices.length === 0 ? <LinesInput field={field} value={value} put={put} /> : field.kind === 'order' ? <RankingInput field={field} value={value} put={put} /> : <ChoiceList field={field} value={value} put={put} />}
       {isOutOfOrder(leaf, fields) && (
         <p class="notice rule-note">
-          {t('rules.order_changed')} <Button onClick={() => put(inFormOrder(field, value))}>{t('rules.use_new_order')}</Button>
+          {t('rules.ranking_order_changed')} <Button onClick={() => put(inFormOrder(field, value))}>{t('rules.use_new_order')}</Button>
         </p>
       )}
     </>
@@ -162,7 +162,7 @@ export function JSONBox({ label, value, onChange, back }: { label: string; value
     <div class="rule-json">
       <TextArea label={label} code rows={Math.min(16, text.split('\n').length + 1)} hint={t('rules.hint.json')} error={error || undefined} value={text} onInput={type} />
       <div class="row">
-        {back && <Button onClick={back}>{t('rules.as_sentence')}</Button>}
+        {back && <Button onClick={back}>{t('rules.show_as_sentence')}</Button>}
         <Button kind="quiet" icon="trash-2" onClick={() => onChange(undefined)}>{t('rules.remove')}</Button>
       </div>
     </div>
@@ -172,17 +172,17 @@ export function JSONBox({ label, value, onChange, back }: { label: string; value
 /** The editor of an operand: a number, a text or a field. stay is the variable itself, which leaves it unchanged. */
 export function OperandField({ label, value, fields, known, texts, stay, put }: { label: string; value: Operand; fields: Fields; known: readonly Field[]; texts: boolean; stay?: Ref | undefined; put(value: Operand): void }) {
   const path = isRef(value) ? pathOf(value) : typeof value;
-  const stays = stay && ([pathOf(stay), t('rules.unchanged')] as const);
+  const stays = stay && ([pathOf(stay), t('rules.no_change')] as const);
   const options = [
-    ...(stays ? [stays] : []), ['number', t('rules.a_number')] as const, ...(texts ? [['string', t('rules.a_text')] as const] : []),
+    ...(stays ? [stays] : []), ['number', t('rules.number')] as const, ...(texts ? [['string', t('rules.text')] as const] : []),
     ...fieldOptions(known, isRef(value) ? fields.get(value) : undefined).filter(([p]) => p !== stays?.[0]),
   ];
   const choose = (chosen: string) => put(chosen === 'number' ? 1 : chosen === 'string' ? '' : (fields.resolve(chosen) ?? 1));
   return (
     <div class="rule-pair">
       <Select label={label} value={path} options={options} onChange={choose} />
-      {typeof value === 'number' && <NumberField label={t('rules.a_number')} value={value} onInput={(n) => n !== undefined && put(n)} />}
-      {typeof value === 'string' && <TextField label={t('rules.a_text')} value={value} onInput={put} />}
+      {typeof value === 'number' && <NumberField label={t('rules.number')} value={value} onInput={(n) => n !== undefined && put(n)} />}
+      {typeof value === 'string' && <TextField label={t('rules.text')} value={value} onInput={put} />}
     </div>
   );
 }

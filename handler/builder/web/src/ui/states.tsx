@@ -31,7 +31,7 @@ export function errorText(error: unknown): string {
   if (error.status === 0) return t('app.offline');
   if (error.status === 401) return t('app.signed_out');
   if (error.status === 404) return t('app.not_found');
-  if (error.status === 429) return t('app.too_many');
+  if (error.status === 429) return t('app.rate_limited');
   if (error.status >= 500) return t('app.unavailable');
   return error.details.length > 0 ? error.details.map((d) => d.message).join(' ') : error.message;
 }
@@ -41,7 +41,7 @@ export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => vo
     <div class="notice bad" role="alert">
       <Icon name="circle-alert" />
       <span>{errorText(error)}</span>
-      {retry && <Button onClick={retry}>{t('app.again')}</Button>}
+      {retry && <Button onClick={retry}>{t('app.try_again')}</Button>}
     </div>
   );
 }

@@ -45,7 +45,7 @@ export function DeliveryLog({ hook, paused, onSent }: { hook: Hook; paused: Paus
       sent.value = { test: what === 'test', event, known, until: Date.now() + 60_000 };
       log.reload();
     } catch (e) {
-      showToast(e instanceof ApiError && e.status === 404 ? t('webhooks.response_gone') : errorText(e));
+      showToast(e instanceof ApiError && e.status === 404 ? t('webhooks.response_deleted') : errorText(e));
     }
     busy.value = '';
   };
@@ -54,12 +54,12 @@ export function DeliveryLog({ hook, paused, onSent }: { hook: Hook; paused: Paus
   return (
     <>
       {paused && hook.enabled && <PauseNote paused={paused} busy={busy.value === 'test'} onTry={test} />}
-      {!hook.enabled && <p class="notice"><Icon name="pause" /> {t('webhooks.disabled_note')}</p>}
+      {!hook.enabled && <p class="notice"><Icon name="pause" /> {t('webhooks.disabled_hint')}</p>}
       <div class="row">
         <h3>{t('webhooks.deliveries')}</h3>
         <span class="push row">
           <Button icon="rotate-ccw" disabled={!hook.enabled} onClick={() => (openDialog.value = 'failed')}>{t('webhooks.resend_failed')}</Button>
-          <Button icon="send" disabled={!hook.enabled} busy={busy.value === 'test'} onClick={test}>{t('webhooks.test')}</Button>
+          <Button icon="send" disabled={!hook.enabled} busy={busy.value === 'test'} onClick={test}>{t('webhooks.send_test')}</Button>
         </span>
       </div>
       <div role="status">
@@ -84,7 +84,7 @@ export function DeliveryLog({ hook, paused, onSent }: { hook: Hook; paused: Paus
                 <strong>{outcomeText(d)}</strong>
                 <span class="muted">
                   {t(d.submission_id === null ? 'webhooks.event_test' : 'webhooks.event_response')} · {t('webhooks.attempt', { n: d.attempt })}
-                  {d.next_attempt_at && isLatest(d, list) ? ' · ' + t('webhooks.next', { at: formatDateTime(d.next_attempt_at) }) : ''}
+                  {d.next_attempt_at && isLatest(d, list) ? ' · ' + t('webhooks.next_attempt', { at: formatDateTime(d.next_attempt_at) }) : ''}
                 </span>
               </div>
               <span class="hook-when muted">
@@ -105,7 +105,7 @@ export function DeliveryLog({ hook, paused, onSent }: { hook: Hook; paused: Paus
           since={paused?.failing_since}
           onClose={() => (openDialog.value = '')}
           onQueued={(n) => {
-            showToast(t('webhooks.queued', { n }));
+            showToast(t('webhooks.resend_queued', { n }));
             if (n > 0) sent.value = { test: false, event: '', known: new Set(list?.map((d) => d.id)), until: Date.now() + 60_000 };
             log.reload();
           }}
@@ -129,9 +129,9 @@ function DeliveryDialog({ hook, delivery, onClose }: { hook: Hook; delivery: Del
       </dl>
       <h3>{t('webhooks.payload')}</h3>
       {body.loading && !body.value && <Loading />}
-      {gone && <p class="muted">{t('webhooks.response_gone')}</p>}
+      {gone && <p class="muted">{t('webhooks.response_deleted')}</p>}
       {body.error !== undefined && !gone && <ErrorNotice error={body.error} retry={body.reload} />}
-      {body.value?.body === null && <p class="muted">{t('webhooks.sample_note')}</p>}
+      {body.value?.body === null && <p class="muted">{t('webhooks.test_sample_hint')}</p>}
       {body.value?.body ? <pre class="code-box" tabIndex={0} aria-label={t('webhooks.payload')}>{JSON.stringify(body.value.body, null, 2)}</pre> : null}
     </Dialog>
   );
@@ -148,7 +148,7 @@ function ResendDialog({ hook, since, onQueued, onClose }: { hook: Hook; since: s
   return (
     <FormDialog title={t('webhooks.resend_failed')} action={t('webhooks.resend')} run={send} onClose={onClose}>
       <p>{t('webhooks.resend_failed_text')}</p>
-      <TextField label={t('webhooks.since')} hint={t('webhooks.since_hint')} type="datetime-local" value={from.value} onInput={(v) => (from.value = v)} />
+      <TextField label={t('webhooks.resend_since')} hint={t('webhooks.resend_since_hint')} type="datetime-local" value={from.value} onInput={(v) => (from.value = v)} />
     </FormDialog>
   );
 }

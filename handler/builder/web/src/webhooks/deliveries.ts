@@ -17,7 +17,7 @@ export interface Delivery {
 
 /** Describes the result of an attempt. The receiver's response is not shown. */
 export function outcomeText(d: Delivery): string {
-  if (d.success) return t('webhooks.status', { status: String(d.status) });
+  if (d.success) return t('webhooks.success_status', { status: String(d.status) });
   if (d.status > 0) return t(d.error === 'redirect' ? 'webhooks.error_redirect' : 'webhooks.error_status', { status: String(d.status) });
   return t('webhooks.error_' + (d.error ?? 'network'));
 }
