@@ -35,8 +35,8 @@ func Credential(r *http.Request) string {
 	return token
 }
 
-// authenticate finds the principal, counts the request against the key's rate limit and checks the scope. A request
-// that fails one of these checks causes no further reads.
+// authenticate finds the principal, counts the request against the key's rate limit and checks the scope. If one of
+// these steps fails, nothing else is read.
 func (c *call) authenticate() error {
 	key := c.h.config.Credential(c.r)
 	if key == "" {

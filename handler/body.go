@@ -19,8 +19,7 @@ import (
 // client cannot reserve memory with a large Content-Length.
 const initialBufferSize = 4 << 10
 
-// readBody reads a request body of at most Limits.Body bytes. An empty body is not an error here, because the
-// validators report missing fields.
+// readBody reads a body of at most Limits.Body bytes. It can be empty, because the validators report missing fields.
 func (c *call) readBody() ([]byte, error) {
 	r := c.r
 	if !hasBody(r) {
@@ -101,8 +100,7 @@ func (c *call) drainBody() {
 	}
 }
 
-// deadlineReader stops reading after a deadline, for connections that do not support read deadlines. A single read
-// can still block.
+// deadlineReader stops reading after a deadline, on connections without read deadlines. A single read can block.
 type deadlineReader struct {
 	r        io.Reader
 	deadline time.Time

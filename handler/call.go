@@ -90,8 +90,7 @@ func (c *call) param(name string) string {
 	return value
 }
 
-// pathID returns a path parameter that is an ID. A malformed ID becomes the zero ID, which no record has, so that other
-// errors are reported first.
+// pathID returns an ID in the path. A malformed ID becomes the zero ID, so that other errors are reported first.
 func (c *call) pathID(name string) storage.ID {
 	id, _ := storage.ParseID(c.param(name)) // Zero if there is an error.
 	return id
@@ -155,7 +154,7 @@ func (c *call) write(status int, body []byte) {
 	}
 }
 
-// sendHeader sends the status and the headers of every response.
+// sendHeader sends the status and the headers. Every response must use it, because it drains the request body.
 func (c *call) sendHeader(status int) {
 	c.drainBody()
 	c.responseStarted = true

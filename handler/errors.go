@@ -13,8 +13,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// translate converts any error to the error of the response. It logs internal errors and hides their causes from the
-// client.
+// translate converts any error to the error of the response. It logs internal errors and hides their causes.
 func (c *call) translate(err error) *apierror.Error {
 	if own, ok := errors.AsType[*apierror.Error](err); ok {
 		return own

@@ -59,8 +59,7 @@ func trimEncoding(tag string) (own string, ok bool) {
 	return parts[1] + `"`, true
 }
 
-// parseTags returns the tags of a header, and whether the header is *, which matches any tag. A comma inside quotes is
-// part of a tag.
+// parseTags returns the tags of a header, and whether it is *, which matches any tag. A tag can contain commas.
 func parseTags(values []string) (tags []string, star bool) {
 	list, begin, quoted := strings.TrimSpace(strings.Join(values, ",")), 0, false
 	for i := range len(list) {

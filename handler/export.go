@@ -17,8 +17,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// exportOperation is not in the table of operations, because the host chooses its path and the API description does not
-// contain it.
+// exportOperation is not in the table of operations, because the host chooses its path.
 var exportOperation = operation{id: "export", method: http.MethodGet, scope: storage.ScopeSubmissionsRead}
 
 var exportTypes = map[schema.ExportFormat]string{
@@ -115,7 +114,7 @@ func (c *call) export() error {
 	return nil
 }
 
-// warnHiddenConn logs the first export that the server's WriteTimeout will interrupt because a middleware hides the
+// warnHiddenConn logs the first export that the server's WriteTimeout will interrupt because middleware hides the
 // connection.
 func (c *call) warnHiddenConn() {
 	server, _ := c.r.Context().Value(http.ServerContextKey).(*http.Server)
@@ -154,8 +153,7 @@ func (q *query) separator() rune {
 	return cmp.Or(separators[value], ',')
 }
 
-// flag parses a parameter with two allowed values, of which first is the default. It reports whether the value is
-// second.
+// flag parses a parameter that is first by default, or second. It reports whether the value is second.
 func (q *query) flag(name, first, second string) bool {
 	value, given := q.get(name)
 	if given && value != first && value != second {
@@ -197,8 +195,7 @@ func (b *pageBudget) waitForPage(ctx context.Context) error {
 	}
 }
 
-// recheckKey resolves the key again before each page, so that a revoked or expired key, or a key without the scope,
-// cannot read further pages.
+// recheckKey resolves the key again before each page, because it can be revoked, expire or lose the scope.
 func (c *call) recheckKey(ctx context.Context) error {
 	p, err := c.h.keys.ResolveKey(ctx, c.h.config.Credential(c.r))
 	if err != nil {

@@ -29,8 +29,7 @@ func (h *api) WorkingCopy(c *core.Core, actor storage.Actor, form storage.ID) ht
 	return copied
 }
 
-// setRequestBase makes the links in a response start with the URL path of the request, without path, which names the
-// operation.
+// setRequestBase sets the start of a response's links: the request's URL path without the suffix path.
 func (*fixedActor) setRequestBase(c *call, path string) {
 	if sent, err := url.ParseRequestURI(c.r.RequestURI); err == nil {
 		if below, ok := strings.CutSuffix(sent.EscapedPath(), path); ok { // Otherwise, the host rewrites paths.

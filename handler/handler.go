@@ -27,8 +27,7 @@ type api struct {
 	mount mount
 	// fixedLinkBase is the start of all links if it is the same for every request.
 	fixedLinkBase string
-	// limiterKey is the prefix of the limiter's keys: the service name and a "#". Names cannot contain "#", so two
-	// services never share a key.
+	// limiterKey is the prefix of the limiter's keys: the service name and a "#", which names cannot contain.
 	limiterKey string
 	routes     *chi.Mux
 	// The copies that withCore makes share the fields from limiterHealth to runningExports.
@@ -79,8 +78,7 @@ func New(config httpapi.Config, keys KeyResolver) (a httpapi.API, on func(*core.
 	for i := range table {
 		op := &table[i]
 		op.pattern = config.BasePath + op.path
-		// The mux only finds the pattern of a path. It serves no requests, so the chi context of the host's router does
-		// not change.
+		// The mux only finds the pattern of a path. Serving requests would change the chi context of the host's router.
 		h.routes.MethodFunc(op.method, op.path, http.NotFound)
 		h.operations[op.method+op.path] = op
 		if op.formContent {

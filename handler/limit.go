@@ -35,7 +35,6 @@ func (c *call) takeToken(keyID string) limitResult {
 	return limitResult{keyID: keyID, result: result, known: true}
 }
 
-// applyLimit sets the rate limit headers. It returns an error if the limit is exceeded.
 func (c *call) applyLimit(t limitResult) error {
 	if !t.known {
 		return nil

@@ -29,7 +29,6 @@ func newMount(baseURL, basePath string, operations []operation) mount {
 	return m
 }
 
-// urlPath returns the path of an absolute URL or of a path, without a trailing slash.
 func urlPath(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// query parses query parameters and collects their violations. It ignores unknown parameters. A repeated parameter must
-// always have the same value.
+// query parses query parameters and collects violations. A repeated parameter must have the same value each time.
+// Unknown parameters are ignored.
 type query struct {
 	values     url.Values
 	violations []schema.Violation

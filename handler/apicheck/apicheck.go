@@ -37,8 +37,7 @@ type Difference struct {
 
 // New returns a handler that calls service and reports the differences from the API description. It changes neither
 // requests nor responses. It does not check responses with a Content-Encoding, so mount it inside any middleware that
-// compresses. It checks a request body only if the service has read it to the end. New returns an error if Report is
-// missing.
+// compresses. It checks a request body only if the service has read all of it. It returns an error without a Report.
 func New(service http.Handler, c Config) (http.Handler, error) {
 	if c.Report == nil {
 		return nil, errors.New("apicheck: Config.Report is nil")

@@ -56,8 +56,7 @@ import (
 // Config configures the builder. User and Pages are required.
 type Config struct {
 	// BasePath is the path where the handler is mounted, without a trailing slash. Defaults to "/forms". The handler
-	// removes it from the request path if present, so it also works below http.StripPrefix and behind a proxy that
-	// removes a prefix.
+	// removes it from the request path if present, so http.StripPrefix or a proxy can remove it before.
 	BasePath string
 
 	// User returns the ID of the signed-in user, see [formsvc.UserIDFrom]. It is called for each request. An error or a
@@ -69,8 +68,8 @@ type Config struct {
 
 	// Pages renders the forms in the editor and serves previews and public links. It is required and needs a Secret.
 	Pages *formpage.Handler
-	// PublicURL is the start of public links, before the path of Pages, such as https://forms.example. Defaults to the
-	// origin in the user's browser.
+	// PublicURL is the start of public links, such as https://forms.example. Defaults to the origin in the user's
+	// browser.
 	PublicURL string
 
 	// AllowedOrigins are the origins whose pages can change data, such as "https://app.example". Defaults to the host
@@ -78,8 +77,8 @@ type Config struct {
 	AllowedOrigins []string
 
 	// FrameAncestors are the origins whose pages can show the builder in a frame, as sources of a
-	// Content-Security-Policy, such as "https://crm.example". Such a page can make users click things that they do not
-	// see. Defaults to none.
+	// Content-Security-Policy, such as "https://crm.example". They can make users click things that they do not see.
+	// Defaults to none.
 	FrameAncestors []string
 
 	// Limits limits the requests of each user.
@@ -97,12 +96,11 @@ type Config struct {
 	// Font is the font of all texts, as a value of the CSS property font-family: "Inter, sans-serif". Layout must load
 	// web fonts from the page's origin. Defaults to the font of the user's system.
 	Font string
-	// Theme is the theme of new blank forms, in the format of a form definition: {"colors":{"primary":"#7a3e9d"}}.
-	// Defaults to none.
+	// Theme is the theme of new blank forms, as in a form definition: {"colors":{"primary":"#7a3e9d"}}. Defaults to
+	// none.
 	Theme json.RawMessage
-	// Layout is the document around the pages, executed with a [Document]. [New] executes it once to validate it. The
-	// pages fill the width of their element. The editor fills the window below the element's top. Defaults to a plain
-	// page.
+	// Layout is the document around the pages, executed with a [Document]. [New] executes it once to validate it. Pages
+	// fill the width of their element, and the editor also fills the window's height. Defaults to a plain page.
 	Layout *template.Template
 
 	// Language returns the language tag of a page. If it is nil or returns "", the builder uses the first supported
@@ -212,8 +210,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if below == "" {
-		// The redirect uses only the last part of the path, because a client can choose a path such as http:x that the
-		// host strips.
+		// Use only the last part of the path, because a client can choose a path such as http:x that the host strips.
 		w.Header().Set("Location", "./"+path.Base(asked)+"/")
 		w.WriteHeader(http.StatusMovedPermanently)
 		return
@@ -269,8 +266,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	writeError(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
 }
 
-// maxPath and maxDepth limit the bytes and slashes of a path. A block ID in a path has up to 200 characters of up to
-// twelve escaped bytes.
+// maxPath and maxDepth limit the bytes and slashes of a path. A block ID has up to 200 characters of 12 escaped bytes.
 const (
 	maxPath  = 4096
 	maxDepth = 10

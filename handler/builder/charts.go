@@ -59,8 +59,7 @@ func newChartRenderer(tag string, words map[string]string) chartRenderer {
 	return chartRenderer{words, message.NewPrinter(parsed), display.Regions(parsed)}
 }
 
-// renderBlock returns the tables, statistics and charts of a block's answers. scale contains the values of a scale
-// block.
+// renderBlock returns the tables, statistics and charts of a block's answers. scale lists the values of a scale block.
 func (a chartRenderer) renderBlock(b *formsvc.BlockSummary, scale []float64) (tables []table, figures []statistic, svg string) {
 	switch {
 	case len(b.Rows) > 0:
@@ -177,8 +176,7 @@ func (a chartRenderer) binMarks(bins []formsvc.Bin, scale []float64) (marks []ma
 	return marks
 }
 
-// dayUnits are the periods that days can be grouped by. A period's label is the first digits of a day in it. first
-// completes the label to a date.
+// dayUnits are the periods that days can be grouped by: the first digits of a date. first completes them to a date.
 var dayUnits = []struct {
 	digits              int
 	first, mark         string
@@ -188,8 +186,7 @@ var dayUnits = []struct {
 	{3, "0-01-01", "x", 10, 0, 0}, {2, "00-01-01", "xx", 100, 0, 0}, {1, "000-01-01", "xxx", 1000, 0, 0},
 }
 
-// dayMarks returns a mark for each day. If there are too many days, it returns a mark for each month, year or longer
-// period.
+// dayMarks returns a mark for each day or, if there are too many days, for each month, year or longer period.
 func dayMarks(days []formsvc.DayCount) (marks []mark) {
 	for _, u := range dayUnits {
 		counts := map[string]int64{}

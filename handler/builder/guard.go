@@ -13,14 +13,13 @@ import (
 	"github.com/formsvc/formsvc/ratelimit"
 )
 
-// Limits limits the requests of each user, separately in each process. A zero field has its default. A negative value
-// means no limit. A request beyond a limit gets 429 with Retry-After.
+// Limits contains the limits for each user. Each process counts separately. A zero field has its default. A negative
+// value means no limit. A request beyond a limit gets 429 with Retry-After.
 type Limits struct {
 	Requests   int // per minute, except for scripts and styles; defaults to 600
 	TestEvents int // test events per minute; defaults to 10
 
-	// These fields limit concurrent work. Each defaults to 2. Renders and summaries wait up to 10 seconds for other
-	// requests of the user.
+	// These limits of concurrent work default to 2. Renders and summaries wait up to 10 seconds for a slot.
 	Renders   int // rendered forms in the editor, and comparisons of versions
 	Summaries int
 	Exports   int

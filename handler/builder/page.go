@@ -201,7 +201,7 @@ func loadWords(own map[string]map[string]string) (map[string]map[string]string, 
 //go:embed dist/*.gz
 var assetFiles embed.FS
 
-// assets are the files of the pages. Their path contains the version, which is a hash of all files. Browsers can
+// assets are the files of the pages. Their paths contain the version, which is a hash of all files. Browsers can
 // therefore cache the files indefinitely, and a page never loads files of two versions.
 type assets struct {
 	files   map[string]asset

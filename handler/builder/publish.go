@@ -53,7 +53,6 @@ func (h *Handler) addPublishRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("DELETE /trash/{form}", h.jsonHandler(h.purgeForm))
 }
 
-// jsonHandler returns a handler that sends the result of do as JSON.
 func (h *Handler) jsonHandler(do func(*http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		value, err := do(r)
@@ -100,7 +99,6 @@ func decodeBody(r *http.Request, v any) error {
 	return nil
 }
 
-// comparison contains the differences between two contents of a form, and both contents.
 type comparison struct {
 	Before formsvc.FormContent `json:"before"`
 	After  formsvc.FormContent `json:"after"`
@@ -126,8 +124,7 @@ func compare(before, after formsvc.FormContent) (comparison, error) {
 	return c, err
 }
 
-// readFormAndCopy returns a form and its working copy from the same moment. Without a working copy, it returns the form
-// twice.
+// readFormAndCopy returns a form and its working copy from one moment, or the form twice if it has no working copy.
 func readFormAndCopy(ctx context.Context, client formsvc.Client, id formsvc.ID) (form, copied formsvc.Form, err error) {
 	if form, err = client.Form(ctx, id); err != nil {
 		return form, copied, err
@@ -159,8 +156,8 @@ func getChanges(r *http.Request) (any, error) {
 	}
 	after := copied
 	if copied.Revision != form.Revision {
-		// Publishing keeps later changes of the form, so show the result of publishing. If there are conflicts, show
-		// the working copy.
+		// Publishing keeps later changes of the form, so show its result. If there are conflicts, show the working
+		// copy.
 		merged, err := client.WorkingCopy(id).Publish(r.Context(), formsvc.PublishOptions{IfRevision: copied.Revision, DryRun: true})
 		if err == nil {
 			after = merged
@@ -281,7 +278,6 @@ func (h *Handler) getShareLinks(r *http.Request) (any, error) {
 	return map[string]string{"url": h.config.PublicURL + path, "embed": h.config.PublicURL + embed, "public_id": form.PublicID}, err
 }
 
-// readTrash returns the forms in a workspace's trash, and whether the user owns the workspace.
 func (h *Handler) readTrash(r *http.Request, workspace formsvc.ID) (forms []formsvc.Form, own bool, err error) {
 	w, err := requestClient(r).Workspace(r.Context(), workspace)
 	if err != nil {

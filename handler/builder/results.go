@@ -82,7 +82,6 @@ func countSubmissions(r *http.Request) (any, error) {
 	return rows, nil
 }
 
-// parseTimes returns the time range in a query. Its error lists all violations.
 func (h *Handler) parseTimes(q url.Values) (times formsvc.SubmissionQuery, err error) {
 	if period := q.Get("time"); period != "" {
 		if times, err = h.service.PeriodQuery(formsvc.Period(period)); err != nil {

@@ -16,7 +16,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// newRoutes returns the JSON endpoints that the page needs in addition to the API.
 func (h *Handler) newRoutes() *http.ServeMux {
 	mux := http.NewServeMux()
 	h.addPublishRoutes(mux)

@@ -20,8 +20,7 @@ func readWarnings(r *http.Request) (schema.Warnings, error) {
 	return append(schema.Warnings{}, found...), err
 }
 
-// listWarnings returns the warnings and whether there is a working copy. The path of a warning is /name or a JSON
-// Pointer into the definition.
+// listWarnings returns the warnings and whether there is a working copy. Paths are /name or JSON Pointers.
 func listWarnings(r *http.Request) (any, error) {
 	found, err := readWarnings(r)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 // The methods of Service check no permissions, so these endpoints first read the webhook with the user's client. If the
 // user loses access in between, the result is the same as if the request had come a moment earlier.
 //
-// Of a receiver's response, users see only the status and an error class. More would let them explore the host's
+// Users see only the status and an error class of a receiver's response. Otherwise, they could explore the host's
 // network.
 func (h *Handler) addWebhookRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /forms/{form}/webhooks", h.jsonHandler(listFormWebhooks))

@@ -92,7 +92,6 @@ type node struct {
 	Default, Minimum, Maximum, MinLength, MaxLength, MinItems, MaxItems, MinProperties any
 }
 
-// additional is a schema or a boolean.
 type additional struct {
 	Open   bool
 	Schema *node

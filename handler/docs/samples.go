@@ -26,8 +26,7 @@ var (
 	}).Parse(sampleText))
 )
 
-// hostPlaceholder is the origin in examples if the service does not know its own. The page's script replaces it with
-// the origin of the page.
+// hostPlaceholder is the origin in examples without a known origin. The script replaces it with the page's origin.
 const hostPlaceholder = "https://api.example.com"
 
 // samples returns example requests with the required parameters and the first example of the body.

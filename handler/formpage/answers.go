@@ -17,8 +17,7 @@ import (
 type ParsedAnswers struct {
 	Answers map[string]json.RawMessage // By block ID. Unanswered blocks are absent.
 	Hidden  map[string]string          // By name, including undeclared fields, which Submit drops.
-	// Unmatched is the input for blocks that the form no longer contains, hides, or has with another type of answer,
-	// sorted by name. Answers does not contain it.
+	// Unmatched is input for blocks that are missing, hidden, or of another type than before, sorted by name.
 	Unmatched []UnmatchedInput
 }
 

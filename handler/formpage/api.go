@@ -21,8 +21,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// jsonForm is a form for the host's own front end. It contains no hidden blocks, variables or rules, so that quiz
-// answers and quotas stay secret.
+// jsonForm is a form for the host's own front end, without hidden blocks, variables and rules, so that quiz answers and
+// quotas stay secret.
 type jsonForm struct {
 	PublicID      string          `json:"public_id"`
 	Name          string          `json:"name"`
@@ -102,7 +102,6 @@ func (c *call) serveFormJSON() {
 	_, _ = io.WriteString(c.w, "]}\n")
 }
 
-// withoutSecrets removes hidden blocks, the texts of endings, and rules.
 func withoutSecrets(blocks []schema.Block) []schema.Block {
 	shown := []schema.Block{}
 	for _, b := range blocks {
@@ -220,8 +219,7 @@ func (c *call) writeFailure(err error) {
 	c.writeError(c.reportFailure("failed to store response", err))
 }
 
-// reportFailure returns the status, the code and the text key for an error, and sets Retry-After. It logs errors that
-// the respondent did not cause.
+// reportFailure returns the status, code and text key of an error. It logs errors that the respondent did not cause.
 func (c *call) reportFailure(what string, err error) (status int, code, word string) {
 	if errors.Is(err, errLimited) {
 		c.w.Header().Set("Retry-After", "60")

@@ -28,7 +28,7 @@ type Config struct {
 	Secret Secret
 	// PreviousSecrets are other secrets whose signatures are accepted. To change the secret, first list the new secret
 	// here in all processes. Then make it the Secret and list the old secret here. Remove the old secret after eight
-	// days, or later for preview links. No page then has to be submitted twice.
+	// days and after its preview links have expired. No page then has to be submitted twice.
 	PreviousSecrets Secrets
 
 	// Layout is the document around a form, executed with a [Document]. [New] executes it once to validate it. Defaults
@@ -67,9 +67,9 @@ type Config struct {
 
 	// Partials selects whether pages save partial submissions, so that respondents can continue later. A zero value
 	// saves nothing before the form is submitted. The storage must support partial submissions. A visit creates at most
-	// one, and a form stores at most 10,000. Beyond that, a new one replaces the newest that was saved only once and
-	// has no link, or else the one whose last save is the oldest. If the form has a captcha, its users see only partial
-	// submissions of visits that solved it.
+	// one, and a form stores at most 10,000. A new one then replaces the newest partial submission that was saved only
+	// once and has no link. If there is none, it replaces the one that was saved longest ago. If the form has a
+	// captcha, its users see only partial submissions of visits that solved it.
 	Partials Partials
 
 	// ClientIP returns a respondent's address for Limiter, such as r.RemoteAddr without the port, or a header that the
@@ -95,8 +95,8 @@ type Config struct {
 	MaxFileSize int64
 	// MaxVisitFiles is the maximum size of all files of a visit before its submission is stored, in bytes. Removed
 	// files count as well, and each file counts 4 KiB more. Defaults to 32 MiB, or to MaxFileSize if that is larger. A
-	// negative value means no limit. Each process counts separately. To limit the files of all visits together, limit
-	// Files, see [Dir.MaxUnsubmitted].
+	// negative value means no limit. Each process counts separately. To limit the files of all visits, see
+	// [Dir.MaxUnsubmitted].
 	MaxVisitFiles int64
 
 	// Submit wraps the storing of a submission. It calls next, which is [formsvc.Service.Submit], or stores the
@@ -136,8 +136,7 @@ type Config struct {
 // Link is a text with a link.
 type Link struct{ Text, URL string }
 
-// Format implements [fmt.Formatter]. It prints no fields, because package fmt does not call the methods of unexported
-// values inside them.
+// Format implements [fmt.Formatter]. It prints no fields, because package fmt would print the secrets inside them.
 func (c Config) Format(f fmt.State, _ rune) { redact(f, "formpage.Config") }
 
 // Document is the data for [Config.Layout].

@@ -184,7 +184,7 @@
 //     an error contains a "state", send this state from then on.
 //   - POST {public_id}/view and /start with the state as a form value count a view and a start.
 //
-// Forms with files need the form page. List other origins in [Config.AllowedOrigins].
+// Front ends cannot submit files. List other origins in [Config.AllowedOrigins].
 //
 // # Tests of a host
 //

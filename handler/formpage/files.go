@@ -21,7 +21,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// fileBlock returns the block with an ID. It returns nil if the block accepts no files.
 func (c *call) fileBlock(id string) *schema.Block {
 	b := c.Index.Find(id)
 	if c.fileStore() == nil || b == nil || formblock.Properties(b).Hide || !formblock.TakesFile(b) {
@@ -30,8 +29,7 @@ func (c *call) fileBlock(id string) *schema.Block {
 	return b
 }
 
-// readForm parses the posted inputs and stores the files. It reads at most the given number of bytes of text. complete
-// is false if the body is larger.
+// readForm parses the posted inputs and stores the files. If the text exceeds most bytes, complete is false.
 func (c *call) readForm(most int64) (values url.Values, complete bool, err error) {
 	bounds := formdata.BodyLimits{Bytes: most, Inputs: c.maxInputs()}
 	if c.fileStore() == nil {
@@ -40,11 +38,9 @@ func (c *call) readForm(most int64) (values url.Values, complete bool, err error
 	return formdata.ParseForm(c.r, bounds, c.receiveFile)
 }
 
-// maxUploads is the maximum number of files in one request.
 const maxUploads = 100
 
-// maxDiscarded is the number of bytes of rejected files that a request reads, so that the browser receives the
-// response.
+// maxDiscarded is how many bytes of rejected files are read, so that the browser receives the response.
 const maxDiscarded = 32 << 20
 
 var errVisitFull = errors.New("the files of the visit exceed the total size limit")
@@ -59,8 +55,7 @@ func (c *call) receiveFile(block, name string, body io.Reader, values url.Values
 	return c.discardedBytes < maxDiscarded
 }
 
-// saveFile stores a file and adds its record to the values. If it rejects the file, it returns the code of the
-// violation.
+// saveFile stores a file and adds its record to the values. It returns the violation's code if it rejects the file.
 func (c *call) saveFile(block, name string, body io.Reader, values url.Values) (refused string) {
 	b := c.fileBlock(block)
 	if b == nil {
@@ -102,7 +97,6 @@ func (c *call) saveFile(block, name string, body io.Reader, values url.Values) (
 	return ""
 }
 
-// uploadErrorCode logs an error of the file store and returns the code of the violation.
 func (c *call) uploadErrorCode(err error, brokeOff bool) (code string) {
 	level, code := slog.LevelError, upload.CodeLost
 	switch {

@@ -28,7 +28,7 @@ import (
 type FileStore interface {
 	// Save stores the content of u.Body and returns the file with its ID, URL and Size. An error while reading Body
 	// means that the file is too large or that the respondent has disconnected. Save must then remove the content and
-	// return this error, which can be wrapped. If there is no space for the file, Save returns [ErrNoSpace].
+	// return this error, which can be wrapped. Without space for the file, Save returns [ErrNoSpace].
 	Save(ctx context.Context, u Upload) (schema.File, error)
 	// Open returns a stored file, or an error that matches [fs.ErrNotExist].
 	Open(ctx context.Context, id string) (io.ReadCloser, schema.File, error)
@@ -107,8 +107,8 @@ type Dir struct {
 	full        atomic.Bool // a file has been rejected since usageReadAt
 }
 
-// NewDir returns a store in an existing directory. The URL of a file is url, such as "https://example.com/files/",
-// followed by the file's ID.
+// NewDir returns a store in an existing directory. A file's URL is url, such as "https://example.com/files/", and its
+// ID.
 func NewDir(path, url string) (*Dir, error) {
 	if policy.Origin(url) == "" || !strings.HasSuffix(url, "/") {
 		return nil, fmt.Errorf("formpage: %q is not an absolute http or https URL with a slash at the end", url)

@@ -39,8 +39,7 @@ func (c *call) serveBeacon(e event) {
 	c.w.WriteHeader(http.StatusNoContent)
 }
 
-// recordOnce records an event once per visit. Each event has a separate budget per address, because anyone can open any
-// number of pages.
+// recordOnce records an event once per visit. Budgets per address limit clients that open many pages.
 func (c *call) recordOnce(e event) {
 	if isAutomated(c.r) {
 		return
@@ -67,8 +66,7 @@ func (c *call) recordPosted() {
 	}
 }
 
-// isAutomated reports whether a browser preloads the page, or a program identifies itself as a bot. Such programs can
-// run the page's script.
+// isAutomated reports whether a browser preloads the page, or a bot identifies itself. Bots can run the page's script.
 func isAutomated(r *http.Request) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		purpose := strings.ToLower(r.Header.Get(name))

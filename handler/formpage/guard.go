@@ -9,9 +9,9 @@ import (
 // originCheck compares hosts and not schemes, because TLS may end at a proxy.
 var originCheck http.CrossOriginProtection
 
-// isCrossOrigin reports whether a POST comes from an origin that is not allowed, by Sec-Fetch-Site or Origin. Programs
-// other than browsers send neither header, and no user's cookies. open is for routes to which browsers send no cookies
-// from other origins, so that "*" in AllowedOrigins applies.
+// isCrossOrigin checks Sec-Fetch-Site and Origin, and reports whether a POST comes from an origin that is not allowed.
+// Programs other than browsers send neither header, and no user's cookies. open is for routes to which browsers send no
+// cookies from other origins, so that "*" in AllowedOrigins applies.
 func (h *Handler) isCrossOrigin(r *http.Request, open bool) bool {
 	origin, allowed := r.Header.Get("Origin"), h.config.AllowedOrigins
 	if slices.Contains(allowed, origin) || open && slices.Contains(allowed, "*") || originCheck.Check(r) == nil {

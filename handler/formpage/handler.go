@@ -182,8 +182,7 @@ func (h *Handler) warnSecret() {
 // Format implements [fmt.Formatter]. It prints no part of the Config.
 func (h *Handler) Format(f fmt.State, _ rune) { redact(f, "formpage.Handler") }
 
-// pathBelowBase returns the path below the base path, which the host may have removed. A form's ID can start like the
-// base path.
+// pathBelowBase removes the base path if it is present. A form's ID can start like the base path.
 func (h *Handler) pathBelowBase(path string) string {
 	if rest, ok := strings.CutPrefix(path, h.config.BasePath+"/"); ok {
 		return rest

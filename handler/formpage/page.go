@@ -107,8 +107,7 @@ func (c *call) useLanguage(tag string) {
 
 func (c *call) goForward() {
 	on := c.Steps[c.At].Blocks
-	// The answers of this page may have added blocks to it that the respondent has not seen. Their violations are not
-	// reported.
+	// Do not report violations of blocks that only the answers of this page have added to it.
 	unseen := formstep.Unseen(on, c.Values[input.Seen])
 	isUnseen := func(v schema.Violation) bool { return unseen[v.Field] }
 	violations := c.stepViolations(on)
@@ -187,8 +186,7 @@ func (h *Handler) serveUnavailable(w http.ResponseWriter, r *http.Request, publi
 	c.setValues(values)
 	c.Form.ID = id
 	c.useLanguage(values.Get(input.Language))
-	// The labels are the last public ones, because the current form is not public. Without them, the page shows block
-	// IDs.
+	// Use the last public labels, because the current form is not public. Without them, the page shows block IDs.
 	if s, ok := h.forms.Get(id); ok && s.publicID == publicID {
 		c.Form.Blocks, _ = schema.DecodeBlocks(s.definition.Blocks) // they were decoded before
 		c.Index = formblock.Index{Blocks: c.Form.Blocks}

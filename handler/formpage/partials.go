@@ -36,7 +36,6 @@ const (
 
 func (c *call) savesPartials() bool { return c.h.config.Partials != 0 && c.Preview == nil }
 
-// saveOffer returns the information about the partial submission that a page shows.
 func (c *call) saveOffer() *render.SaveOffer {
 	half, status := c.partial, "partial.auto"
 	half.SharingShown = c.h.config.Partials == ResumeAndShow
@@ -104,8 +103,8 @@ func (c *call) savePartial(visitKey string) (token string, dropped []string, err
 	})
 }
 
-// solvedCaptcha reports whether the visit has solved a captcha of the form, or the host can verify none of its
-// captchas.
+// solvedCaptcha reports whether the visit has solved a captcha, or the form has captchas but no verifier for any of
+// them.
 func (c *call) solvedCaptcha() bool {
 	shown, lacking := false, false
 	for b, hidden := range formblock.Walk(c.Form.Blocks) {
@@ -149,8 +148,7 @@ func (c *call) mergeSaved() (taken bool, err error) {
 	return taken, err
 }
 
-// saveBeforeStep saves before a step is shown. It reports whether it responded because another page's answers were
-// merged.
+// saveBeforeStep saves before a step is shown. It reports whether it responded: after an error or a merge.
 func (c *call) saveBeforeStep(at int) (answered bool) {
 	taken, err := c.saveAndMerge(c.Steps[at].ID)
 	answered = c.handleSaveError(err)
@@ -177,16 +175,14 @@ func (c *call) mergeBeforeSubmit() bool {
 	return taken && err == nil
 }
 
-// handleSave saves and shows the same page, from which the script reads the result. If link is set, the page shows the
-// link.
+// handleSave saves and shows the same page, from which the script reads the result. link requests a link on the page.
 func (c *call) handleSave(link bool) {
 	if link && c.partial.Disabled {
 		c.partial = pagestate.PartialState{SharingShown: c.partial.SharingShown}
 	}
 	c.linkRequested = link
 	if !c.partial.Disabled && !c.Form.Closed && (c.partial.Token != "" || c.visitValid) {
-		// Saving does not require the captcha. The returned page contains the proof, because a token is valid only
-		// once.
+		// Saving does not require the captcha. The page contains its proof, because a token is valid only once.
 		if _, err := c.checkCaptchas(c.Steps[c.At].Blocks); err != nil && !errors.Is(err, errLimited) {
 			c.h.config.Logger.WarnContext(c.r.Context(), "failed to check the captcha of a partial submission", "form", c.Form.ID, "error", err)
 		}

@@ -91,7 +91,6 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 	c.servePage()
 }
 
-// openPreview returns the form of a link. It returns [storage.ErrNotFound] for an invalid or expired link.
 func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm, schema.Warnings, error) {
 	var link previewLink
 	if !h.previewsEnabled() || !h.signer.Open(pagestate.PurposePreview, token, &link) || h.config.Clock().UnixMilli() >= link.Until {

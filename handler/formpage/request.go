@@ -49,7 +49,6 @@ type call struct {
 	render.Page
 }
 
-// previewDir is the path of previews below static.Dir.
 const previewDir = "preview/"
 
 func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) *call {
@@ -86,7 +85,6 @@ func (c *call) withinLimit() bool {
 	return !c.limited
 }
 
-// openVisit opens the visit and the partial submission in the page's state.
 func (c *call) openVisit() {
 	id := c.Form.ID.String()
 	if c.visit, c.visitValid = c.h.signer.OpenVisit(pagestate.PurposeVisit, id, c.Values.Get(input.State), c.now); !c.visitValid {

@@ -33,8 +33,7 @@ func (c *call) stepViolations(blocks []schema.Block) []schema.Violation {
 	return formstep.Violations(blocks, c.Path, answers)
 }
 
-// checkCaptchas checks the captchas among blocks. The visit stores which captchas it has solved, because a token is
-// valid only once.
+// checkCaptchas checks the captchas among blocks. Each is checked once per visit, because a token is valid only once.
 func (c *call) checkCaptchas(blocks []schema.Block) (violations []schema.Violation, err error) {
 	for b, hidden := range formblock.Walk(blocks) {
 		w := c.Host.Widget(b)

@@ -23,8 +23,7 @@ func (c *call) showFirst(status int, violations []schema.Violation) {
 	c.showStep(status, formstep.FirstWithViolation(c.Steps, violations, c.At), violations)
 }
 
-// showFailure shows the page again after an error. Submitting again is safe, because the idempotency key stays the
-// same.
+// showFailure shows the page again after an error. Its idempotency key stays the same, so it can be submitted again.
 func (c *call) showFailure(err error, violations ...schema.Violation) {
 	status, _, word := c.reportFailure("failed to process form page", err)
 	c.Notice = c.Words.Get(word)
@@ -143,8 +142,7 @@ func (c *call) redirect() template.URL {
 }
 
 func (c *call) leadTo(target string) {
-	// The header is relative. http.Redirect would derive an absolute path, which may lack a prefix that StripPrefix
-	// removed.
+	// The header is relative. http.Redirect would make it absolute, without a prefix that StripPrefix removed.
 	c.w.Header().Set("Cache-Control", "no-store")
 	if c.r.Header.Get(scriptHeader) != "" {
 		// A script cannot follow a redirect to another origin, so the page navigates itself.
@@ -187,7 +185,6 @@ func (c *call) showEnding(ending schema.Block, target template.URL, redirects bo
 	c.checkRendered(c.preparePage().SendEnding(c.w, &ending, target, redirects))
 }
 
-// checkRendered handles a rendering error. Nothing was sent before it.
 func (c *call) checkRendered(err error) {
 	if err != nil {
 		c.h.config.Logger.ErrorContext(c.r.Context(), "failed to render page", "form", c.Form.ID, "error", err)

@@ -12,7 +12,6 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// library is a module that the source imports, and its npm package.
 type library struct{ name, of string }
 
 // libraries is in dependency order. Each file contains one module, bundled with its other dependencies, such as tslib.

@@ -130,7 +130,8 @@ func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties
 	}
 }
 
-// decimalMode returns the inputmode of a number. The decimal keyboard of iPhones has no minus sign.
+// decimalMode returns the inputmode of a number. The decimal keyboard of iPhones has no minus sign, so it is only for
+// positive numbers.
 func decimalMode(positive bool) string {
 	if positive {
 		return "decimal"

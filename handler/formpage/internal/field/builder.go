@@ -105,8 +105,8 @@ func newBuilder(s *Source) *builder {
 	return b
 }
 
-// allowSources allows the sources of a block, even of a block on another page, because the script shows the next page
-// in the same document.
+// allowSources allows a block's sources. The script shows other pages in the same document, so their blocks need it
+// too.
 func (b *builder) allowSources(block *schema.Block) {
 	p := formblock.Properties(block)
 	b.allowPicture(p.Image, "")

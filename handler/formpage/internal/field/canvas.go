@@ -17,9 +17,9 @@ import (
 type Part struct{ ID, HTML string }
 
 // RenderCanvas renders all blocks for an editor, including hidden blocks. Each block is in an element with data-block.
-// An element with the class fs-none shows only a name. It represents a page break, an ending, or a block without
-// visible content or beyond the size limit. An element with data-style contains a block's style rules, so that each
-// block can be rendered separately.
+// An element with the class fs-none shows only a name: of a page break, an ending, or a block without visible content
+// or beyond the size limit. An element with data-style contains a block's style rules, so that blocks can be rendered
+// alone.
 func RenderCanvas(s *Source, blocks []schema.Block) []Part {
 	source := *s // Collect style rules for each block and not in the theme.
 	b := newBuilder(&source)
@@ -114,8 +114,7 @@ func (b *builder) writeCanvasBlock(f *Field, block *schema.Block) {
 		`<div class="fs-actions fs-own"><span class="fs-button">%s</span></div>`, text)
 }
 
-// elementNumber derives the number in the IDs of a block's elements from its ID, so that it does not depend on other
-// blocks.
+// elementNumber derives the number in a block's element IDs from its ID, so that other blocks do not change it.
 func elementNumber(id string) int {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(id))

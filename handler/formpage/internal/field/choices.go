@@ -76,8 +76,7 @@ func badge(kind string, i int) string {
 	return ""
 }
 
-// orderChoices returns the choices in their original, alphabetical or random order. A random order stays the same for
-// the visit.
+// orderChoices returns the choices in the configured order. A random order stays the same for the visit.
 func (b *builder) orderChoices(block *schema.Block, p *schema.Properties) []schema.Choice {
 	list := slices.Clone(block.Choices)
 	switch {
@@ -130,8 +129,7 @@ func (p *writer) writeSelect(f *Field) {
 	p.writeOtherText(f)
 }
 
-// writeClearButton writes a button that clears the choice of an input. The style sheet shows it while a choice is
-// selected.
+// writeClearButton writes a button that clears a choice. The style sheet shows it while a choice is selected.
 func (p *writer) writeClearButton(f *Field, name, label string) {
 	p.PutIf(f.Input == "radio" && !f.Required, `<button class="fs-clear" name="clear" value="%i">%s<span class="vh">: %s</span></button>`, name, p.words.Get("clear"), label)
 }

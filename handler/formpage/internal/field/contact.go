@@ -75,8 +75,7 @@ func (p *writer) writeContact(f *Field) {
 	p.Put("</div>")
 }
 
-// countryOptions returns the HTML options of a country field. A template for 250 options would take longer than the
-// rest of a page.
+// countryOptions returns the options of a country field. A template would be slow, because there are 250 options.
 func (b *builder) countryOptions(list, name, preset string) string {
 	chosen := strings.ToUpper(strings.TrimSpace(b.value(name)))
 	if len(b.posted(name)) == 0 {

@@ -192,8 +192,7 @@ func (b *builder) fill(f *Field, block *schema.Block) {
 	}
 }
 
-// addViolation formats the violations of a field and adds them to the summary. It shows violations of a part next to
-// the part.
+// addViolation adds the violations of a field to the field, or to one of its parts, and to the summary.
 func (b *builder) addViolation(f *Field, block *schema.Block) {
 	for _, v := range b.Rendered.Violations[block.ID] {
 		sub := ViolationPart(v.Path)

@@ -118,7 +118,7 @@ func (s *Source) allowedDays(allowed any) string {
 	return s.Words.List(names)
 }
 
-// rangeVariant returns the results of textVariant for a limit of a number or date.
+// rangeVariant selects the text for a violation of a minimum or maximum.
 func (s *Source) rangeVariant(v schema.Violation) (kind string, params []any) {
 	low, hasLow := v.Params["min"]
 	high, hasHigh := v.Params["max"]

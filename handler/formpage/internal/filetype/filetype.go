@@ -138,8 +138,7 @@ func skipPrologue(head []byte) []byte {
 	}
 }
 
-// alwaysDetected lists the types that detect finds for every valid file, so a file without their signature has another
-// type.
+// alwaysDetected lists types that detect finds for every valid file. Without their signature, a file has another type.
 var alwaysDetected = []string{
 	"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff", "image/heic", "image/heif", "image/avif", "image/jxl",
 	"application/pdf", "application/zip", "application/gzip",

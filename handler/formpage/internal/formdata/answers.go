@@ -37,8 +37,7 @@ type Options struct {
 	Words *words.Words   // The words of the page. If nil, no interpretations are created.
 }
 
-// ParseAnswers converts inputs to answers. It also returns the interpretations that the page shows. Package input
-// defines the names of the inputs.
+// ParseAnswers converts inputs, named as in package input, to answers and to the interpretations that the page shows.
 func ParseAnswers(blocks []schema.Block, values url.Values, m Options) (ParsedAnswers, map[string]Interpretation) {
 	r := newParser(values, m)
 	for name := range values {

@@ -95,12 +95,10 @@ type BodyLimits struct {
 	Inputs int   // The number of values, see MaxInputs.
 }
 
-// ReceiveFile stores a file for a block and adds its record to values. If it returns false, the rest of the body is not
-// read.
+// ReceiveFile stores a file for a block and adds its record to values. If it returns false, reading stops.
 type ReceiveFile func(block, name string, body io.Reader, values url.Values) (more bool)
 
-// ParseForm parses a posted form. If the body is too large, it parses the allowed part and complete is false. If take
-// is nil, it ignores files.
+// ParseForm parses a posted form. If the body is too large, complete is false. If take is nil, it ignores files.
 func ParseForm(r *http.Request, most BodyLimits, take ReceiveFile) (values url.Values, complete bool, err error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {

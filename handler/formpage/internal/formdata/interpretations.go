@@ -51,8 +51,8 @@ func (r *parser) checkNumber(block, name, number, other string) {
 	r.addInterpretation(block, name, true, key, written(number), written(other))
 }
 
-// parsePhone parses a phone number of the selected country. It returns an invalid number unchanged, because the service
-// may know another country.
+// parsePhone parses a phone number of the selected country. It returns invalid numbers unchanged for the service to
+// check.
 func (r *parser) parsePhone(b *schema.Block, name, text, country string) string {
 	own, _ := answertype.PhoneCountry(formblock.Properties(b).DefaultCountry)
 	read, ok := answertype.ReadPhone(text, cmp.Or(country, own))
@@ -95,8 +95,7 @@ func (r *parser) checkEmail(block, name, text string) {
 	}
 }
 
-// inDifferentCountries reports whether two domains have different country codes, as two domains of one provider can
-// have.
+// inDifferentCountries reports whether two domains have different country codes. Both can belong to one provider.
 func inDifferentCountries(a, b string) bool {
 	a, b = a[strings.LastIndexByte(a, '.')+1:], b[strings.LastIndexByte(b, '.')+1:]
 	_, calling := answertype.PhoneCountry(a)

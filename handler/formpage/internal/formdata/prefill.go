@@ -86,8 +86,7 @@ func prefillBlocks(blocks []schema.Block, query, values url.Values, w *words.Wor
 	}
 }
 
-// prefillText converts text of a link to the value of an input. It restores an unencoded plus sign, which queries
-// decode as a space.
+// prefillText converts text of a link to the value of an input. It restores a plus sign that was decoded as a space.
 func prefillText(b *schema.Block, text string, w *words.Words) string {
 	k, _ := schema.LookupBlockType(b.Type)
 	switch bare := strings.TrimSpace(text); {
@@ -120,8 +119,7 @@ func foldLabel(label string) string {
 	return strings.ToLower(strings.ToUpper(norm.NFC.String(strings.TrimSpace(label))))
 }
 
-// findChoices returns the IDs of the choices that the texts name by ID or label, separated by commas, and the other
-// texts.
+// findChoices returns the IDs of the choices that given contains, by ID or label, and the remaining texts.
 func findChoices(choices []schema.Choice, given []string) (ids, others []string) {
 	byID, byLabel, commas := map[string]string{}, map[string]string{}, 0
 	for _, c := range slices.Backward(choices) { // The first of several equal labels wins.

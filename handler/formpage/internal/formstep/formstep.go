@@ -21,8 +21,7 @@ func OneAtATime(form *formsvc.PublicForm) bool {
 	return form.Type == "SINGLE" && !form.Settings.SinglePage
 }
 
-// Split divides the blocks on the path into pages, at page breaks or one page per question. It returns at least one
-// page.
+// Split divides the blocks on the path into at least one page, at page breaks or one page per question.
 func Split(form *formsvc.PublicForm, blocks []schema.Block) []Step {
 	var steps []Step
 	switch {
@@ -44,7 +43,7 @@ func Split(form *formsvc.PublicForm, blocks []schema.Block) []Step {
 	return steps
 }
 
-// OnPath returns the top-level blocks on the path, except endings, with the required state that the path determines.
+// OnPath returns the top-level blocks on the path, except endings. The path determines which blocks are required.
 func OnPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
 	required := make(map[string]bool, len(path.Blocks))
 	for _, b := range path.Blocks {

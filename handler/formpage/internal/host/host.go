@@ -22,7 +22,7 @@ type Host struct {
 	ServiceFile int64 // The service's own size limit of a file. Zero means no limit.
 	MaxVisit    int64 // The size limit of all files of a visit.
 
-	// Captcha returns the widget for a captcha type, or nil if there is no verifier.
+	// Captcha returns the widget for a captcha type, or nil without a verifier.
 	Captcha func(kind string) *Widget
 }
 
@@ -35,7 +35,7 @@ type Widget struct {
 	Sources []string
 }
 
-// Widget returns the widget of a captcha block, or nil if there is no verifier.
+// Widget returns the widget of a captcha block, or nil without a verifier.
 func (h *Host) Widget(b *schema.Block) *Widget {
 	p := formblock.Properties(b)
 	if b.Type != schema.TypeCaptcha || p.Hide {

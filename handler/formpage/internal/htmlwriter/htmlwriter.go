@@ -11,8 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Writer writes HTML within a size limit. It stores it in chunks, because one growing buffer would be copied many
-// times.
+// Writer writes HTML up to a size limit. It stores chunks, because one growing buffer would be copied many times.
 type Writer struct {
 	Remaining int  // The remaining size of the form's content, in bytes.
 	Truncated bool // Whether content was omitted because of the limit.

@@ -30,7 +30,7 @@ func (h *PartialState) Changed(block string, answer json.RawMessage) bool {
 	return h.Digests[block] != Digest(answer)
 }
 
-// SetKnown records the answers that are stored at a revision.
+// SetKnown records the stored answers and their revision.
 func (h *PartialState) SetKnown(revision int64, answers map[string]json.RawMessage) {
 	h.Revision, h.Digests = revision, make(map[string]string, len(answers))
 	for id, answer := range answers {

@@ -27,8 +27,7 @@ type Proofs struct {
 
 const maxProofs = 100
 
-// Solved reports whether the visit has solved a captcha. The first call verifies the page's proofs and drops invalid
-// proofs.
+// Solved reports whether the visit has solved a captcha. The first call verifies all proofs and drops invalid proofs.
 func (p *Proofs) Solved(block string) bool {
 	if p.proven == nil {
 		p.proven = map[string]bool{}

@@ -16,15 +16,14 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Policy collects the sources that a page can load: its own files, the author's media and embeds, and the host's
-// verifier.
+// Policy collects the sources that a page can load: its files, the author's media and embeds, and the host's verifier.
 type Policy struct {
 	Own Hosts // The hosts that frames cannot show.
 
 	images, frames, media, scripts, connects, styles []string
 }
 
-// Header returns the Content-Security-Policy of a page. Pages of the ancestors can show it in a frame.
+// Header returns the Content-Security-Policy of a page. Only pages of the ancestors can show it in a frame.
 func (p *Policy) Header(nonce string, ancestors []string) string {
 	if len(ancestors) == 0 {
 		ancestors = []string{"'self'"}
@@ -54,8 +53,8 @@ func CanvasHeader(nonce string, ancestors []string) string {
 		"style-src 'nonce-" + nonce + "'; img-src 'self' data: http: https:; media-src http: https:"
 }
 
-// AllowFrame allows a URL in a frame and returns it. It returns "" for the site's own pages, which would act with the
-// respondent's cookies.
+// AllowFrame allows a URL in a frame and returns it, or "" for the site's own pages, which would use the respondent's
+// cookies.
 func (p *Policy) AllowFrame(link string) string {
 	if origin := Origin(link); origin != "" && !p.Own[normalizeHost(origin)] {
 		p.frames = append(p.frames, origin)

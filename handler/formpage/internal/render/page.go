@@ -177,7 +177,6 @@ func (v *view) nextLabel(s formstep.Step) string {
 	return cmp.Or(v.Form.Settings.SubmitLabel, v.Words.Get("submit"))
 }
 
-// hiddenInputs renders hidden inputs for the visit and for answers that the page does not show.
 func (p *Page) hiddenInputs(on formstep.Step, shown map[string]bool) []htmlwriter.Chunk {
 	out := htmlwriter.New(0)
 	hidden := func(name string, values ...string) {
@@ -229,8 +228,7 @@ func (p *Page) SendResume(w http.ResponseWriter, status int) error {
 	return v.send(w, status)
 }
 
-// SendEnding sends an ending with a button to target, unless target is empty. If redirects is true, the page also opens
-// target.
+// SendEnding sends an ending with a button to target, if any. If redirects is true, the page also opens target.
 func (p *Page) SendEnding(w http.ResponseWriter, ending *schema.Block, target template.URL, redirects bool) error {
 	v := p.newView("ending")
 	p.Top = p.Preview == nil

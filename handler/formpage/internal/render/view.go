@@ -68,7 +68,6 @@ type view struct {
 	ancestors []string // The additional origins that can show a canvas in a frame.
 }
 
-// newView returns a view without the data of the blocks.
 func (p *Page) newView(kind string) *view {
 	v := &view{
 		Page: p, Form: p.Form, Words: p.Words, Theme: p.Theme, Preview: p.Preview, Embedded: p.Embedded, Steps: p.Steps,

@@ -231,8 +231,7 @@ func percent(n float64) string {
 	return words.FormatPlain(math.Max(0, math.Min(n, 100))) + "%"
 }
 
-// setColors writes the colors of the light and dark modes. It corrects pairs of colors whose contrast is below WCAG 2.2
-// AA.
+// setColors writes the colors of the light and dark modes. It corrects pairs with less contrast than WCAG 2.2 AA.
 func (t *Theme) setColors(c schema.Colors, dark bool) {
 	t.AddRule(".fs", "color-scheme:light", palette(&c.Palette, &lightPalette))
 	if dark {

@@ -41,8 +41,8 @@ func countryOptions(tag language.Tag, calling bool) string {
 	return b.String()
 }
 
-// CountryCode returns the code of a country from its name in the page's language or in English, or from its code. It
-// returns other text unchanged.
+// CountryCode finds a country by its code, or its name in English or the page's language. It returns other text
+// unchanged.
 func (w *Words) CountryCode(text string) string {
 	if code, ok := answertype.CountryCode(strings.ToUpper(strings.TrimSpace(text))); ok {
 		return code

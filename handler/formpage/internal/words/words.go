@@ -112,8 +112,7 @@ func (c Catalog) Tags() []string {
 	return tags
 }
 
-// Choose returns the texts in the language wish or, if wish is empty, in the best language of the Accept-Language
-// header.
+// Choose returns the texts in the language wish or, if wish is empty, of the Accept-Language header accept.
 func (c Catalog) Choose(wish, accept string) *Words {
 	tags := parseAcceptLanguage(accept)
 	if wish != "" {
@@ -136,7 +135,6 @@ func (c Catalog) Choose(wish, accept string) *Words {
 	return c.list[i].inRegion(regionOf(tags[0]))
 }
 
-// regionOf returns the explicit region of a tag, or "".
 func regionOf(t language.Tag) string {
 	if override := t.TypeForKey("rg"); len(override) > 2 {
 		return strings.ToUpper(override[:2])
@@ -147,8 +145,8 @@ func regionOf(t language.Tag) string {
 	return ""
 }
 
-// inRegion returns the texts with the formats of a region. For example, numbers are written differently in Switzerland
-// and Germany.
+// inRegion returns the texts with the formats of a region. Switzerland and Germany, for example, write numbers
+// differently.
 func (w *Words) inRegion(region string) *Words {
 	parsed, err := language.ParseRegion(region)
 	if err != nil {
@@ -163,8 +161,7 @@ func (w *Words) inRegion(region string) *Words {
 	return &own
 }
 
-// parseAcceptLanguage returns the languages of an Accept-Language header in order of preference, without invalid
-// entries.
+// parseAcceptLanguage returns the valid languages of an Accept-Language header in order of preference.
 func parseAcceptLanguage(header string) []language.Tag {
 	if len(header) > 1000 {
 		header = header[:1000]
@@ -196,8 +193,7 @@ func (c Catalog) ByTag(tag string, fallback *Words) *Words {
 	return c.list[i].inRegion(regionOf(parsed))
 }
 
-// Get returns a text and replaces its {placeholders}. params are pairs of a name and a value. Numbers are formatted for
-// the language.
+// Get returns a text. It replaces {placeholders} with params, pairs of a name and a value, and formats numbers.
 func (w *Words) Get(key string, params ...any) string {
 	text := w.Texts[key]
 	for i := 0; i+1 < len(params); i += 2 {
