@@ -10,8 +10,8 @@ import (
 
 // Limits that apply to every store.
 const (
-	// MaxFinishedResults is the number of results that FinishDeliveries records in one step. It limits how long a step
-	// locks its rows, and how many results are repeated after a failed step.
+	// MaxFinishedResults is the number of results that FinishDeliveries records in one step. This limits how long the
+	// rows are locked, and how many results must be repeated after an error.
 	MaxFinishedResults = 500
 	// MaxFailureGap is the longest time between two failures of the same series. A later failure starts a new series.
 	// The gap is longer than the default delays and the longest Retry-After (a day). Only a dispatcher that did not run
@@ -32,12 +32,9 @@ type Lease struct {
 // Health is the record of successes and failures of a webhook's destination. The zero value is the health of a new
 // webhook.
 type Health struct {
-	// Succeeded reports whether a request has succeeded since the webhook's URL last changed.
-	Succeeded bool
-	// SuccessesUntilFast is the number of fast successes that the webhook still needs to count as fast.
-	SuccessesUntilFast int
-	// Failures is the number of failed requests since the last success.
-	Failures int
+	Succeeded          bool // whether a request has succeeded since the webhook's URL last changed
+	SuccessesUntilFast int  // fast successes that the webhook still needs to count as fast
+	Failures           int  // failed requests since the last success
 }
 
 // Healthy reports whether the last request succeeded.
@@ -65,14 +62,11 @@ type ClaimedDelivery struct {
 	OldSecret []byte
 	Attempt   int    // number of this attempt, starting at 1
 	Health    Health // when the delivery was claimed
-	// FailingFor is the time since the first failure in Health.Failures was recorded. It is zero without failures.
+	// FailingFor is the time since the first of Health.Failures was recorded. Both times are zero without failures.
 	FailingFor time.Duration
-	// FailedAgo is the time since the last failure was recorded. It is zero without failures.
-	FailedAgo time.Duration
-	// Age is the time since the delivery was queued or redelivered.
-	Age time.Duration
-	// PausedFor is the remaining time of the webhook's pause. It is zero without a pause.
-	PausedFor time.Duration
+	FailedAgo  time.Duration // since the last of these failures was recorded
+	Age        time.Duration // since the delivery was queued or redelivered
+	PausedFor  time.Duration // remaining time of the webhook's pause; zero without a pause
 	// PauseReason is the reason for the last pause, even if that pause is over. It is empty if there was no pause, or
 	// if a result without a pause followed.
 	PauseReason PauseReason
@@ -80,12 +74,9 @@ type ClaimedDelivery struct {
 
 // Pool limits how many deliveries can be claimed for one group of webhooks.
 type Pool struct {
-	// MaxDeliveries limits the deliveries of the pool. A value below 1 claims nothing.
-	MaxDeliveries int
-	// Hosts limits the deliveries for each listed hostname. A value below 1 claims nothing for it.
-	Hosts map[string]int
-	// PerHost limits the deliveries for every other hostname. A value below 1 means no limit.
-	PerHost int
+	MaxDeliveries int            // limit of the pool; a value below 1 claims nothing
+	Hosts         map[string]int // limits of some hostnames; a value below 1 claims nothing for the hostname
+	PerHost       int            // limit of every other hostname; a value below 1 means no limit
 	// ExcludedWorkspaces are workspaces whose webhooks receive no deliveries, because they have enough in flight.
 	ExcludedWorkspaces []ID
 }
@@ -127,11 +118,9 @@ type Result struct {
 	// delivery keeps its attempt number.
 	Delivery *Delivery
 	// RetryIn is the time until the delivery is due again, measured by the store's clock. A zero value ends the
-	// delivery if Delivery is set, and otherwise makes it due immediately.
-	//
-	// If Redeliver or UpdateWebhook requested the delivery during the lease and the attempt failed, RetryIn is ignored
-	// and the delivery is due immediately. It restarts at attempt 1 if RetryIn is zero, and otherwise continues with
-	// the next number.
+	// delivery if Delivery is set, and otherwise makes it due immediately. If Redeliver or UpdateWebhook requested the
+	// delivery during the lease and the attempt failed, RetryIn is ignored and the delivery is due immediately. It
+	// restarts at attempt 1 if RetryIn is zero, and otherwise continues with the next number.
 	RetryIn time.Duration
 	// Summary is the ID of a summary whose Error is DeliveryExpired. The store adds the summary to the webhook's
 	// history if this result ends the delivery. The summary has the CreatedAt of Delivery and the number of the attempt
@@ -162,13 +151,13 @@ func (e *BlockedResultsError) Unwrap() error { return ErrUnavailable }
 // DirectDispatcher sends the deliveries of one submission from the process that stores it, without a claim. Its
 // methods do not block and are safe for concurrent use.
 type DirectDispatcher interface {
-	// Reserve returns the form's webhooks that have room for one more delivery each, and the duration of the leases. A
+	// Reserve returns the form's webhooks that can each accept one more delivery, and the duration of the leases. A
 	// store calls it before each write.
 	Reserve(form ID) (webhooks []ID, lease time.Duration)
 	// Dispatch must be called once after each call of Reserve, even if the write fails. After the commit it receives
-	// the deliveries that were stored under a lease. others reports whether stored deliveries must be claimed. The call
-	// may follow after Submit has returned, if a caller leaves while the store still writes. If Submit panics, the
-	// service releases the reservation, and a later call has no effect.
+	// the deliveries that were stored under a lease. others reports whether further deliveries were stored, which must
+	// be claimed. If a context ends during a write, Submit can return before this call. If Submit panics, the service
+	// releases the reservation, and a later call has no effect.
 	Dispatch(leased []ClaimedDelivery, others bool)
 }
 
@@ -214,11 +203,9 @@ type QueueStats struct {
 }
 
 // DeliveryStore is the queue of pending deliveries. It contains at most one delivery for each pair of webhook and
-// event. An event's body exists while the event is pending or in a webhook's history, and is removed with its
-// submission.
-//
-// All times are measured by the store's own clock. A new delivery is due immediately. Afterwards it is due at the
-// time that its result sets.
+// event. The store retains an event's body while the event is pending or in a webhook's history, and removes it with
+// its submission. All times are measured by the store's own clock. A new delivery is due immediately. Afterwards it is
+// due at the time that its result sets.
 type DeliveryStore interface {
 	// Enqueue queues an event without a submission; see Event.Single. The event can be claimed even if the webhook is
 	// paused. Enqueue MUST return ErrNotFound if the webhook does not exist or its form is in the trash, and
@@ -228,14 +215,13 @@ type DeliveryStore interface {
 	// Redeliver queues the event of an earlier delivery again, starting at attempt 1. The event can be claimed even if
 	// the webhook is paused. If the event is still pending, it becomes due now and its age restarts. If it is leased,
 	// this happens when the lease ends without success. A success under a valid earlier lease ends the delivery.
-	//
 	// Redeliver MUST return ErrNotFound if the webhook has no such delivery or the event's body is gone, and
 	// ErrConflict if the webhook is disabled.
 	Redeliver(ctx context.Context, webhook, delivery ID) error
 
 	// RedeliverFailed calls Redeliver if the delivery has ended without success: its attempt failed, the webhook's
 	// history contains no later attempt of the event, and the event is not pending. Otherwise it MUST return
-	// ErrNotFound. Therefore only one of several concurrent calls for an event queues it.
+	// ErrNotFound, so only one of several concurrent calls for an event queues it.
 	RedeliverFailed(ctx context.Context, webhook, delivery ID) error
 
 	// ClaimDeliveries leases due deliveries of enabled webhooks that are not under a valid lease. If a webhook is
@@ -245,7 +231,6 @@ type DeliveryStore interface {
 	// Within a pool, the least recently served webhooks come first, so that a backlog of one webhook does not delay
 	// others. Within a webhook, requested deliveries come first, and older ones before newer ones. The cost depends on
 	// the number of claimed deliveries, and on the waiting webhooks that Webhooks, Hosts or ExcludedWorkspaces exclude.
-	//
 	// more reports whether another call may immediately return more, because a limit of the store or a limit shared by
 	// several webhooks shortened the claim.
 	ClaimDeliveries(ctx context.Context, p ClaimParams) (claimed []ClaimedDelivery, more bool, err error)
@@ -270,11 +255,10 @@ type DeliveryStore interface {
 	// addition to MaxHistory attempts.
 	ExpireDeliveries(ctx context.Context, p ExpireParams) (Expired, error)
 
-	// PausedWebhooks lists the paused webhooks that Webhooks lists for the actor, newest first by (FailingSince,
-	// WebhookID).
+	// PausedWebhooks lists the paused webhooks of all accessible forms, newest first by (FailingSince, WebhookID).
 	PausedWebhooks(ctx context.Context, actor Actor, page Page) ([]PausedWebhook, error)
 
-	// QueueStats describes the queue. It counts all pending deliveries, so call it every few seconds at most.
+	// QueueStats counts all pending deliveries, so call it every few seconds at most.
 	QueueStats(ctx context.Context) (QueueStats, error)
 }
 

@@ -60,10 +60,8 @@ type DocumentQuery struct {
 }
 
 // DocumentStore stores documents of forms. An actor can access a document if it can access the form. Each method for
-// one form returns ErrNotFound if the form is not accessible. A form in the trash retains its documents, and a purged
-// form loses them.
-//
-// A store can omit all four methods, as [Unimplemented] does. A form change with documents then returns
+// one form returns ErrNotFound if the form is not accessible. A form in the trash retains its documents, and a purge
+// removes them. A store can omit all four methods, as [Unimplemented] does. A form change with documents then returns
 // ErrUnimplemented.
 type DocumentStore interface {
 	// PutDocument writes or removes one document. It returns the new state, or the zero Document after a removal. It

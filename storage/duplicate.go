@@ -5,26 +5,22 @@ import (
 	"encoding/json"
 )
 
-// DuplicateStore records which answers to a form's unique field are taken.
-//
-// The entry of a submission for a [UniqueField] is the digest of its answer. An answer is taken while any entry has
-// its digest. If several old submissions have the same answer, all of them must be removed before the answer is free.
-// Submit adds the entry of a new submission.
+// DuplicateStore records which answers to a form's unique field are taken. The entry of a submission for a
+// [UniqueField] is the digest of its answer. An answer is taken while any entry has its digest. If several old
+// submissions have the same answer, all of them must be removed before the answer is free. Submit adds the entry of a
+// new submission.
 //
 // Submissions from before the field was set have no entry. Callers backfill them in batches: PendingBackfill returns
 // the submissions to read, because the store cannot interpret or compare answers, and BackfillAnswers stores the
-// digests. After the last batch, [Form.DuplicateCheckReady] is true.
-//
-// Entries for previous fields are retained. If a previous field is set again, only the submissions since then need a
-// backfill.
+// digests. After the last batch, [Form.DuplicateCheckReady] is true. Entries for previous fields are retained. If a
+// previous field is set again, only the submissions since then need a backfill.
 type DuplicateStore interface {
 	// PendingBackfill returns the next submissions to backfill, in the order of their IDs. All belong to one form that
 	// is not in the trash and whose backfill is not complete. The store can choose the form, but must not skip any form
 	// permanently. It can omit submissions that already have an entry. If no form needs a backfill, the returned Cursor
-	// is zero. Otherwise the caller passes the digests to BackfillAnswers, even if there are no submissions.
-	//
-	// If a form's acceptance rules use an older rules version than p.Rules, the store updates it and restarts the
-	// backfill. It ignores forms with a newer version.
+	// is zero. Otherwise the caller passes the digests to BackfillAnswers, even if there are no submissions. If a
+	// form's acceptance rules use an older rules version than p.Rules, the store updates it and restarts the backfill.
+	// It ignores forms with a newer version.
 	PendingBackfill(ctx context.Context, p PendingBackfillParams) (PendingBackfill, error)
 
 	// BackfillAnswers adds the entries of one batch and advances to the next. After the last batch, the form's

@@ -22,11 +22,9 @@ var (
 	ErrLimitReached = errors.New("storage: limit reached")
 	// ErrDuplicate means that a value that must be unique already exists.
 	ErrDuplicate = errors.New("storage: duplicate")
-	// ErrUnavailable means that the store is unreachable or not ready. Nothing was changed, and the call can be
-	// repeated.
+	// ErrUnavailable means that the store is unreachable or not ready. Nothing was changed. The call can be repeated.
 	ErrUnavailable = errors.New("storage: unavailable")
-	// ErrOutcomeUnknown means that the connection was lost during the commit, so the change may or may not have
-	// happened.
+	// ErrOutcomeUnknown means that the connection was lost during the commit, so the change may have been made.
 	ErrOutcomeUnknown = errors.New("storage: outcome unknown")
 	// ErrInvalidValue means that the store cannot represent a value.
 	ErrInvalidValue = errors.New("storage: value cannot be stored")

@@ -120,12 +120,9 @@ type Form struct {
 	ID          ID
 	PublicID    string
 	WorkspaceID ID
-	// FormContent has no Definition in lists.
-	FormContent
-	Status string // StatusDraft or StatusPublished
-
-	// Revision starts at 1 and increases by one with every change of the form or its definition.
-	Revision int64
+	FormContent        // without Definition in lists
+	Status      string // StatusDraft or StatusPublished
+	Revision    int64  // starts at 1 and increases by one with every change of the form or its definition
 
 	Acceptance AcceptanceRules
 	// LimitReached reports whether the response limit is reached. The store sets it. Stored submissions and submissions
@@ -150,10 +147,8 @@ func (f Form) IsClosed(now time.Time) bool { return f.Acceptance.IsClosed(f.Limi
 
 // FormVersion is an earlier state of a form that was published.
 type FormVersion struct {
-	// Revision is the revision that the form had in this state.
-	Revision int64
-	// FormContent is empty in lists.
-	FormContent
+	Revision    int64 // of the form in this state
+	FormContent       // empty in lists
 	// ReplacedBy is the user who replaced this state. It is zero for the host and for users that only the host knows.
 	ReplacedBy ID
 	ReplacedAt time.Time
@@ -163,9 +158,8 @@ type FormVersion struct {
 type FormsParams struct {
 	// WorkspaceID limits the list to one workspace. A zero value lists the forms of all accessible workspaces.
 	WorkspaceID ID
-	// Trashed selects the forms in the trash instead of the others.
-	Trashed bool
-	Page    Page
+	Trashed     bool // selects the forms in the trash instead of the others
+	Page        Page
 }
 
 // FormChange describes a change. Nil fields and nil sections do not change.
@@ -179,8 +173,7 @@ type FormChange struct {
 	// IfRevision makes the change conditional: the form must be at one of these revisions. If empty, there is no
 	// condition.
 	IfRevision []int64
-	// At becomes UpdatedAt.
-	At time.Time
+	At         time.Time // becomes UpdatedAt
 	// Documents are written in the same step, and only if the change modifies the form. Otherwise they are ignored,
 	// including their conditions. Two changes of one document are ErrInvalidValue. All conditions are checked before
 	// the first write. Retention never removes a document that the change writes.
@@ -206,13 +199,12 @@ type FormStore interface {
 	// Form returns one form with its definition, or ErrNotFound.
 	Form(ctx context.Context, actor Actor, id ID) (Form, error)
 
-	// FormByPublicID returns one form with its definition, or ErrNotFound. It has no access check and ignores the
-	// status.
+	// FormByPublicID returns one form with its definition, or ErrNotFound. It does not check access or the status.
 	FormByPublicID(ctx context.Context, publicID string) (Form, error)
 
 	// Forms lists forms without their definitions, newest first by (CreatedAt, ID). It MUST return ErrNotFound if
-	// q.WorkspaceID is set and not accessible. For the host, the workspace need not exist, because forms in the trash
-	// may outlive it.
+	// q.WorkspaceID is set and not accessible. For the host, the workspace need not exist, because a deleted workspace
+	// can have forms in the trash.
 	Forms(ctx context.Context, actor Actor, q FormsParams) ([]Form, error)
 
 	// UpdateForm changes one form, increases its revision by one, and returns the new state. For nil sections, it MUST
@@ -226,11 +218,9 @@ type FormStore interface {
 	// 5. If the form would change, the error of [DocumentStore.PutDocument] for one of Documents.
 	//
 	// In-flight submissions MUST NOT exceed a new response limit. If the store must count the submissions, it does this
-	// before the change takes effect, and an error leaves the form unchanged.
-	//
-	// If Unique.Block does not change, the form's Rules and DuplicateCheckReady do not change either. Otherwise the
-	// backfill restarts. It is complete immediately if the form has no submissions. Entries of earlier blocks are
-	// retained.
+	// before the change takes effect, and an error leaves the form unchanged. If Unique.Block does not change, the
+	// form's Rules and DuplicateCheckReady do not change either. Otherwise the backfill restarts. It is complete
+	// immediately if the form has no submissions. Entries of earlier blocks are retained.
 	UpdateForm(ctx context.Context, actor Actor, id ID, c FormChange) (Form, error)
 
 	// TrashForm moves a form to the trash and ends its pending deliveries. The revision does not change. It MUST return

@@ -30,8 +30,7 @@ type NewKey struct {
 	User User
 	Key  Key
 	Hash [32]byte // SHA-256 of the whole key
-	// Max limits the user's active keys. A value below 1 means no limit.
-	Max int
+	Max  int      // limit of the user's active keys; a value below 1 means no limit
 }
 
 // FormForKeyParams identifies a key and a form. The form is read only if the key has Scope and is neither revoked nor
@@ -47,8 +46,7 @@ type FormForKeyParams struct {
 type FormForKey struct {
 	Key  Key
 	User User
-	// Form is nil if it was not read or the user cannot access it.
-	Form *Form
+	Form *Form // nil if it was not read or the user cannot access it
 }
 
 // KeyStore stores the built-in API keys. The service's CreateKey, Keys and RevokeKey always use it. Requests use it

@@ -15,8 +15,8 @@ type FunnelCount struct {
 	Counters
 }
 
-// Funnel contains the counts of a window. Lifetime counts events from before the form's events were counted
-// individually. It belongs to no window, and is nil unless the host set it.
+// Funnel contains the counts of a window. Lifetime contains earlier counts that the host has set with
+// SetLifetimeCounters. They are not part of any window. If none are set, it is nil.
 type Funnel struct {
 	Counters
 	Lifetime *Counters
@@ -33,8 +33,8 @@ type MetricsStore interface {
 
 	// Funnel sums a window. Counts are stored by minute for two days, and afterwards by day. A window that starts more
 	// than two days before the newest count is exact only if its limits are UTC midnights. Otherwise it may include or
-	// omit events of the first and last day. A count later than the store's clock does not make earlier counts old.
-	// Funnel returns ErrNotFound if the form is not accessible.
+	// omit events of the first and last day. Counts later than the store's clock do not affect this. Funnel returns
+	// ErrNotFound if the form is not accessible.
 	Funnel(ctx context.Context, actor Actor, form ID, w Window) (Funnel, error)
 
 	// SubmissionTotals returns the number of submissions of each accessible form: the total of Funnel plus the lifetime

@@ -2,8 +2,8 @@ package storage
 
 import "time"
 
-// Position is a position in a list that is ordered newest first by (Time, ID). The method that returns the list
-// defines which time of a record it uses.
+// Position is a position in a list that is ordered newest first by (Time, ID). Each list defines which time of a record
+// it uses.
 type Position struct {
 	Time time.Time
 	ID   ID

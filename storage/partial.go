@@ -17,14 +17,13 @@ type Partial struct {
 	Answers, Hidden, Metadata json.RawMessage
 	Block                     string  // farthest block that the respondent reached
 	Seconds                   float64 // time that the respondent has spent
-	// Shared reports whether the form page said, at the last save, that the form's users can read the answers.
+	// Shared reports whether the form page stated at the last save that the form's users can read the answers.
 	Shared bool
-	// Verified reports whether a captcha was solved for one of its saves. LinkIssued reports whether the respondent
-	// received a link to it. Once set, both stay true.
+	// Verified reports whether a captcha was solved for a save. LinkIssued reports whether the respondent received a
+	// link to continue. Once set, both stay true.
 	Verified, LinkIssued       bool
 	CreatedAt, SavedAt, EndsAt time.Time
-	// SubmissionID is the submission that was created from it. It is zero before the submission.
-	SubmissionID ID
+	SubmissionID               ID // submission that was created from it; zero before the submission
 }
 
 // SavePartialParams are the parameters of SavePartial.
@@ -32,13 +31,11 @@ type SavePartialParams struct {
 	// Partial is the record to save. FormID, ID and EndsAt are required. SavedAt is the time of the call by the
 	// caller's clock, and becomes CreatedAt of a new record. Revision and SubmissionID are ignored.
 	Partial Partial
-	// Token is the SHA-256 of the respondent's token.
-	Token [32]byte
+	Token   [32]byte // SHA-256 of the respondent's token
 	// New creates a partial submission, whose token must be new. Otherwise an existing one is changed, and Partial.ID
 	// is ignored.
-	New bool
-	// IfRevision makes a change conditional. A zero value means no condition.
-	IfRevision int64
+	New        bool
+	IfRevision int64 // revision that a changed partial submission must have; zero means no condition
 	// Max limits the form's partial submissions that are neither submitted nor expired. A new one beyond the limit
 	// replaces another in the same step. Partial submissions at revision 1 without LinkIssued are replaced first,
 	// starting with the newest by (SavedAt, ID), because a program that fills the form creates only these. Afterwards
@@ -49,27 +46,23 @@ type SavePartialParams struct {
 
 // PartialQuery selects partial submissions for a list.
 type PartialQuery struct {
-	Page Page // by (SavedAt, ID)
-	Now  time.Time
-	// Verified selects only partial submissions with Verified set.
-	Verified bool
+	Page     Page // by (SavedAt, ID)
+	Now      time.Time
+	Verified bool // selects only partial submissions with Verified set
 }
 
 // DeletePartialsParams selects the partial submissions to remove: those that match any of the set fields.
 type DeletePartialsParams struct {
-	IDs []ID
-	// Token removes the partial submission with this token. A zero value removes none.
-	Token [32]byte
-	// SavedBefore removes partial submissions whose last save is earlier. A zero value removes none.
-	SavedBefore time.Time
-	Max         int // limit for one call; below 1, nothing is removed
+	IDs         []ID
+	Token       [32]byte  // SHA-256 of the token; a zero value removes none
+	SavedBefore time.Time // removes those whose last save is earlier; a zero value removes none
+	Max         int       // limit for one call; below 1, nothing is removed
 }
 
 // PartialStore stores partial submissions. They do not count in the funnel or against limits, and are not sent to
 // webhooks. After its EndsAt, a partial submission is ErrNotFound for every method, and [Storage.Sweep] removes it. A
-// form in the trash retains its partial submissions, which are ErrNotFound in the meantime. A purged form loses them.
-//
-// A store can omit all four methods, as [Unimplemented] does.
+// form in the trash retains its partial submissions, which are ErrNotFound in the meantime. A purge removes them. A
+// store can omit all four methods, as [Unimplemented] does.
 type PartialStore interface {
 	// SavePartial saves a partial submission and returns its new revision. It checks in this order:
 	//
@@ -78,7 +71,7 @@ type PartialStore interface {
 	// 3. ErrConflict if it was submitted, or if New is set and the token is taken.
 	// 4. A *RevisionError with Kind "partial" if IfRevision does not match.
 	//
-	// A store may lose the saves of the last second in a crash.
+	// In a crash, a store may lose the saves of the last second.
 	SavePartial(ctx context.Context, p SavePartialParams) (revision int64, err error)
 
 	// Partial returns one partial submission, or ErrNotFound, without an access check. After the submission it has a

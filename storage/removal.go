@@ -9,10 +9,9 @@ import (
 type RemovalStore interface {
 	// DeleteUser removes a user with their keys, name, email address and memberships. It also removes the workspaces
 	// that they own, with all contents. This includes forms in the trash, and forms that moved there when the user
-	// deleted their workspace. Forms that the user created in other users' workspaces are not changed.
-	//
-	// For every method, the data is gone immediately. [Storage.Sweep] removes the rows of forms and their records
-	// later. An unknown user is not an error. A zero time is ErrInvalidValue.
+	// deleted their workspace. Forms that the user created in other users' workspaces are not changed. For every
+	// method, the data is gone immediately. [Storage.Sweep] removes the rows of forms and their records later. An
+	// unknown user is not an error. A zero time is ErrInvalidValue.
 	DeleteUser(ctx context.Context, user ID, at time.Time) error
 
 	// PurgeForm purges one form, as Sweep does for old forms in the trash. It returns ErrNotFound if the form is not in
@@ -29,13 +28,12 @@ type RemovalStore interface {
 	PurgeSubmissions(ctx context.Context, p PurgeSubmissionsParams) (PurgedSubmissions, error)
 }
 
-// BeforeDelete receives batches of submissions before they are permanently removed, so that the caller can first
-// remove related data elsewhere. Only FormID, ID and Answers are set. It must not change or retain the submissions.
+// BeforeDelete receives batches of submissions before they are permanently removed, so that the caller can first remove
+// related data elsewhere. Only FormID, ID and Answers are set. It must not change or retain the submissions.
 //
 // BeforeDelete can be slow and can fail. A store holds no lock in the meantime. An error ends the call, and these and
 // all remaining submissions are retained. After an error and in concurrent calls, it receives the same submissions
 // again. Only submissions that it has received are removed. In a host's transaction it is called before the commit.
-//
 // Only Sweep removes the submissions of purged forms, so that BeforeDelete receives all of them.
 type BeforeDelete func(ctx context.Context, submissions []Submission) error
 
@@ -43,7 +41,7 @@ type BeforeDelete func(ctx context.Context, submissions []Submission) error
 type PurgeSubmissionsParams struct {
 	Forms  []ID
 	Before time.Time // removes submissions with an earlier SubmittedAt
-	Max    int       // maximum number of submissions; below 1, nothing is removed
+	Max    int       // limit for one call; below 1, nothing is removed
 	// BeforeDelete is called before the removal, if not nil. A store may then remove fewer submissions at a time.
 	BeforeDelete BeforeDelete
 }

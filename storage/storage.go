@@ -56,14 +56,12 @@ type SweepParams struct {
 	// is gone immediately. This call and later ones remove its rows, and its ID and PublicID may remain taken until
 	// then. A zero value purges no forms.
 	TrashBefore time.Time
-	// KeysBefore removes keys that were revoked or expired earlier. A zero value removes none.
-	KeysBefore time.Time
+	KeysBefore  time.Time // removes keys that were revoked or expired earlier; a zero value removes none
 	// RemovalsOnly limits the call to purging forms and removing the rows of removed records. If More is false
 	// afterwards, no such rows are left, even with concurrent sweeps and in-flight submissions. The call may wait for
 	// both.
 	RemovalsOnly bool
-	// BeforeDelete is called before submissions of purged forms are removed, if not nil.
-	BeforeDelete BeforeDelete
+	BeforeDelete BeforeDelete // if not nil, called before submissions of purged forms are removed
 	// Max limits the rows that one call removes or rewrites in each table, and the reported forms, keys and events. A
 	// value below 1 does nothing.
 	Max int
@@ -78,8 +76,7 @@ type SweepResult struct {
 	// Rescheduled is the number of deliveries and webhooks whose times were farther in the future than any wait,
 	// because the store's clock was set back. Their times were corrected.
 	Rescheduled int
-	// More reports whether another call with the same parameters may have work to do.
-	More bool
+	More        bool // another call with the same parameters may have work to do
 }
 
 // MaintenanceStatus reports when any process last did the recurring work. All times are from the store's clock. A
@@ -90,6 +87,6 @@ type MaintenanceStatus struct {
 	// LastDispatch is the time of the last ClaimDeliveries or ExpireDeliveries. A running dispatcher calls
 	// ExpireDeliveries about once a minute, even if it cannot accept more deliveries. It is zero before the first call.
 	LastDispatch time.Time
-	// LastMaintenance is the time of the last Sweep without RemovalsOnly. It is zero before the first call.
+	// LastMaintenance is the time of the last Sweep without RemovalsOnly, and zero before the first.
 	LastMaintenance time.Time
 }

@@ -34,12 +34,11 @@ type NewSubmission struct {
 	Submission Submission
 	// FormRevision is the form's revision against which the answers were checked. It replaces Submission.FormRevision.
 	FormRevision int64
-	// UniqueAnswer is the digest of the answer that must be unique within the form. If nil, nothing is checked.
-	UniqueAnswer []byte
-	// UniqueField is the field of UniqueAnswer.
-	UniqueField UniqueField
-	// IdempotencyKey identifies the request within its form. If empty, there is none.
-	IdempotencyKey string
+	// UniqueAnswer is the digest of the answer to UniqueField, which must be unique within the form. If nil, nothing is
+	// checked.
+	UniqueAnswer   []byte
+	UniqueField    UniqueField
+	IdempotencyKey string // identifies the request within its form; empty if there is none
 	// Partial is the token of the partial submission that this submission completes; see [SavePartialParams]. The step
 	// that stores the submission clears the partial submission and sets its SubmissionID. The token is ignored if it is
 	// unknown, belongs to another form, has expired at SubmittedAt, or was already submitted. A zero value means none.
@@ -75,7 +74,8 @@ type SubmissionStore interface {
 	// Submit stores a submission atomically. It checks in this order:
 	//
 	// 1. ErrNotFound if the form does not exist or is in the trash.
-	// 2. If the form has a submission with the idempotency key, Submit returns it with replayed true and changes nothing.
+	// 2. If the form has a submission with the idempotency key, Submit returns it with replayed true and changes
+	//    nothing.
 	// 3. A *RevisionError if FormRevision is not current.
 	// 4. ErrNotFound if the form is not published.
 	// 5. ErrLimitReached if the response limit of the acceptance rules is reached.
@@ -83,14 +83,11 @@ type SubmissionStore interface {
 	//
 	// Then it stores the submission and its UniqueAnswer, counts it in the funnel at SubmittedAt, and stores the
 	// event's body once and a pending delivery for each enabled webhook. Without an enabled webhook the event is not
-	// stored.
-	//
-	// If UniqueField and the form's acceptance rules have different Rules, the backfill restarts with the newer
+	// stored. If UniqueField and the form's acceptance rules have different Rules, the backfill restarts with the newer
 	// version.
 	Submit(ctx context.Context, n NewSubmission) (s Submission, replayed bool, err error)
 
-	// SubmissionByKey returns the form's submission with this idempotency key, or
-	// ErrNotFound.
+	// SubmissionByKey returns the form's submission with this idempotency key, or ErrNotFound.
 	SubmissionByKey(ctx context.Context, form ID, idempotencyKey string) (Submission, error)
 
 	// Submission returns one submission. It returns ErrNotFound if the submission does not exist or belongs to another
@@ -116,8 +113,8 @@ type SubmissionStore interface {
 	SubmissionsRemoved(ctx context.Context, actor Actor, form ID) (int64, error)
 }
 
-// ListSubmissions returns a page of [SubmissionStore.Submissions] as copies. The records of a page share memory, so a
-// retained record also retains others.
+// ListSubmissions returns a page of [SubmissionStore.Submissions] as copies. The records of a page share memory, so
+// retaining one record also retains others.
 func ListSubmissions(ctx context.Context, s SubmissionStore, actor Actor, form ID, q SubmissionsParams) (SubmissionPage, error) {
 	var page SubmissionPage
 	var block []byte
@@ -142,5 +139,5 @@ func ListSubmissions(ctx context.Context, s SubmissionStore, actor Actor, form I
 	return page, nil
 }
 
-// listBlockSize is the size of a shared block. A page of ordinary records needs two or three.
+// listBlockSize is the size in bytes of a shared block. A page of ordinary records needs two or three blocks.
 const listBlockSize = 64 << 10

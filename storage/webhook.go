@@ -32,10 +32,8 @@ type Webhook struct {
 // NewWebhook contains the parameters of CreateWebhook.
 type NewWebhook struct {
 	Webhook Webhook // the store sets HasSecret
-	// Secret is the signing secret, which the caller may have encrypted. If empty, there is none.
-	Secret []byte
-	// Max limits the webhooks of the form. A value below 1 means no limit.
-	Max int
+	Secret  []byte  // signing secret, which the caller may have encrypted; empty if there is none
+	Max     int     // limit of the form's webhooks; a value below 1 means no limit
 }
 
 // WebhookChange describes a change. Nil fields do not change. At becomes UpdatedAt. A pointer to an empty Secret
@@ -52,8 +50,7 @@ type WebhookChange struct {
 type StoredSecret struct {
 	WebhookID ID
 	Secret    []byte
-	// OldSecret is the previous secret, or nil if there is none or it has expired.
-	OldSecret []byte
+	OldSecret []byte // previous secret; nil if there is none or it has expired
 }
 
 // SecretReplacement replaces a webhook's current or old secret. From is the expected value and To the new one.

@@ -18,13 +18,12 @@ type Workspace struct {
 // WorkspaceChange describes a change. Nil fields do not change. At becomes UpdatedAt.
 type WorkspaceChange struct {
 	Name *string
-	// Owner is the new owner. The previous owner becomes a member, and the new owner is no longer listed as one.
+	// Owner is the new owner. The previous owner becomes a member. The new owner is no longer listed as a member.
 	Owner *ID
 	At    time.Time
 }
 
-// WorkspaceStore stores workspaces and their members. A workspace is accessible to its owner, its members and the
-// host.
+// WorkspaceStore stores workspaces and their members. A workspace is accessible to its owner, its members and the host.
 type WorkspaceStore interface {
 	// CreateWorkspace adds w. It MUST return ErrLimitReached if w.OwnerID owns max workspaces or more, also under
 	// concurrency, and otherwise ErrConflict if w.ID or w.PublicID is taken. A max below 1 means no limit.

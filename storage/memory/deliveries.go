@@ -101,7 +101,7 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) ([]
 }
 
 // finishDelivery records one result. It returns false if the delivery is gone, was already settled, or was claimed
-// again. It adds the result to lastResults if it shows the health of the current destination.
+// again. If the result is about the current destination, it adds it to lastResults.
 func (s *Store) finishDelivery(r storage.Result, clock time.Time, lastResults map[*webhook]storage.Result) bool {
 	w := s.webhooks[r.Lease.WebhookID]
 	if w == nil {
@@ -172,7 +172,7 @@ func (w *webhook) canAddSummary(clock time.Time) bool {
 	return clock.Sub(w.lastSummaryAt) >= storage.ExpiredSummaryInterval
 }
 
-// addExpiredSummary adds a summary of expired deliveries, of which d is the oldest.
+// addExpiredSummary adds a summary of expired deliveries. d is the oldest of them.
 func (w *webhook) addExpiredSummary(d *delivery, id storage.ID, at, clock time.Time) storage.Delivery {
 	w.lastSummaryAt = clock
 	a := storage.Delivery{
@@ -184,7 +184,7 @@ func (w *webhook) addExpiredSummary(d *delivery, id storage.ID, at, clock time.T
 }
 
 // expireDeliveries ends the deliveries of w that were queued at then or earlier, until count reaches most. It returns
-// the oldest, and reports whether all were ended.
+// the oldest, and whether it ended all.
 func (w *webhook) expireDeliveries(then, clock time.Time, most int, count *int) (oldest *delivery, all bool) {
 	ended := make(map[storage.ID]*delivery)
 	defer w.clearNextAttempts(ended)

@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// documents are the documents of a form by kind and key. Their values are replaced, never modified.
+// documents contains the documents of a form by kind and key. Their values are replaced, never modified.
 type documents map[[2]string]storage.Document
 
 // PutDocument implements [storage.DocumentStore].
@@ -31,7 +31,7 @@ func cloneDocument(doc storage.Document) storage.Document {
 	return doc
 }
 
-// apply applies all changes of documents of the form rec, or none of them.
+// apply applies all changes to the documents of the form rec, or none of them.
 func (d documents) apply(rec *storage.Form, changes []storage.DocumentChange) error {
 	for _, c := range changes {
 		if old := d[documentKey(c)].Revision; len(c.IfRevision) > 0 && !slices.Contains(c.IfRevision, old) {
@@ -61,7 +61,7 @@ func (d documents) apply(rec *storage.Form, changes []storage.DocumentChange) er
 	return nil
 }
 
-// enforceRetention removes documents of a kind beyond its limits, but not documents that the changes wrote.
+// enforceRetention removes documents of a kind above its limits, but not documents that the changes wrote.
 func (d documents) enforceRetention(kind string, bound storage.Retention, changes []storage.DocumentChange) {
 	count, size := 0, 0
 	for _, written := range []bool{true, false} {

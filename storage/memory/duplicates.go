@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// uniqueAnswers is the index of a form's taken answers.
+// uniqueAnswers is an index of a form's taken answers.
 type uniqueAnswers struct {
 	counts       map[uniqueAnswer]int // number of submissions with the answer
 	bySubmission map[storage.ID][]uniqueAnswer
@@ -28,7 +28,7 @@ func (a *uniqueAnswers) isTaken(field storage.UniqueField, digest []byte) bool {
 	return a.counts[uniqueAnswer{field, string(digest)}] > 0
 }
 
-// add adds the entry of a submission unless it has one for the field.
+// add adds an entry unless the submission has one for the field.
 func (a *uniqueAnswers) add(field storage.UniqueField, digest []byte, id storage.ID) {
 	if !a.contains(field, id) {
 		answer := uniqueAnswer{field, string(digest)}
@@ -63,8 +63,7 @@ func (s *Store) restartBackfill(f *form) {
 	f.answers.pass = s.backfillPasses
 }
 
-// upgradeRules restarts the backfill with the newer rules if the caller and the form use different rules for the
-// field.
+// upgradeRules restarts the backfill with the newer rules if the caller and the form use different rules for the field.
 func (s *Store) upgradeRules(f *form, field storage.UniqueField) {
 	gate := &f.rec.Acceptance.Unique
 	if gate.Block != "" && gate.Block == field.Block && gate.Rules != field.Rules {

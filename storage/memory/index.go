@@ -41,8 +41,8 @@ func readPage[T, Own any](ctx context.Context, s *Store, records iter.Seq[T], pa
 	return withLockResult(ctx, s, []any{page}, func() ([]Own, error) { return pageOf(records, page, place, own, shown), nil })
 }
 
-// index contains records ordered by position in a sorted slice. The oldest is first, so that new records are
-// appended. The zero index is empty.
+// index contains records in the order of their positions, oldest first, so that new records are appended. The zero
+// index is empty.
 type index[T positioned] struct{ items []T }
 
 // find returns the number of records before p, and whether a record has the position p.
@@ -50,7 +50,7 @@ func (x *index[T]) find(p storage.Position) (int, bool) {
 	return slices.BinarySearchFunc(x.items, p, func(e T, p storage.Position) int { return comparePositions(e.position(), p) })
 }
 
-// countBefore returns the number of records before p. For a position with only a time, these are the older records.
+// countBefore returns the number of records before p. If p has only a time, these are the older records.
 func (x *index[T]) countBefore(p storage.Position) int {
 	n, _ := x.find(p)
 	return n
@@ -63,8 +63,8 @@ func (x *index[T]) add(e T) {
 	}
 }
 
-// remove removes the record at the position of e, if any. It moves the records on the shorter side, because most
-// removed records are among the oldest.
+// remove removes the record at the position of e, if any. It moves the records on the shorter side, because mostly old
+// records are removed.
 func (x *index[T]) remove(e T) {
 	i, found := x.find(e.position())
 	switch {

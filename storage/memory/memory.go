@@ -5,14 +5,9 @@
 //
 // Records are in maps by their IDs, and one mutex protects them. A method copies its arguments, checks all conditions,
 // makes its change and returns copies. Only the definition of a form is returned without copying. Each method is
-// therefore one atomic change.
-//
-// To create a list, a method reads all records of a type. Only large sets are sorted (index.go): the submissions and
-// partial submissions of a form, and the pending deliveries of a webhook. A claim reads each webhook, and reads only
-// deliveries that may be due (queue.go).
-//
-// Only the deliveries and attempts of an event refer to its body. When the last of them is removed, the body is removed
-// too.
+// therefore one atomic change. To create a list, a method reads all records of a type. Only large sets are sorted
+// (index.go): the submissions and partial submissions of a form, and the pending deliveries of a webhook. A claim reads
+// all webhooks, but only deliveries that may be due (queue.go).
 package memory
 
 import (
@@ -28,8 +23,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Store implements [storage.Storage]. Create it with [New]. It must not be copied. It is safe for concurrent use,
-// starts no goroutine, and need not be closed.
+// Store implements [storage.Storage]. Create it with [New]. It must not be copied. It is safe for concurrent use, does
+// not start goroutines, and need not be closed.
 type Store struct {
 	storage.Unimplemented
 
@@ -54,9 +49,9 @@ var _ storage.Storage = (*Store)(nil)
 // Option configures [New].
 type Option func(*Store)
 
-// WithClock sets the clock of deliveries. It defines when they are due, and for how long they are leased, paused and
-// retained. Defaults to [time.Now], also for nil. The times of records come from callers instead. The clock is called
-// while the store is locked, so it must not call the store.
+// WithClock sets the clock by which deliveries are due, leased, paused and retained. Defaults to [time.Now], also for
+// nil. The times of records come from callers instead. The store calls the clock while it is locked, so the clock must
+// not call the store.
 func WithClock(now func() time.Time) Option {
 	return func(s *Store) {
 		if now != nil {
@@ -83,8 +78,8 @@ func New(opts ...Option) *Store {
 	return s
 }
 
-// withLock runs a method while the store is locked. It returns an error without running it if ctx is canceled or a
-// value is invalid.
+// withLock runs a method while the store is locked. If ctx is canceled or a value is invalid, it returns an error
+// instead.
 func withLock(ctx context.Context, s *Store, values []any, method func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -105,7 +100,7 @@ func withLockResult[R any](ctx context.Context, s *Store, values []any, method f
 	return out, err
 }
 
-// withRecord is withLock for a method about one record. If find returns nil, it returns ErrNotFound.
+// withRecord is like withLock for a method on one record. If find returns nil, it returns ErrNotFound.
 func withRecord[T any](ctx context.Context, s *Store, find func() *T, values []any, method func(*T) error) error {
 	return withLock(ctx, s, values, func() error {
 		if found := find(); found != nil {
@@ -123,10 +118,9 @@ func withRecordResult[T, R any](ctx context.Context, s *Store, find func() *T, v
 	return out, err
 }
 
-// requiredTime is a time that must not be zero.
 type requiredTime time.Time
 
-// isValid reports whether the contract allows the texts and times in a value. It panics for unknown types.
+// isValid reports whether package storage allows the texts and times in a value. It panics for unknown types.
 func isValid(value any) bool {
 	switch v := value.(type) {
 	case string:
@@ -158,7 +152,7 @@ func isValid(value any) bool {
 	panic("memory: unexpected type of value")
 }
 
-// utc returns t in UTC and without the monotonic clock reading, so that equal times compare equal with ==.
+// utc also removes the monotonic clock reading, so that equal times compare equal with ==.
 func utc(t time.Time) time.Time { return t.Round(0).UTC() }
 
 func setIfGiven[T any](value, by *T) {

@@ -7,11 +7,10 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Durations in seconds.
 const (
 	minute = 60
 	day    = 24 * 60 * minute
-	// minuteRetention is how long before the newest count minutes are stored separately.
+	// minuteRetention is the time before the newest count for which minutes are stored separately.
 	minuteRetention = 2 * day
 )
 
@@ -21,8 +20,8 @@ type funnel struct {
 	foldedDay int64                      // day of the newest count at the last summing
 }
 
-// add adds counts at a time. Once a day it sums the minutes of each old day. Counts later than the clock do not make
-// minutes old.
+// add adds counts. Once a day, it sums the minutes of each old day. Counts later than the clock do not make minutes
+// old.
 func (f *funnel) add(at, clock time.Time, c storage.Counters) {
 	first := roundDown(at.Unix(), minute)
 	f.counts[first] = addCounters(f.counts[first], c)

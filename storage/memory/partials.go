@@ -52,7 +52,7 @@ func (x *partials) remove(p *partial) {
 	}
 }
 
-// evictionCandidate returns the partial submission that a new one replaces.
+// evictionCandidate returns the partial submission that a new one replaces at the limit.
 func (x *partials) evictionCandidate() *partial {
 	for _, p := range slices.Backward(x.open.items) {
 		if p.rec.Revision == 1 && !p.rec.LinkIssued {
@@ -136,7 +136,7 @@ func (s *Store) Partial(ctx context.Context, formID storage.ID, token [32]byte, 
 	})
 }
 
-// Partials implements [storage.PartialStore]. The records share stored bytes.
+// Partials implements [storage.PartialStore]. It passes records that share stored bytes.
 func (s *Store) Partials(ctx context.Context, actor storage.Actor, formID storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (more bool, err error) {
 	limit := max(0, q.Page.Limit)
 	found, err := withRecordResult(ctx, s, s.findForm(actor, formID), []any{q.Now, q.Page}, func(f *form) ([]storage.Partial, error) {

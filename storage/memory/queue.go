@@ -43,7 +43,7 @@ type queue struct {
 	byEvent   map[storage.ID]*delivery
 	requested index[*delivery] // explicitly requested deliveries by age
 	regular   index[*delivery] // by age
-	// No delivery can be claimed before idleUntil. A claim that finds nothing sets it for the next claim.
+	// No delivery can be claimed before idleUntil. A claim that finds nothing sets it.
 	idleUntil time.Time
 }
 
@@ -96,7 +96,7 @@ func (q *queue) makeOldestDue(clock time.Time) {
 	}
 }
 
-// destinationHealth is the state of a webhook's destination. The zero value is the state of a new one.
+// destinationHealth is the state of a webhook's destination. The zero value is the state of a new destination.
 type destinationHealth struct {
 	health        storage.Health
 	failingSince  time.Time
@@ -130,8 +130,8 @@ func (w *webhook) recordHealth(r storage.Result, clock time.Time) {
 	}
 }
 
-// dueDeliveries returns up to n deliveries to claim: requested ones and then, without a pause, the others, oldest
-// first.
+// dueDeliveries returns up to n deliveries to claim, oldest first: requested deliveries and, unless w is paused, then
+// others.
 func (w *webhook) dueDeliveries(clock time.Time, n int) []*delivery {
 	q := &w.queue
 	if n < 1 || clock.Before(q.idleUntil) {
@@ -192,7 +192,7 @@ func (s *Store) leaseDelivery(w *webhook, d *delivery, lease time.Duration, cloc
 	return out
 }
 
-// claimFromPool leases deliveries of the webhooks that belong to a pool, as [storage.DeliveryStore] defines.
+// claimFromPool leases deliveries of the webhooks that belong to a pool.
 func (s *Store) claimFromPool(p storage.ClaimParams, pool storage.Pool, belongs func(storage.Health) bool, clock time.Time) (out []storage.ClaimedDelivery) {
 	size, hosts := 0, make(map[string]int)
 	element := s.serviceOrder.Front()

@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// DeleteUser implements [storage.RemovalStore]. Only submissions remain for Sweep.
+// DeleteUser implements [storage.RemovalStore]. It leaves only submissions to Sweep.
 func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
 	return withLock(ctx, s, []any{requiredTime(at)}, func() error {
 		delete(s.users, user)
@@ -41,7 +41,8 @@ func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
 	})
 }
 
-// purgeForm removes a form in the trash with everything except its submissions, which Sweep must report.
+// purgeForm removes a form in the trash with everything except its submissions, which Sweep passes to BeforeDelete
+// first.
 func (s *Store) purgeForm(f *form) {
 	s.purgedSubmissions = append(s.purgedSubmissions, f.submissions.items...)
 	delete(s.forms, f.rec.ID)
@@ -103,7 +104,7 @@ func (s *Store) beforeDelete(ctx context.Context, hook storage.BeforeDelete, sub
 }
 
 // Sweep implements [storage.Storage]. It never counts events, because a body is removed with its last reference. A
-// form is removed immediately, except its submissions. Each call removes the oldest of them.
+// purged form is removed immediately, except for its submissions, which Sweep removes in batches.
 func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.SweepResult, error) {
 	return withLockResult(ctx, s, []any{p.Now, p.TrashBefore, p.KeysBefore}, func() (storage.SweepResult, error) {
 		if !p.RemovalsOnly && p.Max > 0 {

@@ -9,10 +9,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// submission is a stored submission. It never changes.
 type submission struct {
-	rec     storage.Submission
-	key     string // idempotency key; empty if there is none
+	rec     storage.Submission // never changes
+	key     string             // idempotency key; empty if there is none
 	eventID storage.ID
 }
 
@@ -91,8 +90,8 @@ func (s *Store) addSubmission(f *form, n storage.NewSubmission) *submission {
 	return sub
 }
 
-// enqueue queues the event of a submission for each enabled webhook of the form. It leases granted deliveries that
-// have none waiting before them.
+// enqueue queues the event of a submission for each enabled webhook of the form. It leases the delivery if its webhook
+// is granted and has no other waiting delivery.
 func (s *Store) enqueue(f *form, sub *submission, e storage.Event, granted []storage.ID, lease time.Duration, clock time.Time) (leased []storage.ClaimedDelivery, others bool) {
 	if e.ID.IsZero() || len(f.webhooks) == 0 {
 		return nil, false
@@ -128,7 +127,7 @@ func (s *Store) Submission(ctx context.Context, actor storage.Actor, formID, id 
 }
 
 // Submissions implements [storage.SubmissionStore]. It passes stored records without copying, because they never
-// change, and after unlocking the store.
+// change. It does this after unlocking the store.
 func (s *Store) Submissions(ctx context.Context, actor storage.Actor, formID storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (more bool, err error) {
 	found, err := withRecordResult(ctx, s, s.findForm(actor, formID), []any{q.Since, q.Until, q.Page}, func(f *form) (found []*submission, _ error) {
 		found, more = f.listSubmissions(q)

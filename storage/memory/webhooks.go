@@ -26,7 +26,7 @@ type webhook struct {
 	destinationHealth
 }
 
-// previousSecret is a replaced secret, which remains known until a time.
+// previousSecret is a replaced secret, which is valid until a time.
 type previousSecret struct {
 	secret []byte
 	until  time.Time
@@ -64,7 +64,7 @@ func (a *attempt) copy() storage.Delivery { return a.rec }
 
 func (w *webhook) attempts() []*attempt { return slices.Concat(w.history.items, w.expired.items) }
 
-// removeSubmission ends the pending delivery of a submission and removes its event from the history.
+// removeSubmission ends the pending delivery of a submission and removes the event's body from the history.
 func (w *webhook) removeSubmission(sub *submission) {
 	if d := w.queue.byEvent[sub.eventID]; d != nil && d.event.submission == sub.rec.ID {
 		w.queue.remove(d)
@@ -76,8 +76,7 @@ func (w *webhook) removeSubmission(sub *submission) {
 	}
 }
 
-// clearNextAttempts clears NextAttemptAt in the newest attempt of each event whose delivery ended. It removes these
-// events from the map.
+// clearNextAttempts clears NextAttemptAt in the newest attempt of each event whose delivery ended. It empties ended.
 func (w *webhook) clearNextAttempts(ended map[storage.ID]*delivery) {
 	for _, a := range slices.Backward(w.history.items) {
 		if ended[a.rec.EventID] != nil {
@@ -102,7 +101,7 @@ func (s *Store) findWebhook(actor storage.Actor, id storage.ID) func() *webhook 
 	}
 }
 
-// CreateWebhook implements [storage.WebhookStore]. A new webhook is served before all others.
+// CreateWebhook implements [storage.WebhookStore]. The new webhook is served before all others.
 func (s *Store) CreateWebhook(ctx context.Context, actor storage.Actor, n storage.NewWebhook) error {
 	rec := n.Webhook
 	return withRecord(ctx, s, s.findForm(actor, rec.FormID), []any{rec.URL, rec.CreatedAt, rec.UpdatedAt}, func(f *form) error {
@@ -162,7 +161,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, actor storage.Actor, id stora
 		if c.Secret != nil && (len(*c.Secret) == 0 || !bytes.Equal(*c.Secret, w.secret)) {
 			if len(*c.Secret) > 0 && len(w.secret) > 0 {
 				w.previousSecret = previousSecret{w.secret, c.At.Add(storage.OldSecretLifetime)}
-			} else { // without a secret, nothing is signed
+			} else { // without a secret, nothing is signed with the old one either
 				w.previousSecret = previousSecret{}
 			}
 			w.setSecret(*c.Secret)
