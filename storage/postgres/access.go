@@ -2,7 +2,7 @@ package postgres
 
 import "github.com/formsvc/formsvc/storage"
 
-// userArg returns the user for an access condition: null for the host, who passes every condition. The zero actor
+// userArg returns the user for an access condition: null for the host, which passes every condition. The zero actor
 // passes none.
 func userArg(actor storage.Actor) []byte {
 	if actor.Host() {
@@ -15,26 +15,24 @@ func userArg(actor storage.Actor) []byte {
 	return user[:]
 }
 
-// userParam is the user in $2. The subquery hides the value from the planner: otherwise it would plan each call of
+// userParam is the user in $2. The subquery hides the value from the planner, which would otherwise plan each call of
 // the host again.
 const userParam = `(SELECT $2::bytea)`
 
-// A form is in the trash if its own row or its workspace's row says so. Deleting a workspace updates one row, and a
-// sweep updates the forms later. It also removes the workspace's users, so only statements for the host read the
-// workspace. Each condition is one lookup by primary key. With EXISTS, the planner might build a table of every
-// user's access.
+// A form is in the trash if its own row or its workspace's row says so. Deleting a workspace updates one row and
+// removes the workspace's users, so only statements for the host read the workspace. A sweep updates the forms later.
+// Each condition is one lookup by primary key. With EXISTS, the planner might hash the access of all users.
 const (
 	workspaceNotDeleted = `(SELECT o.deleted_at IS NULL FROM formsvc.workspaces o WHERE o.id = f.workspace_id)`
 
-	// rowNotTrashed checks the form's own row. IS TRUE excludes the partial indexes: without statistics, the planner
-	// would read all of such an index in addition to the primary key. Lists need these indexes and omit IS TRUE.
+	// rowNotTrashed checks the form's own row. IS TRUE keeps the planner from using the partial indexes, which it would
+	// read completely without statistics. Lists need these indexes and omit IS TRUE.
 	rowNotTrashed = `(f.trashed_at IS NULL) IS TRUE`
 
 	// formNotTrashed is the condition that the form f is not in the trash.
 	formNotTrashed = rowNotTrashed + ` AND ` + workspaceNotDeleted
 
-	// formAccess is the condition that the user in $2 has access to the form f, and that it is not in the trash. It
-	// is part of the statement that reads or changes the form.
+	// formAccess is the condition that the user in $2 has access to the form f, and that it is not in the trash.
 	formAccess = rowNotTrashed + ` AND CASE WHEN ` + userParam + ` IS NULL THEN ` + workspaceNotDeleted + `
 	ELSE COALESCE((
 		SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = f.workspace_id AND a.user_id = ` + userParam + `), false) END`

@@ -17,18 +17,17 @@ import (
 
 // batcher writes the items of concurrent callers in batches. An item that arrives during a write of its key waits for
 // the end of this write. Then all waiting items are written together. There is no timer, so a single item is written
-// immediately. Items of different keys are never in one batch and never wait for each other.
-//
-// A write runs in its own goroutine with its own context, so a caller that leaves does not cancel the others. Both
-// end with the write. If a write panics, each caller of its items panics, and the next write continues.
+// immediately. Items of different keys are never in one batch and never wait for each other. A write runs in its own
+// goroutine and context, so a caller that leaves does not cancel the others. If a write panics, each of its callers
+// panics, and the next write continues.
 type batcher[K comparable, T, R any] struct {
 	// write writes items of one key and returns a result for each, in order. It calls takeItems when it is ready to
-	// write. Until then, callers can leave and others can join. takeItems returns nothing if all callers have left. A
-	// write that has stored nothing and waits can call returnItems and take items again later. ctx ends when no
-	// caller waits: immediately before items are taken, and otherwise after abandonedWriteTime.
+	// write. Until then, callers can leave and others can join. takeItems returns nothing if all callers have left. If
+	// write has stored nothing and must wait, it can call returnItems and take items again later. If all callers leave,
+	// ctx ends immediately before takeItems, and after abandonedWriteTime otherwise.
 	write func(ctx context.Context, key K, takeItems func() []T, returnItems func()) []R
-	// maxItems and maxBytes limit a batch. If maxItems is 0, the number is not limited. One item is written whatever
-	// its size.
+	// maxItems and maxBytes limit a batch. If maxItems is 0, the number is not limited. A single item can exceed
+	// maxBytes.
 	maxItems, maxBytes int
 
 	mu     sync.Mutex
@@ -41,11 +40,11 @@ type batchQueue[T, R any] struct {
 }
 
 const (
-	// settleTime is how long a caller waits after its timeout for a write in progress. If a lock is held, the write
+	// settleTime is how long a caller waits after its timeout for a write in progress. A write that waits for a lock
 	// ends within this time.
 	settleTime = 3 * conn.LockTimeout
-	// abandonedWriteTime is how long a write continues after all callers have left. It can then still dispatch the
-	// deliveries, which otherwise wait until their lease ends.
+	// abandonedWriteTime is how long a write continues after all callers have left, so that it can still dispatch the
+	// deliveries. Otherwise they would wait until their lease ends.
 	abandonedWriteTime = time.Second
 )
 
@@ -65,10 +64,9 @@ type panicError struct {
 	stack []byte
 }
 
-// Error returns the value and the stack, because the caller's own stack does not show where the panic happened.
+// Error includes the stack, because the caller's own stack does not show where the panic happened.
 func (e *panicError) Error() string { return fmt.Sprintf("%v\n\n%s", e.value, e.stack) }
 
-// Unwrap returns the value if it is an error.
 func (e *panicError) Unwrap() error {
 	err, _ := e.value.(error)
 	return err
@@ -81,8 +79,8 @@ type batchWrite[T, R any] struct {
 }
 
 // do writes an item of size bytes and returns its result. It returns the error of ctx if it ends first, or
-// [context.DeadlineExceeded] after timedOut. In these cases, begun reports whether the item may still be written. do
-// panics with a *panicError if the write panicked.
+// [context.DeadlineExceeded] after timedOut. begun then reports whether the item may still be written. do panics with a
+// *panicError if the write panicked.
 func (b *batcher[K, T, R]) do(ctx context.Context, timedOut <-chan time.Time, key K, value T, size int) (result R, begun bool, err error) {
 	item := &batchItem[T, R]{value: value, size: size, done: make(chan struct{})}
 	b.mu.Lock()
@@ -134,7 +132,6 @@ func (q *batchQueue[T, R]) startWrite() (*batchWrite[T, R], context.Context) {
 	return q.write, ctx
 }
 
-// run writes until no items wait.
 func (b *batcher[K, T, R]) run(ctx context.Context, key K, q *batchQueue[T, R], write *batchWrite[T, R]) {
 	for {
 		results, panicErr := b.writeRecovering(ctx, key, func() []T { return b.takeItems(ctx, q, write) }, func() { b.returnItems(q, write) })
@@ -159,7 +156,6 @@ func (b *batcher[K, T, R]) run(ctx context.Context, key K, q *batchQueue[T, R], 
 	}
 }
 
-// writeRecovering calls write and recovers a panic.
 func (b *batcher[K, T, R]) writeRecovering(ctx context.Context, key K, takeItems func() []T, returnItems func()) (results []R, panicErr *panicError) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -169,7 +165,7 @@ func (b *batcher[K, T, R]) writeRecovering(ctx context.Context, key K, takeItems
 	return b.write(ctx, key, takeItems, returnItems), nil
 }
 
-// takeItems removes the oldest items from the queue, up to the limits of a batch.
+// takeItems removes the oldest items from the queue, within the limits of a batch.
 func (b *batcher[K, T, R]) takeItems(ctx context.Context, q *batchQueue[T, R], write *batchWrite[T, R]) []T {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -194,7 +190,6 @@ func (b *batcher[K, T, R]) takeItems(ctx context.Context, q *batchQueue[T, R], w
 	return items
 }
 
-// returnItems reverts takeItems.
 func (b *batcher[K, T, R]) returnItems(q *batchQueue[T, R], write *batchWrite[T, R]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -245,8 +240,8 @@ func (b *batcher[K, T, R]) abandon(q *batchQueue[T, R], item *batchItem[T, R]) b
 }
 
 // writeWithConnection acquires a connection, takes items and calls do with them. It retries after temporary errors.
-// While another transaction holds a lock, it returns the items, so callers that leave know that nothing is stored. A
-// zero form means any form. failed returns the result of an item if the whole batch failed.
+// While another transaction holds a lock, it returns the items to the queue, so that callers that leave know that
+// nothing is stored. A zero form means any form. failed returns the result of each item if the whole batch failed.
 func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.ID, lock any, takeItems func() []T, returnItems func(),
 	failed func(error) R, do func(context.Context, []T) ([]R, error),
 ) []R {
@@ -258,8 +253,7 @@ func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.I
 	}
 	err := s.db.WriteFor(ctx, key, func(ctx context.Context) (err error) {
 		if items == nil {
-			// Runnable callers can join first. With 16 callers in a loop, this stores a tenth more submissions per
-			// second.
+			// Let other callers join. With 16 callers in a loop, this stores a tenth more submissions per second.
 			runtime.Gosched()
 			items = takeItems()
 		}
@@ -284,7 +278,7 @@ func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.I
 	return slices.Repeat([]R{failed(err)}, len(items))
 }
 
-// lateTimer returns a channel that receives when a caller has used its time for the call.
+// lateTimer returns a channel that receives shortly before the call's timeout. The caller must call end.
 func (s *Store) lateTimer(ctx context.Context) (at <-chan time.Time, end func()) {
 	left, spent := timeout.TimeLeft(ctx, s.db.Timeout)
 	timedOut := time.NewTimer(left - min(settleTime, left/4))

@@ -12,15 +12,15 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// Every change of documents locks the form's row, which enforces conditions and limits and excludes a purge.
-// lockForDocuments is a separate statement, so that the next one sees the documents as of the lock.
+// Every change of documents locks the form's row, so that conditions and limits hold and no purge runs.
+// lockForDocuments is a separate statement, so that the next statement sees the documents as of the lock.
 const lockForDocuments = `
 SELECT 1 FROM formsvc.forms f
 WHERE f.id = $1::bytea AND ` + formAccess + `
 FOR NO KEY UPDATE OF f`
 
-// requestedChanges is a part of a WITH list. It contains the requested changes with the current revisions of their
-// documents, and the first change whose condition does not hold.
+// requestedChanges is part of a WITH list: the requested changes with the current revisions of their documents, and the
+// first change whose condition does not hold.
 const requestedChanges = `asked AS MATERIALIZED (
 	SELECT c.*, d.revision
 	FROM unnest((SELECT $a::text[]), (SELECT $b::text[]), (SELECT $c::json[]), (SELECT $d::text[]), (SELECT $e::bytea[]),
@@ -35,11 +35,11 @@ const requestedChanges = `asked AS MATERIALIZED (
 	ORDER BY a.place LIMIT 1
 )`
 
-// documentsRevisionIncrement is the number that the changes add to the documents revision of the form.
+// documentsRevisionIncrement is the amount by which the changes increase the form's documents revision.
 const documentsRevisionIncrement = `(SELECT count(*) FROM asked a WHERE a.public AND (a.value IS NOT NULL OR a.revision IS NOT NULL))`
 
-// applyDocumentChanges is a part of a WITH list. It applies the changes to the form in target, if there is one. It
-// changes no row twice: documents that the retention removes are not among the requested ones.
+// applyDocumentChanges is part of a WITH list. It applies the changes to the form in target, if there is one. It
+// changes no row twice, because the retention never removes a requested document.
 const applyDocumentChanges = `written AS (
 	INSERT INTO formsvc.documents AS d (form_id, kind, key, revision, user_id, created_at, updated_at, value_bytes, value)
 	SELECT t.id, a.kind, a.key, a.first, a.user_id, a.at, a.at, octet_length(a.value::text), a.value
@@ -58,7 +58,7 @@ const applyDocumentChanges = `written AS (
 	WHERE a.value IS NOT NULL
 	GROUP BY t.id, a.kind
 	HAVING max(a.keep_count) > 0 OR max(a.keep_bytes) > 0
-), surplus AS MATERIALIZED ( -- a list of keys alone: beside the deletion the values would be read
+), surplus AS MATERIALIZED ( -- only keys, because joining the deletion directly would read the values
 	SELECT b.form_id, b.kind, o.key
 	FROM bounded b
 	CROSS JOIN LATERAL (
@@ -174,7 +174,6 @@ LEFT JOIN LATERAL (
 WHERE f.id = $1::bytea AND ` + formAccess + `
 ORDER BY d.key DESC`
 
-// highestKey is greater than every key.
 var highestKey = strings.Repeat("\U0010ffff", 51)
 
 // Documents implements [storage.DocumentStore].

@@ -30,7 +30,7 @@ const formSectionColumns = `f.format, f.blocks, f.settings, f.theme, f.variables
 const formColumns = formHeadColumns + `, ` + formSectionColumns
 
 // formColumnsWithoutLimit omits the subquery for LimitReached, which makes the statement an eighth slower even for
-// forms without a limit. readLimitReached reads it for the other forms.
+// forms without a limit. For forms with a limit, readLimitReached reads it.
 const formColumnsWithoutLimit = formBaseColumns + `, NULL::boolean, ` + formTimeColumns + `, ` + formSectionColumns
 
 const limitReachedByID = `
@@ -61,8 +61,8 @@ func appendFormTargets(to []any, f *storage.Form) []any {
 		&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields)
 }
 
-// scanForm scans the columns in before, the version of the form's row and formColumnsWithoutLimit. If these are null,
-// the form does not exist.
+// scanForm scans the columns in before, the version of the form's row, and formColumnsWithoutLimit. If the form's
+// columns are null, the form does not exist.
 func (s *Store) scanForm(rows pgx.Rows, before []any, f *storage.Form) error {
 	var version rowVersion
 	if err := conn.Scan(rows, appendFormTargets(append(before, &version), f)...); err != nil {
@@ -125,9 +125,9 @@ func (s *Store) Form(ctx context.Context, actor storage.Actor, id storage.ID) (s
 	return s.readForm(ctx, formByID, id[:], userArg(actor))
 }
 
-// FormByPublicID implements [storage.FormStore]. On a pool, calls that arrive during a read share the next read. It
-// starts when the current one ends, so each call sees all data stored before it. The read does not see the values of
-// ctx.
+// FormByPublicID implements [storage.FormStore]. On a pool, calls that arrive during a read of the same form share the
+// next read. It starts when the current one ends, so each call sees all data stored before it. The read does not use
+// the values of ctx.
 func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Form, error) {
 	if !storage.ValidText(publicID) {
 		return storage.Form{}, conn.NotFound(ctx)
@@ -147,7 +147,6 @@ func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Fo
 // formReader reads a form by its public ID, once for all callers that wait for the same form.
 type formReader = batcher[string, struct{}, formReadResult]
 
-// formReadResult is a form that was read, or the error.
 type formReadResult struct {
 	form storage.Form
 	err  error
@@ -178,16 +177,15 @@ func (s *Store) readForm(ctx context.Context, text string, args ...any) (f stora
 	return f, err
 }
 
-// formListTexts are the statements that list the forms in the trash, or all other forms.
+// formListTexts are the statements that list the forms in the trash, or the other forms.
 type formListTexts struct{ forUser, forUserInWorkspace, forHost, forHostInWorkspace string }
 
-// These conditions check the form's own row.
 const (
 	liveForms    = "f.trashed_at IS NULL"
 	trashedForms = "f.trashed_at IS NOT NULL AND f.purged_at IS NULL"
 )
 
-// inAccessibleWorkspace takes the workspace from the access check, so that nothing is read without access.
+// inAccessibleWorkspace takes the workspace's ID from the access check, so that nothing is read without access.
 const inAccessibleWorkspace = `f.workspace_id = (
 			SELECT a.workspace_id FROM formsvc.workspace_users a WHERE a.user_id = $4::bytea AND a.workspace_id = $5::bytea)`
 
@@ -238,24 +236,23 @@ func (s *Store) Forms(ctx context.Context, actor storage.Actor, q storage.FormsP
 
 func headTargets(f *storage.Form) []any { return appendHeadTargets(make([]any, 0, 18), f) }
 
-// notInDeletedWorkspace is the condition that a form or webhook is not in a deleted workspace. The lists of the host
-// need it, because a deleted workspace has no users. A statement reads the deleted workspaces once. There are few,
-// because sweeps process them. COALESCE hides the condition from the planner: if one workspace has nearly all forms,
-// it would estimate that none remain.
+// notInDeletedWorkspace is the condition that a form or webhook is not in a deleted workspace. The host's lists need
+// it, because the host has access without workspace_users. A statement reads the deleted workspaces once. There are
+// few, because sweeps process them. COALESCE hides the condition from the planner: if one workspace has nearly all
+// forms, it would estimate that none remain.
 func notInDeletedWorkspace(alias string) string {
 	return ` AND COALESCE(` + alias + `.workspace_id <> ALL (ARRAY(
 	SELECT o.id FROM formsvc.workspaces o WHERE o.deleted_at IS NOT NULL AND NOT o.tidied)), true)`
 }
 
-// notInPurgedWorkspace is the condition that a form is not in a purged workspace. It works like
-// notInDeletedWorkspace.
+// notInPurgedWorkspace is the condition that a form is not in a purged workspace. It works like notInDeletedWorkspace.
 const notInPurgedWorkspace = ` AND COALESCE(f.workspace_id <> ALL (ARRAY(SELECT o.id FROM formsvc.workspaces o WHERE o.purged)), true)`
 
 // formListColumns are formHeadColumns without trashed_at.
 const formListColumns = formBaseColumns + `, f.created_at, f.updated_at`
 
-// selectHostTrash lists the trash for the host: forms whose own rows are in the trash, and forms of deleted
-// workspaces that no sweep has updated yet. The conditions apply to the form f and the deleted workspace o.
+// selectHostTrash lists the trash for the host: forms whose own rows are in the trash, and forms of deleted workspaces
+// that no sweep has updated yet. forms is a condition for the form f, and workspaces for the deleted workspace o.
 func selectHostTrash(forms, workspaces string) squirrel.SelectBuilder {
 	trash := listSource{"formsvc.forms f", "f", formListColumns + ", f.trashed_at", trashedForms + notInPurgedWorkspace}
 	rest, args, err := squirrel.Select(formListColumns, "o.deleted_at AS trashed_at").
@@ -273,8 +270,7 @@ func selectHostTrash(forms, workspaces string) squirrel.SelectBuilder {
 // lockTargetWorkspace prevents the deletion of the workspace that a form moves to.
 const lockTargetWorkspace = `SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea FOR SHARE`
 
-// lockWebhooksOfForm runs before the form's row is locked for a move, which also updates the form's webhooks. All
-// statements lock webhooks in the order of their IDs.
+// lockWebhooksOfForm runs before the form's row is locked for a move, which also updates the form's webhooks.
 const lockWebhooksOfForm = `SELECT 1 FROM formsvc.webhooks w WHERE w.form_id = $1::bytea ORDER BY w.id FOR NO KEY UPDATE`
 
 // Outcomes of updateForm, in the order of the checks.
@@ -288,8 +284,8 @@ const (
 	updateDocumentRevision // plus the index of the document whose condition does not hold
 )
 
-// updateForm changes the form, or returns why it cannot. It neither sends nor writes unchanged sections. With
-// documents, updateFormDocuments runs after lockForDocuments and writes them with the form.
+// updateForm changes the form, or returns why it cannot. It neither sends nor writes unchanged sections.
+// updateFormDocuments also writes documents, and runs after lockForDocuments.
 var (
 	updateForm          = buildUpdateForm(documentClauses{conflictCode: "0", currentRevision: "v.revision"})
 	updateFormDocuments = numberArgs(buildUpdateForm(documentClauses{
@@ -301,7 +297,6 @@ var (
 	}), 20)
 )
 
-// documentClauses are the parts of updateForm for documents.
 type documentClauses struct{ requested, conflictCode, assignment, writes, currentRevision string }
 
 func buildUpdateForm(with documentClauses) string {
@@ -373,7 +368,7 @@ LEFT JOIN (SELECT * FROM changed UNION ALL SELECT s.* FROM seen s, verdict v WHE
 
 // UpdateForm implements [storage.FormStore]. A change of the acceptance rules waits for submissions in progress and
 // blocks new ones, so each of them sees the old or the new rules. Before it sets a response limit on a form without
-// one, it counts the submissions, see countSubmissions. The count is independent of revisions, so the call repeats
+// one, it counts the submissions, see countSubmissions. The count does not check the revision, so the call repeats
 // until no other change interferes.
 func (s *Store) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
 	if err := checkDocuments(ctx, c.Documents); err != nil {

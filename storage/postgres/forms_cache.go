@@ -12,8 +12,8 @@ import (
 )
 
 // formCache stores forms, the keys that read them, and the version of each row. Every read still asks the server
-// whether the key is valid, whether the user has access, and which versions are current. The cache only avoids
-// sending or copying unchanged bytes, so changes need no notification.
+// whether the key is valid, whether the user has access, and which versions are current. The cache only avoids sending
+// or copying unchanged bytes, so it needs no invalidation.
 type formCache struct {
 	forms cache.Cache[storage.ID, cachedForm]
 	keys  cache.Cache[[32]byte, cachedKey] // by their hash
@@ -39,14 +39,14 @@ func (v *rowVersion) ScanUint32(n pgtype.Uint32) error {
 	return nil
 }
 
-// matches reports whether the cached form has this version. It also compares the time, because a server after a
-// failover can use a transaction number again.
+// matches reports whether the cached form has this version. It also compares the time, because a server can reuse a
+// transaction number after a failover.
 func (f *cachedForm) matches(version rowVersion, updatedAt time.Time) bool {
 	return f.version == version && f.form.UpdatedAt.Equal(updatedAt)
 }
 
 // remember caches a form whose definition is borrowed from the connection. It replaces the definition with the cached
-// one if they are equal, and else with a copy, so that a process stores it once.
+// one if they are equal, and otherwise with a copy, so that a process stores it only once.
 func (c *formCache) remember(f *storage.Form, version rowVersion) {
 	if c == nil {
 		copyDefinition(&f.Definition)

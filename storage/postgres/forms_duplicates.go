@@ -10,18 +10,17 @@ import (
 )
 
 // Answers to a form's unique field are rows of unique_answers. Submit adds the row of a new submission under the lock
-// of the answer. The backfill adds the rows of earlier submissions in batches, in the order of IDs. unique_progress
-// contains its position.
-//
-// The backfill misses no submission. A change of the field holds the form's exclusive lock, so earlier submissions
-// are stored when the backfill starts. Later ones add their own row, or are rejected for their revision. Each batch
-// holds the same lock, so none of its submissions is deleted, and none is in progress when the last batch completes
-// the backfill. A batch is valid for one pass only, and each restart begins a new pass.
+// of the answer. The backfill adds the rows of earlier submissions in batches, in the order of their IDs.
+// unique_progress contains its position. The backfill misses no submission, because a change of the field holds the
+// form's exclusive lock. Earlier submissions are therefore stored when the backfill starts. Later ones add their own
+// row, or are rejected because of their revision. Each batch also holds this lock, so that none of its submissions is
+// deleted meanwhile, and none is in progress when the last batch completes the backfill. A batch is valid for one pass,
+// and each restart begins a new pass.
 
 // restartProgress restarts the backfill of a form with a row in unique_progress.
 const restartProgress = `ON CONFLICT (form_id) DO UPDATE SET round = DEFAULT, entered_to = '', piece_at = clock_timestamp()`
 
-// restartForOtherRules is a part of the WITH list of submit. If processes of two releases run, a submission may use
+// restartForOtherRules is part of the WITH list of submit. While processes of two releases run, a submission may use
 // another rules version than the form. The backfill then restarts with the newer version.
 const restartForOtherRules = `other AS (
 	UPDATE formsvc.forms f SET unique_rules = GREATEST(f.unique_rules, $16::bigint), duplicates_covered = false
@@ -33,11 +32,11 @@ const restartForOtherRules = `other AS (
 	` + restartProgress + `
 )`
 
-// noSubmissions is the condition that the form f has no submissions, and needs no backfill.
+// noSubmissions is the condition that the form f has no submissions and therefore needs no backfill.
 const noSubmissions = `(SELECT s.id FROM formsvc.submissions s WHERE s.form_id = f.id LIMIT 1) IS NULL`
 
-// changeUniqueField is a part of the WITH list of updateForm, which holds the form's lock. It starts the backfill for
-// the new field and ends it for the old one.
+// changeUniqueField is part of the WITH list of updateForm, which holds the form's lock. It starts the backfill for a
+// new field and ends the backfill for the old one.
 const changeUniqueField = `begun AS (
 	INSERT INTO formsvc.unique_progress (form_id)
 	SELECT c.id FROM changed c, verdict v WHERE v.another_field AND c.unique_block <> '' AND NOT c.duplicates_covered
@@ -48,7 +47,7 @@ const changeUniqueField = `begun AS (
 )`
 
 // restartForNewerRules restarts the backfill of some forms whose rules version is below $1. It holds the form's lock,
-// so no submission with the older rules is in progress. If the lock is not free, the form is left to the next call.
+// so no submission with the older rules is in progress. It leaves locked forms to the next call.
 const restartForNewerRules = `
 WITH older AS MATERIALIZED (
 	SELECT f.id FROM (
@@ -66,9 +65,8 @@ WITH older AS MATERIALIZED (
 INSERT INTO formsvc.unique_progress (form_id) SELECT r.id FROM raised r
 ` + restartProgress
 
-// pendingBackfill reads the next batch of the form that has waited longest. It adds up sizes from their column, so
-// that it reads no value that exceeds the batch. It does not read answers that are indexed already. The limit is a
-// subquery for the reason given at countBatch.
+// pendingBackfill reads the next batch of the form that has waited longest. It sums the sizes from json_bytes, so that
+// it does not read answers beyond the batch's limit. It does not read answers that are already indexed.
 const pendingBackfill = `
 WITH next AS MATERIALIZED (
 	SELECT p.form_id, p.round, p.entered_to, f.unique_block, f.unique_rules
@@ -129,9 +127,9 @@ func (s *Store) PendingBackfill(ctx context.Context, p storage.PendingBackfillPa
 }
 
 // backfillAnswers indexes the submissions $2 with the digests $3, for the block $4 and the rules $5, unless they are
-// indexed already. Then it advances to the next batch. It holds the form's lock. An answer that is taken gets the
-// next copy number. The first gets 0, so that later submissions find it. Each lookup uses an index: a join would be
-// planned for an empty table and compare all rows with all rows.
+// indexed already. Then it advances to the next batch. It runs under the form's lock. The first row of an answer has
+// copy 0, which later submissions check, and further rows get the next numbers. Each lookup uses an index, because the
+// planner would plan a join for an empty table and compare all rows.
 const backfillAnswers = `
 WITH place AS MATERIALIZED (
 	SELECT p.form_id

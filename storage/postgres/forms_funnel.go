@@ -9,8 +9,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// longLogRows is the log length from which a read also folds a batch of the log. Summing this many rows takes about 1
-// ms. Sweeps keep the log shorter, unless a form gets more counts between two sweeps.
+// longLogRows is the length of a form's log above which a read also folds a batch of it. Summing this many rows takes
+// about 1 ms. Usually, sweeps keep the log shorter.
 const longLogRows = 2048
 
 const countFunnel = `
@@ -20,8 +20,8 @@ FROM unnest((SELECT $1::bytea[]), (SELECT $2::timestamptz[]), (SELECT $3::bigint
 GROUP BY c.form_id, date_trunc('minute', c.at, 'UTC')
 HAVING (SELECT ` + formNotTrashed + ` FROM formsvc.forms f WHERE f.id = c.form_id)`
 
-// CountFunnel implements [storage.MetricsStore]. It appends a row for each form and minute to a log, which sweeps
-// fold into buckets. Counts never wait for each other.
+// CountFunnel implements [storage.MetricsStore]. It appends a row for each form and minute to a log, so that calls do
+// not wait for each other. Sweeps fold the log into buckets.
 func (s *Store) CountFunnel(ctx context.Context, counts []storage.FunnelCount) error {
 	return s.db.ChangeRow(ctx, countFunnel,
 		conn.Column(counts, func(c *storage.FunnelCount) []byte { return c.Form[:] }),
@@ -106,8 +106,8 @@ func (s *Store) SubmissionTotals(ctx context.Context, actor storage.Actor, forms
 	return totals, err
 }
 
-// windowParts are the whole days of a window, and the minutes before and after them. Zero times in days mean that
-// this end is open.
+// windowParts are the whole days of a window, and the minutes before and after them. A zero time in days means no
+// limit.
 type windowParts struct{ days, head, tail storage.Window }
 
 const day = 24 * time.Hour
@@ -129,11 +129,10 @@ func splitWindow(w storage.Window) windowParts {
 	return p
 }
 
-// foldRows moves the picked rows of the log into the buckets of their forms. Of several concurrent calls, one works
-// and the others do nothing, so none waits. Rows of removed forms are dropped.
-//
-// Minutes are retained for two days before the newest count, or before the server's clock if it is earlier. A count
-// from a clock that is ahead therefore expires no minute. Days are locked before minutes, as in a purge.
+// foldRows moves the picked rows of the log into the buckets of their forms. It drops rows of removed forms. Of several
+// concurrent calls, one works and the others do nothing. Minutes are retained for two days before the newest count, or
+// before the server's clock if it is earlier, so that a process whose clock is ahead removes no minutes. As in a purge,
+// days are locked before minutes.
 const foldRows = `, moved AS (
 	DELETE FROM formsvc.funnel_log g
 	WHERE g.ctid = ANY (ARRAY(SELECT l.place FROM picked l)) AND (g.tableoid, g.ctid) IN (SELECT l.rel, l.place FROM picked l)
@@ -175,7 +174,6 @@ const foldRows = `, moved AS (
 )
 SELECT count(*), (SELECT p.form_id FROM picked p ORDER BY p.form_id DESC LIMIT 1) FROM moved`
 
-// foldLog folds the log after one form, and foldFormLog folds the rows of one form.
 var (
 	foldLog     = fmt.Sprintf(foldTemplate, "o.form_id > $1::bytea")
 	foldFormLog = fmt.Sprintf(foldTemplate, "o.form_id = $1::bytea")
@@ -203,7 +201,7 @@ func (s *Store) foldForm(ctx context.Context, form storage.ID) (moved int64, err
 	return moved, err
 }
 
-// foldCounts is a step of a sweep. Each batch starts after the last form of the previous one.
+// foldCounts folds a batch of the log. It starts after the last form of the previous batch.
 func (s *Store) foldCounts(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
 	after := []byte{}
 	if last := s.sweepPosition.funnel.Load(); last != nil {
@@ -216,11 +214,11 @@ func (s *Store) foldCounts(ctx context.Context, p storage.SweepParams, _ *storag
 	case moved > 0:
 		s.sweepPosition.funnel.Store(&last)
 	}
-	// After the last form, the next call starts again, unless this call started at the first form.
+	// After the last form, the next call starts at the first form again. If this call started there, nothing is left.
 	return moved > 0 && (moved == int64(p.Max) || len(after) > 0), err
 }
 
-// setLifetime returns a row if the form exists, also in the trash.
+// setLifetime returns a row if the form exists, even in the trash.
 const setLifetime = `
 WITH form AS (
 	SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + notPurged + ` FOR KEY SHARE OF f

@@ -8,21 +8,18 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// A form with a response limit has a row in form_limits with the number of its submissions. A new limit starts with a
-// count of the stored submissions. It runs in batches, so that a submission waits for at most one.
-//
-// After beginCount, each new or deleted submission updates the count if the counted IDs include its ID. Each batch
-// adds the next IDs under the form's exclusive lock, so that none of them is in progress. The server grants advisory
-// locks in order. It does not grant row locks in order, so the counter could overtake a waiting submission. The limit
-// is set after the last batch, when the count covers all IDs. A later call continues an interrupted count, or a sweep
-// drops it after an hour.
+// A form with a response limit has a row in form_limits with the number of its submissions. Before a new limit is set,
+// the stored submissions are counted in batches, so that a new submission waits for at most one batch. From beginCount
+// on, each new or deleted submission updates the count if its ID is in the range counted so far. Each batch adds the
+// next IDs under the form's exclusive advisory lock, so that none of these submissions is in progress. A row lock would
+// not suffice, because the server grants only advisory locks in order. The limit is set after the last batch. A later
+// call continues an interrupted count, or a sweep drops it after an hour.
 
-// countBatchSize is the number of submissions in a batch. It limits how long a submission to the form waits: about 15
-// ms with pages in memory.
+// countBatchSize limits how long a submission to the form waits for a batch: about 15 ms if the pages are in memory.
 const countBatchSize = 5000
 
-// beginCount runs under the form's exclusive lock, so that every submission in progress knows of the count. An empty
-// counted_to is less than every ID.
+// beginCount runs under the form's exclusive lock, so that every later submission sees the count. An empty counted_to
+// is less than every ID.
 const beginCount = `
 WITH form AS (
 	UPDATE formsvc.forms f SET counted = true
@@ -33,14 +30,14 @@ INSERT INTO formsvc.form_limits (form_id, submission_count, counted_to, count_at
 SELECT form.id, form.places_kept, '', clock_timestamp() FROM form
 ON CONFLICT DO NOTHING`
 
-// coveredByCount is the condition that the count in the row l of form_limits already covers the ID of the submission.
+// coveredByCount is the condition that the count in the row l of form_limits includes the submission's ID.
 const (
 	coveredByCount = `(l.counted_to IS NULL OR response.id <= l.counted_to)`
 	countIncrement = `CASE WHEN ` + coveredByCount + ` THEN 1 ELSE 0 END`
 )
 
-// countBatch returns a row while submissions are left to count. The offset is a subquery: with its value and without
-// statistics, the planner would read and sort the whole table instead of using the index.
+// countBatch returns a row while submissions are left to count. The offset is a subquery, because without statistics,
+// the planner would read and sort the whole table for its value.
 const countBatch = `
 WITH before AS MATERIALIZED (
 	SELECT l.counted_to FROM formsvc.form_limits l WHERE l.form_id = $1::bytea AND l.counted_to IS NOT NULL
@@ -94,7 +91,6 @@ WITH left_over AS MATERIALIZED (
 UPDATE formsvc.forms f SET counted = false
 WHERE f.id = ANY (ARRAY(SELECT g.form_id FROM gone g))`
 
-// maxDroppedCounts limits the locks of a sweep.
 const maxDroppedCounts = 100
 
 func (s *Store) dropStaleCounts(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {

@@ -16,7 +16,6 @@ import (
 
 const keyColumns = `k.id, k.user_id, k.name, k.prefix, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.last_used_at`
 
-// Each key contains its user, so that a request reads both in one row.
 const userColumns = `k.user_name, k.user_email`
 
 func appendKey(to []any, k *storage.Key) []any {
@@ -76,8 +75,8 @@ func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, stor
 	return k, u, nil
 }
 
-// formForKey returns nulls instead of the form if the key does not permit it. The conditions on the key precede the
-// lookup of the form.
+// formForKey returns nulls instead of the form if the key does not permit it. It checks the key before it looks up the
+// form.
 var formForKey = `
 SELECT ` + keyColumns + `, ` + userColumns + `, k.xmin, f.version, ` + formColumnsWithoutLimit + `
 FROM formsvc.api_keys k
@@ -98,8 +97,8 @@ func keyPermits(k *storage.Key, scope storage.Scope, at time.Time) bool {
 }
 
 // versionsForKey returns the versions of a key and a form if the key is not revoked and the user $4 has access to the
-// workspace $3. These values are from the cache, and valid if the versions match. The three lookups are independent,
-// because half of the statement's cost is its setup.
+// workspace $3. $3 and $4 are from the cache, and valid if the versions match. The three lookups do not depend on each
+// other, so that the statement's setup, half of its cost, stays simple.
 const versionsForKey = `
 SELECT k.xmin, f.xmin, f.updated_at
 FROM formsvc.api_keys k, formsvc.forms f, formsvc.workspace_users a
@@ -107,8 +106,7 @@ WHERE k.hash = $1::bytea AND k.revoked_at IS NULL
 	AND f.id = $2::bytea AND ` + rowNotTrashed + `
 	AND a.workspace_id = $3::bytea AND a.user_id = $4::bytea`
 
-// FormForKey implements [storage.KeyStore]. It is one statement, and one more for a form with a response limit.
-// Unchanged keys and forms come from the process's cache. If they changed, it runs another statement.
+// FormForKey implements [storage.KeyStore]. It takes unchanged keys and forms from the process's cache.
 func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
 	var out storage.FormForKey
 	err := s.db.Read(ctx, func(ctx context.Context) error {
@@ -126,7 +124,7 @@ func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (sto
 	return out, nil
 }
 
-// cachedFormForKey returns false if the cache does not determine the result.
+// cachedFormForKey returns false if the cache is not sufficient.
 func (s *Store) cachedFormForKey(ctx context.Context, p storage.FormForKeyParams, out *storage.FormForKey) (same bool, err error) {
 	key, knowsKey := s.cache.keys.Get(p.Hash)
 	form, knowsForm := s.cache.forms.Get(p.Form)
@@ -209,7 +207,7 @@ func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) er
 	return err
 }
 
-// scopesColumn scans a text[]. Every request reads the scopes of its key, so known scopes are not allocated.
+// scopesColumn scans a text[]. It does not allocate known scopes, because every request reads the scopes of its key.
 type scopesColumn []storage.Scope
 
 func (c *scopesColumn) SetDimensions(dimensions []pgtype.ArrayDimension) error {

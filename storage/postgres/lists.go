@@ -10,17 +10,14 @@ import (
 )
 
 // Lists are newest first. $1 and $2 are the time and ID of the record before the page, and $3 is the page's length.
-// Other arguments follow. A statement's text depends only on the kind of list, so it is built once.
-//
-// The planner must not choose a list's index. If one workspace has nearly all records, the index of all records looks
-// as good as the index of a workspace. For a user with empty workspaces, the server would read all of it for each
-// workspace. The host's lists therefore have separate indexes with a condition that is always true: the ID is not
-// empty. No other statement contains it.
+// Other arguments follow. If one workspace has nearly all records, the planner may prefer the index of all records to
+// the index by workspace. For a user with empty workspaces, the server would then read the whole index for each
+// workspace. The host's lists therefore have partial indexes, with a condition that is always true and that no other
+// statement contains: the ID is not empty.
 
-// The page's length is a subquery, so that its value does not affect the plan. Without statistics, the planner
-// expects few rows, and would read and sort all of them. The time is a subquery for a similar reason: near the end of
-// a list, a plan for the value looks cheaper than the generic plan. The server would then plan each page again, which
-// doubles its cost.
+// The page's length is a subquery, because without statistics, the planner expects few rows, and would read and sort
+// all of them for its value. The time is a subquery too: near the end of a list, a plan for its value looks cheaper
+// than the generic plan. The server would then plan each page again, which doubles the cost.
 const pageLimit = "(SELECT $3::bigint)"
 
 func pageArgs(p storage.Page) []any {
@@ -31,10 +28,9 @@ func pageArgs(p storage.Page) []any {
 	return []any{conn.TimeArg(p.After.Time), id[:], int64(max(p.Limit, 0))}
 }
 
-// maxID is greater than every ID.
 var maxID = []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")
 
-// listSource is the source of a list. The alias of the records has one letter.
+// listSource describes the rows of a list.
 type listSource struct {
 	from    string // a table with the alias, and joins
 	alias   string
@@ -50,9 +46,9 @@ func (l listSource) selectForHost() squirrel.SelectBuilder {
 	return l.selectWhere(l.alias + ".id > ''")
 }
 
-// selectForUser merges the lists of the workspaces of the user $4. It first reads the newest row of each workspace
-// from the index. The page is in the workspaces with the newest of these rows, so it then reads a page from no more
-// workspaces than the page is long.
+// selectForUser merges the lists of the workspaces of the user $4. It first reads the newest row of each workspace from
+// the index. The page can only contain rows of the workspaces with the newest of these rows, so it then reads a page
+// from at most as many workspaces as the page has rows.
 func (l listSource) selectForUser() squirrel.SelectBuilder {
 	inWorkspace := l.alias + ".workspace_id = a.workspace_id"
 	first := l.orderByNewest(squirrel.Select("a.workspace_id").

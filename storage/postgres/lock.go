@@ -13,19 +13,18 @@ import (
 type lockKind string
 
 const (
-	// lockForms separates submissions from changes of the form. Submissions share the lock, so they neither wait for
-	// each other nor write a row for it.
+	// lockForms is shared by submissions and exclusive for changes of the form. Submissions therefore do not wait for
+	// each other, and write no row for the lock.
 	lockForms lockKind = "form"
-	// lockFunnels is held while counts move between the tables of the funnel.
+	// lockFunnels is for moving counts between the tables of the funnel.
 	lockFunnels lockKind = "funnel"
-	// lockOwners serializes the creation of an owner's workspaces, for their limit.
+	// lockOwners, lockKeys and lockPartials serialize the creation of an owner's workspaces, a user's keys and a form's
+	// partial submissions, so that their limits hold.
 	lockOwners lockKind = "owner"
-	// lockKeys serializes the creation of a user's keys, for their limit.
-	lockKeys lockKind = "keys"
-	// lockValues is for an idempotency key or a unique answer of a form. A second submission with the value waits for
-	// the first.
-	lockValues lockKind = "value"
-	// lockPartials serializes the creation of a form's partial submissions, for their limit.
+	lockKeys   lockKind = "keys"
+	// lockValues is for an idempotency key or unique answer, so that a second submission with the value waits for the
+	// first.
+	lockValues   lockKind = "value"
 	lockPartials lockKind = "partial"
 	// lockRequestedDeliveries serializes the requested deliveries of a webhook.
 	lockRequestedDeliveries lockKind = "probes"
@@ -36,7 +35,7 @@ const (
 	lockShared    = `SELECT pg_advisory_xact_lock_shared($1::bigint)`
 )
 
-// lock takes an exclusive lock until the end of the transaction. No transaction of this package waits for the locks
+// lock takes an exclusive lock until the end of the transaction. To avoid deadlocks, no transaction waits for the locks
 // of two forms. Rows of workspaces are locked before a form's lock, and all other rows after it.
 func (s *Store) lock(kind lockKind, id storage.ID) conn.Statement {
 	return conn.Run(lockExclusive, s.lockKey(kind, id)).ForRecord(id[:])
@@ -48,8 +47,7 @@ func (s *Store) lockFormShared(id storage.ID) conn.Statement {
 	return conn.Run(lockShared, s.lockKey(lockForms, id)).ForRecord(id[:])
 }
 
-// lockKey combines the last eight bytes of the ID, which differ between IDs, with the salt of the kind. lockKeyOfForm
-// is the SQL for it.
+// lockKey combines the last eight bytes of the ID, which differ between IDs, with the salt of the kind.
 func (s *Store) lockKey(kind lockKind, id storage.ID) int64 {
 	return int64(binary.BigEndian.Uint64(id[4:])) ^ s.lockSalt(kind) // an overflow does not matter
 }
@@ -59,7 +57,7 @@ const lockKeyOfForm = `(('x' || encode(substr(f.id, 5), 'hex'))::bit(64)::bigint
 
 func (s *Store) lockSalt(kind lockKind) int64 { return s.db.LockSalt(string(kind)) }
 
-// lockSubmissionValues takes the locks of an idempotency key and a unique answer. It ignores zero keys.
+// lockSubmissionValues ignores zero keys.
 const lockSubmissionValues = `
 SELECT pg_advisory_xact_lock(v.lock) FROM unnest($1::bigint[]) AS v (lock) WHERE v.lock <> 0 ORDER BY v.lock`
 
@@ -72,8 +70,7 @@ func (s *Store) lockSubmissionValues(n storage.NewSubmission) []conn.Statement {
 	return []conn.Statement{conn.Run(lockSubmissionValues, []int64{key, answer})}
 }
 
-// valueLockKeys returns the lock keys of a submission's idempotency key and unique answer, or zero for missing
-// values.
+// valueLockKeys returns the lock keys of a submission's idempotency key and unique answer, or zero for missing values.
 func (s *Store) valueLockKeys(n *storage.NewSubmission) (key, answer int64) {
 	if n.IdempotencyKey != "" {
 		key = s.valueLockKey(n.Submission.FormID, 'k', []byte(n.IdempotencyKey))

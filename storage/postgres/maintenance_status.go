@@ -8,8 +8,7 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// noteInterval is how often a process records each kind of work. The statement writes nothing if another process did
-// so in this time.
+// noteInterval is how often a process records each kind of work, unless another process has recorded it.
 const noteInterval = time.Minute
 
 // noteWork skips a locked row, because a host's transaction may hold it.
@@ -19,8 +18,7 @@ UPDATE formsvc.upkeep u SET done_at = statement_timestamp() WHERE u.work = (
 	WHERE n.work = $1::text AND (n.done_at BETWEEN statement_timestamp() - interval '1 minute' AND statement_timestamp()) IS NOT TRUE
 	FOR NO KEY UPDATE SKIP LOCKED)`
 
-// noteWork records in the table of maintenance that this process did some work. It runs after the work, which succeeds even
-// if noteWork fails.
+// noteWork records that this process did some work. It runs after the work, which succeeds even if noteWork fails.
 func (s *Store) noteWork(ctx context.Context, work string) {
 	if last, known := s.notedAt.Load(work); known && !s.db.InTx && time.Since(last.(time.Time)) < noteInterval {
 		return

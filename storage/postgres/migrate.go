@@ -13,8 +13,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/tables"
 )
 
-// Migrations returns the migrations as NNNN_name.up.sql and NNNN_name.down.sql, for hosts with their own tool. Run
-// each file in one transaction, after
+// Migrations returns the migrations as NNNN_name.up.sql and NNNN_name.down.sql, for hosts with their own tool. Run each
+// file in one transaction, after
 //
 //	CREATE SCHEMA IF NOT EXISTS formsvc; SET LOCAL search_path = formsvc;
 //
@@ -22,26 +22,23 @@ import (
 //
 //	SET LOCAL search_path = DEFAULT;
 //
-// because the tool writes its own table in the same transaction. A file that fails changes nothing.
+// because the tool writes to its own table in the same transaction. A file that fails changes nothing.
 func Migrations() fs.FS { return tables.ThisBuild.Files }
 
-// Migrate creates the schema and migrates its tables to the version of this program. If they are up to date, it
-// changes nothing. Several processes can call it concurrently: one works and the others wait.
+// Migrate creates the schema and migrates its tables to the version of this program. If they are up to date, it changes
+// nothing. Several processes can call it concurrently: one works and the others wait.
 //
-// It uses only the configuration of the pool. It opens two connections, and a third while it waits for a lock, and
-// closes them before it returns. They must reach the server directly or through a pooler in session mode. Behind a
-// pooler in transaction mode, such as PgBouncer's, Migrate returns an error before it changes anything. The user must
-// be allowed to create the schema, unless it exists, and to create tables in it. Migrate changes nothing outside of
-// the schema.
+// It uses only the configuration of the pool, and opens up to three connections of its own. They must reach the server
+// directly or through a pooler in session mode. Behind a pooler in transaction mode, Migrate returns an error before it
+// changes anything. The user must be allowed to create tables in the schema, and to create the schema unless it exists.
+// Migrate changes nothing outside of the schema.
 //
 // If another session holds a lock, Migrate retries for a minute, with attempts of three seconds. Then it returns an
-// error with the session. operations.md lists the locks of each migration.
-//
-// Each migration is one transaction. If ctx ends, Migrate completes the current migration and starts no other. A
-// migration that fails changes nothing and returns a [*MigrationError]. The next call tries it again. Migrate leaves
-// a newer schema unchanged if it supports this program, and returns a [*VersionError] otherwise. It rejects the
-// servers that [Store.CheckVersion] rejects before it changes anything. It also rejects row-level security for the
-// role, and unsupported settings other than timeouts and formats.
+// error that names the session. operations.md lists the locks of each migration. Each migration is one transaction. If
+// ctx ends, Migrate completes the current migration and starts no other. If a migration fails, it changes nothing, and
+// Migrate returns a [*MigrationError]. The next call tries it again. Migrate leaves a newer schema unchanged if it
+// supports this program, and returns a [*VersionError] otherwise. Before it changes anything, it rejects servers as
+// [Store.CheckVersion] does, row-level security for the role, and unsupported settings other than timeouts and formats.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, opts ...Option) error {
 	return migrateTo(ctx, tables.ThisBuild, pool, opts...)
 }
@@ -67,7 +64,7 @@ func migrateTo(ctx context.Context, b tables.Build, pool *pgxpool.Pool, opts ...
 	return nil
 }
 
-// checkSupported returns an error if the build cannot use the tables.
+// checkSupported returns a [*VersionError] if the build cannot use the tables.
 func (s *Store) checkSupported(have tables.State, b tables.Build) error {
 	if have.Version >= b.Version && have.OldestProgram <= b.Version {
 		return nil
@@ -83,28 +80,23 @@ type MigrationError struct {
 	Cause   error
 }
 
-// Error returns the cause and what to do.
 func (e *MigrationError) Error() string {
 	return fmt.Sprintf("migration %d of the schema %s failed and changed nothing, fix the cause and call postgres.Migrate again: %v",
 		e.Version, pgx.Identifier{e.Schema}.Sanitize(), e.Cause)
 }
 
-// Unwrap returns the cause.
 func (e *MigrationError) Unwrap() error { return e.Cause }
 
 // VersionError is the error for tables that this program cannot use. It is a [storage.ErrUnavailable], and nothing
 // was changed.
 type VersionError struct {
 	Schema string
-	// Have is the version of the tables, or 0 without tables.
-	Have int
-	// Want is the version that this program needs.
-	Want int
+	Have   int // version of the tables, or 0 without tables
+	Want   int // version that this program needs
 	// Oldest is the oldest program version that the tables support. If it is above Want, the tables are too new.
 	Oldest int
 }
 
-// Error returns the problem and what to do.
 func (e *VersionError) Error() string {
 	schema := pgx.Identifier{e.Schema}.Sanitize()
 	if e.Have > e.Want {
@@ -118,7 +110,7 @@ func (e *VersionError) Error() string {
 // Is reports whether target is [storage.ErrUnavailable].
 func (e *VersionError) Is(target error) bool { return target == storage.ErrUnavailable }
 
-// SetupError lists why the service cannot use tables of the right version. It is a [storage.ErrUnavailable], and
+// SetupError lists why the service cannot use tables of the correct version. It is a [storage.ErrUnavailable], and
 // nothing was changed.
 type SetupError struct {
 	Schema string
@@ -127,7 +119,6 @@ type SetupError struct {
 	Problems []string
 }
 
-// Error lists the problems.
 func (e *SetupError) Error() string {
 	return fmt.Sprintf("postgres: the schema %s cannot be used: %s", pgx.Identifier{e.Schema}.Sanitize(), strings.Join(e.Problems, "; "))
 }
@@ -135,16 +126,14 @@ func (e *SetupError) Error() string {
 // Is reports whether target is [storage.ErrUnavailable].
 func (e *SetupError) Is(target error) bool { return target == storage.ErrUnavailable }
 
-// CheckVersion reports whether this program can use the tables. Call it at the start of a program that does not call
-// [Migrate].
-//
-// It returns a [*VersionError] if the tables are too old or too new. It returns a [*SetupError] if the role lacks
-// privileges that the package documentation lists, if row-level security can hide rows from it, or if its sessions
-// have unsupported settings.
+// CheckVersion returns an error if this program cannot use the tables. Call it at the start of a program that does not
+// call [Migrate]. It returns a [*VersionError] if the tables are too old or too new. It returns a [*SetupError] if the
+// role lacks privileges that the package documentation lists, if row-level security can hide rows from it, or if its
+// sessions have unsupported settings.
 //
 // It also returns a [*SetupError] for servers older than PostgreSQL 15, for other databases with the same protocol
-// (CockroachDB, YugabyteDB, Redshift, Aurora DSQL and others), and for servers whose advisory locks have no effect.
-// It accepts versions after 18, which are not tested.
+// (CockroachDB, YugabyteDB, Redshift, Aurora DSQL and others), and for servers whose advisory locks have no effect. It
+// accepts versions after 18, which are not tested.
 func (s *Store) CheckVersion(ctx context.Context) error {
 	return s.checkVersion(ctx, tables.ThisBuild)
 }

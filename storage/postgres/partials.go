@@ -17,8 +17,7 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// asyncCommit lets a save return before the disk and the standbys have it. It applies to this transaction, and is not
-// used in a host's transaction.
+// asyncCommit lets a save return before it is on the disk and the standbys. It is not used in a host's transaction.
 const asyncCommit = `SELECT set_config('synchronous_commit', 'off', true), ` + conn.LockTimeoutSet
 
 func (s *Store) sendPartialSave(ctx context.Context, batch ...conn.Statement) error {
@@ -28,9 +27,8 @@ func (s *Store) sendPartialSave(ctx context.Context, batch ...conn.Statement) er
 	return s.db.Send(ctx, batch...)
 }
 
-// SavePartial implements [storage.PartialStore]. On a pool, concurrent new partial submissions of a form are stored
-// in one statement. A save survives a crash of the server after three times its wal_writer_delay, which is 0.6
-// seconds.
+// SavePartial implements [storage.PartialStore]. On a pool, concurrent new partial submissions of a form are stored in
+// one statement. A save survives a crash of the server after three times its wal_writer_delay, which is 0.6 seconds.
 func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (revision int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -60,7 +58,6 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (r
 	return 1, nil
 }
 
-// partialBatches creates the partial submissions of a form in batches.
 type partialBatches struct {
 	batcher[storage.ID, storage.SavePartialParams, error]
 	capacity cache.Cache[storage.ID, partialCapacity]
@@ -111,7 +108,7 @@ WITH seen AS MATERIALIZED (
 )
 SELECT seen.sent, seen.revision, (SELECT saved.revision FROM saved) FROM seen`
 
-// changePartial waits only for other changes of the same partial submission.
+// changePartial waits only for other changes of this partial submission.
 func (s *Store) changePartial(ctx context.Context, p *storage.SavePartialParams) (revision int64, err error) {
 	var sent bool
 	var current int64
@@ -128,11 +125,11 @@ func (s *Store) changePartial(ctx context.Context, p *storage.SavePartialParams)
 	return revision, nil
 }
 
-// createPartials creates the partial submissions $3 to $13 of the form $1, with the limit $14. It returns a row for
-// each: whether its token is taken, and whether the batch must run again because a replaced one changed concurrently.
-// If a batch exceeds the limit, it skips partial submissions that later ones in the batch would replace. It runs
-// after a lock that prevents the form's partial submissions from increasing. $15 is the number that certainly fits.
-// Only larger batches count the existing ones in an index.
+// createPartials creates the partial submissions $3 to $13 of the form $1, with the limit $14. For each, it returns
+// whether its token is taken, and whether the batch must run again because a replaced partial submission changed
+// concurrently. If a batch exceeds the limit, it skips those that later ones in the batch would replace. It runs under
+// a lock that prevents the form's partial submissions from increasing. $15 is the number that certainly fits, so that
+// only larger batches count the existing partial submissions.
 const createPartials = `
 WITH form AS MATERIALIZED (
 	` + formForPartials + `
@@ -178,7 +175,7 @@ WITH form AS MATERIALIZED (
 SELECT g.place, f.place IS NULL OR s.place IS NOT NULL AND m.token IS NULL, (SELECT count(*) FROM gone) < (SELECT count(*) FROM replaced), (SELECT room.rows - (SELECT count(*) FROM made) FROM room)
 FROM form CROSS JOIN given g LEFT JOIN free f USING (place) LEFT JOIN stays s USING (place) LEFT JOIN made m USING (token)`
 
-// createPartials creates partial submissions of one form, and returns for each why it is not created.
+// createPartials creates partial submissions of one form. For each, it returns nil or why it was not created.
 func (s *Store) createPartials(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]error, error) {
 	limit := int64(math.MaxInt64)
 	if batch[0].Max > 0 {
@@ -210,7 +207,7 @@ func (s *Store) createPartials(ctx context.Context, form storage.ID, batch []sto
 		case conn.IsPermanent(err) && len(batch) > 1 && ctx.Err() == nil && !s.db.InTx: // one of them may cause it
 			return s.createPartialsSeparately(ctx, form, batch)
 		case err == nil && !again && s.partialBatches != nil:
-			// Other processes and transactions create some too, so the count is valid for one batch.
+			// Other processes create partial submissions too, so assume that at most one more batch fits.
 			if room.free < int64(len(batch)) {
 				left = min(left, submitRows)
 			}
@@ -224,7 +221,7 @@ func (s *Store) createPartials(ctx context.Context, form storage.ID, batch []sto
 	return nil, fmt.Errorf("%w: partial submissions changed repeatedly", storage.ErrUnavailable)
 }
 
-// partialCapacity is the number of partial submissions that certainly fit into a form's limit, as of the last count.
+// partialCapacity is the number of partial submissions that certainly fit into a form's limit since the last count.
 type partialCapacity struct{ limit, free int64 }
 
 func (s *Store) createPartialsSeparately(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]error, error) {
@@ -282,7 +279,6 @@ func (s *Store) Partial(ctx context.Context, form storage.ID, token [32]byte, no
 	return conn.ReadOne(ctx, &s.db, partialTargets, partialByToken, form[:], token[:], now.UTC())
 }
 
-// partialPage returns a row of nulls if the form has no partial submissions.
 var partialPage, verifiedPage = buildPartialPage(""), buildPartialPage("p.verified AND ")
 
 func buildPartialPage(condition string) string {
@@ -318,8 +314,8 @@ func (s *Store) Partials(ctx context.Context, actor storage.Actor, form storage.
 	return more, err
 }
 
-// trimPage returns the page in the rows of a form. An additional row means that there are more. A row of nulls means
-// that the page is empty. No row means that the form does not exist.
+// trimPage returns the page in the rows of a form. If there is an additional row, the list continues. A row of nulls
+// means that the page is empty. No row means that the form does not exist.
 func trimPage[T any](rows []T, limit int, there func(*T) bool) (found []T, more bool, err error) {
 	if len(rows) == 0 {
 		return nil, false, storage.ErrNotFound
@@ -349,8 +345,8 @@ WITH form AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM found) > $6::bigint FROM form`
 
-// DeletePartials implements [storage.PartialStore]. It deletes several under the lock of new ones, so that both never
-// wait for each other's rows.
+// DeletePartials implements [storage.PartialStore]. If it can delete several rows, it takes the lock for new partial
+// submissions, because both delete rows in different orders.
 func (s *Store) DeletePartials(ctx context.Context, actor storage.Actor, form storage.ID, p storage.DeletePartialsParams) (n int, more bool, err error) {
 	if p.Max < 1 {
 		return 0, false, ctx.Err()

@@ -32,13 +32,12 @@ type DB interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// Store is a [storage.Storage] on PostgreSQL. It is safe for concurrent use if its DB is. A pool is, and a
-// transaction is not.
+// Store is a [storage.Storage] on PostgreSQL. On a pool, it is safe for concurrent use. In a transaction, it is not.
 type Store struct {
 	storage.Unimplemented
 
 	db conn.Conn
-	// Concurrent calls share batches and reads. These fields are nil unless db is a pool.
+	// These fields are nil unless db is a pool. With them, concurrent calls share batches and reads.
 	submitBatches  *submitBatches
 	partialBatches *partialBatches
 	formReader     *formReader
@@ -52,8 +51,7 @@ type Store struct {
 	countBatchSize int64 // defaults to the constant
 }
 
-// sweepPosition is where the next sweep continues. All copies of a store share it. Other processes have their own,
-// which is harmless.
+// sweepPosition is where the next sweep of this process continues. All copies of a store share it.
 type sweepPosition struct {
 	step   atomic.Uint32
 	funnel atomic.Pointer[storage.ID] // the last form whose counts were folded, or nil
@@ -73,7 +71,7 @@ type config struct {
 const DefaultSchema = "formsvc"
 
 // WithSchema sets the schema of the tables. Defaults to [DefaultSchema], also if name is empty. The name can be any
-// quoted identifier of PostgreSQL of up to 63 bytes. With another name, every call fails. Services in different
+// quoted identifier of PostgreSQL of up to 63 bytes. With an invalid name, every call fails. Services in different
 // schemas of one database are independent.
 func WithSchema(name string) Option {
 	return func(c *config) {
@@ -99,10 +97,8 @@ const DefaultTimeout = 10 * time.Second
 // WithTimeout sets how long a call waits for a connection of the pool and for the database's responses, including
 // retries. Defaults to [DefaultTimeout], also if d is not positive. A call that times out returns
 // [storage.ErrUnavailable], or [storage.ErrOutcomeUnknown] if the change may have been made. The HTTP API returns 503
-// for both. The store's calls for one request, page or submission share this time.
-//
-// The timeout also limits how long a pool is blocked by connections that a network has dropped. In a host's
-// transaction ([Store.On]), only the host's context limits a call.
+// for both. The store's calls for one request, page or submission share this time. The timeout also limits how long
+// dropped connections block the pool. In a host's transaction ([Store.On]), only the host's context limits a call.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) {
 		if d > 0 {
@@ -111,7 +107,7 @@ func WithTimeout(d time.Duration) Option {
 	}
 }
 
-// check rejects long names, because the server would truncate them.
+// check also rejects long names, because the server would truncate them.
 func (c config) check() error {
 	if len(c.schema) > 63 || !utf8.ValidString(c.schema) || strings.ContainsRune(c.schema, 0) {
 		return fmt.Errorf("postgres: schema name %q must be valid text of at most 63 bytes", c.schema)
@@ -119,14 +115,10 @@ func (c config) check() error {
 	return nil
 }
 
-// New returns a store on db, which is a pool. It opens no connection and runs no statement, so it does not check the
-// tables. [Migrate] creates them, and [Store.CheckVersion] checks them. With a nil db or an invalid schema name,
-// every call fails, and [Store.Validate] returns the reason. Every method is one transaction, and is retried after
-// temporary errors. To use the store in a host's transaction, call [Store.On].
-//
-// db can also be a [pgx.Tx]. The store then works as after [Store.On], but does not know another store's schema.
-// Without [WithSchema], its calls fail if the database has tables of this library in a schema other than
-// [DefaultSchema].
+// New returns a store on db, which is a pool. It does not use the server: [Migrate] creates the tables, and
+// [Store.CheckVersion] checks them. With a nil db or an invalid schema name, every call fails, and [Store.Validate]
+// returns the reason. To use the store in a host's transaction, call [Store.On]. db can also be a [pgx.Tx]. Without
+// [WithSchema], calls then fail if the database has tables of this library in a schema other than [DefaultSchema].
 func New(db DB, opts ...Option) *Store {
 	c := config{schema: DefaultSchema, log: slog.New(slog.DiscardHandler), timeout: DefaultTimeout}
 	for _, o := range opts {
@@ -152,12 +144,9 @@ func (s *Store) Validate() error {
 //
 //	svc.WithStorage(store.On(tx)).Submit(ctx, response)
 //
-// If a decorator wraps the service's storage, wrap the copy too.
-//
-// With a [pgx.Tx], or another value with its Commit method, every method is part of that transaction and its locks
-// are held until the transaction ends. The caller commits. If an error wraps [storage.ErrUnavailable], the
-// transaction is lost and the caller must start again. The copy is safe for concurrent use only if tx is, and a
-// pgx.Tx is not.
+// If a decorator wraps the service's storage, wrap the copy too. With a [pgx.Tx], or another value with its Commit
+// method, every method is part of that transaction, and its locks are held until the transaction ends. The caller
+// commits. If an error wraps [storage.ErrUnavailable], the transaction is lost and the caller must start again.
 func (s *Store) On(tx DB) *Store {
 	on := *s
 	on.db = s.db.On(tx)
@@ -170,7 +159,7 @@ func (s *Store) On(tx DB) *Store {
 	return &on
 }
 
-// InSQLTx runs do with a copy of the store like [Store.On]. It is part of the transaction that the host began on conn
+// InSQLTx runs do with a copy of the store, as [Store.On] returns it, in the transaction that the host began on conn
 // through database/sql and pgx's stdlib:
 //
 //	conn, err := db.Conn(ctx) // of sql.OpenDB(stdlib.…) or sql.Open("pgx", …)
@@ -182,19 +171,18 @@ func (s *Store) On(tx DB) *Store {
 //	})
 //	err = tx.Commit()
 //
-// A [sql.Tx] from [sql.DB.BeginTx] does not expose its connection, so begin it on a [sql.Conn]. Do not use conn or
-// its transaction in do, which would deadlock, and do not use the store afterwards. The host commits or rolls back.
-//
-// It returns the error of do. If do panics, it panics with the stack of do. If conn is not a connection of pgx or has
-// no transaction, it returns an error without calling do.
+// A [sql.Tx] from [sql.DB.BeginTx] does not expose its connection, so begin it on a [sql.Conn]. Do not use conn or its
+// transaction in do, which would deadlock, and do not use the store afterwards. The host commits or rolls back. InSQLTx
+// returns the error of do. If do panics, it panics with the stack of do. If conn is not a connection of pgx or has no
+// transaction, it returns an error without calling do.
 func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	var result error
 	var panicErr *panicError
-	// After a panic or a driver.ErrBadConn, Raw closes conn before it returns. This waits for the end of the
-	// transaction, and so for the caller. Raw therefore gets neither of them.
+	// Hide errors and panics of do from Raw. After a panic or a driver.ErrBadConn, Raw closes conn before it returns,
+	// and so waits forever for the end of the caller's transaction.
 	err := conn.Raw(func(driverConn any) error {
 		c, ok := driverConn.(*stdlib.Conn)
 		if !ok {
@@ -217,18 +205,18 @@ func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) err
 	return cmp.Or(err, result)
 }
 
-// sqlTx is a connection with a transaction that the host ends.
+// sqlTx is a connection with a transaction that the host began and ends.
 type sqlTx struct{ *pgx.Conn }
 
 var errHostTransaction = errors.New("postgres: the host began this transaction through database/sql")
 
-// Begin implements [DB]. The store begins no transaction in a transaction.
+// Begin is never called, because the store does not begin a transaction in a transaction.
 func (sqlTx) Begin(context.Context) (pgx.Tx, error) { return nil, errHostTransaction }
 
-// Commit marks this as a transaction, see [Store.On].
+// Commit marks sqlTx as a transaction (see [Store.On]).
 func (sqlTx) Commit(context.Context) error { return errHostTransaction }
 
-// transaction runs do like [conn.Conn.Transaction], with a copy of the store on the transaction.
+// transaction is like [conn.Conn.Transaction], but passes a copy of the store on the transaction.
 func (s *Store) transaction(ctx context.Context, do func(context.Context, *Store) error) error {
 	return s.db.Transaction(ctx, func(ctx context.Context, tx conn.DB) error { return do(ctx, s.On(tx)) })
 }

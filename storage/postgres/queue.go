@@ -9,16 +9,17 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// Statements address rows by their key, or by table and position: (tableoid, ctid). With partitions, a ctid alone is
-// ambiguous. The list of ctids comes first, so that the planner uses it whatever it assumes about the table's size.
+// Statements address rows by their key, or by table and position: (tableoid, ctid), because a ctid alone is ambiguous
+// with partitions. They also compare the ctid alone, so that the planner uses it whatever the assumed size of the
+// table.
 
 // An event counts its references: pending deliveries, and attempts without a next attempt (attemptHoldsReference). A
-// delivery that ends passes its reference to its last attempt, so results do not update events. Without a last
-// attempt in the history, the reference is removed (transferReferences).
+// delivery that ends passes its reference to its last attempt, so that results do not update events. If the history has
+// no attempt of it, the reference is removed (transferReferences).
 const attemptHoldsReference = `a.next_attempt_at IS NULL`
 
-// transferReferences is a part of a WITH list. It follows ended, the deliveries that end without an attempt, and
-// lists the changes of references. Attempts are locked after deliveries.
+// transferReferences is part of a WITH list. It follows ended, the deliveries that end without a new attempt, and lists
+// the changes of references in left_over.
 const transferReferences = `heirs AS (
 	UPDATE formsvc.attempts a SET next_attempt_at = NULL
 	FROM (
@@ -37,9 +38,8 @@ const transferReferences = `heirs AS (
 	SELECT h.event_id, 1 FROM heirs h
 )`
 
-// updateReferences is a part of a WITH list. It applies the rows of changes to the reference counts of events, and
-// deletes events without references. All statements lock events in the order of their IDs, after deliveries and
-// attempts.
+// updateReferences is part of a WITH list. It applies the rows of changes to the reference counts of events, and
+// deletes events without references. All statements lock events last, in the order of their IDs.
 const updateReferences = `changed AS MATERIALIZED (
 	SELECT c.event_id, sum(c.refs)::integer AS refs
 	FROM changes c
@@ -60,7 +60,6 @@ const updateReferences = `changed AS MATERIALIZED (
 	WHERE e.id = l.id AND l.refs > 0
 )`
 
-// deleteWithoutEvent deletes deliveries whose event is missing. It skips locked rows.
 const deleteWithoutEvent = `
 WITH lost AS MATERIALIZED (
 	SELECT d.rel, d.place FROM unnest((SELECT $1::bytea[]), (SELECT $2::bytea[])) AS l (webhook_id, event_id)
@@ -73,8 +72,8 @@ WITH lost AS MATERIALIZED (
 )
 DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM lost l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM lost l)`
 
-// deleteWithoutEvent deletes those of the deliveries whose event is missing. Deleting an event deletes its
-// deliveries, so only an error or a manual change leaves such a delivery. It would be claimed again and again.
+// deleteWithoutEvent deletes the deliveries whose event is missing, which would be claimed again and again. Only a bug
+// or a manual change causes such a delivery, because deleting an event deletes its deliveries.
 func (s *Store) deleteWithoutEvent(ctx context.Context, deliveries []storage.ClaimedDelivery) error {
 	n, err := s.db.ChangeRows(ctx, deleteWithoutEvent,
 		conn.Column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.WebhookID[:] }),
@@ -102,8 +101,8 @@ func webhookStateTargets(d *storage.ClaimedDelivery) []any {
 	}
 }
 
-// sizedStatement is a statement for each size of the queue, with the size as a comment. A connection caches plans,
-// and the plan for a nearly empty queue later reads whole tables. So each size has its own plan.
+// sizedStatement contains the text of a statement for each size of the queue, with the size as a comment. Each size
+// therefore has its own cached plan. The plan for a nearly empty queue would later read whole tables.
 type sizedStatement [32]string
 
 func perQueueSize(text string) (all sizedStatement) {
@@ -115,13 +114,11 @@ func perQueueSize(text string) (all sizedStatement) {
 
 func (t *sizedStatement) text(s *Store) string { return t[min(s.queueSize.Load(), int64(len(t)-1))] }
 
-// setQueueSize sets the size of the queue from the sizes of the tables deliveries and attempts in bytes. It is the
-// sum of their logarithms to base 4.
+// setQueueSize sets the size of the queue: the sum of the logarithms to base 4 of the sizes of the tables.
 func (s *Store) setQueueSize(deliveries, attempts int64) {
 	power := func(n int64) int64 { return int64(bits.Len64(uint64(n)/8192)+1) / 2 } // #nosec G115 -- a size
 	s.queueSize.Store(power(deliveries) + power(attempts))
 }
 
-// requestedByUser is 1 if a user requested the delivery d, and 0 otherwise. An index of waiting deliveries contains
-// the same expression.
+// requestedByUser is 1 if a user requested the delivery d, and 0 otherwise. An index contains the same expression.
 const requestedByUser = `LEAST(d.urgency, 1)`

@@ -14,46 +14,42 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// # How deliveries wait
-//
 // A delivery waits for its own time (due_at), which is its next attempt or the end of the lease of a direct dispatch.
-// Then it waits until its webhook is served. destinations.next_at is when a webhook is served next. The lease of a
-// claimed delivery (leased_until) ends no earlier than that.
+// Then it waits until its webhook is served next (destinations.next_at). The lease of a claimed delivery (leased_until)
+// ends no earlier than that.
 //
-// New deliveries add their webhook to arrivals. A claim reads arrivals and due deliveries, and schedules their
-// webhooks (scheduleWebhooks). Then it locks due webhooks (lockDueWebhooks), divides the capacity among them
-// (divideCapacity), leases their first deliveries (leaseOfWebhooks), and reschedules them (rescheduleWebhooks). It
-// reads no deliveries of a later time and no webhooks that are not due. Submissions write no row that others write.
-//
-// No delivery is lost, because at every commit, each waiting delivery has a scheduled webhook or an arrival. A claim
-// removes a schedule only if no delivery waits, in a statement that begins after the lock of the webhook's row.
-// Other statements lock this row to schedule it.
+// New deliveries add their webhook to arrivals. A claim reads arrivals and due deliveries, and schedules their webhooks
+// (scheduleWebhooks). Then it locks due webhooks (lockDueWebhooks), divides the capacity among them (divideCapacity),
+// leases their first deliveries (leaseOfWebhooks), and reschedules them (rescheduleWebhooks). It reads no deliveries
+// and webhooks that are due later. Submissions write no row that other transactions write. No delivery is lost, because
+// at every commit, each waiting delivery has a scheduled webhook or an arrival. A claim removes a schedule only if no
+// delivery waits, in a statement that begins after it has locked the webhook's row. Other statements lock this row to
+// schedule the webhook.
 //
 // Claims and results skip locked rows. Other statements lock deliveries by (event_id, webhook_id), then destinations,
-// attempts and events. The order of steps in a statement does not ensure this, because unread steps run last. So each
-// of these steps reads the previous one.
+// attempts and events. In a WITH list, each of these steps reads the previous one, because PostgreSQL runs unread steps
+// last.
 
 const (
-	// maxScheduled limits the arrivals and the due deliveries of one claim. Each takes up to 20 µs, so a claim delays
-	// others by 10 ms.
+	// maxScheduled limits the arrivals and the due deliveries that one claim schedules. Each takes up to 20 µs, so a
+	// claim delays others by up to 10 ms.
 	maxScheduled = 500
 	// maxLeasedPerPool limits the leases of one claim in a pool, because they are divided one by one. A dispatcher
 	// requests one or two thousand.
 	maxLeasedPerPool = 4096
 )
 
-// pollPosition is where the next poll starts, in the database's time: some time before the first waiting row, or
-// before now. Dead rows stay in the indexes while an older snapshot exists, and each poll would otherwise pass all of
-// them.
+// pollPosition is where the next poll starts, in the database's time: shortly before the first waiting row, or before
+// now. Without it, each poll would read the dead rows that stay in the indexes while an older snapshot exists.
 type pollPosition struct {
-	fullPollAt              time.Time // the last poll of everything, in this process's time
+	fullPollAt              time.Time // the last poll without a position, in this process's time
 	arrivals, due, webhooks pgtype.Timestamptz
 }
 
 const (
-	// pollOverlap is the delay of a commit that polls still find.
+	// pollOverlap is how late a transaction can commit so that the next polls still find its rows.
 	pollOverlap = `interval '1 minute'`
-	// fullPollInterval is how long rows of later commits wait.
+	// fullPollInterval is how long rows of an even later commit can wait.
 	fullPollInterval = time.Minute
 	// maxScheduleAge limits how far in the past a claim schedules a webhook. It is less than pollOverlap, so that
 	// another process sees the schedule after the commit.
@@ -62,7 +58,6 @@ const (
 
 var beginning = pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
 
-// start returns where a poll starts.
 func (l *pollPosition) start() pollPosition {
 	if l != nil && time.Since(l.fullPollAt) < fullPollInterval {
 		return *l
@@ -70,8 +65,8 @@ func (l *pollPosition) start() pollPosition {
 	return pollPosition{time.Now(), beginning, beginning, beginning}
 }
 
-// pollQueue returns whether webhooks are due, whether arrivals or deliveries must be scheduled, where the next poll
-// starts for each, and the sizes of tables. One position is for all pools, because a webhook can change its pool.
+// pollQueue returns whether webhooks are due, whether arrivals or deliveries must be scheduled, the next poll position,
+// and the sizes of tables. All pools share a position, because a webhook can change its pool.
 var pollQueue = `
 SELECT f.turn IS NOT NULL, f.arrival IS NOT NULL OR f.due IS NOT NULL,
 	LEAST(f.arrival, statement_timestamp()) - ` + pollOverlap + `, LEAST(f.due, statement_timestamp()) - ` + pollOverlap + `,
@@ -86,17 +81,16 @@ FROM (SELECT
 		ORDER BY x.next_at LIMIT 1) x) AS turn
 	OFFSET 0) f`
 
-// Conditions for the arrivals and the due deliveries of a claim.
+// Conditions for the arrivals and deliveries that a claim schedules.
 const (
 	arrivalDue  = `a.at >= $1::timestamptz AND a.at <= statement_timestamp()`
 	deliveryDue = `d.due_at >= $2::timestamptz AND d.due_at <= statement_timestamp()`
 )
 
-// tableSize is the size of a table with its partitions.
 const tableSize = `pg_relation_size('formsvc.%[1]s') + (SELECT COALESCE(sum(pg_relation_size(p.relid)), 0)::bigint FROM pg_partition_tree('formsvc.%[1]s') p)`
 
-// scheduleWebhooks schedules the webhooks of $3 arrivals and as many due deliveries: immediately, or after the pause
-// unless a user requested the delivery. If a webhook's row is locked, its arrival moves to the end. It returns
+// scheduleWebhooks schedules the webhooks of up to $3 arrivals and as many due deliveries: immediately, or after a
+// pause unless a user requested the delivery. If a webhook's row is locked, its arrival moves to the end. It returns
 // whether there may be more, and the pools of the scheduled webhooks.
 const scheduleWebhooks = `
 WITH come AS MATERIALIZED (
@@ -129,8 +123,8 @@ WITH come AS MATERIALIZED (
 SELECT EXISTS (SELECT FROM turned) AND GREATEST((SELECT count(*) FROM arrived), (SELECT count(*) FROM ripe)) >= $3::bigint,
 	ARRAY(SELECT DISTINCT t.pool FROM turned t)`
 
-// lockDueWebhooks locks $4 webhooks of a pool that are due since $7, in the order of next_at. It skips webhooks
-// without capacity of their own, of their hostname ($5) or their workspace ($6).
+// lockDueWebhooks locks up to $4 webhooks of a pool that are due since $7, in the order of next_at. It skips webhooks
+// if they, their hostname ($5) or their workspace ($6) have no capacity.
 const lockDueWebhooks = `
 SELECT ` + webhookStateColumns + `, ` + webhookCapacity + `
 FROM formsvc.destinations x CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = x.webhook_id LIMIT 1) w
@@ -138,16 +132,16 @@ WHERE x.pool = $3::smallint AND x.next_at >= $7::timestamptz AND x.next_at <= st
 	AND COALESCE(($5::jsonb -> x.host)::bigint, 1) > 0 AND w.workspace_id <> ALL ($6::bytea[]) AND ` + webhookCapacity + ` > 0
 ORDER BY x.next_at LIMIT (SELECT $4::bigint) FOR NO KEY UPDATE OF x SKIP LOCKED`
 
-// webhookCapacity is how many deliveries of the destination x a claim may take. Its limit ($1) may be for an earlier
-// URL, whose generation is in $8.
+// webhookCapacity is how many deliveries of the destination x a claim can lease. A limit in $1 does not apply if it is
+// for another generation, in $8.
 const webhookCapacity = `COALESCE(
 			CASE WHEN COALESCE(($8::jsonb -> encode(x.webhook_id, 'hex'))::bigint, x.generation) = x.generation
 				THEN ($1::jsonb -> encode(x.webhook_id, 'hex'))::bigint END,
 			CASE WHEN x.succeeded AND x.failures = 0 THEN $2::bigint ELSE LEAST($2::bigint, 1) END)`
 
 // leaseOfWebhooks leases the first deliveries of each webhook, up to its share. For a paused webhook, it leases only
-// requested ones. If the bytes do not suffice, the first deliveries of all webhooks precede the second ones. It also
-// returns how many deliveries each webhook has, up to one more than its share. It returns none if the webhook is
+// requested deliveries. If the limit of bytes is too low, the first deliveries of all webhooks precede the second ones.
+// It also returns how many deliveries each webhook has, up to one more than its share. It ignores webhooks that were
 // disabled or got another URL since lockDueWebhooks.
 var leaseOfWebhooks = perQueueSize(`
 WITH found AS MATERIALIZED (
@@ -171,8 +165,8 @@ SELECT l.number, l.event_id, l.token, l.attempt, l.age FROM leased l
 UNION ALL
 SELECT f.number, NULL, NULL, count(*)::integer, NULL FROM found f GROUP BY f.number`)
 
-// rescheduleWebhooks sets when webhooks are served next. A webhook without waiting deliveries is next served when a
-// lease or its pause ends, or immediately if another transaction held the waiting delivery.
+// rescheduleWebhooks sets when webhooks are served next. A webhook without available deliveries is next served when a
+// lease or its pause ends. It is served immediately if another transaction had locked a delivery.
 const rescheduleWebhooks = `
 UPDATE formsvc.destinations x SET
 	next_at = CASE t.turn WHEN 'last' THEN statement_timestamp() ELSE (
@@ -184,12 +178,12 @@ FROM unnest((SELECT $1::bytea[]), (SELECT $2::text[])) AS t (webhook_id, turn) W
 
 var eventBodies = perQueueSize(`SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ((SELECT $1::bytea[])::bytea[])`)
 
-// releaseTimeout limits how long a caller waits for a release, whose context may have ended. A release takes
-// milliseconds but needs a connection.
+// releaseTimeout limits the release of leases after the caller's context has ended. A release takes milliseconds but
+// needs a connection.
 const releaseTimeout = 5 * time.Second
 
 // ClaimDeliveries implements [storage.DeliveryStore]. Deliveries of an event share its body. more is true if
-// maxScheduled, maxLeasedPerPool or a shared capacity limited the claim (see leaseFromPool).
+// maxScheduled, maxLeasedPerPool or a limit shared by several webhooks limited the claim.
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
 	var waiting, arrived bool
 	var deliveries, attempts int64
@@ -228,8 +222,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	if err != nil || len(leased) == 0 {
 		return nil, more && err == nil, err
 	}
-	// Bodies are read after the leases are committed, so that a slow reader holds no locks. If this fails, the leases
-	// are released.
+	// Read bodies after the commit, so that a slow network does not extend locks. If this fails, release the leases.
 	if claimed, err = s.addBodies(ctx, leased); err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 		defer cancel()
@@ -247,7 +240,7 @@ type dueWebhook struct {
 	found, leased           int
 }
 
-// nextSchedule returns how to reschedule the webhook. skipped means that other webhooks got nothing.
+// nextSchedule returns how to reschedule the webhook. skipped reports whether another webhook got nothing.
 func (w *dueWebhook) nextSchedule(skipped bool) string {
 	switch {
 	case w.share > 0 && w.leased == w.found:
@@ -275,7 +268,7 @@ func divideCapacity(due []dueWebhook, pool storage.Pool) {
 	}
 }
 
-// lockDueWebhooks locks one more due webhook than the capacity, and divides the capacity.
+// lockDueWebhooks locks due webhooks, one more than the capacity, and divides the capacity among them.
 func (s *Store) lockDueWebhooks(ctx context.Context, p storage.ClaimParams, class int, pool storage.Pool, since pgtype.Timestamptz) (due []dueWebhook, err error) {
 	pool.MaxDeliveries = min(pool.MaxDeliveries, maxLeasedPerPool)
 	due, err = conn.Collect(ctx, &s.db, lockDueWebhooks, func(w *dueWebhook) []any {
@@ -287,8 +280,8 @@ func (s *Store) lockDueWebhooks(ctx context.Context, p storage.ClaimParams, clas
 }
 
 // leaseFromPool leases deliveries of due webhooks of a pool, and appends them to leased. cut reports whether another
-// claim may find more immediately: a webhook got nothing and the schedules changed, or it got some and has more
-// within its limit.
+// claim may immediately find more: a webhook got nothing and the schedules changed, or it got some and has more within
+// its own limit.
 func (s *Store) leaseFromPool(ctx context.Context, p storage.ClaimParams, class int, pool storage.Pool, since pgtype.Timestamptz, leased []storage.ClaimedDelivery) (_ []storage.ClaimedDelivery, cut bool, err error) {
 	due, err := s.lockDueWebhooks(ctx, p, class, pool, since)
 	if err != nil || len(due) == 0 {
@@ -329,7 +322,6 @@ func (s *Store) leaseFromPool(ctx context.Context, p storage.ClaimParams, class 
 	return leased, cut, err
 }
 
-// addBodies adds the events' bodies. It deletes deliveries whose event is missing.
 func (s *Store) addBodies(ctx context.Context, leased []storage.ClaimedDelivery) (whole []storage.ClaimedDelivery, err error) {
 	type event struct {
 		storage.Event

@@ -7,14 +7,14 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// liveWebhook is a part of a WITH list: the webhook $1, unless its form is in the trash.
+// liveWebhook is part of a WITH list: the webhook $1, unless its form is in the trash.
 const liveWebhook = `hook AS (
 	SELECT w.id, w.form_id, w.enabled
 	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
 	WHERE w.id = $1::bytea AND ` + formNotTrashed + `
 )`
 
-// makeDueNow is a part of a WITH list. It makes the delivery in pending due immediately.
+// makeDueNow is part of a WITH list. It makes the delivery in pending due immediately.
 const makeDueNow = `hastened AS (
 	UPDATE formsvc.deliveries d SET
 		queued_at = statement_timestamp(),
@@ -24,9 +24,8 @@ const makeDueNow = `hastened AS (
 	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id AND hook.enabled
 )`
 
-// enqueue returns no row if the webhook does not exist. With $5, pending is an event without submission that already
-// waits for the webhook. Calls for one webhook run one after another, so each sees the events that the earlier calls
-// queued.
+// enqueue returns no row if the webhook does not exist. With $5, pending is an event without a submission that already
+// waits for the webhook. A lock serializes the calls for a webhook, so each sees the events of earlier calls.
 const enqueue = `
 WITH ` + liveWebhook + `, pending AS MATERIALIZED (
 	SELECT d.event_id, d.webhook_id, COALESCE(d.leased_until > statement_timestamp(), false) AS leased, d.token <> 0 AS result_may_come
@@ -62,12 +61,11 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 	return err
 }
 
-// redeliver returns no row if the webhook does not exist. It locks the pending delivery, or else the event, so that
-// the event is not deleted before the new delivery counts as a reference. It does not lock both: a call that deletes
-// the event may have locked it before the delivery existed, and then ends the delivery.
-//
-// With $4, it applies only to failed deliveries, as of the snapshot. A concurrent result deletes the delivery and
-// adds its attempt in one step, so the snapshot contains one of them.
+// redeliver returns no row if the webhook does not exist. It locks the pending delivery, or otherwise the event, so
+// that the event is not deleted before the new delivery counts as a reference. It does not lock both, because a
+// concurrent deletion can lock the event before a new delivery. With $4, it applies only to failed deliveries. A
+// concurrent result deletes the delivery and adds its attempt in one step, so the statement's snapshot contains one of
+// them.
 const redeliver = `
 WITH ` + liveWebhook + `, told AS MATERIALIZED (
 	SELECT w.id AS webhook_id, a.event_id FROM hook w CROSS JOIN LATERAL ` + webhookHistory + ` a

@@ -13,11 +13,11 @@ import (
 )
 
 // maxFailingWebhooks limits the failing webhooks of one call of ExpireDeliveries, which creates an ID for each. A call
-// without old deliveries took 1 to 10 ms on a busy machine.
+// that finds no old deliveries takes 1 to 10 ms on a busy machine.
 const maxFailingWebhooks = 200
 
-// An expired delivery is a row d of deliveries that waits for its webhook, that no user requested, and that is old
-// enough. A long-failing webhook is a row x of destinations that has failed for as long, and failed recently.
+// expiredDelivery is the condition that the delivery d waits for its webhook, that no user requested it, and that it is
+// old enough. longFailingWebhook is the condition that the destination x has failed for this time, and failed recently.
 const (
 	expiredDelivery = `d.due_at IS NULL AND ` + requestedByUser + ` = 0
 	AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
@@ -28,11 +28,9 @@ const (
 
 // expire ends the expired deliveries of long-failing webhooks, webhook by webhook and oldest first. It returns the
 // summaries. A row without a summary contains the number of ended deliveries, and the last webhook if more are left.
-//
-// Rows can change before they are locked: a user redelivers them, the webhook gets a new URL, or a request succeeds.
-// held and marked therefore check the locked rows again, because the server repeats conditions only for the locked
-// table. Each of these steps reads the previous one, so that deliveries are locked before destinations, and those
-// before events.
+// Rows can change before they are locked: a user redelivers, the webhook gets a new URL, or a request succeeds. The
+// server then repeats only the conditions on the locked table, so held and marked contain them again. Each of these
+// steps reads the previous one, so that deliveries are locked before destinations, and destinations before events.
 var expire = `
 WITH failing AS MATERIALIZED (
 	SELECT x.webhook_id, ` + longFailingWebhook + ` AS given_up, row_number() OVER (ORDER BY x.webhook_id) AS number
@@ -56,7 +54,7 @@ WITH failing AS MATERIALIZED (
 	FROM (SELECT array_agg(o.webhook_id) AS webhooks, array_agg(o.event_id) AS events FROM old o) few,
 		unnest(few.webhooks, few.events) AS o (webhook_id, event_id)
 	JOIN formsvc.deliveries d ON d.webhook_id = o.webhook_id AND d.event_id = o.event_id
-	WHERE CASE WHEN ` + expiredDelivery + ` THEN true ELSE false END -- CASE leaves the look-up by key alone
+	WHERE CASE WHEN ` + expiredDelivery + ` THEN true ELSE false END -- CASE, so that the planner looks rows up by key
 	ORDER BY d.event_id, d.webhook_id
 	FOR UPDATE OF d
 ), marked AS MATERIALIZED (
@@ -93,7 +91,7 @@ SELECT CASE
 	WHEN (SELECT count(*) FROM failing) >= $4::bigint THEN (SELECT f.webhook_id FROM failing f ORDER BY f.webhook_id DESC LIMIT 1) END,
 	NULL, NULL, NULL, NULL, NULL, NULL, (SELECT count(*) FROM ended)`
 
-// truncateSummaries is a part of a WITH list. It follows told, the new summaries. It records their time and deletes
+// truncateSummaries is part of a WITH list. It follows told, the new summaries. It records their time and deletes
 // summaries above MaxExpiredSummaries.
 var truncateSummaries = fmt.Sprintf(`past AS MATERIALIZED (
 	SELECT a.rel, a.place FROM told t CROSS JOIN LATERAL (
@@ -111,8 +109,7 @@ var truncateSummaries = fmt.Sprintf(`past AS MATERIALIZED (
 	WHERE x.webhook_id = t.webhook_id
 )`, storage.DeliveryExpired, storage.MaxExpiredSummaries)
 
-// addExpiredSummaries adds a summary for the webhooks of deliveries that ended with a result. It skips locked
-// webhooks. It locks attempts after destinations, and events last.
+// addExpiredSummaries adds a summary for the webhooks of deliveries that ended with a result. It skips locked webhooks.
 var addExpiredSummaries = `
 WITH over AS MATERIALIZED (
 	SELECT DISTINCT ON (o.webhook_id) o.*
@@ -179,7 +176,6 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 	return done, err
 }
 
-// pausedWebhooks reads the newest first from the position.
 const pausedWebhooks = `
 SELECT x.webhook_id, w.form_id, w.url, x.failures, x.failing_since, x.paused_until, x.pause_reason
 FROM formsvc.destinations x
@@ -213,7 +209,7 @@ FROM (
 	) d
 ) q`
 
-// QueueStats implements [storage.DeliveryStore]. It reads every pending delivery.
+// QueueStats implements [storage.DeliveryStore].
 func (s *Store) QueueStats(ctx context.Context) (storage.QueueStats, error) {
 	return conn.ReadOne(ctx, &s.db, func(st *storage.QueueStats) []any {
 		return []any{&st.Due, &st.Waiting, &st.OldestDue}

@@ -11,18 +11,12 @@ import (
 )
 
 // Two statements of one transaction settle results: lockResults returns which can be settled, and writeResults writes
-// them. Neither waits for rows. If another transaction holds the delivery, the result is skipped and must be passed
-// again. The same applies to the webhook's row in destinations, if the result changes it. So a result never waits for
-// a row that another result needs.
-//
-// A claim skips a webhook whose row in destinations is locked. Results therefore lock this row only to change it, and
-// a success of a healthy destination does not change it.
-//
-// If a delivery is locked but cannot be settled, its lease is extended, so that it is not sent again while its result
-// waits.
-//
-// Results do not update events: a delivery that ends passes its reference to its last attempt, and a delivery that is
-// retried retains it.
+// them. Neither waits for locks. If another transaction has locked the delivery, or the destination that the result
+// would change, the caller must pass the result again. A claim skips webhooks with a locked destination. Results
+// therefore lock a destination only to change it, and a success of a healthy destination does not change it. If only
+// the destination is locked, the lease of the delivery is extended, so that it is not sent again while its result
+// waits. Results do not update events: a delivery that ends passes its reference to its last attempt, and a delivery
+// that is retried retains it.
 
 // lockResults returns the outcome of each result, and how its delivery was requested. The last result of a webhook
 // for its newest URL determines its health.
@@ -30,7 +24,7 @@ var lockResults = perQueueSize(`
 WITH given AS MATERIALIZED (
 	SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::boolean[], $5::boolean[], $6::integer[], $7::integer[])
 		WITH ORDINALITY AS r (token, webhook_id, event_id, sent, succeeded, slow_for, failures, number)
-	LIMIT (SELECT cardinality($1::bigint[])) -- the planner expects a tenth, and looks rows up one by one
+	LIMIT (SELECT cardinality($1::bigint[])) -- the planner then expects a tenth of the rows, and looks them up one by one
 ), held AS MATERIALIZED (
 	SELECT g.*, d.generation, d.urgency
 	FROM given g JOIN formsvc.deliveries d ON d.webhook_id = g.webhook_id AND d.event_id = g.event_id AND d.token = g.token
@@ -43,7 +37,7 @@ WITH given AS MATERIALIZED (
 	WHERE x.generation = h.generation AND (h.failures > 0
 		OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (h.succeeded, h.slow_for, 0, NULL::timestamptz))
 ), judged AS MATERIALIZED (
-	SELECT n.number FROM news n JOIN formsvc.destinations x ON x.webhook_id = n.webhook_id AND x.generation = n.generation -- by now
+	SELECT n.number FROM news n JOIN formsvc.destinations x ON x.webhook_id = n.webhook_id AND x.generation = n.generation -- as of the lock
 	FOR NO KEY UPDATE OF x SKIP LOCKED
 )
 SELECT h.number, h.urgency, CASE
@@ -69,7 +63,7 @@ const (
 // writeResults writes to deliveries and destinations that the transaction has locked.
 var writeResults = perQueueSize(`
 WITH settled AS MATERIALIZED (
-	SELECT s.*, CASE WHEN s.asked THEN 0 WHEN s.sent THEN NULLIF(s.retry, 0) ELSE s.retry END AS wait -- null: it ends
+	SELECT s.*, CASE WHEN s.asked THEN 0 WHEN s.sent THEN NULLIF(s.retry, 0) ELSE s.retry END AS wait -- null if the delivery ends
 	FROM (
 		SELECT s.*, s.sent AND NOT s.success AND s.urgency = 2 AS asked
 		FROM unnest($1::bytea[], $2::bytea[], $3::integer[], $4::boolean[], $5::bigint[], $6::bytea[], $7::text[], $8::bytea[],
@@ -118,8 +112,8 @@ FROM (
 ) j
 WHERE x.webhook_id = j.webhook_id`)
 
-// minResultLease is the minimum rest of a lease whose result must be passed again. A dispatcher does so within 5 s,
-// in a write with a timeout of 10 s. It is short, because the delivery waits for this time if the process is killed.
+// minResultLease is the minimum remaining time of a lease whose result must be passed again. A dispatcher does this
+// within 5 s, in a write with a timeout of 10 s. If the process is killed, the delivery waits for this time.
 const minResultLease = 20 * time.Second
 
 // FinishDeliveries implements [storage.DeliveryStore]. Each batch is one transaction. Of several results with the
@@ -160,7 +154,7 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 	return fenced, ctx.Err()
 }
 
-// settling is a result with the urgency of its delivery.
+// pendingResult is a result with the urgency of its delivery.
 type pendingResult struct {
 	storage.Result
 	urgency int
@@ -171,7 +165,7 @@ func (r *pendingResult) webhook() []byte      { return r.Lease.WebhookID[:] }
 func (r *pendingResult) event() []byte        { return r.Lease.EventID[:] }
 func (r *pendingResult) sent() bool           { return r.Delivery != nil }
 
-// settle settles what can be settled, and returns the results by what becomes of them.
+// settleResults settles results unless their rows are locked, and returns the results by outcome.
 func (s *Store) settleResults(ctx context.Context, step []storage.Result) (map[string][]pendingResult, error) {
 	all := conn.Column(step, func(r *storage.Result) pendingResult { return pendingResult{Result: *r} })
 	byOutcome := map[string][]pendingResult{}

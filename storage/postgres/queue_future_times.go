@@ -8,14 +8,13 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// # If the database's clock is set back
-//
-// Times of deliveries are then further ahead than any valid wait, and deliveries stop until the clock reaches these
-// times. A sweep corrects them. If a row contains the time at which it was written, the row shows the clock's error,
-// because this time cannot be in the future. Other rows show it if a time is further ahead than its longest wait.
+// If the database's clock is set back, deliveries would stop until the clock reaches their times again. A sweep
+// corrects these times. If a row contains the time at which it was written, and this time is in the future, the
+// difference is the clock's error. In other rows, a time is wrong if it is further ahead than the longest wait.
 
 const (
-	// futureFrom is when a past time counts as being in the future. It exceeds the clock difference after a failover.
+	// futureFrom is the limit above which the time of a past event is in the future. It allows for clock differences
+	// after a failover.
 	futureFrom = `statement_timestamp() + interval '1 minute'`
 	// The longest waits, with a margin. A Retry-After counts for at most a day. A delay is at most 30 days, plus its
 	// jitter of less than that. A lease is twice a timeout of at most an hour, plus 30 s.
@@ -24,29 +23,29 @@ const (
 	maxLeasedUntil = `statement_timestamp() + interval '3 hours'`
 )
 
-// tooFarAhead is the condition that a time is too far ahead: its row was written in the future, or the time is later
-// than most.
+// tooFarAhead returns the condition that a time is too far ahead: its row was written in the future, or the time is
+// after most.
 func tooFarAhead(time, written, most string) string {
 	return fmt.Sprintf(`(%[1]s > %[2]s AND %[2]s > %[3]s OR %[1]s > %[4]s)`, time, written, futureFrom, most)
 }
 
-// correctedTime returns the time moved back by its row's error, or to now.
+// correctedTime returns the time moved back by the clock's error, or now if the error is unknown.
 func correctedTime(time, written, most string) string {
 	return fmt.Sprintf(`CASE WHEN NOT COALESCE(%[1]s, false) THEN %[2]s
 		WHEN %[3]s > %[4]s THEN %[2]s - (%[3]s - statement_timestamp()) ELSE statement_timestamp() END`,
 		tooFarAhead(time, written, most), time, written, futureFrom)
 }
 
-// notAfterNow returns a time that must not be in the future.
+// notAfterNow returns the time, or now if the time is in the future.
 func notAfterNow(time string) string {
 	return fmt.Sprintf(`CASE WHEN %[1]s > statement_timestamp() THEN statement_timestamp() ELSE %[1]s END`, time)
 }
 
 var leaseTooFarAhead = tooFarAhead("d.leased_until", "d.queued_at", maxLeasedUntil)
 
-// correctFutureTimes corrects about $1 times of each kind. If waiting deliveries do not explain a webhook's schedule,
-// the webhook becomes due, and a claim sets its next schedule. Deliveries of the last minute are excluded, because a
-// claim may not have read their arrivals yet. It skips locked rows.
+// correctFutureTimes corrects about $1 times of each kind. If a webhook has available deliveries but is scheduled for
+// the future, it becomes due, and a claim reschedules it. Deliveries of the last minute are excluded, because a claim
+// may not have read their arrivals yet. It skips locked rows.
 var correctFutureTimes = `
 WITH come AS MATERIALIZED (
 	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE a.at > ` + futureFrom + `

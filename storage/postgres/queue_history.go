@@ -9,13 +9,11 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// A webhook's history is its newest MaxHistory attempts and its summaries of expired deliveries, which expire
-// truncates. Recording an attempt does not truncate the history, so that concurrent results share no row. Instead,
-// each recorded attempt truncates it afterwards with a probability of 1 in MaxHistory. The table then has about
-// MaxHistory additional attempts: more than ten times as many with a probability of 4 in 100,000, and more than
-// twenty times with 2 in a billion.
+// A webhook's history is its newest MaxHistory attempts and its summaries of expired deliveries, which
+// truncateSummaries limits. Recording an attempt does not truncate the history, so that concurrent results share no
+// row. Instead, each recorded attempt truncates it afterwards with a probability of 1 in MaxHistory. The table then has
+// about MaxHistory additional attempts, and more than ten times as many with a probability of 4 in 100,000.
 
-// webhookHistory selects the history of a webhook w, with MaxHistory as $3.
 const webhookHistory = `(
 	(SELECT * FROM formsvc.attempts a
 	WHERE a.webhook_id = w.id AND a.error <> '` + storage.DeliveryExpired + `'
@@ -25,8 +23,7 @@ const webhookHistory = `(
 	(SELECT * FROM formsvc.attempts a WHERE a.webhook_id = w.id AND a.error = '` + storage.DeliveryExpired + `')
 )`
 
-// maxTruncated limits the attempts of one webhook that a call deletes. Usually there are about MaxHistory, and more
-// only if another transaction held them. Each takes about 10 µs.
+// maxTruncated limits the attempts of one webhook that a call deletes. Each takes about 10 µs.
 const maxTruncated = 5 * storage.MaxHistory
 
 // truncateHistories deletes attempts outside of the history, and events without other references. It skips locked
@@ -34,7 +31,7 @@ const maxTruncated = 5 * storage.MaxHistory
 var truncateHistories = perQueueSize(`
 WITH old AS MATERIALIZED (
 	SELECT a.rel, a.place
-	FROM (SELECT * FROM unnest($1::bytea[]) AS w (id) LIMIT (SELECT cardinality($1::bytea[]))) w -- so that no plan is for its length
+	FROM (SELECT * FROM unnest($1::bytea[]) AS w (id) LIMIT (SELECT cardinality($1::bytea[]))) w -- hides the length from the planner
 	CROSS JOIN LATERAL (
 		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a
 		WHERE a.webhook_id = w.id AND a.error <> '` + storage.DeliveryExpired + `'
@@ -47,7 +44,7 @@ WITH old AS MATERIALIZED (
 		FROM old o JOIN formsvc.attempts a ON a.ctid = o.place AND a.tableoid = o.rel
 		FOR UPDATE OF a SKIP LOCKED
 	) h
-	WHERE ` + rowUnchanged + ` -- gone finds the row where the snapshot has it
+	WHERE ` + rowUnchanged + ` -- because gone finds rows by their place in the snapshot
 ), bodies AS MATERIALIZED (
 	SELECT e.id, e.refs FROM formsvc.events e
 	WHERE e.id = ANY (ARRAY(SELECT h.event_id FROM held h WHERE h.refers))
@@ -68,8 +65,7 @@ WITH old AS MATERIALIZED (
 UPDATE formsvc.events e SET refs = t.refs FROM totals t WHERE e.id = t.id AND t.refs > 0`)
 
 // rowUnchanged is the condition that the row of h did not change between the statement's snapshot and the lock. After
-// locking, servers before the updates of November 2025 do not check a plain condition on a ctid again, but they check
-// a CASE.
+// locking, servers before the updates of November 2025 check a plain condition on a ctid only if it is in a CASE.
 const rowUnchanged = `CASE WHEN h.place = h.seen THEN true ELSE false END`
 
 func (s *Store) truncateSomeHistories(ctx context.Context, recorded []storage.Result) error {

@@ -8,16 +8,14 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// lockWorkspacesOfUser locks the workspaces of which a user is the owner or a member, and the user's deleted
-// workspaces.
+// lockWorkspacesOfUser locks the workspaces that the user owns, also deleted ones, or is a member of.
 const lockWorkspacesOfUser = `
 SELECT 1 FROM formsvc.workspaces w
 WHERE w.owner_id = $1::bytea OR w.id = ANY (ARRAY(SELECT a.workspace_id FROM formsvc.workspace_users a WHERE a.user_id = $1::bytea))
 ORDER BY w.id
 FOR NO KEY UPDATE`
 
-// deleteUser makes the user's workspaces and forms inaccessible (see formNotTrashed and notPurged). Sweeps delete the
-// rows.
+// deleteUser makes the user's workspaces and forms inaccessible. Sweeps delete their rows.
 const deleteUser = `
 WITH owned AS (
 	UPDATE formsvc.workspaces w SET deleted_at = COALESCE(w.deleted_at, $2::timestamptz), name = '', tidied = false, purged = true
@@ -30,7 +28,7 @@ WITH owned AS (
 DELETE FROM formsvc.api_keys k WHERE k.user_id = $1::bytea`
 
 // DeleteUser implements [storage.RemovalStore]. Its duration does not depend on the number of forms, and it does not
-// wait for submissions. Sweeps wait for submissions in progress, see trashFormsOfDeleted.
+// wait for submissions. Sweeps do (see trashFormsOfDeleted).
 func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
 	if at.IsZero() {
 		return storage.ErrInvalidValue
@@ -39,7 +37,8 @@ func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) e
 		conn.Run(lockWorkspacesOfUser, user[:]), conn.Run(deleteUser, user[:], at.UTC()))
 }
 
-// purgeForm also sets trashed_at if the form is in the trash because of its workspace. This requires the form's lock.
+// purgeForm also sets trashed_at if the form is in the trash only because of its workspace. This requires the form's
+// lock.
 const purgeForm = `
 UPDATE formsvc.forms f SET purged_at = clock_timestamp(), trashed_at = COALESCE(f.trashed_at, (
 	SELECT o.deleted_at FROM formsvc.workspaces o WHERE o.id = f.workspace_id))
@@ -51,12 +50,10 @@ func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
 	return s.db.Change(ctx, s.lockForm(id), conn.Run(purgeForm, id[:]).Into(nil))
 }
 
-// removalStatements delete accessible submissions of a form.
-//
-// lock locks the pending deliveries of their events, and then the events, which prevents redeliveries. All statements
-// lock deliveries before their event. If a redelivery adds a delivery in between, remove deletes it.
-//
-// remove follows lock. With $4, the submissions still count against the response limit, as does a count in progress.
+// removalStatements delete accessible submissions of a form. lock locks the pending deliveries of their events, and
+// then the events, which prevents redeliveries. remove follows lock, and also deletes a delivery that a redelivery has
+// added in the meantime. With $4, the submissions still count against the response limit, and a count in progress
+// includes them.
 type removalStatements struct{ lock, remove string }
 
 var (
@@ -113,8 +110,8 @@ WITH gone AS (
 SELECT count(*) FROM gone`}
 }
 
-// removeSubmissions deletes submissions of a form. If places is true, they still count against the response limit.
-// Like a submission, it takes the form's shared lock.
+// removeSubmissions deletes submissions of a form. If places is true, they still count against the response limit. Like
+// Submit, it takes the form's shared lock, so that a count for a new limit is correct.
 func (s *Store) removeSubmissions(ctx context.Context, by removalStatements, form storage.ID, user []byte, ids []storage.ID, places bool) (gone int, err error) {
 	err = s.db.Change(ctx, s.lockFormShared(form), conn.Run(by.lock, form[:], user, conn.IDsArg(ids)),
 		conn.Run(by.remove, form[:], user, conn.IDsArg(ids), places).Into(&gone))
@@ -132,11 +129,11 @@ func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []sto
 	return s.removeSubmissions(ctx, removalByHost, form, nil, ids, false)
 }
 
-// maxBeforeDelete limits the submissions with answers in memory. Each can have a MiB.
+// maxBeforeDelete limits the submissions in memory, whose answers can have one MiB each.
 const maxBeforeDelete = 100
 
-// callBeforeDelete reads submissions with text, calls the hook with them, and returns their IDs. It holds no lock
-// during the call. The last two arguments of text are the limit and whether to read the answers.
+// callBeforeDelete reads submissions with the statement text, calls the hook with them, and returns their IDs. It holds
+// no lock during the call. It appends two arguments: the limit and whether to read the answers.
 func (s *Store) callBeforeDelete(ctx context.Context, hook storage.BeforeDelete, most int, text string, args ...any) (forms, ids []storage.ID, err error) {
 	if hook != nil {
 		most = min(most, maxBeforeDelete)
@@ -153,7 +150,7 @@ func (s *Store) callBeforeDelete(ctx context.Context, hook storage.BeforeDelete,
 	return forms, ids, err
 }
 
-// oldSubmissions selects submissions of the first form with old ones.
+// oldSubmissions selects old submissions of the first form that has any.
 const oldSubmissions = `
 WITH form AS MATERIALIZED (
 	SELECT f.id

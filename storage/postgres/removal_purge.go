@@ -8,18 +8,18 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// Large deletions have two stages: one row marks the deletion, and sweeps delete the remaining rows in batches. These
-// rows are invisible, so no call waits for their locks, and an interrupted sweep loses one batch.
+// Large deletions have two stages: a call updates one row, which hides all other rows, and sweeps delete these in
+// batches. No call waits for their locks. An interrupted sweep only has to repeat one batch.
 
-// skipOrWait returns a statement that skips locked rows, for sweeps (false), and one that waits for them, for
-// removals (true).
+// skipOrWait returns the statement, which skips locked rows, for false. For true, it returns a variant that waits for
+// them, for sweeps with RemovalsOnly.
 func skipOrWait(text string) map[bool]string {
 	return map[bool]string{false: text, true: strings.ReplaceAll(text, " SKIP LOCKED", "")}
 }
 
 // After a workspace is deleted, endDeliveriesOfDeleted ends the pending deliveries of its forms. trashFormsOfDeleted
-// then updates the rows of forms without pending deliveries. Like TrashForm, it holds the form's lock. Only forms
-// whose own rows are in the trash are purged, so no submission is in progress when a form's rows are deleted.
+// then updates the rows of forms without pending deliveries. Like TrashForm, it holds the form's lock. Only these forms
+// are purged later, so no submission is in progress when a form's rows are deleted.
 const (
 	endDeliveriesOfDeleted = `
 WITH most AS (
@@ -66,8 +66,8 @@ SELECT count(*) FROM trashed`
 	LIMIT (SELECT $1::bigint)`
 )
 
-// removeDeletedWorkspaces processes deleted workspaces whose forms are all in the trash. It deletes workspaces
-// without forms, and marks the others as tidied.
+// removeDeletedWorkspaces deletes deleted workspaces without forms. If all forms of a workspace are in the trash, it
+// marks the workspace as tidied.
 var removeDeletedWorkspaces = skipOrWait(`
 WITH empty AS MATERIALIZED (
 	SELECT o.id, (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id LIMIT 1) IS NULL AS unused
@@ -90,8 +90,8 @@ WITH empty AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM tidied) + (SELECT count(*) FROM gone)`)
 
-// removePurgedWorkspaces deletes the workspaces of deleted users after their last form. It ignores tidied: of two
-// concurrent sweeps, one may set it while the other deletes the last form.
+// removePurgedWorkspaces deletes the workspaces of deleted users after their last form. It ignores tidied, because
+// another sweep may set it while the last form is deleted.
 var removePurgedWorkspaces = skipOrWait(`
 WITH empty AS MATERIALIZED (
 	SELECT o.id FROM formsvc.workspaces o
@@ -106,11 +106,10 @@ WITH empty AS MATERIALIZED (
 )
 SELECT count(*) FROM gone`)
 
-// formNotYetTrashed selects a form of a deleted workspace whose own row is not in the trash.
 const formNotYetTrashed = `SELECT b.id FROM (` + formsOfDeleted + `) b`
 
-// cleanUpWorkspaces continues DeleteWorkspace. A form with a submission in progress is left to the next sweep.
-// Removals wait for it.
+// cleanUpWorkspaces continues DeleteWorkspace. It leaves a form with a submission in progress to the next sweep, or
+// waits for the submission if p.RemovalsOnly is set.
 func (s *Store) cleanUpWorkspaces(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
 	more, err = s.cleanUpWorkspacesBatch(ctx, p, storage.ID{})
 	if err != nil || more || !p.RemovalsOnly {
@@ -123,7 +122,7 @@ func (s *Store) cleanUpWorkspaces(ctx context.Context, p storage.SweepParams, _ 
 	return s.cleanUpWorkspacesBatch(ctx, p, busy[0])
 }
 
-// cleanUpWorkspacesBatch first waits for the lock of the form, unless it is zero.
+// cleanUpWorkspacesBatch first waits for the lock of the form, unless the ID is zero.
 func (s *Store) cleanUpWorkspacesBatch(ctx context.Context, p storage.SweepParams, form storage.ID) (more bool, err error) {
 	var ended, trashed, closed, gone int64
 	var batch []conn.Statement
@@ -138,7 +137,6 @@ func (s *Store) cleanUpWorkspacesBatch(ctx context.Context, p storage.SweepParam
 	return ended+trashed+closed+gone > 0, err
 }
 
-// markPurged hides the forms. Other steps delete their rows.
 var markPurged = skipOrWait(`
 UPDATE formsvc.forms f SET purged_at = clock_timestamp()
 WHERE f.id = ANY (ARRAY(
@@ -155,8 +153,7 @@ func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *st
 	return false, err
 }
 
-// purgeFormsOfDeleted marks the forms of workspaces that were purged with their owner. They are hidden already, and
-// have no pending deliveries when they are deleted.
+// purgeFormsOfDeleted marks the forms of workspaces that were purged with their owner. These forms are already hidden.
 const purgeFormsOfDeleted = `
 WITH left_over AS MATERIALIZED (
 	SELECT f.id
@@ -182,17 +179,15 @@ const purgedForms = `
 	LIMIT (SELECT $1::bigint)
 	FOR UPDATE SKIP LOCKED`
 
-// purgedSubmissions selects submissions of purged forms, which get no new ones.
 const purgedSubmissions = `
 SELECT s.form_id, s.id, CASE WHEN $2::boolean THEN s.answers END
 FROM (SELECT f.id FROM formsvc.forms f WHERE f.purged_at IS NOT NULL ORDER BY f.purged_at, f.id LIMIT (SELECT $1::bigint)) p
 CROSS JOIN LATERAL (SELECT s.form_id, s.id, s.answers FROM formsvc.submissions s WHERE s.form_id = p.id LIMIT (SELECT $1::bigint)) s
 LIMIT (SELECT $1::bigint)`
 
-// removeRows deletes rows of purged forms, at most $1 of each table. It deletes submissions of the forms $2 with the
-// IDs $3, which the hook has received. It leaves locked deliveries and attempts to the next sweep. As in all
-// statements, events follow in the order of their IDs, before submissions. Counts of the funnel come last, under the
-// lock of the funnels, so that a concurrent fold has finished.
+// removeRows deletes rows of purged forms, at most $1 of each table. It deletes the submissions $3 of the forms $2,
+// which BeforeDelete has received. It leaves locked deliveries and attempts to the next sweep. It runs under
+// lockFunnels, so that no fold moves counts in the meantime.
 var removeRows = skipOrWait(`
 WITH purged AS MATERIALIZED (` + purgedForms + `
 ), hooks AS MATERIALIZED (
@@ -218,7 +213,7 @@ WITH purged AS MATERIALIZED (` + purgedForms + `
 	RETURNING a.event_id
 ), stored AS MATERIALIZED (
 	SELECT s.rel, s.place, s.event_id
-	FROM (SELECT * FROM unnest($2::bytea[], $3::bytea[]) AS t (form_id, id) LIMIT (SELECT cardinality($2::bytea[]))) t -- so that no plan is for its length
+	FROM (SELECT * FROM unnest($2::bytea[], $3::bytea[]) AS t (form_id, id) LIMIT (SELECT cardinality($2::bytea[]))) t -- hides the length from the planner
 	CROSS JOIN LATERAL (SELECT s.tableoid AS rel, s.ctid AS place, s.event_id FROM formsvc.submissions s WHERE s.form_id = t.form_id AND s.id = t.id LIMIT 1) s
 	WHERE t.form_id IN (SELECT p.id FROM purged p)
 ), bodies AS MATERIALIZED (
@@ -238,8 +233,8 @@ WITH purged AS MATERIALIZED (` + purgedForms + `
 SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) + (SELECT count(*) FROM partials) + (SELECT count(*) FROM unique_answers) +
 	(SELECT count(*) FROM funnel_log) + (SELECT count(*) FROM funnel_days) + (SELECT count(*) FROM funnel_minutes) + (SELECT count(*) FROM documents)`)
 
-// deleteFormRows is a part of a WITH list that deletes rows of the purged forms from a table. The part has the
-// table's name. lock is needed for tables with rows that other statements lock.
+// deleteFormRows returns a part of a WITH list that deletes rows of the purged forms from a table. The part has the
+// table's name. lock is for tables with rows that other statements lock.
 func deleteFormRows(table, lock string) string {
 	return deleteRows(table, `
 	SELECT t.rel, t.place FROM purged p
@@ -266,9 +261,9 @@ func deleteRows(table, some string) string {
 )`
 }
 
-// removeForms deletes purged forms without other rows. Foreign keys delete the webhooks, the limit, the backfill
-// progress and the lifetime counters. A deleted workspace that may have lost its last form is left to
-// cleanUpWorkspaces.
+// removeForms deletes purged forms that have no rows in these tables. Foreign keys delete their webhooks, limit,
+// backfill progress and lifetime counters. It marks their deleted workspaces for cleanUpWorkspaces, because these may
+// have lost the last form.
 var removeForms = skipOrWait(`
 WITH empty AS MATERIALIZED (
 	SELECT f.id FROM (` + purgedForms + `

@@ -9,8 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// endPending is a part of a WITH list. It ends pending deliveries of the webhooks in hooks, up to the number in most.
-// It locks rows in the same order as all statements.
+// endPending is part of a WITH list. It ends pending deliveries of the webhooks in hooks, up to the number in most.
 const endPending = `found AS MATERIALIZED (
 	SELECT d.webhook_id, d.event_id
 	FROM hooks h
@@ -81,7 +80,6 @@ func (s *Store) TrashForm(ctx context.Context, actor storage.Actor, id storage.I
 	return err
 }
 
-// lockRestoreTarget prevents the deletion of the target workspace.
 const lockRestoreTarget = `
 SELECT 1 FROM formsvc.workspaces w
 WHERE w.id = COALESCE((SELECT $2::bytea), (SELECT f.workspace_id FROM formsvc.forms f WHERE f.id = $1::bytea))
@@ -90,10 +88,9 @@ FOR SHARE OF w`
 // formInTrash is the condition that the form f can be restored.
 const formInTrash = notPurged + ` AND (f.trashed_at IS NOT NULL OR NOT ` + workspaceNotDeleted + `)`
 
-// restoreForm restores a form, also if it is in the trash because of its workspace. It marks the previous workspace
-// for the next sweep, because this may have been its last form.
-//
-// Deliveries from before the deletion of the workspace could be sent again. While there are any, nothing is restored.
+// restoreForm restores a form, also if it is in the trash because of its workspace. It marks the previous workspace for
+// the next sweep, because this may have been its last form. While there are deliveries from before the deletion of the
+// workspace, it restores nothing, because they could be sent.
 const restoreForm = `
 WITH seen AS MATERIALIZED (
 	SELECT f.id, f.workspace_id, COALESCE($2::bytea, f.workspace_id) AS target FROM formsvc.forms f
@@ -135,8 +132,7 @@ SELECT count(*) FROM ended`
 // maxEndedDeliveries is the number of deliveries that one batch of a restore ends.
 const maxEndedDeliveries = 5000
 
-// RestoreForm implements [storage.FormStore]. If the workspace changes, UpdatedAt becomes at, as with every new
-// revision.
+// RestoreForm implements [storage.FormStore]. If the workspace changes, UpdatedAt becomes at.
 func (s *Store) RestoreForm(ctx context.Context, id, workspace storage.ID, at time.Time) error {
 	for {
 		var possible, pending bool

@@ -9,11 +9,10 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// submissionColumns are the columns for scanSubmission. The caller knows the form.
+// submissionColumns are the columns for scanSubmission. They omit the form, which the caller knows.
 const submissionColumns = `s.id, s.form_revision, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden`
 
-// scanSubmission scans the columns in before, and submissionColumns into a copy. The JSON values are returned as
-// stored.
+// scanSubmission scans the columns in before, and then submissionColumns.
 func scanSubmission(rows pgx.Rows, sub *storage.Submission, before ...any) error {
 	err := conn.Scan(rows, append(before, &sub.ID, &sub.FormRevision, &sub.SubmittedAt, &sub.CompletionTime,
 		&sub.Answers, &sub.Metadata, &sub.Hidden)...)
@@ -52,8 +51,7 @@ func (s *Store) readSubmission(ctx context.Context, form storage.ID, text string
 	return sub, nil
 }
 
-// DeleteSubmission implements [storage.SubmissionStore]. Like a submission, it takes the form's shared lock, so that
-// a count for a new limit is correct.
+// DeleteSubmission implements [storage.SubmissionStore].
 func (s *Store) DeleteSubmission(ctx context.Context, actor storage.Actor, form, id storage.ID) error {
 	gone, err := s.removeSubmissions(ctx, removalByActor, form, userArg(actor), []storage.ID{id}, false)
 	if err == nil && gone == 0 {

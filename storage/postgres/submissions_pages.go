@@ -11,9 +11,9 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// pageFrom reads a page and the next record with one scan of submissions_newest, so that every page costs the same.
-// The form's ID comes from the access check, so that nothing is read without access. The times are subqueries for the
-// reason given at [pageLimit].
+// pageFrom reads a page and the next record with one scan of the index submissions_newest, so that every page costs the
+// same. The form's ID comes from the access check, so that nothing is read without access. The times are subqueries, as
+// explained at [pageLimit].
 const pageFrom = `
 FROM formsvc.submissions s
 WHERE s.form_id = (
@@ -24,8 +24,9 @@ WHERE s.form_id = (
 ORDER BY s.submitted_at DESC, s.id DESC
 LIMIT (SELECT $6::bigint + 1)`
 
-// summaryColumns replace the answers of large records with null: records that exceed their share of the page's bytes.
-// A page without such records is within its limit. Each column is a twentieth of the server's work for a page.
+// summaryColumns are null instead of the answers for records that exceed their share of the page's bytes. A page
+// without such records is within its limit. They omit unneeded columns, because each column costs a twentieth of a
+// page.
 const summaryColumns = `
 SELECT s.id, s.submitted_at, s.completion_time, s.metadata, CASE WHEN s.json_bytes <= $7::bigint THEN s.answers END`
 
@@ -37,7 +38,7 @@ const (
 )
 
 // pageWithinBytes reads a page with large records up to its limit of bytes. If $8 is true, it reads at least one
-// record. It adds up sizes from their column. Window functions would double the cost of ordinary pages.
+// record. It is a separate statement, because its window functions would double the cost of ordinary pages.
 const pageWithinBytes = `
 SELECT s.id, s.submitted_at, s.completion_time, s.metadata, s.answers, s.form_revision, s.hidden, s.goes_on
 FROM (
@@ -49,7 +50,6 @@ FROM (
 WHERE s.number <= $6::bigint AND (s.number = 1 AND $8::boolean OR s.bytes <= $7::bigint)
 ORDER BY s.number`
 
-// formExists distinguishes an empty page from a missing form.
 const formExists = `
 SELECT 1 FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + formAccess
 
@@ -61,7 +61,7 @@ func (s *Store) Submissions(ctx context.Context, actor storage.Actor, form stora
 	return p.more, err
 }
 
-// readPage is Read for a page whose records are passed during the read. After the first record, it does not retry.
+// readPage is like Conn.Read, but it does not retry after the first record has been passed to each.
 func (s *Store) readPage(ctx context.Context, p *pageRead, do func(context.Context) error) error {
 	var final error
 	err := s.db.Read(ctx, func(ctx context.Context) error {
@@ -96,7 +96,7 @@ func (s *Store) readPageRows(ctx context.Context, p *pageRead, actor storage.Act
 	return s.readRestOfPage(ctx, p, actor)
 }
 
-// readRestOfPage continues after the first statement if it found a record above its share.
+// readRestOfPage reads the rest of the page if the first statement found a record that exceeds its share.
 func (s *Store) readRestOfPage(ctx context.Context, p *pageRead, actor storage.Actor) error {
 	if !p.tooLarge {
 		return nil
@@ -155,7 +155,6 @@ func (p *pageRead) args(actor []byte) []any {
 	return append(make([]any, 0, 8), p.form[:], actor, conn.TimeArg(before), id, conn.TimeArg(p.q.Since), p.limit, most)
 }
 
-// passRows passes the records of a statement's rows to each.
 func (p *pageRead) passRows(rows pgx.Rows) error {
 	defer rows.Close()
 	for rows.Next() {
@@ -181,7 +180,7 @@ func (p *pageRead) passRows(rows pgx.Rows) error {
 	return rows.Err()
 }
 
-// pageStart returns the position before the page, newest first: the page's position, or q.Until if it is earlier.
+// pageStart returns the position after which the page starts: the page's position, or q.Until if it is earlier.
 func pageStart(q storage.SubmissionsParams) (time.Time, []byte) {
 	after := q.Page.After
 	if after == nil || !q.Until.IsZero() && conn.StoredTime(q.Until).Before(conn.StoredTime(after.Time)) {

@@ -8,24 +8,22 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// Submit implements [storage.SubmissionStore]. On a pool, concurrent submissions are stored in one transaction, also
-// for different forms. A single submission is stored immediately in one round trip. A submission is stored only with
-// others of its form if another transaction holds the form's lock, or if it has a response limit or a unique answer.
-// If ctx ends, the call returns immediately. If the submission may then still be stored, the error wraps
-// [storage.ErrOutcomeUnknown]. On a pool, statements do not see the values of ctx, and a panic in the pool's tracer
-// or hooks reaches each caller. In addition to the contract, it returns ErrConflict if the form has a submission with
-// the same ID, or an event with the same ID exists.
+// Submit implements [storage.SubmissionStore]. On a pool, it stores concurrent submissions in one transaction, also for
+// different forms. It stores a single submission immediately in one round trip. If the form is locked or has a response
+// limit, or the submission has a unique answer, the batch contains only submissions of this form. If ctx ends, the call
+// returns immediately. If the submission may still be stored afterwards, the error wraps [storage.ErrOutcomeUnknown].
+// In addition to the contract, Submit returns ErrConflict if the form has a submission with the same ID, or an event
+// with the same ID exists.
 func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return storage.Submission{}, false, err
 	}
 	sub, e := &n.Submission, &n.Event
-	// Reject invalid submissions before they are part of a batch.
 	err := conn.CheckArgs([]any{n.UniqueField.Block, sub.Answers, sub.Metadata, sub.Hidden, n.IdempotencyKey, e.Type, sub.SubmittedAt})
 	if err != nil {
 		return storage.Submission{}, false, err
 	}
-	// A caller that leaves can reuse its memory while the values are stored.
+	// Copy the values, because a caller that leaves can reuse its memory during the write.
 	conn.CopyBorrowed(&sub.Answers, &sub.Metadata, &sub.Hidden, (*json.RawMessage)(&e.Body), (*json.RawMessage)(&n.UniqueAnswer))
 	var out submitResult
 	if s.submitBatches == nil {

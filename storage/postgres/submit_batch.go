@@ -13,15 +13,14 @@ import (
 )
 
 type submitBatches struct {
-	// batched stores submissions without a conflict. The zero ID is the key for submissions to any form, which do not
-	// wait for a form's lock. A form's ID is the key for submissions that wait for its lock, count against its limit
-	// or have a unique answer. single determines the outcome of the other submissions one by one, so that a locked
-	// form uses few connections.
+	// batched stores submissions that have no conflict. With the zero ID as key, a batch contains submissions to any
+	// form, and does not wait for locks. With a form's ID as key, it contains submissions that wait for the form's
+	// lock, count against its limit or have a unique answer. single determines the outcome of all others one by one, so
+	// that a locked form uses few connections.
 	batched batcher[storage.ID, storage.NewSubmission, submitResult]
 	single  batcher[storage.ID, storage.NewSubmission, submitResult]
-	// counted contains the revisions at which a form counts its submissions. Only the statement for one form stores
-	// such submissions. If the statement for any form does not store a submission, single finds out that the form is
-	// counted.
+	// counted contains the revisions at which forms count their submissions. Only a batch for one form stores such
+	// submissions. If a batch for any form does not store a submission, single finds out whether the form is counted.
 	counted cache.Cache[storage.ID, int64]
 }
 
@@ -52,9 +51,9 @@ func (s *Store) newSubmitBatches() *submitBatches {
 	return &all
 }
 
-// submitBatch stores the submissions without a conflict, for a form or with the zero ID for any form. If one makes
-// the statement fail, the outcome of all is undecided. For example, another transaction may store the same value
-// between the statement's snapshot and its attempt to lock the value.
+// submitBatch stores the submissions that have no conflict. The zero ID means any form. If one of them makes the
+// statement fail, the outcome of all is undecided. For example, another transaction may store the same value after the
+// statement's snapshot and before its attempt to lock the value.
 func (s *Store) submitBatch(ctx context.Context, form storage.ID, items []storage.NewSubmission) ([]submitResult, error) {
 	rows, places := s.distinctRows(items)
 	direct, committed := reserveDeliveries(items), false
@@ -90,7 +89,7 @@ func (s *Store) submitBatch(ctx context.Context, form storage.ID, items []storag
 		})
 	}))
 	committed = err == nil
-	// The statement for any form waits for no lock. Its submissions continue by form.
+	// A batch for any form does not wait for locks. Its submissions continue in batches by form.
 	if (conn.IsPermanent(err) || conn.LockHeld(err) && form.IsZero()) && ctx.Err() == nil {
 		return slices.Repeat([]submitResult{{statementFailed: true}}, len(items)), nil
 	}
@@ -108,7 +107,6 @@ func (s *Store) tryLockForms(forms [][]byte) conn.Statement {
 	return conn.Run(tryLockForms, forms, locks)
 }
 
-// scanInserted reads the IDs of the stored submissions, the leased deliveries, and the state of their webhooks.
 func scanInserted(rows pgx.Rows, places map[storage.ID]int, items []storage.NewSubmission, out []submitResult, direct *directDeliveries) error {
 	events := make(map[storage.ID]int, len(items))
 	for i := range items {
@@ -141,7 +139,7 @@ func scanInserted(rows pgx.Rows, places map[storage.ID]int, items []storage.NewS
 	})
 }
 
-// directDeliveries are a batch's deliveries that callers send without a claim: the reserved webhooks, and the leased
+// directDeliveries are the deliveries of a batch for direct dispatch: the reserved webhooks and events, and the leased
 // deliveries of each submission.
 type directDeliveries struct {
 	webhooks, events [][]byte
@@ -176,7 +174,7 @@ func (d *directDeliveries) dispatch(batch []storage.NewSubmission, committed boo
 	}
 }
 
-// submitInBatch stores a submission in a batch for any form, then in a batch of its form, and else alone.
+// submitInBatch tries to store a submission in a batch for any form, then in a batch of its form, and finally alone.
 func (s *Store) submitInBatch(ctx context.Context, n storage.NewSubmission) (out submitResult, err error) {
 	all := s.submitBatches
 	timedOut, end := s.lateTimer(ctx)

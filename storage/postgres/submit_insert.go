@@ -8,14 +8,11 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// These statements store submissions without a conflict. The previous statement has taken the locks of their forms.
-// They return the IDs. The statement submit determines why the other submissions are not stored. They wait for no
-// other transaction except a batch of a count. Submissions with a value that another transaction is storing are
-// skipped, because both take the value's lock. Submissions for another unique field than the form's, or with a locked
-// partial submission, are skipped too.
-//
-// Leases are in separate statements, because they slow down a single submission by a quarter even without deliveries.
-// testdata/submit.txt contains the complete statements.
+// These statements store submissions that have no conflict, and return their IDs. The previous statement has locked the
+// forms. They wait only for a batch of a count. They skip submissions with an outdated unique field, with a locked
+// partial submission, or with a value that another transaction is storing. The statement submit then determines the
+// outcome of the skipped submissions. Leases are in separate statements, because they slow down a single submission by
+// a quarter even without deliveries. testdata/submit.txt contains the complete statements.
 const (
 	insertForForms       = submissionsForForms + insertSubmissions + queueDeliveries
 	insertForFormsLeased = submissionsForForms + insertSubmissions + leaseDeliveries
@@ -23,15 +20,15 @@ const (
 	insertForFormLeased  = submissionsForForm + insertSubmissions + applyLimits + leaseDeliveries
 )
 
-// tryLockForms locks the forms that no one holds or waits for. It passes them to the next statement in a setting that
-// ends with the transaction. It is a separate statement, because the snapshot of the next statement must not be older
-// than the locks. The setting's name is not rewritten for another schema, because no dot follows "formsvc".
+// tryLockForms locks the forms whose lock is free. It is a separate statement, because the snapshot of the next
+// statement must not be older than the locks. It passes the locked forms in a setting that ends with the transaction.
+// The setting's name is the same in every schema, because no dot follows "formsvc".
 const tryLockForms = `
 SELECT set_config('formsvc_responses.locked', COALESCE(array_agg(f.id), '{}')::text, true), ` + conn.LockTimeoutSet + `
 FROM unnest($1::bytea[], $2::bigint[]) AS f (id, lock) WHERE pg_try_advisory_xact_lock_shared(f.lock)`
 
 // submissionArgs are the arguments as a table. The subqueries hide the arrays' lengths from the planner. Otherwise, a
-// plan for the values looks cheaper than the generic plan, and each call is planned again.
+// plan for them looks cheaper than the generic plan, and each call is planned again.
 const submissionArgs = `
 		SELECT * FROM unnest(
 			(SELECT $1::bytea[]), (SELECT $2::bytea[]), (SELECT $3::bigint[]), (SELECT $4::timestamptz[]),
@@ -44,7 +41,8 @@ const submissionArgs = `
 			unique_answer, answer_lock, unique_block, unique_rules,
 			partial, place)`
 
-// submissionsForForms are submissions to forms that the previous statement locked and that do not count submissions.
+// submissionsForForms selects submissions to forms that the previous statement locked and that do not count
+// submissions.
 const submissionsForForms = `
 WITH form AS MATERIALIZED (
 	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks
@@ -58,8 +56,8 @@ WITH form AS MATERIALIZED (
 	WHERE ` + isInsertable + `
 )`
 
-// submissionsForForm are submissions to one locked form, which can have a limit and a unique field. Scalar subqueries
-// look up values: with EXISTS, the planner may hash all submissions of the form.
+// submissionsForForm selects submissions to one locked form, which can have a limit and a unique field. It looks up
+// values in scalar subqueries, because with EXISTS, the planner may hash all submissions of the form.
 const submissionsForForm = `
 WITH form AS MATERIALIZED (
 	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks,
@@ -79,8 +77,8 @@ WITH form AS MATERIALIZED (
 				WHERE u.form_id = form.id AND u.digest = g.unique_answer AND u.block_id = g.unique_block AND u.rules = g.unique_rules LIMIT 1) IS NULL)
 )`
 
-// isInsertable is the condition that a submission g has the form's revision, that its idempotency key is new, and
-// that its partial submission is not locked.
+// isInsertable is the condition that the submission g has the form's revision and a new idempotency key, and that its
+// partial submission is not locked.
 const isInsertable = `g.revision = form.revision
 		AND (g.key_lock = 0 OR pg_try_advisory_xact_lock(g.key_lock) AND (
 			SELECT true FROM formsvc.submissions s WHERE s.form_id = form.id AND s.idempotency_key = g.idempotency_key) IS NULL)
@@ -113,8 +111,8 @@ const applyLimits = `, entered AS (
 	WHERE l.form_id = form.id AND form.counted
 )`
 
-// partialOfSubmission is the condition that p is the partial submission that the submission g continues. clearPartial
-// are the assignments that mark it as submitted. IS TRUE excludes all indexes except that of the token.
+// partialOfSubmission is the condition that the submission g completes the partial submission p. IS TRUE keeps the
+// planner from using other indexes than the token's. clearPartial marks the partial submission as submitted.
 const (
 	partialOfSubmission = `p.token = g.partial AND (p.form_id = g.form_id AND p.open AND p.ends_at > g.submitted_at) IS TRUE`
 	clearPartial        = `submission_id = g.id, answers = NULL, hidden = NULL, metadata = NULL, block = '', seconds = 0`
@@ -130,7 +128,7 @@ const queueDeliveries = `, queued AS (
 SELECT g.id, g.hooks <> '{}' FROM given g`
 
 // leaseDeliveries leases the deliveries in the last three arguments if their webhook is neither due nor paused. It
-// returns the stored submissions, then the leased deliveries, and then the state of the webhooks.
+// returns rows for the stored submissions, the leased deliveries, and the state of the webhooks.
 const leaseDeliveries = `, granted AS MATERIALIZED (
 	SELECT h.*, statement_timestamp() + h.lease * interval '1 microsecond' AS until, x.generation
 	FROM (
@@ -168,14 +166,13 @@ FROM granted h
 CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = h.webhook_id LIMIT 1) w
 CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = h.webhook_id LIMIT 1) x`
 
-// submissionRow is a submission of a batch that is passed to the statement.
 type submissionRow struct {
 	n                   *storage.NewSubmission
 	keyLock, answerLock int64 // zero without a value
 }
 
 // distinctRows omits submissions that repeat an ID, an idempotency key or a unique answer of the batch, because the
-// statement would not see the first one. places maps IDs to positions in the batch.
+// statement does not see its own rows. places maps IDs to positions in the batch.
 func (s *Store) distinctRows(batch []storage.NewSubmission) (rows []submissionRow, places map[storage.ID]int) {
 	rows, places = make([]submissionRow, 0, len(batch)), make(map[storage.ID]int, len(batch))
 	values := map[int64]bool{}
@@ -193,7 +190,7 @@ func (s *Store) distinctRows(batch []storage.NewSubmission) (rows []submissionRo
 	return rows, places
 }
 
-// insertArgs are the arguments of a statement, in the order of responses.
+// insertArgs returns the arguments in the order of submissionArgs.
 func insertArgs(rows []submissionRow) []any {
 	return []any{
 		conn.Column(rows, formOf),

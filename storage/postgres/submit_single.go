@@ -11,11 +11,9 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// lockForSubmit takes the form's shared lock, so that submissions do not wait for each other. With a response limit,
-// it takes the exclusive lock, because each submission changes the form's row in form_limits anyway.
-//
-// A submission sees every new limit. A limit that is set after this statement raises the revision, and submissions
-// for another revision are rejected.
+// lockForSubmit takes the form's shared lock, so that submissions do not wait for each other. With a response limit, it
+// takes the exclusive lock, because each submission updates the form's row in form_limits anyway. If a limit is set
+// after this statement, the revision changes, and the submission is rejected.
 const lockForSubmit = `
 SELECT CASE
 	WHEN (SELECT f.response_limit > 0 FROM formsvc.forms f WHERE f.id = $1::bytea)
@@ -34,13 +32,11 @@ const (
 	submitIDTaken // its ID exists
 )
 
-// submit checks and stores a submission in one statement. It returns no row if the form does not exist. A concurrent
-// submission with the same key, answer or ID results in submitStored without a stored row. The next run then sees
-// that submission and returns the conflict.
-//
-// A repeated submission writes an empty message to the WAL, so that its commit also waits for the synchronous
-// standby. The first commit may have been interrupted during this wait: its row is visible, but a failover would lose
-// it.
+// submit checks and stores a submission in one statement. It returns no row if the form does not exist. If a concurrent
+// submission has the same key, answer or ID, the code is submitStored but no row is stored. The next run then sees that
+// submission and returns the conflict. A repeated submission writes an empty message to the WAL, so that its commit
+// also waits for the synchronous standby. The first commit may have been interrupted during this wait: its row is
+// visible, but a failover would lose it.
 const submit = `
 WITH form AS (
 	SELECT f.revision, f.status, f.response_limit, f.counted
@@ -102,14 +98,14 @@ SELECT v.code, v.revision, v.counted, EXISTS (SELECT FROM stored),
 	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
 FROM verdict v LEFT JOIN earlier e ON v.code = 1`
 
-// lockPartial precedes all other locks of a submission, so that no call waits for those during this wait.
+// lockPartial precedes the other locks of a submission, so that none of them is held while it waits.
 const lockPartial = `
 SELECT FROM formsvc.partials p WHERE p.token = $1::bytea AND (p.form_id = $2::bytea AND p.open) IS TRUE FOR NO KEY UPDATE`
 
-// maxSubmitTries limits the retries after concurrent submissions with the same key, answer or ID.
+// maxSubmitTries limits the attempts if concurrent submissions have the same key, answer or ID.
 const maxSubmitTries = 8
 
-// submitSingle stores a submission, or determines why it cannot be stored. It dispatches nothing.
+// submitSingle stores a submission, or determines why it cannot be stored. It leaves all deliveries to claims.
 func (s *Store) submitSingle(ctx context.Context, n storage.NewSubmission) (submitResult, error) {
 	for range maxSubmitTries {
 		out, err := s.trySubmit(ctx, n)
@@ -127,8 +123,6 @@ func (s *Store) submitSingle(ctx context.Context, n storage.NewSubmission) (subm
 	return submitResult{}, fmt.Errorf("%w: other submissions with the same idempotency key changed repeatedly", storage.ErrUnavailable)
 }
 
-// submitResult is the outcome of a submission: it is stored, it repeats an earlier one, an error prevents it, or it
-// is undecided.
 type submitResult struct {
 	stored, replayed bool
 	submission       storage.Submission // if replayed

@@ -7,8 +7,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// sweepStep is one kind of a sweep's work. It processes one batch in one transaction, and reports whether more may be
-// left.
+// sweepStep does one kind of work of a sweep. It processes one batch in one transaction, and reports whether more may
+// be left.
 type sweepStep func(s *Store, ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (more bool, err error)
 
 // sweepSteps run in rotation, so that long or failing steps do not delay the others.
@@ -29,8 +29,8 @@ var sweepSteps = [...]sweepStep{
 // removalSteps is the number of the first steps, which delete the rows of deleted records.
 const removalSteps = 4
 
-// Sweep implements [storage.Storage]. A call processes one batch of the first kind of work that has any, in one
-// transaction. In a host's transaction, the rows of every batch stay locked until its end.
+// Sweep implements [storage.Storage]. Each call processes one batch: it runs the steps until one has work to do. In a
+// host's transaction, the rows of every batch stay locked until its end.
 func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.SweepResult, error) {
 	if err := ctx.Err(); err != nil || p.Max < 1 {
 		return storage.SweepResult{}, err
@@ -39,7 +39,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Sweep
 		return storage.SweepResult{}, err
 	}
 	if p.RemovalsOnly {
-		// All sweeps share the rotation, but this call must run every step itself.
+		// Other sweeps share the rotation, but this call must run every removal step.
 		swept, err := s.runFirstStep(ctx, p, sweepSteps[:removalSteps], func(i int) int { return i })
 		if err != nil || swept.More {
 			return swept, err
@@ -66,8 +66,8 @@ func (s *Store) runFirstStep(ctx context.Context, p storage.SweepParams, steps [
 	return storage.SweepResult{}, nil
 }
 
-// removalsLeft reports whether a deleted record still has a row: a purged form, whose row is deleted last, or a
-// deleted workspace that no form in the trash needs.
+// removalsLeft returns whether there is still a row of a purged form, which is deleted last, or of a deleted workspace
+// that no form in the trash needs.
 const removalsLeft = `
 SELECT (SELECT f.id FROM formsvc.forms f WHERE f.purged_at IS NOT NULL LIMIT 1) IS NOT NULL
 	OR (SELECT o.id FROM formsvc.workspaces o WHERE o.purged LIMIT 1) IS NOT NULL
@@ -98,14 +98,13 @@ WHERE w.id = ANY (ARRAY(
 	LIMIT (SELECT $2::bigint)
 	FOR NO KEY UPDATE SKIP LOCKED))`
 
-// purgeOldSecrets deletes secrets that were replaced a day ago.
 func (s *Store) purgeOldSecrets(ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (_ bool, err error) {
 	swept.Secrets, err = s.db.ChangeRows(ctx, purgeOldSecrets, p.Now.UTC(), int64(p.Max))
 	return false, err
 }
 
-// purgeEvents deletes events without references. Only an error or a manual change leaves one, because the statement
-// that removes the last reference deletes the event.
+// purgeEvents deletes events without references. Only a bug or a manual change causes them, because the statement that
+// removes the last reference deletes the event.
 const purgeEvents = `
 DELETE FROM formsvc.events e WHERE e.id = ANY (ARRAY(
 	SELECT u.id FROM formsvc.events u

@@ -15,14 +15,14 @@ func webhookTargets(w *storage.Webhook) []any {
 	return []any{&w.ID, &w.FormID, &w.URL, &w.Enabled, &w.HasSecret, &w.CreatedAt, &w.UpdatedAt}
 }
 
-// lockFormOfWebhook takes the exclusive lock of a webhook's form, with the salt as $2.
+// lockFormOfWebhook takes the exclusive lock of a webhook's form. $2 is the salt.
 const (
 	lockFormOfWebhook       = `SELECT pg_advisory_xact_lock(` + lockKeyOfWebhook + `) FROM formsvc.webhooks w WHERE w.id = $1::bytea`
 	lockFormOfWebhookShared = `SELECT pg_advisory_xact_lock_shared(` + lockKeyOfWebhook + `) FROM formsvc.webhooks w WHERE w.id = $1::bytea`
 	lockKeyOfWebhook        = `(('x' || encode(substr(w.form_id, 5), 'hex'))::bit(64)::bigint # $2::bigint)`
 )
 
-// createWebhook runs under the form's lock. KEY SHARE prevents moves and purges of the form until the webhook exists.
+// createWebhook runs under the form's lock. KEY SHARE prevents moves and purges of the form in the meantime.
 const createWebhook = `
 WITH form AS (
 	SELECT f.id, f.workspace_id
@@ -59,8 +59,8 @@ func (s *Store) Webhook(ctx context.Context, actor storage.Actor, id storage.ID)
 	return conn.ReadOne(ctx, &s.db, webhookTargets, webhookByID, id[:], userArg(actor))
 }
 
-// webhooks skips forms in the trash. LIMIT forces the planner to look up single forms. Unlike a condition, a join
-// caches the forms of the page.
+// webhooks omits webhooks of forms in the trash. LIMIT makes the planner look up each form by ID. Unlike a condition, a
+// join caches the forms of the page.
 var webhooks = listSource{`formsvc.webhooks w
 	CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND ` + rowNotTrashed + ` LIMIT 1) f`, "w", webhookColumns, "true"}
 
@@ -95,7 +95,7 @@ func (s *Store) FormWebhooks(ctx context.Context, actor storage.Actor, form stor
 	return found, err
 }
 
-// pendingOfWebhook is a part of a WITH list that locks the pending deliveries of a webhook.
+// pendingOfWebhook is part of a WITH list. It locks the pending deliveries of a webhook.
 const pendingOfWebhook = `hook AS (
 	SELECT w.id, w.form_id
 	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
@@ -108,8 +108,8 @@ const pendingOfWebhook = `hook AS (
 )`
 
 // endDeliveries ends the pending deliveries of a webhook. It follows lockDeliveries under the form's lock, so it sees
-// the attempts of concurrent results. It locks the destination for updateWebhook in the same transaction, because
-// destinations must be locked before events.
+// the attempts of concurrent results. It already locks the destination for updateWebhook, because destinations are
+// locked before events.
 const endDeliveries = `
 WITH ` + pendingOfWebhook + `, destination AS MATERIALIZED (
 	SELECT x.webhook_id FROM formsvc.destinations x
@@ -124,8 +124,8 @@ WITH ` + pendingOfWebhook + `, destination AS MATERIALIZED (
 ), ` + updateReferences + `
 SELECT true`
 
-// updateWebhook runs under the form's lock if it changes url or enabled. It then makes one pending delivery due.
-// renewed and resumed count the rows of one, so that deliveries are locked before the destination.
+// updateWebhook runs under the form's lock if url or enabled is set, and then makes one pending delivery due. renewed
+// and resumed count the rows of one, so that deliveries are locked before the destination.
 const updateWebhook = `
 WITH seen AS MATERIALIZED (
 	SELECT w.id, COALESCE($3::text <> w.url, false) AS moves, COALESCE($4::boolean, false) AND NOT w.enabled AS starts,
@@ -202,9 +202,7 @@ const lockDeliveries = `
 WITH ` + pendingOfWebhook + `
 SELECT count(*) FROM pending`
 
-// deleteWebhook follows lockDeliveries, so it sees the attempts of concurrent results, and no other result can
-// follow. As in all statements, destinations are deleted before attempts. The events of deliveries and attempts are
-// locked together.
+// deleteWebhook follows lockDeliveries, so it sees the attempts of concurrent results, and no other result can follow.
 const deleteWebhook = `
 WITH gone AS (
 	DELETE FROM formsvc.webhooks w USING formsvc.forms f
@@ -276,9 +274,9 @@ func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]sto
 	}, secretsAfter, after[:], int64(max(limit, 0)))
 }
 
-// replaceSecrets locks rows in the order of their IDs, so that concurrent calls cannot deadlock. FOR UPDATE checks
-// the secret again after a wait. Old secrets are passed as digests, because the server's log could otherwise show an
-// unencrypted secret when it is encrypted.
+// replaceSecrets locks rows in the order of their IDs, so that concurrent calls cannot deadlock. FOR UPDATE checks the
+// secret again after a wait. Expected secrets are passed as digests, so that the server's log does not show an
+// unencrypted secret.
 //
 //nolint:gosec // a statement, not a credential
 const replaceSecrets = `
@@ -298,7 +296,7 @@ WITH kept AS (
 )
 SELECT count(*) FROM kept`
 
-// secretDigest returns the digest of a secret. An empty secret has none and is never replaced.
+// secretDigest returns nil for an empty secret, which is never replaced.
 func secretDigest(secret []byte) []byte {
 	if len(secret) == 0 {
 		return nil

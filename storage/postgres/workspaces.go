@@ -16,7 +16,7 @@ func workspaceTargets(w *storage.Workspace) []any {
 	return []any{&w.ID, &w.PublicID, &w.OwnerID, &w.Name, &w.CreatedAt, &w.UpdatedAt}
 }
 
-// lockWorkspaceRow serializes changes of a workspace's owner and members. The next statement sees the previous
+// lockWorkspaceRow serializes changes of a workspace's owner and members, so that the next statement sees earlier
 // changes.
 const lockWorkspaceRow = `SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea FOR NO KEY UPDATE`
 
@@ -55,7 +55,6 @@ func (s *Store) Workspace(ctx context.Context, actor storage.Actor, id storage.I
 	return conn.ReadOne(ctx, &s.db, workspaceTargets, workspaceByID, id[:], userArg(actor))
 }
 
-// workspaceExists distinguishes an empty workspace from a missing one.
 const workspaceExists = `
 SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea AND ` + workspaceAccess
 
@@ -84,7 +83,6 @@ func (s *Store) Workspaces(ctx context.Context, actor storage.Actor, page storag
 	return conn.ReadAll(ctx, &s.db, workspaceTargets, text, args...)
 }
 
-// updateWorkspace reads the workspace as of its lock.
 const updateWorkspace = `
 WITH seen AS (
 	SELECT w.id, w.owner_id, $2::bytea IS NULL OR w.owner_id = $2::bytea AS allowed
@@ -121,8 +119,7 @@ func (s *Store) UpdateWorkspace(ctx context.Context, actor storage.Actor, id sto
 	return w, err
 }
 
-// deleteWorkspace moves the workspace's forms to the trash (see formNotTrashed), and prevents new ones. Sweeps update
-// the forms' rows.
+// deleteWorkspace moves the workspace's forms to the trash (see formNotTrashed). Sweeps update the forms' rows.
 const deleteWorkspace = `
 WITH closed AS (
 	UPDATE formsvc.workspaces w SET deleted_at = $3::timestamptz, name = ''
@@ -131,8 +128,8 @@ WITH closed AS (
 )
 DELETE FROM formsvc.workspace_users a USING closed WHERE a.workspace_id = closed.id`
 
-// canDeleteWorkspace returns whether the actor may delete the workspace. It runs between the lock and
-// deleteWorkspace, which removes the access.
+// canDeleteWorkspace returns whether the actor can delete the workspace. It runs before deleteWorkspace, which removes
+// the access.
 const canDeleteWorkspace = `
 SELECT $2::bytea IS NULL OR w.owner_id = $2::bytea
 FROM formsvc.workspaces w

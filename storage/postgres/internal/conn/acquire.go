@@ -9,8 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// acquirer acquires a connection of a pool for each call. This separates waiting for a connection from waiting for a
-// response, and detects connections that do not respond. Statements use a host's own pool type directly.
+// acquirer acquires a connection of a pool for each call. This distinguishes waiting for a connection from waiting for
+// a response, and detects connections that do not respond. Without an acquirer, statements run on DB directly, because
+// it is a host's own pool type.
 type acquirer struct{ pool *pgxpool.Pool }
 
 // MaxConns returns the pool's maximum number of connections, or pgx's smallest default if DB does not report it.
@@ -36,7 +37,7 @@ func (c *Conn) DBFor(ctx context.Context) DB {
 	return c.DB
 }
 
-// noConnectionError is the error of a call that got no connection. Nothing was sent.
+// noConnectionError is the error of a call that got no connection, so nothing was sent.
 type noConnectionError struct{ error }
 
 func (e noConnectionError) Unwrap() error { return e.error }
@@ -60,8 +61,8 @@ func (c *Conn) onConnection(ctx context.Context, do func(context.Context) error)
 // readOnly is the SQLSTATE of a write on a server that only reads: a standby, or a primary that has become one.
 const readOnly = "25006"
 
-// closeReadOnly closes a read-only connection and all idle connections, which may be as old. The pool then opens new
-// ones to the new primary.
+// closeReadOnly closes a read-only connection and all idle connections, which may be to the same server. The pool then
+// connects to the new primary.
 func (l *acquirer) closeReadOnly(ctx context.Context, held *pgxpool.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout)
 	defer cancel()
@@ -72,9 +73,10 @@ func (l *acquirer) closeReadOnly(ctx context.Context, held *pgxpool.Conn) {
 	}
 }
 
-// release releases a connection. pgx closes a connection whose call ended before the response. It asks the server to
-// cancel the statement and waits up to 15 seconds, which occupies a slot of the pool. A pooler cancels only for a
-// client that is still connected. Closing the socket ends this wait.
+// release releases a connection. If a call ends before its response, pgx closes the connection, asks the server to
+// cancel the statement, and waits up to 15 seconds. Until then, the connection occupies a slot of the pool. Closing the
+// socket after pingTimeout ends this wait. A pooler cancels statements only for connected clients, so the socket is not
+// closed immediately.
 func release(held *pgxpool.Conn) {
 	if c := held.Conn(); c.IsClosed() {
 		time.AfterFunc(pingTimeout, func() { _ = c.PgConn().Conn().Close() })
@@ -82,12 +84,11 @@ func release(held *pgxpool.Conn) {
 	held.Release()
 }
 
-// pingTimeout is how long an idle connection may take to respond after another one did not. A reachable server
-// responds to a ping immediately, even if it is busy.
+// pingTimeout limits a ping of an idle connection. A reachable server responds immediately, even if it is busy.
 const pingTimeout = time.Second
 
-// checkIdle runs after each call. If the call timed out, or its caller left after some time, the network may have
-// dropped other connections too. checkIdle then pings the idle connections and closes those that do not respond.
+// checkIdle pings the idle connections and closes those that do not respond, if the call timed out or its caller left
+// after some time. The network may then have dropped other connections too.
 func (l *acquirer) checkIdle(ctx context.Context, began time.Time) {
 	if err := ctx.Err(); err == nil || errors.Is(err, context.Canceled) && time.Since(began) < pingTimeout/2 {
 		return

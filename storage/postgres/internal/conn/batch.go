@@ -8,12 +8,12 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// transactionSettings limit how long a transaction waits for locks, and how long its own locks are held after its
-// process loses the server.
+// transactionSettings limit how long a transaction waits for locks, and how long the server holds its locks after it
+// has lost the client.
 const transactionSettings = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), ` + LockTimeoutSet
 
-// Transaction runs do in the host's transaction, or in a new one, which it retries as Write does. Each statement sees
-// the data committed before the statement began.
+// Transaction runs do in the host's transaction, or in a new transaction, which it retries as Write does. Each
+// statement sees the data committed before the statement began.
 func (c *Conn) Transaction(ctx context.Context, do func(context.Context, DB) error) error {
 	return c.Write(ctx, func(ctx context.Context) error {
 		if c.InTx {
@@ -54,8 +54,8 @@ func (q Statement) Row(scan func(pgx.Rows) error) Statement {
 // Into scans the first row of the statement like the function [Into].
 func (q Statement) Into(into ...any) Statement { return q.Row(Into(into...)) }
 
-// Create is Change for a new record that is inserted under a lock. The insert returns whether the limit allows the
-// record, and whether its ID is new.
+// Create inserts a record under a lock, with Change. The insert returns whether the limit allows the record, and
+// whether its ID is new.
 func (c *Conn) Create(ctx context.Context, lock, insert Statement) error {
 	var room, made bool
 	err := c.Change(ctx, lock, insert.Into(&room, &made))
@@ -71,7 +71,8 @@ func (c *Conn) Create(ctx context.Context, lock, insert Statement) error {
 }
 
 // Send runs a batch in one round trip. Outside of a host's transaction, the batch is one transaction. Each statement
-// sees the data committed before it began, so a statement after a lock sees the changes of the lock's last holder.
+// sees the data committed before it began, including the changes of a previous holder of a lock that the batch took
+// earlier.
 func (c *Conn) Send(ctx context.Context, batch ...Statement) error {
 	b := &pgx.Batch{}
 	for _, q := range batch {

@@ -27,8 +27,7 @@ type DB interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// VersionTable contains the version of the tables. Its name is unusual, because it also identifies schemas of this
-// library.
+// VersionTable contains the version of the tables. Its unusual name also identifies schemas of this library.
 const VersionTable = "formsvc_version"
 
 // Conn runs statements on DB in a schema.
@@ -41,7 +40,7 @@ type Conn struct {
 	Timeout       time.Duration   // of a call, unless InTx
 	acquirer      *acquirer       // nil unless DB is a *pgxpool.Pool
 	writeLimiter  *writeLimiter   // nil if InTx
-	statements    *statementCache // nil for the schema in the statements' text
+	statements    *statementCache // nil for writtenSchema, the schema in the text of statements
 }
 
 // New returns a Conn for a schema. It has no DB before [Conn.On].
@@ -78,7 +77,8 @@ func (c *Conn) Validate() error {
 	return c.ConfigError
 }
 
-// LockSalt separates schemas, kinds of locks, and the host's own locks in the database's space of advisory locks.
+// LockSalt returns a number for each schema and kind of lock, so that advisory locks of this library differ from each
+// other and from the host's.
 func (c *Conn) LockSalt(kind string) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte("formsvc\x00" + c.Schema + "\x00" + kind)) // never fails
@@ -92,7 +92,7 @@ WHERE c.relname = '` + VersionTable + `' AND c.relkind = 'r' AND n.nspname <> $1
 ORDER BY 1 LIMIT 1`
 
 // checkUsable returns the error of Validate. It also returns an error if the schema is only guessed and there are
-// several. Otherwise, New on a transaction without the host's own schema could write into another tenant's tables.
+// several, because New on a transaction could otherwise write into another tenant's tables.
 func (c *Conn) checkUsable(ctx context.Context) error {
 	if err := c.Validate(); err != nil || !c.SchemaGuessed {
 		return err
@@ -115,10 +115,10 @@ type statementCache struct {
 	rewritten cache.Cache[string, string]
 }
 
-// writtenSchema is the schema in the text of statements.
 const writtenSchema = "formsvc"
 
-// SQL returns a statement for the schema of c. In the text, "formsvc." qualifies each name and occurs nowhere else.
+// SQL returns a statement for the schema of c. In the text, each name is qualified by "formsvc.", which must not occur
+// elsewhere.
 func (c *Conn) SQL(text string) string {
 	if c.statements == nil {
 		return text

@@ -43,8 +43,8 @@ func classifyError(err error) errorClass {
 	return permanent
 }
 
-// poolerHasNoServer reports whether PgBouncer rejected a client before it got a server, so nothing was sent.
-// PgBouncer uses the same SQLSTATE when it loses a server during a statement. Its texts are not translated.
+// poolerHasNoServer reports whether PgBouncer had no server for a statement, so nothing was sent. PgBouncer uses the
+// same SQLSTATE when it loses a server during a statement. Its texts are not translated.
 func poolerHasNoServer(err error) bool {
 	reported, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (reported.Message == "query_wait_timeout" || strings.HasPrefix(reported.Message, "server login has been failing"))
@@ -54,8 +54,7 @@ func classifyCode(code string) errorClass {
 	switch code {
 	case "40001", // serialization_failure
 		"40P01", // deadlock_detected
-		// Outside of a commit, a server that shuts down returns this error. During a commit, it closes the
-		// connection.
+		// Outside of a commit, a server that shuts down returns this error. During a commit, it closes the connection.
 		"57P01",  // admin_shutdown
 		"57P03",  // cannot_connect_now
 		"57P05",  // idle_session_timeout
@@ -93,13 +92,12 @@ func IsPermanent(err error) bool {
 	return err != nil && (v == invalidValue || v == permanent)
 }
 
-// isStatementResult reports whether err is a result of the statement rather than its failure.
+// isStatementResult reports whether err concerns the rows of a statement that succeeded.
 func isStatementResult(err error) bool {
 	return errors.Is(err, pgx.ErrNoRows) || SQLState(err) == "" && classifyError(err) == permanent
 }
 
-// Translate converts an error of pgx into an error of package storage that wraps it. It returns errors of package
-// storage unchanged.
+// Translate wraps an error of pgx in an error of package storage. It returns errors of package storage unchanged.
 func (c *Conn) Translate(ctx context.Context, err error, writes bool) error {
 	if err == nil {
 		return nil
@@ -123,8 +121,8 @@ func (c *Conn) Translate(ctx context.Context, err error, writes bool) error {
 	return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
 }
 
-// NoRow replaces [pgx.ErrNoRows]. It also replaces the violation of a foreign key, because a concurrent purge then
-// removed the row that the statement had found.
+// NoRow replaces [pgx.ErrNoRows]. It also replaces the violation of a foreign key, which means that a concurrent purge
+// has removed the row that the statement found.
 func NoRow(err, instead error) error {
 	if errors.Is(err, pgx.ErrNoRows) || SQLState(err) == "23503" {
 		return instead
@@ -140,7 +138,7 @@ func SQLState(err error) string {
 	return ""
 }
 
-// NotFound is the result of a search for a text that no record can contain.
+// NotFound returns the error of a lookup by a text that no record can contain.
 func NotFound(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -148,5 +146,5 @@ func NotFound(ctx context.Context) error {
 	return storage.ErrNotFound
 }
 
-// UniqueViolation is the SQLSTATE of a row that violates a unique index.
+// UniqueViolation is the SQLSTATE of a violation of a unique index.
 const UniqueViolation = "23505"

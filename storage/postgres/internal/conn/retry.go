@@ -14,22 +14,20 @@ const (
 	firstPause  = 10 * time.Millisecond
 )
 
-// Read runs do, which must change nothing. It retries after temporary errors and lost connections. do must be
-// repeatable.
+// Read runs do, which must change nothing. It retries after temporary errors and lost connections.
 func (c *Conn) Read(ctx context.Context, do func(context.Context) error) error {
 	return c.retry(ctx, nil, do)
 }
 
-// Write runs do, which is one statement or one batch. It retries after temporary errors. If the connection is lost,
-// the change may have been made: it returns ErrOutcomeUnknown and does not retry. do must be repeatable.
-//
-// Outside of a host's transaction, writes use at most half of the pool's connections. While a lock is held, a write
-// retries until its timeout.
+// Write runs do, which is one statement or one batch. It retries after temporary errors. If the connection is lost, the
+// change may have been made: it returns ErrOutcomeUnknown and does not retry. do must be repeatable. Outside of a
+// host's transaction, writes use at most half of the pool's connections. While another transaction holds a lock, a
+// write retries until its timeout.
 func (c *Conn) Write(ctx context.Context, do func(context.Context) error) error {
 	return c.WriteFor(ctx, Key{}, do)
 }
 
-// WriteFor is Write for a write with a key. If the lock of the key is held, the writes of this key retry one after
+// WriteFor is Write with a key. While another transaction holds the key's lock, writes with this key retry one after
 // another.
 func (c *Conn) WriteFor(ctx context.Context, key Key, do func(context.Context) error) error {
 	w := &pendingWrite{limiter: c.writeLimiter, key: key}
@@ -68,8 +66,8 @@ func (c *Conn) retry(ctx context.Context, w *pendingWrite, do func(context.Conte
 	}
 }
 
-// canRetry reports whether another attempt is safe and can succeed. An error in a host's transaction ends it, so only
-// the host can retry.
+// canRetry reports whether another attempt is safe and can succeed. An error ends a host's transaction, so only the
+// host can retry.
 func (c *Conn) canRetry(err error, writes bool) bool {
 	if c.InTx {
 		return false
@@ -78,8 +76,8 @@ func (c *Conn) canRetry(err error, writes bool) bool {
 	return v == temporary || v == connectionLost && !writes
 }
 
-// sleep waits for a random time between d/2 and d, so that concurrent failures do not retry at the same time. It
-// returns false if ctx ended.
+// sleep waits for a random time between d/2 and d, so that calls that failed together do not retry together. It returns
+// false if ctx ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d/2 + rand.N(d/2)): // #nosec G404 -- spreads calls, no secret

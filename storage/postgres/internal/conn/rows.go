@@ -26,7 +26,7 @@ func (c *Conn) QueryRow(ctx context.Context, text string, scan func(pgx.Rows) er
 	return FirstRow(rows, scan)
 }
 
-// FirstRow passes the first row to scan. It reads to the end, because only then does the server report the commit.
+// FirstRow passes the first row to scan. It reads all rows, because the server reports the commit only after them.
 func FirstRow(rows pgx.Rows, scan func(pgx.Rows) error) error {
 	_, err := pgx.CollectOneRow(rows, func(pgx.CollectableRow) (none struct{}, err error) { return none, scan(rows) })
 	return err
@@ -85,7 +85,7 @@ func Collect[T any](ctx context.Context, c *Conn, text string, targets func(*T) 
 	})
 }
 
-// Each runs one statement and calls do after it has scanned a row into the targets.
+// Each runs one statement, scans each row into the targets, and then calls do.
 func (c *Conn) Each(ctx context.Context, text string, targets []any, do func(), args ...any) error {
 	rows, err := c.Query(ctx, text, args)
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *Conn) Each(ctx context.Context, text string, targets []any, do func(), 
 	return EachRow(rows, targets, do)
 }
 
-// EachRow is Each for rows of a running statement.
+// EachRow is Each for the rows of a statement.
 func EachRow(rows pgx.Rows, targets []any, do func()) error {
 	_, err := pgx.ForEachRow(rows, Targets(targets...), func() error {
 		do()

@@ -63,9 +63,8 @@ func (c *bytesColumn) ScanBytes(b []byte) error {
 
 // These columns scan null as the zero value.
 type (
-	sizeColumn int
-	boolColumn bool
-	// microsColumn scans a number of microseconds.
+	sizeColumn   int
+	boolColumn   bool
 	microsColumn time.Duration
 )
 
@@ -122,8 +121,7 @@ func Into(into ...any) func(pgx.Rows) error {
 	return func(row pgx.Rows) error { return Scan(row, into...) }
 }
 
-// CopyBorrowed replaces borrowed values with copies in one allocation. Nil values stay nil. Appending to a copy does
-// not overwrite the next one.
+// CopyBorrowed replaces borrowed values with copies in one allocation. Nil values stay nil.
 func CopyBorrowed(parts ...*json.RawMessage) {
 	a := Arena(make([]byte, 0, sizeOfParts(parts)))
 	a.CopyBorrowed(parts...)
@@ -136,11 +134,10 @@ func sizeOfParts(parts []*json.RawMessage) (n int) {
 	return n
 }
 
-// Arena contains the values of several records, so that many rows need one allocation. A retained record retains its
+// Arena contains the values of several records, so that many rows need one allocation. Retaining one record retains its
 // whole block.
 type Arena []byte
 
-// arenaBlock is large enough for a page of ordinary records in two or three blocks.
 const arenaBlock = 64 << 10
 
 // CopyBorrowed replaces borrowed values with copies in the arena. Earlier copies are unchanged.
@@ -189,7 +186,7 @@ func IDPointerArg(id *storage.ID) []byte {
 }
 
 // CheckArgs returns an error for text and times that package storage does not allow. The server rejects most of them
-// too, but its error ends a host's transaction. pgx's simple protocol also truncates a statement at a zero byte.
+// too, but its error ends a host's transaction. pgx's simple protocol truncates a statement at a zero byte.
 func CheckArgs(args []any) error {
 	for _, arg := range args {
 		if !validArg(arg) {
@@ -230,8 +227,8 @@ func TextArg(v string) *string {
 	return &v
 }
 
-// MicrosArg returns the argument for a pause in microseconds: zero for negative values, and at least one for positive
-// values.
+// MicrosArg returns the argument for a duration in microseconds. It returns zero for negative durations and at least
+// one for positive durations.
 func MicrosArg(d time.Duration) int64 {
 	if d <= 0 {
 		return 0
@@ -248,7 +245,7 @@ func Column[R, T any](rows []R, value func(*R) T) []T {
 	return all
 }
 
-// ObjectArg returns the argument for an object in which a statement looks up values.
+// ObjectArg returns the argument for a JSON object in which a statement looks up values.
 func ObjectArg[K comparable, V int | int64](m map[K]V) json.RawMessage {
 	raw, _ := json.Marshal(m) //nolint:errchkjson // of texts and numbers: never fails
 	return raw

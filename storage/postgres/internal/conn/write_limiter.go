@@ -10,8 +10,8 @@ import (
 )
 
 // LockTimeout is how long one attempt of a write waits for a lock. Then the write releases its connection and retries
-// in a queue of the process until its timeout. With a pool of 4 connections and twice this value, writes for three
-// locked forms delay other writes by half a second.
+// until its timeout. With a pool of 4 connections and twice this value, writes for three locked forms delay other
+// writes by half a second.
 const LockTimeout = 50 * time.Millisecond
 
 // LockTimeoutSet is the SQL that sets LockTimeout for the rest of a transaction.
@@ -24,17 +24,16 @@ func LockHeld(err error) bool {
 
 const lockNotAvailable = "55P03"
 
-// waitError is the error of a write that timed out before an attempt.
 type waitError struct{ error }
 
 func (e waitError) Unwrap() error { return e.error }
 
-// writeLimiter limits the connections of concurrent writes to half of the pool. Reads can then continue while forms
-// are locked or commits wait for a standby.
+// writeLimiter limits the connections of concurrent writes to half of the pool. Reads can therefore continue while
+// forms are locked or commits wait for a standby.
 type writeLimiter struct {
 	slots chan struct{} // one for each write that uses or waits for a connection
-	// retrySlots has a slot for each retry of a write whose lock was held. There are fewer than slots, so that other
-	// writes find a slot.
+	// retrySlots limits the retries of writes whose lock was held. There are fewer than slots, so that other writes
+	// find a slot.
 	retrySlots chan struct{}
 
 	mu             sync.Mutex
@@ -42,16 +41,15 @@ type writeLimiter struct {
 	queuesOfRecord map[string]int // number of queues by Key.Record
 }
 
-// Key identifies the lock that a write may wait for. Writes with the same key wait for the same lock. The zero Key
-// means that the lock is unknown.
+// Key identifies the lock that a write may wait for. The zero Key means that the lock is unknown.
 type Key struct {
-	// Record is the ID of the locked record, usually a form. If one lock of a record is held, its other locks are
-	// assumed to be held until they are tried. If empty, only the lock is known.
+	// Record is the ID of the locked record, usually a form. If one lock of a record is held, writes assume that its
+	// other locks are held until they have tried them. If empty, only the lock is known.
 	Record string
 	Lock   any
 }
 
-// lockQueue contains the writes that wait for one lock. They try one after another.
+// lockQueue is the queue of the writes that wait for one lock. Only one of them tries at a time.
 type lockQueue struct {
 	active   chan struct{} // full while one of the writes may try
 	lockHeld bool          // at the last attempt, or unknown; used by the active write
@@ -80,7 +78,8 @@ func acquireSlot(ctx context.Context, slots chan struct{}) error {
 	}
 }
 
-// joinQueue adds the write to the queue of its key. It creates the queue if the lock is held or assumed to be held.
+// joinQueue adds the write to the queue of its key, if there is one. It creates the queue if the lock is held or
+// assumed to be held.
 func (w *pendingWrite) joinQueue(held bool) {
 	if w.queue != nil {
 		return
@@ -137,8 +136,8 @@ func (w *pendingWrite) run(ctx context.Context, do func() error) error {
 	}
 }
 
-// runInSlot does not run do if the lock is found to be held while the write waits for a slot. It does not start an
-// attempt shortly before the timeout either, because an interrupted attempt has an unknown outcome.
+// runInSlot runs do in a slot, unless another write has found the lock held while this write waited. It does not start
+// an attempt shortly before the timeout, because an interrupted attempt has an unknown outcome.
 func (w *pendingWrite) runInSlot(ctx context.Context, do func() error) (ran bool, err error) {
 	if w.active && w.queue.lockHeld {
 		if err := acquireSlot(ctx, w.limiter.retrySlots); err != nil {
@@ -166,8 +165,8 @@ func (w *pendingWrite) runInSlot(ctx context.Context, do func() error) (ran bool
 	return true, err
 }
 
-// Key returns the key of a write that begins with this statement. The statement takes a lock ([Statement.ForRecord]),
-// or its first argument is the ID of a record.
+// Key returns the key of a write that begins with this statement: the key of its lock ([Statement.ForRecord]), or the
+// record whose ID is its first argument.
 func (q Statement) Key() Key {
 	if q.key != (Key{}) || len(q.args) == 0 {
 		return q.key
@@ -184,8 +183,8 @@ func (q Statement) ForRecord(id []byte) Statement {
 	return q
 }
 
-// SendWrite is Send for a write. Statements after the first wait for a lock at most LockTimeout, except in a host's
-// transaction.
+// SendWrite is Send for a write. Outside of a host's transaction, each statement waits for a lock for at most
+// LockTimeout.
 func (c *Conn) SendWrite(ctx context.Context, batch ...Statement) error {
 	if !c.InTx {
 		batch = append([]Statement{Run(`SELECT ` + LockTimeoutSet)}, batch...)

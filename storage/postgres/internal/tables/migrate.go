@@ -1,5 +1,4 @@
-// Package tables creates the tables and migrates them to the version that the service needs. It does not depend on
-// forms; package postgres documents the tables.
+// Package tables creates the tables and migrates them to the version that the service needs.
 package tables
 
 import (
@@ -39,27 +38,26 @@ type Build struct {
 }
 
 const (
-	// lockTimeout limits one attempt, because other sessions wait behind a strong lock that waits. It is longer than
-	// deadlock_timeout, after which autovacuum yields.
+	// lockTimeout limits one attempt, because while it waits for a strong lock, other sessions wait behind it. It is
+	// longer than deadlock_timeout, after which autovacuum yields.
 	lockTimeout = `SET statement_timeout = 0; SET lock_timeout = '3s'`
-	// attemptInterval lets the sessions that waited behind an attempt continue.
+	// attemptInterval lets sessions that waited behind an attempt continue.
 	attemptInterval = time.Second
 )
 
 // ThisBuild is the current build. Tests use others.
 var ThisBuild = Build{Version: 1, Files: migrations}
 
-// MigrationsTable contains golang-migrate's state. It is in our schema and has its own name, so it does not affect
-// other users of that library.
+// MigrationsTable contains golang-migrate's state. Its schema and name differ from the default, so that other uses of
+// that library are not affected.
 const MigrationsTable = "formsvc_migrations"
 
-// Migrate migrates the schema of c to the version of the build. It opens two connections with the pool's
-// configuration. It returns the state that it found or reached. If a migration fails, failed is its version and err
-// is the server's error.
+// Migrate migrates the schema of c to the version of the build. It uses only the pool's configuration. It returns the
+// state that it found or reached. If a migration fails, failed is its version and err is the server's error.
 func (b Build) Migrate(ctx context.Context, pool *pgxpool.Pool, c *conn.Conn) (have State, failed int, err error) {
 	poolConfig := pool.Config() // a copy
 	m := migration{build: b, conn: c, config: poolConfig.ConnConfig, beforeConnect: poolConfig.BeforeConnect}
-	// Statements are then the same in every mode of the host.
+	// With it, statements do not depend on the host's mode.
 	m.config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 
 	own, err := m.openSession(ctx)
@@ -97,7 +95,6 @@ func (b Build) Migrate(ctx context.Context, pool *pgxpool.Pool, c *conn.Conn) (h
 	}
 }
 
-// waitForNextAttempt waits between two attempts. It returns false if ctx ended.
 func waitForNextAttempt(ctx context.Context) bool {
 	select {
 	case <-time.After(attemptInterval):
@@ -107,8 +104,8 @@ func waitForNextAttempt(ctx context.Context) bool {
 	}
 }
 
-// addPID stores the server process of a connection that may wait for a lock. first removes the processes of earlier
-// attempts.
+// addPID records the server process of a connection that may wait for a lock. If first is true, it discards the
+// processes of earlier attempts.
 func (m *migration) addPID(ctx context.Context, c *pgx.Conn, first bool) error {
 	var pid int64
 	if err := c.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid); err != nil {
@@ -130,8 +127,8 @@ FROM unnest($1::bigint[]) AS w (pid) CROSS JOIN LATERAL unnest(pg_blocking_pids(
 LEFT JOIN pg_stat_activity a ON a.pid = b.pid
 WHERE b.pid <> ALL ($1::bigint[])`
 
-// watchBlockers regularly reads which sessions block the migration, on a separate connection. blockers returns the
-// last ones.
+// watchBlockers repeatedly reads which sessions block the migration, on a separate connection. blockers returns the
+// latest result.
 func (m *migration) watchBlockers(ctx context.Context) (blockers func() string, stop func(), err error) {
 	c, err := m.connect(ctx)
 	if err != nil {
@@ -166,8 +163,8 @@ func (m *migration) watchBlockers(ctx context.Context) (blockers func() string, 
 	}, nil
 }
 
-// serverError extracts the server's error from golang-migrate's error. That error hides it from errors.As and repeats
-// the whole migration in its text.
+// serverError extracts the server's error from golang-migrate's error, which hides it from errors.As and contains the
+// text of the whole migration.
 func serverError(err error) error {
 	if byPointer, ok := errors.AsType[*database.Error](err); ok && byPointer.OrigErr != nil {
 		return byPointer.OrigErr
@@ -178,7 +175,7 @@ func serverError(err error) error {
 	return err
 }
 
-// lockKind is the lock that lets one Migrate run while others wait.
+// lockKind is the kind of the lock that serializes calls of Migrate.
 const lockKind = "migrations"
 
 type migration struct {
@@ -201,8 +198,8 @@ func (m *migration) connect(ctx context.Context) (*pgx.Conn, error) {
 	return pgx.ConnectConfig(ctx, config)
 }
 
-// openSession connects and checks the server. Its connection also takes our own lock, because golang-migrate waits
-// for its lock without a context.
+// openSession connects, checks the server, and takes our own lock, because golang-migrate waits for its lock without a
+// context.
 func (m *migration) openSession(ctx context.Context) (*pgx.Conn, error) {
 	c, err := m.connect(ctx)
 	if err != nil {
@@ -229,10 +226,9 @@ func (m *migration) openSession(ctx context.Context) (*pgx.Conn, error) {
 	return c, nil
 }
 
-// checkSession rejects a pooler in transaction mode before anything changes. The locks and the search_path of a
-// migration would otherwise stay in sessions that the pooler gives to other clients. A server reports its process to
-// the client, and a pooler reports another number. Two connections behind a pooler keep two processes only in session
-// mode.
+// checkSession rejects a pooler in transaction mode, which would give sessions with a migration's locks and search_path
+// to other clients. Behind a pooler, the process ID that a client receives differs from pg_backend_pid. The processes
+// of two connections then stay the same only in session mode.
 func (m *migration) checkSession(ctx context.Context, c *pgx.Conn) error {
 	process := func(c *pgx.Conn) (pid uint32, err error) {
 		err = c.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid)
@@ -286,7 +282,7 @@ func (m *migration) run(ctx context.Context, c *pgx.Conn) (have State, failed in
 		if readErr != nil {
 			return have, 0, errors.Join(serverError(err), readErr)
 		}
-		// The server may have completed the migration of a killed process in the meantime.
+		// In the meantime, the server may have completed the migration of a killed process.
 		if reached.Version < m.build.Version {
 			return reached, reached.Version + 1, serverError(err)
 		}
@@ -294,7 +290,8 @@ func (m *migration) run(ctx context.Context, c *pgx.Conn) (have State, failed in
 	return State{Version: m.build.Version}, 0, ctx.Err()
 }
 
-// createSchema rejects a schema with other tables, because a table with one of our names would be treated as ours.
+// createSchema rejects an existing schema with other tables, because a table with one of our names would be treated as
+// ours.
 func (m *migration) createSchema(ctx context.Context, c *pgx.Conn) error {
 	var exists, used bool
 	err := c.QueryRow(ctx, `
@@ -373,7 +370,7 @@ func (m *migration) runMigrations(ctx context.Context, of *conn.Conn, from int) 
 		return err
 	}
 	if err := runner.Up(); err != nil && !errors.Is(err, migrate.ErrNoChange) {
-		// The failed migration changed nothing, so golang-migrate's version is wrong.
+		// The failed migration changed nothing, but golang-migrate has recorded its version.
 		if reached, readErr := ReadState(context.WithoutCancel(ctx), of); readErr == nil {
 			_ = setMigrateVersion(runner, driver, reached.Version)
 		}

@@ -10,21 +10,19 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// supportedServer matches version() of PostgreSQL 15 or later, and of distributions, which append their names. Other
-// databases begin with their own name (CockroachDB, CrateDB), report an older version (Redshift, Materialize) or
-// append their name to the number (YugabyteDB, RisingWave).
+// supportedServer matches version() of PostgreSQL 15 or later, also if a distribution appends its name. Other databases
+// begin with their own name (CockroachDB, CrateDB), report an older version (Redshift, Materialize) or append their
+// name to the number (YugabyteDB, RisingWave).
 var supportedServer = regexp.MustCompile(`^PostgreSQL (1[5-9]|[2-9]\d)[.\w]*(-\d\S*)?( |$)`)
 
 // lockProbe takes a free lock and checks whether the server holds it, because a lock without effect returns the same
-// result. It is one statement, so that a pooler cannot split it. The check depends on the lock and therefore runs
-// second.
+// result. It is one statement, so that a pooler cannot split it.
 const lockProbe = `WITH taken AS MATERIALIZED (SELECT pg_try_advisory_xact_lock_shared($1::bigint) AS it)
 SELECT $1::bigint IN (SELECT l.classid::bigint << 32 | l.objid::bigint FROM pg_locks l WHERE taken.it AND l.locktype = 'advisory' AND l.objsubid = 1 AND l.pid = pg_backend_pid()) FROM taken`
 
-// serverProblem returns why this package cannot use the server and what to do, or an empty string. Every server
-// understands the first query.
+// serverProblem returns why this package cannot use the server and what to do, or an empty string.
 func serverProblem(ctx context.Context, c *conn.Conn) (problem string, err error) {
-	// In simple mode, pgx itself rejects some of the settings checked here.
+	// Use exec mode, because pgx itself rejects some of these settings in simple mode.
 	rows, err := c.DBFor(ctx).Query(ctx, `SELECT version()`, pgx.QueryExecModeExec)
 	if err != nil {
 		return "", err

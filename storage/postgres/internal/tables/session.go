@@ -24,8 +24,8 @@ const applicablePolicies = `
 	WHERE p.polrelid = c.oid AND p.polcmd::text IN ('*', cmd.code)
 		AND EXISTS (SELECT FROM unnest(p.polroles) r WHERE r = 0 OR pg_has_role(r, 'USAGE'))`
 
-// hiddenRows returns the commands for which row-level security may hide rows from the role. For a partitioned table,
-// only its own policies apply.
+// hiddenRows returns the commands for which row-level security may hide rows from the role. It ignores policies of
+// partitions, which do not apply.
 const hiddenRows = `
 SELECT c.relname, string_agg(cmd.name, ', ' ORDER BY cmd.place), bool_or(c.relname = '` + conn.VersionTable + `')
 FROM pg_class c
@@ -39,7 +39,6 @@ WHERE n.nspname = $1::text AND c.relkind IN ('r', 'p') AND NOT c.relispartition 
 GROUP BY c.relname
 ORDER BY c.relname`
 
-// queryProblems runs a query with one argument and converts each row to a problem.
 func queryProblems(ctx context.Context, c *conn.Conn, query string, arg any, problem pgx.RowToFunc[string]) ([]string, error) {
 	rows, err := c.DBFor(ctx).Query(ctx, query, arg)
 	if err != nil {
@@ -61,12 +60,11 @@ func hiddenRowProblems(ctx context.Context, c *conn.Conn) (problems []string, of
 	return problems, ofVersion, err
 }
 
-// minTimeout is the minimum of the server's timeouts in milliseconds. A batch of the maintenance takes up to 0.2 s on
-// a busy machine, and would otherwise always fail.
+// minTimeout is the minimum of the server's timeouts in milliseconds. With less, a batch of the maintenance, which
+// takes up to 0.2 s on a busy machine, could always fail.
 const minTimeout = 1000
 
-// sessionSettings returns the unsupported settings of the server, database, role and pooler by name, except for text
-// settings.
+// sessionSettings returns the session's unsupported settings, except for text settings.
 const sessionSettings = `
 SELECT s.name, s.setting || COALESCE(s.unit, '')
 FROM pg_settings s
@@ -82,7 +80,8 @@ WHERE CASE s.name
 END
 ORDER BY s.name`
 
-// sessionProblems returns unsupported settings. least is the minimum timeout. If it is 0, all timeouts are allowed.
+// sessionProblems returns unsupported settings. least is the minimum timeout in milliseconds. If it is 0, all timeouts
+// are allowed.
 func sessionProblems(ctx context.Context, c *conn.Conn, least int64) (problems []string, err error) {
 	return queryProblems(ctx, c, sessionSettings, least, func(rows pgx.CollectableRow) (string, error) {
 		var name, value string

@@ -17,7 +17,7 @@ type State struct {
 	notedByMigrate bool // whether golang-migrate's table exists
 }
 
-// Check reads the state of the tables, and problems of the server and of the role's privileges and settings. If known
+// Check returns the state of the tables, and problems of the server and of the role's privileges and settings. If known
 // is false, the problems say why the state cannot be read.
 func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool, problems []string, err error) {
 	if problem, err := serverProblem(ctx, c); problem != "" || err != nil {
@@ -49,14 +49,14 @@ func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool,
 		return State{}, false, append(problems, missing...), err
 	}
 	have, err = ReadState(ctx, c)
-	// Newer tables may have parts for which this release needs no privileges.
+	// This release knows only the privileges that tables of its own version need.
 	if have.Version == b.Version {
 		problems = append(problems, missing...)
 	}
 	return have, true, problems, err
 }
 
-// CheckVersion handles a missing schema as a version.
+// A missing schema counts as usable, because CheckVersion reports it as version 0.
 const schemaUsage = `
 SELECT COALESCE((SELECT has_schema_privilege(n.oid, 'USAGE') FROM pg_namespace n WHERE n.nspname = $1::text), true)`
 
@@ -123,7 +123,7 @@ func formatProblems(ctx context.Context, c *conn.Conn) (problems []string, err e
 	return problems, err
 }
 
-// A query on a missing table would end a host's transaction, so the first query checks which tables exist.
+// A query on a missing table would end a host's transaction, so versionTables first checks which tables exist.
 const (
 	versionTables = `SELECT to_regclass($1::text) IS NOT NULL, to_regclass($2::text) IS NOT NULL`
 	tablesVersion = `
