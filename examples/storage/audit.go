@@ -17,12 +17,12 @@ type Audited struct {
 
 // note logs a call after it has returned, because an error means that nothing was removed. It returns
 // the error as it is: callers compare it with errors.Is.
-func (a Audited) note(ctx context.Context, who storage.Actor, what string, err error, details ...any) error {
-	actor := "host"
-	if user, ok := who.User(); ok {
-		actor = user.String()
+func (a Audited) note(ctx context.Context, actor storage.Actor, what string, err error, details ...any) error {
+	name := "host"
+	if user, ok := actor.User(); ok {
+		name = user.String()
 	}
-	details = append(details, "actor", actor)
+	details = append(details, "actor", name)
 	if err != nil {
 		a.Log.WarnContext(ctx, what+" failed", append(details, "error", err)...)
 		return err
@@ -32,15 +32,15 @@ func (a Audited) note(ctx context.Context, who storage.Actor, what string, err e
 }
 
 // DeleteWorkspace removes a workspace with its forms.
-func (a Audited) DeleteWorkspace(ctx context.Context, who storage.Actor, id storage.ID, at time.Time) error {
-	err := a.Storage.DeleteWorkspace(ctx, who, id, at)
-	return a.note(ctx, who, "delete workspace", err, "workspace", id)
+func (a Audited) DeleteWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, at time.Time) error {
+	err := a.Storage.DeleteWorkspace(ctx, actor, id, at)
+	return a.note(ctx, actor, "delete workspace", err, "workspace", id)
 }
 
 // TrashForm moves a form to the trash.
-func (a Audited) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, p storage.TrashParams) error {
-	err := a.Storage.TrashForm(ctx, who, id, p)
-	return a.note(ctx, who, "trash form", err, "form", id)
+func (a Audited) TrashForm(ctx context.Context, actor storage.Actor, id storage.ID, p storage.TrashParams) error {
+	err := a.Storage.TrashForm(ctx, actor, id, p)
+	return a.note(ctx, actor, "trash form", err, "form", id)
 }
 
 // PurgeForm removes a form from the trash. Only the host can call it.
@@ -50,9 +50,9 @@ func (a Audited) PurgeForm(ctx context.Context, id storage.ID) error {
 }
 
 // DeleteSubmission removes one submission.
-func (a Audited) DeleteSubmission(ctx context.Context, who storage.Actor, form, id storage.ID) error {
-	err := a.Storage.DeleteSubmission(ctx, who, form, id)
-	return a.note(ctx, who, "delete submission", err, "form", form, "submission", id)
+func (a Audited) DeleteSubmission(ctx context.Context, actor storage.Actor, form, id storage.ID) error {
+	err := a.Storage.DeleteSubmission(ctx, actor, form, id)
+	return a.note(ctx, actor, "delete submission", err, "form", form, "submission", id)
 }
 
 // EraseSubmissions removes a respondent's submissions. Only the host can call it.

@@ -28,30 +28,30 @@ var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 func (r *response) checkAlways() {
 	id := r.header.Get("X-Request-Id")
 	if !requestIDPattern.MatchString(id) {
-		r.faultf("X-Request-ID is %q, not 1 to 100 letters, digits, periods, underscores and hyphens", id)
+		r.faultf("X-Request-ID is %q, want 1 to 100 letters, digits, periods, underscores and hyphens", id)
 	}
 	if got := len(r.header.Values("X-Request-Id")); got > 1 {
-		r.faultf("there are %d X-Request-ID headers", got)
+		r.faultf("the response has %d X-Request-ID headers, want one", got)
 	}
 	if sent := r.request.header.Get("X-Request-Id"); requestIDPattern.MatchString(sent) && id != sent {
-		r.faultf("X-Request-ID is %q, the caller supplied %q", id, sent)
+		r.faultf("X-Request-ID is %q, want %q, which the caller sent", id, sent)
 	}
 	if err := r.responses.Check(r.request.method, r.path(), r.status, r.header, r.body); err != nil {
-		r.faultf("not as the API description declares: %v", err)
+		r.faultf("the response does not match the API description: %v", err)
 	}
 	if r.status >= 300 && r.status < 400 && r.status != http.StatusNotModified {
-		r.faultf("a redirect; the API has none")
+		r.faultf("the response is a redirect, but the API never redirects")
 	}
 	if r.status >= 500 {
-		r.faultf("a server error")
+		r.faultf("the response is a server error")
 	}
 	if r.header.Get("Set-Cookie") != "" {
-		r.faultf("a cookie; the API has none")
+		r.faultf("the response sets a cookie, but the API uses none")
 	}
 	if r.path() != "/openapi.json" {
 		for _, number := range oddIntegers.FindAllSubmatch(r.body, maxFaults) {
 			if name := string(number[1]); name != `"completion_rate"` && name != `"completion_time"` {
-				r.faultf("an integer is written as %s", number[0])
+				r.faultf("an integer is written as %s, want no fraction and no exponent", number[0])
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func (r *response) checkKeyed() {
 	if r.target.RateLimit > 0 {
 		for _, name := range []string{"RateLimit", "RateLimit-Policy"} {
 			if r.header.Get(name) == "" {
-				r.faultf("the header %s is missing from an authenticated answer", name)
+				r.faultf("the response to an authenticated request lacks the header %s", name)
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func (r *response) checkSecrets() {
 		leak = leak || slices.ContainsFunc(values, r.leaks)
 	}
 	if leak {
-		r.faultf("the answer contains a key or a signing secret")
+		r.faultf("the response contains an API key or a signing secret")
 	}
 }
 
@@ -158,7 +158,7 @@ func codeStatus(code string) int {
 func (r *response) checkErrorBody() {
 	o, ok := decode(r.body).(object)
 	if !ok {
-		r.faultf("the error body is no JSON object")
+		r.faultf("the error body is not a JSON object")
 		return
 	}
 	required := []string{"type", "code", "message", "status", "request_id"}
@@ -168,16 +168,16 @@ func (r *response) checkErrorBody() {
 		r.faultf("type is %q, want %q with status %d", e.kind, errorKind(r.status), r.status)
 	}
 	if codeStatus(e.code) != r.status {
-		r.faultf("code is %q, which is no code of status %d", e.code, r.status)
+		r.faultf("code is %q, which does not belong to status %d", e.code, r.status)
 	}
 	if o["status"] != float64(r.status) {
-		r.faultf("status in the body is %v, the answer's is %d", o["status"], r.status)
+		r.faultf("status in the body is %v, but the status of the response is %d", o["status"], r.status)
 	}
 	if strings.TrimSpace(e.message) == "" {
-		r.faultf("message is empty")
+		r.faultf("message is empty, want a text")
 	}
 	if e.requestID != r.header.Get("X-Request-Id") {
-		r.faultf("request_id is %q, X-Request-ID is %q", e.requestID, r.header.Get("X-Request-Id"))
+		r.faultf("request_id is %q, want the X-Request-ID %q", e.requestID, r.header.Get("X-Request-Id"))
 	}
 	if _, has := o["details"]; has {
 		r.checkDetails(e)
@@ -189,10 +189,10 @@ func (r *response) checkErrorBody() {
 
 func (r *response) checkDetails(e errorBody) {
 	if r.status != http.StatusUnprocessableEntity {
-		r.faultf("details appear with status %d, they belong to validation errors", r.status)
+		r.faultf("the error with status %d has details, but only validation errors have them", r.status)
 	}
 	if len(e.details) == 0 || len(e.details) > 50 {
-		r.faultf("there are %d details, want 1 to 50", len(e.details))
+		r.faultf("the error has %d details, want 1 to 50", len(e.details))
 	}
 	if !slices.IsSortedFunc(e.details, func(a, b detail) int { return strings.Compare(a.path, b.path) }) {
 		r.faultf("the details are not sorted by path")
@@ -204,7 +204,7 @@ func (r *response) checkDetails(e errorBody) {
 	}
 	for _, d := range e.details {
 		if d.code == "" || d.message == "" {
-			r.faultf("a detail at %q has no code or no message", d.path)
+			r.faultf("the detail with the path %q has no code or no message", d.path)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func analyticsToday(s *session) {
 		yesterday.same("the metrics", yesterday.object(), metrics("yesterday", 0, 0, 0, 0))
 		return
 	}
-	s.errorf("what was made in one go has times of different days, again and again")
+	s.errorf("records that were created together repeatedly had times of different days")
 }
 
 func analyticsLifetime(s *session) {

@@ -153,7 +153,7 @@ func scopeCases() []testCase {
 				others := slices.DeleteFunc(scopes(), func(scope string) bool { return scope == o.scope })
 				r := o.callAs(w.withScopes(others...), w).wantError("INSUFFICIENT_SCOPE")
 				if !strings.Contains(r.errorBody().message, o.scope) {
-					r.faultf("the message does not name the scope %s", o.scope)
+					r.faultf("the message does not contain the missing scope %s", o.scope)
 				}
 				o.callAs(w.withScopes(o.scope), w).want(o.status)
 			},

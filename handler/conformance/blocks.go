@@ -80,7 +80,7 @@ func blocksOtherSections(s *session) {
 		func() *response { return c.put(form+"/blocks", object{"blocks": []any{block("b1"), block("b2")}}) },
 	} {
 		if r := write(); r.status/100 != 2 {
-			r.fatalf("status is %d, want success", r.status)
+			r.fatalf("status is %d, want 2xx", r.status)
 		}
 		r := c.get(form).want(http.StatusOK)
 		r.same("name", r.object()["name"], "Kept")

@@ -112,7 +112,7 @@ func bodiesSize(s *session) {
 	c.post("/workspaces", name(limit+1)).refused("BODY_TOO_LARGE")
 	c.post("/workspaces", name(limit+1), chunked).refused("BODY_TOO_LARGE")
 	if got := strings.Count(string(c.get("/workspaces?limit=100").want(http.StatusOK).body), unique); got != 2 {
-		s.errorf("there are %d workspaces, two were made", got)
+		s.errorf("the list has %d workspaces, want the two that were created", got)
 	}
 }
 
@@ -261,7 +261,7 @@ func (w world) unchanged(before map[string]string) {
 	after := w.snapshot()
 	for path, was := range before {
 		if after[path] != was {
-			w.errorf("%s has changed:\nwas %s\nis  %s", path, was, after[path])
+			w.errorf("%s has changed, but must not:\nbefore %s\nafter  %s", path, was, after[path])
 		}
 	}
 }

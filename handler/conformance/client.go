@@ -133,7 +133,7 @@ func (s *session) judge(got *response) *response {
 	got.checkAlways()
 	s.noteMade(got)
 	if got.status == http.StatusTooManyRequests && s.target.RateLimit == 0 {
-		got.fatalf("Retry-After is no number of seconds")
+		got.fatalf("Retry-After is not a number of seconds")
 	}
 	return got
 }
@@ -141,7 +141,7 @@ func (s *session) judge(got *response) *response {
 // sendRaw sends a request and checks nothing.
 func (s *session) sendRaw(r request) *response {
 	u, err := url.Parse(s.target.URL + r.path)
-	s.must("making a URL", err)
+	s.must("failed to create the URL", err)
 	header := r.header.Clone()
 	do := func() (res *http.Response, reused bool, err error) {
 		var body io.Reader
@@ -153,7 +153,7 @@ func (s *session) sendRaw(r request) *response {
 		}
 		trace := &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { reused = c.Reused }}
 		req, err := http.NewRequestWithContext(httptrace.WithClientTrace(s.ctx, trace), r.method, "", body)
-		s.must("making a request", err)
+		s.must("failed to create the request", err)
 		req.URL, req.Header, req.Host = u, header.Clone(), r.host
 		switch {
 		case r.key == "":
@@ -198,7 +198,7 @@ func (s *session) mustAnswer(r request, err error) {
 	case s.ctx.Err() != nil, errors.As(err, &op) && op.Op == "dial":
 		s.must(r.method+" "+r.path, err)
 	default:
-		s.fatalf("%s %s has no answer: %v", r.method, r.path, err)
+		s.fatalf("%s %s got no response: %v", r.method, r.path, err)
 	}
 }
 

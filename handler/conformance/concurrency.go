@@ -35,12 +35,12 @@ func concurrencyIfMatch(s *session) {
 			default:
 				r.refused("REVISION_MISMATCH")
 				if r.header.Get("Etag") == tag {
-					r.faultf("%s was refused and told the tag that it had sent as the current one", write.name)
+					r.faultf("%s was rejected, but the ETag of the response is the one that the request sent", write.name)
 				}
 			}
 		})
 		if through.Load() != 1 {
-			s.errorf("%d of %d writes with the same If-Match got through, want one", through.Load(), racers)
+			s.errorf("%d of %d concurrent writes with the same If-Match succeeded, want one", through.Load(), racers)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func concurrencySameBlock(s *session) {
 	r := c.get(form + "/blocks").want(http.StatusOK)
 	r.same("the blocks", r.ids(), []string{"same"})
 	if made.Load() != 1 {
-		s.errorf("%d of %d POSTs of the same block got through, want one", made.Load(), racers)
+		s.errorf("%d of %d concurrent POST requests for the same block succeeded, want one", made.Load(), racers)
 	}
 }
 
@@ -144,7 +144,7 @@ func concurrencyDelete(s *session) {
 		}
 	})
 	if gone.Load() != 1 {
-		s.errorf("%d of %d DELETEs answered 204, want one", gone.Load(), racers)
+		s.errorf("%d of %d concurrent DELETE requests returned 204, want one", gone.Load(), racers)
 	}
 }
 

@@ -129,7 +129,7 @@ func TestFaultsShowRequestAndAnswerWithoutSecrets(t *testing.T) {
 	text := string(told) + report.Results[0].String()
 	expect.That(t, !slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(text, key) }) && len(keys) != 0,
 		"the report tells a key:\n%s", text)
-	for _, want := range []string{"> GET /me", "X-Api-Key: [secret]", "< 200 OK", "contains a key", `"outcome":"failed"`, `"name":"me/fields"`} {
+	for _, want := range []string{"> GET /me", "X-Api-Key: [secret]", "< 200 OK", "contains an API key", `"outcome":"failed"`, `"name":"me/fields"`} {
 		expect.That(t, strings.Contains(report.Results[0].String()+strings.ReplaceAll(string(told), `\u003e`, ">"), want),
 			"the report does not tell %q:\n%s", want, text)
 	}

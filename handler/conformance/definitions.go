@@ -191,13 +191,13 @@ func definitionsNumbers(s *session) {
 		r.same("the variable", at(definition, "variables", "v"), json.Number(number))
 		r.same("borderRadius", at(definition, "settings", "borderRadius"), json.Number(number))
 		if !strings.ContainsAny(number, ".") && strings.Count(string(r.body), number) < 2 {
-			r.faultf("an integer is not written as %s", number)
+			r.faultf("an integer is not written as %s in the response", number)
 		}
 	}
 	for _, number := range []string{"1", "10", "1000000", "9007199254740991"} {
 		r := c.patch(form, []byte(`{"definition":{"settings":{"responseLimit":`+number+`},"blocks":[{"id":"b","type":"text","properties":{"perRow":`+number+`}}]}}`)).want(http.StatusOK)
 		if strings.Count(string(r.body), `:`+number) < 2 {
-			r.faultf("an integer is not written as %s", number)
+			r.faultf("an integer is not written as %s in the response", number)
 		}
 	}
 }
@@ -228,7 +228,7 @@ func definitionsTimesNormalised(s *session) {
 	r.same("closeAt", at(d, "settings", "closeAt"), "2999-01-01T21:34:05Z")
 	blocks, _ := at(d, "blocks").([]any)
 	if len(blocks) != 1 {
-		r.fatalf("there are %d blocks, want one", len(blocks))
+		r.fatalf("the form has %d blocks, want one", len(blocks))
 	}
 	r.same("specificDates", at(blocks[0], "properties", "specificDates"), []any{"2030-06-01T12:00:00Z"})
 }
@@ -240,7 +240,7 @@ func definitionsCalendarDays(s *session) {
 	r := c.put(form+"/blocks", []byte(`{"blocks":[{"id":"d","type":"date","properties":{"afterDate":"2030-01-01T00:30:00+09:00","beforeDate":"2030-01-01T23:30:00-05:00"}}]}`)).want(http.StatusOK)
 	blocks, _ := r.object()["items"].([]any)
 	if len(blocks) != 1 {
-		r.fatalf("there are %d blocks, want one", len(blocks))
+		r.fatalf("the form has %d blocks, want one", len(blocks))
 	}
 	first := at(blocks[0], "properties", "afterDate")
 	r.same("beforeDate, the same day with another offset", at(blocks[0], "properties", "beforeDate"), first)
@@ -248,10 +248,10 @@ func definitionsCalendarDays(s *session) {
 	start, err := time.Parse(time.RFC3339, text)
 	day := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	if err != nil || start.Before(day.Add(-14*time.Hour)) || start.After(day.Add(12*time.Hour)) {
-		r.faultf("afterDate is %q, in no time zone the start of 2030-01-01", text)
+		r.faultf("afterDate is %q, which is not the start of 2030-01-01 in any time zone", text)
 	}
 	again := c.put(form+"/blocks", object{"blocks": blocks}).want(http.StatusOK)
-	r.same("what is read and put back", again.object()["items"], blocks)
+	r.same("the form after its own definition was written back", again.object()["items"], blocks)
 }
 
 func definitionsAllAtOnce(s *session) {
@@ -266,7 +266,7 @@ func definitionsAllAtOnce(s *session) {
 	}
 	r := w.put("/forms/"+w.formID+"/blocks", object{"blocks": blocks}).refused("VALIDATION_FAILED")
 	if n := len(r.errorBody().details); n != 50 {
-		r.faultf("there are %d details for 80 faults, want 50", n)
+		r.faultf("the error has %d details for 80 violations, want 50", n)
 	}
 }
 
@@ -366,7 +366,7 @@ func definitionLimits(s *session) {
 	stored := func(r *response, blocks []any) {
 		r.want(http.StatusOK)
 		if !bytes.Equal(raw(normal(at(r.object(), "definition", "blocks"))), raw(normal(blocks))) {
-			r.faultf("the blocks are not those that were sent")
+			r.faultf("the blocks differ from the blocks that were sent")
 		}
 	}
 	stored(patch(object{"blocks": deep(l.Nesting)}), deep(l.Nesting))
@@ -378,7 +378,7 @@ func definitionLimits(s *session) {
 	})
 	css := patch(object{"theme": object{"customCss": strings.Repeat("a", l.CustomCSS)}}).want(http.StatusOK)
 	if got := len(text(css.object()["definition"].(object)["theme"].(object), "customCss")); got != l.CustomCSS {
-		css.faultf("customCss has %d bytes, %d were sent", got, l.CustomCSS)
+		css.faultf("customCss has %d bytes, want the %d bytes that were sent", got, l.CustomCSS)
 	}
 	patch(object{"theme": object{"customCss": strings.Repeat("a", l.CustomCSS+1)}}).invalid(violations{"/definition/theme/customCss": "TOO_LONG"})
 	// A dropdown has a cell a choice, a matrix one for each row in each column.

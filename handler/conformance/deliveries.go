@@ -60,7 +60,7 @@ func (s *session) receive(respond http.HandlerFunc) *receiver {
 		r.mu.Unlock()
 		respond(w, req)
 	}))
-	s.must("listening for deliveries", err)
+	s.must("failed to listen for deliveries", err)
 	s.closers = append(s.closers, stop)
 	r.url = s.target.ReceiverURL(address)
 	return r
@@ -90,7 +90,7 @@ const deliveryTimeout = 30 * time.Second
 func (s *session) until(what string, holds func() bool) {
 	for deadline := time.Now().Add(deliveryTimeout); !holds(); {
 		if time.Now().After(deadline) {
-			s.fatalf("%s did not come in %s", what, deliveryTimeout)
+			s.fatalf("%s did not arrive within %s", what, deliveryTimeout)
 		}
 		s.pause(20 * time.Millisecond)
 	}
@@ -154,7 +154,7 @@ func deliveriesRequest(s *session) {
 		s.fatalf("the body of the delivery is not a JSON object: %s", d.body)
 	}
 	if !idPattern.MatchString(text(event, "id")) {
-		s.errorf("id of the event is %v, not 24 lower-case hexadecimal digits", event["id"])
+		s.errorf("id of the event is %v, want 24 lower-case hexadecimal digits", event["id"])
 	}
 	stored := c.get("/forms/" + form + "/submissions/" + submission).want(http.StatusOK)
 	stored.same("response.formId", at(event, "response", "formId"), form)
@@ -195,7 +195,7 @@ func deliveriesEachWebhook(s *session) {
 	c.hook(form, two.url, nil)
 	s.submit(Response{Form: form, Answers: answers("b1", "x")})
 	if a, b := one.wait(1)[0], two.wait(1)[0]; !bytes.Equal(a.body, b.body) {
-		s.errorf("two webhooks were sent different bytes:\n%s\n%s", a.body, b.body)
+		s.errorf("two webhooks received different bytes for the same event:\n%s\n%s", a.body, b.body)
 	}
 }
 
@@ -209,7 +209,7 @@ func deliveriesDisabled(s *session) {
 	c.patch("/webhooks/"+hook, object{"enabled": true}).want(http.StatusOK)
 	s.submit(Response{Form: form, Answers: answers("b1", "second")})
 	if d := off.wait(1)[0]; at(decode(d.body), "response", "answers", "b1") != "second" {
-		s.errorf("a webhook was sent what was stored while it was disabled: %s", d.body)
+		s.errorf("a webhook received a submission that was stored while it was disabled: %s", d.body)
 	}
 }
 
@@ -248,9 +248,9 @@ func deliveriesSummary(s *session) {
 	answer.same("success", o["success"], true)
 	answer.same("error", o["error"], nil)
 	answer.same("next_attempt_at", o["next_attempt_at"], nil)
-	for what, secret := range map[string]string{"an answer": "a text of the respondent", "the address": r.url} {
+	for what, secret := range map[string]string{"an answer": "a text of the respondent", "the URL": r.url} {
 		if bytes.Contains(answer.body, []byte(secret)) {
-			answer.faultf("the summaries have %s in them", what)
+			answer.faultf("the delivery summaries contain %s", what)
 		}
 	}
 }
@@ -280,11 +280,11 @@ func deliveriesMost(s *session) {
 	})
 	answer.checkNewestFirst("created_at")
 	if n := len(answer.items()); n != 100 {
-		answer.faultf("there are %d summaries after 101 deliveries, want 100", n)
+		answer.faultf("the list has %d summaries after 101 deliveries, want 100", n)
 	}
 	for _, o := range answer.items() {
 		if text(o, "submission_id") == first {
-			answer.faultf("the oldest delivery is still there")
+			answer.faultf("the list still contains the oldest delivery")
 		}
 	}
 }
@@ -305,11 +305,11 @@ func deliveriesRetry(s *session) {
 	answer, items := c.summaries(hook, 1)
 	due := answer.checkTime(items[0], "next_attempt_at")
 	if wait := due.Sub(answer.checkTime(items[0], "created_at")); wait > deliveryTimeout/2 {
-		s.skip("the next attempt comes in %s only", wait)
+		s.skip("the next attempt is only due in %s", wait)
 	}
 	both := r.wait(2)
 	if !bytes.Equal(both[0].body, both[1].body) {
-		s.errorf("the second attempt has other bytes:\n%s\n%s", both[0].body, both[1].body)
+		s.errorf("the second attempt sent different bytes:\n%s\n%s", both[0].body, both[1].body)
 	}
 	r.checkSignature(both[1], secret)
 	answer, items = c.summaries(hook, 2)
@@ -335,7 +335,7 @@ func deliveriesOtherForm(s *session) {
 	mine.wait(1)
 	s.submit(Response{Form: forms[1]})
 	if d := theirs.wait(1)[0]; at(decode(d.body), "response", "formId") != forms[1] {
-		s.errorf("a webhook was sent the response of another form: %s", d.body)
+		s.errorf("a webhook received a submission of another form: %s", d.body)
 	}
 	if n := len(mine.list()); n != 1 {
 		s.errorf("the other form's webhook got %d deliveries, want one", n)
@@ -373,16 +373,16 @@ func deliveriesRedirect(s *session) {
 	answer.same("error", o["error"], "redirect")
 	for _, d := range r.list() {
 		if d.path == "/followed" {
-			s.errorf("the redirect was followed")
+			s.errorf("the service followed the redirect of a webhook's receiver")
 		}
 	}
 }
 
 func deliveriesUnreachable(s *session) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	s.must("listening for deliveries", err)
+	s.must("failed to listen for deliveries", err)
 	address := l.Addr().String()
-	s.must("closing the listener", l.Close()) // now nobody listens there
+	s.must("failed to close the listener", l.Close()) // now nobody listens there
 	answer, o := s.failed(s.target.ReceiverURL(address))
 	answer.same("status", o["status"], 0)
 	answer.same("error", o["error"], "network")

@@ -55,7 +55,7 @@ func descriptionPaths(s *session) {
 	r := s.nobody().get("/openapi.json").want(http.StatusOK)
 	servers, _ := r.object()["servers"].([]any)
 	if len(servers) == 0 {
-		r.fatalf("there are no servers")
+		r.fatalf("the API description has no servers")
 	}
 	server, _ := at(servers[0], "url").(string)
 	paths, _ := r.object()["paths"].(object)
@@ -73,7 +73,7 @@ func descriptionPaths(s *session) {
 		methods, _ := item.(object)
 		for _, method := range want[below] {
 			if _, ok := methods[strings.ToLower(method)]; !ok {
-				r.faultf("%s has no %s", path, method)
+				r.faultf("the path %s of the API description has no operation %s", path, method)
 			}
 		}
 		delete(want, below)
@@ -82,7 +82,7 @@ func descriptionPaths(s *session) {
 		}
 	}
 	for path := range want {
-		r.faultf("the description has no path %s", path)
+		r.faultf("the API description has no path %s", path)
 	}
 }
 
@@ -101,7 +101,7 @@ func descriptionReferences(s *session) {
 					at = o[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]
 				}
 				if count++; at == nil {
-					r.faultf("there is no %s", ref)
+					r.faultf("the API description refers to %s, which does not exist", ref)
 				}
 			}
 			for _, part := range v {
@@ -121,12 +121,12 @@ func descriptionReferences(s *session) {
 				continue
 			}
 			if responses, _ := at(item, strings.ToLower(o.method), "responses").(object); responses[strconv.Itoa(o.status)] == nil {
-				r.faultf("%s has no response %d", o.id, o.status)
+				r.faultf("%s declares no response with status %d", o.id, o.status)
 			}
 		}
 	}
 	if count == 0 {
-		r.faultf("nothing in the description refers to its schemas")
+		r.faultf("the API description contains no reference to its schemas")
 	}
 }
 
@@ -137,7 +137,7 @@ func descriptionCacheable(s *session) {
 	}
 	tag := r.header.Get("Etag")
 	if tag == "" {
-		r.fatalf("there is no ETag")
+		r.fatalf("the response has no ETag")
 	}
 	for _, match := range []string{tag, "*", `"other", ` + tag, "W/" + strings.TrimPrefix(tag, "W/")} {
 		not := s.nobody().get("/openapi.json", withHeader("If-None-Match", match)).want(http.StatusNotModified)

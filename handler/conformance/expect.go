@@ -63,12 +63,12 @@ func (r *response) invalid(want violations) *response {
 	for path, code := range want {
 		i := slices.IndexFunc(e.details, func(d detail) bool { return d.path == path && (code == "" || d.code == code) })
 		if i < 0 {
-			r.faultf("no detail has the path %q and the code %q", path, code)
+			r.faultf("want a detail with the path %q and the code %q, got none", path, code)
 		}
 	}
 	for _, d := range e.details {
 		if _, ok := want[d.path]; !ok {
-			r.faultf("a detail at %q, where nothing is wrong", d.path)
+			r.faultf("a detail has the path %q, but the value at this path is valid", d.path)
 		}
 	}
 	return r
@@ -78,7 +78,7 @@ func (r *response) invalid(want violations) *response {
 func (r *response) object() object {
 	o, ok := decode(r.body).(object)
 	if !ok {
-		r.fatalf("the body is no JSON object")
+		r.fatalf("the body is not a JSON object")
 	}
 	return o
 }
@@ -87,12 +87,12 @@ func (r *response) object() object {
 func (r *response) items() []object {
 	list, ok := r.object()["items"].([]any)
 	if !ok {
-		r.fatalf("the body has no array items")
+		r.fatalf("the body has no array \"items\"")
 	}
 	out := make([]object, len(list))
 	for i, item := range list {
 		if out[i], ok = item.(object); !ok {
-			r.fatalf("item %d is no object", i)
+			r.fatalf("item %d is not an object", i)
 		}
 	}
 	return out
@@ -127,12 +127,12 @@ func at(v any, names ...string) any {
 func (r *response) checkMembers(o object, required []string, optional ...string) {
 	for _, name := range required {
 		if _, ok := o[name]; !ok {
-			r.faultf("the member %q is missing", name)
+			r.faultf("the field %q is missing", name)
 		}
 	}
 	for name := range o {
 		if !slices.Contains(required, name) && !slices.Contains(optional, name) {
-			r.faultf("there is a member %q that is not specified", name)
+			r.faultf("the object has a field %q that is not specified", name)
 		}
 	}
 }
@@ -162,7 +162,7 @@ var (
 // checkID notes a fault unless the member is a printed id.
 func (r *response) checkID(o object, name string) {
 	if !idPattern.MatchString(text(o, name)) {
-		r.faultf("%s is %v, not 24 lower-case hexadecimal digits", name, o[name])
+		r.faultf("%s is %v, want 24 lower-case hexadecimal digits", name, o[name])
 	}
 }
 
@@ -172,7 +172,7 @@ func (r *response) checkTime(o object, name string) time.Time {
 	value := text(o, name)
 	t, err := time.Parse(time.RFC3339, value)
 	if err != nil || !timePattern.MatchString(value) {
-		r.faultf("%s is %v, not a time like 2026-11-20T08:33:01Z", name, o[name])
+		r.faultf("%s is %v, want a time like 2026-11-20T08:33:01Z", name, o[name])
 	}
 	return t
 }
@@ -181,7 +181,7 @@ func (r *response) checkTime(o object, name string) time.Time {
 func (r *response) etag() string {
 	tag := r.header.Get("Etag")
 	if !etagPattern.MatchString(tag) {
-		r.fatalf("ETag is %q, not a strong quoted tag", tag)
+		r.fatalf("ETag is %q, want a strong tag in quotes", tag)
 	}
 	return tag
 }
@@ -209,10 +209,10 @@ func (r *response) checkLink(what, link, path string) {
 		got = append([]string{""}, got[len(got)-len(want)+1:]...)
 	}
 	if !slices.Equal(got, want) {
-		r.faultf("%s is %q, want it to lead to %q", what, link, path)
+		r.faultf("%s is %q, want a URL for the path %q", what, link, path)
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
-		r.faultf("%s is %q, want no query and no fragment", what, link)
+		r.faultf("%s is %q, want a URL without query and fragment", what, link)
 	}
 }
 

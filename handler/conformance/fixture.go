@@ -16,7 +16,7 @@ const publicURL = "https://93.184.215.14/hook"
 func (c *caller) workspace() string {
 	r := c.post("/workspaces", object{"name": "Workspace"})
 	if r.status == http.StatusConflict && c.target.CreateKey == nil && r.errorBody().code == "WORKSPACE_LIMIT_REACHED" {
-		c.skip("the user of the key has no room for another workspace")
+		c.skip("the key's user has reached the limit of workspaces")
 	}
 	return text(r.want(http.StatusCreated).object(), "id")
 }

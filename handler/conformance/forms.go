@@ -83,7 +83,7 @@ func formsCreateInvalid(s *session) {
 	}
 	c.post("/forms", object{"workspace_id": newID(), "name": "F"}).wantError("NOT_FOUND")
 	if n := len(c.get("/forms?workspace_id=" + w).want(http.StatusOK).items()); n != 0 {
-		s.errorf("there are %d forms, none was made", n)
+		s.errorf("the list has %d forms, want none", n)
 	}
 	r := c.post("/forms", object{"workspace_id": w, "name": strings.Repeat("é", 200)}).want(http.StatusCreated)
 	r.same("name", r.object()["name"], strings.Repeat("é", 200))
@@ -97,7 +97,7 @@ func formsList(s *session) {
 	r, ids := c.listed("/forms")
 	r.checkNewestFirst("created_at")
 	if len(ids) != 3 {
-		r.faultf("there are %d of the case's items, want 3", len(ids))
+		r.faultf("the list has %d of the items that the case created, want 3", len(ids))
 	}
 	for _, o := range r.items() {
 		r.checkSummary(o)
@@ -113,11 +113,11 @@ func formsList(s *session) {
 	r = c.get("/forms?workspace_id=" + one).want(http.StatusOK)
 	for _, id := range r.ids() {
 		if !inOne[id] {
-			r.faultf("%s is no form of the workspace", id)
+			r.faultf("%s is not a form of the workspace", id)
 		}
 	}
 	if len(r.ids()) != 2 {
-		r.faultf("there are %d items, want 2", len(r.ids()))
+		r.faultf("the list has %d items, want 2", len(r.ids()))
 	}
 }
 
@@ -143,7 +143,7 @@ func formsIdentity(s *session) {
 		o := r.object()
 		for _, name := range []string{"id", "public_id"} {
 			if seen[o[name]] {
-				r.faultf("%s %v was given before", name, o[name])
+				r.faultf("%s %v is not unique", name, o[name])
 			}
 			seen[o[name]] = true
 		}
@@ -178,7 +178,7 @@ func formsUpdatedAt(s *session) {
 	later := func(path, what string) {
 		r := w.get(path).want(http.StatusOK)
 		if text(r.object(), "updated_at") <= text(before[path], "updated_at") {
-			r.faultf("updated_at is as before %s", what)
+			r.faultf("updated_at has not changed after %s", what)
 		}
 		r.same("created_at", r.object()["created_at"], before[path]["created_at"])
 	}

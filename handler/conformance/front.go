@@ -36,10 +36,10 @@ func (s *session) checkFront(got *response) {
 	// reaches the service.
 	probe := request{method: http.MethodGet, path: "/me", key: s.target.Key, header: make(http.Header)}
 	if answer := s.sendRaw(probe); !answer.own(false) && answer.status == got.status {
-		s.breaks("something in front of the service answers instead of it\n%s", answer)
+		s.breaks("a server in front of the service responds instead of the service\n%s", answer)
 		panic(stopped{})
 	}
-	s.skip("%d %s to %s %.60s is not the service's own answer", got.status, http.StatusText(got.status), r.method, r.path)
+	s.skip("%d %s to %s %.60s is not a response of the service", got.status, http.StatusText(got.status), r.method, r.path)
 }
 
 // methods are those that something in front passes on.

@@ -20,7 +20,7 @@ func isolationCases() []testCase {
 				r.same("the items", len(r.items()), 0)
 				other := s.newWorld()
 				if r = other.get(o.path).want(http.StatusOK); strings.Contains(string(r.body), w.formID) || strings.Contains(string(r.body), w.workspaceID) || strings.Contains(string(r.body), w.webhookID) {
-					r.faultf("the list tells of another tenant")
+					r.faultf("the list contains a record of another tenant")
 				}
 				r.same("the items", len(r.items()), 1)
 			}})

@@ -135,24 +135,24 @@ func (l *webhookLog) note(w storage.Webhook) {
 	}
 }
 
-func (l *webhookLog) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
-	err := l.Storage.CreateWebhook(ctx, who, n)
+func (l *webhookLog) CreateWebhook(ctx context.Context, actor storage.Actor, n storage.NewWebhook) error {
+	err := l.Storage.CreateWebhook(ctx, actor, n)
 	if err == nil {
 		l.note(n.Webhook)
 	}
 	return err
 }
 
-func (l *webhookLog) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
-	w, err := l.Storage.UpdateWebhook(ctx, who, id, c)
+func (l *webhookLog) UpdateWebhook(ctx context.Context, actor storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
+	w, err := l.Storage.UpdateWebhook(ctx, actor, id, c)
 	if err == nil {
 		l.note(w)
 	}
 	return w, err
 }
 
-func (l *webhookLog) DeleteWebhook(ctx context.Context, who storage.Actor, id storage.ID) error {
-	err := l.Storage.DeleteWebhook(ctx, who, id)
+func (l *webhookLog) DeleteWebhook(ctx context.Context, actor storage.Actor, id storage.ID) error {
+	err := l.Storage.DeleteWebhook(ctx, actor, id)
 	if err == nil {
 		l.mu.Lock()
 		delete(l.outside, id)

@@ -42,7 +42,7 @@ func (r *response) sameSet(what string, got any, want []string) {
 	}
 	for _, w := range want {
 		if have[w] != 1 {
-			r.faultf("%s has %q %d times, want it once", what, w, have[w])
+			r.faultf("%s contains %q %d times, want it once", what, w, have[w])
 		}
 	}
 	if len(list) != len(want) {

@@ -46,7 +46,7 @@ func mountingWrongMethod(s *session) {
 func mountingDescription(s *session) {
 	o := s.nobody().get("/openapi.json").want(http.StatusOK).object()
 	if _, ok := o["paths"].(object); !ok {
-		s.errorf("the description has no paths")
+		s.errorf("the API description has no paths")
 	}
 }
 
@@ -55,7 +55,7 @@ func mountingHostHeader(s *session) {
 	r.want(http.StatusCreated)
 	r.checkLocation("/workspaces/" + text(r.object(), "id"))
 	if link, err := s.base.Parse(r.header.Get("Location")); err == nil && link.Hostname() == "host-of-the-request.example" {
-		r.faultf("Location is built from the request's Host")
+		r.faultf("Location contains the request's Host header, which a caller can set to any value")
 	}
 }
 

@@ -90,7 +90,7 @@ func (c *caller) page(path string) (r *response, next string) {
 	case more == true && cursorPattern.MatchString(text(page, "next_cursor")):
 		next = text(page, "next_cursor")
 	default:
-		r.fatalf("has_more is %v and next_cursor is %v, want true with a URL-safe cursor or false with null", more, cursor)
+		r.fatalf("has_more is %v and next_cursor is %v, want true with a URL-safe cursor, or false with null", more, cursor)
 	}
 	return r, next
 }
@@ -109,7 +109,7 @@ func (c *caller) walk(list pagedList, limit int) []string {
 		for _, o := range r.items() {
 			key := text(o, list.time) + " " + text(o, "id")
 			if last != "" && key >= last {
-				r.faultf("%s comes after %s, want newest first by (%s, id)", key, last, list.time)
+				r.faultf("%s is listed after %s, want newest first by (%s, id)", key, last, list.time)
 			}
 			last = key
 			ids = append(ids, text(o, "id"))
@@ -121,7 +121,7 @@ func (c *caller) walk(list pagedList, limit int) []string {
 			return ids
 		}
 		if len(ids) > 10_000 {
-			r.fatalf("the pages do not end")
+			r.fatalf("the list of pages does not end")
 		}
 		next = following
 	}
@@ -158,7 +158,7 @@ func walkPages(s *session, c *caller, list pagedList) {
 		slices.Sort(got)
 		slices.Sort(made)
 		if !slices.Equal(got, made) {
-			s.errorf("pages of %d gave %d records, want each of %d once", limit, len(got), len(made))
+			s.errorf("pages of %d contain %d records in total, want each of the %d records once", limit, len(got), len(made))
 		}
 	}
 }
@@ -169,19 +169,19 @@ func defaultPage(s *session, c *caller, list pagedList) {
 	}
 	r, next := c.page(list.path)
 	if !list.shared && (len(r.items()) != 20 || next != "") {
-		r.faultf("there are %d records and the cursor %q, want all 20 and none", len(r.items()), next)
+		r.faultf("the page has %d records and the cursor %q, want all 20 records and no cursor", len(r.items()), next)
 	}
 	list.add()
 	r, next = c.page(list.path)
 	if len(r.items()) != 20 || next == "" {
-		r.fatalf("there are %d of 21 records and the cursor %q, want 20 and one", len(r.items()), next)
+		r.fatalf("the page has %d of 21 records and the cursor %q, want 20 records and a cursor", len(r.items()), next)
 	}
 	if list.shared {
 		return
 	}
 	r, next = c.page(with(list.path, "cursor="+next))
 	if len(r.items()) != 1 || next != "" {
-		r.faultf("the last page has %d records and the cursor %q, want 1 and none", len(r.items()), next)
+		r.faultf("the last page has %d records and the cursor %q, want 1 record and no cursor", len(r.items()), next)
 	}
 }
 
@@ -191,11 +191,11 @@ func largestPage(s *session, c *caller, list pagedList) {
 	}
 	r, next := c.page(with(list.path, "limit=100"))
 	if len(r.items()) != 100 || next == "" {
-		r.fatalf("there are %d of 101 records and the cursor %q, want 100 and one", len(r.items()), next)
+		r.fatalf("the page has %d of 101 records and the cursor %q, want 100 records and a cursor", len(r.items()), next)
 	}
 	r, next = c.page(with(list.path, "limit=100&cursor="+next))
 	if len(r.items()) != 1 || next != "" {
-		r.faultf("the last page has %d records and the cursor %q, want 1 and none", len(r.items()), next)
+		r.faultf("the last page has %d records and the cursor %q, want 1 record and no cursor", len(r.items()), next)
 	}
 }
 
@@ -245,7 +245,7 @@ func stablePages(s *session, c *caller, list pagedList) {
 	}
 	order := c.walkOwn(list, 100)
 	if len(order) != 12 {
-		s.fatalf("there are %d records of the case, want 12", len(order))
+		s.fatalf("the list has %d of the records that the case created, want 12", len(order))
 	}
 	first, next := c.page(with(list.path, "limit=4"))
 	seen := first.ids()
@@ -275,7 +275,7 @@ func stablePages(s *session, c *caller, list pagedList) {
 			}
 		}
 		if got != want {
-			s.errorf("record %d of the first order was seen %d times, want %d", i, got, want)
+			s.errorf("record %d of the first list appeared %d times, want %d", i, got, want)
 		}
 	}
 }

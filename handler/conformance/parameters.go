@@ -60,7 +60,7 @@ func parametersTimes(s *session) {
 	}
 	r := w.get(path + "?since=2026-01-02T00:00:01Z&until=2026-01-02T00:00:00Z").refused("VALIDATION_FAILED")
 	if len(r.errorBody().details) == 0 {
-		r.faultf("there are no details")
+		r.faultf("the error has no details")
 	}
 	w.get(path + "?since=2026-01-02T00:00:00Z&until=2026-01-02T00:00:00Z").want(http.StatusOK)
 }

@@ -26,7 +26,7 @@ func ratelimitExceeded(s *session) {
 		}
 		r.want(http.StatusOK)
 	}
-	s.errorf("%d requests with one key were all let through, the rate is %d", 3*s.target.RateLimit+1, s.target.RateLimit)
+	s.errorf("all of %d requests with one key were accepted, although the rate limit is %d", 3*s.target.RateLimit+1, s.target.RateLimit)
 }
 
 // checkRetryAfter notes a fault unless Retry-After is a whole number of seconds,

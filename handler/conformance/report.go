@@ -35,7 +35,7 @@ func (r Result) String() string {
 	case Failed:
 		fmt.Fprintf(&b, "the service does not keep this promise: %s", r.Case.Sentence)
 	case Broken:
-		fmt.Fprintf(&b, "the suite could not find out about this promise: %s", r.Case.Sentence)
+		fmt.Fprintf(&b, "the suite could not check this promise: %s", r.Case.Sentence)
 	default:
 		fmt.Fprintf(&b, "%s: %s", r.Outcome, r.Case.Sentence)
 	}

@@ -35,7 +35,7 @@ func requestIDReplaced(s *session) {
 	for _, id := range []string{"", strings.Repeat("r", 101), "a b", "a/b", "a:b", "é", "<script>", "a,b", "\"x\""} {
 		r := c.get("/me", withHeader("X-Request-ID", id)).want(http.StatusOK)
 		if got := r.header.Get("X-Request-ID"); got == id {
-			r.faultf("the request id %q is outside the rule and came back", id)
+			r.faultf("the response repeats the invalid request ID %q, want a new ID", id)
 		}
 	}
 }
@@ -47,7 +47,7 @@ func requestIDGenerated(s *session) {
 		r := c.get("/me").want(http.StatusOK)
 		id := r.header.Get("X-Request-ID")
 		if seen[id] {
-			r.faultf("the request id %q was given before", id)
+			r.faultf("the request ID %q is not unique", id)
 		}
 		seen[id] = true
 	}

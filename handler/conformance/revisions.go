@@ -56,7 +56,7 @@ func revisionsETag(s *session) {
 	for _, write := range conditionals() {
 		r := write.do(w.caller, form).want(write.status)
 		if r.etag() == tag {
-			r.faultf("%s: the ETag has not changed", write.name)
+			r.faultf("%s: the ETag has not changed, but must", write.name)
 		}
 		tag = r.etag()
 		got := w.get(form).want(http.StatusOK)
@@ -70,7 +70,7 @@ func revisionsNeverAgain(s *session) {
 	for _, name := range []string{"A", "B", "A", "B"} {
 		r := w.patch("/forms/"+w.formID, object{"name": name}).want(http.StatusOK)
 		if seen[r.etag()] {
-			r.faultf("the ETag %s was given before", r.etag())
+			r.faultf("the ETag %s was already used for an earlier revision", r.etag())
 		}
 		seen[r.etag()] = true
 	}
@@ -121,7 +121,7 @@ func revisionsIfMatchFails(s *session) {
 		} {
 			r := write.do(w.caller, form, ifMatch(bad)).refused("REVISION_MISMATCH")
 			if r.header.Get("Etag") != tag {
-				r.faultf("%s: ETag is %q, want the current one, %s", write.name, r.header.Get("Etag"), tag)
+				r.faultf("%s: ETag is %q, want the current ETag %s", write.name, r.header.Get("Etag"), tag)
 			}
 		}
 	}

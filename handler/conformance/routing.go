@@ -79,7 +79,7 @@ func routingHeadLength(s *session) {
 		get := w.get(path).want(http.StatusOK)
 		head := w.call(http.MethodHead, path, nil).want(http.StatusOK)
 		if length := head.header.Get("Content-Length"); length != "" && length != strconv.Itoa(len(get.body)) {
-			head.faultf("Content-Length is %s, GET answers with %d bytes", length, len(get.body))
+			head.faultf("Content-Length is %s, but GET returns %d bytes", length, len(get.body))
 		}
 	}
 }
@@ -138,7 +138,7 @@ func routingUpperCaseIDs(s *session) {
 		r.same("the body", string(r.body), string(lower.body))
 		for _, id := range []string{upper.workspaceID, upper.formID, upper.webhookID, upper.submissionID} {
 			if strings.Contains(string(r.body), id) {
-				r.faultf("the id %s is printed in upper case", id)
+				r.faultf("the id %s is in upper case", id)
 			}
 		}
 	}

@@ -59,15 +59,15 @@ func choose(opts []Option) ([]choice, error) {
 	}
 	for _, s := range sel.skips {
 		if !known(s.name) {
-			return nil, fmt.Errorf("conformance: there is no case or group %q to skip", s.name)
+			return nil, fmt.Errorf("conformance: Skip: no case or group has the name %q", s.name)
 		}
 		if strings.TrimSpace(s.reason) == "" {
-			return nil, fmt.Errorf("conformance: skipping %q needs a reason", s.name)
+			return nil, fmt.Errorf("conformance: Skip: %q needs a reason", s.name)
 		}
 	}
 	for _, name := range sel.only {
 		if !known(name) {
-			return nil, fmt.Errorf("conformance: there is no case or group %q", name)
+			return nil, fmt.Errorf("conformance: no case or group has the name %q", name)
 		}
 	}
 	var out []choice

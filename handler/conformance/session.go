@@ -213,7 +213,7 @@ func (s *session) holder() *caller {
 		has, _ := me["scopes"].([]any)
 		for _, scope := range scopes() {
 			if !slices.Contains(has, any(scope)) {
-				s.must("Key", fmt.Errorf("the key lacks the scope %s, it needs all of them", scope))
+				s.must("Key", fmt.Errorf("the key lacks the scope %s, but the suite needs all scopes", scope))
 			}
 		}
 		s.holderID = text(me, "id")
@@ -252,7 +252,7 @@ func (s *session) tidy() {
 		s.do(func(*session) {
 			c := &caller{session: s, key: s.target.Key}
 			if r := c.delete(path); r.status != http.StatusNoContent && r.status != http.StatusNotFound {
-				r.faultf("a workspace of the case was not deleted")
+				r.faultf("failed to delete a workspace of the case")
 			}
 		})
 	}

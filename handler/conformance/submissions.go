@@ -143,7 +143,7 @@ func submissionsValues(s *session) {
 	r := c.get("/forms/" + id + "/submissions/" + submission).want(http.StatusOK)
 	list, _ := r.object()["answers"].([]any)
 	if len(list) != len(kinds) {
-		r.fatalf("there are %d answers, want %d", len(list), len(kinds))
+		r.fatalf("the submission has %d answers, want %d", len(list), len(kinds))
 	}
 	for i, k := range kinds {
 		r.same("the field", at(list[i], "field", "id"), k.kind)
@@ -153,7 +153,7 @@ func submissionsValues(s *session) {
 			r.same(k.kind, value, k.want)
 		case k.kind == "multiple_choice" || k.kind == "ranking":
 			if n := strings.Count(string(raw(value)), `"label"`); n != len(k.given.([]any)) {
-				r.faultf("%s is %s, %d choices were given", k.kind, raw(value), len(k.given.([]any)))
+				r.faultf("%s is %s, want the %d choices that were sent", k.kind, raw(value), len(k.given.([]any)))
 			}
 		case value == nil:
 			r.faultf("%s has no value", k.kind)
@@ -196,7 +196,7 @@ func submissionsSinceUntil(s *session) {
 	w := s.newWorld()
 	list := "/forms/" + w.formID + "/submissions"
 	submitted, err := time.Parse(time.RFC3339, text(w.get(list).want(http.StatusOK).items()[0], "submitted_at"))
-	s.must("reading submitted_at", err)
+	s.must("failed to read submitted_at", err)
 	for _, x := range []struct {
 		since, until time.Duration // 0 is the very second; none when beyond an hour
 		want         int
@@ -214,7 +214,7 @@ func submissionsSinceUntil(s *session) {
 			}
 			r := w.get(list + "?" + query.Encode()).want(http.StatusOK)
 			if got := len(r.items()); got != x.want {
-				r.faultf("there are %d items, want %d (submitted at %s)", got, x.want, submitted.Format(time.RFC3339))
+				r.faultf("the list has %d items, want %d (submitted at %s)", got, x.want, submitted.Format(time.RFC3339))
 			}
 		}
 	}
@@ -226,14 +226,14 @@ func submissionsIDempotency(s *session) {
 	w.publish(other)
 	first := s.submit(Response{Form: w.formID, Answers: answers("b1", "one"), IdempotencyKey: "k"})
 	if second := s.submit(Response{Form: w.formID, Answers: answers("b1", "two"), IdempotencyKey: "k"}); second != first {
-		s.errorf("the repeated response is %s, want the first, %s", second, first)
+		s.errorf("the repeated request returned the submission %s, want the first submission %s", second, first)
 	}
 	if elsewhere := s.submit(Response{Form: other, IdempotencyKey: "k"}); elsewhere == first {
-		s.errorf("the key of one form was found in another")
+		s.errorf("an idempotency key of one form returned its submission for another form")
 	}
 	r := w.get("/forms/" + w.formID + "/submissions").want(http.StatusOK)
 	if len(r.items()) != 2 {
-		r.faultf("there are %d submissions, want 2", len(r.items()))
+		r.faultf("the form has %d submissions, want 2", len(r.items()))
 	}
 }
 
@@ -243,7 +243,7 @@ func submissionsNotTaken(s *session) {
 	path := "/forms/" + id
 	refuse := func(what string, r Response) {
 		if _, err := s.target.Submit(s.ctx, r); err == nil {
-			s.errorf("%s took a response", what)
+			s.errorf("%s accepted a submission", what)
 		}
 	}
 	refuse("a draft", Response{Form: id})
@@ -276,7 +276,7 @@ func submissionsResponseLimit(s *session) {
 	list := c.get("/forms").want(http.StatusOK)
 	list.same("is_closed", list.items()[0]["is_closed"], true)
 	if _, err := s.target.Submit(s.ctx, Response{Form: id}); err == nil {
-		s.errorf("a full form took a response")
+		s.errorf("a form whose response limit is reached accepted a submission")
 	}
 	c.delete("/forms/" + id + "/submissions/" + first).want(http.StatusNoContent)
 	r = c.get("/forms/" + id).want(http.StatusOK)

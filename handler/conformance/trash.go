@@ -37,7 +37,7 @@ func trashRestored(s *session) {
 		// The time of the change may be told; nothing else may differ.
 		if strings.Contains(path, "submissions") || strings.Contains(path, "webhooks") {
 			if before[path] != after[path] {
-				s.errorf("%s has changed:\nwas %s\nis  %s", path, before[path], after[path])
+				s.errorf("%s has changed, but must not:\nbefore %s\nafter  %s", path, before[path], after[path])
 			}
 		}
 	}

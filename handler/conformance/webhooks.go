@@ -93,7 +93,7 @@ func webhooksCreateInvalid(s *session) {
 	r := c.get("/webhooks").want(http.StatusOK)
 	for _, o := range r.items() {
 		if o["form_id"] == form {
-			r.faultf("a webhook was made")
+			r.faultf("a webhook was created")
 		}
 	}
 	c.post("/webhooks", s.newHook(form, "signing_secret", strings.Repeat("é", 16))).want(http.StatusCreated)
@@ -130,7 +130,7 @@ func webhooksURLAccepted(s *session) {
 		hook := w.webhook(w.formID)
 		for _, r := range []*response{w.post("/webhooks", w.newHook(w.formID, "url", good)), w.patch("/webhooks/"+hook, object{"url": good})} {
 			if r.status/100 != 2 {
-				r.faultf("status is %d, want success", r.status)
+				r.faultf("status is %d, want 2xx", r.status)
 				continue
 			}
 			r.same("url", r.object()["url"], good)
@@ -234,7 +234,7 @@ func webhooksLimit(s *session) {
 		}
 	})
 	if made.Load() != 2 {
-		s.errorf("%d webhooks were made with 2 places left", made.Load())
+		s.errorf("%d webhooks were created, want 2 because of the limit", made.Load())
 	}
 	c.webhook(c.form(workspace)) // the limit is of a form
 }

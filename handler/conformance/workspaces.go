@@ -123,7 +123,7 @@ func workspacesList(s *session) {
 	}
 	r.checkNewestFirst("created_at")
 	if len(ids) != 3 {
-		r.faultf("there are %d of the case's items, want 3", len(ids))
+		r.faultf("the list has %d of the items that the case created, want 3", len(ids))
 	}
 }
 
@@ -198,7 +198,7 @@ func workspacesLimit(s *session) {
 		}
 	})
 	if made.Load() != 2 {
-		s.errorf("%d workspaces were made with 2 places left", made.Load())
+		s.errorf("%d workspaces were created, want 2 because of the limit", made.Load())
 	}
 	c.post("/workspaces", object{"name": "one too many"}).wantError("WORKSPACE_LIMIT_REACHED")
 	list := c.get("/workspaces?limit=1").want(http.StatusOK)
@@ -217,7 +217,7 @@ func (r *response) checkWorkspace(o object) {
 
 func (r *response) checkPublicID(o object) {
 	if !publicIDPattern.MatchString(text(o, "public_id")) {
-		r.faultf("public_id is %v, not 12 letters and digits", o["public_id"])
+		r.faultf("public_id is %v, want 12 letters and digits", o["public_id"])
 	}
 }
 
@@ -227,7 +227,7 @@ func (r *response) checkNewestFirst(timeName string) {
 	for i, o := range r.items() {
 		key := text(o, timeName) + " " + text(o, "id")
 		if i > 0 && key >= last {
-			r.faultf("item %d (%s) comes after %s, want newest first by (%s, id)", i, key, last, timeName)
+			r.faultf("item %d (%s) is listed after %s, want newest first by (%s, id)", i, key, last, timeName)
 		}
 		last = key
 	}

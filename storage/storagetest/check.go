@@ -60,7 +60,7 @@ func same[V any](b *bundle, got, want V, what string, args ...any) {
 	if g == w {
 		return
 	}
-	b.Errorf("%s: what came back differs\n%s", fmt.Sprintf(what, args...), difference(g, w))
+	b.Errorf("%s: the result is not the expected one\n%s", fmt.Sprintf(what, args...), difference(g, w))
 }
 
 // difference shows where two renderings part, without the lines that they begin
@@ -96,7 +96,7 @@ func difference(got, want string) string {
 func only[V any](b *bundle, list []V, what string) V {
 	b.Helper()
 	if len(list) != 1 {
-		b.Fatalf("%s: want exactly one, got %d", what, len(list))
+		b.Fatalf("%s: want exactly one record, got %d", what, len(list))
 	}
 	return list[0]
 }
@@ -108,7 +108,7 @@ func (b *bundle) unchanged(what string, f func()) {
 	before := b.snapshot()
 	f()
 	if after := b.snapshot(); after != before {
-		b.Errorf("%s: nothing may change, but it did\n%s", what, difference(after, before))
+		b.Errorf("%s: the call must not change anything, but it did\n%s", what, difference(after, before))
 	}
 }
 

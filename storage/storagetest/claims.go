@@ -84,7 +84,7 @@ func claimOldSecret(b *bundle) {
 		same(b, string(d.OldSecret), old, "Delivery.OldSecret %s", when)
 	}
 	first := string(secretOf(w))
-	check(first, "", "of a webhook that has its first one")
+	check(first, "", "of a webhook with its first delivery")
 	secret("second", now)
 	check("second", first, "after it was replaced")
 	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere"), At: now})
@@ -92,7 +92,7 @@ func claimOldSecret(b *bundle) {
 	secret("third", now)
 	check("third", "second", "after it was replaced twice")
 	secret("third", now.Add(time.Minute))
-	check("third", "second", "after the same one was set again")
+	check("third", "second", "after the same field was set again")
 	secret("", now)
 	check("", "", "after it was removed")
 	secret("fourth", now)
@@ -122,13 +122,13 @@ func claimRoom(b *bundle) {
 	p := b.everything()
 	for _, none := range []int{0, -1} {
 		p.NewOrFailing.MaxDeliveries = none
-		same(b, len(b.claim(p)), 0, "deliveries claimed with Room %d", none)
+		same(b, len(b.claim(p)), 0, "deliveries claimed with MaxDeliveries %d", none)
 	}
 	p.NewOrFailing.MaxDeliveries = 5
 	got := 0
 	for _, n := range []int{5, 5, 2, 0} {
 		batch := b.claim(p)
-		same(b, len(batch), n, "deliveries claimed with Room 5 after %d of %d", got, want)
+		same(b, len(batch), n, "deliveries claimed with MaxDeliveries 5 after %d of %d", got, want)
 		got += len(batch)
 	}
 }
@@ -180,13 +180,13 @@ func claimPools(b *bundle) {
 	}
 	p := b.everything()
 	p.Fast.MaxDeliveries, p.Slow.MaxDeliveries, p.NewOrFailing.MaxDeliveries = 2, 0, 0
-	same(b, b.claimedOf(p), map[storage.ID]int{fast: 2}, "deliveries claimed with Quick.Room 2 and no other")
+	same(b, b.claimedOf(p), map[storage.ID]int{fast: 2}, "deliveries claimed with Fast.MaxDeliveries 2 and no other pool")
 	p.Fast.MaxDeliveries, p.Slow.MaxDeliveries = 0, 1
-	same(b, b.claimedOf(p), map[storage.ID]int{sluggish: 1}, "deliveries claimed with Slow.Room 1 and no other")
+	same(b, b.claimedOf(p), map[storage.ID]int{sluggish: 1}, "deliveries claimed with Slow.MaxDeliveries 1 and no other pool")
 	p.Slow.MaxDeliveries, p.NewOrFailing.MaxDeliveries = 0, everyRecord
-	same(b, b.claimedOf(p), map[storage.ID]int{fresh: 3, failing: 3}, "deliveries claimed with Others.Room and no other")
+	same(b, b.claimedOf(p), map[storage.ID]int{fresh: 3, failing: 3}, "deliveries claimed with NewOrFailing.MaxDeliveries and no other pool")
 	p.Fast.MaxDeliveries, p.Slow.MaxDeliveries, p.NewOrFailing.MaxDeliveries = everyRecord, everyRecord, 0
-	same(b, b.claimedOf(p), map[storage.ID]int{fast: 1, sluggish: 2}, "deliveries claimed with Others.Room 0")
+	same(b, b.claimedOf(p), map[storage.ID]int{fast: 1, sluggish: 2}, "deliveries claimed with NewOrFailing.MaxDeliveries 0")
 }
 
 func claimPerWebhook(b *bundle) {
@@ -250,9 +250,9 @@ func claimPerHost(b *bundle) {
 	), map[string]int{
 		"a.example quick": 4, "b.example quick": 4, "c.example quick": 4,
 		"a.example others": 3, "c.example others": 2,
-	}, "deliveries by host name and pool")
+	}, "deliveries by hostname and pool")
 	same(b, claimed(storage.Pool{MaxDeliveries: 5, Hosts: map[string]int{"a.example": 0, "b.example": -1}}, storage.Pool{}),
-		map[string]int{"c.example quick": 5}, "deliveries by host name when two names have no room")
+		map[string]int{"c.example quick": 5}, "deliveries by hostname with a limit of 0 for two hostnames")
 	same(b, claimed(all, all), map[string]int{
 		"a.example quick": 16, "b.example quick": 6, "c.example quick": 1,
 		"a.example others": 17, "b.example others": 10, "c.example others": 8,
@@ -318,7 +318,7 @@ func claimStanding(b *bundle) {
 	b.submit(f)
 	b.submit(f)
 	batch := b.claimSome(2)
-	same(b, batch[0].Health, storage.Health{}, "Standing of a new webhook")
+	same(b, batch[0].Health, storage.Health{}, "Health of a new webhook")
 	one, two := retried(batch[0], b.tick(), atOnce), retried(batch[1], b.tick(), atOnce)
 	one.Health, two.Health = storage.Health{Failures: 1}, storage.Health{Failures: 2}
 	b.finish(one, two)
@@ -334,7 +334,7 @@ func claimStanding(b *bundle) {
 		}
 		batch = b.claimSome(2)
 		for _, d := range batch {
-			same(b, d.Health, want, "Standing after a result with it")
+			same(b, d.Health, want, "Health after a result that sets it")
 		}
 		b.finish(storage.Result{Lease: batch[0].Lease}, storage.Result{Lease: batch[1].Lease})
 	}
@@ -348,19 +348,19 @@ func claimGenerations(b *bundle) {
 	}
 	p := b.everything()
 	p.Webhooks[w.ID], p.PerWebhook = 1, 4
-	old := only(b, b.claim(p), "ClaimDeliveries with the bound 1")
+	old := only(b, b.claim(p), "ClaimDeliveries with a limit of 1 in Webhooks")
 	p.Webhooks[w.ID], p.Generations = 0, map[storage.ID]int64{w.ID: old.Generation}
-	same(b, len(b.claim(p)), 0, "deliveries claimed with the bound 0 for the Generation of the webhook")
+	same(b, len(b.claim(p)), 0, "deliveries claimed with a limit of 0 for the webhook's Generation")
 	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere")})
 	p.Generations[newID()] = old.Generation
-	moved := only(b, b.claim(p), "ClaimDeliveries with the bound 0 for the earlier URL: one, as of any webhook that is not good")
+	moved := only(b, b.claim(p), "ClaimDeliveries with a limit of 0 for the Generation of the earlier URL: one delivery of an unhealthy webhook")
 	same(b, moved.URL, "https://example.net/elsewhere", "URL")
 	p.Generations[w.ID] = moved.Generation
-	same(b, len(b.claim(p)), 0, "deliveries claimed with the bound 0 for the Generation of the new URL")
+	same(b, len(b.claim(p)), 0, "deliveries claimed with a limit of 0 for the Generation of the new URL")
 	p.Generations = nil
-	same(b, len(b.claim(p)), 0, "deliveries claimed with the bound 0 for every Generation")
+	same(b, len(b.claim(p)), 0, "deliveries claimed with a limit of 0 without a Generation")
 	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/again")})
-	same(b, len(b.claim(p)), 0, "deliveries claimed with the bound 0 for every Generation, after another URL")
+	same(b, len(b.claim(p)), 0, "deliveries claimed with a limit of 0 without a Generation, after a change of the URL")
 }
 
 func claimAges(b *bundle) {
@@ -401,7 +401,7 @@ func claimAges(b *bundle) {
 	b.ok(b.store.Redeliver(b.Context(), w.ID, r.Delivery.ID), "Redeliver")
 	d := b.claimOne()
 	upTo(d.Age, again, "Age after Redeliver")
-	b.ok(b.store.Redeliver(b.Context(), w.ID, r.Delivery.ID), "Redeliver of what is under a lease")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, r.Delivery.ID), "Redeliver of a leased delivery")
 	hastened := time.Now()
 	b.finish(retried(d, b.tick(), time.Hour))
 	upTo(b.claimOne().Age, hastened.Add(-time.Since(again)), "Age after Redeliver during a lease")
@@ -452,8 +452,8 @@ func claimPausedFor(b *bundle) {
 	over.PauseReason, over.RetryIn = storage.PauseRetryAfter, 0
 	b.finish(over)
 	d := b.claimEventually(b.everything())[0]
-	same(b, d.PausedFor, 0, "PausedFor when the pause is over")
-	same(b, d.PauseReason, storage.PauseRetryAfter, "PauseReason when the pause is over")
+	same(b, d.PausedFor, 0, "PausedFor after the pause ended")
+	same(b, d.PauseReason, storage.PauseRetryAfter, "PauseReason after the pause ended")
 	r := retried(d, b.tick(), atOnce)
 	r.Health = quick
 	b.finish(r)

@@ -53,7 +53,7 @@ func parallelClaims(b *bundle) {
 		}
 	})
 	for _, err := range errs {
-		b.ok(err, "ClaimDeliveries beside others")
+		b.ok(err, "ClaimDeliveries concurrently with other calls")
 	}
 	// What the workers left to each other comes now.
 	rest := b.claimAll()
@@ -69,7 +69,7 @@ func (b *bundle) eachOnce(claimed []storage.ClaimedDelivery, want int) {
 		l := d.Lease
 		l.Token = 0
 		if seen[l] {
-			b.Errorf("ClaimDeliveries: event %s for webhook %s was given out twice while its lease held", l.EventID, l.WebhookID)
+			b.Errorf("ClaimDeliveries: event %s for webhook %s was leased twice before its first lease expired", l.EventID, l.WebhookID)
 		}
 		seen[l] = true
 	}
@@ -94,7 +94,7 @@ func parallelFinish(b *bundle) {
 		return settle(b.Context(), b.store, done)
 	})
 	for _, err := range errs {
-		b.ok(err, "FinishDeliveries beside others with the same results")
+		b.ok(err, "FinishDeliveries concurrently with calls with the same results")
 	}
 	same(b, len(b.attempts(w.ID)), 20, "number of attempts in the history")
 	same(b, b.counts(), storage.QueueStats{Waiting: 10}, "QueueStats: half of the deliveries were rescheduled")
@@ -110,7 +110,7 @@ func settle(ctx context.Context, store storage.DeliveryStore, done []storage.Res
 		}
 		done = slices.DeleteFunc(slices.Clone(done), func(r storage.Result) bool { return !slices.Contains(held.Leases, r.Lease) })
 	}
-	return errors.New("results are held by somebody else in 10,000 calls")
+	return errors.New("FinishDeliveries returned BlockedResultsError in 10,000 consecutive calls")
 }
 
 func parallelWorkers(b *bundle) {
@@ -149,7 +149,7 @@ func parallelWorkers(b *bundle) {
 		return nil
 	})
 	for _, err := range errs {
-		b.ok(err, "ClaimDeliveries, FinishDeliveries and Submit at once")
+		b.ok(err, "ClaimDeliveries, FinishDeliveries and Submit concurrently")
 	}
 	rest := b.claimAll()
 	for _, d := range rest {
@@ -169,7 +169,7 @@ func parallelRedeliver(b *bundle) {
 	sent := ended(b.claimOne(), b.tick())
 	b.finish(sent)
 	for _, err := range together(10, func(int) error { return b.store.Redeliver(b.Context(), w.ID, sent.Delivery.ID) }) {
-		b.ok(err, "Redeliver beside others")
+		b.ok(err, "Redeliver concurrently with other calls")
 	}
 	same(b, b.claimOne().Attempt, 1, "Attempt of a delivery that was queued again")
 }
@@ -186,10 +186,10 @@ func parallelRedeliverFailed(b *bundle) {
 			if err == nil {
 				queued++
 			} else {
-				b.is(err, storage.ErrNotFound, "RedeliverFailed beside others")
+				b.is(err, storage.ErrNotFound, "RedeliverFailed concurrently with other calls")
 			}
 		}
-		same(b, queued, 1, "calls of RedeliverFailed at once that queued the event")
+		same(b, queued, 1, "concurrent calls of RedeliverFailed that queued the event")
 
 		// The result of the new attempt comes while others ask: whoever looks sees one of the two.
 		again := succeeded(b.claimOne(), b.tick())
@@ -199,7 +199,7 @@ func parallelRedeliverFailed(b *bundle) {
 			}
 			return b.store.RedeliverFailed(b.Context(), w.ID, failed.Delivery.ID)
 		})[1:] {
-			b.is(err, storage.ErrNotFound, "RedeliverFailed beside the result of the next attempt")
+			b.is(err, storage.ErrNotFound, "RedeliverFailed concurrently with the result of the next attempt")
 		}
 		b.nothingPending("the event was delivered")
 	}
@@ -218,7 +218,7 @@ func parallelEnqueue(b *bundle) {
 			}
 			return b.store.Redeliver(b.Context(), w.ID, sent.Delivery.ID)
 		}) {
-			b.ok(err, "Enqueue and Redeliver of one event at once")
+			b.ok(err, "concurrent calls of Enqueue and Redeliver for one event")
 		}
 		d := b.claimOne()
 		same(b, d.Body, e.Body, "Body")
@@ -289,7 +289,7 @@ func noWakeUpLost(b *bundle) {
 		}
 		return nil
 	}) {
-		b.ok(err, "ClaimDeliveries, FinishDeliveries and Submit at once")
+		b.ok(err, "ClaimDeliveries, FinishDeliveries and Submit concurrently")
 	}
 	for {
 		if st := b.stats(); st.Due+st.Waiting == 0 {

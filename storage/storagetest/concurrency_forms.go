@@ -33,12 +33,12 @@ func parallelIfRevision(b *bundle) {
 			})
 			return err
 		})
-		same(b, b.outcome(errs, storage.ErrRevisionMismatch, "UpdateForm"), 1, "calls of UpdateForm that got through")
+		same(b, b.outcome(errs, storage.ErrRevisionMismatch, "UpdateForm"), 1, "calls of UpdateForm that succeeded")
 		got := b.getForm(f.ID)
 		same(b, got.Revision, revision+1, "Revision")
 		for i, err := range errs {
 			if err == nil {
-				same(b, got.Name, fmt.Sprint(revision, i), "Name, as the call that got through set it")
+				same(b, got.Name, fmt.Sprint(revision, i), "Name from the call that succeeded")
 			} else if mismatch := (*storage.RevisionError)(nil); errors.As(err, &mismatch) {
 				same(b, mismatch.Current, revision+1, "RevisionError.Current")
 			}
@@ -63,14 +63,14 @@ func parallelSections(b *bundle) {
 			return err
 		})
 		for _, err := range errs {
-			b.ok(err, "UpdateForm of one section beside those of the others")
+			b.ok(err, "UpdateForm of one section concurrently with updates of the other sections")
 		}
 		got := b.getForm(f.ID)
 		same(b, got.Definition, storage.Definition{
 			Blocks: value, Settings: value, Theme: value, Variables: value, HiddenFields: value, Format: 1,
-		}, "Definition after one update of each section at once")
-		same(b, got.Name, name, "Name after updates of the sections at once")
-		same(b, got.Revision, int64(1+(round+1)*writers), "Revision: one more for each update")
+		}, "Definition after concurrent updates of all sections")
+		same(b, got.Name, name, "Name after concurrent updates of all sections")
+		same(b, got.Revision, int64(1+(round+1)*writers), "Revision: want an increase by one for each update")
 	}
 }
 
@@ -85,9 +85,9 @@ func submitDuringTrash(b *bundle) {
 			_, _, err := b.store.Submit(b.Context(), submissionAt(f, at(0)))
 			return err
 		})
-		b.ok(errs[8], "TrashForm beside calls of Submit")
+		b.ok(errs[8], "TrashForm concurrently with Submit")
 		accepted := b.outcome(errs, storage.ErrNotFound, "Submit") - 1
-		b.nothingPending("the form went to the trash while responses came")
+		b.nothingPending("the form moved to the trash while submissions arrived")
 		b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, at(2*time.Hour)), "RestoreForm")
 		same(b, len(b.submissions(f.ID)), accepted, "number of submissions: as many as were accepted")
 		b.nothingPending("the form was in the trash")
@@ -107,10 +107,10 @@ func submitDuringDisable(b *bundle) {
 			return err
 		})
 		for _, err := range errs {
-			b.ok(err, "Submit beside UpdateWebhook")
+			b.ok(err, "Submit concurrently with UpdateWebhook")
 		}
 		b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(true)})
-		b.nothingPending("the webhook was disabled while responses came")
+		b.nothingPending("the webhook was disabled while submissions arrived")
 		b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(false)})
 	}
 	same(b, len(b.submissions(f.ID)), 4*16, "number of submissions")
@@ -130,7 +130,7 @@ func createDuringDelete(b *bundle) {
 			}
 			return b.store.CreateForm(b.Context(), storage.AsHost(), forms[i])
 		})
-		b.ok(errs[len(forms)], "DeleteWorkspace beside calls of CreateForm")
+		b.ok(errs[len(forms)], "DeleteWorkspace concurrently with CreateForm")
 		created := b.outcome(errs, storage.ErrNotFound, "CreateForm") - 1
 		same(b, len(b.trash())-before, created, "forms in the trash: as many as were created")
 		b.noLiveForms()
@@ -149,15 +149,15 @@ func moveDuringDelete(b *bundle) {
 			_, err := b.store.UpdateForm(b.Context(), storage.As(owner), f.ID, storage.FormChange{WorkspaceID: &into.ID, At: at(time.Hour)})
 			return err
 		})
-		b.ok(errs[0], "DeleteWorkspace beside UpdateForm")
+		b.ok(errs[0], "DeleteWorkspace concurrently with UpdateForm")
 		got, err := b.store.Form(b.Context(), storage.AsHost(), f.ID)
 		if errs[1] == nil { // moved first, then trashed with the workspace
 			b.is(err, storage.ErrNotFound, "Form that was moved into a workspace that was deleted")
 			continue
 		}
 		b.is(errs[1], storage.ErrNotFound, "UpdateForm into a workspace that was deleted")
-		b.ok(err, "Form whose move was refused")
-		same(b, got.WorkspaceID, from.ID, "WorkspaceID of a form whose move was refused")
+		b.ok(err, "Form whose move was rejected")
+		same(b, got.WorkspaceID, from.ID, "WorkspaceID of a form whose move was rejected")
 	}
 }
 
@@ -189,7 +189,7 @@ func parallelSweeps(b *bundle) {
 	})
 	sum := 0
 	for i, err := range errs {
-		b.ok(err, "Sweep beside other sweeps")
+		b.ok(err, "Sweep concurrently with other sweeps")
 		sum += purged[i]
 	}
 	sum += b.sweep(storage.SweepParams{Now: soon(), TrashBefore: soon(), Max: 100}).Forms // what the others left to each other
@@ -244,7 +244,7 @@ func removalsDuringSweeps(b *bundle) {
 			}
 			return nil
 		}) {
-			b.ok(err, "DeleteUser and Sweep with Removals beside other sweeps")
+			b.ok(err, "DeleteUser and Sweep with RemovalsOnly concurrently with other sweeps")
 		}
 	}
 }
@@ -256,7 +256,7 @@ func parallelMembers(b *bundle) {
 		users[i] = newID()
 	}
 	for _, err := range together(len(users), func(i int) error { return b.store.SetMember(b.Context(), w.ID, users[i], true) }) {
-		b.ok(err, "SetMember beside others")
+		b.ok(err, "SetMember concurrently with other calls")
 	}
 	b.members(w.ID, users...)
 }

@@ -33,7 +33,7 @@ func (b *bundle) outcome(errs []error, refusal error, what string) (done int) {
 		case err == nil:
 			done++
 		case !errors.Is(err, refusal):
-			b.is(err, refusal, "%s, call %d of %d at once", what, i+1, len(errs))
+			b.is(err, refusal, "%s, call %d of %d concurrent calls", what, i+1, len(errs))
 		}
 	}
 	return done
@@ -121,7 +121,7 @@ func parallelIdempotent(b *bundle) {
 		return err
 	})
 	for _, err := range errs {
-		b.ok(err, "Submit with an idempotency key that others use at once")
+		b.ok(err, "Submit with an idempotency key that concurrent calls use")
 	}
 	same(b, stored.Load(), int64(1), "calls of Submit that were not replayed")
 	want := only(b, b.submissions(f.ID), "Submissions")
@@ -144,7 +144,7 @@ func parallelCounts(b *bundle) {
 		return err
 	})
 	for _, err := range errs {
-		b.ok(err, "CountFunnel and Submit at once")
+		b.ok(err, "CountFunnel and Submit concurrently")
 	}
 	same(b, b.funnel(f.ID, time.Time{}, time.Time{}).Counters, storage.Counters{Views: 2 * n, Starts: n, Submissions: n}, "Funnel")
 	same(b, len(b.submissions(f.ID)), n, "number of submissions")

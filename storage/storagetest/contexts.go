@@ -37,5 +37,5 @@ func endedContext(b *bundle, op operation) {
 	})
 	// The same call has to work now: a lease that the failed call took or dropped
 	// shows here, as does a call that would have failed anyway.
-	b.ok(op.call(b.Context(), b.store, w, storage.AsHost()), "%s with a live context, after calls with ended ones", op.method)
+	b.ok(op.call(b.Context(), b.store, w, storage.AsHost()), "%s with a valid context, after calls with ended contexts", op.method)
 }

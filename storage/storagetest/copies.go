@@ -42,7 +42,7 @@ func copiesInForm(b *bundle) {
 	want := render(f)
 	b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), f), "CreateForm")
 	spoilDefinition(f.Definition)
-	same(b, render(b.getForm(f.ID)), want, "Form after the caller overwrote what it gave to CreateForm")
+	same(b, render(b.getForm(f.ID)), want, "Form after the caller overwrote the arguments of CreateForm")
 
 	c := storage.FormChange{
 		Name: ptr("given"), Status: ptr(storage.StatusDraft), Acceptance: &storage.AcceptanceRules{ResponseLimit: 5}, At: b.tick(),
@@ -52,7 +52,7 @@ func copiesInForm(b *bundle) {
 	want = render(b.getForm(f.ID))
 	*c.Name, *c.Status, c.Acceptance.ResponseLimit = "changed", storage.StatusPublished, 1
 	spoilDefinition(c.Definition)
-	same(b, render(b.getForm(f.ID)), want, "Form after the caller overwrote what it gave to UpdateForm")
+	same(b, render(b.getForm(f.ID)), want, "Form after the caller overwrote the arguments of UpdateForm")
 }
 
 // Definitions are read only for callers, so a store may share their bytes; then it
@@ -68,7 +68,7 @@ func copiesOutForm(b *bundle) {
 	keep := func(what string, got storage.Form, err error) {
 		b.Helper()
 		b.ok(err, "%s", what)
-		same(b, got.ID, f.ID, "ID of what %s returned", what)
+		same(b, got.ID, f.ID, "ID of the record that %s returned", what)
 		readings = append(readings, reading{what, &got, render(got)})
 	}
 	change := b.newForm(f.WorkspaceID).Definition
@@ -127,8 +127,8 @@ func copiesInSubmission(b *bundle) {
 	spoil(n.UniqueAnswer, n.Event.Body)
 	got, err := b.store.Submission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID)
 	b.ok(err, "Submission")
-	same(b, render(got), want, "Submission after the caller overwrote what it gave to Submit")
-	same(b, string(b.claimOne().Body), body, "Body after the caller overwrote what it gave to Submit")
+	same(b, render(got), want, "Submission after the caller overwrote the arguments of Submit")
+	same(b, string(b.claimOne().Body), body, "Body after the caller overwrote the arguments of Submit")
 	again := b.newSubmission(f)
 	again.UniqueAnswer = []byte("taken")
 	b.refuse(again, storage.ErrDuplicate, "the answer is taken, though the caller overwrote its slice")
@@ -145,7 +145,7 @@ func copiesOutSubmission(b *bundle) {
 		spoilSubmission(got)
 		again, err := b.store.Submission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID)
 		b.ok(err, "Submission")
-		same(b, render(again), want, "Submission after the caller overwrote what %s returned", what)
+		same(b, render(again), want, "Submission after the caller overwrote the result of %s", what)
 	}
 	got, _, err := b.store.Submit(b.Context(), n)
 	check("Submit", got, err)
@@ -169,14 +169,14 @@ func copiesWebhook(b *bundle) {
 	}
 	first := secretOf(given)
 	b.ok(b.store.CreateWebhook(b.Context(), storage.AsHost(), storage.NewWebhook{Webhook: given, Secret: first}), "CreateWebhook")
-	check("what it gave to CreateWebhook", first)
+	check("the arguments of CreateWebhook", first)
 	list, err := b.store.Secrets(b.Context(), storage.ID{}, 10)
 	b.ok(err, "Secrets")
 	check("what Secrets returned", only(b, list, "Secrets").Secret)
 	want = "another secret"
 	secret := []byte(want)
 	b.updateWebhook(given.ID, storage.WebhookChange{Secret: &secret})
-	check("what it gave to UpdateWebhook", secret)
+	check("the arguments of UpdateWebhook", secret)
 }
 
 func copiesDelivery(b *bundle) {
@@ -189,16 +189,16 @@ func copiesDelivery(b *bundle) {
 	p := b.everything()
 	d := only(b, b.claim(p), "ClaimDeliveries")
 	p.Webhooks[w.ID] = 0
-	same(b, string(d.Body), body, "Body after the caller overwrote what it gave to Enqueue")
+	same(b, string(d.Body), body, "Body after the caller overwrote the arguments of Enqueue")
 	spoil(d.Secret)
-	same(b, b.secret(w.ID), string(secretOf(w)), "Secret after the caller overwrote what ClaimDeliveries returned")
+	same(b, b.secret(w.ID), string(secretOf(w)), "Secret after the caller overwrote the result of ClaimDeliveries")
 
 	r := retried(d, b.tick(), atOnce)
 	want := render(*r.Delivery)
 	b.finish(r)
 	*r.Delivery = storage.Delivery{Attempt: 77, NextAttemptAt: soon().Add(1000 * time.Hour)}
 	history := b.attempts(w.ID)
-	same(b, render(only(b, history, "Deliveries")), want, "Deliveries after the caller overwrote what it gave to FinishDeliveries")
+	same(b, render(only(b, history, "Deliveries")), want, "Deliveries after the caller overwrote the arguments of FinishDeliveries")
 	clear(history)
 	same(b, render(only(b, b.attempts(w.ID), "Deliveries")), want, "Deliveries after the caller overwrote the list that it got")
 	same(b, b.claimOne().Attempt, 2, "Attempt of the delivery that was rescheduled")
@@ -215,7 +215,7 @@ func copiesKey(b *bundle) {
 		same(b, render(got), want, "Key after the caller overwrote %s", what)
 	}
 	b.ok(b.store.CreateKey(b.Context(), storage.NewKey{User: newUser(user), Key: k, Hash: hash, Max: 0}), "CreateKey")
-	check("what it gave to CreateKey", k.Scopes)
+	check("the arguments of CreateKey", k.Scopes)
 	got, _ := b.keyByHash(hash)
 	check("what KeyByHash returned", got.Scopes)
 	list, err := b.store.Keys(b.Context(), user)
@@ -237,8 +237,8 @@ func copiesWorkspace(b *bundle) {
 	name, owner = "changed", two
 	got, err := b.store.Workspace(b.Context(), storage.AsHost(), w.ID)
 	b.ok(err, "Workspace")
-	same(b, got.Name, "given", "Name after the caller overwrote what it gave to UpdateWorkspace")
-	same(b, got.OwnerID, one, "OwnerID after the caller overwrote what it gave to UpdateWorkspace")
+	same(b, got.Name, "given", "Name after the caller overwrote the arguments of UpdateWorkspace")
+	same(b, got.OwnerID, one, "OwnerID after the caller overwrote the arguments of UpdateWorkspace")
 }
 
 func copiesFunnel(b *bundle) {
@@ -250,5 +250,5 @@ func copiesFunnel(b *bundle) {
 		b.Fatalf("Funnel: want the lifetime counters that were set, got none")
 	}
 	got.Lifetime.Views = 99
-	same(b, b.funnel(f.ID, time.Time{}, time.Time{}).Lifetime, &want, "Lifetime after the caller overwrote what Funnel returned")
+	same(b, b.funnel(f.ID, time.Time{}, time.Time{}).Lifetime, &want, "Lifetime after the caller overwrote the result of Funnel")
 }

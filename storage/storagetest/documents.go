@@ -65,34 +65,34 @@ func documentCases() []Case {
 // documentOperations stand apart because a store need not have the methods.
 func documentOperations() []operation {
 	return []operation{
-		{"PutDocument", "put", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+		{"PutDocument", "put", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
 			c := w.document
 			c.IfRevision = []int64{1}
-			_, err := s.PutDocument(ctx, who, w.form.ID, c)
+			_, err := s.PutDocument(ctx, actor, w.form.ID, c)
 			return err
 		}},
-		{"Document", "document", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			_, err := s.Document(ctx, who, w.form.ID, w.document.Kind, w.document.Key)
+		{"Document", "document", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			_, err := s.Document(ctx, actor, w.form.ID, w.document.Kind, w.document.Key)
 			return err
 		}},
-		{"Documents", "documents", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			list, _, err := s.Documents(ctx, who, w.form.ID, storage.DocumentQuery{Kind: w.document.Kind, Limit: 10})
+		{"Documents", "documents", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			list, _, err := s.Documents(ctx, actor, w.form.ID, storage.DocumentQuery{Kind: w.document.Kind, Limit: 10})
 			if err == nil && len(list) != 1 {
 				return errors.New("the list is empty where ErrNotFound or a document is due")
 			}
 			return err
 		}},
-		{"FormsWithDocument", "forms_with_document", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			forms, err := s.FormsWithDocument(ctx, who, w.document.Kind, []storage.ID{w.form.ID})
+		{"FormsWithDocument", "forms_with_document", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			forms, err := s.FormsWithDocument(ctx, actor, w.document.Kind, []storage.ID{w.form.ID})
 			if err == nil && len(forms) == 0 {
 				return storage.ErrNotFound
 			}
 			return err
 		}},
-		{"UpdateForm", "update_form", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+		{"UpdateForm", "update_form", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
 			c := w.document
 			c.IfRevision = []int64{1}
-			_, err := s.UpdateForm(ctx, who, w.form.ID, storage.FormChange{Name: ptr("changed"), At: w.now, Documents: []storage.DocumentChange{c}})
+			_, err := s.UpdateForm(ctx, actor, w.form.ID, storage.FormChange{Name: ptr("changed"), At: w.now, Documents: []storage.DocumentChange{c}})
 			return err
 		}},
 	}
@@ -204,13 +204,13 @@ func (b *bundle) isDocumentRevision(err error, kind string, current int64, what 
 func putAndRead(b *bundle) {
 	f := b.anyForm()
 	c := b.newDocument(version, "0000000000000001")
-	same(b, b.put(f.ID, c), documentOf(c), "what PutDocument returns")
+	same(b, b.put(f.ID, c), documentOf(c), "result of PutDocument")
 	same(b, b.document(f.ID, c.Kind, c.Key), documentOf(c), "Document")
 	host := b.newDocument(workingCopy, "", func(c *storage.DocumentChange) { c.By = storage.ID{} })
-	same(b, b.put(f.ID, host), documentOf(host), "what PutDocument by the host returns")
+	same(b, b.put(f.ID, host), documentOf(host), "result of PutDocument by the host")
 	same(b, b.document(f.ID, host.Kind, host.Key), documentOf(host), "Document that the host wrote")
-	same(b, b.document(f.ID, c.Kind, c.Key), documentOf(c), "Document after another one was written")
-	same(b, b.getForm(f.ID), f, "Form with documents beside it")
+	same(b, b.document(f.ID, c.Kind, c.Key), documentOf(c), "Document after another document was written")
+	same(b, b.getForm(f.ID), f, "Form with documents")
 }
 
 func putAgain(b *bundle) {
@@ -220,10 +220,10 @@ func putAgain(b *bundle) {
 	for range 3 {
 		c := b.newDocument(version, "a")
 		want.Value, want.By, want.UpdatedAt, want.Revision = c.Value, c.By, c.At, want.Revision+1
-		same(b, b.put(f.ID, c), want, "what PutDocument returns")
+		same(b, b.put(f.ID, c), want, "result of PutDocument")
 		same(b, b.document(f.ID, version, "a"), want, "Document")
 	}
-	same(b, b.document(f.ID, version, "b"), other, "Document that nobody changed")
+	same(b, b.document(f.ID, version, "b"), other, "Document that no call changed")
 }
 
 func putFirst(b *bundle) {
@@ -232,13 +232,13 @@ func putFirst(b *bundle) {
 		return func(c *storage.DocumentChange) { c.InitialRevision = n }
 	}
 	for first, want := range map[int64]int64{-7: 1, 0: 1, 1: 1, 2: 2, 1 << 40: 1 << 40} {
-		same(b, b.addDocument(f.ID, version, "a", starting(first)).Revision, want, "Revision of a document whose First is %d", first)
-		same(b, b.addDocument(f.ID, version, "a", starting(99)).Revision, want+1, "Revision of its second write, with another First")
+		same(b, b.addDocument(f.ID, version, "a", starting(first)).Revision, want, "Revision of a document whose InitialRevision is %d", first)
+		same(b, b.addDocument(f.ID, version, "a", starting(99)).Revision, want+1, "Revision of its second write, with another InitialRevision")
 		b.addDocument(f.ID, version, "a", gone, starting(5))
 	}
 	c := b.newDocument(version, "b", starting(12), ifDocument(0))
 	b.update(f.ID, storage.FormChange{Name: ptr("x"), At: b.tick(), Documents: []storage.DocumentChange{c}})
-	same(b, b.document(f.ID, version, "b").Revision, 12, "Revision of a document of UpdateForm whose First is 12")
+	same(b, b.document(f.ID, version, "b").Revision, 12, "Revision of a document of UpdateForm whose InitialRevision is 12")
 }
 
 func removeDocument(b *bundle) {
@@ -246,16 +246,16 @@ func removeDocument(b *bundle) {
 	b.addDocument(f.ID, version, "a")
 	b.addDocument(f.ID, version, "a")
 	other := b.addDocument(f.ID, version, "b")
-	same(b, b.addDocument(f.ID, version, "a", gone, ifDocument(2)), storage.Document{}, "what PutDocument returns for a removal")
+	same(b, b.addDocument(f.ID, version, "a", gone, ifDocument(2)), storage.Document{}, "result of PutDocument for a removal")
 	b.noDocument(f.ID, version, "a", "after it was removed")
-	b.unchanged("a removal of what is not there", func() {
+	b.unchanged("a removal of a missing document", func() {
 		for _, c := range []storage.DocumentChange{b.newDocument(version, "a", gone), b.newDocument(version, "x", gone, isPublic), b.newDocument("x", "a", gone, ifDocument(0))} {
-			same(b, b.put(f.ID, c), storage.Document{}, "what PutDocument returns for a removal of what is not there")
+			same(b, b.put(f.ID, c), storage.Document{}, "result of PutDocument for a removal of a missing document")
 		}
 	})
 	again := b.newDocument(version, "a")
-	same(b, b.put(f.ID, again), documentOf(again), "a document that is made anew")
-	same(b, b.document(f.ID, version, "b"), other, "Document that nobody changed")
+	same(b, b.put(f.ID, again), documentOf(again), "a document that is created again after its removal")
+	same(b, b.document(f.ID, version, "b"), other, "Document that no call changed")
 }
 
 func unknownDocument(b *bundle) {
@@ -272,7 +272,7 @@ func unknownDocument(b *bundle) {
 	_, _, err := b.store.Documents(b.Context(), storage.AsHost(), newID(), storage.DocumentQuery{Kind: version, Limit: 1})
 	b.is(err, storage.ErrNotFound, "Documents of an unknown form")
 	_, err = b.store.PutDocument(b.Context(), storage.AsHost(), newID(), b.newDocument(version, "a", ifDocument(7)))
-	b.is(err, storage.ErrNotFound, "PutDocument for an unknown form, with a condition that does not hold")
+	b.is(err, storage.ErrNotFound, "PutDocument for an unknown form, with a condition that does not match")
 }
 
 // descending are keys in the order of a list: that of their bytes.
@@ -324,7 +324,7 @@ func documentIfRevision(b *bundle) {
 		same(b, b.addDocument(f.ID, version, "a", ifDocument(accepted...)).Revision, int64(i+1), "Revision after PutDocument with IfRevision %v", accepted)
 	}
 	b.addDocument(f.ID, version, "a", gone, ifDocument(4, 5))
-	b.noDocument(f.ID, version, "a", "after a removal with a condition that holds")
+	b.noDocument(f.ID, version, "a", "after a removal with a condition that matches")
 	b.addDocument(f.ID, version, "a", ifDocument(9, 0))
 }
 
@@ -339,7 +339,7 @@ func documentMismatch(b *bundle) {
 			b.isDocumentRevision(err, kind, current, fmt.Sprintf("%s of %s %q at one of %v", what, kind, key, revisions))
 		}
 	}
-	b.unchanged("changes whose condition does not hold", func() {
+	b.unchanged("changes whose condition does not match", func() {
 		refused(version, "a", 2, 1)
 		refused(version, "a", 2, 3)
 		refused(version, "a", 2, 0)
@@ -361,7 +361,7 @@ func publicDocument(b *bundle) {
 		same(b, byPublicID, f, "FormByPublicID after %s", what)
 		list, err := b.store.Forms(b.Context(), storage.As(user), storage.FormsParams{Page: storage.Page{Limit: 10}})
 		b.ok(err, "Forms")
-		same(b, only(b, list, "Forms").DocumentsRevision, want, "Beside of Forms after %s", what)
+		same(b, only(b, list, "Forms").DocumentsRevision, want, "DocumentsRevision of Forms after %s", what)
 	}
 	beside(0, "nothing")
 	b.addDocument(f.ID, version, "a")
@@ -371,7 +371,7 @@ func publicDocument(b *bundle) {
 	b.addDocument(f.ID, version, "b", isPublic)
 	beside(2, "a change of it")
 	b.addDocument(f.ID, version, "c", isPublic, keeping(1, 0))
-	beside(3, "one that took the place of two")
+	beside(3, "a partial submission that replaced two others")
 	b.addDocument(f.ID, version, "x", isPublic, gone)
 	beside(3, "a removal of nothing")
 	b.addDocument(f.ID, version, "c", gone)
@@ -381,13 +381,13 @@ func publicDocument(b *bundle) {
 	beside(4, "a removal")
 	_, err := b.store.PutDocument(b.Context(), storage.AsHost(), f.ID, b.newDocument(version, "d", isPublic, ifDocument(3)))
 	b.isDocumentRevision(err, version, 0, "PutDocument")
-	beside(4, "a change that was refused")
+	beside(4, "a change that was rejected")
 }
 
 func besideOfNewForm(b *bundle) {
 	f := b.anyForm(func(f *storage.Form) { f.DocumentsRevision = 7 })
 	f.DocumentsRevision = 0
-	same(b, b.getForm(f.ID), f, "Form that was made with a Beside of 7")
+	same(b, b.getForm(f.ID), f, "Form that was created with a DocumentsRevision of 7")
 }
 
 func keepCount(b *bundle) {
@@ -396,17 +396,17 @@ func keepCount(b *bundle) {
 		b.addDocument(f.ID, version, fmt.Sprint(i), keeping(0, 0))
 	}
 	b.addDocument(f.ID, version, "3", keeping(6, 0))
-	same(b, b.keys(f.ID, version), []string{"5", "4", "3", "2", "1", "0"}, "as many as Keep.Count")
+	same(b, b.keys(f.ID, version), []string{"5", "4", "3", "2", "1", "0"}, "keys after a write with as many documents as Retention.Count")
 	b.addDocument(f.ID, version, "6", keeping(5, 0))
-	same(b, b.keys(f.ID, version), []string{"6", "5", "4", "3", "2"}, "two more than Keep.Count")
+	same(b, b.keys(f.ID, version), []string{"6", "5", "4", "3", "2"}, "keys after a write with two documents more than Retention.Count")
 	b.addDocument(f.ID, version, "1", keeping(5, 0))
-	same(b, b.keys(f.ID, version), []string{"6", "5", "4", "3", "1"}, "a new one with the lowest key")
+	same(b, b.keys(f.ID, version), []string{"6", "5", "4", "3", "1"}, "keys after a new document with the lowest key")
 	b.addDocument(f.ID, version, "3", keeping(2, 0))
-	same(b, b.keys(f.ID, version), []string{"6", "3"}, "a change of one in the middle, with a smaller Keep.Count")
+	same(b, b.keys(f.ID, version), []string{"6", "3"}, "keys after a change of a document in the middle, with a smaller Retention.Count")
 	b.addDocument(f.ID, version, "3", keeping(1, 0))
-	same(b, b.keys(f.ID, version), []string{"3"}, "a change, with a Keep.Count of 1")
+	same(b, b.keys(f.ID, version), []string{"3"}, "keys after a change with a Retention.Count of 1")
 	b.addDocument(f.ID, version, "2", keeping(-1, -1))
-	same(b, b.keys(f.ID, version), []string{"3", "2"}, "a Keep below zero")
+	same(b, b.keys(f.ID, version), []string{"3", "2"}, "keys after a write with a negative Retention")
 }
 
 func keepBytes(b *bundle) {
@@ -415,20 +415,20 @@ func keepBytes(b *bundle) {
 		b.addDocument(f.ID, version, fmt.Sprint(i), sized(100))
 	}
 	b.addDocument(f.ID, version, "2", sized(90), keeping(0, 490))
-	same(b, b.keys(f.ID, version), []string{"4", "3", "2", "1", "0"}, "as many bytes as Keep.Bytes")
+	same(b, b.keys(f.ID, version), []string{"4", "3", "2", "1", "0"}, "keys after a write with as many bytes as Retention.Bytes")
 	b.addDocument(f.ID, version, "2", sized(91), keeping(0, 490))
-	same(b, b.keys(f.ID, version), []string{"4", "3", "2", "1"}, "one byte more than Keep.Bytes")
+	same(b, b.keys(f.ID, version), []string{"4", "3", "2", "1"}, "keys after a write with one byte more than Retention.Bytes")
 	b.addDocument(f.ID, version, "5", sized(291), keeping(3, 490))
-	same(b, b.keys(f.ID, version), []string{"5", "4"}, "both bounds, of which Keep.Bytes is the closer one")
+	same(b, b.keys(f.ID, version), []string{"5", "4"}, "keys after a write that exceeds both limits, Retention.Bytes more than Retention.Count")
 	b.addDocument(f.ID, version, "3", sized(10))
 	b.addDocument(f.ID, version, "1", sized(10), keeping(3, 490))
-	same(b, b.keys(f.ID, version), []string{"5", "4", "1"}, "both bounds, of which Keep.Count is the closer one")
+	same(b, b.keys(f.ID, version), []string{"5", "4", "1"}, "keys after a write that exceeds both limits, Retention.Count more than Retention.Bytes")
 	b.addDocument(f.ID, version, "0", sized(491), keeping(0, 490))
-	same(b, b.keys(f.ID, version), []string{"0"}, "one that alone is larger than Keep.Bytes")
+	same(b, b.keys(f.ID, version), []string{"0"}, "keys after a write of a document that is larger than Retention.Bytes")
 	b.addDocument(f.ID, version, "7", sized(100))
 	b.addDocument(f.ID, version, "8", sized(300))
 	b.addDocument(f.ID, version, "9", sized(100), keeping(0, 300))
-	same(b, b.keys(f.ID, version), []string{"9"}, "no smaller one with a lower key stays where a larger one goes")
+	same(b, b.keys(f.ID, version), []string{"9"}, "keys: if a large document is removed, the small documents with lower keys are removed too")
 }
 
 func keepOthers(b *bundle) {
@@ -444,7 +444,7 @@ func keepOthers(b *bundle) {
 	same(b, b.keys(f.ID, version), []string{"1", "0"}, "after a removal")
 	_, err := b.store.PutDocument(b.Context(), storage.AsHost(), f.ID, b.newDocument(version, "2", ifDocument(7), keeping(1, 1)))
 	b.isDocumentRevision(err, version, 0, "PutDocument")
-	same(b, b.keys(f.ID, version), []string{"1", "0"}, "after a write that was refused")
+	same(b, b.keys(f.ID, version), []string{"1", "0"}, "after a write that was rejected")
 	b.addDocument(f.ID, version, "2", keeping(1, 1))
 	same(b, b.keys(f.ID, version), []string{"2"}, "after a write")
 	same(b, b.keys(f.ID, workingCopy), []string{"2", "1", "0"}, "documents of another kind")
@@ -500,7 +500,7 @@ func pageDocuments(b *bundle) {
 		same(b, keys, descending, "pages of %d", limit)
 	}
 	found, more := page(ptr("A"), 2)
-	same(b, found, []string{"0000000000000010", "0000000000000009"}, "Documents below a key that is not there")
+	same(b, found, []string{"0000000000000010", "0000000000000009"}, "Documents below the key of a missing document")
 	same(b, more, true, "more of a page in the middle")
 	found, more = page(ptr(""), 2)
 	same(b, found, nil, "Documents below the empty key")
@@ -518,8 +518,8 @@ func formsWithDocument(b *bundle) {
 	}
 	b.trashForm(trashed.ID)
 	asked := []storage.ID{two.ID, other.ID, none.ID, trashed.ID, foreign.ID, newID(), two.ID}
-	for who, want := range map[storage.Actor][]storage.ID{storage.As(owner): {two.ID}, storage.As(b.user()): {}} {
-		got, err := b.store.FormsWithDocument(b.Context(), who, version, asked)
+	for actor, want := range map[storage.Actor][]storage.ID{storage.As(owner): {two.ID}, storage.As(b.user()): {}} {
+		got, err := b.store.FormsWithDocument(b.Context(), actor, version, asked)
 		b.ok(err, "FormsWithDocument")
 		same(b, append([]storage.ID{}, got...), want, "FormsWithDocument")
 	}
@@ -535,7 +535,7 @@ func documentsWithoutLimit(b *bundle) {
 		same(b, list, nil, "Documents with a limit of %d", limit)
 		same(b, more, false, "more with a limit of %d", limit)
 		_, _, err = b.store.Documents(b.Context(), storage.As(b.user()), f.ID, storage.DocumentQuery{Kind: version, Limit: limit})
-		b.is(err, storage.ErrNotFound, "Documents of a foreign form with a limit of %d", limit)
+		b.is(err, storage.ErrNotFound, "Documents of a form of another user with a limit of %d", limit)
 	}
 	same(b, b.keys(f.ID, version), []string{"b", "a"}, "Documents with a limit")
 }
@@ -583,8 +583,8 @@ func documentsPurged(b *bundle) {
 	}
 	b.sweep(storage.SweepParams{Now: w.now, RemovalsOnly: true, Max: 2})
 	b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), w.form), "CreateForm with the id of a purged form")
-	same(b, b.keys(w.form.ID, version), nil, "Documents of a form with the id of a purged one")
-	same(b, b.getForm(w.form.ID).DocumentsRevision, 0, "Beside of a form with the id of a purged one")
+	same(b, b.keys(w.form.ID, version), nil, "Documents of a form with the ID of a purged record")
+	same(b, b.getForm(w.form.ID).DocumentsRevision, 0, "DocumentsRevision of a form with the ID of a purged record")
 	forms, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormsParams{WorkspaceID: w.second.ID, Page: storage.Page{Limit: 10}})
 	b.ok(err, "Forms")
 	same(b, b.document(only(b, forms, "Forms").ID, version, "a"), stays, "Document of another form")
@@ -597,10 +597,10 @@ func documentsOfUser(b *bundle) {
 	b.put(theirs.ID, byOwner)
 	b.ok(b.store.DeleteUser(b.Context(), w.owner, w.now), "DeleteUser")
 	b.sweep(storage.SweepParams{Now: w.now, RemovalsOnly: true, Max: 100})
-	same(b, b.document(theirs.ID, version, "a"), documentOf(byOwner), "Document that a deleted user wrote in the form of another one")
+	same(b, b.document(theirs.ID, version, "a"), documentOf(byOwner), "Document that a deleted user wrote in another user's form")
 	w.form.WorkspaceID = w.foreign.ID
 	b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), w.form), "CreateForm with the id of a form of the deleted user")
-	same(b, b.keys(w.form.ID, version), nil, "Documents of a form with the id of a removed one")
+	same(b, b.keys(w.form.ID, version), nil, "Documents of a form with the ID of a removed record")
 }
 
 func updateWithDocuments(b *bundle) {
@@ -617,11 +617,11 @@ func updateWithDocuments(b *bundle) {
 	same(b, got, f, "what UpdateForm returns")
 	same(b, b.getForm(f.ID), f, "Form after UpdateForm")
 	b.noDocument(f.ID, workingCopy, "", "that UpdateForm removed")
-	same(b, b.document(f.ID, version, "3"), documentOf(first), "Document that UpdateForm made")
+	same(b, b.document(f.ID, version, "3"), documentOf(first), "Document that UpdateForm wrote")
 	changed := b.document(f.ID, version, "1")
 	same(b, changed.Revision, 2, "Revision of a document that UpdateForm changed")
 	same(b, changed.Value, second.Value, "Value of a document that UpdateForm changed")
-	same(b, b.document(f.ID, version, "2"), kept, "Document that nobody changed")
+	same(b, b.document(f.ID, version, "2"), kept, "Document that no call changed")
 }
 
 func updateSameWithDocuments(b *bundle) {
@@ -642,7 +642,7 @@ func updateDocumentMismatch(b *bundle) {
 	b.submit(f)
 	b.addDocument(f.ID, version, "a")
 	b.addDocument(f.ID, version, "a")
-	b.unchanged("UpdateForm with the condition of a document that does not hold", func() {
+	b.unchanged("UpdateForm with the condition of a document that does not match", func() {
 		for _, c := range []struct {
 			what    string
 			refused storage.DocumentChange
@@ -668,7 +668,7 @@ func updateDocumentOrder(b *bundle) {
 	b.unchanged("UpdateForm with several faults", func() {
 		for _, c := range []struct {
 			what   string
-			who    storage.Actor
+			actor  storage.Actor
 			change storage.FormChange
 			want   error
 		}{
@@ -678,7 +678,7 @@ func updateDocumentOrder(b *bundle) {
 			{"a stale revision", storage.As(w.owner), storage.FormChange{IfRevision: []int64{9}}, storage.ErrRevisionMismatch},
 		} {
 			c.change.Name, c.change.At, c.change.Documents = ptr("changed"), w.now, stale
-			_, err := b.store.UpdateForm(b.Context(), c.who, w.form.ID, c.change)
+			_, err := b.store.UpdateForm(b.Context(), c.actor, w.form.ID, c.change)
 			b.is(err, c.want, "UpdateForm: %s", c.what)
 			if errors.Is(c.want, storage.ErrRevisionMismatch) {
 				b.isDocumentRevision(err, "", w.form.Revision, "UpdateForm at a stale revision, of the form and of a document")
@@ -697,12 +697,12 @@ func updateWithKeep(b *bundle) {
 		b.newDocument(version, "1", sized(100), keeping(4, 0)), b.newDocument(version, "5", sized(100), keeping(4, 0)),
 		b.newDocument(workingCopy, "1"), b.newDocument(version, "4", gone, keeping(1, 1)),
 	}})
-	same(b, b.keys(f.ID, version), []string{"5", "3", "2", "1"}, "two that were written, beside one that was removed")
+	same(b, b.keys(f.ID, version), []string{"5", "3", "2", "1"}, "keys of two documents that were written together with a removal")
 	same(b, b.keys(f.ID, workingCopy), []string{"1", "0"}, "documents of another kind")
 	b.update(f.ID, storage.FormChange{Name: ptr("b"), At: b.tick(), Documents: []storage.DocumentChange{
 		b.newDocument(version, "0", sized(100), keeping(0, 150)), b.newDocument(version, "2", sized(100)),
 	}})
-	same(b, b.keys(f.ID, version), []string{"2", "0"}, "two that were written, both beyond the bound")
+	same(b, b.keys(f.ID, version), []string{"2", "0"}, "keys of two documents that were written together, both beyond the limit")
 }
 
 func invalidDocument(b *bundle) {
@@ -710,12 +710,12 @@ func invalidDocument(b *bundle) {
 	all := calls{}
 	add := func(what string, edit func(*storage.DocumentChange)) {
 		c := b.newDocument(version, "a", ifDocument(7), edit)
-		for who, actor := range map[string]storage.Actor{"the host": storage.AsHost(), "who may not": storage.As(w.stranger)} {
-			all["PutDocument by "+who+", "+what] = func() error {
+		for name, actor := range map[string]storage.Actor{"the host": storage.AsHost(), "an actor without access": storage.As(w.stranger)} {
+			all["PutDocument by "+name+", "+what] = func() error {
 				_, err := b.store.PutDocument(b.Context(), actor, w.form.ID, c)
 				return err
 			}
-			all["UpdateForm by "+who+", "+what] = func() error {
+			all["UpdateForm by "+name+", "+what] = func() error {
 				_, err := b.store.UpdateForm(b.Context(), actor, w.form.ID, storage.FormChange{
 					Name: ptr("changed"), IfRevision: []int64{99}, At: w.now, Documents: []storage.DocumentChange{b.newDocument(version, "b"), c},
 				})
@@ -775,14 +775,14 @@ func copiesInDocument(b *bundle) {
 	b.put(f.ID, c)
 	spoil(c.Value)
 	revisions[0] = 99
-	same(b, render(b.document(f.ID, version, "a")), want, "Document after the caller overwrote what it gave to PutDocument")
+	same(b, render(b.document(f.ID, version, "a")), want, "Document after the caller overwrote the arguments of PutDocument")
 	c = b.newDocument(version, "b")
 	want = render(documentOf(c))
 	changes := []storage.DocumentChange{c}
 	b.update(f.ID, storage.FormChange{Name: ptr("x"), At: b.tick(), Documents: changes})
 	spoil(c.Value)
 	clear(changes)
-	same(b, render(b.document(f.ID, version, "b")), want, "Document after the caller overwrote what it gave to UpdateForm")
+	same(b, render(b.document(f.ID, version, "b")), want, "Document after the caller overwrote the arguments of UpdateForm")
 }
 
 func copiesOutDocument(b *bundle) {
@@ -790,9 +790,9 @@ func copiesOutDocument(b *bundle) {
 	c := b.newDocument(version, "a")
 	want := render(documentOf(c))
 	spoil(b.put(f.ID, c).Value)
-	same(b, render(b.document(f.ID, version, "a")), want, "Document after the caller overwrote what PutDocument returned")
+	same(b, render(b.document(f.ID, version, "a")), want, "Document after the caller overwrote the result of PutDocument")
 	spoil(b.document(f.ID, version, "a").Value)
-	same(b, render(b.document(f.ID, version, "a")), want, "Document after the caller overwrote what Document returned")
+	same(b, render(b.document(f.ID, version, "a")), want, "Document after the caller overwrote the result of Document")
 	list, _, err := b.store.Documents(b.Context(), storage.AsHost(), f.ID, storage.DocumentQuery{Kind: version, Limit: 9})
 	b.ok(err, "Documents")
 	clear(list)
@@ -852,7 +852,7 @@ func concurrentWrites(b *bundle) {
 		c.Public = i%4 < 2
 		return c
 	}) {
-		b.ok(err, "PutDocument beside others")
+		b.ok(err, "PutDocument concurrently with other calls")
 	}
 	same(b, b.document(f.ID, version, "0").Revision, writes/2, "Revision of one document")
 	same(b, b.document(f.ID, version, "1").Revision, writes/2, "Revision of the other document")
@@ -868,7 +868,7 @@ func concurrentKeep(b *bundle) {
 		c.Retention.Count = 5
 		return c
 	}) {
-		b.ok(err, "PutDocument beside others")
+		b.ok(err, "PutDocument concurrently with other calls")
 	}
 	keys := b.keys(f.ID, version)
 	same(b, len(keys), 5, "number of documents")
@@ -916,7 +916,7 @@ func concurrentTrash(b *bundle) {
 			_, err := b.second.PutDocument(b.Context(), storage.AsHost(), f.ID, documentAt(version, fmt.Sprint(i), at(0)))
 			return err
 		})
-		b.ok(errs[8], "TrashForm beside calls of PutDocument")
+		b.ok(errs[8], "TrashForm concurrently with PutDocument")
 		accepted := b.outcome(errs, storage.ErrNotFound, "PutDocument") - 1
 		b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, at(2*time.Hour)), "RestoreForm")
 		same(b, len(b.keys(f.ID, version)), accepted, "number of documents: as many as were accepted")

@@ -99,7 +99,7 @@ func (b *bundle) enterAll(rules int) (pieces int) {
 		}
 		enter(b, b.store, piece)
 		if pieces++; pieces > 1000 {
-			b.Fatalf("NotEntered: entering does not end")
+			b.Fatalf("PendingBackfill: the backfill does not end")
 		}
 	}
 }
@@ -140,8 +140,8 @@ func coveredWhenEmpty(b *bundle) {
 	same(b, b.setField(g.ID, fieldOne).DuplicateCheckReady, true, "DuplicateCheckReady that UpdateForm returns for a form without submissions")
 	b.covered(g.ID, true, "after a unique field was set for a form without submissions")
 	same(b, b.setField(g.ID, storage.UniqueField{}).DuplicateCheckReady, false, "DuplicateCheckReady that UpdateForm returns without a unique field")
-	b.covered(g.ID, false, "after the unique field was taken away")
-	same(b, notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 10}), storage.PendingBackfill{}, "NotEntered when every form is covered")
+	b.covered(g.ID, false, "after the unique field was removed")
+	same(b, notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 10}), storage.PendingBackfill{}, "PendingBackfill when no form needs a backfill")
 }
 
 func entersEarlier(b *bundle) {
@@ -150,17 +150,17 @@ func entersEarlier(b *bundle) {
 		b.submit(f, answered(answer))
 	}
 	f = b.setField(f.ID, fieldOne)
-	same(b, f.DuplicateCheckReady, false, "DuplicateCheckReady that UpdateForm returns while earlier submissions are not entered")
+	same(b, f.DuplicateCheckReady, false, "DuplicateCheckReady in the result of UpdateForm before earlier submissions are indexed")
 	b.submit(f, unique(fieldOne, "c"))
 	b.taken(f.ID, fieldOne, "c", true, "which was stored after the field was set")
-	b.covered(f.ID, false, "before anything is entered")
-	same(b, notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 0}), storage.PendingBackfill{}, "NotEntered with a Max of 0")
+	b.covered(f.ID, false, "before the first batch is indexed")
+	same(b, notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 0}), storage.PendingBackfill{}, "PendingBackfill with a Max of 0")
 	same(b, b.enterAll(1), 1, "pieces")
-	b.covered(f.ID, true, "after all are entered")
+	b.covered(f.ID, true, "after all answers are indexed")
 	for _, answer := range []string{"a", "b", "c"} {
-		b.taken(f.ID, fieldOne, answer, true, "when all are entered")
+		b.taken(f.ID, fieldOne, answer, true, "when all answers are indexed")
 	}
-	b.taken(f.ID, fieldOne, "d", false, "which nobody has")
+	b.taken(f.ID, fieldOne, "d", false, "which no submission has")
 	b.taken(f.ID, fieldTwo, "a", false, "of another field")
 }
 
@@ -209,24 +209,24 @@ func entersInPieces(b *bundle) {
 		}
 		piece := notEntered(b, b.store, p)
 		if len(piece.Submissions) > 2 || p.MaxBytes > 0 && len(piece.Submissions) > 1 {
-			b.Errorf("NotEntered: %d submissions for %+v", len(piece.Submissions), p)
+			b.Errorf("PendingBackfill: got %d submissions for %+v", len(piece.Submissions), p)
 		}
 		again := notEntered(b, b.store, p)
-		same(b, again, piece, "NotEntered again, before the piece is entered")
+		same(b, again, piece, "PendingBackfill again, before the batch is indexed")
 		for _, s := range piece.Submissions {
 			if seen[s.ID] {
-				b.Errorf("NotEntered: %s was handed out before", s.ID)
+				b.Errorf("PendingBackfill: submission %s was already in an earlier batch", s.ID)
 			}
 			seen[s.ID] = true
 		}
 		enter(b, b.store, piece)
-		b.covered(f.ID, len(seen) == n && piece.Cursor.To.IsZero(), fmt.Sprintf("after %d pieces", i+1))
+		b.covered(f.ID, len(seen) == n && piece.Cursor.To.IsZero(), fmt.Sprintf("after %d batches", i+1))
 	}
 	b.enterAll(1)
-	same(b, len(seen), n, "submissions that were handed out")
-	b.covered(f.ID, true, "after all pieces")
+	same(b, len(seen), n, "submissions that PendingBackfill returned")
+	b.covered(f.ID, true, "after all batches")
 	for i := range n {
-		b.taken(f.ID, fieldOne, fmt.Sprint(i), true, "which was entered")
+		b.taken(f.ID, fieldOne, fmt.Sprint(i), true, "which was indexed")
 	}
 }
 
@@ -239,9 +239,9 @@ func deletedBeforeEntry(b *bundle) {
 	same(b, len(piece.Submissions), 2, "submissions to enter")
 	b.deleteSubmission(gone)
 	enter(b, b.store, piece)
-	b.covered(f.ID, true, "after the piece")
+	b.covered(f.ID, true, "after the batch")
 	b.taken(f.ID, fieldOne, "a", false, "whose submission is deleted")
-	b.taken(f.ID, fieldOne, "b", true, "whose submission is there")
+	b.taken(f.ID, fieldOne, "b", true, "whose submission exists")
 }
 
 func staleEntryPlace(b *bundle) {
@@ -251,17 +251,17 @@ func staleEntryPlace(b *bundle) {
 	stale := notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 10})
 	b.setField(f.ID, fieldTwo)
 	enter(b, b.store, stale)
-	b.covered(f.ID, false, "after answers to another field were entered")
+	b.covered(f.ID, false, "after answers to another field were indexed")
 	b.submit(b.getForm(f.ID), unique(fieldTwo, "b"))
 	b.setField(f.ID, fieldOne)
 	enter(b, b.store, stale)
-	b.covered(f.ID, false, "after a piece was entered that was read before the field was set again")
+	b.covered(f.ID, false, "after BackfillAnswers with a batch from before the field was set again")
 	b.enterAll(1)
-	b.covered(f.ID, true, "after all are entered")
+	b.covered(f.ID, true, "after all answers are indexed")
 	for _, answer := range []string{"a", "b"} {
-		b.taken(f.ID, fieldOne, answer, true, "when all are entered")
+		b.taken(f.ID, fieldOne, answer, true, "when all answers are indexed")
 	}
-	b.ok(b.store.BackfillAnswers(b.Context(), storage.BackfillCursor{Form: newID(), Field: fieldOne}, nil), "EnterAnswers for a form that is gone")
+	b.ok(b.store.BackfillAnswers(b.Context(), storage.BackfillCursor{Form: newID(), Field: fieldOne}, nil), "BackfillAnswers for a form that no longer exists")
 }
 
 func enteredTwice(b *bundle) {
@@ -272,14 +272,14 @@ func enteredTwice(b *bundle) {
 	other := notEntered(b, b.second, storage.PendingBackfillParams{Rules: 1, Max: 1})
 	enter(b, b.store, piece)
 	enter(b, b.second, other)
-	b.covered(f.ID, false, "after the first of two pieces was entered twice")
+	b.covered(f.ID, false, "after the first of two batches was indexed twice")
 	b.enterAll(1)
 	enter(b, b.second, other)
-	b.covered(f.ID, true, "after all are entered")
+	b.covered(f.ID, true, "after all answers are indexed")
 	b.deleteSubmission(first)
 	b.deleteSubmission(second)
 	for _, answer := range []string{"a", "b"} {
-		b.taken(f.ID, fieldOne, answer, false, "whose submission is deleted, and was entered once")
+		b.taken(f.ID, fieldOne, answer, false, "whose submission was indexed once and is deleted")
 	}
 }
 
@@ -293,11 +293,11 @@ func fieldSetAgain(b *bundle) {
 	b.submit(f, unique(fieldTwo, "c"))
 	f = b.setField(f.ID, fieldOne)
 	b.covered(f.ID, false, "when the field is set again")
-	b.taken(f.ID, fieldOne, "a", true, "which was entered when the field was set before")
+	b.taken(f.ID, fieldOne, "a", true, "which was indexed when the field was set earlier")
 	b.enterAll(1)
-	b.covered(f.ID, true, "after what came meanwhile is entered")
+	b.covered(f.ID, true, "after the later submissions are indexed")
 	for _, answer := range []string{"a", "b", "c"} {
-		b.taken(f.ID, fieldOne, answer, true, "when all are entered")
+		b.taken(f.ID, fieldOne, answer, true, "when all answers are indexed")
 	}
 }
 
@@ -317,11 +317,11 @@ func newerRules(b *bundle) {
 	newer := storage.UniqueField{Block: fieldOne.Block, Rules: 2}
 	piece := notEntered(b, b.store, storage.PendingBackfillParams{Rules: 2, Max: 10})
 	same(b, piece.Cursor.Field, newer, "Place.Field")
-	same(b, b.getForm(f.ID).Acceptance.Unique, newer, "Gate.Unique after NotEntered by newer rules")
+	same(b, b.getForm(f.ID).Acceptance.Unique, newer, "Acceptance.Unique after PendingBackfill with newer rules")
 	b.covered(f.ID, false, "when entering begins by newer rules")
-	same(b, notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 10}), storage.PendingBackfill{}, "NotEntered by older rules")
+	same(b, notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 10}), storage.PendingBackfill{}, "PendingBackfill with older rules")
 	enter(b, b.store, piece)
-	b.covered(f.ID, true, "after all are entered by newer rules")
+	b.covered(f.ID, true, "after all answers are indexed with the newer rules")
 	b.taken(f.ID, newer, "a", true, "by the newer rules")
 	same(b, b.getForm(f.ID).Revision, f.Revision, "Revision")
 }
@@ -331,16 +331,16 @@ func submitByOtherRules(b *bundle) {
 	b.submit(f, unique(fieldOne, "a"))
 	newer := storage.UniqueField{Block: fieldOne.Block, Rules: 2}
 	b.submit(f, unique(newer, "b"))
-	same(b, b.getForm(f.ID).Acceptance.Unique, newer, "Gate.Unique after a submission by newer rules")
+	same(b, b.getForm(f.ID).Acceptance.Unique, newer, "Acceptance.Unique after a submission with newer rules")
 	b.covered(f.ID, false, "after a submission by newer rules")
 	b.enterAll(2)
-	b.covered(f.ID, true, "after all are entered by newer rules")
+	b.covered(f.ID, true, "after all answers are indexed with the newer rules")
 	b.submit(f, unique(fieldOne, "c"))
-	same(b, b.getForm(f.ID).Acceptance.Unique, newer, "Gate.Unique after a submission by older rules")
+	same(b, b.getForm(f.ID).Acceptance.Unique, newer, "Acceptance.Unique after a submission with older rules")
 	b.covered(f.ID, false, "after a submission by older rules")
 	b.enterAll(2)
 	for _, answer := range []string{"a", "b", "c"} {
-		b.taken(f.ID, newer, answer, true, "when all are entered by the newer rules")
+		b.taken(f.ID, newer, answer, true, "when all answers are indexed with the newer rules")
 	}
 }
 
@@ -350,18 +350,18 @@ func entersNoTrash(b *bundle) {
 	f = b.setField(f.ID, fieldOne)
 	piece := notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 10})
 	b.trashForm(f.ID)
-	same(b, notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 10}), storage.PendingBackfill{}, "NotEntered for a form in the trash")
+	same(b, notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 10}), storage.PendingBackfill{}, "PendingBackfill for a form in the trash")
 	enter(b, b.store, piece)
 	b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, b.tick()), "RestoreForm")
-	b.covered(f.ID, false, "after answers were entered for a form in the trash")
+	b.covered(f.ID, false, "after BackfillAnswers for a form in the trash")
 	b.enterAll(1)
-	b.covered(f.ID, true, "after all are entered")
-	b.taken(f.ID, fieldOne, "a", true, "when all are entered")
+	b.covered(f.ID, true, "after all answers are indexed")
+	b.taken(f.ID, fieldOne, "a", true, "when all answers are indexed")
 
 	b.trashForm(f.ID)
-	same(b, notEntered(b, b.store, storage.PendingBackfillParams{Rules: 2, Max: 10}), storage.PendingBackfill{}, "NotEntered by newer rules")
+	same(b, notEntered(b, b.store, storage.PendingBackfillParams{Rules: 2, Max: 10}), storage.PendingBackfill{}, "PendingBackfill with newer rules")
 	b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, b.tick()), "RestoreForm")
-	b.covered(f.ID, false, "that was in the trash when the rules became newer")
+	b.covered(f.ID, false, "that was in the trash when PendingBackfill had newer rules")
 }
 
 func entriesArePurged(b *bundle) {
@@ -373,7 +373,7 @@ func entriesArePurged(b *bundle) {
 	b.sweep(storage.SweepParams{Now: soon(), TrashBefore: soon(), Max: 100})
 	f.Acceptance.Unique = fieldOne
 	b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), f), "CreateForm with the id of a purged form")
-	b.covered(f.ID, true, "of a new form with the id of a purged one")
+	b.covered(f.ID, true, "of a new form with the ID of a purged record")
 	b.taken(f.ID, fieldOne, "a", false, "which a form had that is purged")
 }
 
@@ -390,10 +390,10 @@ func entersEveryForm(b *bundle) {
 	for range 12 {
 		enter(b, b.store, notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 1}))
 	}
-	b.covered(small.ID, true, "after 12 pieces of one submission, of which the small form needs 4")
-	b.covered(large.ID, false, "after 12 pieces of one submission")
+	b.covered(small.ID, true, "after 12 batches of one submission, of which the small form needs 4")
+	b.covered(large.ID, false, "after 12 batches of one submission")
 	b.enterAll(1)
-	b.covered(large.ID, true, "after all pieces")
+	b.covered(large.ID, true, "after all batches")
 }
 
 func entriesByForm(b *bundle) {
@@ -453,16 +453,16 @@ func parallelEntering(b *bundle) {
 		return ignoring(err, storage.ErrDuplicate)
 	})
 	for _, err := range errs {
-		b.ok(err, "Submit, DeleteSubmission, NotEntered and EnterAnswers at once")
+		b.ok(err, "Submit, DeleteSubmission, PendingBackfill and BackfillAnswers concurrently")
 	}
-	b.covered(f.ID, true, "after all are entered")
+	b.covered(f.ID, true, "after all answers are indexed")
 	for i := range old {
 		b.taken(f.ID, fieldOne, fmt.Sprint(i), i >= n/2, "which an old submission has, or had when it was deleted meanwhile")
 	}
 	for i := range n {
 		a, c := stored[2*i], stored[2*i+1]
 		if a.UniqueAnswer != nil == (c.UniqueAnswer != nil) {
-			b.Errorf("Submit: want exactly one of two with the same answer stored")
+			b.Errorf("Submit: want exactly one of two submissions with the same answer to be stored")
 			continue
 		}
 		if a.UniqueAnswer == nil {
@@ -527,13 +527,13 @@ func parallelFieldChange(b *bundle) {
 		return nil
 	})
 	for _, err := range errs {
-		b.ok(err, "UpdateForm, Submit, NotEntered and EnterAnswers at once")
+		b.ok(err, "UpdateForm, Submit, PendingBackfill and BackfillAnswers concurrently")
 	}
 	b.enterAll(1)
-	b.covered(f.ID, true, "after all are entered")
+	b.covered(f.ID, true, "after all answers are indexed")
 	for i := range n {
 		b.taken(f.ID, fieldOne, fmt.Sprint(i), true, "which was there before")
-		b.taken(f.ID, fieldOne, fmt.Sprint("new", i), true, "which came while the field changed")
+		b.taken(f.ID, fieldOne, fmt.Sprint("new", i), true, "which was submitted while the field changed")
 	}
 }
 
@@ -552,7 +552,7 @@ func enterUntilCovered(b *bundle, store storage.Storage, form storage.ID) error 
 			return err
 		}
 	}
-	return errors.New("the form is not covered after 1,000 pieces")
+	return errors.New("DuplicateCheckReady is still false after 1,000 batches")
 }
 
 func ignoring(err, ignored error) error {

@@ -96,16 +96,16 @@ func expireNotLeased(b *bundle) {
 	b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(true)})
 	leased := b.claimOne()
 	ended, _ := b.expire(0)
-	same(b, ended, 1, "deliveries that ended: one is under a lease")
+	same(b, ended, 1, "number of expired deliveries: the other delivery is leased")
 	r := paused(leased, b.tick(), time.Hour)
 	r.RetryIn = time.Hour
 	b.finish(r)
 	ended, _ = b.expire(0)
-	same(b, ended, 0, "deliveries that ended: one waits for its next attempt")
+	same(b, ended, 0, "number of expired deliveries: the other delivery waits for its next attempt")
 	b.submit(f)
 	b.claimNone("the webhook is paused")
 	ended, _ = b.expire(0)
-	same(b, ended, 1, "deliveries that ended: one more came")
+	same(b, ended, 1, "number of expired deliveries after one more was queued")
 }
 
 func expireRedelivered(b *bundle) {
@@ -130,7 +130,7 @@ func expireRedelivered(b *bundle) {
 		}
 	}
 	if young := b.stats().OldestDue; !young.After(after.OldestDue) {
-		b.Errorf("OldestDue: want later than %s once only the redelivery is left, got %s", renderTime(after.OldestDue), renderTime(young))
+		b.Errorf("OldestDue: want later than %s when only the redelivery is pending, got %s", renderTime(after.OldestDue), renderTime(young))
 	}
 }
 
@@ -224,10 +224,10 @@ func endExpired(b *bundle) {
 	for _, d := range b.claimSome(2) {
 		b.finish(outlived(d, b.tick()))
 	}
-	same(b, len(b.attempts(w.ID)), 3, "attempts and summaries: there is none within ExpiredQuiet of another one")
+	same(b, len(b.attempts(w.ID)), 3, "number of attempts and summaries: want no second summary within ExpiredSummaryInterval")
 
 	want := b.deliverMany(w.ID, storage.MaxHistory, at(time.Hour))
-	same(b, len(b.attempts(w.ID)), len(want)+1, "attempts, and the summary beside them")
+	same(b, len(b.attempts(w.ID)), len(want)+1, "number of attempts and summaries")
 	b.ok(b.store.DeleteWebhook(b.Context(), storage.AsHost(), other.ID), "DeleteWebhook")
 	b.ok(b.store.Redeliver(b.Context(), w.ID, results[w.ID].Summary), "Redeliver of the summary, which alone keeps the event")
 	same(b, b.claimOne().Body, n.Event.Body, "Body")
@@ -239,11 +239,11 @@ func endExpiredAsked(b *bundle) {
 	_, sent := b.sent(f)
 	b.ok(b.store.Redeliver(b.Context(), w.ID, sent.ID), "Redeliver")
 	d := b.claimOne()
-	b.ok(b.store.Redeliver(b.Context(), w.ID, sent.ID), "Redeliver of what is under a lease")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, sent.ID), "Redeliver of a leased delivery")
 	b.finish(outlived(d, b.tick()))
 	same(b, b.claimOne().Attempt, 1, "Attempt")
 	for _, a := range b.attempts(w.ID) {
-		same(b, a.Error, "status", "Error of what is in the history")
+		same(b, a.Error, "status", "Error of the entry in the history")
 	}
 }
 
@@ -255,9 +255,9 @@ func expireQuiet(b *bundle) {
 	b.claimNone("the webhook is paused")
 	ended, summaries := b.expire(0)
 	same(b, ended, 1, "deliveries that ended")
-	same(b, len(summaries), 0, "summaries within ExpiredQuiet of another one")
+	same(b, len(summaries), 0, "number of summaries within ExpiredSummaryInterval of the previous one")
 	same(b, b.attempts(w.ID), kept, "Deliveries")
 	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere")})
 	want := b.deliverMany(w.ID, storage.MaxHistory, at(time.Hour))
-	same(b, b.attempts(w.ID), append(want, kept[0]), "Deliveries: the summary stands beside HistoryKept others")
+	same(b, b.attempts(w.ID), append(want, kept[0]), "number of Deliveries: the summary is in addition to MaxHistory attempts")
 }

@@ -118,6 +118,6 @@ func failedDisabled(b *bundle) {
 		b.is(b.store.RedeliverFailed(b.Context(), w.ID, waits.Delivery.ID), storage.ErrConflict, "RedeliverFailed for a disabled webhook")
 	})
 	b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(true)})
-	b.ok(b.store.RedeliverFailed(b.Context(), w.ID, waits.Delivery.ID), "RedeliverFailed of what ended when the webhook was disabled")
+	b.ok(b.store.RedeliverFailed(b.Context(), w.ID, waits.Delivery.ID), "RedeliverFailed of a delivery that ended when the webhook was disabled")
 	b.claimOne()
 }

@@ -43,7 +43,7 @@ func finishReschedules(b *bundle) {
 		b.Fatalf("NextAttemptAt: want when the next attempt is due, got none")
 	}
 	if wait := list[0].NextAttemptAt.Sub(list[1].NextAttemptAt); wait < time.Hour || wait > 2*time.Hour {
-		b.Errorf("NextAttemptAt: want an hour after that of the result before, got %v", wait)
+		b.Errorf("NextAttemptAt: want an hour later than after the previous result, got %v", wait)
 	}
 }
 
@@ -88,8 +88,8 @@ func finishTwice(b *bundle) {
 	b.submit(f)
 	last := ended(b.claimOne(), b.tick())
 	got, err := b.store.FinishDeliveries(b.Context(), []storage.Result{last, last})
-	b.ok(err, "FinishDeliveries with a result that comes twice")
-	same(b, got, []storage.Lease{last.Lease}, "leases that are fenced when a result comes twice")
+	b.ok(err, "FinishDeliveries with the same result twice")
+	same(b, got, []storage.Lease{last.Lease}, "fenced leases if the same result is passed twice")
 	same(b, len(b.attempts(w.ID)), 3, "attempts in the history")
 }
 
@@ -108,8 +108,8 @@ func finishBatch(b *bundle) {
 		}
 	}
 	b.finish(done...)
-	same(b, b.counts(), storage.QueueStats{Due: 6, Waiting: 7}, "QueueStats after 6 were given back and 7 rescheduled")
-	same(b, len(b.claimAll()), 6, "deliveries whose lease was given back")
+	same(b, b.counts(), storage.QueueStats{Due: 6, Waiting: 7}, "QueueStats after 6 leases were released and 7 deliveries rescheduled")
+	same(b, len(b.claimAll()), 6, "deliveries whose lease was released")
 }
 
 // deliver sends one event and returns its attempt, made at when.
@@ -157,9 +157,9 @@ func finishMany(b *bundle) {
 	done = append(done, succeeded(batch[0], at(0)))
 	fenced, err := b.store.FinishDeliveries(b.Context(), done)
 	b.ok(err, "FinishDeliveries")
-	same(b, fenced, []storage.Lease{batch[0].Lease}, "leases that are fenced: one came twice")
+	same(b, fenced, []storage.Lease{batch[0].Lease}, "fenced leases, with one result twice")
 	same(b, len(b.attempts(w.ID)), storage.MaxHistory, "attempts in the history")
-	same(b, b.counts(), storage.QueueStats{Due: n / 2}, "QueueStats after half of the leases were given back")
+	same(b, b.counts(), storage.QueueStats{Due: n / 2}, "QueueStats after half of the leases were released")
 }
 
 func historyCut(b *bundle) {
@@ -176,9 +176,9 @@ func historyCut(b *bundle) {
 	// the next one.
 	b.deliver(w, at(-time.Hour))
 	want = append(b.deliverMany(w, 5, at(2*time.Hour)), want...)
-	same(b, b.attempts(w), want[:kept], "Deliveries after one that is older than the kept ones, and 5 more")
+	same(b, b.attempts(w), want[:kept], "Deliveries after an attempt that is older than the history, and 5 more")
 	want = append(b.deliverMany(w, kept+3, at(3*time.Hour)), want...)
-	same(b, b.attempts(w), want[:kept], "Deliveries after a whole history at once")
+	same(b, b.attempts(w), want[:kept], "Deliveries after MaxHistory results in one call")
 	same(b, b.attempts(other), []storage.Delivery{untouched}, "Deliveries of another webhook")
 }
 
@@ -195,6 +195,6 @@ func cutAttemptGone(b *bundle) {
 	b.deliverMany(one, storage.MaxHistory, at(time.Hour)) // cuts the attempt of webhook one
 	b.sweep(storage.SweepParams{Now: soon().Add(10_000 * time.Hour), Max: 100})
 	b.is(b.store.Redeliver(b.Context(), one, attempts[one]), storage.ErrNotFound, "Redeliver of an attempt that was cut")
-	b.ok(b.store.Redeliver(b.Context(), two, attempts[two]), "Redeliver of an attempt that is kept, of the same event")
+	b.ok(b.store.Redeliver(b.Context(), two, attempts[two]), "Redeliver of an attempt of the same event that is in the history")
 	same(b, b.claimOne().Body, n.Event.Body, "Body")
 }

@@ -31,12 +31,12 @@ func (b *bundle) formForKey(hash [32]byte, form storage.ID, scope storage.Scope)
 func formForKey(b *bundle) {
 	w := b.furnish()
 	_, memberHash := b.addKey(w.member)
-	for who, hash := range map[string][32]byte{"the owner": w.hash, "a member": memberHash} {
+	for actor, hash := range map[string][32]byte{"the owner": w.hash, "a member": memberHash} {
 		wantKey, wantUser := b.keyByHash(hash)
 		got := b.formForKey(hash, w.form.ID, "")
-		same(b, got.Key, wantKey, "Key of %s", who)
-		same(b, got.User, wantUser, "User, %s", who)
-		same(b, got.Form, ptr(b.getForm(w.form.ID)), "Form for %s", who)
+		same(b, got.Key, wantKey, "Key of %s", actor)
+		same(b, got.User, wantUser, "User, %s", actor)
+		same(b, got.Form, ptr(b.getForm(w.form.ID)), "Form for %s", actor)
 	}
 }
 
@@ -110,6 +110,6 @@ func formForKeyCopies(b *bundle) {
 	clear(got.Key.Scopes)
 	got.Form.Name = "changed"
 	k, _ := b.keyByHash(w.hash)
-	same(b, k, w.key, "Key after the caller overwrote what FormForKey returned")
-	same(b, b.getForm(w.form.ID).Name, w.form.Name, "Name after the caller overwrote what FormForKey returned")
+	same(b, k, w.key, "Key after the caller overwrote the result of FormForKey")
+	same(b, b.getForm(w.form.ID).Name, w.form.Name, "Name after the caller overwrote the result of FormForKey")
 }

@@ -37,9 +37,9 @@ func createTakenForm(b *bundle) {
 	first := b.anyForm()
 	sameID, samePublicID := b.newForm(first.WorkspaceID), b.newForm(first.WorkspaceID)
 	sameID.ID, samePublicID.PublicID = first.ID, first.PublicID
-	b.unchanged("CreateForm with a taken id", func() {
-		b.is(b.store.CreateForm(b.Context(), storage.AsHost(), sameID), storage.ErrConflict, "CreateForm with a taken ID")
-		b.is(b.store.CreateForm(b.Context(), storage.AsHost(), samePublicID), storage.ErrConflict, "CreateForm with a taken PublicID")
+	b.unchanged("CreateForm with an existing ID", func() {
+		b.is(b.store.CreateForm(b.Context(), storage.AsHost(), sameID), storage.ErrConflict, "CreateForm with an existing ID")
+		b.is(b.store.CreateForm(b.Context(), storage.AsHost(), samePublicID), storage.ErrConflict, "CreateForm with an existing PublicID")
 	})
 	b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), first.ID, storage.TrashParams{At: b.tick()}), "TrashForm")
 	b.is(b.store.CreateForm(b.Context(), storage.AsHost(), samePublicID), storage.ErrConflict,
@@ -92,16 +92,16 @@ func listFormsOfWorkspace(b *bundle) {
 	owner := b.user()
 	one, two := b.addWorkspace(owner), b.addWorkspace(owner)
 	first, other, second := b.addForm(one.ID), b.addForm(two.ID), b.addForm(one.ID)
-	for who, actor := range map[string]storage.Actor{"the owner": storage.As(owner), "the host": storage.AsHost()} {
+	for name, actor := range map[string]storage.Actor{"the owner": storage.As(owner), "the host": storage.AsHost()} {
 		list := func(q storage.FormsParams) []storage.ID {
 			q.Page.Limit = 10
 			got, err := b.store.Forms(b.Context(), actor, q)
 			b.ok(err, "Forms")
 			return idsOf(got, formID)
 		}
-		same(b, list(storage.FormsParams{WorkspaceID: one.ID}), []storage.ID{second.ID, first.ID}, "Forms of one workspace for %s", who)
-		same(b, list(storage.FormsParams{}), []storage.ID{second.ID, other.ID, first.ID}, "Forms of all workspaces for %s", who)
-		same(b, list(storage.FormsParams{Trashed: true}), nil, "Forms in the empty trash for %s", who)
+		same(b, list(storage.FormsParams{WorkspaceID: one.ID}), []storage.ID{second.ID, first.ID}, "Forms of one workspace for %s", name)
+		same(b, list(storage.FormsParams{}), []storage.ID{second.ID, other.ID, first.ID}, "Forms of all workspaces for %s", name)
+		same(b, list(storage.FormsParams{Trashed: true}), nil, "Forms in the empty trash for %s", name)
 	}
 }
 
@@ -116,21 +116,21 @@ func listFormsOfUnknown(b *bundle) {
 		same(b, got, nil, "Forms of an unknown workspace for the host")
 		q.WorkspaceID = f.WorkspaceID
 		_, err = b.store.Forms(b.Context(), storage.As(b.user()), q)
-		b.is(err, storage.ErrNotFound, "Forms of a foreign workspace")
+		b.is(err, storage.ErrNotFound, "Forms of a workspace of another user")
 	}
 }
 
 // full reports a failure unless every way to read the form tells the same.
 func (b *bundle) full(f storage.Form, want bool, when string) {
 	b.Helper()
-	same(b, b.getForm(f.ID).LimitReached, want, "Form.Full %s", when)
+	same(b, b.getForm(f.ID).LimitReached, want, "Form.LimitReached %s", when)
 	got, err := b.store.FormByPublicID(b.Context(), f.PublicID)
 	b.ok(err, "FormByPublicID")
-	same(b, got.LimitReached, want, "Full in FormByPublicID %s", when)
+	same(b, got.LimitReached, want, "LimitReached in FormByPublicID %s", when)
 	list, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormsParams{WorkspaceID: f.WorkspaceID, Page: storage.Page{Limit: 1}})
 	b.ok(err, "Forms")
 	if len(list) != 1 || list[0].LimitReached != want {
-		b.Errorf("Full in Forms %s: want %v, got %v", when, want, list)
+		b.Errorf("LimitReached in Forms %s: want %v, got %v", when, want, list)
 	}
 }
 
@@ -160,7 +160,7 @@ func fullFollowsLimit(b *bundle) {
 		got, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID,
 			storage.FormChange{Acceptance: &storage.AcceptanceRules{ResponseLimit: step.limit}, At: b.tick()})
 		b.ok(err, "UpdateForm with a limit of %d", step.limit)
-		same(b, got.LimitReached, step.full, "Full as UpdateForm returns it, 2 submissions, limit %d", step.limit)
+		same(b, got.LimitReached, step.full, "LimitReached in the result of UpdateForm with 2 submissions and the limit %d", step.limit)
 		b.full(f, step.full, "after UpdateForm")
 	}
 }

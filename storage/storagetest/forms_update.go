@@ -119,9 +119,9 @@ func moveTakesOwner(b *bundle) {
 	// The owner of the workspace that the form leaves need not own the other one.
 	b.ok(b.store.SetMember(b.Context(), w.foreign.ID, w.owner, true), "SetMember")
 	_, err = b.store.UpdateForm(b.Context(), storage.As(w.owner), w.form.ID, storage.FormChange{WorkspaceID: &w.foreign.ID, At: w.now})
-	b.ok(err, "UpdateForm by the owner, into a workspace of another one")
+	b.ok(err, "UpdateForm by the owner, into another user's workspace")
 	_, err = b.store.UpdateForm(b.Context(), storage.As(w.owner), w.form.ID, storage.FormChange{WorkspaceID: &w.workspace.ID, At: w.now})
-	b.is(err, storage.ErrNotOwner, "UpdateForm back, by who does not own the workspace where the form is now")
+	b.is(err, storage.ErrNotOwner, "UpdateForm back to the previous workspace, by a user who does not own the current one")
 }
 
 func updateFormOrder(b *bundle) {
@@ -130,7 +130,7 @@ func updateFormOrder(b *bundle) {
 	b.unchanged("UpdateForm with several faults", func() {
 		for _, c := range []struct {
 			what   string
-			who    storage.ID
+			actor  storage.ID
 			form   storage.ID
 			change storage.FormChange
 			want   error
@@ -143,7 +143,7 @@ func updateFormOrder(b *bundle) {
 			{"stale revision", w.owner, w.form.ID, storage.FormChange{WorkspaceID: &w.second.ID, IfRevision: []int64{99}}, storage.ErrRevisionMismatch},
 		} {
 			c.change.Name, c.change.At = ptr("changed"), w.now
-			_, err := b.store.UpdateForm(b.Context(), storage.As(c.who), c.form, c.change)
+			_, err := b.store.UpdateForm(b.Context(), storage.As(c.actor), c.form, c.change)
 			b.is(err, c.want, "UpdateForm: %s", c.what)
 		}
 	})

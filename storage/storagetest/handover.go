@@ -62,7 +62,7 @@ func (b *bundle) handed(h *hands) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.settled != h.reserved {
-		b.Errorf("HandOver: want one call of HandOver for each of Reserve, got %d and %d", h.settled, h.reserved)
+		b.Errorf("DirectDispatcher: want one call of Dispatch for each call of Reserve, got %d and %d", h.settled, h.reserved)
 	}
 }
 
@@ -78,7 +78,7 @@ func handOverLeased(b *bundle) {
 			Lease:  storage.Lease{WebhookID: one.ID, EventID: n.Event.ID, Token: d.Lease.Token},
 			FormID: f.ID, WorkspaceID: f.WorkspaceID, SubmissionID: n.Submission.ID, EventType: n.Event.Type, Body: n.Event.Body,
 			URL: one.URL, Host: storage.Hostname(one.URL), Secret: secretOf(one), Attempt: 1, Health: quick,
-		}, "Delivery that was handed over")
+		}, "delivery that was dispatched directly")
 		same(b, h.others, true, "others: the second webhook was not reserved")
 		b.finish(succeeded(d, b.tick()))
 		same(b, len(b.attempts(one.ID)), 2, "attempts in the history")
@@ -89,8 +89,8 @@ func handOverLeased(b *bundle) {
 	b.nothingPending("everything was delivered")
 	if len(h.got) > 0 {
 		_, h = b.submitHanding(f, time.Hour, one.ID, two.ID)
-		same(b, len(h.got), 2, "deliveries that were handed over, both reserved")
-		same(b, h.others, false, "others when everything was handed over")
+		same(b, len(h.got), 2, "deliveries that were dispatched directly, both reserved")
+		same(b, h.others, false, "others in Dispatch when all deliveries were dispatched directly")
 	}
 }
 
@@ -98,7 +98,7 @@ func handOverNotReserved(b *bundle) {
 	f := b.anyForm()
 	w, off := b.addWebhook(f.ID), b.addWebhook(f.ID, asDisabled)
 	_, h := b.submitHanding(f, time.Hour, off.ID, b.addWebhook(b.anyForm().ID).ID)
-	same(b, len(h.got), 0, "deliveries that were handed over")
+	same(b, len(h.got), 0, "deliveries that were dispatched directly")
 	same(b, b.claimOne().Lease.WebhookID, w.ID, "the webhook whose delivery is claimed")
 }
 
@@ -110,9 +110,9 @@ func handOverBacklog(b *bundle) {
 	}
 	p := b.everything()
 	p.Webhooks[w.ID] = 1
-	same(b, len(b.claim(p)), 1, "deliveries claimed of a webhook with room for one")
+	same(b, len(b.claim(p)), 1, "deliveries claimed of a webhook with a limit of one")
 	_, h := b.submitHanding(f, time.Hour, w.ID)
-	same(b, len(h.got), 0, "deliveries that were handed over")
+	same(b, len(h.got), 0, "deliveries that were dispatched directly")
 	same(b, len(b.claimAll()), 3, "deliveries that are left")
 }
 
@@ -120,7 +120,7 @@ func handOverPause(b *bundle) {
 	f, w := b.pausedWebhook(time.Hour, 1)
 	b.claimNone("the webhook is paused")
 	_, h := b.submitHanding(f, time.Hour, w.ID)
-	same(b, len(h.got), 0, "deliveries that were handed over")
+	same(b, len(h.got), 0, "deliveries that were dispatched directly")
 	b.claimNone("the webhook is paused")
 }
 
@@ -142,10 +142,10 @@ func handOverRefused(b *bundle) {
 		n.Dispatcher = h
 		_, replayed, err := b.store.Submit(b.Context(), n)
 		if err == nil && !replayed {
-			b.Errorf("Submit: want %s refused", name)
+			b.Errorf("Submit: want an error for %s, got none", name)
 		}
 		b.handed(h)
-		same(b, len(h.got), 0, "deliveries that were handed over for %s", name)
+		same(b, len(h.got), 0, "deliveries that were dispatched directly for %s", name)
 		same(b, h.others, false, "others for %s", name)
 	}
 	b.nothingPending("nothing new was stored")

@@ -32,15 +32,15 @@ func isolationCases() []Case {
 func actorSees(b *bundle, op operation) {
 	w := b.furnish()
 	ownerOnly := op.method == "UpdateWorkspace" || op.method == "DeleteWorkspace"
-	b.unchanged(op.method+" by who may not", func() {
-		for who, actor := range map[string]storage.Actor{
+	b.unchanged(op.method+" by actors without access", func() {
+		for name, actor := range map[string]storage.Actor{
 			"another user":        storage.As(w.stranger),
 			"an unknown user":     storage.As(newID()),
 			"the zero actor":      {},
 			"As with the zero ID": storage.As(storage.ID{}),
 		} {
 			if err := op.call(b.Context(), b.store, w, actor); !errors.Is(err, errNothing) {
-				b.is(err, storage.ErrNotFound, "%s by %s", op.method, who)
+				b.is(err, storage.ErrNotFound, "%s by %s", op.method, name)
 			}
 		}
 		if ownerOnly {
@@ -85,15 +85,15 @@ func listsHoldOwn(b *bundle) {
 		t.webhook = b.addWebhook(t.form.ID)
 		b.ok(b.store.TrashForm(b.Context(), storage.As(t.owner), t.trashed.ID, storage.TrashParams{At: b.tick()}), "TrashForm")
 	}
-	lists := func(who storage.Actor) (all [4][]storage.ID) {
+	lists := func(actor storage.Actor) (all [4][]storage.ID) {
 		page := storage.Page{Limit: 100}
-		workspaces, err := b.store.Workspaces(b.Context(), who, page)
+		workspaces, err := b.store.Workspaces(b.Context(), actor, page)
 		b.ok(err, "Workspaces")
-		forms, err := b.store.Forms(b.Context(), who, storage.FormsParams{Page: page})
+		forms, err := b.store.Forms(b.Context(), actor, storage.FormsParams{Page: page})
 		b.ok(err, "Forms")
-		trashed, err := b.store.Forms(b.Context(), who, storage.FormsParams{Trashed: true, Page: page})
+		trashed, err := b.store.Forms(b.Context(), actor, storage.FormsParams{Trashed: true, Page: page})
 		b.ok(err, "Forms in the trash")
-		webhooks, err := b.store.Webhooks(b.Context(), who, page)
+		webhooks, err := b.store.Webhooks(b.Context(), actor, page)
 		b.ok(err, "Webhooks")
 		all[0], all[1] = idsOf(workspaces, workspaceID), idsOf(forms, formID)
 		all[2], all[3] = idsOf(trashed, formID), idsOf(webhooks, webhookID)
@@ -128,7 +128,7 @@ func formerOwner(b *bundle) {
 // seesNothing goes through every call with an actor.
 func (b *bundle) seesNothing(w *world, user storage.ID) {
 	b.Helper()
-	b.unchanged("calls by who may not", func() {
+	b.unchanged("calls by actors without access", func() {
 		for _, op := range actorOperations() {
 			if err := op.call(b.Context(), b.store, w, storage.As(user)); !errors.Is(err, errNothing) {
 				b.is(err, storage.ErrNotFound, "%s", op.method)
@@ -173,7 +173,7 @@ func moveIntoForeign(b *bundle) {
 func submissionThroughOwnForm(b *bundle) {
 	w := b.furnish()
 	own := b.addForm(w.foreign.ID)
-	b.unchanged("DeleteSubmission through a form of one's own", func() {
+	b.unchanged("DeleteSubmission with another form of the actor", func() {
 		_, err := b.store.Submission(b.Context(), storage.As(w.stranger), own.ID, w.first.Submission.ID)
 		b.is(err, storage.ErrNotFound, "Submission of another form")
 		err = b.store.DeleteSubmission(b.Context(), storage.As(w.stranger), own.ID, w.first.Submission.ID)
@@ -187,7 +187,7 @@ func foreignRevision(b *bundle) {
 	w := b.furnish()
 	_, err := b.store.UpdateForm(b.Context(), storage.As(w.stranger), w.form.ID,
 		storage.FormChange{Name: ptr("changed"), IfRevision: []int64{99}, At: w.now})
-	b.is(err, storage.ErrNotFound, "UpdateForm of a foreign form with a wrong revision")
+	b.is(err, storage.ErrNotFound, "UpdateForm of a form of another user with a wrong revision")
 }
 
 func foreignKey(b *bundle) {

@@ -54,7 +54,7 @@ func createKeyForAnother(b *bundle) {
 			renamed := storage.User{ID: user, Name: "changed"}
 			b.is(b.store.CreateKey(b.Context(), storage.NewKey{User: renamed, Key: k, Hash: hash}), storage.ErrInvalidValue, "CreateKey")
 			_, _, err := b.store.KeyByHash(b.Context(), hash)
-			b.is(err, storage.ErrNotFound, "KeyByHash of a key that was refused")
+			b.is(err, storage.ErrNotFound, "KeyByHash of a key that was rejected")
 		}
 	})
 }
@@ -76,12 +76,12 @@ func createTakenKey(b *bundle) {
 	taken, hash := b.addKey(user)
 	b.addKey(other)
 	renamed := storage.User{ID: other, Name: "changed", Email: "changed@example.com"}
-	b.unchanged("CreateKey with a taken id or hash", func() {
+	b.unchanged("CreateKey with an existing ID or hash", func() {
 		k, _ := b.newKey(other)
-		b.is(b.store.CreateKey(b.Context(), storage.NewKey{User: renamed, Key: k, Hash: hash, Max: 0}), storage.ErrConflict, "CreateKey with a taken hash")
+		b.is(b.store.CreateKey(b.Context(), storage.NewKey{User: renamed, Key: k, Hash: hash, Max: 0}), storage.ErrConflict, "CreateKey with an existing hash")
 		_, free := b.newKey(other)
 		k.ID = taken.ID
-		b.is(b.store.CreateKey(b.Context(), storage.NewKey{User: renamed, Key: k, Hash: free, Max: 0}), storage.ErrConflict, "CreateKey with a taken ID")
+		b.is(b.store.CreateKey(b.Context(), storage.NewKey{User: renamed, Key: k, Hash: free, Max: 0}), storage.ErrConflict, "CreateKey with an existing ID")
 	})
 }
 
@@ -115,9 +115,9 @@ func keyLimitCountsActive(b *bundle) {
 	b.addKey(user, func(k *storage.Key) { k.ExpiresAt = k.CreatedAt.Add(time.Millisecond) })
 	b.addKey(user, func(k *storage.Key) { k.ExpiresAt = at(1000 * time.Hour) })
 	k, hash := b.newKey(user)
-	b.ok(b.store.CreateKey(b.Context(), storage.NewKey{User: newUser(user), Key: k, Hash: hash, Max: 2}), "CreateKey beside one active, one revoked and one expired key, at most 2")
+	b.ok(b.store.CreateKey(b.Context(), storage.NewKey{User: newUser(user), Key: k, Hash: hash, Max: 2}), "CreateKey with Max 2 and one active, one revoked and one expired key")
 	k, hash = b.newKey(user)
-	b.is(b.store.CreateKey(b.Context(), storage.NewKey{User: newUser(user), Key: k, Hash: hash, Max: 2}), storage.ErrLimitReached, "CreateKey beside two active keys, at most 2")
+	b.is(b.store.CreateKey(b.Context(), storage.NewKey{User: newUser(user), Key: k, Hash: hash, Max: 2}), storage.ErrLimitReached, "CreateKey with Max 2 and two active keys")
 	k, hash = b.newKey(user)
 	k.CreatedAt = at(2000 * time.Hour)
 	b.ok(b.store.CreateKey(b.Context(), storage.NewKey{User: newUser(user), Key: k, Hash: hash, Max: 2}), "CreateKey when one of two keys has expired by its CreatedAt")

@@ -48,7 +48,7 @@ func leaseHolds(b *bundle) {
 	b.claimNone("the lease holds")
 	got, _, err := b.second.ClaimDeliveries(b.Context(), b.everything())
 	b.ok(err, "ClaimDeliveries of another handle")
-	same(b, len(got), 0, "deliveries claimed by another handle while the lease holds")
+	same(b, len(got), 0, "deliveries claimed by another handle while the lease is valid")
 	b.finish(ended(d, b.tick()))
 }
 
@@ -150,7 +150,7 @@ func redeliveryFails(b *bundle) {
 	b.claimBriefly()
 	b.ok(b.store.Redeliver(b.Context(), w.ID, first.Delivery.ID), "Redeliver of a delivery under a lease")
 	b.finish(ended(b.claimAgain(), b.tick()))
-	b.nothingPending("the redelivery has failed for good")
+	b.nothingPending("the redelivery has finally failed")
 }
 
 func leaseExpires(b *bundle) {
@@ -162,7 +162,7 @@ func leaseExpires(b *bundle) {
 	same(b, second.Lease.EventID, n.Event.ID, "the event claimed again")
 	same(b, second.Body, n.Event.Body, "Body, claimed again")
 	if second.Lease.Token <= first.Lease.Token {
-		b.Errorf("Lease.Token: want more than %d, that of the earlier lease, got %d", first.Lease.Token, second.Lease.Token)
+		b.Errorf("Lease.Token: want more than the token of the earlier lease, %d, got %d", first.Lease.Token, second.Lease.Token)
 	}
 	b.finish(ended(second, b.tick()))
 	b.nothingPending("the second lease was settled")
@@ -178,21 +178,21 @@ func leaseReleased(b *bundle) {
 	r := paused(first, b.tick(), time.Hour)
 	r.Delivery, r.RetryIn = nil, 0
 	b.finish(r)
-	same(b, b.stats(), stats, "QueueStats after the lease was given back")
+	same(b, b.stats(), stats, "QueueStats after the lease was released")
 	second := b.claimOne()
-	same(b, second.Attempt, 2, "Attempt after the lease was given back")
-	same(b, second.Health, storage.Health{}, "Standing: that of a result without an attempt is ignored")
+	same(b, second.Attempt, 2, "Attempt after the lease was released")
+	same(b, second.Health, storage.Health{}, "Health after a result without an attempt, whose Health must be ignored")
 	same(b, len(b.attempts(w.ID)), 1, "attempts in the history: nothing was sent the second time")
 	if second.Lease.Token <= first.Lease.Token {
-		b.Errorf("Lease.Token: want more than %d, that of the lease that was given back, got %d", first.Lease.Token, second.Lease.Token)
+		b.Errorf("Lease.Token: want more than the token of the released lease, %d, got %d", first.Lease.Token, second.Lease.Token)
 	}
 	b.fenced(ended(first, b.tick()), "the delivery was claimed again since")
 	b.finish(storage.Result{Lease: second.Lease, RetryIn: time.Hour})
-	b.claimNone("it was given back for an hour")
-	same(b, b.counts(), storage.QueueStats{Waiting: 1}, "QueueStats of a delivery that was given back for an hour")
+	b.claimNone("the delivery was released for an hour")
+	same(b, b.counts(), storage.QueueStats{Waiting: 1}, "QueueStats after the delivery was released for an hour")
 	b.enqueue(w.ID)
 	b.finish(storage.Result{Lease: b.claimOne().Lease, RetryIn: aMoment})
-	same(b, b.claimEventually(b.everything())[0].Attempt, 1, "Attempt of a delivery that was given back for a moment")
+	same(b, b.claimEventually(b.everything())[0].Attempt, 1, "Attempt of a delivery that was released for a moment")
 }
 
 func staleLease(b *bundle) {
@@ -206,12 +206,12 @@ func staleLease(b *bundle) {
 		b.fenced(ended(stale, b.tick()), "the delivery was claimed again since")
 		b.fenced(storage.Result{Lease: stale.Lease}, "the delivery was claimed again since")
 	})
-	b.claimNone("the current lease holds")
+	b.claimNone("the current lease is valid")
 	b.finish(retried(current, b.tick(), atOnce))
-	same(b, len(b.attempts(w.ID)), 1, "attempts in the history: that of the current lease")
+	same(b, len(b.attempts(w.ID)), 1, "attempts in the history: want only the attempt of the current lease")
 	next := b.claimOne()
 	same(b, next.Attempt, 2, "Attempt: one result counted")
-	same(b, next.Health, storage.Health{}, "Standing: that of the fenced result does not count")
+	same(b, next.Health, storage.Health{}, "Health after a fenced result, whose Health must be ignored")
 }
 
 // claimLate claims what is due of two webhooks, runs meanwhile, and returns the delivery
@@ -233,7 +233,7 @@ func (b *bundle) claimLate(one storage.ID, meanwhile func()) (late storage.Claim
 	p.Webhooks[one] = 0
 	for _, d := range b.claimEventually(p) {
 		if d.Lease.WebhookID == one {
-			b.Errorf("ClaimDeliveries: a delivery of the webhook that has no room")
+			b.Errorf("ClaimDeliveries: got a delivery of the webhook whose limit is 0")
 		}
 	}
 	return late
@@ -246,7 +246,7 @@ func expiredLease(b *bundle) {
 	b.submit(f)
 	b.finish(ended(b.claimLate(w.ID, func() {}), b.tick()))
 	same(b, len(b.attempts(w.ID)), 1, "attempts in the history")
-	b.claimNone("one delivery ended, the other is under a lease")
+	b.claimNone("one delivery ended, and the other is leased")
 }
 
 func unknownLease(b *bundle) {
@@ -271,7 +271,7 @@ func unknownLease(b *bundle) {
 	same(b, len(got), len(wrong), "leases that are fenced")
 	for _, l := range got {
 		if l == d.Lease {
-			b.Errorf("FinishDeliveries: the lease that holds is fenced")
+			b.Errorf("FinishDeliveries: a valid lease was returned as fenced")
 		}
 	}
 	same(b, len(b.attempts(w.ID)), 1, "attempts in the history")

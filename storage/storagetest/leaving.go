@@ -73,7 +73,7 @@ func leavingPurge(b *bundle) {
 				there = append(there, b.submissions(g.ID)...)
 				for _, a := range leaving {
 					if !slices.ContainsFunc(there, func(s storage.Submission) bool { return s.ID == a.ID }) {
-						b.Errorf("PurgeSubmissions: BeforeDelete receives what is gone: %s", a.ID)
+						b.Errorf("PurgeSubmissions: BeforeDelete received the submission %s, which was already removed", a.ID)
 					}
 				}
 				return l.beforeDelete(ctx, leaving)
@@ -85,7 +85,7 @@ func leavingPurge(b *bundle) {
 		}
 	}
 	same(b, purged, len(want), "submissions that were purged")
-	l.are(b, want, "answers that BeforeDelete was told")
+	l.are(b, want, "answers that BeforeDelete received")
 	same(b, len(b.submissions(f.ID)), 1, "submissions that are not old")
 	same(b, len(b.submissions(other.ID)), 1, "submissions of a form that was not named")
 }
@@ -103,9 +103,9 @@ func leavingPurgeLater(b *bundle) {
 		},
 	})
 	b.ok(err, "PurgeSubmissions")
-	l.are(b, want, "answers that BeforeDelete was told")
+	l.are(b, want, "answers that BeforeDelete received")
 	same(b, got.Submissions, len(want), "submissions that were purged")
-	same(b, only(b, b.submissions(f.ID), "Submissions").ID, later.Submission.ID, "the submission that came after BeforeDelete was told")
+	same(b, only(b, b.submissions(f.ID), "Submissions").ID, later.Submission.ID, "the submission that was stored after the call of BeforeDelete")
 }
 
 var errLeaving = errors.New("a file cannot be removed")
@@ -123,11 +123,11 @@ func leavingPurgeFault(b *bundle) {
 		b.is(err, errLeaving, "PurgeSubmissions")
 		same(b, got.Submissions, 0, "submissions that were purged")
 	})
-	l.are(b, want, "answers that BeforeDelete was told")
+	l.are(b, want, "answers that BeforeDelete received")
 	p.BeforeDelete = l.beforeDelete
 	_, err := b.store.PurgeSubmissions(b.Context(), p)
 	b.ok(err, "PurgeSubmissions, again")
-	l.are(b, want, "answers that BeforeDelete was told again")
+	l.are(b, want, "answers that BeforeDelete received again")
 	same(b, b.submissions(f.ID), nil, "Submissions")
 }
 
@@ -151,7 +151,7 @@ func leavingSweep(b *bundle) {
 	b.sweep(p)
 	l.are(b, want, "answers of purged forms")
 	b.sweep(p)
-	l.are(b, nil, "answers of forms that are gone")
+	l.are(b, nil, "answers of forms that no longer exist")
 	same(b, len(b.submissions(live.ID)), 2, "submissions of another form")
 }
 
@@ -182,11 +182,11 @@ func leavingSweepFault(b *bundle) {
 				break
 			}
 		}
-		l.are(b, want, "answers that BeforeDelete was told")
+		l.are(b, want, "answers that BeforeDelete received")
 	}
 	p.BeforeDelete = l.beforeDelete
 	b.sweep(p)
-	l.are(b, want, "answers that BeforeDelete was told again")
+	l.are(b, want, "answers that BeforeDelete received again")
 }
 
 func leavingAtOnce(b *bundle) {
@@ -221,8 +221,8 @@ func leavingAtOnce(b *bundle) {
 		}
 		return errors.New("there is always more of it: More does not end")
 	}) {
-		b.ok(err, "Sweep and PurgeSubmissions at once")
+		b.ok(err, "Sweep and PurgeSubmissions concurrently")
 	}
 	same(b, purged[0]+purged[1]+purged[2]+purged[3], len(old), "submissions that were purged")
-	l.are(b, append(want, old...), "answers that BeforeDelete was told")
+	l.are(b, append(want, old...), "answers that BeforeDelete received")
 }

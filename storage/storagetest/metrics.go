@@ -52,7 +52,7 @@ func funnelSums(b *bundle) {
 	b.count(f.ID, at(time.Hour), 10, 20, 30)
 	b.count(other.ID, at(0), 100, 100, 100)
 	b.sums(f.ID, none, none, 14, 22, 31, "all time")
-	same(b, b.funnel(f.ID, none, none).Lifetime, nil, "Lifetime that nobody set")
+	same(b, b.funnel(f.ID, none, none).Lifetime, nil, "Lifetime that was never set")
 }
 
 func funnelTogether(b *bundle) {

@@ -82,11 +82,11 @@ func (m lateContext) ClaimDeliveries(ctx context.Context, p storage.ClaimParams)
 
 type ownContextError struct{ storage.Storage }
 
-func (m ownContextError) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
+func (m ownContextError) Form(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Form, error) {
 	if ctx.Err() != nil {
 		return storage.Form{}, storage.ErrUnavailable
 	}
-	return m.Storage.Form(ctx, who, id)
+	return m.Storage.Form(ctx, actor, id)
 }
 
 type foreignWebhook struct{ storage.Storage }
@@ -97,17 +97,17 @@ func (m foreignWebhook) Webhook(ctx context.Context, _ storage.Actor, id storage
 
 type zeroIsHost struct{ storage.Storage }
 
-func (m zeroIsHost) Forms(ctx context.Context, who storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
-	if who == (storage.Actor{}) {
-		who = storage.AsHost()
+func (m zeroIsHost) Forms(ctx context.Context, actor storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
+	if actor == (storage.Actor{}) {
+		actor = storage.AsHost()
 	}
-	return m.Storage.Forms(ctx, who, q)
+	return m.Storage.Forms(ctx, actor, q)
 }
 
 type memberIsOwner struct{ storage.Storage }
 
-func (m memberIsOwner) UpdateWorkspace(ctx context.Context, who storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
-	if _, err := m.Workspace(ctx, who, id); err != nil {
+func (m memberIsOwner) UpdateWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
+	if _, err := m.Workspace(ctx, actor, id); err != nil {
 		return storage.Workspace{}, err
 	}
 	return m.Storage.UpdateWorkspace(ctx, storage.AsHost(), id, c)
@@ -133,9 +133,9 @@ func (m *anybodyRevokes) RevokeKey(ctx context.Context, user, key storage.ID, wh
 
 type dropsOwner struct{ storage.Storage }
 
-func (m dropsOwner) UpdateWorkspace(ctx context.Context, who storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
-	before, _ := m.Workspace(ctx, who, id)
-	got, err := m.Storage.UpdateWorkspace(ctx, who, id, c)
+func (m dropsOwner) UpdateWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
+	before, _ := m.Workspace(ctx, actor, id)
+	got, err := m.Storage.UpdateWorkspace(ctx, actor, id, c)
 	if err == nil && before.OwnerID != got.OwnerID {
 		err = m.SetMember(ctx, id, before.OwnerID, false)
 	}
@@ -153,14 +153,14 @@ func (m *anyForm) Submit(ctx context.Context, n storage.NewSubmission) (storage.
 	return m.Storage.Submit(ctx, n)
 }
 
-func (m *anyForm) Submission(ctx context.Context, who storage.Actor, form, id storage.ID) (storage.Submission, error) {
-	if _, err := m.Form(ctx, who, form); err != nil {
+func (m *anyForm) Submission(ctx context.Context, actor storage.Actor, form, id storage.ID) (storage.Submission, error) {
+	if _, err := m.Form(ctx, actor, form); err != nil {
 		return storage.Submission{}, err
 	}
 	if f, ok := m.forms.Load(id); ok {
 		return m.Storage.Submission(ctx, storage.AsHost(), f.(storage.ID), id)
 	}
-	return m.Storage.Submission(ctx, who, form, id)
+	return m.Storage.Submission(ctx, actor, form, id)
 }
 
 // oneMore lets every limit be passed by one.
@@ -177,9 +177,9 @@ func (m oneMore) CreateWorkspace(ctx context.Context, w storage.Workspace, limit
 	return m.Storage.CreateWorkspace(ctx, w, more(limit))
 }
 
-func (m oneMore) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
+func (m oneMore) CreateWebhook(ctx context.Context, actor storage.Actor, n storage.NewWebhook) error {
 	n.Max = more(n.Max)
-	return m.Storage.CreateWebhook(ctx, who, n)
+	return m.Storage.CreateWebhook(ctx, actor, n)
 }
 
 func (m oneMore) CreateKey(ctx context.Context, k storage.NewKey) error {
@@ -223,14 +223,14 @@ func (m anyScope) FormForKey(ctx context.Context, p storage.FormForKeyParams) (s
 
 type swallowsRefusal struct{ storage.Storage }
 
-func (m swallowsRefusal) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
-	return m.Storage.Submissions(ctx, who, form, q, func(s *storage.Submission) error { _ = each(s); return nil })
+func (m swallowsRefusal) Submissions(ctx context.Context, actor storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
+	return m.Storage.Submissions(ctx, actor, form, q, func(s *storage.Submission) error { _ = each(s); return nil })
 }
 
 type briefWithoutAnswers struct{ storage.Storage }
 
-func (m briefWithoutAnswers) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
-	return m.Storage.Submissions(ctx, who, form, q, func(s *storage.Submission) error {
+func (m briefWithoutAnswers) Submissions(ctx context.Context, actor storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
+	return m.Storage.Submissions(ctx, actor, form, q, func(s *storage.Submission) error {
 		lent := *s
 		if q.SummaryOnly {
 			lent.Answers = nil
@@ -276,8 +276,8 @@ func contractMutants() []mutant {
 
 type membersMove struct{ storage.Storage }
 
-func (m membersMove) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
-	f, err := m.Storage.UpdateForm(ctx, who, id, c)
+func (m membersMove) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	f, err := m.Storage.UpdateForm(ctx, actor, id, c)
 	if errors.Is(err, storage.ErrNotOwner) {
 		return m.Storage.UpdateForm(ctx, storage.AsHost(), id, c)
 	}
@@ -286,9 +286,9 @@ func (m membersMove) UpdateForm(ctx context.Context, who storage.Actor, id stora
 
 type alwaysRaises struct{ storage.Storage }
 
-func (m alwaysRaises) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+func (m alwaysRaises) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
 	before, _ := m.Form(ctx, storage.AsHost(), id)
-	f, err := m.Storage.UpdateForm(ctx, who, id, c)
+	f, err := m.Storage.UpdateForm(ctx, actor, id, c)
 	if err == nil && f.Revision == before.Revision {
 		f.Revision++
 	}
@@ -297,11 +297,11 @@ func (m alwaysRaises) UpdateForm(ctx context.Context, who storage.Actor, id stor
 
 type revisionBeforeAccess struct{ storage.Storage }
 
-func (m revisionBeforeAccess) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, p storage.TrashParams) error {
+func (m revisionBeforeAccess) TrashForm(ctx context.Context, actor storage.Actor, id storage.ID, p storage.TrashParams) error {
 	if f, err := m.Form(ctx, storage.AsHost(), id); err == nil && len(p.IfRevision) > 0 && f.Revision != p.IfRevision[0] {
 		return &storage.RevisionError{Current: f.Revision}
 	}
-	return m.Storage.TrashForm(ctx, who, id, p)
+	return m.Storage.TrashForm(ctx, actor, id, p)
 }
 
 type userTakesKey struct{ storage.Storage }
@@ -313,16 +313,16 @@ func (m userTakesKey) CreateKey(ctx context.Context, k storage.NewKey) error {
 
 type fullMeansMore struct{ storage.Storage }
 
-func (m fullMeansMore) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
-	page, err := storage.ListSubmissions(ctx, m.Storage, who, form, q)
+func (m fullMeansMore) Submissions(ctx context.Context, actor storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
+	page, err := storage.ListSubmissions(ctx, m.Storage, actor, form, q)
 	page.More = len(page.Submissions) == q.Page.Limit
 	return lend(page, err, each)
 }
 
 type forgetsRevision struct{ storage.Storage }
 
-func (m forgetsRevision) Submission(ctx context.Context, who storage.Actor, form, id storage.ID) (storage.Submission, error) {
-	s, err := m.Storage.Submission(ctx, who, form, id)
+func (m forgetsRevision) Submission(ctx context.Context, actor storage.Actor, form, id storage.ID) (storage.Submission, error) {
+	s, err := m.Storage.Submission(ctx, actor, form, id)
 	s.FormRevision = 0
 	return s, err
 }
@@ -336,11 +336,11 @@ func (m anyText) CreateKey(ctx context.Context, k storage.NewKey) error {
 	return m.Storage.CreateKey(ctx, k)
 }
 
-func (m anyText) UpdateWorkspace(ctx context.Context, who storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
+func (m anyText) UpdateWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
 	if c.Name != nil && !storage.ValidText(*c.Name) {
 		c.Name = ptr("changed")
 	}
-	return m.Storage.UpdateWorkspace(ctx, who, id, c)
+	return m.Storage.UpdateWorkspace(ctx, actor, id, c)
 }
 
 type looksForAnyText struct{ storage.Storage }
@@ -354,11 +354,11 @@ func (m looksForAnyText) FormByPublicID(ctx context.Context, publicID string) (s
 
 type endlessPositions struct{ storage.Storage }
 
-func (m endlessPositions) Webhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Webhook, error) {
+func (m endlessPositions) Webhooks(ctx context.Context, actor storage.Actor, page storage.Page) ([]storage.Webhook, error) {
 	if page.After != nil && !storage.ValidTime(page.After.Time) {
 		page.After = nil
 	}
-	return m.Storage.Webhooks(ctx, who, page)
+	return m.Storage.Webhooks(ctx, actor, page)
 }
 
 // outlivesWorkspace takes responses to the last form that it knows of.
@@ -367,9 +367,9 @@ type outlivesWorkspace struct {
 	gone bool
 }
 
-func (m *outlivesWorkspace) DeleteWorkspace(ctx context.Context, who storage.Actor, id storage.ID, at time.Time) error {
+func (m *outlivesWorkspace) DeleteWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, at time.Time) error {
 	m.gone = true
-	return m.Storage.DeleteWorkspace(ctx, who, id, at)
+	return m.Storage.DeleteWorkspace(ctx, actor, id, at)
 }
 
 func (m *outlivesWorkspace) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
@@ -410,9 +410,9 @@ func (m *newestCounts) CountFunnel(ctx context.Context, counts []storage.FunnelC
 	return m.Storage.CountFunnel(ctx, counts)
 }
 
-func (m *newestCounts) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+func (m *newestCounts) Funnel(ctx context.Context, actor storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
 	if from := m.newest.Add(-48 * time.Hour); w.From.Before(from) && !w.From.IsZero() {
 		w.From = from
 	}
-	return m.Storage.Funnel(ctx, who, form, w)
+	return m.Storage.Funnel(ctx, actor, form, w)
 }

@@ -58,11 +58,11 @@ type ownSlice struct {
 	kept sync.Map
 }
 
-func (m *ownSlice) Submission(ctx context.Context, who storage.Actor, form, id storage.ID) (storage.Submission, error) {
+func (m *ownSlice) Submission(ctx context.Context, actor storage.Actor, form, id storage.ID) (storage.Submission, error) {
 	if s, ok := m.kept.Load(id); ok {
 		return s.(storage.Submission), nil
 	}
-	s, err := m.Storage.Submission(ctx, who, form, id)
+	s, err := m.Storage.Submission(ctx, actor, form, id)
 	if err == nil {
 		m.kept.Store(id, s)
 	}
@@ -75,8 +75,8 @@ type reusesBytes struct {
 	blocks []byte
 }
 
-func (m *reusesBytes) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
-	f, err := m.Storage.Form(ctx, who, id)
+func (m *reusesBytes) Form(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Form, error) {
+	f, err := m.Storage.Form(ctx, actor, id)
 	m.blocks = append(m.blocks[:0], f.Definition.Blocks...)
 	f.Definition.Blocks = m.blocks
 	return f, err
@@ -104,9 +104,9 @@ type keepsSlice struct {
 	secret []byte
 }
 
-func (m *keepsSlice) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
+func (m *keepsSlice) CreateWebhook(ctx context.Context, actor storage.Actor, n storage.NewWebhook) error {
 	m.secret = n.Secret
-	return m.Storage.CreateWebhook(ctx, who, n)
+	return m.Storage.CreateWebhook(ctx, actor, n)
 }
 
 func (m *keepsSlice) Secrets(ctx context.Context, after storage.ID, most int) ([]storage.StoredSecret, error) {
@@ -121,16 +121,16 @@ func wholeSeconds(t time.Time) time.Time { return t.Truncate(time.Second) }
 
 type wrongTimes struct{ storage.Storage }
 
-func (m wrongTimes) Workspace(ctx context.Context, who storage.Actor, id storage.ID) (storage.Workspace, error) {
-	w, err := m.Storage.Workspace(ctx, who, id)
+func (m wrongTimes) Workspace(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Workspace, error) {
+	w, err := m.Storage.Workspace(ctx, actor, id)
 	w.CreatedAt = wholeSeconds(w.CreatedAt)
 	return w, err
 }
 
 type reencodes struct{ storage.Storage }
 
-func (m reencodes) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
-	f, err := m.Storage.Form(ctx, who, id)
+func (m reencodes) Form(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Form, error) {
+	f, err := m.Storage.Form(ctx, actor, id)
 	var v any
 	if err == nil {
 		err = json.Unmarshal(f.Definition.Settings, &v)
@@ -143,9 +143,9 @@ func (m reencodes) Form(ctx context.Context, who storage.Actor, id storage.ID) (
 
 type noRevisionCheck struct{ storage.Storage }
 
-func (m noRevisionCheck) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+func (m noRevisionCheck) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
 	c.IfRevision = nil
-	return m.Storage.UpdateForm(ctx, who, id, c)
+	return m.Storage.UpdateForm(ctx, actor, id, c)
 }
 
 type bareMismatch struct{ storage.Storage }
@@ -157,8 +157,8 @@ func bare(err error) error {
 	return nil
 }
 
-func (m bareMismatch) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
-	f, err := m.Storage.UpdateForm(ctx, who, id, c)
+func (m bareMismatch) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	f, err := m.Storage.UpdateForm(ctx, actor, id, c)
 	return f, bare(err)
 }
 
@@ -172,8 +172,8 @@ type lostUpdate struct {
 	callers *rendezvous
 }
 
-func (m lostUpdate) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
-	f, err := m.Form(ctx, who, id)
+func (m lostUpdate) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	f, err := m.Form(ctx, actor, id)
 	m.callers.meet()
 	if err != nil {
 		return f, err
@@ -186,17 +186,17 @@ func (m lostUpdate) UpdateForm(ctx context.Context, who storage.Actor, id storag
 	keep(&c.Definition.Blocks, f.Definition.Blocks)
 	keep(&c.Definition.Settings, f.Definition.Settings)
 	keep(&c.Definition.Theme, f.Definition.Theme)
-	return m.Storage.UpdateForm(ctx, who, id, c)
+	return m.Storage.UpdateForm(ctx, actor, id, c)
 }
 
 // offsetPages takes a position for that of a record and begins again when the
 // record is gone.
 type offsetPages struct{ storage.Storage }
 
-func (m offsetPages) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
+func (m offsetPages) Submissions(ctx context.Context, actor storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
 	page := q.Page
 	q.Page = storage.Page{Limit: everyRecord}
-	got, err := storage.ListSubmissions(ctx, m.Storage, who, form, q)
+	got, err := storage.ListSubmissions(ctx, m.Storage, actor, form, q)
 	all := got.Submissions
 	if page.After != nil {
 		at := slices.IndexFunc(all, func(s storage.Submission) bool { return s.ID == page.After.ID })
@@ -218,8 +218,8 @@ func lend(page storage.SubmissionPage, err error, each func(*storage.Submission)
 
 type unorderedTies struct{ storage.Storage }
 
-func (m unorderedTies) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
-	all, err := storage.ListSubmissions(ctx, m.Storage, who, form, q)
+func (m unorderedTies) Submissions(ctx context.Context, actor storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
+	all, err := storage.ListSubmissions(ctx, m.Storage, actor, form, q)
 	slices.SortStableFunc(all.Submissions, func(a, b storage.Submission) int {
 		if c := b.SubmittedAt.Compare(a.SubmittedAt); c != 0 {
 			return c
@@ -231,42 +231,42 @@ func (m unorderedTies) Submissions(ctx context.Context, who storage.Actor, form 
 
 type timeOnly struct{ storage.Storage }
 
-func (m timeOnly) Webhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Webhook, error) {
+func (m timeOnly) Webhooks(ctx context.Context, actor storage.Actor, page storage.Page) ([]storage.Webhook, error) {
 	if page.After != nil {
 		page.After = &storage.Position{Time: page.After.Time}
 	}
-	return m.Storage.Webhooks(ctx, who, page)
+	return m.Storage.Webhooks(ctx, actor, page)
 }
 
 type oneRecordMore struct{ storage.Storage }
 
-func (m oneRecordMore) Workspaces(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Workspace, error) {
+func (m oneRecordMore) Workspaces(ctx context.Context, actor storage.Actor, page storage.Page) ([]storage.Workspace, error) {
 	page.Limit++
-	return m.Storage.Workspaces(ctx, who, page)
+	return m.Storage.Workspaces(ctx, actor, page)
 }
 
 // unmerged puts the forms of each workspace together.
 type unmerged struct{ storage.Storage }
 
-func (m unmerged) Forms(ctx context.Context, who storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
-	all, err := m.Storage.Forms(ctx, who, q)
+func (m unmerged) Forms(ctx context.Context, actor storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
+	all, err := m.Storage.Forms(ctx, actor, q)
 	slices.SortStableFunc(all, func(a, b storage.Form) int { return compareIDs(a.WorkspaceID, b.WorkspaceID) })
 	return all, err
 }
 
 type exclusiveUntil struct{ storage.Storage }
 
-func (m exclusiveUntil) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
+func (m exclusiveUntil) Submissions(ctx context.Context, actor storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
 	if !q.Until.IsZero() {
 		q.Until = q.Until.Add(-time.Microsecond)
 	}
-	return m.Storage.Submissions(ctx, who, form, q, each)
+	return m.Storage.Submissions(ctx, actor, form, q, each)
 }
 
 type fullLists struct{ storage.Storage }
 
-func (m fullLists) Forms(ctx context.Context, who storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
-	all, err := m.Storage.Forms(ctx, who, q)
+func (m fullLists) Forms(ctx context.Context, actor storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
+	all, err := m.Storage.Forms(ctx, actor, q)
 	for i := range all {
 		all[i].Definition.Theme = json.RawMessage(`{}`)
 	}
@@ -278,9 +278,9 @@ type visibleTrash struct {
 	forms sync.Map
 }
 
-func (m *visibleTrash) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
+func (m *visibleTrash) CreateForm(ctx context.Context, actor storage.Actor, f storage.Form) error {
 	m.forms.Store(f.PublicID, f)
-	return m.Storage.CreateForm(ctx, who, f)
+	return m.Storage.CreateForm(ctx, actor, f)
 }
 
 func (m *visibleTrash) FormByPublicID(ctx context.Context, publicID string) (storage.Form, error) {
@@ -394,8 +394,8 @@ func (m forgetsPurged) PurgeSubmissions(ctx context.Context, p storage.PurgeSubm
 	return got, err
 }
 
-func (m forgetsPurged) SubmissionsRemoved(ctx context.Context, who storage.Actor, form storage.ID) (int64, error) {
-	removed, err := m.Storage.SubmissionsRemoved(ctx, who, form)
+func (m forgetsPurged) SubmissionsRemoved(ctx context.Context, actor storage.Actor, form storage.ID) (int64, error) {
+	removed, err := m.Storage.SubmissionsRemoved(ctx, actor, form)
 	return max(removed-*m.purged, 0), err
 }
 
@@ -459,11 +459,11 @@ type keepsRows struct {
 	taken *sync.Map
 }
 
-func (m keepsRows) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
+func (m keepsRows) CreateForm(ctx context.Context, actor storage.Actor, f storage.Form) error {
 	if _, taken := m.taken.LoadOrStore(f.ID, true); taken {
 		return storage.ErrConflict
 	}
-	return m.Storage.CreateForm(ctx, who, f)
+	return m.Storage.CreateForm(ctx, actor, f)
 }
 
 // remembersPurged stores answers that a purged submission of the form had, whoever has them.

@@ -328,10 +328,10 @@ func (m *strands) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([
 // keepsPending says that a webhook is disabled and leaves it as it is.
 type keepsPending struct{ storage.Storage }
 
-func (m keepsPending) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
+func (m keepsPending) UpdateWebhook(ctx context.Context, actor storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
 	enabled := c.Enabled
 	c.Enabled = nil
-	w, err := m.Storage.UpdateWebhook(ctx, who, id, c)
+	w, err := m.Storage.UpdateWebhook(ctx, actor, id, c)
 	if enabled != nil {
 		w.Enabled = *enabled
 	}
@@ -344,11 +344,11 @@ type forgetsTried struct {
 	disabled sync.Map
 }
 
-func (m *forgetsTried) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
+func (m *forgetsTried) UpdateWebhook(ctx context.Context, actor storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
 	if c.Enabled != nil && !*c.Enabled {
 		m.disabled.Store(id, true)
 	}
-	return m.Storage.UpdateWebhook(ctx, who, id, c)
+	return m.Storage.UpdateWebhook(ctx, actor, id, c)
 }
 
 func (m *forgetsTried) Redeliver(ctx context.Context, webhook, attempt storage.ID) error {
@@ -365,8 +365,8 @@ type cutsHistory struct {
 	most int
 }
 
-func (m cutsHistory) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
-	return m.Storage.Deliveries(ctx, who, webhook, min(limit, m.most))
+func (m cutsHistory) Deliveries(ctx context.Context, actor storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
+	return m.Storage.Deliveries(ctx, actor, webhook, min(limit, m.most))
 }
 
 // handsTwice hands over what was queued without a lease.
@@ -405,8 +405,8 @@ func (m reservesOnly) Submit(ctx context.Context, n storage.NewSubmission) (stor
 
 type oldestFirst struct{ storage.Storage }
 
-func (m oldestFirst) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
-	got, err := m.Storage.Deliveries(ctx, who, webhook, limit)
+func (m oldestFirst) Deliveries(ctx context.Context, actor storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
+	got, err := m.Storage.Deliveries(ctx, actor, webhook, limit)
 	slices.Reverse(got)
 	return got, err
 }
@@ -429,9 +429,9 @@ type firstURL struct {
 	urls sync.Map
 }
 
-func (m *firstURL) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
+func (m *firstURL) CreateWebhook(ctx context.Context, actor storage.Actor, n storage.NewWebhook) error {
 	m.urls.Store(n.Webhook.ID, n.Webhook.URL)
-	return m.Storage.CreateWebhook(ctx, who, n)
+	return m.Storage.CreateWebhook(ctx, actor, n)
 }
 
 func (m *firstURL) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {

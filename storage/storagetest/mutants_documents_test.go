@@ -92,17 +92,17 @@ type editsDocuments struct {
 	edit func(*storage.DocumentChange)
 }
 
-func (m editsDocuments) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+func (m editsDocuments) PutDocument(ctx context.Context, actor storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
 	m.edit(&c)
-	return m.Storage.PutDocument(ctx, who, form, c)
+	return m.Storage.PutDocument(ctx, actor, form, c)
 }
 
-func (m editsDocuments) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+func (m editsDocuments) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
 	c.Documents = slices.Clone(c.Documents)
 	for i := range c.Documents {
 		m.edit(&c.Documents[i])
 	}
-	return m.Storage.UpdateForm(ctx, who, id, c)
+	return m.Storage.UpdateForm(ctx, actor, id, c)
 }
 
 // returnsDocuments edits what is returned.
@@ -111,40 +111,40 @@ type returnsDocuments struct {
 	edit func(*storage.Document)
 }
 
-func (m returnsDocuments) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
-	d, err := m.Storage.PutDocument(ctx, who, form, c)
+func (m returnsDocuments) PutDocument(ctx context.Context, actor storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	d, err := m.Storage.PutDocument(ctx, actor, form, c)
 	m.edit(&d)
 	return d, err
 }
 
-func (m returnsDocuments) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
-	d, err := m.Storage.Document(ctx, who, form, kind, key)
+func (m returnsDocuments) Document(ctx context.Context, actor storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
+	d, err := m.Storage.Document(ctx, actor, form, kind, key)
 	m.edit(&d)
 	return d, err
 }
 
 type saysMore struct{ storage.Storage }
 
-func (m saysMore) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
-	list, _, err := m.Storage.Documents(ctx, who, form, q)
+func (m saysMore) Documents(ctx context.Context, actor storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
+	list, _, err := m.Storage.Documents(ctx, actor, form, q)
 	return list, len(list) > 0, err
 }
 
 type listsOne struct{ storage.Storage }
 
-func (m listsOne) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
+func (m listsOne) Documents(ctx context.Context, actor storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
 	q.Limit = max(q.Limit, 1)
-	return m.Storage.Documents(ctx, who, form, q)
+	return m.Storage.Documents(ctx, actor, form, q)
 }
 
 // besideIsGiven takes Beside from the caller.
 type besideIsGiven struct{ storage.Storage }
 
-func (m besideIsGiven) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
-	err := m.Storage.CreateForm(ctx, who, f)
+func (m besideIsGiven) CreateForm(ctx context.Context, actor storage.Actor, f storage.Form) error {
+	err := m.Storage.CreateForm(ctx, actor, f)
 	for range f.DocumentsRevision {
 		if err == nil {
-			_, err = m.PutDocument(ctx, who, f.ID, storage.DocumentChange{Kind: version, Value: json.RawMessage(`1`)})
+			_, err = m.PutDocument(ctx, actor, f.ID, storage.DocumentChange{Kind: version, Value: json.RawMessage(`1`)})
 		}
 	}
 	return err
@@ -152,8 +152,8 @@ func (m besideIsGiven) CreateForm(ctx context.Context, who storage.Actor, f stor
 
 type neverMissing struct{ storage.Storage }
 
-func (m neverMissing) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
-	d, err := m.Storage.Document(ctx, who, form, kind, key)
+func (m neverMissing) Document(ctx context.Context, actor storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
+	d, err := m.Storage.Document(ctx, actor, form, kind, key)
 	if errors.Is(err, storage.ErrNotFound) {
 		err = nil
 	}
@@ -175,18 +175,18 @@ func (m losesDocuments) lose(ctx context.Context, form storage.ID) {
 	}
 }
 
-func (m losesDocuments) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+func (m losesDocuments) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
 	if m.moved && c.WorkspaceID != nil {
 		m.lose(ctx, id)
 	}
-	return m.Storage.UpdateForm(ctx, who, id, c)
+	return m.Storage.UpdateForm(ctx, actor, id, c)
 }
 
-func (m losesDocuments) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, p storage.TrashParams) error {
+func (m losesDocuments) TrashForm(ctx context.Context, actor storage.Actor, id storage.ID, p storage.TrashParams) error {
 	if m.trashed {
 		m.lose(ctx, id)
 	}
-	return m.Storage.TrashForm(ctx, who, id, p)
+	return m.Storage.TrashForm(ctx, actor, id, p)
 }
 
 // remembersKeys leaves the rows of purged forms where the next form with the id finds them.
@@ -195,50 +195,50 @@ type remembersKeys struct {
 	wrote sync.Map
 }
 
-func (m *remembersKeys) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+func (m *remembersKeys) PutDocument(ctx context.Context, actor storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
 	m.wrote.Store(form, c)
-	return m.Storage.PutDocument(ctx, who, form, c)
+	return m.Storage.PutDocument(ctx, actor, form, c)
 }
 
-func (m *remembersKeys) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
-	err := m.Storage.CreateForm(ctx, who, f)
+func (m *remembersKeys) CreateForm(ctx context.Context, actor storage.Actor, f storage.Form) error {
+	err := m.Storage.CreateForm(ctx, actor, f)
 	if c, there := m.wrote.Load(f.ID); there && err == nil {
-		_, err = m.Storage.PutDocument(ctx, who, f.ID, c.(storage.DocumentChange))
+		_, err = m.Storage.PutDocument(ctx, actor, f.ID, c.(storage.DocumentChange))
 	}
 	return err
 }
 
 type withoutTheForm struct{ storage.Storage }
 
-func (m withoutTheForm) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+func (m withoutTheForm) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
 	c.Documents = nil
-	return m.Storage.UpdateForm(ctx, who, id, c)
+	return m.Storage.UpdateForm(ctx, actor, id, c)
 }
 
 // writesBefore writes documents one by one, before the form.
 type writesBefore struct{ storage.Storage }
 
-func (m writesBefore) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+func (m writesBefore) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
 	documents := c.Documents
 	c.Documents = nil
 	for _, doc := range documents {
-		if _, err := m.PutDocument(ctx, who, id, doc); err != nil {
+		if _, err := m.PutDocument(ctx, actor, id, doc); err != nil {
 			return storage.Form{}, err
 		}
 	}
-	return m.Storage.UpdateForm(ctx, who, id, c)
+	return m.Storage.UpdateForm(ctx, actor, id, c)
 }
 
 type lastOfTwo struct{ storage.Storage }
 
-func (m lastOfTwo) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+func (m lastOfTwo) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
 	var last []storage.DocumentChange
 	for _, doc := range c.Documents {
 		last = slices.DeleteFunc(last, func(o storage.DocumentChange) bool { return o.Kind == doc.Kind && o.Key == doc.Key })
 		last = append(last, doc)
 	}
 	c.Documents = last
-	return m.Storage.UpdateForm(ctx, who, id, c)
+	return m.Storage.UpdateForm(ctx, actor, id, c)
 }
 
 // keepsValues keeps the bytes that it was given, or those that it handed out.
@@ -248,8 +248,8 @@ type keepsValues struct {
 	values sync.Map
 }
 
-func (m *keepsValues) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
-	d, err := m.Storage.PutDocument(ctx, who, form, c)
+func (m *keepsValues) PutDocument(ctx context.Context, actor storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	d, err := m.Storage.PutDocument(ctx, actor, form, c)
 	kept := bytes.Clone(c.Value)
 	if m.in {
 		kept = c.Value
@@ -260,8 +260,8 @@ func (m *keepsValues) PutDocument(ctx context.Context, who storage.Actor, form s
 	return d, err
 }
 
-func (m *keepsValues) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
-	d, err := m.Storage.Document(ctx, who, form, kind, key)
+func (m *keepsValues) Document(ctx context.Context, actor storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
+	d, err := m.Storage.Document(ctx, actor, form, kind, key)
 	if kept, there := m.values.Load(key); there {
 		d.Value = kept.([]byte)
 	}
@@ -273,12 +273,12 @@ type writesInTwoSteps struct {
 	all *rendezvous
 }
 
-func (m writesInTwoSteps) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
-	before, err := m.Document(ctx, who, form, c.Kind, c.Key)
+func (m writesInTwoSteps) PutDocument(ctx context.Context, actor storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	before, err := m.Document(ctx, actor, form, c.Kind, c.Key)
 	m.all.meet()
 	if err == nil || errors.Is(err, storage.ErrNotFound) {
 		c.IfRevision = []int64{before.Revision}
-		before, err = m.Storage.PutDocument(ctx, who, form, c)
+		before, err = m.Storage.PutDocument(ctx, actor, form, c)
 	}
 	if errors.Is(err, storage.ErrRevisionMismatch) {
 		err = nil // the other's write is lost
@@ -319,20 +319,20 @@ func TestAStoreWithoutWhatIsBesideAForm(t *testing.T) {
 // stubs has no documents.
 type stubs struct{ storage.Storage }
 
-func (stubs) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
-	return storage.Unimplemented{}.PutDocument(ctx, who, form, c)
+func (stubs) PutDocument(ctx context.Context, actor storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	return storage.Unimplemented{}.PutDocument(ctx, actor, form, c)
 }
 
-func (stubs) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
-	return storage.Unimplemented{}.Document(ctx, who, form, kind, key)
+func (stubs) Document(ctx context.Context, actor storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
+	return storage.Unimplemented{}.Document(ctx, actor, form, kind, key)
 }
 
-func (stubs) FormsWithDocument(ctx context.Context, who storage.Actor, kind string, forms []storage.ID) ([]storage.ID, error) {
-	return storage.Unimplemented{}.FormsWithDocument(ctx, who, kind, forms)
+func (stubs) FormsWithDocument(ctx context.Context, actor storage.Actor, kind string, forms []storage.ID) ([]storage.ID, error) {
+	return storage.Unimplemented{}.FormsWithDocument(ctx, actor, kind, forms)
 }
 
-func (stubs) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
-	return storage.Unimplemented{}.Documents(ctx, who, form, q)
+func (stubs) Documents(ctx context.Context, actor storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
+	return storage.Unimplemented{}.Documents(ctx, actor, form, q)
 }
 
 func (stubs) SavePartial(ctx context.Context, p storage.SavePartialParams) (int64, error) {
@@ -343,26 +343,26 @@ func (stubs) Partial(ctx context.Context, form storage.ID, token [32]byte, now t
 	return storage.Unimplemented{}.Partial(ctx, form, token, now)
 }
 
-func (stubs) Partials(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
-	return storage.Unimplemented{}.Partials(ctx, who, form, q, each)
+func (stubs) Partials(ctx context.Context, actor storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
+	return storage.Unimplemented{}.Partials(ctx, actor, form, q, each)
 }
 
-func (stubs) DeletePartials(ctx context.Context, who storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
-	return storage.Unimplemented{}.DeletePartials(ctx, who, form, p)
+func (stubs) DeletePartials(ctx context.Context, actor storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
+	return storage.Unimplemented{}.DeletePartials(ctx, actor, form, p)
 }
 
-func (m stubs) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+func (m stubs) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
 	if len(c.Documents) > 0 {
 		return storage.Form{}, storage.ErrUnimplemented
 	}
-	return m.Storage.UpdateForm(ctx, who, id, c)
+	return m.Storage.UpdateForm(ctx, actor, id, c)
 }
 
 // halfStubs has one method of each role.
 type halfStubs struct{ stubs }
 
-func (m halfStubs) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
-	return m.Storage.Document(ctx, who, form, kind, key)
+func (m halfStubs) Document(ctx context.Context, actor storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
+	return m.Storage.Document(ctx, actor, form, kind, key)
 }
 
 func (m halfStubs) Partial(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
@@ -372,15 +372,15 @@ func (m halfStubs) Partial(ctx context.Context, form storage.ID, token [32]byte,
 // halfRefusal drops what it cannot keep.
 type halfRefusal struct{ stubs }
 
-func (m halfRefusal) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+func (m halfRefusal) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
 	c.Documents = nil
-	return m.stubs.UpdateForm(ctx, who, id, c)
+	return m.stubs.UpdateForm(ctx, actor, id, c)
 }
 
 type anyKind struct{ storage.Storage }
 
-func (m anyKind) FormsWithDocument(ctx context.Context, who storage.Actor, _ string, forms []storage.ID) ([]storage.ID, error) {
-	one, err := m.Storage.FormsWithDocument(ctx, who, version, forms)
-	other, _ := m.Storage.FormsWithDocument(ctx, who, workingCopy, forms)
+func (m anyKind) FormsWithDocument(ctx context.Context, actor storage.Actor, _ string, forms []storage.ID) ([]storage.ID, error) {
+	one, err := m.Storage.FormsWithDocument(ctx, actor, version, forms)
+	other, _ := m.Storage.FormsWithDocument(ctx, actor, workingCopy, forms)
 	return append(one, other...), err
 }

@@ -21,7 +21,7 @@ func everyCall(s storage.Storage) every {
 	return every{
 		Storage: s,
 		in:      func(ctx context.Context) context.Context { return ctx },
-		as:      func(who storage.Actor) storage.Actor { return who },
+		as:      func(actor storage.Actor) storage.Actor { return actor },
 		out:     func(err error) error { return err },
 	}
 }
@@ -64,23 +64,23 @@ func (m every) CreateWorkspace(ctx context.Context, w storage.Workspace, limit i
 	return m.out(m.Storage.CreateWorkspace(m.in(ctx), w, limit))
 }
 
-func (m every) Workspace(ctx context.Context, who storage.Actor, id storage.ID) (storage.Workspace, error) {
-	v, err := m.Storage.Workspace(m.in(ctx), m.as(who), id)
+func (m every) Workspace(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Workspace, error) {
+	v, err := m.Storage.Workspace(m.in(ctx), m.as(actor), id)
 	return v, m.out(err)
 }
 
-func (m every) Workspaces(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Workspace, error) {
-	v, err := m.Storage.Workspaces(m.in(ctx), m.as(who), page)
+func (m every) Workspaces(ctx context.Context, actor storage.Actor, page storage.Page) ([]storage.Workspace, error) {
+	v, err := m.Storage.Workspaces(m.in(ctx), m.as(actor), page)
 	return v, m.out(err)
 }
 
-func (m every) UpdateWorkspace(ctx context.Context, who storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
-	v, err := m.Storage.UpdateWorkspace(m.in(ctx), m.as(who), id, c)
+func (m every) UpdateWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
+	v, err := m.Storage.UpdateWorkspace(m.in(ctx), m.as(actor), id, c)
 	return v, m.out(err)
 }
 
-func (m every) DeleteWorkspace(ctx context.Context, who storage.Actor, id storage.ID, at time.Time) error {
-	return m.out(m.Storage.DeleteWorkspace(m.in(ctx), m.as(who), id, at))
+func (m every) DeleteWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, at time.Time) error {
+	return m.out(m.Storage.DeleteWorkspace(m.in(ctx), m.as(actor), id, at))
 }
 
 func (m every) SetMember(ctx context.Context, workspace storage.ID, user storage.ID, member bool) error {
@@ -92,12 +92,12 @@ func (m every) Members(ctx context.Context, workspace storage.ID) ([]storage.ID,
 	return v, m.out(err)
 }
 
-func (m every) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
-	return m.out(m.Storage.CreateForm(m.in(ctx), m.as(who), f))
+func (m every) CreateForm(ctx context.Context, actor storage.Actor, f storage.Form) error {
+	return m.out(m.Storage.CreateForm(m.in(ctx), m.as(actor), f))
 }
 
-func (m every) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
-	v, err := m.Storage.Form(m.in(ctx), m.as(who), id)
+func (m every) Form(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Form, error) {
+	v, err := m.Storage.Form(m.in(ctx), m.as(actor), id)
 	return v, m.out(err)
 }
 
@@ -106,41 +106,41 @@ func (m every) FormByPublicID(ctx context.Context, publicID string) (storage.For
 	return v, m.out(err)
 }
 
-func (m every) Forms(ctx context.Context, who storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
-	v, err := m.Storage.Forms(m.in(ctx), m.as(who), q)
+func (m every) Forms(ctx context.Context, actor storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
+	v, err := m.Storage.Forms(m.in(ctx), m.as(actor), q)
 	return v, m.out(err)
 }
 
-func (m every) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
-	v, err := m.Storage.UpdateForm(m.in(ctx), m.as(who), id, c)
+func (m every) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	v, err := m.Storage.UpdateForm(m.in(ctx), m.as(actor), id, c)
 	return v, m.out(err)
 }
 
-func (m every) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, p storage.TrashParams) error {
-	return m.out(m.Storage.TrashForm(m.in(ctx), m.as(who), id, p))
+func (m every) TrashForm(ctx context.Context, actor storage.Actor, id storage.ID, p storage.TrashParams) error {
+	return m.out(m.Storage.TrashForm(m.in(ctx), m.as(actor), id, p))
 }
 
 func (m every) RestoreForm(ctx context.Context, id storage.ID, workspace storage.ID, at time.Time) error {
 	return m.out(m.Storage.RestoreForm(m.in(ctx), id, workspace, at))
 }
 
-func (m every) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
-	v, err := m.Storage.PutDocument(m.in(ctx), m.as(who), form, c)
+func (m every) PutDocument(ctx context.Context, actor storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	v, err := m.Storage.PutDocument(m.in(ctx), m.as(actor), form, c)
 	return v, m.out(err)
 }
 
-func (m every) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
-	v, err := m.Storage.Document(m.in(ctx), m.as(who), form, kind, key)
+func (m every) Document(ctx context.Context, actor storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
+	v, err := m.Storage.Document(m.in(ctx), m.as(actor), form, kind, key)
 	return v, m.out(err)
 }
 
-func (m every) FormsWithDocument(ctx context.Context, who storage.Actor, kind string, forms []storage.ID) ([]storage.ID, error) {
-	v, err := m.Storage.FormsWithDocument(m.in(ctx), m.as(who), kind, forms)
+func (m every) FormsWithDocument(ctx context.Context, actor storage.Actor, kind string, forms []storage.ID) ([]storage.ID, error) {
+	v, err := m.Storage.FormsWithDocument(m.in(ctx), m.as(actor), kind, forms)
 	return v, m.out(err)
 }
 
-func (m every) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
-	v, more, err := m.Storage.Documents(m.in(ctx), m.as(who), form, q)
+func (m every) Documents(ctx context.Context, actor storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
+	v, more, err := m.Storage.Documents(m.in(ctx), m.as(actor), form, q)
 	return v, more, m.out(err)
 }
 
@@ -154,18 +154,18 @@ func (m every) SubmissionByKey(ctx context.Context, form storage.ID, idempotency
 	return v, m.out(err)
 }
 
-func (m every) Submission(ctx context.Context, who storage.Actor, form storage.ID, id storage.ID) (storage.Submission, error) {
-	v, err := m.Storage.Submission(m.in(ctx), m.as(who), form, id)
+func (m every) Submission(ctx context.Context, actor storage.Actor, form storage.ID, id storage.ID) (storage.Submission, error) {
+	v, err := m.Storage.Submission(m.in(ctx), m.as(actor), form, id)
 	return v, m.out(err)
 }
 
-func (m every) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
-	v, err := m.Storage.Submissions(m.in(ctx), m.as(who), form, q, each)
+func (m every) Submissions(ctx context.Context, actor storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
+	v, err := m.Storage.Submissions(m.in(ctx), m.as(actor), form, q, each)
 	return v, m.out(err)
 }
 
-func (m every) DeleteSubmission(ctx context.Context, who storage.Actor, form storage.ID, id storage.ID) error {
-	return m.out(m.Storage.DeleteSubmission(m.in(ctx), m.as(who), form, id))
+func (m every) DeleteSubmission(ctx context.Context, actor storage.Actor, form storage.ID, id storage.ID) error {
+	return m.out(m.Storage.DeleteSubmission(m.in(ctx), m.as(actor), form, id))
 }
 
 func (m every) SavePartial(ctx context.Context, p storage.SavePartialParams) (int64, error) {
@@ -178,13 +178,13 @@ func (m every) Partial(ctx context.Context, form storage.ID, token [32]byte, now
 	return v, m.out(err)
 }
 
-func (m every) Partials(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
-	v, err := m.Storage.Partials(m.in(ctx), m.as(who), form, q, each)
+func (m every) Partials(ctx context.Context, actor storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
+	v, err := m.Storage.Partials(m.in(ctx), m.as(actor), form, q, each)
 	return v, m.out(err)
 }
 
-func (m every) DeletePartials(ctx context.Context, who storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
-	v, more, err := m.Storage.DeletePartials(m.in(ctx), m.as(who), form, p)
+func (m every) DeletePartials(ctx context.Context, actor storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
+	v, more, err := m.Storage.DeletePartials(m.in(ctx), m.as(actor), form, p)
 	return v, more, m.out(err)
 }
 
@@ -219,23 +219,23 @@ func (m every) CountFunnel(ctx context.Context, counts []storage.FunnelCount) er
 	return m.out(m.Storage.CountFunnel(m.in(ctx), counts))
 }
 
-func (m every) SubmissionsRemoved(ctx context.Context, who storage.Actor, form storage.ID) (int64, error) {
-	v, err := m.Storage.SubmissionsRemoved(m.in(ctx), m.as(who), form)
+func (m every) SubmissionsRemoved(ctx context.Context, actor storage.Actor, form storage.ID) (int64, error) {
+	v, err := m.Storage.SubmissionsRemoved(m.in(ctx), m.as(actor), form)
 	return v, m.out(err)
 }
 
-func (m every) SubmissionTotals(ctx context.Context, who storage.Actor, forms []storage.ID) (map[storage.ID]int64, error) {
-	v, err := m.Storage.SubmissionTotals(m.in(ctx), m.as(who), forms)
+func (m every) SubmissionTotals(ctx context.Context, actor storage.Actor, forms []storage.ID) (map[storage.ID]int64, error) {
+	v, err := m.Storage.SubmissionTotals(m.in(ctx), m.as(actor), forms)
 	return v, m.out(err)
 }
 
-func (m every) FormWebhooks(ctx context.Context, who storage.Actor, form storage.ID) ([]storage.Webhook, error) {
-	v, err := m.Storage.FormWebhooks(m.in(ctx), m.as(who), form)
+func (m every) FormWebhooks(ctx context.Context, actor storage.Actor, form storage.ID) ([]storage.Webhook, error) {
+	v, err := m.Storage.FormWebhooks(m.in(ctx), m.as(actor), form)
 	return v, m.out(err)
 }
 
-func (m every) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
-	v, err := m.Storage.Funnel(m.in(ctx), m.as(who), form, w)
+func (m every) Funnel(ctx context.Context, actor storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+	v, err := m.Storage.Funnel(m.in(ctx), m.as(actor), form, w)
 	return v, m.out(err)
 }
 
@@ -243,22 +243,22 @@ func (m every) SetLifetimeCounters(ctx context.Context, form storage.ID, c stora
 	return m.out(m.Storage.SetLifetimeCounters(m.in(ctx), form, c))
 }
 
-func (m every) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
-	return m.out(m.Storage.CreateWebhook(m.in(ctx), m.as(who), n))
+func (m every) CreateWebhook(ctx context.Context, actor storage.Actor, n storage.NewWebhook) error {
+	return m.out(m.Storage.CreateWebhook(m.in(ctx), m.as(actor), n))
 }
 
-func (m every) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (storage.Webhook, error) {
-	v, err := m.Storage.Webhook(m.in(ctx), m.as(who), id)
+func (m every) Webhook(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Webhook, error) {
+	v, err := m.Storage.Webhook(m.in(ctx), m.as(actor), id)
 	return v, m.out(err)
 }
 
-func (m every) Webhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Webhook, error) {
-	v, err := m.Storage.Webhooks(m.in(ctx), m.as(who), page)
+func (m every) Webhooks(ctx context.Context, actor storage.Actor, page storage.Page) ([]storage.Webhook, error) {
+	v, err := m.Storage.Webhooks(m.in(ctx), m.as(actor), page)
 	return v, m.out(err)
 }
 
-func (m every) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
-	v, err := m.Storage.UpdateWebhook(m.in(ctx), m.as(who), id, c)
+func (m every) UpdateWebhook(ctx context.Context, actor storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
+	v, err := m.Storage.UpdateWebhook(m.in(ctx), m.as(actor), id, c)
 	return v, m.out(err)
 }
 
@@ -272,12 +272,12 @@ func (m every) ReplaceSecrets(ctx context.Context, replacements []storage.Secret
 	return v, m.out(err)
 }
 
-func (m every) DeleteWebhook(ctx context.Context, who storage.Actor, id storage.ID) error {
-	return m.out(m.Storage.DeleteWebhook(m.in(ctx), m.as(who), id))
+func (m every) DeleteWebhook(ctx context.Context, actor storage.Actor, id storage.ID) error {
+	return m.out(m.Storage.DeleteWebhook(m.in(ctx), m.as(actor), id))
 }
 
-func (m every) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
-	v, err := m.Storage.Deliveries(m.in(ctx), m.as(who), webhook, limit)
+func (m every) Deliveries(ctx context.Context, actor storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
+	v, err := m.Storage.Deliveries(m.in(ctx), m.as(actor), webhook, limit)
 	return v, m.out(err)
 }
 
@@ -308,8 +308,8 @@ func (m every) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (st
 	return v, m.out(err)
 }
 
-func (m every) PausedWebhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
-	v, err := m.Storage.PausedWebhooks(m.in(ctx), m.as(who), page)
+func (m every) PausedWebhooks(ctx context.Context, actor storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
+	v, err := m.Storage.PausedWebhooks(m.in(ctx), m.as(actor), page)
 	return v, m.out(err)
 }
 

@@ -16,8 +16,8 @@ type badPartials struct {
 	storage.Storage
 	save   func(ctx context.Context, p storage.SavePartialParams) (int64, error)
 	read   func(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error)
-	list   func(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error)
-	remove func(ctx context.Context, who storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error)
+	list   func(ctx context.Context, actor storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error)
+	remove func(ctx context.Context, actor storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error)
 	submit func(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error)
 	trash  func(ctx context.Context, form storage.ID) error // before the form goes there
 	create func(ctx context.Context, form storage.ID) error // after the form is made
@@ -40,18 +40,18 @@ func (m *badPartials) Partial(ctx context.Context, form storage.ID, token [32]by
 	return m.Storage.Partial(ctx, form, token, now)
 }
 
-func (m *badPartials) Partials(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
+func (m *badPartials) Partials(ctx context.Context, actor storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
 	if m.list != nil {
-		return m.list(ctx, who, form, q, each)
+		return m.list(ctx, actor, form, q, each)
 	}
-	return m.Storage.Partials(ctx, who, form, q, each)
+	return m.Storage.Partials(ctx, actor, form, q, each)
 }
 
-func (m *badPartials) DeletePartials(ctx context.Context, who storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
+func (m *badPartials) DeletePartials(ctx context.Context, actor storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
 	if m.remove != nil {
-		return m.remove(ctx, who, form, p)
+		return m.remove(ctx, actor, form, p)
 	}
-	return m.Storage.DeletePartials(ctx, who, form, p)
+	return m.Storage.DeletePartials(ctx, actor, form, p)
 }
 
 func (m *badPartials) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
@@ -61,17 +61,17 @@ func (m *badPartials) Submit(ctx context.Context, n storage.NewSubmission) (stor
 	return m.Storage.Submit(ctx, n)
 }
 
-func (m *badPartials) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, p storage.TrashParams) error {
+func (m *badPartials) TrashForm(ctx context.Context, actor storage.Actor, id storage.ID, p storage.TrashParams) error {
 	if m.trash != nil {
 		if err := m.trash(ctx, id); err != nil {
 			return err
 		}
 	}
-	return m.Storage.TrashForm(ctx, who, id, p)
+	return m.Storage.TrashForm(ctx, actor, id, p)
 }
 
-func (m *badPartials) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
-	err := m.Storage.CreateForm(ctx, who, f)
+func (m *badPartials) CreateForm(ctx context.Context, actor storage.Actor, f storage.Form) error {
+	err := m.Storage.CreateForm(ctx, actor, f)
 	if err == nil && m.create != nil {
 		err = m.create(ctx, f.ID)
 	}
@@ -264,9 +264,9 @@ func (m *badPartials) forms() (ids []storage.ID) {
 func listingMutants(bad makesBad) []mutant {
 	queries := func(name string, fails []string, edit func(*storage.PartialQuery)) mutant {
 		return bad(name, fails, func(m *badPartials, s storage.Storage) {
-			m.list = func(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
+			m.list = func(ctx context.Context, actor storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
 				edit(&q)
-				return s.Partials(ctx, who, form, q, each)
+				return s.Partials(ctx, actor, form, q, each)
 			}
 		})
 	}
@@ -275,8 +275,8 @@ func listingMutants(bad makesBad) []mutant {
 		queries("looks at no limit", []string{"list", "list_no_limit"}, func(q *storage.PartialQuery) { q.Page.Limit = max(1, q.Page.Limit) }),
 		queries("lists those without a captcha", []string{"verified"}, func(q *storage.PartialQuery) { q.Verified = false }),
 		bad("lists the oldest first", []string{"list", "list_order"}, func(m *badPartials, s storage.Storage) {
-			m.list = func(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
-				list, more, err := listPartials(ctx, s, who, form, q)
+			m.list = func(ctx context.Context, actor storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
+				list, more, err := listPartials(ctx, s, actor, form, q)
 				for _, p := range slices.Backward(list) {
 					err = errors.Join(err, each(&p))
 				}
@@ -284,18 +284,18 @@ func listingMutants(bad makesBad) []mutant {
 			}
 		}),
 		bad("continues after a record that is there", []string{"list_any_position", "list_stable"}, func(m *badPartials, s storage.Storage) {
-			m.list = func(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
+			m.list = func(ctx context.Context, actor storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
 				after := q.Page.After
 				if after != nil && !slices.ContainsFunc(m.open(ctx, form, q.Now), func(p storage.Partial) bool { return p.ID == after.ID }) {
 					return false, nil
 				}
-				return s.Partials(ctx, who, form, q, each)
+				return s.Partials(ctx, actor, form, q, each)
 			}
 		}),
 		bad("goes on after an error", []string{"list_refused"}, func(m *badPartials, s storage.Storage) {
-			m.list = func(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
+			m.list = func(ctx context.Context, actor storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
 				var first error
-				more, err := s.Partials(ctx, who, form, q, func(p *storage.Partial) error {
+				more, err := s.Partials(ctx, actor, form, q, func(p *storage.Partial) error {
 					if err := each(p); first == nil {
 						first = err
 					}
@@ -343,9 +343,9 @@ func partialSubmitMutants(bad makesBad, reads makesReads) []mutant {
 func partialRemovalMutants(bad makesBad) []mutant {
 	removes := func(name string, fails []string, edit func(m *badPartials, ctx context.Context, form *storage.ID, p *storage.DeletePartialsParams)) mutant {
 		return bad(name, fails, func(m *badPartials, s storage.Storage) {
-			m.remove = func(ctx context.Context, who storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
+			m.remove = func(ctx context.Context, actor storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
 				edit(m, ctx, &form, &p)
-				return s.DeletePartials(ctx, who, form, p)
+				return s.DeletePartials(ctx, actor, form, p)
 			}
 		})
 	}

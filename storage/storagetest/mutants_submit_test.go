@@ -60,11 +60,11 @@ func (m editsSubmit) Submit(ctx context.Context, n storage.NewSubmission) (stora
 
 type looseLimit struct{ storage.Storage }
 
-func (m looseLimit) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
+func (m looseLimit) CreateForm(ctx context.Context, actor storage.Actor, f storage.Form) error {
 	if f.Acceptance.ResponseLimit > 0 {
 		f.Acceptance.ResponseLimit++
 	}
-	return m.Storage.CreateForm(ctx, who, f)
+	return m.Storage.CreateForm(ctx, actor, f)
 }
 
 type revisionFirst struct{ storage.Storage }
@@ -98,10 +98,10 @@ func (m countsUnknown) CountFunnel(ctx context.Context, counts []storage.FunnelC
 
 type recentTotals struct{ storage.Storage }
 
-func (m recentTotals) SubmissionTotals(ctx context.Context, who storage.Actor, forms []storage.ID) (map[storage.ID]int64, error) {
-	totals, err := m.Storage.SubmissionTotals(ctx, who, forms)
+func (m recentTotals) SubmissionTotals(ctx context.Context, actor storage.Actor, forms []storage.ID) (map[storage.ID]int64, error) {
+	totals, err := m.Storage.SubmissionTotals(ctx, actor, forms)
 	for form := range totals {
-		f, _ := m.Funnel(ctx, who, form, storage.Window{})
+		f, _ := m.Funnel(ctx, actor, form, storage.Window{})
 		totals[form] = f.Submissions
 	}
 	return totals, err
@@ -109,18 +109,18 @@ func (m recentTotals) SubmissionTotals(ctx context.Context, who storage.Actor, f
 
 type forgetfulFunnel struct{ storage.Storage }
 
-func (m forgetfulFunnel) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
-	f, err := m.Storage.Funnel(ctx, who, form, w)
+func (m forgetfulFunnel) Funnel(ctx context.Context, actor storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+	f, err := m.Storage.Funnel(ctx, actor, form, w)
 	f.Submissions = 0
 	return f, err
 }
 
 type inclusiveWindow struct{ storage.Storage }
 
-func (m inclusiveWindow) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
-	f, err := m.Storage.Funnel(ctx, who, form, w)
+func (m inclusiveWindow) Funnel(ctx context.Context, actor storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+	f, err := m.Storage.Funnel(ctx, actor, form, w)
 	if !w.To.IsZero() {
-		last, _ := m.Storage.Funnel(ctx, who, form, storage.Window{From: w.To, To: w.To.Add(time.Minute)})
+		last, _ := m.Storage.Funnel(ctx, actor, form, storage.Window{From: w.To, To: w.To.Add(time.Minute)})
 		f.Views += last.Views
 	}
 	return f, err
@@ -128,17 +128,17 @@ func (m inclusiveWindow) Funnel(ctx context.Context, who storage.Actor, form sto
 
 type forgetsOld struct{ storage.Storage }
 
-func (m forgetsOld) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+func (m forgetsOld) Funnel(ctx context.Context, actor storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
 	if first := midnight(30); w.From.Before(first) {
 		w.From = first
 	}
-	return m.Storage.Funnel(ctx, who, form, w)
+	return m.Storage.Funnel(ctx, actor, form, w)
 }
 
 type lifetimeInCounts struct{ storage.Storage }
 
-func (m lifetimeInCounts) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
-	f, err := m.Storage.Funnel(ctx, who, form, w)
+func (m lifetimeInCounts) Funnel(ctx context.Context, actor storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+	f, err := m.Storage.Funnel(ctx, actor, form, w)
 	if f.Lifetime != nil {
 		f.Views += f.Lifetime.Views
 	}
@@ -147,15 +147,15 @@ func (m lifetimeInCounts) Funnel(ctx context.Context, who storage.Actor, form st
 
 type rewritesFunnel struct{ storage.Storage }
 
-func (m rewritesFunnel) DeleteSubmission(ctx context.Context, who storage.Actor, form, id storage.ID) error {
-	s, err := m.Submission(ctx, who, form, id)
+func (m rewritesFunnel) DeleteSubmission(ctx context.Context, actor storage.Actor, form, id storage.ID) error {
+	s, err := m.Submission(ctx, actor, form, id)
 	if err != nil {
 		return err
 	}
 	if err := m.CountFunnel(ctx, counted(form, s.SubmittedAt, storage.Counters{Submissions: -1})); err != nil {
 		return err
 	}
-	return m.Storage.DeleteSubmission(ctx, who, form, id)
+	return m.Storage.DeleteSubmission(ctx, actor, form, id)
 }
 
 func duplicateMutants() []mutant {
@@ -194,16 +194,16 @@ func (m anyPlace) BackfillAnswers(ctx context.Context, at storage.BackfillCursor
 
 type coveredAtOnce struct{ storage.Storage }
 
-func (m coveredAtOnce) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
-	f, err := m.Storage.Form(ctx, who, id)
+func (m coveredAtOnce) Form(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Form, error) {
+	f, err := m.Storage.Form(ctx, actor, id)
 	f.DuplicateCheckReady = f.Acceptance.Unique.Block != ""
 	return f, err
 }
 
 type neverCovered struct{ storage.Storage }
 
-func (m neverCovered) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
-	f, err := m.Storage.Form(ctx, who, id)
+func (m neverCovered) Form(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Form, error) {
+	f, err := m.Storage.Form(ctx, actor, id)
 	f.DuplicateCheckReady = false
 	return f, err
 }
@@ -236,15 +236,15 @@ var at0 = at(0)
 // keepsAnswers stores a deleted submission's answers again under another id.
 type keepsAnswers struct{ storage.Storage }
 
-func (m keepsAnswers) DeleteSubmission(ctx context.Context, who storage.Actor, form, id storage.ID) error {
-	old, err := m.Submission(ctx, who, form, id)
+func (m keepsAnswers) DeleteSubmission(ctx context.Context, actor storage.Actor, form, id storage.ID) error {
+	old, err := m.Submission(ctx, actor, form, id)
 	if err != nil {
 		return err
 	}
-	if err := m.Storage.DeleteSubmission(ctx, who, form, id); err != nil {
+	if err := m.Storage.DeleteSubmission(ctx, actor, form, id); err != nil {
 		return err
 	}
-	f, err := m.Form(ctx, who, form)
+	f, err := m.Form(ctx, actor, form)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 type operation struct {
 	method string // as in Go
 	name   string // as in the names of cases
-	call   func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error
+	call   func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error
 }
 
 // errNothing is what an operation that lists answers when the list does not
@@ -25,107 +25,107 @@ var errNothing = errors.New("the list does not hold the record")
 func actorOperations() []operation {
 	page := storage.Page{Limit: 1000}
 	return []operation{
-		{"Workspace", "workspace", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			_, err := s.Workspace(ctx, who, w.workspace.ID)
+		{"Workspace", "workspace", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			_, err := s.Workspace(ctx, actor, w.workspace.ID)
 			return err
 		}},
-		{"Workspaces", "workspaces", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			list, err := s.Workspaces(ctx, who, page)
+		{"Workspaces", "workspaces", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			list, err := s.Workspaces(ctx, actor, page)
 			return contains(list, workspaceID, w.workspace.ID, err)
 		}},
-		{"UpdateWorkspace", "update_workspace", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			_, err := s.UpdateWorkspace(ctx, who, w.workspace.ID, storage.WorkspaceChange{Name: ptr("changed"), At: w.now})
+		{"UpdateWorkspace", "update_workspace", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			_, err := s.UpdateWorkspace(ctx, actor, w.workspace.ID, storage.WorkspaceChange{Name: ptr("changed"), At: w.now})
 			return err
 		}},
-		{"DeleteWorkspace", "delete_workspace", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			return s.DeleteWorkspace(ctx, who, w.workspace.ID, w.now)
+		{"DeleteWorkspace", "delete_workspace", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			return s.DeleteWorkspace(ctx, actor, w.workspace.ID, w.now)
 		}},
-		{"CreateForm", "create_form", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+		{"CreateForm", "create_form", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
 			f := w.form
 			f.ID, f.PublicID = newID(), text("f")
-			return s.CreateForm(ctx, who, f)
+			return s.CreateForm(ctx, actor, f)
 		}},
-		{"Form", "form", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			_, err := s.Form(ctx, who, w.form.ID)
+		{"Form", "form", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			_, err := s.Form(ctx, actor, w.form.ID)
 			return err
 		}},
-		{"Forms", "forms", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			list, err := s.Forms(ctx, who, storage.FormsParams{Page: page})
+		{"Forms", "forms", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			list, err := s.Forms(ctx, actor, storage.FormsParams{Page: page})
 			return contains(list, formID, w.form.ID, err)
 		}},
-		{"Forms", "forms_of_workspace", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			_, err := s.Forms(ctx, who, storage.FormsParams{WorkspaceID: w.workspace.ID, Page: page})
+		{"Forms", "forms_of_workspace", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			_, err := s.Forms(ctx, actor, storage.FormsParams{WorkspaceID: w.workspace.ID, Page: page})
 			return err
 		}},
-		{"Forms", "forms_in_trash", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			list, err := s.Forms(ctx, who, storage.FormsParams{Trashed: true, Page: page})
+		{"Forms", "forms_in_trash", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			list, err := s.Forms(ctx, actor, storage.FormsParams{Trashed: true, Page: page})
 			return contains(list, formID, w.trashed.ID, err)
 		}},
-		{"UpdateForm", "update_form", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			_, err := s.UpdateForm(ctx, who, w.form.ID, storage.FormChange{
+		{"UpdateForm", "update_form", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			_, err := s.UpdateForm(ctx, actor, w.form.ID, storage.FormChange{
 				Name: ptr("changed"), WorkspaceID: &w.workspace.ID, At: w.now,
 				Definition: storage.Definition{Theme: json.RawMessage(`{}`), Format: 2},
 			})
 			return err
 		}},
-		{"TrashForm", "trash_form", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			return s.TrashForm(ctx, who, w.form.ID, storage.TrashParams{At: w.now})
+		{"TrashForm", "trash_form", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			return s.TrashForm(ctx, actor, w.form.ID, storage.TrashParams{At: w.now})
 		}},
-		{"Submission", "submission", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			_, err := s.Submission(ctx, who, w.form.ID, w.first.Submission.ID)
+		{"Submission", "submission", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			_, err := s.Submission(ctx, actor, w.form.ID, w.first.Submission.ID)
 			return err
 		}},
-		{"Submissions", "submissions", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			list, err := storage.ListSubmissions(ctx, s, who, w.form.ID, storage.SubmissionsParams{Page: page})
+		{"Submissions", "submissions", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			list, err := storage.ListSubmissions(ctx, s, actor, w.form.ID, storage.SubmissionsParams{Page: page})
 			if errors.Is(contains(list.Submissions, submissionID, w.first.Submission.ID, err), errNothing) {
 				return errors.New("the list is empty where ErrNotFound or submissions are due")
 			}
 			return err
 		}},
-		{"DeleteSubmission", "delete_submission", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			return s.DeleteSubmission(ctx, who, w.form.ID, w.first.Submission.ID)
+		{"DeleteSubmission", "delete_submission", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			return s.DeleteSubmission(ctx, actor, w.form.ID, w.first.Submission.ID)
 		}},
-		{"SubmissionsRemoved", "submissions_removed", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			_, err := s.SubmissionsRemoved(ctx, who, w.form.ID)
+		{"SubmissionsRemoved", "submissions_removed", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			_, err := s.SubmissionsRemoved(ctx, actor, w.form.ID)
 			return err
 		}},
-		{"SubmissionTotals", "submission_totals", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			totals, err := s.SubmissionTotals(ctx, who, []storage.ID{w.form.ID})
+		{"SubmissionTotals", "submission_totals", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			totals, err := s.SubmissionTotals(ctx, actor, []storage.ID{w.form.ID})
 			if _, ok := totals[w.form.ID]; err == nil && !ok {
 				return errNothing
 			}
 			return err
 		}},
-		{"Funnel", "funnel", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			_, err := s.Funnel(ctx, who, w.form.ID, storage.Window{})
+		{"Funnel", "funnel", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			_, err := s.Funnel(ctx, actor, w.form.ID, storage.Window{})
 			return err
 		}},
-		{"CreateWebhook", "create_webhook", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+		{"CreateWebhook", "create_webhook", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
 			hook := w.webhook
 			hook.ID = newID()
-			return s.CreateWebhook(ctx, who, storage.NewWebhook{Webhook: hook})
+			return s.CreateWebhook(ctx, actor, storage.NewWebhook{Webhook: hook})
 		}},
-		{"Webhook", "webhook", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			_, err := s.Webhook(ctx, who, w.webhook.ID)
+		{"Webhook", "webhook", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			_, err := s.Webhook(ctx, actor, w.webhook.ID)
 			return err
 		}},
-		{"Webhooks", "webhooks", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			list, err := s.Webhooks(ctx, who, page)
+		{"Webhooks", "webhooks", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			list, err := s.Webhooks(ctx, actor, page)
 			return contains(list, webhookID, w.webhook.ID, err)
 		}},
-		{"FormWebhooks", "form_webhooks", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			list, err := s.FormWebhooks(ctx, who, w.form.ID)
+		{"FormWebhooks", "form_webhooks", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			list, err := s.FormWebhooks(ctx, actor, w.form.ID)
 			return contains(list, webhookID, w.webhook.ID, err)
 		}},
-		{"UpdateWebhook", "update_webhook", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			_, err := s.UpdateWebhook(ctx, who, w.webhook.ID, storage.WebhookChange{URL: ptr("https://example.org/"), At: w.now})
+		{"UpdateWebhook", "update_webhook", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			_, err := s.UpdateWebhook(ctx, actor, w.webhook.ID, storage.WebhookChange{URL: ptr("https://example.org/"), At: w.now})
 			return err
 		}},
-		{"DeleteWebhook", "delete_webhook", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			return s.DeleteWebhook(ctx, who, w.webhook.ID)
+		{"DeleteWebhook", "delete_webhook", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			return s.DeleteWebhook(ctx, actor, w.webhook.ID)
 		}},
-		{"Deliveries", "deliveries", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			_, err := s.Deliveries(ctx, who, w.webhook.ID, 100)
+		{"Deliveries", "deliveries", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			_, err := s.Deliveries(ctx, actor, w.webhook.ID, 100)
 			return err
 		}},
 	}
@@ -165,7 +165,7 @@ func hostOperations() []operation {
 		{"PendingBackfill", "not_entered", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
 			got, err := s.PendingBackfill(ctx, storage.PendingBackfillParams{Rules: 2, Max: 10})
 			if err == nil && len(got.Submissions) == 0 {
-				return errors.New("nothing is handed out")
+				return errors.New("nothing is due")
 			}
 			return err
 		}},

@@ -82,17 +82,17 @@ func partialOperations() []ofPartials {
 			_, err := s.Partial(ctx, w.form.ID, w.partial.Token, w.now)
 			return err
 		}}, false},
-		{operation{"Partials", "partials", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			list, _, err := listPartials(ctx, s, who, w.form.ID, storage.PartialQuery{Now: w.now, Page: storage.Page{Limit: 10}})
+		{operation{"Partials", "partials", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			list, _, err := listPartials(ctx, s, actor, w.form.ID, storage.PartialQuery{Now: w.now, Page: storage.Page{Limit: 10}})
 			if errors.Is(contains(list, partialID, w.partial.Partial.ID, err), errNothing) {
-				return errors.New("the list is empty where ErrNotFound or a half response is due")
+				return errors.New("Partials returned an empty list; want ErrNotFound or a partial submission")
 			}
 			return err
 		}}, true},
-		{operation{"DeletePartials", "delete", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			n, _, err := s.DeletePartials(ctx, who, w.form.ID, storage.DeletePartialsParams{Token: w.partial.Token, Max: 1})
+		{operation{"DeletePartials", "delete", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
+			n, _, err := s.DeletePartials(ctx, actor, w.form.ID, storage.DeletePartialsParams{Token: w.partial.Token, Max: 1})
 			if err == nil && n != 1 {
-				return errors.New("the half response was not deleted")
+				return errors.New("the partial submission was not deleted")
 			}
 			return err
 		}}, true},
@@ -146,7 +146,7 @@ func (b *bundle) save(p storage.SavePartialParams) int64 {
 func (b *bundle) addPartial(form storage.ID, edit ...func(*storage.SavePartialParams)) storage.SavePartialParams {
 	b.Helper()
 	p := b.newPartial(form, edit...)
-	same(b, b.save(p), 1, "the revision of a new half response")
+	same(b, b.save(p), 1, "the revision of a new partial submission")
 	return p
 }
 
@@ -194,8 +194,8 @@ func (b *bundle) partials(form storage.ID, now time.Time) []storage.Partial {
 	return list
 }
 
-func listPartials(ctx context.Context, s storage.Storage, who storage.Actor, form storage.ID, q storage.PartialQuery) (list []storage.Partial, more bool, err error) {
-	more, err = s.Partials(ctx, who, form, q, func(lent *storage.Partial) error {
+func listPartials(ctx context.Context, s storage.Storage, actor storage.Actor, form storage.ID, q storage.PartialQuery) (list []storage.Partial, more bool, err error) {
+	more, err = s.Partials(ctx, actor, form, q, func(lent *storage.Partial) error {
 		p := *lent
 		p.Answers, p.Hidden, p.Metadata = slices.Clone(p.Answers), slices.Clone(p.Hidden), slices.Clone(p.Metadata)
 		list = append(list, p)
@@ -210,8 +210,8 @@ func savePartial(b *bundle) {
 	given := p
 	given.Partial.Revision, given.Partial.SubmissionID, given.Partial.CreatedAt = 9, newID(), soon()
 	given.IfRevision = 0
-	same(b, b.save(given), 1, "the revision of a new half response")
-	b.isThere(p, "after it was made")
+	same(b, b.save(given), 1, "the revision of a new partial submission")
+	b.isThere(p, "after it was created")
 	same(b, b.partials(f.ID, soon()), []storage.Partial{p.Partial}, "Partials")
 
 	bare := b.newPartial(f.ID)
@@ -219,7 +219,7 @@ func savePartial(b *bundle) {
 	bare.Partial.Answers, bare.Partial.Hidden, bare.Partial.Metadata = json.RawMessage(`{}`), json.RawMessage(`{}`), json.RawMessage(`{}`)
 	b.save(bare)
 	b.isThere(bare, "with nothing in it")
-	b.isThere(p, "after another one was made")
+	b.isThere(p, "after another partial submission was created")
 }
 
 func changePartial(b *bundle) {
@@ -237,7 +237,7 @@ func changePartial(b *bundle) {
 		p, p.Partial.Revision = change, revision
 		b.isThere(p, "after change %d", revision-1)
 	}
-	b.isThere(other, "after another one was changed")
+	b.isThere(other, "after another partial submission was changed")
 	same(b, idsOf(b.partials(f.ID, soon()), partialID), []storage.ID{p.Partial.ID, other.Partial.ID}, "Partials, by the last save")
 }
 
@@ -245,19 +245,19 @@ func partialNeedsPublished(b *bundle) {
 	f := b.anyForm(func(f *storage.Form) { f.Acceptance.CloseAt, f.Acceptance.ResponseLimit = at(-time.Hour), 1 })
 	b.submit(f)
 	p := b.addPartial(f.ID) // closed and full: that is the caller's business
-	b.refusesSave(b.newPartial(newID()), storage.ErrNotFound, "a new one of an unknown form")
+	b.refusesSave(b.newPartial(newID()), storage.ErrNotFound, "a new partial submission of an unknown form")
 
 	f = b.update(f.ID, storage.FormChange{Status: ptr(storage.StatusDraft), At: b.tick()})
 	fresh := b.newPartial(f.ID)
-	b.refusesSave(fresh, storage.ErrNotFound, "a new one of a draft")
+	b.refusesSave(fresh, storage.ErrNotFound, "a new partial submission of a draft")
 	b.refusesSave(again(p), storage.ErrNotFound, "a change, when the form is a draft")
-	b.isGone(fresh, "after it was refused")
+	b.isGone(fresh, "after a save was rejected")
 	b.isThere(p, "when the form is a draft")
 	same(b, b.partials(f.ID, soon()), []storage.Partial{p.Partial}, "Partials of a draft")
 
 	b.update(f.ID, storage.FormChange{Status: ptr(storage.StatusPublished), At: b.tick()})
 	b.trashForm(f.ID)
-	b.refusesSave(fresh, storage.ErrNotFound, "a new one of a form in the trash")
+	b.refusesSave(fresh, storage.ErrNotFound, "a new partial submission of a form in the trash")
 	b.refusesSave(again(p), storage.ErrNotFound, "a change, when the form is in the trash")
 	b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, b.tick()), "RestoreForm")
 	same(b, b.save(again(p)), 2, "the revision after the form was restored")
@@ -276,9 +276,9 @@ func partialToken(b *bundle) {
 		b.refusesSave(again(c), storage.ErrNotFound, "%s", what)
 		b.isGone(c, "%s", what)
 	}
-	b.isThere(p, "after changes that were refused")
+	b.isThere(p, "after changes that were rejected")
 	b.isThere(foreign, "after a change through another form")
-	same(b, len(b.partials(f.ID, soon())), 1, "half responses after changes that were refused")
+	same(b, len(b.partials(f.ID, soon())), 1, "partial submissions after changes that were rejected")
 }
 
 func partialTokenTaken(b *bundle) {
@@ -286,9 +286,9 @@ func partialTokenTaken(b *bundle) {
 	p := b.addPartial(f.ID)
 	second := b.newPartial(f.ID)
 	second.Token = p.Token
-	b.refusesSave(second, storage.ErrConflict, "a new one with a taken token")
-	b.isThere(p, "after another one with its token was refused")
-	same(b, len(b.partials(f.ID, soon())), 1, "half responses")
+	b.refusesSave(second, storage.ErrConflict, "a new partial submission with an existing token")
+	b.isThere(p, "after a new partial submission with the same token was rejected")
+	same(b, len(b.partials(f.ID, soon())), 1, "partial submissions")
 }
 
 func (b *bundle) isPartialRevision(err error, current int64, what string) {
@@ -327,15 +327,15 @@ func partialOrder(b *bundle) {
 	stale := again(p)
 	stale.IfRevision = 9
 	b.submit(f, withPartial(p))
-	b.refusesSave(stale, storage.ErrConflict, "a submitted one, and the wrong revision")
+	b.refusesSave(stale, storage.ErrConflict, "a submitted partial submission, and the wrong revision")
 	stale.Partial.SavedAt = p.Partial.EndsAt
-	b.refusesSave(stale, storage.ErrNotFound, "a submitted one that is over")
+	b.refusesSave(stale, storage.ErrNotFound, "a submitted partial submission that has expired")
 	taken := p
 	taken.Partial.ID = newID()
-	b.refusesSave(taken, storage.ErrConflict, "a new one with the token of a submitted one")
+	b.refusesSave(taken, storage.ErrConflict, "a new partial submission with the token of a submitted partial submission")
 	b.update(f.ID, storage.FormChange{Status: ptr(storage.StatusDraft), At: b.tick()})
-	b.refusesSave(again(p), storage.ErrNotFound, "a submitted one of a draft")
-	b.refusesSave(taken, storage.ErrNotFound, "a new one with a taken token, of a draft")
+	b.refusesSave(again(p), storage.ErrNotFound, "a submitted partial submission of a draft")
+	b.refusesSave(taken, storage.ErrNotFound, "a new partial submission with an existing token, of a draft")
 }
 
 func partialOver(b *bundle) {
@@ -345,10 +345,10 @@ func partialOver(b *bundle) {
 	later := b.addPartial(f.ID, endingAt(end.Add(time.Microsecond)))
 	last := end.Add(-time.Microsecond)
 	same(b, b.partial(p, last), p.Partial, "Partial just before its end")
-	same(b, len(b.partials(f.ID, last)), 2, "half responses just before the end of one")
+	same(b, len(b.partials(f.ID, last)), 2, "partial submissions just before one expires")
 	_, err := b.store.Partial(b.Context(), f.ID, p.Token, end)
 	b.is(err, storage.ErrNotFound, "Partial at its end")
-	same(b, b.partials(f.ID, end), []storage.Partial{later.Partial}, "Partials at the end of one")
+	same(b, b.partials(f.ID, end), []storage.Partial{later.Partial}, "Partials at the EndsAt of a partial submission")
 	change := again(p)
 	change.Partial.SavedAt, change.Partial.EndsAt = end, soon()
 	b.refusesSave(change, storage.ErrNotFound, "at its end")
@@ -376,7 +376,7 @@ func partialMax(b *bundle) {
 	link.Partial.LinkIssued, link.Partial.SavedAt = true, b.tick()
 	b.save(link)
 	linked := b.addPartial(f.ID, atMost(3), func(p *storage.SavePartialParams) { p.Partial.LinkIssued = true })
-	b.isGone(second, "the last that was saved once")
+	b.isGone(second, "the newest partial submission at revision 1")
 	next := b.addPartial(f.ID, atMost(3))
 	b.isGone(first, "the one that was saved longest ago")
 	last := b.addPartial(f.ID, atMost(3))
@@ -386,7 +386,7 @@ func partialMax(b *bundle) {
 	}
 	b.addPartial(f.ID)
 	b.addPartial(f.ID, atMost(-1))
-	same(b, len(b.partials(f.ID, soon())), 5, "half responses after two without a bound")
+	same(b, len(b.partials(f.ID, soon())), 5, "partial submissions after two saves without a limit")
 }
 
 func partialMaxCounts(b *bundle) {
@@ -400,12 +400,12 @@ func partialMaxCounts(b *bundle) {
 	change := again(open)
 	change.Max = 1
 	b.save(change)
-	same(b, len(b.partials(f.ID, at(time.Hour))), 2, "half responses after a change with a lower bound")
+	same(b, len(b.partials(f.ID, at(time.Hour))), 2, "partial submissions after a change with a lower limit")
 	b.addPartial(f.ID, savedAt(at(2*time.Hour)), atMost(2))
 	b.isGone(late, "the one that was saved once")
 	b.partial(open, soon())
 	b.isThere(foreign, "of another form")
-	same(b, b.partial(sent, soon()).SubmissionID, n.Submission.ID, "SubmissionID of the submitted one")
+	same(b, b.partial(sent, soon()).SubmissionID, n.Submission.ID, "SubmissionID of the submitted partial submission")
 }
 
 func partialVerified(b *bundle) {
@@ -420,7 +420,7 @@ func partialVerified(b *bundle) {
 		}
 		got := b.partial(p, soon())
 		same(b, got.Verified, i == 1 || i == 3, "Verified of partial submission %d", i)
-		same(b, got.LinkIssued, i == 2 || i == 3, "LinkTaken of partial submission %d", i)
+		same(b, got.LinkIssued, i == 2 || i == 3, "LinkIssued of partial submission %d", i)
 		if got.Verified {
 			want = slices.Insert(want, 0, got)
 		}
@@ -429,7 +429,7 @@ func partialVerified(b *bundle) {
 	for i := range want {
 		got, more, err := listPartials(b.Context(), b.store, storage.AsHost(), f.ID, q)
 		b.ok(err, "Partials")
-		same(b, got, want[i:i+1], "page %d of the verified ones", i)
+		same(b, got, want[i:i+1], "page %d of the verified partial submissions", i)
 		same(b, more, i+1 < len(want), "more of page %d", i)
 		q.Page.After = &storage.Position{Time: want[i].SavedAt, ID: want[i].ID}
 	}
@@ -441,13 +441,13 @@ func partialNotCounted(b *bundle) {
 	for range 3 {
 		b.save(again(b.addPartial(f.ID)))
 	}
-	same(b, b.getForm(f.ID), f, "the form with half responses")
+	same(b, b.getForm(f.ID), f, "the form with partial submissions")
 	same(b, b.submissions(f.ID), nil, "Submissions")
 	same(b, b.funnel(f.ID, time.Time{}, time.Time{}), storage.Funnel{}, "Funnel")
 	same(b, b.attempts(hook.ID), nil, "Deliveries")
-	b.nothingPending("half responses queue nothing")
+	b.nothingPending("partial submissions queue no deliveries")
 	b.submit(f)
-	b.full(f, true, "after the one response that the limit allows")
+	b.full(f, true, "after the one submission that the limit allows")
 }
 
 func partialList(b *bundle) {
@@ -485,7 +485,7 @@ func partialListRefused(b *bundle) {
 			}
 			return nil
 		})
-		same(b, err, wanted, "the error of a call whose second record was refused")
+		same(b, err, wanted, "the error of a call whose callback failed at the second record")
 		same(b, lent, 2, "records that were lent")
 	}
 }
@@ -520,7 +520,7 @@ func copiesInPartial(b *bundle) {
 	given.Partial = clonePartial(p.Partial)
 	b.save(given)
 	spoilPartial(given.Partial)
-	b.isThere(p, "after the caller overwrote what it gave to SavePartial")
+	b.isThere(p, "after the caller overwrote the arguments of SavePartial")
 	p = again(p)
 	given = p
 	given.Partial = clonePartial(p.Partial)
@@ -532,14 +532,14 @@ func copiesInPartial(b *bundle) {
 func copiesOutPartial(b *bundle) {
 	p := b.addPartial(b.anyForm().ID)
 	spoilPartial(b.partial(p, soon()))
-	b.isThere(p, "after the caller overwrote what Partial returned")
+	b.isThere(p, "after the caller overwrote the result of Partial")
 	b.save(again(p))
 	got := b.partial(p, soon())
 	want := render(got)
 	change := again(p)
 	change.Partial.Answers = json.RawMessage(fmt.Sprintf(`{"q1": %q, "n": 2.50}`, newID()))
 	b.save(change)
-	same(b, render(got), want, "what Partial returned, after the half response changed")
+	same(b, render(got), want, "what Partial returned, after the partial submission changed")
 }
 
 func invalidPartial(b *bundle) {
@@ -551,7 +551,7 @@ func invalidPartial(b *bundle) {
 		edit(&change)
 		return func() error {
 			if _, err := b.store.SavePartial(ctx, fresh); !errors.Is(err, storage.ErrInvalidValue) {
-				return fmt.Errorf("a new one of an unknown form: %w", err)
+				return fmt.Errorf("a new partial submission of an unknown form: %w", err)
 			}
 			_, err := b.store.SavePartial(ctx, change)
 			return err
@@ -608,15 +608,15 @@ func parallelPartials(b *bundle) {
 				return err
 			}
 			if len(list) > most {
-				return fmt.Errorf("there are %d half responses where %d are the most", len(list), most)
+				return fmt.Errorf("got %d partial submissions, want at most %d", len(list), most)
 			}
 		}
 		return nil
 	})
 	for _, err := range errs {
-		b.ok(err, "SavePartial and Partials at once")
+		b.ok(err, "SavePartial and Partials concurrently")
 	}
-	same(b, len(b.partials(f.ID, soon())), most, "number of half responses")
+	same(b, len(b.partials(f.ID, soon())), most, "number of partial submissions")
 }
 
 func parallelRevision(b *bundle) {
@@ -635,7 +635,7 @@ func parallelRevision(b *bundle) {
 	for i, err := range errs {
 		if err == nil {
 			changes[i].Partial.Revision = 2
-			b.isThere(changes[i], "as the one that won saved it")
+			b.isThere(changes[i], "as the successful call saved it")
 		} else {
 			b.isPartialRevision(err, 2, "SavePartial that lost")
 		}
@@ -651,7 +651,7 @@ func parallelChanges(b *bundle) {
 		return err
 	})
 	for _, err := range errs {
-		b.ok(err, "SavePartial at once without a condition")
+		b.ok(err, "concurrent calls of SavePartial without a condition")
 	}
 	slices.Sort(revisions)
 	for i, revision := range revisions {
@@ -678,13 +678,13 @@ func parallelPartialSubmit(b *bundle) {
 			_, err := b.store.SavePartial(b.Context(), again(p))
 			return err
 		})
-		b.ok(errs[0], "Submit at once with a save and another response")
-		b.ok(errs[1], "Submit at once with a save and another response")
-		b.outcome(errs[2:], storage.ErrConflict, "SavePartial beside Submit")
+		b.ok(errs[0], "Submit concurrently with a save and another submission")
+		b.ok(errs[1], "Submit concurrently with a save and another submission")
+		b.outcome(errs[2:], storage.ErrConflict, "SavePartial concurrently with Submit")
 		got := b.partial(p, soon())
 		b.emptied(got, p)
 		if got.SubmissionID != first.Submission.ID && got.SubmissionID != second.Submission.ID {
-			b.Errorf("SubmissionID: want one of the two responses, got %s", got.SubmissionID)
+			b.Errorf("SubmissionID: want the ID of one of the two submissions, got %s", got.SubmissionID)
 		}
 	}
 	same(b, len(b.submissions(f.ID)), 8, "number of submissions")

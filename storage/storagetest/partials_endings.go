@@ -39,7 +39,7 @@ func submitPartial(b *bundle) {
 	f := b.anyForm()
 	p, other := b.addPartial(f.ID), b.addPartial(f.ID)
 	b.submit(f)
-	b.isThere(p, "after a response without a token")
+	b.isThere(p, "after a submission without a token")
 	n := b.submit(f, withPartial(p))
 	got := b.partial(p, p.Partial.EndsAt.Add(-time.Microsecond))
 	same(b, got.SubmissionID, n.Submission.ID, "SubmissionID")
@@ -52,7 +52,7 @@ func submitPartial(b *bundle) {
 	b.is(err, storage.ErrNotFound, "Partial at its end, after it was submitted")
 	stored, err := b.store.Submission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID)
 	b.ok(err, "Submission")
-	same(b, stored, n.Submission, "Submission that was begun with a half response")
+	same(b, stored, n.Submission, "submission that completes a partial submission")
 	b.deleteSubmission(n)
 	same(b, b.partial(p, soon()).SubmissionID, n.Submission.ID, "SubmissionID after the submission was deleted")
 }
@@ -68,9 +68,9 @@ func submitAnyToken(b *bundle) {
 	b.submit(f, withPartial(b.newPartial(f.ID)))
 	b.submit(f, withPartial(over), func(n *storage.NewSubmission) { n.Submission.SubmittedAt = at(time.Hour) })
 	same(b, len(b.submissions(f.ID)), 5, "number of submissions")
-	same(b, b.partial(spent, soon()).SubmissionID, first.Submission.ID, "SubmissionID after another response with the token")
-	b.isThere(foreign, "after a response to another form with its token")
-	b.isThere(over, "by a clock that is behind, after a response with its token")
+	same(b, b.partial(spent, soon()).SubmissionID, first.Submission.ID, "SubmissionID after another submission with the token")
+	b.isThere(foreign, "after a submission to another form with its token")
+	b.isThere(over, "by a clock that is behind, after a submission with its token")
 }
 
 func submitRefusedPartial(b *bundle) {
@@ -83,10 +83,10 @@ func submitRefusedPartial(b *bundle) {
 		n.Partial = p.Token
 		edit(&n)
 		b.refuse(n, want, what)
-		b.isThere(p, "after a response was refused: %s", what)
+		b.isThere(p, "after a submission was rejected: %s", what)
 	}
 	refused(storage.ErrRevisionMismatch, "of another revision", func(n *storage.NewSubmission) { n.FormRevision = 99 })
-	refused(storage.ErrDuplicate, "with a taken answer", withAnswer("a"))
+	refused(storage.ErrDuplicate, "with an existing answer", withAnswer("a"))
 	n := b.newSubmission(f)
 	n.Partial, n.IdempotencyKey = p.Token, "once"
 	_, replayed, err := b.store.Submit(b.Context(), n)
@@ -117,7 +117,7 @@ func (b *bundle) deletesPartials(form storage.ID, want int, p storage.DeletePart
 			b.Fatalf("DeletePartials: more does not end")
 		}
 	}
-	same(b, sum, want, "half responses that DeletePartials removed")
+	same(b, sum, want, "partial submissions that DeletePartials removed")
 	return calls
 }
 
@@ -144,7 +144,7 @@ func deletePartials(b *bundle) {
 			delete(all, name)
 		}
 		for name, p := range all {
-			same(b, b.partial(p, soon()).ID, p.Partial.ID, "ID of the one that stays: %s", name)
+			same(b, b.partial(p, soon()).ID, p.Partial.ID, "ID of the remaining partial submission: %s", name)
 		}
 	}
 	b.deletesPartials(f.ID, 0, storage.DeletePartialsParams{})
@@ -172,7 +172,7 @@ func deletePartialsInPieces(b *bundle) {
 		same(b, fmt.Sprint(n, more), "0 false", "DeletePartials with a Max of %d", most)
 	}
 	if calls := b.deletesPartials(f.ID, 7, storage.DeletePartialsParams{SavedBefore: soon(), Max: 3}); calls < 3 {
-		b.Errorf("DeletePartials: 7 half responses in %d calls with a Max of 3", calls)
+		b.Errorf("DeletePartials: 7 partial submissions were removed in %d calls with a Max of 3, want 3 calls", calls)
 	}
 	same(b, b.partials(f.ID, soon()), nil, "Partials")
 }
@@ -225,11 +225,11 @@ func purgePartials(b *bundle) {
 	f.WorkspaceID = alone.WorkspaceID
 	for _, form := range []storage.Form{f, alone} {
 		b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), form), "CreateForm with the id of a purged form")
-		same(b, b.partials(form.ID, at(0)), nil, "Partials of a form with the id of a purged one")
+		same(b, b.partials(form.ID, at(0)), nil, "Partials of a form with the ID of a purged record")
 	}
 	for _, p := range []storage.SavePartialParams{p, sent, q} {
-		b.isGone(p, "of a form with the id of a purged one")
-		same(b, b.save(p), 1, "the revision of a new half response with the token of a purged one")
+		b.isGone(p, "of a form with the ID of a purged record")
+		same(b, b.save(p), 1, "the revision of a new partial submission with the token of a purged one")
 	}
 	b.isThere(stays, "of another form")
 }
@@ -255,14 +255,14 @@ func sweepPartials(b *bundle) {
 		}
 		return n
 	}
-	same(b, left(), 5, "half responses that are not over, or not to be swept")
+	same(b, left(), 5, "partial submissions that have not expired")
 	once := b.sweepOnce(storage.SweepParams{Now: end, Max: 2})
-	same(b, once.More, true, "More after a piece")
+	same(b, once.More, true, "More after a batch")
 	if n := left(); n < 3 || n > 4 {
-		b.Errorf("half responses after a piece of 2: want 3 of 5 left, or 4, got %d", n)
+		b.Errorf("partial submissions after a batch of 2: want 3 or 4 of 5 left, got %d", n)
 	}
 	b.sweep(storage.SweepParams{Now: end, Max: 2})
-	same(b, left(), 0, "half responses that are over, after Sweep")
+	same(b, left(), 0, "expired partial submissions after Sweep")
 	b.isThere(stays, "which is not over")
 	b.partial(sent, soon())
 }

@@ -52,8 +52,8 @@ func pauseHolds(b *bundle) {
 func pauseIsOver(b *bundle) {
 	b.pausedWebhook(aMoment, 3)
 	got := b.claimEventually(b.everything())
-	same(b, len(append(got, b.claimAll()...)), 3, "deliveries claimed when the pause is over")
-	same(b, got[0].Health.Failures, 10, "Failures when the pause is over")
+	same(b, len(append(got, b.claimAll()...)), 3, "deliveries claimed after the pause ended")
+	same(b, got[0].Health.Failures, 10, "Failures after the pause ended")
 }
 
 func pauseEnds(b *bundle) {
@@ -89,7 +89,7 @@ func lastResultCounts(b *bundle) {
 	b.finish(succeeded(batch[1], b.tick()), paused(batch[2], b.tick(), time.Hour))
 	after := b.pausedWebhooks(all)
 	if len(before) != 1 || len(after) != 1 {
-		b.Fatalf("PausedWebhooks: want one before and one after, got %v and %v", before, after)
+		b.Fatalf("PausedWebhooks: want one webhook in both calls, got %v and %v", before, after)
 	}
 	same(b, after[0].FailingSince, before[0].FailingSince, "FailingSince after a success and a failure in one call")
 }
@@ -99,7 +99,7 @@ func urlEndsPause(b *bundle) {
 	b.claimNone("the webhook is paused")
 	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere")})
 	for _, d := range b.claimSome(3) {
-		same(b, d.Health, storage.Health{}, "Standing after a new URL")
+		same(b, d.Health, storage.Health{}, "Health after a new URL")
 		same(b, d.FailingFor, 0, "FailingFor after a new URL")
 		same(b, d.Host, "example.net", "Host after a new URL")
 	}
@@ -117,9 +117,9 @@ func urlOutlivesOldResults(b *bundle) {
 	d := b.claimOne()
 	same(b, d.URL, "https://example.net/elsewhere", "URL")
 	same(b, d.Attempt, 2, "Attempt")
-	same(b, d.Health, storage.Health{}, "Standing of the new URL")
+	same(b, d.Health, storage.Health{}, "Health of the new URL")
 	b.finish(paused(d, b.tick(), time.Hour), succeeded(old[1], b.tick()))
-	b.claimNone("a result of the new URL pauses it, though one of the old URL follows")
+	b.claimNone("a result of the new URL pauses the webhook, although a result of the old URL follows")
 }
 
 // A URL that comes back is not the destination that it was.
@@ -212,12 +212,12 @@ func probeWithoutRoom(b *bundle) {
 	var asked []storage.ID
 	for range 3 {
 		asked = append(asked, b.enqueue(w.ID).ID)
-		same(b, len(b.claim(full)), 0, "deliveries claimed without room")
+		same(b, len(b.claim(full)), 0, "deliveries claimed with a limit of 0")
 	}
 	one := b.everything()
 	one.Webhooks[w.ID] = 1
 	for i, want := range asked {
-		same(b, idsOf(b.claim(one), eventID), []storage.ID{want}, "events claimed in turn %d", i+1)
+		same(b, idsOf(b.claim(one), eventID), []storage.ID{want}, "events of claim %d", i+1)
 	}
 	b.claimNone("the webhook is paused")
 }
@@ -232,7 +232,7 @@ func enqueueProbes(b *bundle) {
 	// Nothing was sent: it is claimed again, still despite the pause.
 	b.finish(storage.Result{Lease: d.Lease})
 	d = b.claimOne()
-	same(b, d.Lease.EventID, e.ID, "the event that was queued by Enqueue, after it was given back")
+	same(b, d.Lease.EventID, e.ID, "the event that Enqueue queued, after its lease was released")
 	b.finish(paused(d, b.tick(), time.Hour))
 	b.claimNone("it failed, and waits like the others")
 	d = func() storage.ClaimedDelivery { b.enqueue(w.ID); return b.claimOne() }()
@@ -302,9 +302,9 @@ func pausedList(b *bundle) {
 	for _, d := range b.claimAll() {
 		b.finish(succeeded(d, b.tick()))
 	}
-	same(b, idsOf(b.pausedWebhooks(all), pausedID), want[2:], "PausedWebhooks after one got a new URL and one succeeded")
+	same(b, idsOf(b.pausedWebhooks(all), pausedID), want[2:], "PausedWebhooks after one webhook got a new URL and another succeeded")
 	b.ok(b.store.DeleteWebhook(b.Context(), storage.AsHost(), want[2]), "DeleteWebhook")
-	same(b, b.pausedWebhooks(all), nil, "PausedWebhooks after the last one was deleted")
+	same(b, b.pausedWebhooks(all), nil, "PausedWebhooks after the last webhook was deleted")
 }
 
 func pausedID(p storage.PausedWebhook) storage.ID { return p.WebhookID }
@@ -312,7 +312,7 @@ func pausedID(p storage.PausedWebhook) storage.ID { return p.WebhookID }
 func pausedListTrash(b *bundle) {
 	f, w := b.pausedWebhook(time.Hour, 1)
 	b.trashForm(f.ID)
-	same(b, b.pausedWebhooks(storage.Page{Limit: 10}), nil, "PausedWebhooks after the form went to the trash")
+	same(b, b.pausedWebhooks(storage.Page{Limit: 10}), nil, "PausedWebhooks after the form moved to the trash")
 	b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, b.tick()), "RestoreForm")
 	same(b, idsOf(b.pausedWebhooks(storage.Page{Limit: 10}), pausedID), []storage.ID{w.ID}, "PausedWebhooks after the form was restored")
 }
@@ -324,10 +324,10 @@ func pausedListOfUser(b *bundle) {
 	b.ok(err, "Workspace")
 	member, stranger := b.addMember(f.WorkspaceID), b.user()
 	same(b, idsOf(b.pausedWebhooks(storage.Page{Limit: 10}), pausedID), []storage.ID{foreign.ID, mine.ID}, "PausedWebhooks of the host")
-	for who, want := range map[storage.Actor][]storage.ID{
+	for actor, want := range map[storage.Actor][]storage.ID{
 		storage.As(workspace.OwnerID): {mine.ID}, storage.As(member): {mine.ID}, storage.As(stranger): nil, {}: nil,
 	} {
-		got, err := b.store.PausedWebhooks(b.Context(), who, storage.Page{Limit: 1})
+		got, err := b.store.PausedWebhooks(b.Context(), actor, storage.Page{Limit: 1})
 		b.ok(err, "PausedWebhooks")
 		same(b, idsOf(got, pausedID), want, "PausedWebhooks")
 	}

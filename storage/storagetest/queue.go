@@ -34,7 +34,7 @@ func enqueue(b *bundle) {
 		Lease:  storage.Lease{WebhookID: w.ID, EventID: e.ID, Token: d.Lease.Token},
 		FormID: f.ID, WorkspaceID: f.WorkspaceID, EventType: e.Type, Body: e.Body, URL: w.URL, Host: storage.Hostname(w.URL), Secret: secretOf(w), Attempt: 1, Age: d.Age,
 	}, "Delivery")
-	same(b, b.submissions(f.ID), nil, "Submissions: an event of no submission makes none")
+	same(b, b.submissions(f.ID), nil, "Submissions: an event without a submission must not create one")
 }
 
 func enqueueRefused(b *bundle) {
@@ -42,8 +42,8 @@ func enqueueRefused(b *bundle) {
 	b.is(b.store.Enqueue(b.Context(), newID(), newEvent()), storage.ErrNotFound, "Enqueue for an unknown webhook")
 	b.is(b.store.Enqueue(b.Context(), w.ID, newEvent()), storage.ErrConflict, "Enqueue for a disabled webhook")
 	b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(true)})
-	b.nothingPending("Enqueue was refused")
-	same(b, b.sweep(storage.SweepParams{Now: soon(), Max: 100}).Events, 0, "Events that Sweep removed: none may have been kept")
+	b.nothingPending("Enqueue was rejected")
+	same(b, b.sweep(storage.SweepParams{Now: soon(), Max: 100}).Events, 0, "Events of Sweep: want 0, because no event body without references may exist")
 }
 
 func enqueuePending(b *bundle) {
@@ -73,7 +73,7 @@ func enqueueSingle(b *bundle) {
 	b.claimNone("it waits for its next attempt")
 	single()
 	d = b.claimOne()
-	same(b, d.Lease.EventID, first.ID, "the event that no longer waits")
+	same(b, d.Lease.EventID, first.ID, "the event that is no longer pending")
 	b.finish(succeeded(d, b.tick()))
 	b.nothingPending("it was delivered")
 	b.submit(f)
@@ -171,7 +171,7 @@ func redeliverDisabled(b *bundle) {
 	_, attempt := b.sent(f)
 	b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(false)})
 	b.is(b.store.Redeliver(b.Context(), w.ID, attempt.ID), storage.ErrConflict, "Redeliver for a disabled webhook")
-	b.nothingPending("Redeliver was refused")
+	b.nothingPending("Redeliver was rejected")
 	b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(true)})
 	b.ok(b.store.Redeliver(b.Context(), w.ID, attempt.ID), "Redeliver after the webhook was enabled again")
 }

@@ -91,9 +91,9 @@ func (b *bundle) claimEventually(p storage.ClaimParams) []storage.ClaimedDeliver
 		select {
 		case <-pause.C:
 		case <-limit.C:
-			b.Fatalf("ClaimDeliveries: what was to become due after a few milliseconds on the store's clock did not within 20 s")
+			b.Fatalf("ClaimDeliveries: a delivery that should be due after a few milliseconds by the store's clock was not due within 20 s")
 		case <-b.Context().Done():
-			b.Fatalf("ClaimDeliveries: the test ended before something became due: %v", b.Context().Err())
+			b.Fatalf("ClaimDeliveries: no delivery became due before the end of the test: %v", b.Context().Err())
 		}
 	}
 }
@@ -189,7 +189,7 @@ func (b *bundle) newestAttempt(webhook storage.ID) storage.Delivery {
 	b.Helper()
 	all := b.attempts(webhook)
 	if len(all) == 0 {
-		b.Fatalf("Deliveries: want one at least, got none")
+		b.Fatalf("Deliveries: want at least one delivery, got none")
 	}
 	return all[0]
 }

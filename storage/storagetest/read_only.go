@@ -61,7 +61,7 @@ func (s *definitions) check(report func(format string, args ...any)) {
 	defer s.mu.Unlock()
 	for _, v := range s.seen {
 		if string(v.is) != v.was {
-			report("%s of a definition that %s returned was %q and is %q: somebody has written to it, though it is read only", v.name, v.method, v.was, v.is)
+			report("%s of a definition that %s returned was %q and is now %q: a caller or the store modified read-only bytes", v.name, v.method, v.was, v.is)
 		}
 	}
 }
@@ -72,8 +72,8 @@ type readOnly struct {
 	seen *definitions
 }
 
-func (s readOnly) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
-	f, err := s.Storage.Form(ctx, who, id)
+func (s readOnly) Form(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Form, error) {
+	f, err := s.Storage.Form(ctx, actor, id)
 	s.seen.add("Form", &f.Definition)
 	return f, err
 }
@@ -84,8 +84,8 @@ func (s readOnly) FormByPublicID(ctx context.Context, publicID string) (storage.
 	return f, err
 }
 
-func (s readOnly) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
-	f, err := s.Storage.UpdateForm(ctx, who, id, c)
+func (s readOnly) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	f, err := s.Storage.UpdateForm(ctx, actor, id, c)
 	s.seen.add("UpdateForm", &f.Definition)
 	return f, err
 }

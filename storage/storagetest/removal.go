@@ -40,16 +40,16 @@ func deletesUser(b *bundle) {
 	b.ok(err, "Keys")
 	same(b, keys, nil, "Keys of a deleted user")
 	b.members(other.ID)
-	for _, who := range []storage.Actor{storage.As(w.owner), member, storage.AsHost()} {
+	for _, actor := range []storage.Actor{storage.As(w.owner), member, storage.AsHost()} {
 		for _, id := range []storage.ID{w.workspace.ID, w.second.ID} {
-			_, err := b.store.Workspace(b.Context(), who, id)
+			_, err := b.store.Workspace(b.Context(), actor, id)
 			b.is(err, storage.ErrNotFound, "Workspace of a deleted user")
 		}
-		_, err = b.store.Form(b.Context(), who, w.form.ID)
+		_, err = b.store.Form(b.Context(), actor, w.form.ID)
 		b.is(err, storage.ErrNotFound, "Form of a deleted user")
-		_, err = b.store.Submission(b.Context(), who, w.form.ID, w.first.Submission.ID)
+		_, err = b.store.Submission(b.Context(), actor, w.form.ID, w.first.Submission.ID)
 		b.is(err, storage.ErrNotFound, "Submission of a form of a deleted user")
-		_, err = b.store.Webhook(b.Context(), who, w.webhook.ID)
+		_, err = b.store.Webhook(b.Context(), actor, w.webhook.ID)
 		b.is(err, storage.ErrNotFound, "Webhook of a deleted user")
 	}
 	b.purged(w.form.ID, w.trashed.ID)
@@ -61,7 +61,7 @@ func deletesUser(b *bundle) {
 	b.ok(b.store.CreateWorkspace(b.Context(), again, 0), "CreateWorkspace")
 	w.form.WorkspaceID = again.ID
 	b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), w.form), "CreateForm with the id of a form that is removed")
-	same(b, b.submissions(w.form.ID), nil, "Submissions of a form with the id of a removed one")
+	same(b, b.submissions(w.form.ID), nil, "Submissions of a form with the ID of a removed record")
 	b.submit(w.form, withKey(w.first.IdempotencyKey), withAnswer("first"))
 }
 
@@ -71,14 +71,14 @@ func (b *bundle) purged(forms ...storage.ID) {
 	for _, f := range b.trash() {
 		for _, id := range forms {
 			if f.ID == id {
-				b.Errorf("Forms in the trash: want no form that is removed for good, got %s", id)
+				b.Errorf("Forms in the trash: want no purged form, got %s", id)
 			}
 		}
 	}
 	for _, id := range forms {
-		b.is(b.store.RestoreForm(b.Context(), id, storage.ID{}, b.tick()), storage.ErrNotFound, "RestoreForm of a form that is removed for good")
-		b.is(b.store.SetLifetimeCounters(b.Context(), id, storage.Counters{Views: 1}), storage.ErrNotFound, "SetLifetimeCounters of a form that is removed for good")
-		b.is(b.store.PurgeForm(b.Context(), id), storage.ErrNotFound, "PurgeForm of a form that is removed for good")
+		b.is(b.store.RestoreForm(b.Context(), id, storage.ID{}, b.tick()), storage.ErrNotFound, "RestoreForm of a form that is purged")
+		b.is(b.store.SetLifetimeCounters(b.Context(), id, storage.Counters{Views: 1}), storage.ErrNotFound, "SetLifetimeCounters of a form that is purged")
+		b.is(b.store.PurgeForm(b.Context(), id), storage.ErrNotFound, "PurgeForm of a form that is purged")
 	}
 }
 
@@ -93,7 +93,7 @@ func deletesOneUser(b *bundle) {
 	_, err := b.store.UpdateWorkspace(b.Context(), storage.AsHost(), handed.ID, storage.WorkspaceChange{Owner: &w.stranger, At: b.tick()})
 	b.ok(err, "UpdateWorkspace")
 	b.ok(b.store.SetMember(b.Context(), handed.ID, user, false), "SetMember")
-	b.unchanged("DeleteUser of another user with a workspace, a form in it and one in the trash", func() {
+	b.unchanged("DeleteUser of another user with a workspace that contains a form and a trashed form", func() {
 		own := b.addWorkspace(user)
 		b.submit(b.addForm(own.ID))
 		b.trashForm(b.addForm(own.ID).ID)
@@ -121,7 +121,7 @@ func deletesUserTrash(b *bundle) {
 	b.purged(before.ID, with.ID, alone.ID)
 	b.sweep(storage.SweepParams{Now: soon(), Max: 2})
 	b.purged(before.ID, with.ID, alone.ID)
-	same(b, only(b, b.trash(), "Forms in the trash").ID, rescued.ID, "the form that was restored into somebody else's workspace")
+	same(b, only(b, b.trash(), "Forms in the trash").ID, rescued.ID, "the form that was restored into another user's workspace")
 }
 
 func deletesNobody(b *bundle) {
@@ -133,12 +133,12 @@ func deletesNobody(b *bundle) {
 	b.deleteUser(w.owner)
 	b.hashes = nil // the user's keys are gone
 	b.sweep(storage.SweepParams{Now: w.now, Max: 100})
-	b.unchanged("DeleteUser once more", func() { b.deleteUser(w.owner) })
+	b.unchanged("DeleteUser a second time", func() { b.deleteUser(w.owner) })
 }
 
 func purgesForm(b *bundle) {
 	w := b.furnish()
-	b.unchanged("PurgeForm of a form that is not in the trash, or is not there", func() {
+	b.unchanged("PurgeForm of a form that is not in the trash or does not exist", func() {
 		b.is(b.store.PurgeForm(b.Context(), w.form.ID), storage.ErrNotFound, "PurgeForm of a form outside the trash")
 		b.is(b.store.PurgeForm(b.Context(), newID()), storage.ErrNotFound, "PurgeForm of an unknown form")
 	})
@@ -148,7 +148,7 @@ func purgesForm(b *bundle) {
 	same(b, only(b, b.trash(), "Forms in the trash").ID, w.trashed.ID, "the form that stays in the trash")
 	b.sweep(storage.SweepParams{Now: w.now, Max: 2})
 	b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), w.form), "CreateForm with the id of a purged form")
-	same(b, b.submissions(w.form.ID), nil, "Submissions of a form with the id of a purged one")
+	same(b, b.submissions(w.form.ID), nil, "Submissions of a form with the ID of a purged record")
 
 	with := b.addForm(b.addWorkspace(b.user()).ID)
 	b.ok(b.store.DeleteWorkspace(b.Context(), storage.AsHost(), with.WorkspaceID, b.tick()), "DeleteWorkspace")
@@ -265,7 +265,7 @@ func purgesSubmissions(b *bundle) {
 	same(b, b.submissions(g.ID), nil, "Submissions of a form in the trash")
 	_, err := b.store.SubmissionByKey(b.Context(), f.ID, "old")
 	b.is(err, storage.ErrNotFound, "SubmissionByKey of a purged submission")
-	same(b, b.attempts(hook.ID)[0].SubmissionID, old.Submission.ID, "the attempt that is kept")
+	same(b, b.attempts(hook.ID)[0].SubmissionID, old.Submission.ID, "the attempt in the history")
 	b.is(b.store.Redeliver(b.Context(), hook.ID, b.attempts(hook.ID)[0].ID), storage.ErrNotFound, "Redeliver of an event whose submission is purged")
 	same(b, b.stats().Due, int64(1), "pending deliveries")
 	same(b, b.funnel(f.ID, time.Time{}, time.Time{}).Submissions, int64(2), "submissions in the funnel")
@@ -332,9 +332,9 @@ func purgeFreesAnswers(b *bundle) {
 	same(b, len(piece.Submissions), 2, "submissions to enter")
 	b.purge(at(-time.Hour), 10, f.ID)
 	enter(b, b.store, piece)
-	b.covered(f.ID, true, "after the piece")
-	b.taken(f.ID, fieldOne, "a", false, "whose submission was purged before it was entered")
-	b.taken(f.ID, fieldOne, "b", true, "whose submission is there")
+	b.covered(f.ID, true, "after the batch")
+	b.taken(f.ID, fieldOne, "a", false, "whose submission was purged before it was indexed")
+	b.taken(f.ID, fieldOne, "b", true, "whose submission exists")
 
 	f = b.anyForm(withUnique(fieldTwo))
 	b.submit(f, longAgo, unique(fieldTwo, "a"))

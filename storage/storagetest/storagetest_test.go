@@ -350,25 +350,25 @@ func (m variant) CreateWorkspace(ctx context.Context, w storage.Workspace, limit
 	return wrapped(m.Storage.CreateWorkspace(ctx, w, limit))
 }
 
-func (m variant) Workspace(ctx context.Context, who storage.Actor, id storage.ID) (storage.Workspace, error) {
-	w, err := m.Storage.Workspace(ctx, who, id)
+func (m variant) Workspace(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Workspace, error) {
+	w, err := m.Storage.Workspace(ctx, actor, id)
 	if err == nil {
 		w.CreatedAt = w.CreatedAt.Add(999 * time.Nanosecond)
 	}
 	return w, wrapped(err)
 }
 
-func (m variant) Workspaces(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Workspace, error) {
-	return listed(m.Storage.Workspaces(ctx, who, page))
+func (m variant) Workspaces(ctx context.Context, actor storage.Actor, page storage.Page) ([]storage.Workspace, error) {
+	return listed(m.Storage.Workspaces(ctx, actor, page))
 }
 
-func (m variant) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
-	f, err := m.Storage.Form(ctx, who, id)
+func (m variant) Form(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Form, error) {
+	f, err := m.Storage.Form(ctx, actor, id)
 	return indentedForm(f), wrapped(err)
 }
 
-func (m variant) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
-	f, err := m.Storage.UpdateForm(ctx, who, id, c)
+func (m variant) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	f, err := m.Storage.UpdateForm(ctx, actor, id, c)
 	return indentedForm(f), wrapped(err)
 }
 
@@ -378,8 +378,8 @@ func (m variant) Submit(ctx context.Context, n storage.NewSubmission) (storage.S
 	return s, replayed, wrapped(err)
 }
 
-func (m variant) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, most int) ([]storage.Delivery, error) {
-	return listed(m.Storage.Deliveries(ctx, who, webhook, most))
+func (m variant) Deliveries(ctx context.Context, actor storage.Actor, webhook storage.ID, most int) ([]storage.Delivery, error) {
+	return listed(m.Storage.Deliveries(ctx, actor, webhook, most))
 }
 
 func (m variant) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
@@ -459,8 +459,8 @@ func TestReadOnlyFindsWhoWrites(t *testing.T) {
 // roomy returns a definition with room behind each section.
 type roomy struct{ storage.Storage }
 
-func (s roomy) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
-	f, err := s.Storage.Form(ctx, who, id)
+func (s roomy) Form(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Form, error) {
+	f, err := s.Storage.Form(ctx, actor, id)
 	for _, section := range f.Definition.Sections() {
 		*section.Value = append(make([]byte, 0, len(*section.Value)+8), *section.Value...)
 	}

@@ -210,7 +210,7 @@ func (b *bundle) refusesLoan(call func(each func(*storage.Submission) error) err
 			}
 			return nil
 		})
-		same(b, err, wanted, "the error of a call whose second record was refused")
+		same(b, err, wanted, "the error of a call whose callback failed at the second record")
 		same(b, lent, 2, "records that were lent")
 	}
 }

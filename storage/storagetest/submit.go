@@ -117,7 +117,7 @@ func submitUnknownForm(b *bundle) {
 	f := b.anyForm()
 	n := b.newSubmission(f)
 	n.Submission.FormID = newID()
-	b.refuse(n, storage.ErrNotFound, "no such form")
+	b.refuse(n, storage.ErrNotFound, "a form that does not exist")
 }
 
 func submitRevision(b *bundle) {
@@ -215,7 +215,7 @@ func submitRefused(b *bundle) {
 	stale.UniqueAnswer, stale.IdempotencyKey, stale.FormRevision = []byte("stale"), "stale", 2
 	over.UniqueAnswer, over.IdempotencyKey = []byte("over"), "over"
 	early.UniqueAnswer, early.IdempotencyKey = []byte("early"), "early"
-	b.unchanged("Submit that is refused", func() {
+	b.unchanged("Submit that is rejected", func() {
 		b.refuse(duplicate, storage.ErrDuplicate, "the answer is taken")
 		b.refuse(stale, storage.ErrRevisionMismatch, "another revision")
 		b.refuse(over, storage.ErrLimitReached, "the limit is reached")
@@ -223,7 +223,7 @@ func submitRefused(b *bundle) {
 	})
 	for _, n := range []storage.NewSubmission{duplicate, stale, over, early} {
 		_, err := b.store.SubmissionByKey(b.Context(), n.Submission.FormID, n.IdempotencyKey)
-		b.is(err, storage.ErrNotFound, "SubmissionByKey of a submission that was refused")
+		b.is(err, storage.ErrNotFound, "SubmissionByKey of a submission that was rejected")
 	}
 	stale.FormRevision = 1
 	b.submit(f, func(n *storage.NewSubmission) { *n = stale })
@@ -260,11 +260,11 @@ func submitWithoutWebhook(b *bundle) {
 	b.nothingPending("no webhook was enabled")
 	got, err := b.store.Sweep(b.Context(), storage.SweepParams{Now: soon(), Max: 100})
 	b.ok(err, "Sweep")
-	same(b, got.Events, 0, "Events that Sweep removed: none may have been kept")
+	same(b, got.Events, 0, "Events of Sweep: want 0, because no event body without references may exist")
 	b.addWebhook(f.ID)
 	_, err = b.store.UpdateWebhook(b.Context(), storage.AsHost(), w.ID, storage.WebhookChange{Enabled: ptr(true), At: b.tick()})
 	b.ok(err, "UpdateWebhook")
-	b.claimNone("no webhook was enabled when the response was stored")
+	b.claimNone("no webhook was enabled when the submission was stored")
 }
 
 func submitWithoutEvent(b *bundle) {
@@ -282,7 +282,7 @@ func submitWithoutEvent(b *bundle) {
 		return err
 	})
 	for _, err := range errs {
-		b.ok(err, "Submit with and without an event at once")
+		b.ok(err, "concurrent calls of Submit with and without an event")
 	}
 	same(b, len(b.submissions(f.ID)), 20, "number of submissions")
 	same(b, b.stats().Due, int64(10), "pending deliveries")

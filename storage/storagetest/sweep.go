@@ -34,7 +34,7 @@ func (b *bundle) sweep(p storage.SweepParams) storage.SweepResult {
 			return sum
 		}
 	}
-	b.Fatalf("Sweep: More holds after 10,000 calls")
+	b.Fatalf("Sweep: More is still true after 10,000 calls")
 	return sum
 }
 
@@ -74,16 +74,16 @@ func sweepFormWhole(b *bundle) {
 	// A form and a webhook with the same ids show whatever was left.
 	f := w.form
 	b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), f), "CreateForm with the id of a purged form")
-	same(b, b.getForm(f.ID), f, "a form with the id of a purged one")
-	same(b, b.submissions(f.ID), nil, "Submissions of a form with the id of a purged one")
-	same(b, b.funnel(f.ID, time.Time{}, time.Time{}), storage.Funnel{}, "Funnel of a form with the id of a purged one")
+	same(b, b.getForm(f.ID), f, "a form with the ID of a purged record")
+	same(b, b.submissions(f.ID), nil, "Submissions of a form with the ID of a purged record")
+	same(b, b.funnel(f.ID, time.Time{}, time.Time{}), storage.Funnel{}, "Funnel of a form with the ID of a purged record")
 	_, err := b.store.SubmissionByKey(b.Context(), f.ID, w.first.IdempotencyKey)
-	b.is(err, storage.ErrNotFound, "SubmissionByKey of a form with the id of a purged one")
+	b.is(err, storage.ErrNotFound, "SubmissionByKey of a form with the ID of a purged record")
 	webhooks, err := b.store.Webhooks(b.Context(), storage.AsHost(), storage.Page{Limit: 10})
 	b.ok(err, "Webhooks")
 	same(b, webhooks, nil, "Webhooks after their form was purged")
-	b.ok(b.createWebhook(w.webhook, 0), "CreateWebhook with the id of a purged one")
-	same(b, b.attempts(w.webhook.ID), nil, "Deliveries of a webhook with the id of a purged one")
+	b.ok(b.createWebhook(w.webhook, 0), "CreateWebhook with the ID of a purged record")
+	same(b, b.attempts(w.webhook.ID), nil, "Deliveries of a webhook with the ID of a purged record")
 	b.nothingPending("the form was purged")
 	b.submit(f, withKey(w.first.IdempotencyKey), withAnswer(string(w.first.UniqueAnswer)))
 }
@@ -115,7 +115,7 @@ func sweepKeys(b *bundle) {
 
 func sweepZero(b *bundle) {
 	w := b.furnish()
-	b.unchanged("Sweep with zero bounds", func() {
+	b.unchanged("Sweep with zero values in SweepParams", func() {
 		got := b.sweep(storage.SweepParams{Now: w.now.Add(1000 * time.Hour), Max: 100})
 		same(b, got.Forms, 0, "Forms that Sweep purged")
 		same(b, got.Keys, 0, "Keys that Sweep removed")
@@ -128,10 +128,10 @@ func sweepRemovals(b *bundle) {
 	b.trashForm(f.ID)
 	key, _ := b.addKey(user, func(k *storage.Key) { k.ExpiresAt = at(0) })
 	p := storage.SweepParams{Now: soon(), TrashBefore: soon(), KeysBefore: soon(), RemovalsOnly: true, Max: 100}
-	same(b, b.sweep(p), storage.SweepResult{Forms: 1}, "what Sweep with Removals removed")
+	same(b, b.sweep(p), storage.SweepResult{Forms: 1}, "result of Sweep with RemovalsOnly")
 	keys, err := b.store.Keys(b.Context(), user)
 	b.ok(err, "Keys")
-	same(b, idsOf(keys, keyID), []storage.ID{key.ID}, "Keys after Sweep with Removals")
+	same(b, idsOf(keys, keyID), []storage.ID{key.ID}, "Keys after Sweep with RemovalsOnly")
 	b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), f), "CreateForm with the id of a purged form")
 }
 
@@ -190,7 +190,7 @@ func sweepPurgesAtOnce(b *bundle) {
 	b.is(err, storage.ErrNotFound, "Form after it was purged")
 	b.sweep(p)
 	b.ok(b.store.CreateForm(b.Context(), host, w.form), "CreateForm with the id of a purged form")
-	same(b, b.submissions(w.form.ID), nil, "Submissions of a form with the id of a purged one")
+	same(b, b.submissions(w.form.ID), nil, "Submissions of a form with the ID of a purged record")
 }
 
 func sweepKeepsBodies(b *bundle) {

@@ -87,12 +87,12 @@ func trashIfRevision(b *bundle) {
 	b.unchanged("TrashForm with another revision", func() {
 		stale := storage.TrashParams{At: w.now, IfRevision: []int64{1, 3}}
 		b.isRevision(b.store.TrashForm(b.Context(), storage.As(w.owner), w.form.ID, stale), 2, "TrashForm with revisions that do not hold")
-		b.is(b.store.TrashForm(b.Context(), storage.As(w.stranger), w.form.ID, stale), storage.ErrNotFound, "TrashForm of a foreign form")
+		b.is(b.store.TrashForm(b.Context(), storage.As(w.stranger), w.form.ID, stale), storage.ErrNotFound, "TrashForm of a form of another user")
 		b.is(b.store.TrashForm(b.Context(), storage.As(w.owner), w.trashed.ID, stale), storage.ErrNotFound, "TrashForm of a form in the trash")
 		b.is(b.store.TrashForm(b.Context(), storage.As(w.owner), w.form.ID, storage.TrashParams{}), storage.ErrInvalidValue, "TrashForm at no time")
 	})
 	p := storage.TrashParams{At: w.now, IfRevision: []int64{1, 2}}
-	b.ok(b.store.TrashForm(b.Context(), storage.As(w.owner), w.form.ID, p), "TrashForm with a revision that holds")
+	b.ok(b.store.TrashForm(b.Context(), storage.As(w.owner), w.form.ID, p), "TrashForm with a matching revision")
 }
 
 func trashLists(b *bundle) {
@@ -154,7 +154,7 @@ func restoreForm(b *bundle) {
 	same(b, b.attempts(w.webhook.ID), history, "Deliveries after RestoreForm")
 	for _, f := range b.trash() {
 		if f.ID == w.form.ID {
-			b.Errorf("Forms with Trashed: want the restored form gone from the trash, got it")
+			b.Errorf("Forms with Trashed: the list still contains the restored form")
 		}
 	}
 
@@ -175,7 +175,7 @@ func restoreElsewhere(b *bundle) {
 	b.ok(err, "Form by the owner of the workspace that it was restored into")
 
 	b.ok(b.store.DeleteWorkspace(b.Context(), storage.AsHost(), into.ID, b.tick()), "DeleteWorkspace")
-	b.ok(b.store.RestoreForm(b.Context(), f.ID, f.WorkspaceID, b.tick()), "RestoreForm after its workspace is gone")
+	b.ok(b.store.RestoreForm(b.Context(), f.ID, f.WorkspaceID, b.tick()), "RestoreForm after the form's workspace was deleted")
 	same(b, b.getForm(f.ID).Revision, int64(3), "Revision after the second RestoreForm")
 }
 

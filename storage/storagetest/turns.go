@@ -59,14 +59,14 @@ func fairTurns(b *bundle) {
 		}
 		got := b.serve(store, 1, 4)
 		if len(got) != 1 {
-			b.Fatalf("ClaimDeliveries: want one delivery in turn %d, got those of %d webhooks", turn+1, len(got))
+			b.Fatalf("ClaimDeliveries: want one delivery in claim %d, got deliveries of %d webhooks", turn+1, len(got))
 		}
 		served := one
 		if got[two] > 0 {
 			served = two
 		}
 		if served == last {
-			b.Errorf("ClaimDeliveries: turn %d went to the webhook that was served in the turn before, though another one was waiting", turn+1)
+			b.Errorf("ClaimDeliveries: claim %d served the same webhook as the previous claim, although another webhook was waiting", turn+1)
 		}
 		last = served
 	}
@@ -85,7 +85,7 @@ func fairToNewcomers(b *bundle) {
 	for range 2 { // one turn may be that of the backlog
 		got += b.serve(b.store, 1, 2)[newcomer]
 	}
-	same(b, got, 1, "deliveries of a webhook with its first one, in two claims of one")
+	same(b, got, 1, "deliveries of a webhook with its first delivery, in two claims of one")
 }
 
 func fairOverClaims(b *bundle) {
@@ -107,7 +107,7 @@ func fairOverClaims(b *bundle) {
 			served[w] += n
 		}
 	}
-	same(b, len(served), webhooks, "webhooks served by as many claims of 4")
+	same(b, len(served), webhooks, "webhooks that were served by as many claims with MaxDeliveries 4")
 }
 
 func fairPastFull(b *bundle) {
@@ -135,10 +135,10 @@ func fairPastFull(b *bundle) {
 		if turn > 0 {
 			want = map[storage.ID]int{}
 		}
-		same(b, b.claimedOf(p), want, "claim %d: deliveries of the webhook that has room", turn+1)
+		same(b, b.claimedOf(p), want, "claim %d: deliveries of the webhook without a limit", turn+1)
 	}
 	p.Fast = storage.Pool{MaxDeliveries: 5, Hosts: map[string]int{"full.example": 4}}
-	same(b, len(b.claimedOf(p)), 4, "webhooks of the host name that has room again")
+	same(b, len(b.claimedOf(p)), 4, "webhooks of the hostname that has capacity again")
 }
 
 func fairPools(b *bundle) {
@@ -149,12 +149,12 @@ func fairPools(b *bundle) {
 	p := b.everything()
 	p.Fast.MaxDeliveries = 0
 	for range 3 {
-		same(b, len(b.claim(p)), 0, "deliveries claimed while the quick pool has no room")
+		same(b, len(b.claim(p)), 0, "deliveries claimed while the fast pool has no capacity")
 	}
 	b.enqueue(fresh)
-	same(b, b.claimedOf(p), map[storage.ID]int{fresh: 1}, "deliveries claimed for the others")
+	same(b, b.claimedOf(p), map[storage.ID]int{fresh: 1}, "deliveries claimed for the other pools")
 	p = b.everything()
 	p.NewOrFailing.MaxDeliveries = 0
 	got := b.claim(p)
-	same(b, len(append(got, b.claim(p)...)), 8, "deliveries claimed for the quick pool")
+	same(b, len(append(got, b.claim(p)...)), 8, "deliveries claimed for the fast pool")
 }

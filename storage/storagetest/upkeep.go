@@ -21,11 +21,11 @@ func (b *bundle) upkeep(s storage.Storage) storage.MaintenanceStatus {
 	u, err := s.MaintenanceStatus(b.Context())
 	b.ok(err, "MaintenanceStatus")
 	if u.Since.IsZero() || u.Now.Before(u.Since) {
-		b.Errorf("Upkeep: want Since at Now (%s) or earlier, got %s", renderTime(u.Now), renderTime(u.Since))
+		b.Errorf("MaintenanceStatus: want Since at Now (%s) or earlier, got %s", renderTime(u.Now), renderTime(u.Since))
 	}
 	for what, at := range map[string]time.Time{"Dispatched": u.LastDispatch, "Maintained": u.LastMaintenance} {
 		if !at.IsZero() && (at.Before(u.Since) || at.After(u.Now)) {
-			b.Errorf("Upkeep: want %s between Since (%s) and Now (%s), got %s", what, renderTime(u.Since), renderTime(u.Now), renderTime(at))
+			b.Errorf("MaintenanceStatus: want %s between Since (%s) and Now (%s), got %s", what, renderTime(u.Since), renderTime(u.Now), renderTime(at))
 		}
 	}
 	return u
@@ -36,8 +36,8 @@ func (b *bundle) noted(dispatched, maintained bool, when string) {
 	b.Helper()
 	for _, s := range []storage.Storage{b.store, b.second} {
 		u := b.upkeep(s)
-		same(b, !u.LastDispatch.IsZero(), dispatched, "whether Upkeep tells of a dispatcher %s", when)
-		same(b, !u.LastMaintenance.IsZero(), maintained, "whether Upkeep tells of maintenance %s", when)
+		same(b, !u.LastDispatch.IsZero(), dispatched, "whether MaintenanceStatus reports a dispatcher %s", when)
+		same(b, !u.LastMaintenance.IsZero(), maintained, "whether MaintenanceStatus reports maintenance %s", when)
 	}
 }
 
@@ -64,7 +64,7 @@ func upkeepExpired(b *bundle) {
 
 func upkeepMaintained(b *bundle) {
 	_, err := b.second.Sweep(b.Context(), storage.SweepParams{Now: soon(), RemovalsOnly: true, Max: 1})
-	b.ok(err, "Sweep with Removals")
+	b.ok(err, "Sweep with RemovalsOnly")
 	b.noted(false, false, "after removals")
 	_, err = b.second.Sweep(b.Context(), storage.SweepParams{Now: soon(), Max: 1})
 	b.ok(err, "Sweep")

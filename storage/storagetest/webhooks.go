@@ -57,8 +57,8 @@ func createTakenWebhook(b *bundle) {
 	first := b.addWebhook(b.anyForm().ID)
 	again := b.newWebhook(b.anyForm().ID)
 	again.ID = first.ID
-	b.unchanged("CreateWebhook with a taken id", func() {
-		b.is(b.createWebhook(again, 0), storage.ErrConflict, "CreateWebhook with a taken ID")
+	b.unchanged("CreateWebhook with an existing ID", func() {
+		b.is(b.createWebhook(again, 0), storage.ErrConflict, "CreateWebhook with an existing ID")
 	})
 }
 
@@ -206,10 +206,10 @@ func oldSecrets(b *bundle) {
 		same(b, swept.Secrets, wiped, "Swept.Secrets")
 	}
 	sweep(storage.OldSecretLifetime-time.Hour-time.Minute, 0)
-	same(b, list(), want, "Secrets while all are kept")
+	same(b, list(), want, "Secrets while all old secrets are valid")
 	sweep(storage.OldSecretLifetime-time.Minute, 1)
 	want = map[storage.ID][2]string{one.ID: {"NEW", ""}, two.ID: {"new", "TWO"}}
-	same(b, list(), want, "Secrets when the time of the first old one is over")
+	same(b, list(), want, "Secrets after OldSecretLifetime of the first old secret")
 	sweep(storage.OldSecretLifetime+time.Minute, 1)
 	same(b, list(), map[storage.ID][2]string{one.ID: {"NEW", ""}, two.ID: {"new", ""}}, "Secrets after another sweep")
 	sweep(storage.OldSecretLifetime+time.Minute, 0)
@@ -260,8 +260,8 @@ func deleteWebhook(b *bundle) {
 	// Nothing of the old one may turn up under its id.
 	again := b.newWebhook(f.ID)
 	again.ID = gone.ID
-	b.ok(b.createWebhook(again, 0), "CreateWebhook with the id of a deleted one")
-	same(b, b.attempts(gone.ID), nil, "Deliveries of a webhook with the id of a deleted one")
+	b.ok(b.createWebhook(again, 0), "CreateWebhook with the ID of a deleted record")
+	same(b, b.attempts(gone.ID), nil, "Deliveries of a webhook with the ID of a deleted record")
 }
 
 func listAttempts(b *bundle) {

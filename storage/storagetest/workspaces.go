@@ -39,9 +39,9 @@ func createTakenWorkspace(b *bundle) {
 	first := b.addWorkspace(b.user())
 	sameID, samePublicID := b.newWorkspace(b.user()), b.newWorkspace(b.user())
 	sameID.ID, samePublicID.PublicID = first.ID, first.PublicID
-	b.unchanged("CreateWorkspace with a taken id", func() {
-		b.is(b.store.CreateWorkspace(b.Context(), sameID, 0), storage.ErrConflict, "CreateWorkspace with a taken ID")
-		b.is(b.store.CreateWorkspace(b.Context(), samePublicID, 0), storage.ErrConflict, "CreateWorkspace with a taken PublicID")
+	b.unchanged("CreateWorkspace with an existing ID", func() {
+		b.is(b.store.CreateWorkspace(b.Context(), sameID, 0), storage.ErrConflict, "CreateWorkspace with an existing ID")
+		b.is(b.store.CreateWorkspace(b.Context(), samePublicID, 0), storage.ErrConflict, "CreateWorkspace with an existing PublicID")
 	})
 }
 
@@ -57,7 +57,7 @@ func createWorkspaceLimit(b *bundle) {
 		b.is(b.store.CreateWorkspace(b.Context(), b.newWorkspace(owner), 2), storage.ErrLimitReached, "CreateWorkspace 4 of at most 2")
 	})
 	b.ok(b.store.CreateWorkspace(b.Context(), b.newWorkspace(owner), 4), "CreateWorkspace 4 of at most 4")
-	b.ok(b.store.CreateWorkspace(b.Context(), b.newWorkspace(b.user()), 1), "CreateWorkspace 1 of another owner")
+	b.ok(b.store.CreateWorkspace(b.Context(), b.newWorkspace(b.user()), 1), "CreateWorkspace 1 for another owner")
 }
 
 func createWorkspaceUnlimited(b *bundle) {
@@ -72,12 +72,12 @@ func createWorkspaceUnlimited(b *bundle) {
 
 func unknownWorkspace(b *bundle) {
 	b.addWorkspace(b.user())
-	for _, who := range []storage.Actor{storage.AsHost(), storage.As(b.user())} {
-		_, err := b.store.Workspace(b.Context(), who, newID())
+	for _, actor := range []storage.Actor{storage.AsHost(), storage.As(b.user())} {
+		_, err := b.store.Workspace(b.Context(), actor, newID())
 		b.is(err, storage.ErrNotFound, "Workspace")
-		_, err = b.store.UpdateWorkspace(b.Context(), who, newID(), storage.WorkspaceChange{Name: ptr("x"), At: b.tick()})
+		_, err = b.store.UpdateWorkspace(b.Context(), actor, newID(), storage.WorkspaceChange{Name: ptr("x"), At: b.tick()})
 		b.is(err, storage.ErrNotFound, "UpdateWorkspace")
-		b.is(b.store.DeleteWorkspace(b.Context(), who, newID(), b.tick()), storage.ErrNotFound, "DeleteWorkspace")
+		b.is(b.store.DeleteWorkspace(b.Context(), actor, newID(), b.tick()), storage.ErrNotFound, "DeleteWorkspace")
 	}
 }
 
@@ -94,12 +94,12 @@ func listWorkspaces(b *bundle) {
 
 func updateWorkspace(b *bundle) {
 	want := b.addWorkspace(b.user())
-	for _, who := range []storage.Actor{storage.As(want.OwnerID), storage.AsHost()} {
+	for _, actor := range []storage.Actor{storage.As(want.OwnerID), storage.AsHost()} {
 		want.Name, want.UpdatedAt = text("Renamed"), b.tick()
-		got, err := b.store.UpdateWorkspace(b.Context(), who, want.ID, storage.WorkspaceChange{Name: &want.Name, At: want.UpdatedAt})
+		got, err := b.store.UpdateWorkspace(b.Context(), actor, want.ID, storage.WorkspaceChange{Name: &want.Name, At: want.UpdatedAt})
 		b.ok(err, "UpdateWorkspace")
 		same(b, got, want, "what UpdateWorkspace returns")
-		got, err = b.store.Workspace(b.Context(), who, want.ID)
+		got, err = b.store.Workspace(b.Context(), actor, want.ID)
 		b.ok(err, "Workspace")
 		same(b, got, want, "Workspace after UpdateWorkspace")
 	}
@@ -158,10 +158,10 @@ func deleteWorkspace(b *bundle) {
 	when := b.tick()
 	b.ok(b.store.DeleteWorkspace(b.Context(), storage.As(w.OwnerID), w.ID, when), "DeleteWorkspace")
 
-	for _, who := range []storage.Actor{storage.AsHost(), storage.As(w.OwnerID), storage.As(member)} {
-		_, err := b.store.Workspace(b.Context(), who, w.ID)
+	for _, actor := range []storage.Actor{storage.AsHost(), storage.As(w.OwnerID), storage.As(member)} {
+		_, err := b.store.Workspace(b.Context(), actor, w.ID)
 		b.is(err, storage.ErrNotFound, "Workspace after DeleteWorkspace")
-		_, err = b.store.Form(b.Context(), who, first.ID)
+		_, err = b.store.Form(b.Context(), actor, first.ID)
 		b.is(err, storage.ErrNotFound, "Form after DeleteWorkspace")
 	}
 	_, err := b.store.Members(b.Context(), w.ID)
@@ -169,7 +169,7 @@ func deleteWorkspace(b *bundle) {
 
 	got, err := b.store.Forms(b.Context(), storage.AsHost(),
 		storage.FormsParams{WorkspaceID: w.ID, Trashed: true, Page: storage.Page{Limit: 10}})
-	b.ok(err, "Forms in the trash, of a workspace that is gone, for the host")
+	b.ok(err, "Forms in the trash, of a workspace that no longer exists, for the host")
 	same(b, idsOf(got, formID), []storage.ID{second.ID, first.ID}, "Forms in the trash")
 	for _, f := range got {
 		same(b, f.TrashedAt, when, "TrashedAt")
@@ -177,7 +177,7 @@ func deleteWorkspace(b *bundle) {
 	}
 	_, err = b.store.Forms(b.Context(), storage.As(w.OwnerID),
 		storage.FormsParams{WorkspaceID: w.ID, Trashed: true, Page: storage.Page{Limit: 10}})
-	b.is(err, storage.ErrNotFound, "Forms of a workspace that is gone, for its former owner")
+	b.is(err, storage.ErrNotFound, "Forms of a workspace that no longer exists, for its former owner")
 }
 
 func deleteWorkspaceDeliveries(b *bundle) {
@@ -195,7 +195,7 @@ func deleteWorkspaceAtOnce(b *bundle) {
 	name, foreign := w.workspace.Name, b.addForm(w.foreign.ID)
 	b.ok(b.store.DeleteWorkspace(b.Context(), storage.AsHost(), w.workspace.ID, w.now), "DeleteWorkspace")
 	host := storage.AsHost()
-	b.unchanged("calls for what is in a deleted workspace", func() {
+	b.unchanged("calls for records in a deleted workspace", func() {
 		_, err := b.store.Form(b.Context(), host, w.form.ID)
 		b.is(err, storage.ErrNotFound, "Form")
 		_, err = b.store.FormByPublicID(b.Context(), w.form.PublicID)
@@ -206,7 +206,7 @@ func deleteWorkspaceAtOnce(b *bundle) {
 		_, _, err = b.store.Submit(b.Context(), b.newSubmission(w.form))
 		b.is(err, storage.ErrNotFound, "Submit")
 		_, _, err = b.store.Submit(b.Context(), w.first)
-		b.is(err, storage.ErrNotFound, "Submit, a repeated one")
+		b.is(err, storage.ErrNotFound, "Submit with the same idempotency key")
 		_, err = b.store.SubmissionByKey(b.Context(), w.form.ID, w.first.IdempotencyKey)
 		b.is(err, storage.ErrNotFound, "SubmissionByKey")
 		_, err = storage.ListSubmissions(b.Context(), b.store, host, w.form.ID, storage.SubmissionsParams{Page: storage.Page{Limit: 1}})
@@ -240,7 +240,7 @@ func deleteWorkspaceAtOnce(b *bundle) {
 	}
 	b.ok(b.store.SetLifetimeCounters(b.Context(), w.form.ID, storage.Counters{Views: 1}), "SetLifetimeCounters of a form in the trash")
 	b.ok(b.store.RestoreForm(b.Context(), w.form.ID, w.second.ID, w.now), "RestoreForm out of a deleted workspace")
-	same(b, len(b.submissions(w.form.ID)), 3, "submissions of a form that came back")
+	same(b, len(b.submissions(w.form.ID)), 3, "submissions of a form that was restored")
 }
 
 func deleteWorkspaceKeepsTrash(b *bundle) {

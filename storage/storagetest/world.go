@@ -101,7 +101,7 @@ func (b *bundle) snapshot() string {
 		if !errors.Is(err, storage.ErrUnimplemented) {
 			b.ok(err, "Partials")
 		}
-		show("half responses", partials)
+		show("partial submissions", partials)
 		show("funnel", b.funnel(f.ID, time.Time{}, time.Time{}))
 		for _, kind := range []string{version, workingCopy} {
 			documents, _, err := b.store.Documents(b.Context(), host, f.ID, storage.DocumentQuery{Kind: kind, Limit: everyRecord})

@@ -69,7 +69,7 @@ func TestRun(t *testing.T) {
 		{"the key in the environment", []string{"-url", good, "-only", "me"}, environment, 0, "1 passed"},
 		{"a case that is left out", []string{"-url", good, "-only", "me/fields", "-skip", "me=for a reason", "-key", key}, nothing, 0, "skipped, for a reason: me/fields"},
 		{"a bad server", []string{"-url", bad, "-key", badKey, "-only", "me"}, nothing, 1, "no-store"},
-		{"no server", []string{"-url", "http://127.0.0.1:1/v1", "-key", key, "-only", "me"}, nothing, 2, "could not find out"},
+		{"no server", []string{"-url", "http://127.0.0.1:1/v1", "-key", key, "-only", "me"}, nothing, 2, "could not check"},
 		{"no key", []string{"-url", good}, nothing, 2, "needs"},
 		{"a key of nobody", []string{"-url", good, "-key", "nonsense", "-only", "me"}, nothing, 1, "401"},
 		{"a network that is none", []string{"-url", good, "-key", key, "-allow", "nonsense"}, nothing, 2, "nonsense"},
