@@ -7,23 +7,21 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// claims is the state of claims. Only one claim runs at a time. Computing the free capacity takes time for each known
+// claims is the state of claims, of which one runs at a time. Computing the free capacity takes time for each known
 // webhook. If the fast pool has no capacity, it is therefore computed at most once per BatchDelay.
 type claims struct {
 	running       bool // a claim is in progress
 	startedAt     time.Time
-	notBefore     time.Time // earliest time of the next claim
-	nextCheck     time.Time // earliest time of the next check without capacity in the fast pool
-	nextPoll      time.Time // time of the next claim without events
-	failures      int       // consecutive
+	notBefore     time.Time // earliest start of the next claim
+	nextCheck     time.Time // earliest next check while the fast pool has no capacity
+	nextPoll      time.Time // next claim without events
+	failures      int       // consecutive errors
 	failedAt      time.Time // end of the last failed claim
 	knownWebhooks int       // webhooks that share maxPrefetch
 }
 
-// wantClaims records that either pool may have due deliveries.
 func (s *Scheduler) wantClaims() { s.fast.claimWanted, s.slow.claimWanted = true, true }
 
-// startClaim starts a claim if deliveries may be due and a pool has capacity.
 func (s *Scheduler) startClaim() {
 	c := &s.claims
 	if !s.now.Before(c.nextPoll) {
@@ -58,20 +56,20 @@ func (s *Scheduler) startClaim() {
 	if !fast && !slow {
 		return // until a request ends or a delivery waits too long
 	}
-	// A pool without capacity stays wanted, and the next claim serves it.
+	// A pool without capacity still needs a claim, which the next one does.
 	s.fast.claimWanted, s.slow.claimWanted = s.fast.claimWanted && !fast, s.slow.claimWanted && !slow
 	c.running, c.startedAt, c.notBefore = true, s.now, c.nextCheck
 	s.actions.Claim = &params
 }
 
-// claimWanted reports whether a claim must start as soon as there is capacity.
+// claimWanted reports whether to start a claim as soon as there is capacity.
 func (s *Scheduler) claimWanted() bool {
 	return (s.fast.claimWanted || s.slow.claimWanted) && !s.claims.running && !s.stopped
 }
 
-// poolParams returns the limits of a claim for p. A hostname with little capacity gets nothing, because the store
-// would serve its webhooks instead of others. A workspace gets nothing while it uses more of the slow pool than half
-// of the free slots. Each workspace with few requests therefore finds a slot.
+// poolParams returns the limits of a claim for p. It excludes hostnames with little capacity, because the store would
+// serve their webhooks instead of others. It excludes a workspace while it uses more slots of the slow pool than half
+// of the free ones, so that workspaces with few requests always find a slot.
 func (s *Scheduler) poolParams(p *pool) storage.Pool {
 	params := storage.Pool{MaxDeliveries: s.poolCapacity(p), PerHost: p.maxHostDeliveries, Hosts: make(map[string]int, len(p.hosts))}
 	for host := range p.hosts {
@@ -87,21 +85,20 @@ func (s *Scheduler) poolParams(p *pool) storage.Pool {
 	return params
 }
 
-// freeSlowSlots returns the number of unreserved slots in the slow pool.
+// freeSlowSlots returns the unreserved slots of the slow pool.
 func (s *Scheduler) freeSlowSlots() int { return s.slow.freeSlots() - s.slow.waiting }
 
-// poolCapacity returns how many more deliveries p can accept. It is zero while p waits for writes or holds too many
-// bytes, and after a failed write, because a claim could return deliveries whose results are not recorded. For the
-// fast pool it is zero below minClaim.
+// poolCapacity returns how many more deliveries p can accept. While p waits for writes, holds too many bytes or a
+// write has failed, it returns 0. Otherwise claims could return deliveries whose results are not recorded.
 func (s *Scheduler) poolCapacity(p *pool) int {
 	room := s.config.maxPrefetch - p.waiting
 	if p == &s.slow {
-		// Deliveries that cannot start soon wait in the store. A claim uses this limit twice, for slow webhooks and for
-		// new or failing ones. Half of the slots stay free for workspaces with few requests.
+		// Deliveries that cannot start soon wait in the store. A claim uses this limit twice, for slow webhooks and
+		// for new or failing ones. Half of the slots stay free for workspaces with few requests.
 		room = (s.freeSlowSlots() + s.config.claimDivisor - 1) / s.config.claimDivisor
 	}
-	// Serving a webhook costs the store about as much as several deliveries. A claim for the fast pool therefore waits
-	// until it can return many deliveries for each webhook.
+	// Serving a webhook costs the store about as much as several deliveries. Claims for the fast pool therefore wait
+	// until they can return many deliveries per webhook.
 	if p == &s.fast && room < s.config.minClaim || p.isFull() || p.bytes >= s.config.PoolBytes || s.results.failures > 0 {
 		return 0
 	}
@@ -128,14 +125,14 @@ func (s *Scheduler) finishClaim(e ClaimFinished) {
 	}
 }
 
-// backoff returns the wait after a number of consecutive errors of the store.
+// backoff returns the wait after consecutive errors of the store.
 func (s *Scheduler) backoff(failures int) time.Duration {
 	wait := min(s.config.minBackoff<<min(failures-1, maxFailures), s.config.maxBackoff)
 	return s.randomDuration(wait/2, wait)
 }
 
-// shortenBackoff shortens the waits after errors, because the store works again. It keeps minBackoff after a failed
-// call, because claims or writes may still fail while other calls succeed.
+// shortenBackoff shortens the waits after errors, because a call of the store succeeded. It keeps minBackoff, because
+// claims or writes may still fail.
 func (s *Scheduler) shortenBackoff() {
 	if c := &s.claims; c.failures > 0 {
 		c.notBefore = earliest(c.notBefore, c.failedAt.Add(s.config.minBackoff))
@@ -162,7 +159,6 @@ func (s *Scheduler) Reserve(form ID) []ID {
 	return reserved
 }
 
-// acceptDispatched handles deliveries that were stored under a lease.
 func (s *Scheduler) acceptDispatched(e Dispatched) {
 	for _, id := range e.Reserved {
 		w := s.webhooks[id]

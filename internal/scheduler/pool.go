@@ -4,14 +4,14 @@ import "slices"
 
 type poolLimits struct {
 	maxStarted        int // slots for requests that start in this pool
-	maxHeld           int // requests that may be in flight or not recorded
-	hostShare         int // slots of a hostname while another hostname waits
+	maxHeld           int // requests in flight or not recorded
+	hostShare         int // slots of a hostname while another waits
 	maxPerHost        int // slots of a hostname otherwise
 	maxHostDeliveries int // waiting and in-flight deliveries of a hostname
 	minHostClaim      int // minimum capacity of a hostname for a claim
 }
 
-// pool is a set of request slots and the queue of webhooks with deliveries for them.
+// pool contains request slots and the queue of webhooks that need them.
 type pool struct {
 	poolLimits
 
@@ -26,7 +26,6 @@ type pool struct {
 	workspaces  map[ID]load
 }
 
-// load counts the deliveries of one hostname or workspace in a pool.
 type load struct{ waiting, inFlight int }
 
 // freeSlots returns how many requests can start in p. It can be negative.
@@ -34,23 +33,22 @@ func (p *pool) freeSlots() int {
 	return min(p.maxStarted-(p.inFlight-p.moved), p.maxHeld-p.inFlight-p.unrecorded)
 }
 
-// isFull reports whether p must wait for the store to record results, because a killed process repeats what it sent
-// but did not record. A pool counts only its own results, so that a thousand timeouts in the slow pool do not stop
-// the fast one.
+// isFull reports whether p must wait until the store has recorded results, because a killed process repeats
+// unrecorded deliveries. Each pool counts only its own results, so that a thousand timeouts in the slow pool do not
+// stop the fast pool.
 func (p *pool) isFull() bool { return p.inFlight+p.unrecorded >= p.maxHeld }
 
-// accepts reports whether a request from the fast pool can move to p.
+// accepts reports whether a request can move from the fast pool to p.
 func (p *pool) accepts(r *Request, memory int) bool {
 	return !p.isFull() && p.hosts[r.webhook.host].inFlight < p.maxPerHost && p.bytes < memory
 }
 
-// updateLoad adds the given numbers of waiting and in-flight deliveries for r.
 func (p *pool) updateLoad(r *Request, waiting, used int) {
 	p.waiting += waiting
 	p.inFlight += used
 	p.bytes += (waiting + used) * len(r.Delivery.Body)
 	addLoad(p.hosts, r.webhook.host, waiting, used)
-	addLoad(p.workspaces, r.Delivery.WorkspaceID, waiting, used) // the workspace of the delivery, because the form may have moved
+	addLoad(p.workspaces, r.Delivery.WorkspaceID, waiting, used) // not of the form, which may have moved
 }
 
 func addLoad[K comparable](to map[K]load, of K, waiting, used int) {

@@ -11,28 +11,27 @@ import (
 // results is the state of results and writes. Only one write runs at a time.
 type results struct {
 	pending      []result
-	waitingSince time.Time // when the first pending result arrived or the last write started, whichever is later
+	waitingSince time.Time // start of the last write or arrival of the first pending result, whichever is later
 	fastResults  int       // results of the fast pool since the last write started
-	writing      []result  // results of the write in progress
-	notBefore    time.Time // earliest time of the next write
+	writing      []result  // results in the current write
+	notBefore    time.Time // earliest start of the next write
 	failedAt     time.Time // end of the last failed write
-	// failures is the number of consecutive errors. A success decreases it, but not below one. It becomes zero when
-	// only blocked results are pending.
+	// failures counts consecutive errors. A success decreases it, but not below one. It becomes zero when only
+	// blocked results are pending.
 	failures int
 }
 
-// maxFailures is the number of errors after which a write has one result, because MaxBatch is less than
+// maxFailures is the number of errors after which writes have one result, because MaxBatch is less than
 // 2^maxFailures. After as many successes, writes have their full size again.
 const maxFailures = 10
 
-// result is the result of a delivery. Without an attempt, nothing was sent and the delivery is released.
+// result is the result of a delivery. If it has no attempt, the delivery is released.
 type result struct {
 	*Request
 	storage.Result
-	blocked bool // another transaction holds its records, which may take long
+	blocked bool // another transaction blocks its rows, which may take long
 }
 
-// queueResult queues the result of a request for writing.
 func (s *Scheduler) queueResult(r *Request, of storage.Result) {
 	if of.Delivery != nil {
 		r.pool.unrecorded++
@@ -46,12 +45,12 @@ func (s *Scheduler) queueResult(r *Request, of storage.Result) {
 	}
 	of.Lease = r.Delivery.Lease
 	s.results.pending = append(s.results.pending, result{r, of, false})
-	r.Delivery.Body = nil // to free the memory
+	r.Delivery.Body = nil // frees memory
 }
 
-// startWrite starts a write after BatchDelay, or earlier if the fast pool produced many results. Results of the slow
-// pool leave enough capacity, and blocked results were tried before. After errors, a write has fewer results, so that
-// a result that the store rejects is found.
+// startWrite starts a write after BatchDelay, or earlier if the fast pool has many results. Only the fast pool needs
+// the capacity soon, and blocked results were tried before. After errors, writes have fewer results in order to find
+// the result that the store rejects.
 func (s *Scheduler) startWrite() {
 	r := &s.results
 	if len(r.writing) > 0 || len(r.pending) == 0 || s.now.Before(r.notBefore) || s.now.Sub(r.waitingSince) < s.config.BatchDelay && r.fastResults < s.config.writeThreshold && !s.stopped {
@@ -59,7 +58,7 @@ func (s *Scheduler) startWrite() {
 	}
 	n := max(1, min(len(r.pending), s.config.MaxBatch)>>r.failures)
 	r.writing, r.pending, r.waitingSince, r.fastResults = r.pending[:n:n], r.pending[n:], s.now, 0
-	// Results of one webhook are adjacent, so that the store handles them together.
+	// Results of a webhook are adjacent, so that the store handles them together.
 	slices.SortStableFunc(r.writing, func(a, b result) int {
 		return bytes.Compare(a.Lease.WebhookID[:], b.Lease.WebhookID[:])
 	})
@@ -98,7 +97,7 @@ func (s *Scheduler) finishWrite(e WriteFinished) {
 			of.webhook.recordedAt = s.now
 		}
 		if (of.claimed || of.webhook.skipped) && of.Result.Delivery != nil || of.Result.Delivery == nil && of.RetryIn == 0 {
-			of.webhook.pool.claimWanted = true // more may be due, and the store now knows the new health
+			of.webhook.pool.claimWanted = true // more may be due, because the store now knows the new health
 		}
 	}
 	if len(e.Blocked) == len(batch) {

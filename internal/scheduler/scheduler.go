@@ -39,14 +39,14 @@ type Request struct {
 	leasedAt  time.Time // at or before the start of the lease
 	arrivedAt time.Time
 
-	// Set when the request starts:
+	// These fields are set when the request starts.
 	startedAt    time.Time
-	pool         *pool // of its slot
-	moved        bool  // from the fast to the slow pool
-	newOrFailing bool  // its webhook was new or failing
+	pool         *pool     // of its slot
+	moved        bool      // from the fast to the slow pool
+	newOrFailing bool      // of its webhook at the start
 }
 
-// Event is the type of all events that Step handles.
+// Event is one of the types below.
 type Event any
 
 // Event types.
@@ -59,7 +59,7 @@ type (
 		More       bool // another immediate claim may return more
 		Err        error
 	}
-	// Dispatched reports the deliveries that were stored after a call of Reserve.
+	// Dispatched contains the deliveries that were stored after a call of Reserve.
 	Dispatched struct {
 		Reserved   []ID
 		Deliveries []storage.ClaimedDelivery
@@ -78,7 +78,7 @@ type (
 	WriteFinished struct {
 		Blocked  []storage.Lease // of results that must be written again
 		Err      error           // if set, no result was written
-		Rejected bool            // the store permanently rejects one of the results
+		Rejected bool            // the store permanently rejects a result
 	}
 	// StoreResponded reports that another call of the store succeeded.
 	StoreResponded struct{}
@@ -91,11 +91,11 @@ type Actions struct {
 	Send     []*Request
 	Claim    *storage.ClaimParams    // if set, a ClaimFinished must follow
 	Write    []storage.Result        // if not empty, a WriteFinished must follow
-	Pauses   []storage.PausedWebhook // started or extended or, without a Reason, ended
-	NextStep time.Time               // latest time of the next step; zero if only an event causes it
+	Pauses   []storage.PausedWebhook // started or extended, or ended if Reason is empty
+	NextStep time.Time               // latest time of the next step; zero if it only follows an event
 }
 
-// New returns a scheduler. randomDuration returns a random duration between its arguments.
+// New returns a scheduler. randomDuration returns a duration between its arguments.
 func New(n Config, spread func(least, most time.Duration) time.Duration) *Scheduler {
 	d := n.derive()
 	return &Scheduler{
@@ -108,10 +108,10 @@ func New(n Config, spread func(least, most time.Duration) time.Duration) *Schedu
 	}
 }
 
-// Lease returns how long a delivery is leased.
+// Lease returns the duration of a lease.
 func (s *Scheduler) Lease() time.Duration { return s.config.lease }
 
-// Step handles the events since the last step, if any, and returns the next actions.
+// Step handles the events since the last step and returns the next actions.
 func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
 	if s.slow.isFull() {
 		s.slowFullFor += now.Sub(s.now)
@@ -148,7 +148,7 @@ func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
 	return s.actions
 }
 
-// nextStep returns when Step must be called even without an event. It is soon while something can expire, and
+// nextStep returns when Step must be called even without an event. While something can expire, it is soon, and
 // otherwise the time of the next poll.
 func (s *Scheduler) nextStep() time.Time {
 	results := len(s.results.pending) > 0 && len(s.results.writing) == 0
@@ -174,7 +174,6 @@ func (s *Scheduler) Done() bool {
 	return s.stopped && !s.claims.running && s.fast.inFlight+s.slow.inFlight+s.fast.waiting+len(s.results.pending)+len(s.results.writing) == 0
 }
 
-// addDelivery adds a delivery that was leased at the given time.
 func (s *Scheduler) addDelivery(del storage.ClaimedDelivery, leased time.Time, claimed bool) {
 	w := s.findOrAddWebhook(del, leased)
 	r := &Request{Delivery: del, webhook: w, claimed: claimed, leasedAt: leased, arrivedAt: s.now}
@@ -187,7 +186,6 @@ func (s *Scheduler) addDelivery(del storage.ClaimedDelivery, leased time.Time, c
 	s.enqueue(w)
 }
 
-// enqueue adds w to the end of its pool's queue.
 func (s *Scheduler) enqueue(w *webhook) {
 	if !w.queued && s.canStart(w) {
 		w.queued = true
@@ -210,7 +208,6 @@ func (s *Scheduler) startRequests(p *pool) {
 	}
 }
 
-// startRequest starts the request that has waited longest for w.
 func (s *Scheduler) startRequest(w *webhook) {
 	r := s.popWaiting(w)
 	r.startedAt, r.pool, r.newOrFailing = s.now, w.pool, !w.health.Healthy()
@@ -234,13 +231,12 @@ func (s *Scheduler) popWaiting(w *webhook) *Request {
 	return r
 }
 
-// waitedTooLong reports whether a delivery has waited too long, or its lease could expire before its result is
-// written.
+// waitedTooLong reports whether r exceeds MaxWait, or its lease could expire before its result is written.
 func (s *Scheduler) waitedTooLong(r *Request) bool {
 	return s.now.Sub(r.arrivedAt) > s.config.MaxWait || s.now.Sub(r.leasedAt) > s.config.startWithin
 }
 
-// release returns the delivery that has waited longest for w to the store, due again after retryIn.
+// release returns the delivery that has waited longest for w to the store. It is due again after retryIn.
 func (s *Scheduler) release(w *webhook, retryIn time.Duration) {
 	s.queueResult(s.popWaiting(w), storage.Result{RetryIn: retryIn})
 }
@@ -251,8 +247,8 @@ func (s *Scheduler) releaseAll(w *webhook, retryIn time.Duration) {
 	}
 }
 
-// moveToSlowPool moves requests that exceed FastSlotTime to the slow pool, while that pool accepts them. The others
-// keep their fast slots, and their results count there. Each pool therefore limits its unrecorded deliveries.
+// moveToSlowPool moves requests that exceed FastSlotTime to the slow pool, as long as it accepts them. Other requests
+// keep their fast slots, and their results count there, so that each pool limits its unrecorded deliveries.
 func (s *Scheduler) moveToSlowPool() {
 	s.fastRequests = slices.DeleteFunc(s.fastRequests, func(r *Request) bool {
 		if s.now.Sub(r.startedAt) < s.config.FastSlotTime || !s.slow.accepts(r, s.config.PoolBytes) {

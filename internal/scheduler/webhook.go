@@ -7,22 +7,22 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// webhook is the state of one webhook with one URL. A changed URL is another destination, and therefore another
-// webhook here. In-flight requests to the earlier URL keep the old one.
+// webhook is the state of a webhook with one URL. After a change of the URL, a new webhook replaces it, because the
+// destination is another. In-flight requests keep the old one.
 type webhook struct {
 	id, form   ID
 	url, host  string
-	generation int64 // of its URL
+	generation int64 // version of its URL
 
 	health        storage.Health // from the store, updated by unrecorded results
 	failingSince  time.Time      // zero if it does not fail
 	pause         pause
-	usualDuration time.Duration // smoothed duration of its successes; zero if unknown
+	usualDuration time.Duration // smoothed duration of successes; zero if unknown
 	unrecorded    int
 	recordedAt    time.Time // time of the last recorded result
 
 	pool     *pool // in which its requests start
-	queued   bool  // it is in the pool's queue
+	queued   bool  // in the pool's queue
 	waiting  []*Request
 	inFlight []*Request // oldest first
 	reserved int        // for direct dispatch
@@ -31,7 +31,6 @@ type webhook struct {
 	activeAt time.Time // time of the last event
 }
 
-// isIdle reports whether w has no deliveries, reservations or unrecorded results.
 func (w *webhook) isIdle() bool {
 	return len(w.waiting)+len(w.inFlight)+w.reserved+w.unrecorded == 0
 }
@@ -43,9 +42,9 @@ type pause struct {
 	reason    storage.PauseReason
 }
 
-// A webhook is paused after ten consecutive failures over half a minute. Until it succeeds it gets only probes, each
-// after a third of the time for which it has failed: the first after 10 s, then at growing intervals of at most an
-// hour. The documentation promises these numbers.
+// A webhook is paused after ten consecutive failures over half a minute. Until it succeeds, it gets only probes, each
+// after a third of the time for which it has failed: the first after 10 s, the last ones every hour. The
+// documentation promises these numbers.
 const (
 	pauseAfterFailures = 10
 	pauseAfter         = 30 * time.Second
@@ -53,8 +52,7 @@ const (
 	maxPause           = time.Hour
 )
 
-// pauseDuration returns the duration and reason of a pause after the given failures. requested is the pause that the
-// receiver requested.
+// pauseDuration returns the duration and reason of a pause. requested is the pause that the receiver requested.
 func pauseDuration(failures int, failing, requested time.Duration) (time.Duration, storage.PauseReason) {
 	if failures >= pauseAfterFailures && failing >= pauseAfter {
 		if own := min(max(failing/3, minPause), maxPause); own >= requested {
@@ -89,7 +87,6 @@ func (s *Scheduler) findOrAddWebhook(del storage.ClaimedDelivery, leased time.Ti
 	return w
 }
 
-// loadHealth sets the state of w from the store.
 func (s *Scheduler) loadHealth(w *webhook, del storage.ClaimedDelivery) {
 	w.failingSince, w.pause = time.Time{}, pause{}
 	if del.Health.Failures > 0 {
@@ -114,7 +111,7 @@ func (s *Scheduler) updateHealth(w *webhook, began time.Time, e RequestFinished)
 			w.pause = pause{s.now, until, reason}
 		}
 	case began.Before(w.pause.startedAt):
-		// The result is older than the pause.
+		// The attempt is older than the pause.
 	default:
 		is = s.config.healthAfterSuccess(is, e.Duration)
 		w.failingSince, w.pause = time.Time{}, pause{}
@@ -132,7 +129,6 @@ func (s *Scheduler) updateHealth(w *webhook, began time.Time, e RequestFinished)
 	s.setHealth(w, is)
 }
 
-// healthAfterSuccess returns a webhook's health after a success with the given duration.
 func (n Config) healthAfterSuccess(s storage.Health, took time.Duration) storage.Health {
 	switch {
 	case took > n.FastThreshold:
@@ -144,7 +140,7 @@ func (n Config) healthAfterSuccess(s storage.Health, took time.Duration) storage
 }
 
 // setHealth sets the health of w and its pool. It releases the waiting deliveries after a failure, because they are
-// too many, and after a change of the pool, where they have no capacity yet.
+// too many for a failing webhook, and after a change of the pool, because the new pool has not reserved capacity.
 func (s *Scheduler) setHealth(w *webhook, standing storage.Health) {
 	w.health = standing
 	to := &s.slow
@@ -158,7 +154,6 @@ func (s *Scheduler) setHealth(w *webhook, standing storage.Health) {
 	}
 }
 
-// canStart reports whether w allows another request.
 func (s *Scheduler) canStart(w *webhook) bool {
 	return len(w.waiting) > 0 && len(w.inFlight) < s.maxInFlight(w) && !s.isHanging(w)
 }
@@ -171,15 +166,15 @@ func (s *Scheduler) maxInFlight(w *webhook) int {
 }
 
 // isHanging reports whether a fast webhook has a request that takes at least hangFactor times its usual duration.
-// Such a webhook gets no further request until it ends.
+// Such a webhook gets no further request until that request ends.
 func (s *Scheduler) isHanging(w *webhook) bool {
 	return w.pool == &s.fast && len(w.inFlight) > 0 && s.now.Sub(w.inFlight[0].startedAt) >= max(s.config.FastSlotTime, time.Duration(s.config.hangFactor)*w.usualDuration)
 }
 
-// webhookCapacity returns how many more deliveries of w to claim: its maximum in flight and, if it is healthy, the
-// deliveries that it sends in prefetchTime, up to its share of maxPrefetch.
+// webhookCapacity returns how many more deliveries of w can be claimed: its in-flight limit plus, if it is healthy,
+// the deliveries that it sends in prefetchTime, up to its share of maxPrefetch.
 func (s *Scheduler) webhookCapacity(w *webhook) int {
-	if s.isHanging(w) || w.unrecorded > 0 && !w.health.Healthy() { // the store may not know yet that it is paused
+	if s.isHanging(w) || w.unrecorded > 0 && !w.health.Healthy() { // the store may not yet know that it is paused
 		return 0
 	}
 	room := s.maxInFlight(w)
