@@ -9,12 +9,12 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// BlockPatch is a checked merge patch of one block ([Validator.BlockPatch]).
+// BlockPatch is a checked merge patch of one block, see [Validator.BlockPatch].
 type BlockPatch struct {
 	block jsontree.Node
 }
 
-// Block checks the body of createBlock and returns its block. [Validator.Append] checks the limits of the form.
+// Block checks the body of createBlock and returns the block. [Validator.Append] checks the limits of the form.
 func (w *Validator) Block(body []byte) (*Blocks, error) {
 	r, err := readAndCheck(body, blockCreateSchema, func(r *request) {
 		if block := r.root.Member("block"); block.Exists() {
@@ -36,7 +36,7 @@ func (w *Validator) Blocks(body []byte) (*Blocks, error) {
 	return &Blocks{list: r.root.Member("blocks"), edits: r.Edits}, nil
 }
 
-// BlockPatch checks the body of updateBlock without the stored block. [Validator.Apply] checks the rest.
+// BlockPatch checks the body of updateBlock. [Validator.Apply] checks the resulting block.
 func (w *Validator) BlockPatch(body []byte) (*BlockPatch, error) {
 	r, err := readAndCheck(body, blockUpdateSchema, func(*request) {})
 	if err != nil {
@@ -45,8 +45,8 @@ func (w *Validator) BlockPatch(body []byte) (*BlockPatch, error) {
 	return &BlockPatch{block: r.root.Member("block")}, nil
 }
 
-// Append adds a block from [Validator.Block] to the stored blocks and checks the rules of the whole form. It returns
-// all blocks. Paths of the *[schema.Error] begin with /block.
+// Append returns the stored blocks and a block from [Validator.Block], and checks the rules of the whole form. Paths
+// of the *[schema.Error] start with /block.
 func (w *Validator) Append(stored, added *Blocks) (json.RawMessage, error) {
 	var c validation.Check
 	rules := newBlockChecker(&c, w)
@@ -59,17 +59,17 @@ func (w *Validator) Append(stored, added *Blocks) (json.RawMessage, error) {
 	return joinItems(append(stored.Items(), added.Raw())), nil
 }
 
-// Apply changes a top-level block by an RFC 7396 merge patch. The order of members and unnamed members' literals do not
-// change. Apply checks the resulting block, and paths of the *[schema.Error] begin with /block. It adds missing types
-// like [Blocks.WithTypesFrom], so a null type retains the stored type. The ID cannot change. It returns the block and
-// all blocks. The result ok is false if the block does not exist.
+// Apply applies a merge patch (RFC 7396) to a top-level block and checks the result. The order of fields and
+// unchanged literals are preserved. A missing or null type keeps the stored type, and the ID cannot change. It
+// returns the block and all blocks. ok is false if the block does not exist. Paths of the *[schema.Error] start with
+// /block.
 func (w *Validator) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks, all json.RawMessage, ok bool, err error) {
 	top := stored.top()
 	i := stored.index(id)
 	if i < 0 {
 		return nil, nil, false, nil
 	}
-	// Two trees within the depth limit always merge into a tree within the limit.
+	// The merged tree cannot exceed the depth limit of both trees.
 	tree, err := jsontree.Parse(jsontree.Merge(top[i], p.block), jsontree.Limits{})
 	if err != nil {
 		return nil, nil, true, err
@@ -99,7 +99,7 @@ func (w *Validator) Apply(stored *Blocks, id string, p *BlockPatch) (block *Bloc
 	return block, joinItems(items), true, nil
 }
 
-// checkTotalSize reports a violation if single writes have made the blocks larger than one body can be.
+// checkTotalSize reports a violation if several writes have made the blocks larger than a body can be.
 func checkTotalSize(c *validation.Check, at jsontree.Node, parts ...jsontree.Node) {
 	total := 0
 	for _, part := range parts {

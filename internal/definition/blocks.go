@@ -11,18 +11,18 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Blocks contains a form's top-level blocks, or a single block, as parsed, with the edits to apply before storage. It
-// is immutable and safe for concurrent use.
+// Blocks contains a form's top-level blocks, or a single block, with the edits to apply before storage. It is
+// immutable and safe for concurrent use.
 type Blocks struct {
 	list  jsontree.Node // an array of blocks, or the single block
 	one   bool
 	base  string          // JSON Pointer of the tree's root in the body
 	edits []jsontree.Edit // sorted; can contain edits outside the list
-	typed bool            // whether the edits give every block a type
+	typed bool            // every block has a type, or gets it from an edit
 }
 
-// StoredBlocks parses stored blocks without checking rules. An empty section has no blocks. It returns an error if raw
-// is not an array of blocks.
+// StoredBlocks parses stored blocks without checking rules. An empty section has no blocks. It returns an error if
+// raw is not an array of blocks.
 func StoredBlocks(raw json.RawMessage) (*Blocks, error) {
 	if len(raw) == 0 {
 		raw = json.RawMessage("[]")
@@ -52,7 +52,6 @@ func isBlockList(list jsontree.Node) bool {
 	return true
 }
 
-// joinItems returns an array of the items.
 func joinItems(items []json.RawMessage) json.RawMessage {
 	size := 2
 	for _, item := range items {
@@ -67,18 +66,16 @@ func joinItems(items []json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// bytes returns a value with its edits applied.
 func (b *Blocks) bytes(n jsontree.Node) json.RawMessage {
 	return jsontree.Splice(n.Source(), n.Start(), n.End(), b.edits)
 }
 
-// Raw returns the JSON array, or the single block. It preserves members, their order and number literals. It normalizes
-// times, and adds types after [Blocks.WithTypesFrom].
+// Raw returns the array, or the single block, with its edits applied: normalized times, and types after
+// [Blocks.WithTypesFrom]. Otherwise it preserves fields, their order and number literals.
 func (b *Blocks) Raw() json.RawMessage {
 	return b.bytes(b.list)
 }
 
-// top returns the top-level blocks in order.
 func (b *Blocks) top() []jsontree.Node {
 	if b.one {
 		return []jsontree.Node{b.list}
@@ -86,7 +83,6 @@ func (b *Blocks) top() []jsontree.Node {
 	return children(b.list)
 }
 
-// children returns the items of an array or the members of an object.
 func children(list jsontree.Node) []jsontree.Node {
 	all := make([]jsontree.Node, 0, list.Len())
 	for _, item := range list.All() {
@@ -108,7 +104,7 @@ func (b *Blocks) Items() []json.RawMessage {
 // ID returns the ID of a single block.
 func (b *Blocks) ID() string { return b.list.Member("id").Text() }
 
-// Get returns the top-level block with an ID, and whether it exists.
+// Get returns a top-level block by ID, and whether it exists.
 func (b *Blocks) Get(id string) (json.RawMessage, bool) {
 	i := b.index(id)
 	if i < 0 {
@@ -117,7 +113,6 @@ func (b *Blocks) Get(id string) (json.RawMessage, bool) {
 	return b.bytes(b.top()[i]), true
 }
 
-// index returns the position of a top-level block, or -1.
 func (b *Blocks) index(id string) int {
 	return slices.IndexFunc(b.top(), func(block jsontree.Node) bool {
 		n := block.Member("id")
@@ -133,7 +128,7 @@ func eachBlock(blocks []jsontree.Node, f func(block jsontree.Node)) {
 	}
 }
 
-// HasAnyOf reports whether both have a block with the same ID, including nested blocks.
+// HasAnyOf reports whether both contain a block with the same ID, including nested blocks.
 func (b *Blocks) HasAnyOf(other *Blocks) bool {
 	ids := b.ids()
 	for id := range other.ids() {
@@ -144,7 +139,6 @@ func (b *Blocks) HasAnyOf(other *Blocks) bool {
 	return false
 }
 
-// ids returns all blocks by ID, including nested blocks.
 func (b *Blocks) ids() map[string]jsontree.Node {
 	ids := make(map[string]jsontree.Node, b.list.Len())
 	eachBlock(b.top(), func(block jsontree.Node) {
@@ -155,8 +149,8 @@ func (b *Blocks) ids() map[string]jsontree.Node {
 	return ids
 }
 
-// WithTypesFrom returns b with a type for every block. A missing type is copied from the stored block with the same ID
-// at any level, or else inferred. A nil stored has no blocks.
+// WithTypesFrom returns b with a type for every block. A missing type is copied from the stored block with the same
+// ID at any level, or otherwise inferred. stored can be nil.
 func (b *Blocks) WithTypesFrom(stored *Blocks) *Blocks {
 	if b.typed {
 		return b
@@ -206,7 +200,7 @@ func inferType(block jsontree.Node) string {
 	}
 }
 
-// Without returns all blocks except a top-level block, and whether that block exists.
+// Without returns all blocks except one top-level block, and whether that block exists.
 func (b *Blocks) Without(id string) (json.RawMessage, bool) {
 	i := b.index(id)
 	if i < 0 {
@@ -215,7 +209,7 @@ func (b *Blocks) Without(id string) (json.RawMessage, bool) {
 	return joinItems(slices.Delete(b.Items(), i, i+1)), true
 }
 
-// CheckHiddenNames checks that no block and no variable of a rule has the name of a hidden field. The violations refer
+// CheckHiddenNames checks that no block, and no variable of a rule, has the name of a hidden field. Violations refer
 // to the blocks.
 func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
 	fields, err := parseHidden(hidden)
@@ -240,8 +234,8 @@ func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
 	return c.Violations.Err()
 }
 
-// CheckHiddenFields checks that no hidden field has the name of a block or of a variable of a rule. The violations
-// refer to the hidden fields, which are at path in the body.
+// CheckHiddenFields checks that no hidden field has the name of a block or of a variable of a rule. Violations refer
+// to the hidden fields, at path.
 func (b *Blocks) CheckHiddenFields(hidden json.RawMessage, path string) error {
 	fields, err := parseHidden(hidden)
 	if err != nil {
@@ -256,7 +250,7 @@ func (b *Blocks) CheckHiddenFields(hidden json.RawMessage, path string) error {
 	return c.Violations.Err()
 }
 
-// parseHidden parses hidden fields. Only whitespace means that there are none.
+// parseHidden parses hidden fields. Empty text means that there are none.
 func parseHidden(raw json.RawMessage) (jsontree.Node, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return jsontree.Node{}, nil

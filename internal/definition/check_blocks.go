@@ -19,11 +19,11 @@ type blockChecker struct {
 	ids         map[string]bool // IDs of all blocks so far, including nested blocks
 	total       int
 	cells       int
-	cellsBefore int                      // cells of the replaced block
-	stored      map[string]jsontree.Node // provides types for blocks without a type
+	cellsBefore int                      // of the replaced block
+	stored      map[string]jsontree.Node // types of blocks without a type
 
 	setElsewhere map[string]bool // variables that rules of the other blocks set
-	setHere      []jsontree.Node // members of set in the checked rules
+	setHere      []jsontree.Node // fields of set in the checked rules
 }
 
 func newBlockChecker(c *validation.Check, w *Validator) *blockChecker {
@@ -42,7 +42,6 @@ func (r *blockChecker) addOthers(blocks []jsontree.Node) {
 	})
 }
 
-// checkTop checks the top-level blocks of a form.
 func (r *blockChecker) checkTop(list jsontree.Node) {
 	if list.Kind() != jsontree.Array {
 		return
@@ -53,7 +52,7 @@ func (r *blockChecker) checkTop(list jsontree.Node) {
 	r.checkVariables()
 }
 
-// checkOne checks a top-level block that is added or changed. The argument top is the number of all top-level blocks.
+// checkOne checks a top-level block that is added or changed. top is the number of all top-level blocks.
 func (r *blockChecker) checkOne(block jsontree.Node, top int) {
 	others := r.cells
 	r.checkBlock(block, 1)
@@ -71,7 +70,6 @@ func (r *blockChecker) checkVariables() {
 	}
 }
 
-// variablesSetBy returns the members of set in the rules of top-level blocks.
 func variablesSetBy(blocks ...jsontree.Node) (variables []jsontree.Node) {
 	for _, block := range blocks {
 		if set := block.Member("properties").Member("rule").Member("set"); set.Kind() == jsontree.Object {
@@ -81,7 +79,6 @@ func variablesSetBy(blocks ...jsontree.Node) (variables []jsontree.Node) {
 	return variables
 }
 
-// checkCounts checks the limits for blocks, after all are counted.
 func (r *blockChecker) checkCounts(top int, at jsontree.Node) {
 	if top > r.limits.Blocks {
 		r.Add(at, schema.CodeTooMany, "a form can have at most "+violation.Count(r.limits.Blocks, "block")+" at the top level")
@@ -170,8 +167,8 @@ func (r *blockChecker) checkRuleSize(rule jsontree.Node) {
 	}
 }
 
-// normalizeDay converts a date limit with a UTC offset to the start of that day in the service's time zone. A limit in
-// UTC is a point in time, so sending a stored limit again does not change it.
+// normalizeDay converts a date limit with a UTC offset to the start of that day in the service's time zone. A limit
+// in UTC is a point in time, so that a stored limit can be sent again unchanged.
 func (r *blockChecker) normalizeDay(bound jsontree.Node) {
 	if bound.Kind() != jsontree.String {
 		return

@@ -18,7 +18,6 @@ func (r *request) checkSettings(settings jsontree.Node, l schema.Limits) {
 	checkURL(&r.Check, settings.Member("cover").Member("image"), "url")
 }
 
-// checkTheme checks definition.theme.
 func (r *request) checkTheme(theme jsontree.Node, l schema.Limits) {
 	checkURL(&r.Check, theme.Member("logo"), "url")
 	checkURL(&r.Check, theme.Member("background").Member("image"), "url")

@@ -16,11 +16,9 @@ type FormWrite struct {
 	Status      *string // only for an update
 	WorkspaceID *string // 24 hexadecimal digits, as sent
 
-	Blocks *Blocks
-	// Sections contains the other sections with normalized times. Its Blocks are nil, because they may need types.
-	Sections storage.Definition
-	// Acceptance is set if and only if Settings is set.
-	Acceptance *storage.AcceptanceRules
+	Blocks     *Blocks
+	Sections   storage.Definition       // the other sections with normalized times
+	Acceptance *storage.AcceptanceRules // set if and only if Settings is set
 }
 
 // FormCreate checks the body of createForm.
@@ -28,13 +26,13 @@ func (w *Validator) FormCreate(body []byte) (FormWrite, error) {
 	return w.form(body, formCreateSchema)
 }
 
-// FormUpdate checks the body of updateForm. An empty object results in a *[schema.Error].
+// FormUpdate checks the body of updateForm. An empty object is an error.
 func (w *Validator) FormUpdate(body []byte) (FormWrite, error) {
 	return w.form(body, formUpdateSchema)
 }
 
-// CheckSizes checks a FormUpdate that is not stored, such as the unsaved content of an editor. It only reports exceeded
-// limits, because content can be invalid while a user types. Fields with an unknown name count as too large, because
+// CheckSizes checks a FormUpdate that is not stored, such as the unsaved content of an editor. It only reports
+// exceeded limits, because content can be invalid while a user types. Unknown fields count as too large, because
 // decoders could treat them as known fields.
 func (w *Validator) CheckSizes(body []byte) error {
 	r, err := read(body)
@@ -83,7 +81,6 @@ func (w *Validator) form(body []byte, s *validation.Schema) (FormWrite, error) {
 	return f, nil
 }
 
-// checkDefinition checks the rules of the given sections.
 func (r *request) checkDefinition(definition jsontree.Node, w *Validator) {
 	blocks := newBlockChecker(&r.Check, w)
 	blocks.checkTop(definition.Member("blocks"))

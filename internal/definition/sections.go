@@ -8,8 +8,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Format is the version of the encoding of stored definitions. A release that stores a section in another way increases
-// it, so that readers recognize the encoding. Stricter rules do not increase it, because only writes are validated.
+// Format is the version of the encoding of stored definitions. Increase it if a section is stored in another way, so
+// that readers recognize the encoding. Stricter rules do not need this, because only writes are validated.
 const Format = 1
 
 // NewDefinition returns the definition of a new form. Missing sections become empty. It returns a *[schema.Error] if
@@ -60,7 +60,7 @@ func (f FormWrite) HasSections() bool {
 }
 
 // CheckSize checks a changed definition against Limits.Definition. Nil sections of the change stay. A definition that
-// already exceeds the limit can change but not grow. The *[schema.Error] has the path of the changed section.
+// already exceeds the limit cannot grow. The *[schema.Error] has path as its path.
 func (w *Validator) CheckSize(stored, change storage.Definition, path string) error {
 	before := stored.Size()
 	stored.Apply(change)

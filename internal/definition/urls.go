@@ -7,7 +7,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// checkURL checks an http or https URL in a member of an object.
+// checkURL checks an http or https URL in an object's field.
 func checkURL(c *validation.Check, object jsontree.Node, name string) {
 	checkAddress(c, object.Member(name), weburl.IsPlain, "")
 }
@@ -17,7 +17,7 @@ func checkLink(c *validation.Check, object jsontree.Node, name string) {
 	checkAddress(c, object.Member(name), isLink, ", or a mailto or tel URL")
 }
 
-// checkAddress checks a URL. An empty URL is unset, and the schemas report values that are not strings.
+// checkAddress checks a URL. An empty URL means none, and the schemas report values that are not strings.
 func checkAddress(c *validation.Check, n jsontree.Node, allowed func(string) bool, others string) {
 	if text := n.Text(); n.Kind() == jsontree.String && text != "" && !allowed(text) {
 		c.Add(n, schema.CodeBadFormat, "must be an absolute http or https URL without a user name"+others)

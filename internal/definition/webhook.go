@@ -12,12 +12,11 @@ type WebhookWrite struct {
 	FormID  *string // only for creation; 24 hexadecimal digits, as sent
 	URL     *string
 	Enabled *bool
-	// Secret points to "" if an update removes the signing secret (signing_secret: null).
-	Secret *string
+	Secret  *string // points to "" if an update removes the signing secret
 }
 
 // Webhook checks the body of createWebhook, or of updateWebhook if create is false. With a *[schema.Error] it also
-// returns the fields of the right type, so that the caller can check the URL and report all violations together.
+// returns the valid fields, so that the caller can check the URL and report all violations together.
 func (w *Validator) Webhook(body []byte, create bool) (WebhookWrite, error) {
 	r, err := read(body)
 	if err != nil {

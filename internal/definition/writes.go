@@ -15,17 +15,16 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Validator checks request bodies. It is stateless and safe for concurrent use.
-//
-// Every method returns a *[jsontree.SyntaxError] for invalid JSON (400) and a *[schema.Error] for a body that violates
-// rules (422). A missing body or only whitespace is a *schema.Error.
+// Validator checks request bodies. It is stateless and safe for concurrent use. Methods return a
+// *[jsontree.SyntaxError] for invalid JSON (400), and a *[schema.Error] for an empty body or one that violates rules
+// (422).
 type Validator struct {
 	limits schema.Limits
 	zone   *time.Location
 }
 
-// NewValidator returns checks with limits, whose zero fields mean their defaults. Negative limits are an error. The
-// zone defines calendar days and defaults to UTC.
+// NewValidator returns a Validator. Zero limits mean their defaults, and negative limits are an error. The zone
+// defines calendar days and defaults to UTC.
 func NewValidator(l schema.Limits, zone *time.Location) (*Validator, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -33,7 +32,7 @@ func NewValidator(l schema.Limits, zone *time.Location) (*Validator, error) {
 	return &Validator{limits: l.WithDefaults(), zone: cmp.Or(zone, time.UTC)}, nil
 }
 
-// These are the schemas of request bodies.
+// Schemas of request bodies.
 var (
 	workspaceWriteSchema = validation.Component("WorkspaceWrite")
 	formCreateSchema     = validation.Component("FormCreate")
@@ -43,7 +42,7 @@ var (
 	blockWriteSchema     = validation.Component("BlockWrite")
 	webhookCreateSchema  = validation.Component("WebhookCreate")
 	webhookUpdateSchema  = validation.Component("WebhookUpdate")
-	// The schema of a patch only checks types, because Apply checks the resulting block and reports violations at their
+	// The schema of a patch only checks types. Apply checks the resulting block and reports violations at their
 	// position in the patch.
 	blockUpdateSchema = validation.Outline("BlockUpdate", 2)
 )
@@ -58,7 +57,7 @@ func (w *Validator) Workspace(body []byte) (name string, err error) {
 	return strings.Clone(r.root.Member("name").Text()), nil
 }
 
-// CheckBlockID checks a block ID in a URL path, which has 1 to 200 characters. The *[schema.Error] has the path
+// CheckBlockID checks a block ID in a URL path, which must have 1 to 200 characters. The *[schema.Error] has the path
 // "path:blockId".
 func (w *Validator) CheckBlockID(id string) error {
 	switch n := utf8.RuneCountInString(id); {
@@ -70,7 +69,7 @@ func (w *Validator) CheckBlockID(id string) error {
 	return nil
 }
 
-// request is a body while it is checked.
+// request is a body that is being checked.
 type request struct {
 	validation.Check
 	tree *jsontree.Tree

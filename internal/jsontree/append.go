@@ -57,14 +57,13 @@ func AppendTime(b []byte, t time.Time) []byte {
 	return append(b, '"')
 }
 
-// AppendFloat appends f as a JSON number in its shortest form, without an exponent if that is short. NaN, infinities
-// and negative zero become 0.
+// AppendFloat appends f in its shortest form, without an exponent if that is short. NaN, infinities and -0 become 0.
 func AppendFloat(b []byte, f float64) []byte {
 	if f == 0 || math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(b, '0')
 	}
-	// Most numbers have at most three decimals. They need no search for the shortest form, because up to 15 digits always
-	// identify a float64.
+	// Most numbers have at most three decimals. Up to 15 digits always identify a float64, so these numbers need no
+	// search for the shortest form.
 	if thousandth := math.Round(f * 1000); math.Abs(thousandth) < 1e15 && thousandth/1000 == f {
 		return appendThousandths(b, int64(thousandth))
 	}
@@ -91,8 +90,8 @@ func appendThousandths(b []byte, n int64) []byte {
 	return b
 }
 
-// appendComma appends a comma unless b is empty or ends with the start of an array, object or member. The argument last
-// is the byte before b, or 0.
+// appendComma appends a comma unless b is empty or a value starts an array, object or field. last is the byte before
+// b, or 0.
 func appendComma(b []byte, last byte) []byte {
 	if len(b) > 0 {
 		last = b[len(b)-1]

@@ -1,10 +1,10 @@
 package jsontree
 
-// Merge applies an RFC 7396 merge patch to the bytes of a value. Members that the patch does not name keep their bytes
-// and their order. New members follow in the order of the patch.
+// Merge applies an RFC 7396 merge patch. Fields that the patch does not contain keep their bytes and order. New
+// fields follow in the order of the patch.
 func Merge(target, patch Node) []byte { return appendMerged(nil, target, patch) }
 
-// appendMerged appends the result of a patch. The target does not exist if the patch adds a member.
+// appendMerged appends the patched target, which does not exist if the patch adds a field.
 func appendMerged(b []byte, target, patch Node) []byte {
 	if patch.Kind() != Object {
 		return append(b, patch.Raw()...)
@@ -31,12 +31,11 @@ func appendMerged(b []byte, target, patch Node) []byte {
 	return append(b, '}')
 }
 
-// appendName appends the name and colon of a member with their original bytes.
 func appendName(b []byte, member Node) []byte {
 	return append(appendComma(b, 0), member.Source()[member.NameStart():member.Start()]...)
 }
 
-// lookup returns a function that finds members by name, in constant time for large objects.
+// lookup returns a function that finds fields by name, in constant time even for large objects.
 func lookup(object Node) func(name string) Node {
 	if object.Len() <= smallObject {
 		return object.Member

@@ -12,31 +12,31 @@ import (
 	"unicode/utf8"
 )
 
-// These limits apply to every text.
+// Limits of every text.
 const (
 	maxDepth    = 64
 	maxNumber   = 64  // characters of a number literal
 	maxExponent = 400 // float64 needs 324
 )
 
-// MaxValues and MaxName limit a request body.
+// MaxValues and MaxName are the limits of a request body.
 const (
 	MaxValues = 100_000
 	MaxName   = 1000 // bytes of a member name
 )
 
-// Limits limits the parts of a text. A zero value means no limit. Depth and the length of numbers are always limited.
+// Limits limits a text. Zero values mean no limit. Depth and the length of numbers are always limited.
 type Limits struct {
 	Values int // values in total
 	Name   int // bytes of a member name
 }
 
-// BodyLimits are the limits of a request body. Within these limits, no value takes more than milliseconds to check or
-// grows when a database prints it.
+// BodyLimits are the limits of a request body. They ensure that checking a value takes milliseconds, and that a
+// database does not print it in a longer form.
 var BodyLimits = Limits{Values: MaxValues, Name: MaxName}
 
-// Parse strictly parses raw as one JSON value. It requires valid UTF-8 and the given limits, and rejects trailing data,
-// duplicate names and lone surrogates. Any error is a *SyntaxError. The tree has a copy of raw.
+// Parse strictly parses one JSON value within limits. It rejects invalid UTF-8, trailing data, duplicate names and
+// lone surrogates. Errors are a *SyntaxError. The tree contains a copy of raw.
 func Parse(raw []byte, b Limits) (*Tree, error) {
 	t, _ := pool.Get().(*Tree)
 	p := parser{Tree: t, raw: raw, limits: b}
@@ -48,13 +48,12 @@ func Parse(raw []byte, b Limits) (*Tree, error) {
 	return t, nil
 }
 
-// SyntaxError describes invalid JSON.
+// SyntaxError describes invalid JSON. Reason is a text for people.
 type SyntaxError struct {
-	Offset int    // bytes before the error
-	Reason string // for people
+	Offset int // in bytes
+	Reason string
 }
 
-// Error returns the reason and the offset.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("malformed JSON at offset %d: %s", e.Offset, e.Reason)
 }
@@ -67,7 +66,7 @@ type parser struct {
 	err    *SyntaxError
 }
 
-// byteOrderMarks are the prefixes that some programs write, with their encodings.
+// byteOrderMarks contains prefixes that some programs write, and their encodings.
 var byteOrderMarks = [...][2]string{
 	{"\xef\xbb\xbf", "UTF-8"}, {"\xff\xfe\x00\x00", "UTF-32"}, {"\x00\x00\xfe\xff", "UTF-32"}, {"\xff\xfe", "UTF-16"}, {"\xfe\xff", "UTF-16"},
 }
@@ -100,8 +99,8 @@ func (p *parser) document() bool {
 	return true
 }
 
-// maxValueCount returns an upper limit for the number of values. The list of values is allocated once, because growing
-// it would cost more than counting, and twice the memory.
+// maxValueCount returns an upper limit for the number of values. Allocating the list once costs less time, and half
+// the memory, than growing it.
 func (p *parser) maxValueCount() int {
 	// Every value except the first follows a comma or an opening bracket.
 	most := 1 + bytes.Count(p.raw, []byte{','}) + bytes.Count(p.raw, []byte{'['}) + bytes.Count(p.raw, []byte{'{'})
@@ -112,7 +111,7 @@ func (p *parser) maxValueCount() int {
 	return most
 }
 
-// invalidUTF8At returns the offset of the first invalid byte. The text must not be valid UTF-8.
+// invalidUTF8At returns the offset of the first invalid byte, which must exist.
 func invalidUTF8At(raw []byte) (at int) {
 	for {
 		r, size := utf8.DecodeRune(raw[at:])
@@ -123,7 +122,6 @@ func invalidUTF8At(raw []byte) (at int) {
 	}
 }
 
-// fail records the first error and returns false.
 func (p *parser) fail(offset int, reason string) bool {
 	if p.err == nil {
 		p.err = &SyntaxError{Offset: offset, Reason: reason}
@@ -142,7 +140,7 @@ func (p *parser) space() {
 	}
 }
 
-// next returns the byte at the position, or 0 at the end. U+0000 is always invalid outside of strings.
+// next returns the next byte, or 0 at the end. U+0000 is always invalid outside of strings.
 func (p *parser) next() byte {
 	if p.pos < len(p.raw) {
 		return p.raw[p.pos]
@@ -150,8 +148,7 @@ func (p *parser) next() byte {
 	return 0
 }
 
-// value reads the value at the position and adds it to the list of values. The depth is the number of enclosing arrays
-// and objects.
+// value parses the next value and adds it to the list. depth is the number of enclosing arrays and objects.
 func (p *parser) value(parent uint32, depth int) bool {
 	if p.limits.Values > 0 && len(p.nodes) >= p.limits.Values {
 		return p.fail(p.pos, "too many values")
@@ -189,7 +186,7 @@ func (p *parser) value(parent uint32, depth int) bool {
 	default:
 		p.fail(p.pos, "expected a value")
 	}
-	p.nodes[at].end = uint32(p.pos) // not n, because the list may have been reallocated
+	p.nodes[at].end = uint32(p.pos) // not via n, because the list may have been reallocated
 	return ok
 }
 
@@ -202,7 +199,6 @@ func (p *parser) literal(word string) bool {
 	return true
 }
 
-// children reads the items of an array, or the members of an object.
 func (p *parser) children(around uint32, depth int, end byte) bool {
 	if depth > maxDepth {
 		return p.fail(p.pos, "nested deeper than 64 levels")
@@ -260,7 +256,6 @@ func (p *parser) children(around uint32, depth int, end byte) bool {
 	}
 }
 
-// name reads a member's name and the colon.
 func (p *parser) name() (name token, ok bool) {
 	if p.next() != '"' {
 		return name, p.fail(p.pos, "expected a field name")
@@ -281,16 +276,16 @@ func (p *parser) name() (name token, ok bool) {
 	return name, true
 }
 
-// smallObject is the number of members up to which names are compared one by one. Larger objects use a table. It is a
-// power of two.
+// smallObject is the number of fields up to which names are compared one by one. Larger objects use a hash table. It
+// is a power of two.
 const smallObject = 64
 
-// table is a hash table of an object's members. It contains indexes into the list of values, or 0 for free slots. Its
-// size is a power of two, and at least half of the slots are free. A map of names would take four times the memory.
+// table is a hash table of an object's fields. It contains indexes into the list of values, and 0 in free slots. Its
+// size is a power of two, and at least half of the slots are free. A map would take four times the memory.
 type table []uint32
 
-// isNew reports whether the object does not have the name yet. It adds the next value to members, which is empty for
-// small objects.
+// isNew reports whether the object does not have the name yet, and adds the next value to members. Small objects have
+// no table.
 func (p *parser) isNew(name token, object uint32, members *table) bool {
 	around := Node{p.Tree, object}
 	size := around.Len()
@@ -316,7 +311,7 @@ func (p *parser) isNew(name token, object uint32, members *table) bool {
 	return true
 }
 
-// slot returns the slot of the member with the name, or the free slot for it.
+// slot returns the slot of a field, or a free slot for it.
 func (p *parser) slot(members table, name token) *uint32 {
 	mask := uint64(len(members) - 1)
 	for i := maphash.Bytes(p.seed, p.bytes(name)) & mask; ; i = (i + 1) & mask {
@@ -326,13 +321,12 @@ func (p *parser) slot(members table, name token) *uint32 {
 	}
 }
 
-// isNamed reports whether a member has the name.
 func (p *parser) isNamed(at uint32, name token) bool {
 	other := p.nameOf(at)
 	return name.to-name.from == other.to-other.from && bytes.Equal(p.bytes(name), p.bytes(other))
 }
 
-// token is a string in the text.
+// token is a string or name.
 type token struct {
 	from, to uint32 // in the text, or in unescaped if escaped is true
 	escaped  bool
@@ -362,7 +356,7 @@ func (p *parser) bytes(t token) []byte {
 	return p.raw[t.from:t.to]
 }
 
-// number reads a literal: -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
+// number parses -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
 func (p *parser) number() (num float64, ok bool) {
 	start := p.pos
 	if p.next() == '-' {
@@ -402,7 +396,6 @@ func (p *parser) number() (num float64, ok bool) {
 	return num, true
 }
 
-// digits reads at least one digit.
 func (p *parser) digits() bool {
 	from := p.pos
 	for p.pos < len(p.raw) && p.raw[p.pos] >= '0' && p.raw[p.pos] <= '9' {
@@ -411,7 +404,7 @@ func (p *parser) digits() bool {
 	return p.pos > from
 }
 
-// string reads a string with its quotes. U+0000 must be escaped.
+// string parses a string with its quotes. U+0000 must be escaped.
 func (p *parser) string() (text token, ok bool) {
 	p.pos++
 	from := p.pos
@@ -430,11 +423,11 @@ func (p *parser) string() (text token, ok bool) {
 	return text, p.fail(len(p.raw), "unterminated string")
 }
 
-// escapedString reads the rest of a string from its first backslash.
+// escapedString parses the rest of a string from its first backslash.
 func (p *parser) escapedString(from int) (text token, ok bool) {
 	text = token{from: uint32(len(p.unescaped)), escaped: true}
 	p.unescaped = append(p.unescaped, p.raw[from:p.pos]...)
-	// Allocate memory for the rest, because growing would copy a long text five times.
+	// Preallocate, because growing would copy a long text five times.
 	end := p.pos
 	for ; end < len(p.raw) && p.raw[end] != '"'; end++ {
 		if p.raw[end] == '\\' {
@@ -465,13 +458,13 @@ func (p *parser) escapedString(from int) (text token, ok bool) {
 	return text, p.fail(p.pos, "unterminated string")
 }
 
-// escapes are the characters after a backslash, and escaped are their meanings.
+// escapes are the characters after a backslash, and escaped are the bytes that they represent.
 const (
 	escapes = `"\/bfnrt`
 	escaped = "\"\\/\b\f\n\r\t"
 )
 
-// escape reads one escape sequence, or two for a surrogate pair.
+// escape parses an escape sequence, or two for a surrogate pair.
 func (p *parser) escape() (rune, bool) {
 	at := p.pos
 	p.pos++

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// MaxPointer is the maximum length of a pointer in bytes. A longer pointer is replaced by an ancestor's pointer.
-// Otherwise deeply nested long names would make one violation larger than the body.
+// MaxPointer is the maximum length of a pointer in bytes. A longer pointer is replaced by an ancestor's, because
+// deeply nested long names could otherwise make one violation larger than the body.
 const MaxPointer = 4000
 
-// Pointer returns the value's JSON Pointer, or an ancestor's pointer if it exceeds [MaxPointer]. The argument base is
-// the pointer of the root.
+// Pointer returns the JSON Pointer of a value, or of an ancestor if it exceeds [MaxPointer]. base is the root's
+// pointer.
 func (n Node) Pointer(base string) string {
 	b, _ := n.appendPointer(append(make([]byte, 0, pointerCapacity), base...))
 	return string(b)
 }
 
-// MemberPointer returns the JSON Pointer of an object's member, which may be missing.
+// MemberPointer returns the JSON Pointer of an object's field, which may be missing.
 func (n Node) MemberPointer(base, name string) string {
 	b, whole := n.appendPointer(append(make([]byte, 0, pointerCapacity), base...))
 	if whole {
@@ -25,10 +25,8 @@ func (n Node) MemberPointer(base, name string) string {
 	return string(b)
 }
 
-// pointerCapacity is the buffer size for most pointers.
 const pointerCapacity = 256
 
-// appendPointer appends the pointer of a value, or of an ancestor if it is too long.
 func (n Node) appendPointer(b []byte) (_ []byte, whole bool) {
 	if n.at == 0 {
 		return b, true

@@ -11,26 +11,26 @@ func FormatTime(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// ParseTime parses an RFC 3339 time in UTC and truncates it to the second. All times in bodies, answers and query
-// parameters use it. A leap second becomes the next second. The result is in the years 1 to 9999 and never a zero time,
-// which means that no time is set.
+// ParseTime parses an RFC 3339 time, converts it to UTC and truncates it to the second. A leap second becomes the
+// next second. The result is in the years 1 to 9999 and never a zero time, which means that no time is set.
 func ParseTime(s string) (time.Time, bool) {
 	t, ok := ParseWrittenTime(s)
 	return t.UTC(), ok
 }
 
-// ParseWrittenTime is [ParseTime] in the original UTC offset, for callers that need the original day and clock time.
+// ParseWrittenTime is [ParseTime] with the original UTC offset, for callers that need the original day and clock
+// time.
 func ParseWrittenTime(s string) (time.Time, bool) {
 	t, ok := parseTime(s)
 	return t, ok && !t.IsZero()
 }
 
-// bareOffset matches an offset without a colon or without minutes, as many programs print it.
+// bareOffset matches an offset without a colon or minutes, as many programs print it.
 var bareOffset = regexp.MustCompile(`[+ -]\d\d(\d\d)?$`)
 
-// ParseQueryTime is [ParseTime] for a query parameter. It also accepts offsets such as +0100 and +01, an unescaped plus
-// sign that became a space, and the first second of the year 1. The result fraction reports whether a fraction of a
-// second was truncated.
+// ParseQueryTime is [ParseTime] for query parameters. It also accepts offsets such as +0100 and +01, an unescaped
+// plus sign that became a space, and the first second of the year 1. fraction reports whether fractional seconds were
+// removed.
 func ParseQueryTime(s string) (t time.Time, fraction, ok bool) {
 	const clock = len("2006-01-02T15:04:05")
 	if len(s) <= clock {
@@ -46,7 +46,7 @@ func ParseQueryTime(s string) (t time.Time, fraction, ok bool) {
 }
 
 func parseTime(s string) (time.Time, bool) {
-	// RFC 3339 allows lowercase t and z and leap seconds, which time.Parse rejects. The function time.Parse also accepts
+	// RFC 3339 allows a lowercase t and z and leap seconds, which time.Parse rejects. time.Parse also accepts
 	// one-digit hours, commas before fractions and offsets of 24 hours.
 	const clock = len("2006-01-02T15:04:05")
 	if len(s) <= clock || s[13] != ':' || s[16] != ':' || s[clock] == ',' {

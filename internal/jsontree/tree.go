@@ -10,7 +10,7 @@ import (
 // Kind is the type of a JSON value.
 type Kind uint8
 
-// The constants are the types of JSON values.
+// Types of JSON values.
 const (
 	Null Kind = iota
 	Bool
@@ -22,27 +22,23 @@ const (
 
 // Tree is a parsed JSON text. Its values are immutable except for [Node.SetText].
 type Tree struct {
-	text string
-	// unescaped contains the decoded strings and names that have escapes.
-	unescaped []byte
+	text      string
+	unescaped []byte // the decoded strings and names that have escapes
 	plain     string // unescaped as a string, set after parsing
-	nodes     []node // depth first
+	nodes     []node // depth-first
 	seed      maphash.Seed
 }
 
 // node is a value. The 100,000 values of the largest body take 4 MB.
 type node struct {
-	start, end uint32 // the value's bytes in text
-	// For a member, name is the start and end of its name. For an item, it is the index.
-	name [2]uint32
-	// For a string, value is the start (upper half) and end of its text. For a number, it is the bits of a float64. For an
-	// array or object, it is the number of children.
-	value  uint64
-	parent uint32
-	next   uint32 // next sibling, or 0
-	nameAt uint32 // start of a member's name in text, including its quote
-	kind   Kind
-	flags  flags
+	start, end uint32    // the value's bytes in text
+	name       [2]uint32 // the start and end of a field's name, or the index of an array item
+	value      uint64    // the start (upper half) and end of a string, the bits of a float64, or the number of children
+	parent     uint32
+	next       uint32 // next sibling, or 0
+	nameAt     uint32 // start of a field's name in text, including its quote
+	kind       Kind
+	flags      flags
 }
 
 type flags uint8
@@ -50,14 +46,14 @@ type flags uint8
 const (
 	isTrue      flags = 1 << iota
 	textEscaped       // the text of a string is in unescaped
-	nameEscaped       // the name of a member is in unescaped
-	containsNUL       // the value or its descendants contain U+0000
+	nameEscaped       // the name of a field is in unescaped
+	containsNUL       // the value or a descendant contains U+0000
 	isMember          // the value has a name
 )
 
 func span(from, to uint32) uint64 { return uint64(from)<<32 | uint64(to) }
 
-// Node is a value of a tree. The zero Node represents a missing value of kind Null without members.
+// Node is a value of a tree. The zero Node is a missing value: null without fields.
 type Node struct {
 	tree *Tree
 	at   uint32
@@ -79,10 +75,10 @@ func (n Node) Kind() Kind {
 	return n.node().kind
 }
 
-// Start returns the byte offset of the value's start.
+// Start returns the offset of the value's first byte.
 func (n Node) Start() int { return int(n.node().start) }
 
-// End returns the byte offset of the value's end.
+// End returns the offset after the value's last byte.
 func (n Node) End() int { return int(n.node().end) }
 
 // Raw returns the original bytes of the value.
@@ -105,7 +101,7 @@ func (n Node) Float() float64 {
 	return math.Float64frombits(n.node().value)
 }
 
-// Text returns a decoded string, a number's literal, or "" for other values. It shares memory with the tree, so clone
+// Text returns a decoded string, a number literal, or "" for other values. It shares memory with the tree, so clone
 // it to retain it longer.
 func (n Node) Text() string {
 	if n.tree == nil {
@@ -128,7 +124,7 @@ func (t *Tree) slice(from, to uint32, escaped bool) string {
 	return t.text[from:to]
 }
 
-// SetText replaces a string's text but not its bytes.
+// SetText replaces the decoded text of a string, but not its bytes.
 func (n Node) SetText(text string) {
 	d := n.node()
 	from := uint32(len(n.tree.plain))
@@ -136,10 +132,10 @@ func (n Node) SetText(text string) {
 	d.value, d.flags = span(from, from+uint32(len(text))), d.flags|textEscaped
 }
 
-// HasNUL reports whether the value or its descendants contain U+0000 in a string or name.
+// HasNUL reports whether a string or name in the value contains U+0000.
 func (n Node) HasNUL() bool { return n.tree != nil && n.node().flags&containsNUL != 0 }
 
-// Name returns the name of a member, or "" for other values.
+// Name returns the name of a field, or "" for other values.
 func (n Node) Name() string {
 	d := n.node()
 	if d.flags&isMember == 0 {
@@ -148,10 +144,10 @@ func (n Node) Name() string {
 	return n.tree.slice(d.name[0], d.name[1], d.flags&nameEscaped != 0)
 }
 
-// NameStart returns the byte offset of a member's name.
+// NameStart returns the offset of a field's name.
 func (n Node) NameStart() int { return int(n.node().nameAt) }
 
-// Len returns the number of items or members.
+// Len returns the number of array items or object fields.
 func (n Node) Len() int {
 	if k := n.Kind(); k != Array && k != Object {
 		return 0
@@ -159,7 +155,7 @@ func (n Node) Len() int {
 	return int(n.node().value)
 }
 
-// First returns the first item or member, or a zero Node.
+// First returns the first item or field, or a zero Node.
 func (n Node) First() Node {
 	if n.Len() == 0 {
 		return Node{}
@@ -167,7 +163,7 @@ func (n Node) First() Node {
 	return Node{n.tree, n.at + 1}
 }
 
-// Next returns the next value in the same array or object, or a zero Node.
+// Next returns the next sibling, or a zero Node.
 func (n Node) Next() Node {
 	next := n.node().next
 	if next == 0 {
@@ -176,7 +172,7 @@ func (n Node) Next() Node {
 	return Node{n.tree, next}
 }
 
-// All iterates over the items or members with their index.
+// All iterates over the items or fields with their index.
 func (n Node) All() iter.Seq2[int, Node] {
 	return func(yield func(int, Node) bool) {
 		i := 0
@@ -189,7 +185,7 @@ func (n Node) All() iter.Seq2[int, Node] {
 	}
 }
 
-// Member returns an object's member by name, or a zero Node.
+// Member returns an object's field by name, or a zero Node.
 func (n Node) Member(name string) Node {
 	if n.Kind() != Object {
 		return Node{}
@@ -240,7 +236,7 @@ func (n Node) Value() any {
 	}
 }
 
-// These limits keep the pool small. A definition of 500 blocks fits. Larger trees are rare and are garbage collected.
+// Larger trees are not pooled, because they are rare. A definition of 500 blocks fits.
 const (
 	maxPooledNodes = 8192 // 320 kB
 	maxPooledBytes = 64 << 10
@@ -248,7 +244,7 @@ const (
 
 var pool = sync.Pool{New: func() any { return &Tree{seed: maphash.MakeSeed()} }}
 
-// Inspect parses a value, calls look and releases the tree. It returns a zero value for invalid JSON.
+// Inspect parses raw, calls look and releases the tree. It returns a zero value for invalid JSON.
 func Inspect[T any](raw []byte, bounds Limits, look func(Node) T) (seen T) {
 	tree, err := Parse(raw, bounds)
 	if err != nil {
@@ -258,8 +254,8 @@ func Inspect[T any](raw []byte, bounds Limits, look func(Node) T) (seen T) {
 	return look(tree.Root())
 }
 
-// Release returns the tree's memory to a pool for [Parse]. The tree and its nodes must not be used afterward, but their
-// texts and names remain valid. Calling it is optional.
+// Release returns the tree's memory to a pool for [Parse]. After the optional call, the tree and its nodes must not
+// be used, but texts and names remain valid.
 func (t *Tree) Release() {
 	if cap(t.nodes) > maxPooledNodes || cap(t.unescaped) > maxPooledBytes {
 		return

@@ -28,7 +28,7 @@ type Writer struct {
 // NewWriter returns a Writer that appends to b.
 func NewWriter(b []byte) *Writer { return &Writer{b: b} }
 
-// Bytes returns the bytes given to [NewWriter] and all bytes written since.
+// Bytes returns the bytes passed to [NewWriter] and all bytes written since.
 func (w *Writer) Bytes() []byte { return w.b }
 
 // Len returns the number of bytes in the Writer.
@@ -37,22 +37,21 @@ func (w *Writer) Len() int { return len(w.b) }
 // Truncate removes all but the first n bytes.
 func (w *Writer) Truncate(n int) { w.b = w.b[:n] }
 
-// next returns the buffer with a comma if the next value or name needs it.
 func (w *Writer) next() []byte { return appendComma(w.b, w.flushed) }
 
-// Name begins a member of an object. The next call must write its value.
+// Name starts a field of an object. The next call must write its value.
 func (w *Writer) Name(name string) *Writer {
 	w.b = append(AppendString(w.next(), name), ':')
 	return w
 }
 
-// Object begins an object.
+// Object starts an object.
 func (w *Writer) Object() { w.b = append(w.next(), '{') }
 
 // EndObject ends an object.
 func (w *Writer) EndObject() { w.b = append(w.b, '}') }
 
-// Array begins an array.
+// Array starts an array.
 func (w *Writer) Array() { w.b = append(w.next(), '[') }
 
 // EndArray ends an array.
@@ -61,7 +60,7 @@ func (w *Writer) EndArray() { w.b = append(w.b, ']') }
 // String writes a string with [AppendString].
 func (w *Writer) String(s string) { w.b = AppendString(w.next(), s) }
 
-// Hex writes an ID as a string of hexadecimal digits.
+// Hex writes an ID as hexadecimal digits in a string.
 func (w *Writer) Hex(id []byte) {
 	w.b = append(hex.AppendEncode(append(w.next(), '"'), id), '"')
 }
@@ -81,7 +80,7 @@ func (w *Writer) Bool(v bool) { w.b = strconv.AppendBool(w.next(), v) }
 // Null writes null.
 func (w *Writer) Null() { w.b = append(w.next(), "null"...) }
 
-// OrNull writes a value if there is true, and null otherwise.
+// OrNull calls value if there is true, and otherwise writes null.
 func (w *Writer) OrNull(there bool, value func()) {
 	if there {
 		value()
