@@ -41,9 +41,9 @@ type Request struct {
 
 	// These fields are set when the request starts.
 	startedAt    time.Time
-	pool         *pool     // of its slot
-	moved        bool      // from the fast to the slow pool
-	newOrFailing bool      // of its webhook at the start
+	pool         *pool // of its slot
+	moved        bool  // from the fast to the slow pool
+	newOrFailing bool  // of its webhook at the start
 }
 
 // Event is one of the types below.
