@@ -224,7 +224,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	script := strings.HasPrefix(below, "/-/")
 	if err := h.origins.Check(r); err != nil {
 		h.config.Logger.WarnContext(r.Context(), "rejected request from another origin", "origin", r.Header.Get("Origin"), "host", r.Host)
-		writeError(w, http.StatusForbidden, "FOREIGN_ORIGIN", "Requests from pages of other origins are not allowed.")
+		writeError(w, http.StatusForbidden, "FOREIGN_ORIGIN", "Requests from pages of other origins are not allowed. If this page is on the builder's own origin, add the origin to AllowedOrigins.")
 		return
 	}
 	user, err := h.config.User(r)

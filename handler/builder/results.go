@@ -247,7 +247,7 @@ func (h *Handler) serveExport(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !r.ProtoAtLeast(1, 1) { // HTTP/1.0 cannot show that a file is truncated
-		writeError(w, http.StatusHTTPVersionNotSupported, "HTTP_VERSION_NOT_SUPPORTED", "Exports need HTTP/1.1 or newer.")
+		writeError(w, http.StatusHTTPVersionNotSupported, "HTTP_VERSION_NOT_SUPPORTED", "Exports need HTTP/1.1 or newer. If you use a proxy, set its HTTP version.")
 		return nil
 	}
 	form, err := user.Form(r.Context(), pathID(r, "form"))
