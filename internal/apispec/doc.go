@@ -1,7 +1,5 @@
-// Package apispec checks requests and responses against the API description, for the conformance suite and for tests.
-// The service never checks its own responses.
-//
-// The jsonschema library validates each body against the original API description. The service also validates request
-// bodies with this library (package validation). It uses schemas without references, and its own validator for large
-// bodies. This package can find errors in both.
+// Package apispec checks requests and responses against the API description, in the conformance suite and in tests.
+// It validates bodies with the jsonschema library and the original description. Package validation uses schemas
+// without references, and its own validator for large bodies, so this package can find errors in both. The service
+// never checks its own responses.
 package apispec

@@ -12,7 +12,7 @@ import (
 	"github.com/formsvc/formsvc/internal/validation"
 )
 
-// Compiler compiles schemas of one OpenAPI document. It is not safe for concurrent use, but the compiled schemas are.
+// Compiler compiles schemas of an OpenAPI document. It is not safe for concurrent use, but the compiled schemas are.
 type Compiler struct{ jsonschema *jsonschema.Compiler }
 
 // NewCompiler parses a document. It never loads other documents.
@@ -33,7 +33,6 @@ func (c *Compiler) Compile(pointer string) (*Schema, error) {
 	return &Schema{s}, nil
 }
 
-// component compiles the component schema with a name.
 func (c *Compiler) component(name string) (*Schema, error) {
 	s, err := c.Compile("/components/schemas/" + name)
 	if err != nil {
@@ -60,7 +59,7 @@ func (s *Schema) Check(n jsontree.Node) error {
 	return errors.New(strings.Join(slices.Compact(reasons), "; "))
 }
 
-// isTime implements the format date-time for the library. Formats ignore values that are not strings.
+// isTime implements the format date-time. It accepts values that are not strings.
 func isTime(v any) bool {
 	s, ok := v.(string)
 	if !ok {

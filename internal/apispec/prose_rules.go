@@ -11,8 +11,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// proseRules contains rules that the description expresses in prose. Schemas could use "if" and "then", which client
-// generators and validating proxies do not support.
+// proseRules contains rules that are only in the prose of the description. Schemas would need "if" and "then", which
+// client generators and validating proxies do not support.
 type proseRules struct {
 	codes   map[string]int // x-error-codes: the status of each code
 	answers map[string]answerShapes
@@ -48,7 +48,6 @@ func readProseRules(d jsontree.Node, c *Compiler) (*proseRules, error) {
 	return w, errors.Join(errs...)
 }
 
-// check applies the rules to a body that already matches its schema.
 func (w *proseRules) check(n jsontree.Node) error {
 	if n.Kind() == jsontree.Object {
 		switch {
@@ -90,14 +89,12 @@ func (w *proseRules) checkAnswer(n jsontree.Node) error {
 	return nil
 }
 
-// isDate reports whether a text is YYYY-MM-DD or an RFC 3339 time.
 func isDate(text string) bool {
 	_, err := time.Parse(time.DateOnly, text)
 	_, ok := jsontree.ParseTime(text)
 	return err == nil || ok
 }
 
-// checkError checks an error against its status and the codes of its response.
 func (w *proseRules) checkError(n jsontree.Node, codes []string) error {
 	code, status, kind := n.Member("code").Text(), int(n.Member("status").Float()), n.Member("type").Text()
 	switch {

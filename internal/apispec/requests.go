@@ -13,13 +13,11 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// parameter is a query parameter.
 type parameter struct {
 	schema  *Schema
 	integer bool
 }
 
-// readRequest reads an operation's body and query parameters.
 func (o *apiOperation) readRequest(d jsontree.Node, c *Compiler, operation jsontree.Node) (err error) {
 	if body := operation.Member("requestBody"); body.Exists() {
 		media := body.Member("content").Member("application/json")
@@ -48,8 +46,7 @@ func (o *apiOperation) readRequest(d jsontree.Node, c *Compiler, operation jsont
 	return nil
 }
 
-// CheckRequest checks a request's operation and query against the description. The path has the format of
-// [Description.Check].
+// CheckRequest checks a request's operation and query. The path has the format of [Description.Check].
 func (r *Description) CheckRequest(method, path, query string) error {
 	known, op := r.find(method, path)
 	switch {
@@ -63,7 +60,7 @@ func (r *Description) CheckRequest(method, path, query string) error {
 	return nil
 }
 
-// CheckBody checks a request's body and Content-Type against the description. It ignores requests without an operation.
+// CheckBody checks a request's body and Content-Type. It ignores requests without an operation.
 func (r *Description) CheckBody(method, path string, header http.Header, body []byte) error {
 	if _, op := r.find(method, path); op != nil {
 		return op.checkBody(header, body)

@@ -14,14 +14,12 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Description checks requests and responses against the API description ([schema.OpenAPI]). It is safe for concurrent
-// use.
+// Description checks requests and responses against [schema.OpenAPI]. It is safe for concurrent use.
 type Description struct {
 	operations []apiOperation
 	unrouted   apiResponse // to a request without an operation
 }
 
-// apiOperation is an endpoint of the description.
 type apiOperation struct {
 	method    string
 	segments  []string // relative to the base path; "{…}" matches any segment
@@ -30,16 +28,16 @@ type apiOperation struct {
 	query     map[string]*parameter // by name
 }
 
-// apiResponse describes the response with one status. The body is nil if the response has none.
+// apiResponse describes the response with one status. body is nil if the response has none.
 type apiResponse struct {
-	headers []string // required headers
-	isError bool     // whether the body is an Error
+	headers []string // the body is an Error
+	isError bool     // allowed error codes; nil allows any
 	codes   []string // allowed error codes; if nil, any code
 	body    *Schema
 	rules   *proseRules
 }
 
-// commonStatuses are the statuses that the description declares for every operation as "default".
+// commonStatuses are the statuses of every operation, which the description declares as "default".
 var commonStatuses = []int{
 	http.StatusBadRequest,
 	http.StatusMethodNotAllowed,
@@ -49,8 +47,7 @@ var commonStatuses = []int{
 	http.StatusServiceUnavailable,
 }
 
-// New returns the description with compiled schemas, which are shared in a process. An error means that the description
-// itself is invalid.
+// New returns the compiled description, which the process shares. An error means that the description is invalid.
 var New = sync.OnceValues(func() (*Description, error) { return newDescription(schema.OpenAPI()) })
 
 func newDescription(document []byte) (*Description, error) {
@@ -110,10 +107,10 @@ func isMethod(name string) bool {
 	return slices.Contains([]string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}, name)
 }
 
-// Check checks one response against the description and returns how it differs. The path is the escaped URL path below
-// the base path ("/forms/…"), without the query. A described request must have a declared status, every required header
-// and a body that matches the schema. HEAD is checked as GET without a body. An unknown path must return 404 and an
-// unknown method 405, both with an Error. OPTIONS must return 204.
+// Check returns how a response differs from the description. The path is the escaped URL path below the base path
+// ("/forms/…"), without the query. For a described request, it checks the status, headers and body. HEAD is checked
+// as GET without a body. An unknown path must return 404 and an unknown method 405, both with an Error. OPTIONS must
+// return 204.
 func (r *Description) Check(method, path string, status int, header http.Header, body []byte) error {
 	known, op := r.find(method, path)
 	switch {
@@ -144,7 +141,7 @@ func (r *Description) Routed(method, path string) (knownPath, knownMethod bool) 
 	return known, op != nil
 }
 
-// find reports whether the path is described. It returns a nil operation if the path lacks the method.
+// find reports whether the path is described. op is nil if the path lacks the method.
 func (r *Description) find(method, path string) (known bool, op *apiOperation) {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -163,7 +160,6 @@ func (r *Description) find(method, path string) (known bool, op *apiOperation) {
 	return known, nil
 }
 
-// checkUnrouted checks a response to a request without an operation.
 func (r *Description) checkUnrouted(want int, method string, status int, header http.Header, body []byte) error {
 	if status != want {
 		return fmt.Errorf("a request without an operation returned status %d, want %d", status, want)
@@ -224,7 +220,7 @@ func matches(template, path []string) bool {
 	return true
 }
 
-// resolve returns the object at a JSON pointer and resolves references.
+// resolve returns the object at a JSON pointer and follows references.
 func resolve(d jsontree.Node, pointer string) (jsontree.Node, error) {
 	for at, hops := pointer, 0; hops < 8; hops++ {
 		n := d.Find(at)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Strict returns a copy of a description that forbids additions of later versions, so that tests find responses with
+// Strict returns a copy of a description that forbids the additions of later versions, so that tests detect
 // undescribed content. Every x-extensible-enum becomes an enum, and objects have only named fields.
 func Strict(document []byte) ([]byte, error) {
 	var root any
@@ -17,7 +17,6 @@ func Strict(document []byte) ([]byte, error) {
 	return json.Marshal(root)
 }
 
-// closeObjects forbids additional fields in each object schema that does not mention them.
 func closeObjects(v any) {
 	switch v := v.(type) {
 	case map[string]any:

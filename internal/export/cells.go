@@ -7,18 +7,15 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// separator separates the values in one cell.
 const separator = "; "
 
-// part is a part of a value with its own column. The name of a whole value is empty. A part without a label uses
-// its name.
+// part is a part of a value with its own column. The name is empty for a whole value. The default label is the name.
 type part struct{ name, label string }
 
-// otherPart is the column for the texts of respondents who chose “Other”.
+// otherPart is the column for text entered as “Other”.
 const otherPart = "other"
 
-// choicePartName returns the name of a choice's column. A choice ID can be empty, "other", or begin with the
-// prefix.
+// choicePartName returns the name of a choice's column. The ID can be empty, "other", or start with the prefix.
 func choicePartName(id string) string {
 	if id == otherPart || strings.HasPrefix(id, "choice:") {
 		return "choice:" + id
@@ -26,8 +23,8 @@ func choicePartName(id string) string {
 	return id
 }
 
-// cellsOf calls emit for every cell of an answer. The argument plain reports that neither a respondent nor a
-// user could have written the text freely.
+// cellsOf calls emit for every cell of an answer. plain means that neither a respondent nor a user can choose the
+// text freely.
 func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain bool)) {
 	switch v := a.Value.(type) {
 	case schema.Number:
@@ -37,7 +34,7 @@ func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain b
 	case schema.Text:
 		emit(part{}, string(v), a.Type == schema.TypePhone && isE164(string(v)))
 	case schema.Date:
-		emit(part{}, strings.Trim(string(a.JSON), `"`), true) // as it is stored, with its offset
+		emit(part{}, strings.Trim(string(a.JSON), `"`), true) // as stored, with its offset
 	case schema.Picks:
 		if o.SplitColumns && isList(a) {
 			splitPicks(a.Type, v, o, emit)
@@ -67,7 +64,6 @@ func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain b
 	}
 }
 
-// isList reports whether the answer can have several values.
 func isList(a *schema.Answer) bool { return len(a.JSON) > 0 && a.JSON[0] == '[' }
 
 // splitPicks writes each choice to its own column. For a ranking, the cell contains the position, starting at 1.
@@ -124,7 +120,7 @@ func filesCells(a *schema.Answer, files schema.Files, o Options, emit func(part,
 	emit(part{name: "url"}, strings.Join(urls, separator), false)
 }
 
-// partsOf returns the parts that always have a column, even without answers.
+// partsOf returns the parts that have a column even without answers.
 func partsOf(b *schema.Block, o Options) (parts []part) {
 	properties := b.Properties
 	if properties == nil {

@@ -26,7 +26,7 @@ type column struct {
 	label string // in a header of labels
 }
 
-// Every table has the leading and trailing columns.
+// leading and trailing are columns of every table.
 var (
 	leading  = []string{"submission_id", "submitted_at"}
 	trailing = []string{
@@ -35,14 +35,14 @@ var (
 	}
 )
 
-// columns contains the columns of a table. The fields of the definition come first, followed by the fields that
-// only occur in submissions.
+// columns contains the columns of a table: first the fields of the definition, then fields that only occur in
+// submissions.
 type columns struct {
 	o      Options
 	fields []*field
 	byID   map[string]*field
 
-	index map[columnKey]int // column positions, set by header
+	index map[columnKey]int // positions, set by header
 	cells []cell            // reused for every row
 	full  bool              // another column would exceed MaxColumns
 }
@@ -80,7 +80,6 @@ func newColumns(d storage.Definition, o Options) (*columns, error) {
 
 func (c *columns) count() int { return len(leading) + len(c.index) + len(trailing) }
 
-// addBlocks adds the columns of all blocks with answers.
 func (c *columns) addBlocks(blocks []schema.Block) {
 	for i := range blocks {
 		b := &blocks[i]
@@ -91,11 +90,10 @@ func (c *columns) addBlocks(blocks []schema.Block) {
 	}
 }
 
-// field returns the field with an ID. It creates missing fields.
 func (c *columns) field(id, label string) *field {
 	f := c.byID[id]
 	if f == nil {
-		id, label = strings.Clone(id), strings.Clone(label) // so that they do not retain the page's memory
+		id, label = strings.Clone(id), strings.Clone(label) // do not retain the page's memory
 		f = &field{id: id, label: label}
 		c.byID[id] = f
 		c.fields = append(c.fields, f)
@@ -103,7 +101,6 @@ func (c *columns) field(id, label string) *field {
 	return f
 }
 
-// tooManyColumns returns an error if there are too many columns.
 func (c *columns) tooManyColumns() error {
 	if !c.full {
 		return nil
@@ -132,7 +129,6 @@ func (c *columns) add(f *field, p part) {
 	f.parts = append(f.parts, col)
 }
 
-// addFrom adds the columns that a submission needs.
 func (c *columns) addFrom(s *storage.Submission) error {
 	answers, err := schema.DecodeAnswers(s.Answers)
 	if err != nil {
@@ -191,8 +187,8 @@ func (c *columns) nameOf(col column) string {
 	return col.name
 }
 
-// row returns the cells of a submission, which are valid until the next call. The result known is false if the
-// header lacks a column for the submission.
+// row returns the cells of a submission, which are valid until the next call. known is false if the header lacks a
+// column for the submission.
 func (c *columns) row(s *storage.Submission) (cells []cell, known bool, err error) {
 	answers, err := schema.DecodeAnswers(s.Answers)
 	if err != nil {

@@ -5,23 +5,22 @@ import (
 	"strings"
 )
 
-// cell is a cell of a table. A plain cell contains a number, date, ID or similar text, which programs never
-// interpret as a formula. It is never changed.
+// cell is a cell of a table. A plain cell contains a number, date, ID or similar text, which is never changed because
+// no program interprets it as a formula.
 type cell struct {
 	text  string
 	plain bool
 }
 
-// csvWriter writes RFC 4180 lines and quotes every text. Many programs split at commas, semicolons and tabs, but
-// not inside quotes. The standard encoding/csv package cannot end lines with CRLF without also changing line
-// breaks in cells.
+// csvWriter writes RFC 4180 lines and quotes every text, because many programs split unquoted text at commas,
+// semicolons and tabs. Package encoding/csv cannot end lines with CRLF without changing line breaks in cells.
 type csvWriter struct {
 	out            *bufio.Writer
 	separator      rune
 	escapeFormulas bool
 }
 
-// write writes one line. The caller gets errors when it flushes out.
+// write writes one line. Flushing out returns the errors.
 func (w *csvWriter) write(cells []cell) error {
 	for i, c := range cells {
 		if i > 0 {
@@ -53,9 +52,8 @@ func (w *csvWriter) writeCell(c cell) {
 // FormulaPrefix is added to cells that a spreadsheet program could interpret as a formula.
 const FormulaPrefix = "'"
 
-// EscapeFormula adds [FormulaPrefix] to a text that begins with =, +, -, @, a tab or a carriage return. It
-// ignores existing prefixes before that character. Removing one prefix from every such cell therefore restores
-// the text.
+// EscapeFormula adds [FormulaPrefix] to a text that starts with =, +, -, @, a tab or a carriage return, possibly
+// after prefixes. Removing one prefix from every such cell restores the text.
 func EscapeFormula(text string) string {
 	if isFormula(text) {
 		return FormulaPrefix + text

@@ -1,3 +1,2 @@
-// Package export writes the submissions of a form as CSV or NDJSON. It reads the storage page by page, and only
-// one page is in memory.
+// Package export writes the submissions of a form as CSV or NDJSON. It holds one page of submissions in memory.
 package export

@@ -26,7 +26,7 @@ type Options struct {
 	CompletionLine bool
 }
 
-// Check returns an error for invalid options. It sets the defaults of the format and the separator.
+// Check returns an error for invalid options, and sets the default format and separator.
 func (o *Options) Check() error {
 	if o.Format == "" {
 		o.Format = schema.CSV
@@ -44,15 +44,14 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// PageSize is the number of submissions per read. Reading 200,000 submissions of 1.1 kB from PostgreSQL took 1.9
-// s with pages of 100, 1.3 s with 300, 0.6 s with 1,000 and 0.5 s with 3,000, which need three times the memory.
+// PageSize is the number of submissions per read. Reading 200,000 submissions of 1.1 kB from PostgreSQL takes 1.9 s
+// with pages of 100, 1.3 s with 300, 0.6 s with 1,000, and 0.5 s with 3,000, which need three times the memory.
 const PageSize = 1000
 
 // Pages reads one page of submissions. It holds no connection or transaction after it returns.
 type Pages func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error)
 
-// eachSubmission calls do for every submission of the period, newest first. It flushes out after eachSubmission
-// page.
+// eachSubmission calls do for every submission of the period, newest first. It flushes out after each page.
 func eachSubmission(ctx context.Context, out *bufio.Writer, o Options, read Pages, do func(*storage.Submission) error) error {
 	q := storage.SubmissionsParams{Since: o.Since, Until: o.Until, Page: storage.Page{Limit: PageSize}}
 	for {
@@ -76,9 +75,8 @@ func eachSubmission(ctx context.Context, out *bufio.Writer, o Options, read Page
 	}
 }
 
-// Write streams the submissions of a form with this definition. The export can miss submissions that are stored
-// while it runs. Without an error, the export is complete. CSV output starts after the first pass has found the
-// columns.
+// Write streams the submissions of a form with this definition. It can miss submissions that are stored while it
+// runs. Without an error, the export is complete. CSV output starts after a first pass, which finds the columns.
 func Write(ctx context.Context, w io.Writer, definition storage.Definition, o Options, read Pages) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	write := writeCSV

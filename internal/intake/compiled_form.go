@@ -11,10 +11,10 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Published returns a published form by its public ID, as stored and compiled.
+// Published returns a published form by its public ID.
 func (i Intake) Published(ctx context.Context, publicID string) (storage.Form, *CompiledForm, error) {
 	if !objectid.IsPublicID(publicID) {
-		return storage.Form{}, nil, storage.ErrNotFound // some stores cannot compare with arbitrary texts
+		return storage.Form{}, nil, storage.ErrNotFound // some stores reject arbitrary text
 	}
 	f, err := i.core.Storage.FormByPublicID(ctx, publicID)
 	if err == nil && f.Status != storage.StatusPublished {
@@ -23,12 +23,11 @@ func (i Intake) Published(ctx context.Context, publicID string) (storage.Form, *
 	return i.withCompiled(f, err)
 }
 
-// Form returns a draft or published form by its ID, as stored and compiled.
+// Form returns a draft or published form by its ID.
 func (i Intake) Form(ctx context.Context, id storage.ID) (storage.Form, *CompiledForm, error) {
 	return i.withCompiled(i.core.Storage.Form(ctx, storage.AsHost(), id))
 }
 
-// withCompiled returns a stored form and its compiled form, which share one definition.
 func (i Intake) withCompiled(f storage.Form, err error) (storage.Form, *CompiledForm, error) {
 	if err != nil {
 		return storage.Form{}, nil, err
@@ -41,27 +40,25 @@ func (i Intake) withCompiled(f storage.Form, err error) (storage.Form, *Compiled
 	return f, known, nil
 }
 
-// CompiledForm is an immutable compiled form. It can contain an outdated name and workspace, because the cache only
-// compares the definition and the fields of matches.
+// CompiledForm is an immutable compiled form. Its name and workspace can be outdated, because the cache does not
+// compare them.
 type CompiledForm struct {
 	storage.Form
 	Blocks   []schema.Block
 	Settings schema.Settings
 	Theme    schema.Theme
 	answers  answers.Form
-	// committed reports whether the form was read outside a host's transaction. After a rollback, another definition can
-	// reuse the revision of a transaction.
+	// read outside a host's transaction; after a rollback, another definition can get the same revision
 	committed bool
 }
 
-// compiledFormBytes is the minimum cost of a cached form. The cache counts it plus the definition, although a decoded
-// and compiled form takes about twelve times its definition. A full cache takes 40 MB with 620 forms of 30 questions,
-// and 94 MB with 91 forms of 3,000 choices.
+// compiledFormBytes is added to the size of a definition to get its size in the cache, although a compiled form takes
+// about twelve times its definition. A full cache takes 40 MB with 620 forms of 30 questions, and 94 MB with 91 forms
+// of 3,000 choices.
 const compiledFormBytes = 8 << 10
 
-// know returns the compiled form of a stored form. A known definition is not compiled again and shares its bytes, so
-// that a process stores them once. The bytes are compared, because revisions can repeat after a transaction that is
-// rolled back.
+// compile returns the compiled form of a stored form, if possible from the cache. It compares the bytes of the
+// definition, because revisions can repeat after a rollback. An equal definition shares its bytes.
 func (i Intake) compile(f storage.Form) (*CompiledForm, error) {
 	known, ok := i.forms.Get(f.ID)
 	same := ok && known.Definition.Equal(&f.Definition)
@@ -81,7 +78,7 @@ func (i Intake) compile(f storage.Form) (*CompiledForm, error) {
 	return form, nil
 }
 
-// Path returns the path for answers that can be incomplete.
+// Path returns the path for answers that may be incomplete.
 func (k *CompiledForm) Path(answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
 	path, err := k.answers.Path(answers, hidden)
 	if err != nil {
@@ -90,12 +87,11 @@ func (k *CompiledForm) Path(answers map[string]json.RawMessage, hidden map[strin
 	return path, nil
 }
 
-// matches reports whether two forms have the same data for submissions, apart from the definition.
+// matches reports whether two forms are equal for submissions, apart from the definition.
 func (k *CompiledForm) matches(f *storage.Form) bool {
 	return k.Revision == f.Revision && k.Status == f.Status && k.Acceptance == f.Acceptance
 }
 
-// read decodes and compiles a definition.
 func (k *CompiledForm) decode(from answers.Source) (err error) {
 	if k.Blocks, err = schema.DecodeBlocks(from.Blocks); err != nil {
 		return err

@@ -8,10 +8,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// eventResponseCompleted is the event type of completed submissions.
 const eventResponseCompleted = "form.response.completed"
 
-// eventBody returns the request body for webhooks. It remains the same for every attempt. Test events have no
+// eventBody returns the request body for webhooks, which is the same for every attempt. Test events have no
 // submission ID.
 func eventBody(event storage.ID, s storage.Submission, a answers.Answers) []byte {
 	w := jsontree.NewWriter(make([]byte, 0, 256+len(a.ByField)+len(s.Hidden)+len(a.Variables)+len(s.Metadata)))
@@ -33,13 +32,12 @@ func eventBody(event storage.ID, s storage.Submission, a answers.Answers) []byte
 	return w.Bytes()
 }
 
-// sampleMetadata has every field, so that a test event has the fields of a real event.
+// sampleMetadata sets every field, so that a test event has the fields of a real event.
 var sampleMetadata = Metadata{Country: "NL", Device: "desktop", UserAgent: "Mozilla/5.0", UTM: map[string]string{
 	"campaign": "sample", "content": "sample", "medium": "sample", "source": "sample", "term": "sample",
 }}
 
-// SendTestEvent queues a test event for one webhook, with sample answers to its form. If a test event is pending
-// already, that event becomes due.
+// SendTestEvent sends a webhook a test event with sample answers. If a test event is already pending, it becomes due.
 func (i Intake) SendTestEvent(ctx context.Context, webhookID storage.ID) error {
 	w, err := i.core.Storage.Webhook(ctx, storage.AsHost(), webhookID)
 	if err != nil {

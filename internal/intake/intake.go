@@ -1,5 +1,5 @@
-// Package intake processes a submission up to the storage. It loads the cached form, checks the answers, computes the
-// path, and creates the record and the event for webhooks.
+// Package intake accepts submissions: it loads the cached form, checks the answers, computes the path, and creates
+// the record and the event for webhooks.
 package intake
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// errDraft is an ErrNotFound with the likely cause for hosts.
+// errDraft is an ErrNotFound that explains the likely cause to hosts.
 var errDraft = fmt.Errorf("formsvc: the form is a draft, publish it with Client.PublishForm: %w", storage.ErrNotFound)
 
 // Intake accepts submissions. It is safe for concurrent use.
@@ -20,16 +20,16 @@ type Intake struct {
 	core              *core.Core
 	forms             *cache.Cache[storage.ID, *CompiledForm] // shared with copies from On
 	startDispatch     func() (to storage.DirectDispatcher, stored func())
-	inHostTransaction bool // whether On created the intake: the host commits or rolls back
+	inHostTransaction bool // created by On
 }
 
-// New returns an intake with an empty cache. The function startDispatch is called before a submission with an event is
-// stored, and its result stored is called afterward.
+// New returns an intake with an empty cache. It calls startDispatch before it stores a submission with an event, and
+// the returned stored afterward.
 func New(c *core.Core, startDispatch func() (to storage.DirectDispatcher, stored func())) Intake {
 	return Intake{core: c, forms: new(cache.Cache[storage.ID, *CompiledForm]), startDispatch: startDispatch}
 }
 
-// On returns a copy of the intake for another core, whose storage is a host's transaction.
+// On returns a copy for another core, whose storage is a host's transaction.
 func (i Intake) On(c *core.Core) Intake {
 	i.core, i.inHostTransaction = c, true
 	return i

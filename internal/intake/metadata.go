@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Metadata describes the known origin of a submission. Package formsvc documents it.
+// Metadata describes the origin of a submission. Package formsvc documents it.
 type Metadata struct {
 	Country, Device string
 	UserAgent       string `json:"user_agent"`
@@ -20,7 +20,6 @@ type Metadata struct {
 // utmNames are the fields of metadata.utm in their order of output.
 var utmNames = [...]string{"campaign", "content", "medium", "source", "term"}
 
-// encodeMetadata encodes metadata for storage and events. It omits unset fields.
 func encodeMetadata(m Metadata) []byte {
 	var w jsontree.Writer
 	w.Object()
@@ -42,7 +41,6 @@ func encodeMetadata(m Metadata) []byte {
 	return w.Bytes()
 }
 
-// writeText writes a string field unless it is empty.
 func writeText(w *jsontree.Writer, name, value string) {
 	if value = sanitizeHeaderText(value); value != "" {
 		w.Name(name).String(value)
@@ -66,8 +64,8 @@ func checkMetadata(m Metadata) error {
 	return violation.Join(broken...)
 }
 
-// sanitizeHeaderText makes text from request headers valid for storage. Headers can contain any bytes, but they must
-// not cause a rejection.
+// sanitizeHeaderText makes text from request headers valid for storage, because arbitrary bytes in headers must not
+// cause a rejection.
 func sanitizeHeaderText(s string) string {
 	const most = 1000
 	s = strings.ToValidUTF8(s, "\ufffd")

@@ -20,20 +20,19 @@ import (
 )
 
 const (
-	// PartialDays is the number of days for which a partial submission is retained after its last save.
+	// PartialDays is how many days a partial submission is retained after its last save.
 	PartialDays = 30
-	// maxPartials limits the partial submissions of a form, because anyone with the form page can create any number. With
-	// the default of Limits.Partial they take at most 640 MB. A form with 300 partial submissions a day does not reach the
-	// limit within a month.
+	// maxPartials limits a form's partial submissions, because anyone with the form page can create any number. With
+	// the default of Limits.Partial, they take at most 640 MB. 300 partial submissions a day do not reach the limit
+	// in a month.
 	maxPartials = 10_000
 )
 
-// hashToken returns the storage's key for a token. It also hashes invalid tokens, so that all unknown tokens are
-// handled the same.
+// hashToken returns the storage's key for a token. It treats invalid tokens like unknown ones.
 func hashToken(token string) [32]byte { return sha256.Sum256([]byte(token)) }
 
-// newToken returns the token of a visit's partial submission. Each visit therefore creates at most one partial
-// submission.
+// newToken returns the token of a visit's partial submission. It is the same for each call, so that a visit creates
+// at most one partial submission.
 func newToken(form storage.ID, visit string) string {
 	if visit == "" {
 		visit = rand.Text()
@@ -42,11 +41,11 @@ func newToken(form storage.ID, visit string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// SavePartial saves a partial submission. Package formsvc documents it. It uses the fields FormID, Revision, Block,
+// SavePartial saves a partial submission, as package formsvc documents. It uses the fields FormID, Revision, Block,
 // Seconds, Shared, Verified and LinkIssued of p.
 func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.Partial, in Input, m Metadata) (_ string, dropped []string, err error) {
 	ctx = timeout.WithBudget(ctx)
-	// The cache is not used, because a cached form can lack new questions.
+	// Bypass the cache, because a cached form can lack new questions.
 	f, known, err := i.Form(ctx, p.FormID)
 	if err != nil {
 		return "", nil, err
@@ -92,14 +91,15 @@ func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.
 	return token, retained.Dropped, nil
 }
 
-// partialExpiry returns the end of the last day, in the service's time zone, PartialDays after a save.
+// partialExpiry returns the end of the last day on which a partial submission is retained, in the service's time
+// zone.
 func (i Intake) partialExpiry(saved time.Time) time.Time {
 	zone := cmp.Or(i.core.TimeZone, time.UTC)
 	year, month, day := saved.In(zone).Date()
 	return time.Date(year, month, day+PartialDays+1, 0, 0, 0, 0, zone).UTC()
 }
 
-// ResumePartial returns a partial submission and its content. Package formsvc documents it.
+// ResumePartial returns a partial submission and its content, as package formsvc documents.
 func (i Intake) ResumePartial(ctx context.Context, form storage.ID, token string) (p storage.Partial, in Input, m Metadata, err error) {
 	ctx = timeout.WithBudget(ctx)
 	f, err := i.core.Storage.Form(ctx, storage.AsHost(), form)
@@ -119,7 +119,7 @@ func (i Intake) ResumePartial(ctx context.Context, form storage.ID, token string
 	return p, in, m, errors.Join(err, json.Unmarshal(p.Metadata, &m))
 }
 
-// DeletePartial deletes a partial submission. Package formsvc documents it.
+// DeletePartial deletes a partial submission, as package formsvc documents.
 func (i Intake) DeletePartial(ctx context.Context, form storage.ID, token string) error {
 	_, _, err := i.core.Storage.DeletePartials(ctx, storage.AsHost(), form, storage.DeletePartialsParams{Token: hashToken(token), Max: 1})
 	return core.AsUnsupported(err)

@@ -46,15 +46,15 @@ func (i Intake) Submit(ctx context.Context, r *SubmitParams) (storage.Submission
 		} else if !cached {
 			return i.replayByKey(ctx, form, r, refused)
 		}
-		// The cached form can be outdated. The current form may accept a submission that the cached form rejects. The storage
-		// rejects submissions that were checked against an old revision.
+		// The cached form can be outdated, and the current form may accept the submission. The storage rejects
+		// submissions that were checked against an old revision.
 		cached = false
 	}
 	return storage.Submission{}, storage.ErrUnavailable
 }
 
-// store stores a submission. A dispatcher in this process sends the deliveries directly, except in a host's
-// transaction, because only the host commits.
+// store stores a submission. Its deliveries are dispatched directly, except in a host's transaction, because only the
+// host commits.
 func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
 	made := func() {}
 	if !i.inHostTransaction && !n.Event.ID.IsZero() {
@@ -62,8 +62,8 @@ func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Sub
 	}
 	returned := false
 	defer func() {
-		// If the storage panics, its reservation must be released. A storage that returns early because the caller's context
-		// ended can still dispatch deliveries.
+		// If the storage panics, release its reservation. If it returns early because ctx ended, it can still
+		// dispatch.
 		if n.Dispatcher != nil && !returned {
 			n.Dispatcher.Dispatch(nil, false)
 		}
@@ -77,7 +77,7 @@ func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Sub
 	return stored, replayed, err
 }
 
-// replayByKey returns the first result of an idempotency key, or else the given error.
+// replayByKey returns the first result of an idempotency key, or otherwise the error refused.
 func (i Intake) replayByKey(ctx context.Context, form *CompiledForm, r *SubmitParams, refused error) (storage.Submission, error) {
 	if r.IdempotencyKey == "" || checkIdempotencyKey(r.IdempotencyKey) != nil {
 		return storage.Submission{}, refused
@@ -95,7 +95,7 @@ func (i Intake) replayByKey(ctx context.Context, form *CompiledForm, r *SubmitPa
 	return stored, err
 }
 
-// sameContent reports whether a stored submission has the given answers and hidden fields. It ignores whitespace and
+// sameContent reports whether a stored submission has the same answers and hidden fields. It ignores whitespace and
 // escapes, which a store can change.
 func sameContent(stored storage.Submission, list, hidden json.RawMessage) bool {
 	return reflect.DeepEqual(decodeJSON(stored.Answers), decodeJSON(list)) && reflect.DeepEqual(decodeJSON(stored.Hidden), decodeJSON(hidden))
@@ -108,7 +108,6 @@ func decodeJSON(raw json.RawMessage) (v any) {
 	return v
 }
 
-// newSubmission checks a submission against a form and creates its record.
 func (i Intake) newSubmission(form *CompiledForm, r *SubmitParams) (storage.NewSubmission, error) {
 	clock, now := i.core.Clock().UTC(), i.core.Now()
 	imported := !r.SubmittedAt.IsZero()

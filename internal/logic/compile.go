@@ -7,7 +7,6 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// node is an operation or a literal.
 type node struct {
 	operate operator // nil for a literal
 	args    []node
@@ -34,8 +33,8 @@ func (e *UnreadableError) Error() string {
 	return fmt.Sprintf("logic: unknown operator %.64q", e.Operator)
 }
 
-// Compile compiles logic for [Logic.Eval]. The parser limits the nesting of n. The compiled logic retains the tree's
-// text. The error is an [*UnreadableError].
+// Compile compiles logic. The parser limits the nesting of n, and the result retains the text of its tree. An error
+// is an [*UnreadableError].
 func Compile(n jsontree.Node) (*Logic, error) {
 	c := compiler{logic: new(Logic)}
 	root, err := c.compile(n, true)
@@ -48,19 +47,18 @@ func Compile(n jsontree.Node) (*Logic, error) {
 	return c.logic, nil
 }
 
-// Size returns the number of operations and values. This is the maximum cost in steps for short arrays and texts.
+// Size returns the number of operations and values. For short arrays and texts, this is the maximum number of steps.
 func (l *Logic) Size() int { return l.size }
 
-// Reads returns the constant paths that the logic reads, sorted. The result any reports whether it also reads computed
-// paths.
+// Reads returns the constant paths that the logic reads, sorted. any reports whether it also reads computed paths.
 func (l *Logic) Reads() (paths []string, any bool) { return l.reads, l.readsComputed }
 
-// Constant reports whether the logic reads no data and therefore always has the same value.
+// Constant reports whether the logic reads no data, so that its value is always the same.
 func (l *Logic) Constant() bool { return len(l.reads) == 0 && !l.readsComputed }
 
 type compiler struct{ logic *Logic }
 
-// compile compiles n. If outer is true, var reads the data instead of an array's item.
+// compile compiles n. If outer is true, var reads the data and not an array's item.
 func (c *compiler) compile(n jsontree.Node, outer bool) (node, error) {
 	c.logic.size++
 	switch {
@@ -156,7 +154,7 @@ func (c *compiler) quantifier(o node, operand jsontree.Node, outer bool) (node, 
 	return o, nil
 }
 
-// variable records the path of a var and precompiles constant paths.
+// variable records the path of a var, and precompiles constant paths.
 func (c *compiler) variable(o node, outer bool) node {
 	if len(o.args) == 0 || !o.args[0].isLiteral() {
 		c.logic.readsComputed = c.logic.readsComputed || outer
@@ -172,7 +170,6 @@ func (c *compiler) variable(o node, outer bool) node {
 	return o
 }
 
-// keys records the paths of missing and missing_some.
 func (c *compiler) keys(args []node, outer bool) {
 	if !outer {
 		return
@@ -199,7 +196,7 @@ func (c *compiler) reads(path string, whole bool) {
 	c.logic.reads = append(c.logic.reads, path)
 }
 
-// pathOf returns the path in a value. The result whole means that it refers to all data.
+// pathOf returns the path in a value. whole means that it refers to all data.
 func pathOf(v any) (path string, whole bool) {
 	if v == nil || v == "" {
 		return "", true

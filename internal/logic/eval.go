@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Budget is the number of steps that several evaluations share. It must not be copied while in use.
+// Budget is a number of steps that several evaluations share. It must not be copied while in use.
 type Budget struct{ left int }
 
-// NewBudget returns a budget with a number of steps.
+// NewBudget returns a budget.
 func NewBudget(steps int) Budget { return Budget{left: steps} }
 
 // Spend takes steps for work outside an evaluation, such as creating a value.
@@ -22,7 +22,7 @@ func (b *Budget) SpendText(bytes int) { b.left -= 1 + bytes/bytesPerStep }
 // Left returns the remaining steps. It is negative if the budget is exceeded.
 func (b *Budget) Left() int { return b.left }
 
-// Exceeded reports whether the budget is used up. Results of an exceeded budget are undefined.
+// Exceeded reports whether the budget is exceeded. Results are then undefined.
 func (b *Budget) Exceeded() bool { return b.left < 0 }
 
 const bytesPerStep = 16
@@ -43,7 +43,6 @@ func (e evaluation) spendText(bytes int) bool {
 	return true
 }
 
-// text is [text] within the budget.
 func (e evaluation) text(v any) string {
 	e.spendSize(v)
 	if e.Exceeded() {
@@ -52,7 +51,6 @@ func (e evaluation) text(v any) string {
 	return text(v)
 }
 
-// spendSize takes the steps for converting a value to text.
 func (e evaluation) spendSize(v any) {
 	switch v := v.(type) {
 	case []any:
@@ -79,7 +77,6 @@ func (e evaluation) eval(n *node, data any) any {
 	return n.operate(e, n, data)
 }
 
-// operator evaluates an operation for data.
 type operator func(e evaluation, n *node, data any) any
 
 var operators = map[string]operator{
@@ -105,7 +102,7 @@ var operators = map[string]operator{
 	"some": quantifierOf(true, true, false), "all": quantifierOf(false, false, false), "none": quantifierOf(true, false, true),
 }
 
-// arg returns an argument's value, or nil if it is missing.
+// arg returns the value of an argument, or nil if it is missing.
 func (e evaluation) arg(n *node, i int, data any) any {
 	if i >= len(n.args) {
 		return nil
@@ -124,16 +121,15 @@ func (e evaluation) all(n *node, data any) []any {
 	return list
 }
 
-// list evaluates an array that contains operations.
 func (e evaluation) list(n *node, data any) any { return e.all(n, data) }
 
-// constantMember evaluates a var with a constant path and without a default.
+// constantMember evaluates a var with a constant path and no default.
 func (e evaluation) constantMember(n *node, data any) any {
 	v, _ := e.lookup(data, n.value.(string))
 	return v
 }
 
-// firstOperand returns the first argument whose truth equals holds, or else the last argument.
+// firstOperand returns the first argument whose truth equals holds, or otherwise the last.
 func firstOperand(holds bool) operator {
 	return func(e evaluation, n *node, data any) (last any) {
 		for i := range n.args {
@@ -162,7 +158,7 @@ func (e evaluation) branch(n *node, data any) any {
 	return e.arg(n, i, data)
 }
 
-// ordering implements <, <=, > and >=. If between is true, it uses a third argument.
+// ordering implements <, <=, > and >=. If between is true, it accepts a third argument.
 func ordering(holds func(order int) bool, between bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		inOrder := func(a, b any) bool {
@@ -220,7 +216,7 @@ func (e evaluation) subtract(n *node, data any) any {
 	return difference(e, n, data)
 }
 
-// extreme implements min and max. The argument from is the result without arguments.
+// extreme implements min and max. from is the result without arguments.
 func extreme(from float64, beyond func(a, b float64) bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		result := from
@@ -254,8 +250,8 @@ func (e evaluation) number(v any) float64 {
 	}
 }
 
-// leadingNumber returns the number at the start of a value, or NaN. As in [evaluation.number], null is 0, so that
-// unanswered operands count as 0 in all arithmetic.
+// leadingNumber returns the number at the start of a value, or NaN. null is 0, so that unanswered operands count as 0
+// in all arithmetic.
 func (e evaluation) leadingNumber(v any) float64 {
 	switch v := v.(type) {
 	case nil:
@@ -267,8 +263,8 @@ func (e evaluation) leadingNumber(v any) float64 {
 	}
 }
 
-// numericText returns a value's text for parsing as a number. Each byte takes a step, because parsing many digits
-// costs more than other work on texts.
+// numericText returns a value's text for parsing as a number. It takes a step per byte, because parsing digits costs
+// more than other work on text.
 func (e evaluation) numericText(v any) string {
 	s := e.text(v)
 	if e.Spend(len(s)); e.Exceeded() {
@@ -293,7 +289,7 @@ func (e evaluation) cat(n *node, data any) any {
 	return b.String()
 }
 
-// substr returns part of a text, counted in code points. Negative positions count from the end.
+// substr returns part of a text by code points. Negative positions count from the end.
 func (e evaluation) substr(n *node, data any) any {
 	source := e.arg(n, 0, data)
 	if source == nil {
@@ -323,7 +319,6 @@ func (e evaluation) substr(n *node, data any) any {
 	return s[from : from+runeOffset(s[from:], int(length))]
 }
 
-// integer truncates a number and returns 0 for NaN.
 func integer(f float64) float64 {
 	if math.IsNaN(f) {
 		return 0
@@ -331,7 +326,6 @@ func integer(f float64) float64 {
 	return math.Trunc(f)
 }
 
-// runeOffset returns the byte offset of a code point.
 func runeOffset(s string, index int) int {
 	if index == 0 {
 		return 0
@@ -395,8 +389,8 @@ func (e evaluation) variable(n *node, data any) any {
 	return e.arg(n, 1, data)
 }
 
-// lookup follows a path into data. It first looks for the rest of the path as a single name, and then splits it at the
-// first dot.
+// lookup follows a path into data. It tries the whole rest of the path as a name before it splits it at the first
+// dot.
 func (e evaluation) lookup(data any, path string) (any, bool) {
 	for {
 		e.Spend(1)
@@ -419,7 +413,7 @@ func (e evaluation) lookup(data any, path string) (any, bool) {
 	}
 }
 
-// member returns a value's own member. Arrays and texts have indexes and a length.
+// member returns a value's own field. Arrays and texts have indexes and a length.
 func (e evaluation) member(v any, name string) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -485,7 +479,7 @@ func (e evaluation) missingKeys(keys []any, data any) []any {
 	return missing
 }
 
-// missingSome returns the keys without a value, or nothing if at least need keys have a value.
+// missingSome returns the keys without a value, or nothing if at least need keys have one.
 func (e evaluation) missingSome(n *node, data any) any {
 	need, options := e.arg(n, 0, data), e.arg(n, 1, data)
 	keys, ok := options.([]any)
@@ -499,8 +493,8 @@ func (e evaluation) missingSome(n *node, data any) any {
 	return missing
 }
 
-// quantifierOf implements some, all and none. It returns found for the first item whose condition equals sought, and
-// otherwise the opposite. Without items it returns ofNone.
+// quantifierOf implements some, all and none. It returns found for the first item whose condition equals sought,
+// otherwise the opposite, and ofNone without items.
 func quantifierOf(sought, found, ofNone bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		items, _ := e.eval(&n.args[0], data).([]any)

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Object is an object that creates its members lazily.
+// Object is an object that creates its fields lazily.
 type Object interface {
-	// Member returns a member and whether it exists.
+	// returns a field and whether it exists
 	Member(name string) (any, bool)
-	// Members returns all members. Callers must not change the map.
+	// returns all fields; callers must not change the map
 	Members() map[string]any
 }
 
@@ -35,7 +35,6 @@ func truthy(v any) bool {
 	}
 }
 
-// isComposite reports whether v is an array or an object.
 func isComposite(v any) bool {
 	switch v.(type) {
 	case []any, map[string]any, Object:
@@ -92,8 +91,8 @@ func numberText(f float64) string {
 	}
 }
 
-// parseNumber parses a text that is a decimal number, or an integer with the prefix 0x, 0o or 0b. An empty text is 0,
-// and other texts are NaN.
+// parseNumber parses a decimal number, or an integer with the prefix 0x, 0o or 0b. It returns 0 for empty text, and
+// NaN for other text.
 func parseNumber(s string) float64 {
 	s = strings.TrimFunc(s, isSpace)
 	if s == "" {
@@ -137,7 +136,6 @@ func parseLeading(s string) float64 {
 	return parseDecimal(s[:numberEnd(s)])
 }
 
-// parseDecimal parses a number that numberEnd found.
 func parseDecimal(s string) float64 {
 	if s == "" {
 		return math.NaN()
@@ -149,8 +147,7 @@ func parseDecimal(s string) float64 {
 	return f // infinite if the number is too large
 }
 
-// numberEnd returns the end of the decimal number, or Infinity, at the start of s. It returns 0 if s does not begin
-// with a number.
+// numberEnd returns the end of the number or Infinity at the start of s, or 0 if there is none.
 func numberEnd(s string) int {
 	i := 0
 	if i < len(s) && (s[i] == '+' || s[i] == '-') {
@@ -197,7 +194,7 @@ func isSpace(r rune) bool {
 	return 0x2000 <= r && r <= 0x200a
 }
 
-// equal implements ==. It compares values of different types as numbers or as texts.
+// equal implements ==. It compares values of different types as numbers or as text.
 func (e evaluation) equal(a, b any) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -216,7 +213,7 @@ func (e evaluation) equal(a, b any) bool {
 	return e.number(a) == e.number(b)
 }
 
-// strictEqual implements ===. Arrays and objects are the same if their contents are the same.
+// strictEqual implements ===. Unlike in JavaScript, arrays and objects with the same contents are equal.
 func (e evaluation) strictEqual(a, b any) bool {
 	e.Spend(1)
 	switch a := a.(type) {
@@ -247,7 +244,6 @@ func (e evaluation) strictEqual(a, b any) bool {
 	}
 }
 
-// members returns the members of an object, or nil for other values.
 func members(v any) map[string]any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -266,7 +262,7 @@ func (e evaluation) sameObjects(a, b map[string]any) bool {
 	if e.Spend(len(a)); e.Exceeded() {
 		return false
 	}
-	// The order is fixed, so that the number of steps is always the same.
+	// A fixed order makes the number of steps deterministic.
 	for _, name := range slices.Sorted(maps.Keys(a)) {
 		other, ok := b[name]
 		if e.Exceeded() || !ok || !e.strictEqual(a[name], other) {
@@ -276,8 +272,8 @@ func (e evaluation) sameObjects(a, b map[string]any) bool {
 	return true
 }
 
-// compare compares two texts by code points, and other values as numbers. The result ordered is false if a value is
-// null or not a number.
+// compare compares two texts by code points, and other values as numbers. ordered is false if a value is null or not
+// a number.
 func (e evaluation) compare(a, b any) (order int, ordered bool) {
 	if a == nil || b == nil {
 		return 0, false

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// A series counts up to exactValues distinct numbers exactly, which covers every usual scale. With more numbers, it
-// rounds each to the nearest number of a geometric series. The median is then accurate within 1 %, and at most 5,600
-// counters are needed. Magnitudes below 1e-9 count as 0, and magnitudes above 1e15 count as 1e15.
+// A series counts up to exactValues distinct numbers exactly, which is enough for every usual scale. With more
+// numbers, it rounds each to a number of a geometric series. The median is then accurate within 1 %, and at most
+// 5,600 counters are needed. Magnitudes below 1e-9 count as 0, and magnitudes above 1e15 as 1e15.
 const (
 	exactValues = 1000
 	smallest    = 1e-9
@@ -18,17 +18,17 @@ const (
 	largestWhole = 1 << 50 // up to here, edges of whole-number bins are exact
 )
 
-// Series describes a stream of numbers in limited memory: count, minimum, maximum, mean, spread, median and histogram.
-// All results for finite numbers are finite. The zero value is an empty series.
+// Series describes a stream of numbers in limited memory: count, minimum, maximum, mean, spread, median and
+// histogram. All results for finite numbers are finite. The zero value is an empty series.
 type Series struct {
 	Count    int64
 	Min, Max float64
 
 	mean       float64
 	halfStdDev float64           // half, because the distance of two numbers can overflow
-	counts     map[float64]int64 // occurrences of each number
-	rounded    bool              // whether the numbers in counts are rounded
-	broken     bool              // whether a number is a fraction, or too large for exact whole-number bins
+	counts     map[float64]int64 // by number
+	rounded    bool              // the numbers in counts are rounded
+	broken     bool              // a number is a fraction, or too large for exact whole-number bins
 }
 
 // Add adds a finite number.
@@ -39,8 +39,8 @@ func (n *Series) Add(x float64) {
 	n.Min, n.Max = min(n.Min, x), max(n.Max, x)
 	n.Count++
 	n.broken = n.broken || x != math.Trunc(x) || math.Abs(x) > largestWhole
-	// This is Welford's algorithm with the square root of the sum, because the sum of squares can overflow. Hypot scales
-	// before it squares.
+	// This is Welford's algorithm with the square root of the sum, because the sum of squares can overflow. Hypot
+	// scales before it squares.
 	count := float64(n.Count)
 	halfDistance := x/2 - n.mean/2
 	n.mean += x/count - n.mean/count
@@ -95,7 +95,6 @@ func (n *Series) roundAll() {
 	}
 }
 
-// roundToSeries returns the number of the geometric series that is nearest to x.
 func roundToSeries(x float64) float64 {
 	size := min(math.Abs(x), largest)
 	if size < smallest {
@@ -120,7 +119,6 @@ type counted struct {
 	count int64
 }
 
-// values returns the distinct values in ascending order.
 func (n *Series) values() []counted {
 	list := make([]counted, 0, len(n.counts))
 	for _, x := range slices.Sorted(maps.Keys(n.counts)) {
@@ -145,14 +143,14 @@ func valueAt(list []counted, place int64) float64 {
 	return 0
 }
 
-// Bin counts the numbers from From up to To. If the next bin begins with To, that bin counts To.
+// Bin counts the numbers from From up to To. If the next bin starts with To, that bin counts To.
 type Bin struct {
 	From, To float64
 	Count    int64
 }
 
-// Histogram returns one bin per value for up to most values. Otherwise it returns most bins of equal width. Whole
-// numbers can have fewer bins, which begin and end with whole numbers.
+// Histogram returns one bin per value for up to most values, and otherwise most bins of equal width. Whole numbers
+// can have fewer bins, which start and end with whole numbers.
 func (n *Series) Histogram(most int) []Bin {
 	list := n.values()
 	if len(list) <= most {

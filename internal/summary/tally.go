@@ -1,5 +1,4 @@
-// Package summary counts the answers to a form, one by one. Its memory grows with the form, not with the number of
-// submissions.
+// Package summary counts the answers to a form. Its memory grows with the form, not with the number of submissions.
 package summary
 
 import (
@@ -18,13 +17,11 @@ import (
 
 const (
 	// MaxBins is the maximum number of bins in a histogram.
-	MaxBins = 20
-	// maxUnknown limits a block's distinct choices and days that the form does not have.
-	maxUnknown = 10_000
-	// MaxTexts limits a block's stored distinct texts, and maxText limits their characters.
+	MaxBins    = 20
+	maxUnknown = 10_000 // distinct choices and days of a block that are not in the form
+	// MaxTexts limits a block's stored distinct texts, and maxText their characters.
 	MaxTexts, maxText = 1000, 300
-	// maxSeconds limits the stored completion times.
-	maxSeconds = 100
+	maxSeconds        = 100 // stored completion times
 )
 
 // Tally contains the counts of the submissions so far. Submissions are added newest first.
@@ -51,8 +48,8 @@ type Text struct {
 	hash uint64 // of the whole text
 }
 
-// Texts contains a block's newest distinct texts. The counts of texts include older submissions, but older texts are
-// not added to a full list.
+// Texts contains a block's newest distinct texts. Counts include older submissions, but a full list does not accept
+// older texts.
 type Texts struct {
 	List  []Text
 	index map[uint64]int // positions in List by hash; nil until a text is added
@@ -78,19 +75,18 @@ func (t *Texts) add(added Text) {
 // Block counts the answers to one block, hidden field or variable.
 type Block struct {
 	ID, Type, Label            string
-	Deleted                    bool // whether the form no longer has the block
+	Deleted                    bool // the form no longer has the block
 	Answered, Other, Uncounted int64
 	Choices                    ChoiceCounts
 	Rows                       []*Row // of a matrix
 	Numbers                    Series
 	NPS                        *Scores
-	Days                       ChoiceCounts // their IDs are the days
+	Days                       ChoiceCounts // IDs are days
 	Texts                      Texts
-	// OtherType counts earlier answers of another type, as a linked list.
-	OtherType *Block
+	OtherType                  *Block // earlier answers of another type, as a linked list
 
 	rowByID map[string]*Row
-	unknown int // number of distinct choices and days that the form does not have
+	unknown int // distinct choices and days that are not in the form
 }
 
 // Row counts the choices in one row of a matrix.
@@ -114,11 +110,10 @@ type Choice struct {
 
 // ChoiceCounts counts the form's choices and unknown choices.
 type ChoiceCounts struct {
-	list  []Choice // here MeanPosition is the sum of the positions
+	list  []Choice // here, MeanPosition is the sum of the positions
 	index map[string]int
 }
 
-// indexOf returns the position of a choice in the list.
 func (t *ChoiceCounts) indexOf(id string) (at int, known bool) {
 	if t.index == nil { // at first, or after compact
 		t.index = make(map[string]int, len(t.list))
@@ -133,7 +128,7 @@ func (t *ChoiceCounts) indexOf(id string) (at int, known bool) {
 func (t *ChoiceCounts) define(id, label string) *Choice {
 	at, known := t.indexOf(id)
 	if !known {
-		id, label = strings.Clone(id), strings.Clone(label) // so that they do not retain the page's memory
+		id, label = strings.Clone(id), strings.Clone(label) // do not retain the page's memory
 		at = len(t.list)
 		t.index[id] = at
 		t.list = append(t.list, Choice{ID: id, Label: label})
@@ -264,7 +259,6 @@ func (t *Tally) Merge(older *Tally) error {
 	return nil
 }
 
-// block returns the counts for a field's answers of one type.
 func (t *Tally) block(id, kind, label string) (*Block, error) {
 	b := t.byID[id]
 	if b == nil {
@@ -283,8 +277,8 @@ func (t *Tally) block(id, kind, label string) (*Block, error) {
 	return b, nil
 }
 
-// countedTogether reports whether answers of two types are counted together, because both are texts or choices. Numbers
-// of two types differ in scale.
+// countedTogether reports whether answers of two types are counted together, because both are texts or choices. Two
+// numeric types differ in scale.
 func countedTogether(a, b string) bool {
 	if a == b {
 		return true
@@ -311,7 +305,6 @@ func freeText(a *schema.Answer) string {
 	return ""
 }
 
-// truncate returns a copy of a text, truncated to maxText characters.
 func truncate(text string) string {
 	if len(text) > maxText { // bytes, so there can be fewer characters
 		if runes := []rune(text); len(runes) > maxText {
@@ -399,7 +392,6 @@ func (b *Block) count(a *schema.Answer) {
 	}
 }
 
-// addChoice adds the count of a choice.
 func (b *Block) addChoice(t *ChoiceCounts, c Choice) {
 	if _, known := t.indexOf(c.ID); !known && !b.reserveUnknown() {
 		b.Uncounted += c.Count
@@ -410,7 +402,7 @@ func (b *Block) addChoice(t *ChoiceCounts, c Choice) {
 	to.MeanPosition += c.MeanPosition
 }
 
-// reserveUnknown reports whether the limit allows another unknown value, and counts it.
+// reserveUnknown counts another unknown value if the limit allows it.
 func (b *Block) reserveUnknown() bool {
 	if b.unknown == maxUnknown {
 		return false
@@ -430,8 +422,8 @@ func (b *Block) addNPS(detractors, passives, promoters int64) {
 	n.Score = 100 * float64(n.Promoters-n.Detractors) / float64(n.Promoters+n.Passives+n.Detractors)
 }
 
-// Compact removes indexes that Add can recreate, and all but a block's newest texts. It returns the approximate size of
-// the tally in bytes.
+// Compact removes indexes that Add can recreate, and all but a block's newest texts. It returns the approximate size
+// of the tally in bytes.
 func (t *Tally) Compact(texts int) (size int) {
 	for _, b := range t.Blocks {
 		for ; b != nil; b = b.OtherType {
