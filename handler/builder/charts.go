@@ -176,7 +176,7 @@ func (a chartRenderer) binMarks(bins []formsvc.Bin, scale []float64) (marks []ma
 	return marks
 }
 
-// dayUnits are the periods that days can be grouped by: the first digits of a date. first completes them to a date.
+// dayUnits are the periods for grouping days. The first digits of a date identify a period; first completes them.
 var dayUnits = []struct {
 	digits              int
 	first, mark         string

@@ -35,7 +35,7 @@ const (
 //	                                       the total of submissions, and whether there is a working copy, for
 //	                                       at most 100 forms. It omits forms that the user cannot see.
 //	GET    /times                          {since, until}: the limits of the time range
-//	GET    /forms/{form}/summary           a summaryResponse. It first counts new submissions, for a moment.
+//	GET    /forms/{form}/summary           a summaryResponse. It first counts new submissions for a limited time.
 //	GET    /forms/{form}/texts             ?block&from_text → {items, more}: the newest texts of a block
 //	GET    /forms/{form}/export            the file of Client.Export, streamed: format (csv, ndjson),
 //	                                       separator (comma, semicolon, tab), header (ids, labels), bom (true)
@@ -124,8 +124,8 @@ func (h *Handler) getTimes(r *http.Request) (any, error) {
 	}{times.Since, times.Until}, err
 }
 
-// summaryResponse is a summary. Seconds is the median completion time of the newest 100 submissions. If Unfinished is
-// true, older submissions are not counted yet, and the next request continues counting.
+// summaryResponse is the summary of a form's results. Seconds is the median completion time of the newest 100
+// submissions. If Unfinished is true, older submissions are not counted yet, and the next request continues counting.
 type summaryResponse struct {
 	Responses  int64         `json:"responses"`
 	Seconds    float64       `json:"seconds"`

@@ -72,7 +72,7 @@
 // When the respondent leaves a field, the script shows the phone number that will be stored, and how ambiguous values
 // are interpreted: one separator before three digits (1,500), a phone number that is another number with a +, a
 // national number if the respondent has another country, and an email domain similar to a large provider's. Without a
-// script, the page is shown once again with this text. This never changes or rejects a value. The JSON routes interpret
+// script, the page is shown again with this text. This never changes or rejects a value. The JSON routes interpret
 // values as Submit does.
 //
 // If a form is closed, unpublished or moved to the trash while a respondent fills it in, the response is a 410 with the

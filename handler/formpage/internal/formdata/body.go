@@ -47,7 +47,7 @@ func MaxInputs(blocks []schema.Block, hiddenFields json.RawMessage) int {
 	return most
 }
 
-// ParseQuery parses a query string of at most the given number of values. It drops values with an invalid escape.
+// ParseQuery parses at most the given number of values of a query string. It drops values with an invalid escape.
 func ParseQuery(raw string, most int) (values url.Values, complete bool) {
 	values = url.Values{}
 	for n := 0; raw != ""; {

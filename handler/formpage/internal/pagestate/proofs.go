@@ -79,7 +79,7 @@ func (p *Proofs) Renew() bool {
 	return true
 }
 
-// UsedViolations returns a violation for each checked captcha: it was already used for a stored submission.
+// UsedViolations returns violations for the checked captchas if they were already used for a stored submission.
 func (p *Proofs) UsedViolations() (violations []schema.Violation) {
 	for _, block := range slices.Sorted(maps.Keys(p.checked)) {
 		violations = append(violations, schema.Violation{Field: block, Code: CodeUsed})
