@@ -240,9 +240,9 @@ class CanvasDocument {
     if (around !== this.around) this.wrap((this.around = around));
     const elements = this.elements();
     for (const { id, html } of blocks) {
-      const drawn = this.parse(html);
-      elements.get(id)?.replaceWith(drawn);
-      this.prepare(drawn);
+      const newElement = this.parse(html);
+      elements.get(id)?.replaceWith(newElement);
+      this.prepare(newElement);
     }
     this.reorder();
     const now = this.elements();
@@ -269,9 +269,9 @@ class CanvasDocument {
   }
 
   /** Labels empty placeholders, and removes controls from the tab order. */
-  private prepare(drawn: ParentNode): void {
-    for (const e of drawn.querySelectorAll<HTMLElement>('a, button, input, select, textarea, video')) e.tabIndex = -1;
-    for (const e of drawn.querySelectorAll('.fs-none:empty')) {
+  private prepare(root: ParentNode): void {
+    for (const e of root.querySelectorAll<HTMLElement>('a, button, input, select, textarea, video')) e.tabIndex = -1;
+    for (const e of root.querySelectorAll('.fs-none:empty')) {
       const type = e.closest<HTMLElement>('[data-block]')?.dataset.type ?? '';
       e.textContent = type === 'page_break' ? t('editor.page') : t(`props.type_${type}`);
     }

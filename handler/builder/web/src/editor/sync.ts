@@ -15,7 +15,7 @@ export type Status = 'loading' | 'saved' | 'saving' | 'unsaved' | 'offline' | 's
 type State =
   | { is: 'idle' }
   | { is: 'sending' }
-  | { is: 'waiting'; until: number; failures: number; isOffline: boolean; isAsked: boolean } // isAsked: the response had a Retry-After header
+  | { is: 'waiting'; until: number; failures: number; isOffline: boolean; hasRetryAfter: boolean }
   | { is: 'blocked'; by: 'signed-out' | 'read-only' | 'gone'; write: boolean };
 
 export interface Options {
@@ -43,7 +43,7 @@ export class Sync {
   private phase: 'opening' | 'open' | 'closed' = 'opening'; // no request is sent before the drafts are read
   private readAt = 0;
   private writeAt = 0; // when the next write is due
-  private latest = Infinity; // when edits are sent although the user is still typing
+  private sendBy = Infinity; // when edits are sent although the user is still typing
   private cancel: (() => void) | undefined;
   private running: Promise<void> | undefined;
 
@@ -142,7 +142,7 @@ export class Sync {
   /** Retries immediately, after a sign-in or when the connection is back. */
   retry(): Promise<void> {
     const state = this.state.value;
-    if (state.is === 'waiting' && !state.isAsked) this.state.value = { ...state, until: 0 };
+    if (state.is === 'waiting' && !state.hasRetryAfter) this.state.value = { ...state, until: 0 };
     if (state.is === 'blocked' && state.by === 'read-only') this.state.value = idle;
     this.readAt = 0;
     return this.flush();
@@ -153,8 +153,8 @@ export class Sync {
     if (!this.draft.value) return;
     this.update(this.draft.value.known, content);
     const at = this.clock.now();
-    this.latest = Math.min(this.latest, at + maxSendDelay);
-    this.writeAt = now ? 0 : Math.min(at + sendDelay, this.latest);
+    this.sendBy = Math.min(this.sendBy, at + maxSendDelay);
+    this.writeAt = now ? 0 : Math.min(at + sendDelay, this.sendBy);
     if (now) void this.start();
     else this.schedule();
   }
@@ -200,7 +200,7 @@ export class Sync {
         continue;
       }
       if (!draft || state.is === 'blocked' || this.writeAt > now) return;
-      this.latest = Infinity;
+      this.sendBy = Infinity;
       const write = planWrite(draft.known.content, sendableContent(draft)) ?? planWrite(draft.known.content, sendableContent(draft, true));
       if (write) {
         const reply = await this.send(draft, write, false);
@@ -241,7 +241,7 @@ export class Sync {
     else if (!write || error.status === 429 || isOutcomeUnknown(error)) {
       const failures = this.state.value.is === 'waiting' ? this.state.value.failures + 1 : 1;
       const wait = Math.max(Math.min(firstRetryDelay * 2 ** (failures - 1), maxRetryDelay), error.retryAfter * 1000);
-      this.state.value = { is: 'waiting', until: this.clock.now() + wait, failures, isOffline: error.status < 400, isAsked: error.retryAfter > 0 };
+      this.state.value = { is: 'waiting', until: this.clock.now() + wait, failures, isOffline: error.status < 400, hasRetryAfter: error.retryAfter > 0 };
       this.readAt = 0;
     } else return false;
     return true;
@@ -299,13 +299,13 @@ function markRefused(draft: Draft, write: WriteRequest, { code, message, details
   const sent = diff(content, write.after);
   const ops = draft.pending.filter((op) => sent.some((s) => s.kind === op.kind && sameItems(s.path, op.path) && isEqual(s.value, op.value)));
   const faults = details.map((d) => ({ ...d, path: pathInBody(write, d.path) }));
-  const concerns = (op: Operation, path: Path): boolean =>
+  const appliesTo = (op: Operation, path: Path): boolean =>
     isWithin(path, op.path) || (isWithin(op.path, path) && (path.length > 1 || path[0] !== 'blocks')) || (op.kind === 'add' && path[0] === 'blocks' && treeOf([op.value])?.nodes.has(path[1] as string) === true);
-  const found = ops.filter((op) => faults.some((f) => concerns(op, f.path)));
+  const found = ops.filter((op) => faults.some((f) => appliesTo(op, f.path)));
   const affected = [found, ops.filter((op) => op.kind !== 'set'), ops].find((list) => list.length > 0) ?? [];
   const pending = draft.pending.map((op) => {
     if (!affected.includes(op)) return op;
-    return { ...op, refused: { etag, faults: affected === found ? faults.filter((f) => concerns(op, f.path)) : [{ path: op.path, code, message, ...faults[0] }] } };
+    return { ...op, refused: { etag, faults: affected === found ? faults.filter((f) => appliesTo(op, f.path)) : [{ path: op.path, code, message, ...faults[0] }] } };
   });
   return { ...draft, pending };
 }

@@ -73,12 +73,12 @@ export function BlockProperties({ block, onPatch, errors = [], warnings = [], on
   const row = types[type];
   // Arrow keys select every block type on the way. Each type is derived from the original block, so that nothing is
   // lost.
-  const lastTypeChange = useRef<{ from: Block; made: Block } | undefined>(undefined);
+  const lastTypeChange = useRef<{ from: Block; result: Block } | undefined>(undefined);
   const setType = (to: string): void => {
     const was = lastTypeChange.current;
-    const from = was && Object.keys(patchOf(value, { ...was.made })).length === 0 ? was.from : block;
-    lastTypeChange.current = { from, made: changeType(from, to) };
-    onPatch(patchOf(value, { ...lastTypeChange.current.made }));
+    const from = was && Object.keys(patchOf(value, { ...was.result })).length === 0 ? was.from : block;
+    lastTypeChange.current = { from, result: changeType(from, to) };
+    onPatch(patchOf(value, { ...lastTypeChange.current.result }));
   };
   const isTypeLocked = type === 'group' && (block.children?.length ?? 0) > 0;
   return (

@@ -31,18 +31,18 @@ export function Choices({ field, pictures, colors, onRemoved }: { field: 'choice
     input?.focus();
     if (select) input?.select();
   };
-  const set = (made: Choice[], next?: Choice, select = false): void => {
+  const set = (choices: Choice[], next?: Choice, select = false): void => {
     focus.current = next && { id: next.id ?? '', select };
-    scope.set({ [field]: made });
+    scope.set({ [field]: choices });
   };
   const add = (labels: readonly string[], at = list.length): void => {
-    const made = withLabels(list, labels, at);
-    set(made, made[at + labels.length - 1], true);
+    const choices = withLabels(list, labels, at);
+    set(choices, choices[at + labels.length - 1], true);
   };
   const change = (i: number, changes: Partial<Record<keyof Choice, unknown>>): void => {
-    const made = { ...list[i]!, ...changes } as Record<string, unknown>;
-    for (const [name, v] of Object.entries(made)) if (v === undefined) delete made[name];
-    scope.set({ [field]: list.map((c, j) => (j === i ? made : c)) });
+    const changed = { ...list[i]!, ...changes } as Record<string, unknown>;
+    for (const [name, v] of Object.entries(changed)) if (v === undefined) delete changed[name];
+    scope.set({ [field]: list.map((c, j) => (j === i ? changed : c)) });
   };
   const move = (i: number, by: number): void => {
     const to = i + by;
@@ -71,10 +71,10 @@ export function Choices({ field, pictures, colors, onRemoved }: { field: 'choice
     e.preventDefault();
     const input = e.currentTarget as HTMLInputElement;
     const [from, to] = [input.selectionStart ?? 0, input.selectionEnd ?? 0];
-    const made = list.map((c, j) => (j === i ? { ...c, label: input.value.slice(0, from) + pasted[0]! + input.value.slice(to) } : c));
+    const edited = list.map((c, j) => (j === i ? { ...c, label: input.value.slice(0, from) + pasted[0]! + input.value.slice(to) } : c));
     // If all choices are samples, the pasted list replaces the samples below.
     const samples = list.every((_, j) => j === i || isSample(j));
-    const all = withLabels(samples ? made.slice(0, i + 1) : made, pasted.slice(1), i + 1);
+    const all = withLabels(samples ? edited.slice(0, i + 1) : edited, pasted.slice(1), i + 1);
     set(all, all[i + pasted.length - 1]);
   };
   // A choice without a label would show its id, so it gets a sample label that typing replaces.

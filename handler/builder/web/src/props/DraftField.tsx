@@ -8,7 +8,7 @@ import { ValueError } from './values';
 
 // Typed texts that are not valid yet, by field. A text is shown with its error until it is corrected or the value
 // changes elsewhere, also if the panel was closed in the meantime.
-const drafts = new Map<string, { text: string; over: string; bad: boolean; left: boolean }>();
+const drafts = new Map<string, { text: string; shownText: string; badInput: boolean; isBlurred: boolean }>();
 
 /** The number of fields with an invalid text, which is not saved. */
 export const invalidFields = signal(0);
@@ -46,32 +46,32 @@ export function DraftField<T>({ at: place, label, hideLabel, hint, error, value,
   const at = route.value + '\n' + place;
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   const shown = format(value);
-  const parseDraft = (d: { text: string; bad: boolean }): T | undefined | ValueError => (d.bad ? new ValueError(t('props.error_date')) : parse(d.text));
+  const parseDraft = (d: { text: string; badInput: boolean }): T | undefined | ValueError => (d.badInput ? new ValueError(t('props.error_date')) : parse(d.text));
   let draft = drafts.get(at);
   const parsed = draft && parseDraft(draft);
-  if (draft && (lazy || parsed instanceof ValueError ? draft.over !== shown : format(parsed) !== shown)) {
+  if (draft && (lazy || parsed instanceof ValueError ? draft.shownText !== shown : format(parsed) !== shown)) {
     drafts.delete(at);
     draft = undefined;
   }
-  const isInvalid = draft?.left === true && parsed instanceof ValueError;
+  const isInvalid = draft?.isBlurred === true && parsed instanceof ValueError;
   useLayoutEffect(() => {
     if (!isInvalid) return;
     invalidFields.value++;
     return () => void invalidFields.value--;
   }, [isInvalid]);
-  const handleInput = (text: string, bad: boolean, now = !lazy): void => {
-    const draft = { text, over: shown, bad, left: false };
+  const handleInput = (text: string, badInput: boolean, now = !lazy): void => {
+    const draft = { text, shownText: shown, badInput, isBlurred: false };
     drafts.set(at, draft);
     const result = parseDraft(draft);
     if (now && !(result instanceof ValueError) && format(result) !== shown) set(result);
     redraw(undefined);
   };
-  const handleBlur = (text: string, bad: boolean): void => {
+  const handleBlur = (text: string, badInput: boolean): void => {
     const completed = complete?.(text) ?? text;
-    if (drafts.has(at) && (lazy || completed !== text)) handleInput(completed, bad, true);
+    if (drafts.has(at) && (lazy || completed !== text)) handleInput(completed, badInput, true);
     const current = drafts.get(at);
     if (current && !(parseDraft(current) instanceof ValueError)) drafts.delete(at);
-    else if (current) current.left = true;
+    else if (current) current.isBlurred = true;
     redraw(undefined);
   };
   const shared = {

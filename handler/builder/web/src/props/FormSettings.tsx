@@ -16,8 +16,8 @@ export const settingsSections: Record<string, readonly string[]> = {
   cover: ['cover.image', 'cover.color', 'cover.position.x', 'cover.position.y'],
   utm: Object.keys(table).filter((path) => path.startsWith('utm.')),
 };
-const placed = [...Object.values(settingsSections).flat(), 'duplicateField'];
-export const otherSettings = Object.keys(table).filter((path) => !placed.includes(path));
+const listed = [...Object.values(settingsSections).flat(), 'duplicateField'];
+export const otherSettings = Object.keys(table).filter((path) => !listed.includes(path));
 
 interface Props {
   settings: Obj;

@@ -25,8 +25,8 @@ export function ImageField({ at, label, hideLabel, value, error, maxLength, set 
   const [fileError, setFileError] = useState('');
   const image: Obj = isObject(value) ? value : typeof value === 'string' ? { url: value } : {};
   const update = (changes: Obj): void => {
-    const made = applyMergePatch(image, patchFromPaths(changes)) as Obj;
-    set(Object.keys(made).length > 0 ? made : undefined);
+    const merged = applyMergePatch(image, patchFromPaths(changes)) as Obj;
+    set(Object.keys(merged).length > 0 ? merged : undefined);
   };
   const text = (member: string) => (typeof image[member] === 'string' ? (image[member] as string) || undefined : undefined);
   const dataURL = text('base64');
@@ -35,8 +35,8 @@ export function ImageField({ at, label, hideLabel, value, error, maxLength, set 
     if (!file) return;
     setFileError('');
     try {
-      const made = await toDataURL(file, maxLength);
-      update({ base64: made.url, url: undefined, width: made.width, height: made.height });
+      const scaled = await toDataURL(file, maxLength);
+      update({ base64: scaled.url, url: undefined, width: scaled.width, height: scaled.height });
     } catch {
       setFileError(t('props.error_image'));
     }

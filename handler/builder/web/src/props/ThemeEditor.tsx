@@ -26,8 +26,8 @@ export const themeSections: Record<string, readonly string[]> = {
   inputs: pathsUnder('inputs'),
   buttons: pathsUnder('buttons'),
 };
-const placed = Object.values(themeSections).flat();
-export const otherTheme = Object.keys(table).filter((path) => !placed.includes(path) && !path.startsWith('colors.'));
+const listed = Object.values(themeSections).flat();
+export const otherTheme = Object.keys(table).filter((path) => !listed.includes(path) && !path.startsWith('colors.'));
 
 interface Props {
   theme: Obj;
@@ -104,16 +104,16 @@ function ContrastReport({ list }: { list: readonly Pair[] }) {
       <ul>
         {list.map((p) => (
           <li key={p.name} class={p.ratio < p.min ? 'poor' : undefined}>
-            {colorSample(p.wanted, p.on)}
+            {colorSample(p.original, p.on)}
             <span>
               {t('props.pair_' + p.name)} <b>{formatNumber(Math.floor(p.ratio * 10) / 10)} : 1</b>
               {p.ratio < p.min && (
                 <span class="hint">
-                  {p.used === p.wanted ? t('props.contrast_unchanged', { minimum: p.min }) : t('props.contrast_corrected', { minimum: p.min, color: p.used })}
+                  {p.used === p.original ? t('props.contrast_unchanged', { minimum: p.min }) : t('props.contrast_corrected', { minimum: p.min, color: p.used })}
                 </span>
               )}
             </span>
-            {p.ratio < p.min && p.used !== p.wanted && colorSample(p.used, p.on)}
+            {p.ratio < p.min && p.used !== p.original && colorSample(p.used, p.on)}
           </li>
         ))}
       </ul>

@@ -1,5 +1,5 @@
 // The color corrections of the form page for WCAG 2.2 AA contrast. The code matches package formpage's
-// internal/theme. contrast.cases.json tests both.
+// internal/theme. testdata/contrast.json tests both.
 import { isObject, type Obj } from '../app/json';
 import { valueAt } from './model';
 
@@ -90,7 +90,7 @@ export interface Pair {
   from: string;
   ratio: number;
   min: number;
-  wanted: string;
+  original: string;
   on: string;
   used: string;
 }
@@ -102,9 +102,9 @@ export function contrastPairs(theme: Obj, look: 'light' | 'dark'): Pair[] {
   const p: Obj = look === 'light' ? all : { ...dark, primary: dark.primary || all.primary };
   const preset = presets[look];
   const list: Pair[] = [];
-  const addPair = (name: string, from: string, wanted: RGB, on: RGB, least: number, correct: typeof adjustContrast): RGB => {
-    const used = correct(wanted, on, least);
-    list.push({ name, from, ratio: contrast(wanted, on), min: least, wanted: toHex(wanted), on: toHex(on), used: toHex(used) });
+  const addPair = (name: string, from: string, original: RGB, on: RGB, minimum: number, correct: typeof adjustContrast): RGB => {
+    const used = correct(original, on, minimum);
+    list.push({ name, from, ratio: contrast(original, on), min: minimum, original: toHex(original), on: toHex(on), used: toHex(used) });
     return used;
   };
   const background = firstColor(p.background, preset.background);

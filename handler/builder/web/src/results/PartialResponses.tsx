@@ -44,14 +44,14 @@ export function PartialResponses({ form }: { form: Form }) {
             ...Object.entries(partial.hidden ?? {}),
             ...metadataFields.map(([, label, text]) => [label(), text(partial.metadata ?? {})] as const).filter(([, text]) => text),
           ].map(([name, value]) => ({ field: { id: name, type: 'hidden', label: name }, value }));
-          const reached = partial.block ? topLevelBlocks.get(partial.block) : undefined;
+          const lastBlock = partial.block ? topLevelBlocks.get(partial.block) : undefined;
           return (
             <li key={partial.id} class="card">
               <div class="row">
                 <dl class="figures small">
                   <div><dt class="muted">{t('results.saved')}</dt><dd title={formatDateTime(partial.saved_at)}>{formatRelativeTime(partial.saved_at)}</dd></div>
                   <div><dt class="muted">{t('results.expires')}</dt><dd>{formatDate(partial.ends_at)}</dd></div>
-                  {reached && <div><dt class="muted">{t('results.last_question')}</dt><dd dir="auto">{titleOf(reached)}</dd></div>}
+                  {lastBlock && <div><dt class="muted">{t('results.last_question')}</dt><dd dir="auto">{titleOf(lastBlock)}</dd></div>}
                   {partial.seconds ? <div><dt class="muted">{t('results.time_taken')}</dt><dd>{formatDuration(partial.seconds)}</dd></div> : null}
                 </dl>
                 <span class="push">

@@ -76,32 +76,32 @@ export function Summary({ form, time, reads, onTime }: Props) {
     const count = () => builderApi<SummaryData>(`/forms/${form.id}/summary` + timeQuery(time), { signal });
     const metrics = time.period === 'days' ? undefined : api<Metrics>(`/forms/${form.id}/analytics/metrics` + query({ period: time.period }), { signal }).then((a) => a.body);
     partialSummary.value = undefined;
-    let [counted, views] = await Promise.all([count(), metrics]);
-    while (counted.unfinished) {
-      partialSummary.value = [counted, views];
-      counted = await count();
+    let [summary, views] = await Promise.all([count(), metrics]);
+    while (summary.unfinished) {
+      partialSummary.value = [summary, views];
+      summary = await count();
     }
-    return [counted, views] as const;
+    return [summary, views] as const;
   }, [form.id, timeQuery(time), reads]);
-  const [counted, metrics] = (found.loading && partialSummary.value) || found.value || [];
+  const [summary, metrics] = (found.loading && partialSummary.value) || found.value || [];
   if (found.error && !found.loading) return <ErrorNotice error={found.error} retry={found.reload} />;
-  if (!counted) return <Loading label={t('results.counting')} />;
+  if (!summary) return <Loading label={t('results.counting')} />;
   return (
     <>
-      {found.loading && <Loading label={counted.unfinished ? t('results.counted_n', { n: counted.responses }) : t('results.counting')} />}
-      {(counted.responses > 0 || (metrics && metrics.views + metrics.starts + metrics.submissions > 0)) && <Funnel counted={counted} metrics={metrics} time={time} />}
-      {counted.responses === 0 ? (
+      {found.loading && <Loading label={summary.unfinished ? t('results.counted_n', { n: summary.responses }) : t('results.counting')} />}
+      {(summary.responses > 0 || (metrics && metrics.views + metrics.starts + metrics.submissions > 0)) && <Funnel summary={summary} metrics={metrics} time={time} />}
+      {summary.responses === 0 ? (
         <EmptyResults form={form} time={time} onTime={onTime} />
       ) : (
         <div class="blocks">
-          {counted.blocks.map((b) => <BlockCard key={b.id} form={form.id} block={b} time={time} />)}
+          {summary.blocks.map((b) => <BlockCard key={b.id} form={form.id} block={b} time={time} />)}
         </div>
       )}
     </>
   );
 }
 
-function Funnel({ counted, metrics, time }: { counted: SummaryData; metrics: Metrics | undefined; time: TimeRange }) {
+function Funnel({ summary, metrics, time }: { summary: SummaryData; metrics: Metrics | undefined; time: TimeRange }) {
   const most = metrics ? Math.max(metrics.views, metrics.starts, metrics.submissions, 1) : 1;
   return (
     <section class="card funnel stack" aria-labelledby="funnel-title">
@@ -122,9 +122,9 @@ function Funnel({ counted, metrics, time }: { counted: SummaryData; metrics: Met
         </ol>
       )}
       <dl class="figures">
-        {metrics?.submissions !== counted.responses && <Metric name={t('results.total')} value={formatNumber(counted.responses)} hint={t('results.total_hint')} />}
+        {metrics?.submissions !== summary.responses && <Metric name={t('results.total')} value={formatNumber(summary.responses)} hint={t('results.total_hint')} />}
         {metrics && <Metric name={t('results.completion_rate')} value={metrics.starts > 0 ? percent(metrics.completion_rate) : t('results.no_rate')} hint={t('results.completion_rate_hint')} />}
-        {counted.responses > 0 && <Metric name={t('results.time_to_complete')} value={formatDuration(counted.seconds)} hint={t('results.time_to_complete_hint')} />}
+        {summary.responses > 0 && <Metric name={t('results.time_to_complete')} value={formatDuration(summary.seconds)} hint={t('results.time_to_complete_hint')} />}
       </dl>
       {metrics && (
         <p class="muted small">

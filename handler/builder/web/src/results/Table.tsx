@@ -52,8 +52,8 @@ export function ResponseTable({ form, time, reads, onTime }: Props) {
   const choosing = useSignal(false);
   const deleting = useSignal(false);
 
-  const wanted = keys.value ?? defaultColumns(columns);
-  const shown = columns.filter((c) => wanted.includes(c.key));
+  const visibleKeys = keys.value ?? defaultColumns(columns);
+  const shown = columns.filter((c) => visibleKeys.includes(c.key));
   const titles = shortHeadings(shown.map((c) => c.label));
   const ids = list.items.map((s) => s.id).filter((id) => selected.value.has(id));
   const isAllSelected = ids.length > 0 && ids.length === list.items.length;
@@ -139,7 +139,7 @@ export function ResponseTable({ form, time, reads, onTime }: Props) {
       {choosing.value && (
         <ColumnsDialog
           columns={columns}
-          wanted={wanted}
+          visibleKeys={visibleKeys}
           onClose={() => (choosing.value = false)}
           onChange={(next) => {
             keys.value = next;
@@ -200,7 +200,7 @@ export function DeleteDialog({ form, ids, onDeleted, done, onClose }: { form: st
   );
 }
 
-function ColumnsDialog({ columns, wanted, onChange, onClose }: { columns: Column[]; wanted: string[]; onChange(keys: string[] | undefined): void; onClose(): void }) {
+function ColumnsDialog({ columns, visibleKeys, onChange, onClose }: { columns: Column[]; visibleKeys: string[]; onChange(keys: string[] | undefined): void; onClose(): void }) {
   const search = useSignal('');
   const found = columns.filter((c) => c.label.toLocaleLowerCase().includes(search.value.trim().toLocaleLowerCase()));
   return (
@@ -225,8 +225,8 @@ function ColumnsDialog({ columns, wanted, onChange, onClose }: { columns: Column
                 <label key={c.key}>
                   <input
                     type="checkbox"
-                    checked={wanted.includes(c.key)}
-                    onChange={(e) => onChange(e.currentTarget.checked ? [...wanted, c.key] : wanted.filter((k) => k !== c.key))}
+                    checked={visibleKeys.includes(c.key)}
+                    onChange={(e) => onChange(e.currentTarget.checked ? [...visibleKeys, c.key] : visibleKeys.filter((k) => k !== c.key))}
                   />
                   <span dir="auto">{c.label}</span>
                 </label>

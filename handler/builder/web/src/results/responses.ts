@@ -27,7 +27,7 @@ const pollInterval = 30_000;
 /** Counts the responses since the page was opened or seen was called. If there are more than 100, the count is 101. */
 export function useNewResponses(form: string): { count: number; seen(): void } {
   const count = useSignal(0);
-  const turn = useSignal(0);
+  const resets = useSignal(0);
   useEffect(() => {
     let newest: Submission | null | undefined; // undefined until it is known, null if there is no response
     let isCurrent = true;
@@ -55,8 +55,8 @@ export function useNewResponses(form: string): { count: number; seen(): void } {
       removeEventListener('focus', pollIfVisible);
       document.removeEventListener('visibilitychange', pollIfVisible);
     };
-  }, [form, turn.value]);
-  return { count: count.value, seen: () => void turn.value++ };
+  }, [form, resets.value]);
+  return { count: count.value, seen: () => void resets.value++ };
 }
 
 /** Returns the ids of the next newer and older response in a time range. */

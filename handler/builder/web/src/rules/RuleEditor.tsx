@@ -30,8 +30,8 @@ type JsonFields = { [name: string]: Json };
 /** Returns an object with one field set or removed, or undefined if no field is left. */
 function withField(of: JsonFields, name: string, value: Json | undefined): JsonFields | undefined {
   const { [name]: _, ...others } = of;
-  const made = value === undefined ? others : { ...of, [name]: value };
-  return Object.keys(made).length > 0 ? made : undefined;
+  const result = value === undefined ? others : { ...of, [name]: value };
+  return Object.keys(result).length > 0 ? result : undefined;
 }
 
 /** The editor of a top-level block's rule (properties.rule). Unknown fields are kept. */
@@ -80,8 +80,8 @@ export function ConditionEditor({ content, block, value, onChange, label, after 
   const [json, setJSON] = useState(condition === null);
   const known = fields.known(block, after);
   const put = (c: Condition | undefined) => {
-    const made = c && simplify(c);
-    onChange(made && conditionLogic(made));
+    const simplified = c && simplify(c);
+    onChange(simplified && conditionLogic(simplified));
   };
   if (value !== undefined && (json || !condition)) {
     return <JSONBox label={label} value={value} onChange={onChange} back={condition ? () => setJSON(false) : undefined} />;
@@ -147,8 +147,8 @@ function Row({ c, fields, known, put, group }: { c: Exclude<Condition, Group>; f
   const isUnknown = field.kind !== 'unknown' && !known.includes(field);
   const unanswered = op.startsWith('!') || op === 'isNot' || op === 'notExactly';
   const value = (v: Json) => {
-    const made: Leaf = { ...leaf, value: v };
-    put(c.op === 'not' ? { op: 'not', of: made } : made);
+    const changed: Leaf = { ...leaf, value: v };
+    put(c.op === 'not' ? { op: 'not', of: changed } : changed);
   };
   return (
     <div class="rule-row">
@@ -306,7 +306,7 @@ function ChangeEditor({ name, value, content, block, fields, put }: { name: stri
               fields={fields}
               known={usable}
               texts={op === 'set'}
-              stay={last(i) ? self : undefined}
+              self={last(i) ? self : undefined}
               put={(v) => replace(i, { ...line, value: v })}
             />
             <div class="row">

@@ -13,13 +13,13 @@ export function fieldName(f: Field, t: Translate): string {
 }
 
 /** Reports whether a kind is a date or time, so that operators are called "before" and "after". */
-export const isTimeKind = (kind: Kind): boolean => kind === 'date' || kind === 'moment' || kind === 'time';
+export const isTimeKind = (kind: Kind): boolean => kind === 'date' || kind === 'datetime' || kind === 'time';
 
 /** Returns the word key of an operator for a kind, without the prefix. */
 export function opKey(op: Op, kind: Kind): string {
   if (op === 'has' && kind !== 'list') return 'contains';
-  const alike: { [op in Op]?: string } = { yes: 'is', notYes: 'isNot' };
-  return isTimeKind(kind) && ['below', 'atMost', 'above', 'atLeast'].includes(op) ? op + 'Time' : (alike[op] ?? op);
+  const sameKey: { [op in Op]?: string } = { yes: 'is', notYes: 'isNot' };
+  return isTimeKind(kind) && ['below', 'atMost', 'above', 'atLeast'].includes(op) ? op + 'Time' : (sameKey[op] ?? op);
 }
 
 /** Returns the text of a compared value. */
@@ -64,10 +64,10 @@ export function describeCondition(c: Condition, fields: Fields, t: Translate): s
 /** Returns a text for logic that sentences cannot express. key is the word for "this is JSON". */
 export type DescribeJSON = (logic: Json, key: 'rules.json' | 'rules.nextJSON') => string;
 
-/** Describes a condition. */
-function describeLogic(logic: Json, fields: Fields, t: Translate, untold: DescribeJSON): string {
+/** Describes a condition, or uses describeJSON if it cannot be parsed. */
+function describeLogic(logic: Json, fields: Fields, t: Translate, describeJSON: DescribeJSON): string {
   const c = parseCondition(logic, fields);
-  return c ? describeCondition(c, fields, t) : untold(logic, 'rules.json');
+  return c ? describeCondition(c, fields, t) : describeJSON(logic, 'rules.json');
 }
 
 function operandName(o: Operand, fields: Fields, t: Translate): string {
@@ -82,16 +82,16 @@ const verbs = {
 /** Describes the change of a variable, with a sentence for each case. */
 export function describeChange(name: string, v: Value, fields: Fields, t: Translate): string[] {
   const own = (r: Operand): boolean => isRef(r) && r.from === 'variables' && r.id === name;
-  const said = (verb: string, o: Operand, when?: Condition): string => {
+  const describeCase = (verb: string, o: Operand, when?: Condition): string => {
     const done = { x: t('rules.quoted', { text: name }), v: operandName(o, fields, t) };
     return when ? t('rules.do.' + verb + 'When', { ...done, c: describeCondition(when, fields, t) }) : t('rules.do.' + verb, done);
   };
   if (v.op === 'set') {
-    const lines = v.cases.map((c) => said('set', c.value, c.when));
+    const lines = v.cases.map((c) => describeCase('set', c.value, c.when));
     if (v.cases.length > 0 && own(v.value)) return lines;
-    return [...lines, said(v.cases.length > 0 ? 'setElse' : 'set', v.value)];
+    return [...lines, describeCase(v.cases.length > 0 ? 'setElse' : 'set', v.value)];
   }
-  const line = (term: Term) => said(verbs[v.op].verb, term.by, term.when);
+  const line = (term: Term) => describeCase(verbs[v.op].verb, term.by, term.when);
   if (own(v.of)) return v.terms.map(line);
   // If it starts with another field, it is shown as a formula.
   const formula = [v.of, ...v.terms.filter((term) => !term.when).map((term) => term.by)].map((o) => operandName(o, fields, t)).join(verbs[v.op].sign);
@@ -109,29 +109,29 @@ function targetName(to: string, fields: Fields, t: Translate): string {
 }
 
 /** Describes the jumps of a rule. */
-export function describeJumps(jumps: Jump[], fields: Fields, t: Translate, untold: DescribeJSON = (_, key) => t(key)): string {
+export function describeJumps(jumps: Jump[], fields: Fields, t: Translate, describeJSON: DescribeJSON = (_, key) => t(key)): string {
   return jumps.map((j, i) => {
     const to = targetName(j.to, fields, t);
     if (j.if === undefined) return t(i === 0 ? 'rules.go' : 'rules.goElse', { to });
-    return t('rules.goWhen', { to, c: describeLogic(j.if, fields, t, untold) });
+    return t('rules.goWhen', { to, c: describeLogic(j.if, fields, t, describeJSON) });
   }).join('; ');
 }
 
 /** Describes a rule, with a line for each effect. */
-export function describeRule(rule: Json | undefined, fields: Fields, t: Translate, untold: DescribeJSON = (_, key) => t(key)): string[] {
+export function describeRule(rule: Json | undefined, fields: Fields, t: Translate, describeJSON: DescribeJSON = (_, key) => t(key)): string[] {
   if (rule === null || typeof rule !== 'object' || Array.isArray(rule)) return [];
   const lines: string[] = [];
-  if (rule.show !== undefined) lines.push(t('rules.shown', { c: describeLogic(rule.show, fields, t, untold) }));
-  if (rule.require !== undefined) lines.push(t('rules.required', { c: describeLogic(rule.require, fields, t, untold) }));
+  if (rule.show !== undefined) lines.push(t('rules.shown', { c: describeLogic(rule.show, fields, t, describeJSON) }));
+  if (rule.require !== undefined) lines.push(t('rules.required', { c: describeLogic(rule.require, fields, t, describeJSON) }));
   if (rule.set !== null && typeof rule.set === 'object' && !Array.isArray(rule.set)) {
     for (const [name, logic] of Object.entries(rule.set)) {
       const value = parseVariable(logic, fields);
-      lines.push(...(value ? describeChange(name, value, fields, t) : [t('rules.do.set', { x: t('rules.quoted', { text: name }), v: untold(logic, 'rules.json') })]));
+      lines.push(...(value ? describeChange(name, value, fields, t) : [t('rules.do.set', { x: t('rules.quoted', { text: name }), v: describeJSON(logic, 'rules.json') })]));
     }
   }
   if (rule.next !== undefined) {
     const jumps = parseNext(rule.next);
-    lines.push(jumps ? describeJumps(jumps, fields, t, untold) : untold(rule.next, 'rules.nextJSON'));
+    lines.push(jumps ? describeJumps(jumps, fields, t, describeJSON) : describeJSON(rule.next, 'rules.nextJSON'));
   }
   return lines;
 }

@@ -32,27 +32,27 @@ function initialValue(field: Field, op: Op): Json | undefined {
   if (op === 'oneOf') return [];
   if (op === 'exactly' || op === 'notExactly') return field.kind === 'order' ? ids : [];
   if (op === 'between') return [initialValue(field, 'atLeast') ?? 0, initialValue(field, 'atMost') ?? 0];
-  const counted = op === 'below' || op === 'atMost' || op === 'above' || op === 'atLeast';
+  const isOrder = op === 'below' || op === 'atMost' || op === 'above' || op === 'atLeast';
   switch (field.kind) {
     case 'number': return 0;
     case 'yesno': return true;
     case 'date': return today();
-    case 'moment': return today() + 'T00:00:00Z';
+    case 'datetime': return today() + 'T00:00:00Z';
     case 'time': return field.seconds ? '12:00:00' : '12:00';
     case 'choice': case 'list': return ids[0] ?? '';
-    default: return counted ? 0 : '';
+    default: return isOrder ? 0 : '';
   }
 }
 
 /** Returns a comparison with another field or operator. The value is kept if it fits. */
 export function adaptLeaf(old: Leaf, field: Field, wanted: Comparison): Condition {
   const not = wanted.startsWith('!');
-  const asked = (not ? wanted.slice(1) : wanted) as Op;
-  const op = ops[field.kind].includes(asked) ? asked : (ops[field.kind][0] as Op);
-  const stays = canCompare(field.kind, op, old.value) && (field.choices.length === 0 || [old.value].flat().every((v) => field.choices.some((c) => c.id === v)));
-  const value = stays ? old.value : initialValue(field, op);
+  const requested = (not ? wanted.slice(1) : wanted) as Op;
+  const op = ops[field.kind].includes(requested) ? requested : (ops[field.kind][0] as Op);
+  const isKept = canCompare(field.kind, op, old.value) && (field.choices.length === 0 || [old.value].flat().every((v) => field.choices.some((c) => c.id === v)));
+  const value = isKept ? old.value : initialValue(field, op);
   const leaf: Leaf = value === undefined ? { op, ref: field.ref } : { op, ref: field.ref, value };
-  return not && op === asked ? { op: 'not', of: leaf } : leaf;
+  return not && op === requested ? { op: 'not', of: leaf } : leaf;
 }
 
 /** Returns a new condition on a field. */

@@ -23,7 +23,7 @@ export interface Ref {
 }
 
 export type Kind =
-  | 'text' | 'number' | 'yesno' | 'choice' | 'list' | 'order' | 'date' | 'moment' | 'time' | 'country'
+  | 'text' | 'number' | 'yesno' | 'choice' | 'list' | 'order' | 'date' | 'datetime' | 'time' | 'country'
   | 'presence' // can only be tested for an answer
   | 'loose' // a text that may be a number
   | 'unknown'; // not in the form
@@ -45,7 +45,7 @@ export const ops: { [kind in Kind]: readonly Op[] } = {
   list: ['has', 'exactly', 'notExactly', ...presenceOps],
   order: ['exactly', 'notExactly', ...presenceOps],
   date: [...equalityOps, ...orderOps, ...presenceOps],
-  moment: [...equalityOps, ...orderOps, ...presenceOps],
+  datetime: [...equalityOps, ...orderOps, ...presenceOps],
   time: [...equalityOps, ...orderOps, ...presenceOps],
   country: [...equalityOps, 'oneOf', ...presenceOps],
   presence: presenceOps,
@@ -55,7 +55,7 @@ export const ops: { [kind in Kind]: readonly Op[] } = {
 
 const formats: { [kind in Kind]?: RegExp } = {
   date: /^\d{4}-\d\d-\d\d$/,
-  moment: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
+  datetime: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
   time: /^\d\d:\d\d(:\d\d)?$/,
 };
 
@@ -100,7 +100,7 @@ const addressParts = ['firstName', 'lastName', 'email', 'phone', 'company', 'add
 function kindOf(block: Block): Kind | undefined {
   const p = block.properties ?? {};
   if (block.type === 'picture_choice' && p.multiSelection) return 'list';
-  if (block.type === 'date' && p.showTimePicker) return 'moment';
+  if (block.type === 'date' && p.showTimePicker) return 'datetime';
   return types[block.type ?? ''];
 }
 
@@ -109,12 +109,12 @@ const withIDs = (choices: Offered[] = []): Choice[] => choices.filter((c): c is 
 
 function partsOf(block: Block, kind: Kind, at: number): Field[] {
   const p = block.properties ?? {};
-  const part = (name: string, of: Kind, said: Field['part'], choices: Choice[] = []): Field =>
-    ({ ref: { from: 'answers' as const, id: block.id, part: name }, kind: of, label: block.label || block.id, part: said, choices, step: at });
+  const part = (name: string, of: Kind, partName: Field['part'], choices: Choice[] = []): Field =>
+    ({ ref: { from: 'answers' as const, id: block.id, part: name }, kind: of, label: block.label || block.id, part: partName, choices, step: at });
   switch (block.type) {
     case 'address': case 'contact_info': {
-      const asked = (p.addressOrContact ?? {}) as { [name: string]: { hide?: boolean } | undefined };
-      return addressParts.filter((name) => !asked[name]?.hide)
+      const settings = (p.addressOrContact ?? {}) as { [name: string]: { hide?: boolean } | undefined };
+      return addressParts.filter((name) => !settings[name]?.hide)
         .map((name) => part(name, name === 'country' ? 'country' : 'text', { word: name }));
     }
     case 'matrix':

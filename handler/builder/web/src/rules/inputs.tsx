@@ -64,15 +64,15 @@ function ScalarInput({ label, hideLabel, field, value, put }: { label: string; h
   if (!isTimeKind(field.kind)) {
     return <TextField {...shared} value={text} hint={field.kind === 'country' && t('rules.hint.country')} onInput={(v) => put(field.kind === 'country' ? v.toUpperCase() : v)} />;
   }
-  const moment = field.kind === 'moment';
-  const whole = (v: string) => (moment ? v + (v.length > 16 ? 'Z' : ':00Z') : v.length === 5 && field.seconds ? v + ':00' : v);
+  const isDateTime = field.kind === 'datetime';
+  const completeTime = (v: string) => (isDateTime ? v + (v.length > 16 ? 'Z' : ':00Z') : v.length === 5 && field.seconds ? v + ':00' : v);
   return (
     <TextField
       {...shared}
-      type={moment ? 'datetime-local' : field.kind === 'date' ? 'date' : 'time'}
-      value={moment ? text.replace(/(:00)?Z$/, '') : text}
-      hint={moment && t('rules.hint.utc')}
-      onInput={(v) => v !== '' && put(whole(v))}
+      type={isDateTime ? 'datetime-local' : field.kind === 'date' ? 'date' : 'time'}
+      value={isDateTime ? text.replace(/(:00)?Z$/, '') : text}
+      hint={isDateTime && t('rules.hint.utc')}
+      onInput={(v) => v !== '' && put(completeTime(v))}
     />
   );
 }
@@ -110,14 +110,14 @@ function RankingInput({ field, value, put }: { field: Field; value: Json[]; put(
 function LinesInput({ field, value, put }: { field: Field; value: Json[]; put(value: Json): void }) {
   const read = (text: string): Json[] => (field.kind === 'number' ? splitLines(text).map(Number) : field.kind === 'country' ? splitLines(text.toUpperCase()) : splitLines(text));
   const [text, setText] = useTextDraft(value, (v) => v.join('\n'), read);
-  const bad = read(text).some((v) => typeof v === 'number' && !Number.isFinite(v));
+  const isInvalid = read(text).some((v) => typeof v === 'number' && !Number.isFinite(v));
   return (
     <TextArea
       label={t('rules.values')}
       hideLabel
       rows={3}
       hint={t(field.kind === 'country' ? 'rules.hint.countries' : 'rules.hint.lines')}
-      error={bad ? t('app.enter_number') : undefined}
+      error={isInvalid ? t('app.enter_number') : undefined}
       value={text}
       onInput={(now) => {
         setText(now);
@@ -169,13 +169,16 @@ export function JSONBox({ label, value, onChange, back }: { label: string; value
   );
 }
 
-/** The editor of an operand: a number, a text or a field. stay is the variable itself, which leaves it unchanged. */
-export function OperandField({ label, value, fields, known, texts, stay, put }: { label: string; value: Operand; fields: Fields; known: readonly Field[]; texts: boolean; stay?: Ref | undefined; put(value: Operand): void }) {
+/**
+ * The editor of an operand: a number, a text or a field. If self is set, an option leaves that variable
+ * unchanged.
+ */
+export function OperandField({ label, value, fields, known, texts, self, put }: { label: string; value: Operand; fields: Fields; known: readonly Field[]; texts: boolean; self?: Ref | undefined; put(value: Operand): void }) {
   const path = isRef(value) ? pathOf(value) : typeof value;
-  const stays = stay && ([pathOf(stay), t('rules.no_change')] as const);
+  const noChange = self && ([pathOf(self), t('rules.no_change')] as const);
   const options = [
-    ...(stays ? [stays] : []), ['number', t('rules.number')] as const, ...(texts ? [['string', t('rules.text')] as const] : []),
-    ...fieldOptions(known, isRef(value) ? fields.get(value) : undefined).filter(([p]) => p !== stays?.[0]),
+    ...(noChange ? [noChange] : []), ['number', t('rules.number')] as const, ...(texts ? [['string', t('rules.text')] as const] : []),
+    ...fieldOptions(known, isRef(value) ? fields.get(value) : undefined).filter(([p]) => p !== noChange?.[0]),
   ];
   const choose = (chosen: string) => put(chosen === 'number' ? 1 : chosen === 'string' ? '' : (fields.resolve(chosen) ?? 1));
   return (

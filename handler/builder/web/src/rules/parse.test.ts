@@ -75,7 +75,7 @@ const responses: { [name: string]: Data } = {
 
 const samples: { [kind: string]: Json[] } = {
   text: ['Ann', 'EUR'], number: [1, 7], yesno: [true, false], date: ['2026-11-20', '2026-12-31'],
-  moment: ['2026-11-20T09:00:00Z', '2026-11-30T00:00:00Z'], time: ['09:30', '12:00'], country: ['NL', 'BE'],
+  datetime: ['2026-11-20T09:00:00Z', '2026-11-30T00:00:00Z'], time: ['09:30', '12:00'], country: ['NL', 'BE'],
 };
 
 function valueOf(f: Field, op: Op, i: number): Json | undefined {

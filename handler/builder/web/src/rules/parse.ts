@@ -181,7 +181,7 @@ function parseComparison(name: string, args: Json[], fields: Fields): Leaf | und
 }
 
 /** The kinds that can be assigned to a variable, and the kinds that support arithmetic. */
-const storable: readonly Kind[] = ['text', 'number', 'choice', 'date', 'moment', 'time', 'country', 'loose', 'unknown'];
+const storable: readonly Kind[] = ['text', 'number', 'choice', 'date', 'datetime', 'time', 'country', 'loose', 'unknown'];
 const countable: readonly Kind[] = ['number', 'loose', 'unknown'];
 
 export const canSet = (kind: Kind): boolean => storable.includes(kind);

@@ -37,13 +37,13 @@ export function renameInRule<T extends Json | undefined>(rule: T, renames: Renam
 export function renameInBlocks(content: Content, renames: Renames): Block[] {
   const fields = fieldsOf(content);
   const all = (blocks: Block[]): Block[] => {
-    const made = blocks.map((b) => {
+    const result = blocks.map((b) => {
       const children = b.children && all(b.children);
       const rule = renameInRule(b.properties?.rule as Json | undefined, renames, fields);
       if (children === b.children && rule === b.properties?.rule) return b;
       return { ...b, ...(rule !== undefined && { properties: { ...b.properties, rule } }), ...(children && { children }) };
     });
-    return made.every((b, i) => b === blocks[i]) ? blocks : made;
+    return result.every((b, i) => b === blocks[i]) ? blocks : result;
   };
   return all(content.blocks);
 }
@@ -64,11 +64,11 @@ export function countUsers(content: Content, of: Target): number {
 /** Applies a function to each logic in a rule. */
 export function mapLogic(rule: Json, change: (logic: Json) => Json): Json {
   if (!isObject(rule)) return rule;
-  const made = { ...rule };
-  for (const name of ['show', 'require']) if (made[name] !== undefined) made[name] = change(made[name]);
-  if (Array.isArray(made.next)) made.next = made.next.map((jump) => (isObject(jump) && jump.if !== undefined ? { ...jump, if: change(jump.if) } : jump));
-  if (isObject(made.set)) made.set = Object.fromEntries(Object.entries(made.set).map(([name, logic]) => [name, change(logic)]));
-  return made;
+  const result = { ...rule };
+  for (const name of ['show', 'require']) if (result[name] !== undefined) result[name] = change(result[name]);
+  if (Array.isArray(result.next)) result.next = result.next.map((jump) => (isObject(jump) && jump.if !== undefined ? { ...jump, if: change(jump.if) } : jump));
+  if (isObject(result.set)) result.set = Object.fromEntries(Object.entries(result.set).map(([name, logic]) => [name, change(logic)]));
+  return result;
 }
 
 const comparisons = ['==', '===', '!=', '!==', 'in'];
@@ -138,14 +138,14 @@ class RuleWalker {
 
   private items(given: Json, each: (v: Json, i: number) => Json): Json {
     if (!Array.isArray(given)) return each(given, 0);
-    const made = given.map((v, i) => each(v, i));
-    return made.some((v, i) => v !== given[i]) ? made : given;
+    const result = given.map((v, i) => each(v, i));
+    return result.some((v, i) => v !== given[i]) ? result : given;
   }
 
   private members<T extends Json | undefined>(given: T, each: (name: string, v: Json) => Json, rename = (name: string) => name): T {
     if (given === null || typeof given !== 'object' || Array.isArray(given)) return given;
     const old = Object.entries(given) as [string, Json][];
-    const made = old.map(([name, v]): [string, Json] => [rename(name), each(name, v)]);
-    return made.some(([name, v], i) => name !== old[i]?.[0] || v !== old[i]?.[1]) ? (Object.fromEntries(made) as T) : given;
+    const result = old.map(([name, v]): [string, Json] => [rename(name), each(name, v)]);
+    return result.some(([name, v], i) => name !== old[i]?.[0] || v !== old[i]?.[1]) ? (Object.fromEntries(result) as T) : given;
   }
 }

@@ -29,16 +29,16 @@ export function retype(before: Content, after: Content, id: string): RetypeResul
       const ref = at >= 0 ? refOf(args[at], id, old) : name === 'var' ? refOf(logic, id, old) : undefined;
       const [was, is] = ref ? [old.get(ref), now.get(ref)] : [];
       if (!was || !is || (was.kind === is.kind && !!was.seconds === !!is.seconds)) return ref ? logic : { [name]: adapt(given) };
-      const made = at < 0 ? null : convertComparison(name, args, at, was, is);
-      if (made === null) open = true;
-      return made ?? logic;
+      const converted = at < 0 ? null : convertComparison(name, args, at, was, is);
+      if (converted === null) open = true;
+      return converted ?? logic;
     };
     if (rule === undefined) return block;
-    const made = mapLogic(rule, adapt);
-    const same = JSON.stringify(made) === JSON.stringify(rule);
+    const newRule = mapLogic(rule, adapt);
+    const same = JSON.stringify(newRule) === JSON.stringify(rule);
     if (!same) changed.push(block.id);
     if (open) outdated.push(block.id);
-    return same ? block : { ...block, properties: { ...block.properties, rule: made } };
+    return same ? block : { ...block, properties: { ...block.properties, rule: newRule } };
   });
   return { blocks: changed.length > 0 ? blocks : after.blocks, changed, outdated };
 }
@@ -72,14 +72,14 @@ function convertComparison(name: string, args: Json[], at: number, was: Field, i
     case 'text number': case 'number text': {
       const to = (v: Json): Json | null =>
         is.kind === 'text' ? (typeof v === 'number' ? String(v) : null) : typeof v === 'string' && v.trim() !== '' && Number.isFinite(Number(v)) ? Number(v) : null;
-      const made = Array.isArray(value) ? value.map(to) : to(value);
-      const fits = Array.isArray(made) ? name === 'in' && at === 0 && made.every((v) => v !== null) : made !== null && (equal || differs);
-      return fits ? { [name]: at === 0 ? [q, made] : [made, q] } : null;
+      const converted = Array.isArray(value) ? value.map(to) : to(value);
+      const fits = Array.isArray(converted) ? name === 'in' && at === 0 && converted.every((v) => v !== null) : converted !== null && (equal || differs);
+      return fits ? { [name]: at === 0 ? [q, converted] : [converted, q] } : null;
     }
     case 'time time': {
       const to = (v: Json): Json | null => (typeof v !== 'string' ? null : is.seconds ? v + ':00' : v.endsWith(':00') ? v.slice(0, -3) : null);
-      const made = to(value);
-      return made === null || name === 'in' ? null : { [name]: at === 0 ? [q, made] : [made, q] };
+      const converted = to(value);
+      return converted === null || name === 'in' ? null : { [name]: at === 0 ? [q, converted] : [converted, q] };
     }
   }
   return null;

@@ -119,7 +119,7 @@ export function DeliveryLog({ hook, paused, onSent }: { hook: Hook; paused: Paus
 /** Shows the payload and the result of a delivery. */
 function DeliveryDialog({ hook, delivery, onClose }: { hook: Hook; delivery: Delivery; onClose(): void }) {
   const body = useLoaded(() => builderApi<{ body: unknown }>(`/webhooks/${hook.id}/deliveries/${delivery.id}/body`), [delivery.id]);
-  const gone = body.error instanceof ApiError && body.error.status === 404;
+  const isDeleted = body.error instanceof ApiError && body.error.status === 404;
   return (
     <Dialog wide title={t('webhooks.delivery')} onClose={onClose}>
       <dl class="facts">
@@ -129,8 +129,8 @@ function DeliveryDialog({ hook, delivery, onClose }: { hook: Hook; delivery: Del
       </dl>
       <h3>{t('webhooks.payload')}</h3>
       {body.loading && !body.value && <Loading />}
-      {gone && <p class="muted">{t('webhooks.response_deleted')}</p>}
-      {body.error !== undefined && !gone && <ErrorNotice error={body.error} retry={body.reload} />}
+      {isDeleted && <p class="muted">{t('webhooks.response_deleted')}</p>}
+      {body.error !== undefined && !isDeleted && <ErrorNotice error={body.error} retry={body.reload} />}
       {body.value?.body === null && <p class="muted">{t('webhooks.test_sample_hint')}</p>}
       {body.value?.body ? <pre class="code-box" tabIndex={0} aria-label={t('webhooks.payload')}>{JSON.stringify(body.value.body, null, 2)}</pre> : null}
     </Dialog>
