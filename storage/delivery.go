@@ -250,8 +250,8 @@ type DeliveryStore interface {
 	// or earlier, and its webhook has failed for at least MaxAge and last failed less than MaxFailureGap ago. A stopped
 	// dispatcher therefore does not expire deliveries. Leased and requested deliveries do not expire.
 	//
-	// The oldest expired delivery adds a summary to the webhook's history, with the Error DeliveryExpired, unless the
-	// webhook got a summary less than ExpiredSummaryInterval ago. Up to MaxExpiredSummaries summaries are stored in
+	// The store adds a summary of the oldest expired delivery to the webhook's history, with the Error DeliveryExpired,
+	// unless it added a summary less than ExpiredSummaryInterval ago. Up to MaxExpiredSummaries summaries are stored in
 	// addition to MaxHistory attempts.
 	ExpireDeliveries(ctx context.Context, p ExpireParams) (Expired, error)
 

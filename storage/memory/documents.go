@@ -31,7 +31,7 @@ func cloneDocument(doc storage.Document) storage.Document {
 	return doc
 }
 
-// apply applies all changes to the documents of the form rec, or none of them.
+// apply applies all changes to the documents of the form rec, or none of the changes.
 func (d documents) apply(rec *storage.Form, changes []storage.DocumentChange) error {
 	for _, c := range changes {
 		if old := d[documentKey(c)].Revision; len(c.IfRevision) > 0 && !slices.Contains(c.IfRevision, old) {
@@ -78,7 +78,6 @@ func (d documents) enforceRetention(kind string, bound storage.Retention, change
 	}
 }
 
-// ofKind returns the documents of a kind by descending key.
 func (d documents) ofKind(kind string) []storage.Document {
 	found := slices.Collect(maps.Values(d))
 	found = slices.DeleteFunc(found, func(doc storage.Document) bool { return doc.Kind != kind })

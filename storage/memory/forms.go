@@ -61,7 +61,6 @@ func (s *Store) visibleForm(actor storage.Actor, id storage.ID) *form {
 	return f
 }
 
-// findForm returns a lookup of a form that the actor can access.
 func (s *Store) findForm(actor storage.Actor, id storage.ID) func() *form {
 	return func() *form { return s.visibleForm(actor, id) }
 }

@@ -27,7 +27,6 @@ func (k *key) isActive(t time.Time) bool {
 	return k.rec.RevokedAt.IsZero() && (k.rec.ExpiresAt.IsZero() || k.rec.ExpiresAt.After(t))
 }
 
-// endedBefore reports whether the key was revoked or expired before t.
 func (k *key) endedBefore(t time.Time) bool {
 	before := func(end time.Time) bool { return !end.IsZero() && end.Before(t) }
 	return before(k.rec.RevokedAt) || before(k.rec.ExpiresAt)

@@ -38,7 +38,6 @@ func (d *delivery) position() storage.Position {
 
 func (d *delivery) isLeased(clock time.Time) bool { return d.token != 0 && d.dueAt.After(clock) }
 
-// queue contains the pending deliveries of one webhook. The zero queue is empty.
 type queue struct {
 	byEvent   map[storage.ID]*delivery
 	requested index[*delivery] // explicitly requested deliveries by age
@@ -192,7 +191,6 @@ func (s *Store) leaseDelivery(w *webhook, d *delivery, lease time.Duration, cloc
 	return out
 }
 
-// claimFromPool leases deliveries of the webhooks that belong to a pool.
 func (s *Store) claimFromPool(p storage.ClaimParams, pool storage.Pool, belongs func(storage.Health) bool, clock time.Time) (out []storage.ClaimedDelivery) {
 	size, hosts := 0, make(map[string]int)
 	element := s.serviceOrder.Front()

@@ -91,7 +91,6 @@ func (w *webhook) endPending() {
 	w.queue = queue{}
 }
 
-// findWebhook returns a lookup of a webhook whose form the actor can access.
 func (s *Store) findWebhook(actor storage.Actor, id storage.ID) func() *webhook {
 	return func() *webhook {
 		if w := s.webhooks[id]; w != nil && s.visibleForm(actor, w.rec.FormID) != nil {

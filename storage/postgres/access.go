@@ -29,7 +29,6 @@ const (
 	// read completely without statistics. Lists need these indexes and omit IS TRUE.
 	rowNotTrashed = `(f.trashed_at IS NULL) IS TRUE`
 
-	// formNotTrashed is the condition that the form f is not in the trash.
 	formNotTrashed = rowNotTrashed + ` AND ` + workspaceNotDeleted
 
 	// formAccess is the condition that the user in $2 has access to the form f, and that it is not in the trash.
@@ -41,7 +40,6 @@ const (
 // notPurged is the condition that neither the form f nor its workspace is purged. The form may be in the trash.
 const notPurged = `f.purged_at IS NULL AND NOT COALESCE((SELECT o.purged FROM formsvc.workspaces o WHERE o.id = f.workspace_id), false)`
 
-// webhookNotDeleted is the condition that the workspace of the webhook w is not deleted.
 const webhookNotDeleted = `(SELECT o.deleted_at IS NULL FROM formsvc.workspaces o WHERE o.id = w.workspace_id)`
 
 // workspaceAccess is the condition that the user in $2 has access to the workspace w, and that it is not deleted.

@@ -48,7 +48,7 @@ const (
 	abandonedWriteTime = time.Second
 )
 
-// batchItem is an item with a waiting caller.
+// batchItem is an item whose caller waits.
 type batchItem[T, R any] struct {
 	value     T
 	size      int
@@ -278,7 +278,7 @@ func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.I
 	return slices.Repeat([]R{failed(err)}, len(items))
 }
 
-// lateTimer returns a channel that receives shortly before the call's timeout. The caller must call end.
+// lateTimer returns a channel that receives shortly before the call times out. The caller must call end.
 func (s *Store) lateTimer(ctx context.Context) (at <-chan time.Time, end func()) {
 	left, spent := timeout.TimeLeft(ctx, s.db.Timeout)
 	timedOut := time.NewTimer(left - min(settleTime, left/4))

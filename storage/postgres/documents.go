@@ -12,8 +12,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// Every change of documents locks the form's row, so that conditions and limits hold and no purge runs.
-// lockForDocuments is a separate statement, so that the next statement sees the documents as of the lock.
+// Every change of documents locks the form's row, so that its conditions and limits apply and no purge runs
+// concurrently. lockForDocuments is a separate statement, so that the next statement sees the documents as of the lock.
 const lockForDocuments = `
 SELECT 1 FROM formsvc.forms f
 WHERE f.id = $1::bytea AND ` + formAccess + `

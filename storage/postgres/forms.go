@@ -267,7 +267,7 @@ func selectHostTrash(forms, workspaces string) squirrel.SelectBuilder {
 	return trash.orderByNewest(squirrel.Select(formHeadColumns).FromSelect(both, "f"), pageLimit)
 }
 
-// lockTargetWorkspace prevents the deletion of the workspace that a form moves to.
+// lockTargetWorkspace prevents the deletion of the workspace to which a form moves.
 const lockTargetWorkspace = `SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea FOR SHARE`
 
 // lockWebhooksOfForm runs before the form's row is locked for a move, which also updates the form's webhooks.

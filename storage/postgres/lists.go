@@ -30,7 +30,6 @@ func pageArgs(p storage.Page) []any {
 
 var maxID = []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")
 
-// listSource describes the rows of a list.
 type listSource struct {
 	from    string // a table with the alias, and joins
 	alias   string

@@ -47,9 +47,9 @@ type pollPosition struct {
 }
 
 const (
-	// pollOverlap is how late a transaction can commit so that the next polls still find its rows.
+	// pollOverlap is how late a transaction can commit if the next polls must find its rows.
 	pollOverlap = `interval '1 minute'`
-	// fullPollInterval is how long rows of an even later commit can wait.
+	// fullPollInterval is how long the rows of even later commits can wait.
 	fullPollInterval = time.Minute
 	// maxScheduleAge limits how far in the past a claim schedules a webhook. It is less than pollOverlap, so that
 	// another process sees the schedule after the commit.
@@ -232,7 +232,6 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	return claimed, more, nil
 }
 
-// dueWebhook is a webhook that a claim has locked.
 type dueWebhook struct {
 	storage.ClaimedDelivery     // without event and lease
 	capacity                int // by the webhook's own limit

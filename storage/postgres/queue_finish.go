@@ -60,7 +60,6 @@ const (
 	resultChangesHealth  = "judged" // settled, and changes the destination's health
 )
 
-// writeResults writes to deliveries and destinations that the transaction has locked.
 var writeResults = perQueueSize(`
 WITH settled AS MATERIALIZED (
 	SELECT s.*, CASE WHEN s.asked THEN 0 WHEN s.sent THEN NULLIF(s.retry, 0) ELSE s.retry END AS wait -- null if the delivery ends

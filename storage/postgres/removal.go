@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// lockWorkspacesOfUser locks the workspaces that the user owns, also deleted ones, or is a member of.
+// lockWorkspacesOfUser locks the user's workspaces, including deleted ones, and those of which the user is a member.
 const lockWorkspacesOfUser = `
 SELECT 1 FROM formsvc.workspaces w
 WHERE w.owner_id = $1::bytea OR w.id = ANY (ARRAY(SELECT a.workspace_id FROM formsvc.workspace_users a WHERE a.user_id = $1::bytea))

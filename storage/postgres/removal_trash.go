@@ -129,7 +129,6 @@ WITH most AS (
 ), ` + endPending + `
 SELECT count(*) FROM ended`
 
-// maxEndedDeliveries is the number of deliveries that one batch of a restore ends.
 const maxEndedDeliveries = 5000
 
 // RestoreForm implements [storage.FormStore]. If the workspace changes, UpdatedAt becomes at.
