@@ -9,11 +9,11 @@ import (
 
 func analyticsCases() []testCase {
 	return []testCase{
-		{"analytics/empty", "A form without events has zeros in every period; the period that was applied is told, 30d by default.", nil, analyticsEmpty},
-		{"analytics/funnel", "Views, starts and submissions are counted; the rate is submissions of starts in per cent with two decimals, and not capped.", needs(NeedsSubmit, NeedsRecordView, NeedsRecordStart), analyticsFunnel},
-		{"analytics/today", "An event of this moment counts today and not yesterday, in the days of UTC.", needs(NeedsSubmit, NeedsRecordStart, NeedsRecordView), analyticsToday},
-		{"analytics/periods", "An event counts in the periods that its time is in, and in no other.", needs(NeedsAdvance, NeedsRecordStart), analyticsPeriods},
-		{"analytics/lifetime", "Lifetime counters are added to period=all only, which is then estimated.", needs(NeedsSetLifetimeCounters, NeedsRecordStart), analyticsLifetime},
+		{"analytics/empty", "A form without events has zeros in every period, and the response contains the applied period, 30d by default.", nil, analyticsEmpty},
+		{"analytics/funnel", "Views, starts and submissions are counted, and the rate is the percentage of submissions per start, with two decimals and without a limit.", needs(NeedsSubmit, NeedsRecordView, NeedsRecordStart), analyticsFunnel},
+		{"analytics/today", "An event that occurs now counts for today and not for yesterday, by UTC days.", needs(NeedsSubmit, NeedsRecordStart, NeedsRecordView), analyticsToday},
+		{"analytics/periods", "An event counts in the periods that contain its time, and in no other.", needs(NeedsAdvance, NeedsRecordStart), analyticsPeriods},
+		{"analytics/lifetime", "Lifetime counters are added only for period=all, which is then marked as estimated.", needs(NeedsSetLifetimeCounters, NeedsRecordStart), analyticsLifetime},
 	}
 }
 

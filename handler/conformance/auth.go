@@ -9,13 +9,13 @@ import (
 
 func authCases() []testCase {
 	return []testCase{
-		{"auth/required", "Every operation but the description needs a key.", nil, authRequired},
-		{"auth/same-answer", "Missing, malformed, mistyped and unknown keys get byte-identical bodies but for the request id.", nil, authSameAnswer},
-		{"auth/expired", "An expired key is refused as an unknown one is.", needs(NeedsExpiredKey), authExpired},
-		{"auth/revoked", "A key is refused from its revocation on, and the user's other keys are not.", needs(NeedsRevokeKey), authRevoked},
-		{"auth/bearer", "Authorization: Bearer with the key is as good as X-API-Key.", needs(NeedsKeyHeader), authBearer},
-		{"auth/precedence", "X-API-Key wins when it is present; Authorization counts only with the scheme Bearer.", needs(NeedsKeyHeader), authPrecedence},
-		{"auth/twice", "X-API-Key sent twice is refused, even when both are the same good key.", needs(NeedsKeyHeader), authTwice},
+		{"auth/required", "Every operation except for the API description requires a key.", nil, authRequired},
+		{"auth/same-answer", "Missing, malformed and unknown keys return identical bodies, except for the request ID.", nil, authSameAnswer},
+		{"auth/expired", "An expired key is rejected like an unknown key.", needs(NeedsExpiredKey), authExpired},
+		{"auth/revoked", "A key is rejected from its revocation on, and the user's other keys are not.", needs(NeedsRevokeKey), authRevoked},
+		{"auth/bearer", "Authorization: Bearer with the key works like X-API-Key.", needs(NeedsKeyHeader), authBearer},
+		{"auth/precedence", "X-API-Key takes precedence, and Authorization is used only with the scheme Bearer.", needs(NeedsKeyHeader), authPrecedence},
+		{"auth/twice", "Two X-API-Key headers are rejected, even if both contain the same valid key.", needs(NeedsKeyHeader), authTwice},
 		{"auth/query", "A key in the query is ignored.", needs(NeedsKeyHeader), authQuery},
 	}
 }
@@ -146,7 +146,7 @@ func scopeCases() []testCase {
 		}
 		out = append(out, testCase{
 			"scope/" + o.id,
-			o.method + " " + o.path + " needs " + o.scope + ": all other scopes get 403 with its name, it alone succeeds.",
+			o.method + " " + o.path + " requires " + o.scope + ": without it, all other scopes return 403 with its name, and it alone is sufficient.",
 			o.needsOf(),
 			func(s *session) {
 				w := s.newWorld()

@@ -7,17 +7,17 @@ import (
 
 func blockCases() []testCase {
 	return []testCase{
-		{"blocks/append", "POST appends a block and answers 201 with it, its Location and the new ETag.", nil, blocksAppend},
-		{"blocks/read", "Blocks and questions are the complete ordered top-level collection, each as a single read tells it.", nil, blocksRead},
-		{"blocks/replace", "PUT replaces or reorders the collection and answers 200 with it.", nil, blocksReplace},
-		{"blocks/other-sections", "Writes of blocks leave the form's other sections, its name and its status as they are.", nil, blocksOtherSections},
-		{"blocks/merge-patch", "PATCH changes a block as a merge patch: null removes a member, objects merge, arrays are replaced.", nil, blocksMergePatch},
-		{"blocks/patch-invalid", "A merge patch that changes the id or makes the block faulty is 422 and changes nothing.", nil, blocksPatchInvalid},
-		{"blocks/delete", "DELETE removes a top-level block and answers 204 with the new ETag; an unknown id is 404, one of more than 200 characters 422.", nil, blocksDelete},
-		{"blocks/exists", "POST of a block whose id the form already has, at any level, is 409 and changes nothing.", nil, blocksExists},
-		{"blocks/ids", "A block id is required, has 1 to 200 characters and is unique in the form, nested blocks included.", nil, blocksIDs},
-		{"blocks/type-kept", "A block without a type keeps the stored type of the same id.", nil, blocksTypeKept},
-		{"blocks/type-inferred", "A new block without a type gets one from its members.", nil, blocksTypeInferred},
+		{"blocks/append", "POST appends a block and returns 201 with the block, its Location and the new ETag.", nil, blocksAppend},
+		{"blocks/read", "Blocks and questions are the complete ordered top-level collection, and each block is equal to a single read.", nil, blocksRead},
+		{"blocks/replace", "PUT replaces or reorders the collection and returns 200 with it.", nil, blocksReplace},
+		{"blocks/other-sections", "Writes of blocks do not change the form's other sections, its name and its status.", nil, blocksOtherSections},
+		{"blocks/merge-patch", "PATCH changes a block as a merge patch: null removes a field, objects are merged, arrays are replaced.", nil, blocksMergePatch},
+		{"blocks/patch-invalid", "A merge patch that changes the id or makes the block invalid returns 422 and changes nothing.", nil, blocksPatchInvalid},
+		{"blocks/delete", "DELETE removes a top-level block and returns 204 with the new ETag; an unknown id returns 404, and an id of more than 200 characters 422.", nil, blocksDelete},
+		{"blocks/exists", "POST of a block with an id that the form already has, at any level, returns 409 and changes nothing.", nil, blocksExists},
+		{"blocks/ids", "A block id is required, has 1 to 200 characters and is unique in the form, including nested blocks.", nil, blocksIDs},
+		{"blocks/type-kept", "A block without a type retains the stored type of the block with the same id.", nil, blocksTypeKept},
+		{"blocks/type-inferred", "A new block without a type gets a type that is derived from its fields.", nil, blocksTypeInferred},
 	}
 }
 

@@ -11,13 +11,13 @@ const racers = 8
 
 func concurrencyCases() []testCase {
 	return []testCase{
-		{"concurrency/if-match", "Of parallel writes with the same If-Match exactly one gets through, whichever they are.", nil, concurrencyIfMatch},
-		{"concurrency/sections", "Parallel writes of different sections never undo each other.", nil, concurrencySections},
-		{"concurrency/append", "Parallel POSTs of different blocks are all kept.", nil, concurrencyAppend},
-		{"concurrency/same-block", "Of parallel POSTs of the same block exactly one gets through.", nil, concurrencySameBlock},
-		{"concurrency/patch-blocks", "Parallel PATCHes of different blocks, and of different members of one block, are all kept.", nil, concurrencyPatchBlocks},
-		{"concurrency/delete", "Of parallel DELETEs of one form exactly one answers 204, the others 404.", nil, concurrencyDelete},
-		{"concurrency/response-limit", "Parallel responses never exceed responseLimit.", needs(NeedsSubmit), concurrencyResponseLimit},
+		{"concurrency/if-match", "Of concurrent writes with the same If-Match, exactly one succeeds, whichever writes they are.", nil, concurrencyIfMatch},
+		{"concurrency/sections", "Concurrent writes of different sections do not undo each other.", nil, concurrencySections},
+		{"concurrency/append", "Concurrent POST requests for different blocks are all stored.", nil, concurrencyAppend},
+		{"concurrency/same-block", "Of concurrent POST requests for the same block, exactly one succeeds.", nil, concurrencySameBlock},
+		{"concurrency/patch-blocks", "Concurrent PATCH requests for different blocks, and for different fields of one block, are all stored.", nil, concurrencyPatchBlocks},
+		{"concurrency/delete", "Of concurrent DELETE requests for one form, exactly one returns 204, and the others return 404.", nil, concurrencyDelete},
+		{"concurrency/response-limit", "Concurrent submissions never exceed responseLimit.", needs(NeedsSubmit), concurrencyResponseLimit},
 	}
 }
 

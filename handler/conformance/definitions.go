@@ -31,8 +31,8 @@ func definitionCases() []testCase {
 		}}
 	}
 	return []testCase{
-		table("definitions/types", "A value of another JSON type than specified is 422 at its pointer.", wrongTypes()),
-		table("definitions/integers", "What is specified as an integer is 422 with a fraction or beyond 2^53-1.", []faulty{
+		table("definitions/types", "A value of another JSON type than specified returns 422 with its pointer.", wrongTypes()),
+		table("definitions/integers", "An integer with a fraction or beyond 2^53-1 returns 422.", []faulty{
 			{`{"settings":{"responseLimit":1.5}}`, violations{"/settings/responseLimit": ""}},
 			{`{"settings":{"responseLimit":9007199254740992}}`, violations{"/settings/responseLimit": ""}},
 			{`{"settings":{"cover":{"image":{"width":1e300}}}}`, violations{"/settings/cover/image/width": ""}},
@@ -43,7 +43,7 @@ func definitionCases() []testCase {
 			{inBlock(`"properties":{"disabledDays":-1}`), violations{"/blocks/0/properties/disabledDays": ""}},
 			{inBlock(`"properties":{"legalType":2}`), violations{"/blocks/0/properties/legalType": ""}},
 		}),
-		table("definitions/enumerations", "A value outside an enumeration is 422; case counts.", []faulty{
+		table("definitions/enumerations", "A value that is not in the enumeration returns 422; values are case-sensitive.", []faulty{
 			{inBlock(`"type":"nothing"`), violations{"/blocks/0/type": ""}},
 			{inBlock(`"type":"SHORT_TEXT"`), violations{"/blocks/0/type": ""}},
 			{inBlock(`"type":"hidden"`), violations{"/blocks/0/type": ""}},
@@ -54,7 +54,7 @@ func definitionCases() []testCase {
 			{inBlock(`"properties":{"badgeType":"Letter"}`), violations{"/blocks/0/properties/badgeType": ""}},
 			{inBlock(`"properties":{"captchaType":"captcha"}`), violations{"/blocks/0/properties/captchaType": ""}},
 		}),
-		table("definitions/ids", "Blocks, choices, rows and columns have an id that an answer or a path can name.", []faulty{
+		table("definitions/ids", "Blocks, choices, rows and columns require an id that an answer or a path can contain.", []faulty{
 			{`{"blocks":[{"label":"L"}]}`, violations{"/blocks/0/id": "REQUIRED"}},
 			{`{"blocks":[{"id":""}]}`, violations{"/blocks/0/id": ""}},
 			{`{"blocks":[{"id":"."}]}`, violations{"/blocks/0/id": ""}},
@@ -74,7 +74,7 @@ func definitionCases() []testCase {
 			{`{"theme":{"colors":{"primary":""}}}`, violations{"/theme/colors/primary": ""}},
 			{`{"theme":{"colors":{"dark":{"ring":"fff"}}}}`, violations{"/theme/colors/dark/ring": ""}},
 		}),
-		table("definitions/times", "A timestamp that is no RFC 3339 time is 422.", []faulty{
+		table("definitions/times", "A timestamp that is not an RFC 3339 time returns 422.", []faulty{
 			{`{"settings":{"closeAt":"tomorrow"}}`, violations{"/settings/closeAt": ""}},
 			{`{"settings":{"closeAt":"2026-01-02"}}`, violations{"/settings/closeAt": ""}},
 			{`{"settings":{"closeAt":"2026-02-30T00:00:00Z"}}`, violations{"/settings/closeAt": ""}},
@@ -82,7 +82,7 @@ func definitionCases() []testCase {
 			{inBlock(`"properties":{"beforeDate":"x"}`), violations{"/blocks/0/properties/beforeDate": ""}},
 			{inBlock(`"properties":{"specificDates":["2026-01-02T03:04:05Z","x"]}`), violations{"/blocks/0/properties/specificDates/1": ""}},
 		}),
-		table("definitions/urls", "URLs are absolute http or https; only links and redirects may be mailto or tel.", []faulty{
+		table("definitions/urls", "URLs are absolute http or https URLs; only links and redirects can also be mailto or tel.", []faulty{
 			{`{"settings":{"redirectUrl":"javascript:alert(1)"}}`, violations{"/settings/redirectUrl": ""}},
 			{`{"settings":{"redirectUrl":"JaVaScRiPt:alert(1)"}}`, violations{"/settings/redirectUrl": ""}},
 			{`{"settings":{"redirectUrl":" javascript:alert(1)"}}`, violations{"/settings/redirectUrl": ""}},
@@ -105,15 +105,15 @@ func definitionCases() []testCase {
 			{`{"variables":{"a":1,"a/b~":{}}}`, violations{"/variables/a~1b~0": ""}},
 		}),
 		{"definitions/hidden-names", "The names of hidden fields differ from each other and from every block id.", nil, definitionsHiddenNames},
-		{"definitions/accepted", "Every enumerated value, every URL scheme that is allowed, and free JSON where it is free are accepted and come back.", nil, definitionsAccepted},
-		{"definitions/empty-values", "false, 0, empty texts, lists and objects are values: they come back.", nil, definitionsEmptyValues},
-		{"definitions/texts", "Texts come back character for character.", nil, definitionsTexts},
-		{"definitions/numbers", "Numbers come back with their value, integers written as integers.", nil, definitionsNumbers},
-		{"definitions/order", "Blocks, choices, rows, columns, dates and hidden fields come back in the order that they were sent in.", nil, definitionsOrder},
-		{"definitions/times-normalised", "Timestamps come back in UTC and whole seconds, whatever offset and fraction they had.", nil, definitionsTimesNormalised},
-		{"definitions/calendar-days", "A date bound with an offset means the day as it is written, and keeps it when it is read and put back.", nil, definitionsCalendarDays},
-		{"definitions/all-at-once", "All faults are told at once, sorted by path, at most 50.", nil, definitionsAllAtOnce},
-		{"definitions/limits", "The limits of blocks, nesting, texts and customCss hold, and what is just within them is accepted.", nil, definitionLimits},
+		{"definitions/accepted", "Every enumerated value, every allowed URL scheme, and any JSON where it is allowed are accepted and returned unchanged.", nil, definitionsAccepted},
+		{"definitions/empty-values", "false, 0, and empty texts, lists and objects are values that are returned.", nil, definitionsEmptyValues},
+		{"definitions/texts", "Texts are returned character by character.", nil, definitionsTexts},
+		{"definitions/numbers", "Numbers are returned with their value, and integers without a fraction.", nil, definitionsNumbers},
+		{"definitions/order", "Blocks, choices, rows, columns, dates and hidden fields are returned in the order in which they were sent.", nil, definitionsOrder},
+		{"definitions/times-normalised", "Timestamps are returned in UTC and whole seconds, whatever offset and fraction they had.", nil, definitionsTimesNormalised},
+		{"definitions/calendar-days", "A date limit with an offset means the day as written, and stays the same when it is read and written back.", nil, definitionsCalendarDays},
+		{"definitions/all-at-once", "All violations are reported in one response, sorted by path, up to 50.", nil, definitionsAllAtOnce},
+		{"definitions/limits", "The limits of blocks, nesting, texts and customCss are enforced, and values at the limit are accepted.", nil, definitionLimits},
 	}
 }
 

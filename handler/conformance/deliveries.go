@@ -16,18 +16,18 @@ import (
 func deliveryCases() []testCase {
 	n := needs(NeedsSubmit, NeedsReceiverURL)
 	return []testCase{
-		{"deliveries/request", "A response is sent to the form's webhook as JSON, with the version header and, without a secret, unsigned.", n, deliveriesRequest},
-		{"deliveries/signature", "With a signing secret the delivery carries sha256= and the HMAC of the exact body.", n, deliveriesSignature},
-		{"deliveries/new-secret", "A new signing secret signs the deliveries from then on; without one they are unsigned.", n, deliveriesNewSecret},
-		{"deliveries/each-webhook", "Every enabled webhook of the form gets the event, with the same id and the same bytes.", n, deliveriesEachWebhook},
-		{"deliveries/disabled", "A disabled webhook gets nothing, and what it missed is not sent when it is enabled.", n, deliveriesDisabled},
-		{"deliveries/summary", "A delivery has a summary of its attempt, without the body, the address and the secret.", n, deliveriesSummary},
-		{"deliveries/most", "The list has the 100 most recent deliveries, newest first, and drops the oldest for the 101st.", n, deliveriesMost},
-		{"deliveries/retry", "A failed delivery is sent again when it was told, as the same event in the same bytes.", n, deliveriesRetry},
-		{"deliveries/other-form", "A webhook gets the responses of its form alone.", n, deliveriesOtherForm},
-		{"deliveries/failure", "An answer outside 2xx is a failed attempt with its status, and the time of the next one is told.", n, deliveriesFailure},
-		{"deliveries/redirect", "A redirect is not followed; it is a failed attempt.", n, deliveriesRedirect},
-		{"deliveries/unreachable", "A destination that does not answer has status 0.", n, deliveriesUnreachable},
+		{"deliveries/request", "A submission is sent to the form's webhook as JSON, with the version header and, without a secret, unsigned.", n, deliveriesRequest},
+		{"deliveries/signature", "With a signing secret, the delivery has a signature header with sha256= and the HMAC of the exact body.", n, deliveriesSignature},
+		{"deliveries/new-secret", "A new signing secret signs all later deliveries, and without a secret they are unsigned.", n, deliveriesNewSecret},
+		{"deliveries/each-webhook", "Every enabled webhook of the form receives the event, with the same id and the same bytes.", n, deliveriesEachWebhook},
+		{"deliveries/disabled", "A disabled webhook receives nothing, and later does not receive the events from that time.", n, deliveriesDisabled},
+		{"deliveries/summary", "A delivery has a summary of its attempt, without the body, the URL and the secret.", n, deliveriesSummary},
+		{"deliveries/most", "The list contains the 100 most recent deliveries, newest first, without the oldest of 101.", n, deliveriesMost},
+		{"deliveries/retry", "A failed delivery is sent again at the announced time, as the same event with the same bytes.", n, deliveriesRetry},
+		{"deliveries/other-form", "A webhook receives only the submissions of its form.", n, deliveriesOtherForm},
+		{"deliveries/failure", "A response outside of 2xx is a failed attempt with its status and the time of the next attempt.", n, deliveriesFailure},
+		{"deliveries/redirect", "A redirect is not followed and is a failed attempt.", n, deliveriesRedirect},
+		{"deliveries/unreachable", "An attempt has status 0 if the destination does not respond.", n, deliveriesUnreachable},
 	}
 }
 

@@ -9,11 +9,11 @@ import (
 
 func descriptionCases() []testCase {
 	return []testCase{
-		{"description/public", "GET /openapi.json needs no key and ignores a bad one.", nil, descriptionPublic},
-		{"description/content", "The description is OpenAPI 3.1 with the version 2026-08-01 and all operations.", nil, descriptionContent},
-		{"description/paths", "The servers and paths of the description lead to the service.", nil, descriptionPaths},
-		{"description/references", "Every reference in the description leads to a part of it.", nil, descriptionReferences},
-		{"description/cacheable", "The description is cacheable, with an ETag that If-None-Match answers with 304.", nil, descriptionCacheable},
+		{"description/public", "GET /openapi.json requires no key and ignores an invalid key.", nil, descriptionPublic},
+		{"description/content", "The API description is OpenAPI 3.1 with the version 2026-08-01 and all operations.", nil, descriptionContent},
+		{"description/paths", "The servers and paths of the API description are those of the service.", nil, descriptionPaths},
+		{"description/references", "Every reference in the API description refers to an existing part of it.", nil, descriptionReferences},
+		{"description/cacheable", "The API description can be cached, and a request with its ETag in If-None-Match returns 304.", nil, descriptionCacheable},
 	}
 }
 

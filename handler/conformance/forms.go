@@ -9,19 +9,19 @@ import (
 
 func formCases() []testCase {
 	return []testCase{
-		{"forms/create", "POST /forms with a workspace and a name answers 201 with a draft, Location, ETag and an empty definition.", nil, formsCreate},
-		{"forms/create-complete", "POST /forms with a whole definition makes the complete form in one request.", nil, formsCreateComplete},
-		{"forms/create-invalid", "A faulty FormCreate is 422 with every fault at its pointer, and makes nothing.", nil, formsCreateInvalid},
+		{"forms/create", "POST /forms with a workspace and a name returns 201 with a draft, Location, ETag and an empty definition.", nil, formsCreate},
+		{"forms/create-complete", "POST /forms with a complete definition creates the complete form in one request.", nil, formsCreateComplete},
+		{"forms/create-invalid", "An invalid FormCreate returns 422 with a pointer for every violation, and creates nothing.", nil, formsCreateInvalid},
 		{"forms/list", "GET /forms lists the summaries of all accessible forms, newest first, without definitions, or those of one workspace.", nil, formsList},
-		{"forms/list-current", "The list tells the last name and status of a form, and no longer one that was deleted.", nil, formsListCurrent},
-		{"forms/identity", "Every form and workspace has a public id of its own; no change of it moves ids or created_at.", nil, formsIdentity},
-		{"forms/updated-at", "updated_at is the time of the last change, and reading changes nothing.", nil, formsUpdatedAt},
-		{"forms/update", "PATCH changes what is given and answers 200 with the full form and its ETag.", nil, formsUpdate},
-		{"forms/update-sections", "Sections that a PATCH gives are replaced whole, omitted ones stay.", nil, formsUpdateSections},
-		{"forms/update-invalid", "A faulty FormUpdate is 422 with its pointers and changes nothing, not even the members that are right.", nil, formsUpdateInvalid},
-		{"forms/is-closed", "is_closed follows settings.closed and closeAt.", nil, formsIsClosed},
+		{"forms/list-current", "The list contains the current name and status of a form, and no deleted form.", nil, formsListCurrent},
+		{"forms/identity", "Every form and workspace has a unique public ID, and changes do not affect IDs and created_at.", nil, formsIdentity},
+		{"forms/updated-at", "updated_at is the time of the last change, and reads do not affect it.", nil, formsUpdatedAt},
+		{"forms/update", "PATCH changes the given fields and returns 200 with the complete form and its ETag.", nil, formsUpdate},
+		{"forms/update-sections", "Sections in a PATCH are replaced completely, and omitted sections do not change.", nil, formsUpdateSections},
+		{"forms/update-invalid", "An invalid FormUpdate returns 422 with pointers and changes nothing, not even valid fields.", nil, formsUpdateInvalid},
+		{"forms/is-closed", "is_closed reflects settings.closed and closeAt.", nil, formsIsClosed},
 		{"forms/closes-in-time", "A form is closed from closeAt on.", needs(NeedsAdvance), formsClosesInTime},
-		{"forms/delete", "DELETE answers 204 without a body; the form is 404 afterwards, also to a second DELETE.", nil, formsDelete},
+		{"forms/delete", "DELETE returns 204 without a body, and the form then returns 404, also for a second DELETE.", nil, formsDelete},
 	}
 }
 

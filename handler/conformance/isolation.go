@@ -14,7 +14,7 @@ func isolationCases() []testCase {
 		case o.id == "getMe" || o.id == "createWorkspace":
 			continue // they concern nobody but the caller
 		case o.list():
-			out = append(out, testCase{"isolation/" + o.id, o.method + " " + o.path + " lists nothing of another tenant.", nil, func(s *session) {
+			out = append(out, testCase{"isolation/" + o.id, o.method + " " + o.path + " lists no records of another tenant.", nil, func(s *session) {
 				w, stranger := s.newWorld(), s.caller()
 				r := stranger.get(o.path).want(http.StatusOK)
 				r.same("the items", len(r.items()), 0)
@@ -25,7 +25,7 @@ func isolationCases() []testCase {
 				r.same("the items", len(r.items()), 1)
 			}})
 		default:
-			out = append(out, testCase{"isolation/" + o.id, o.method + " " + o.path + " answers for another tenant's data as for what does not exist, and changes nothing.", o.needsOf(), func(s *session) {
+			out = append(out, testCase{"isolation/" + o.id, o.method + " " + o.path + " treats another tenant's data as missing, and changes nothing.", o.needsOf(), func(s *session) {
 				w, stranger := s.newWorld(), s.newWorld()
 				before := w.snapshot()
 				none := o.callAs(stranger.caller, stranger.nowhere(), probe()).wantError("NOT_FOUND")
@@ -41,9 +41,9 @@ func isolationCases() []testCase {
 		}
 	}
 	return append(out,
-		testCase{"isolation/filter", "The filter of GET /forms by another tenant's workspace is 404.", nil, isolationFilter},
+		testCase{"isolation/filter", "GET /forms with another tenant's workspace as the filter returns 404.", nil, isolationFilter},
 		testCase{"isolation/move", "A form cannot be moved into another tenant's workspace.", nil, isolationMove},
-		testCase{"isolation/mixed-path", "A submission of another tenant is 404 below a form of one's own.", needs(NeedsSubmit), isolationMixedPath},
+		testCase{"isolation/mixed-path", "A submission of another tenant returns 404 in the path of the user's own form.", needs(NeedsSubmit), isolationMixedPath},
 	)
 }
 

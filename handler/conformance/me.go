@@ -4,8 +4,8 @@ import "net/http"
 
 func meCases() []testCase {
 	return []testCase{
-		{"me/fields", "GET /me tells the key's owner and effective scopes, all fields present.", nil, meFields},
-		{"me/each-key", "Keys of one user tell the same owner and each its own scopes.", nil, meEachKey},
+		{"me/fields", "GET /me returns the key's user and effective scopes, with all fields.", nil, meFields},
+		{"me/each-key", "Keys of one user return the same user, and each key its own scopes.", nil, meEachKey},
 	}
 }
 

@@ -8,13 +8,13 @@ import (
 // mountingCases are few and quick: what breaks when a service is mounted wrongly.
 func mountingCases() []testCase {
 	return []testCase{
-		{"mounting/me", "GET /me answers below the base path.", nil, mountingMe},
-		{"mounting/form", "A form is created, read, changed and trashed, and every link of it leads below the base path.", nil, mountedForm},
+		{"mounting/me", "GET /me works below the base path.", nil, mountingMe},
+		{"mounting/form", "A form can be created, read, changed and trashed, and all its links are below the base path.", nil, mountedForm},
 		{"mounting/block-ids", "A block id with slashes, percent signs, spaces and letters of any script can be used in a path.", nil, mountedBlocks},
-		{"mounting/unknown-path", "An unknown path below the base path is 404 with the error body, with a key or without.", nil, mountingUnknownPath},
-		{"mounting/wrong-method", "A known path with a wrong method is 405 with the error body and Allow.", nil, mountingWrongMethod},
-		{"mounting/description", "GET /openapi.json answers below the base path.", nil, mountingDescription},
-		{"mounting/host-header", "The Host of a request appears in no link.", nil, mountingHostHeader},
+		{"mounting/unknown-path", "An unknown path below the base path returns 404 with the error body, with or without a key.", nil, mountingUnknownPath},
+		{"mounting/wrong-method", "A known path with a wrong method returns 405 with the error body and Allow.", nil, mountingWrongMethod},
+		{"mounting/description", "GET /openapi.json works below the base path.", nil, mountingDescription},
+		{"mounting/host-header", "No link contains the Host header of the request.", nil, mountingHostHeader},
 	}
 }
 

@@ -10,15 +10,15 @@ import (
 // scope, body and parameters, resource and access, owner, precondition, state.
 func orderCases() []testCase {
 	return []testCase{
-		{"order/route-before-key", "An unknown path or a wrong method is told without a key.", nil, orderRouteBeforeKey},
-		{"order/key-before-body", "A bad key is told before anything that is wrong with the body, the parameters or the resource.", nil, orderKeyBeforeBody},
-		{"order/scope-before-body", "A missing scope is told before anything that is wrong with the body, the parameters or the resource.", nil, orderScopeBeforeBody},
-		{"order/body-before-resource", "A bad body or parameter is told before that the resource does not exist.", nil, orderBodyBeforeResource},
-		{"order/resource-before-owner", "Who may not see a workspace is told 404, not that the owner is required.", nil, orderResourceBeforeOwner},
-		{"order/body-before-owner", "A member's bad body is told before that the owner is required.", needs(NeedsAddMember), orderBodyBeforeOwner},
-		{"order/resource-before-precondition", "Who may not see a form, or names a block or workspace that is not there, is told 404 even when If-Match fails.", nil, orderResourceBeforePrecondition},
-		{"order/body-before-precondition", "A bad body is told before that If-Match fails.", nil, orderBodyBeforePrecondition},
-		{"order/precondition-before-state", "That If-Match fails is told before that the block exists already.", nil, orderPreconditionBeforeState},
+		{"order/route-before-key", "An unknown path or a wrong method is reported without a key.", nil, orderRouteBeforeKey},
+		{"order/key-before-body", "An invalid key is reported before problems of the body, the parameters or the resource.", nil, orderKeyBeforeBody},
+		{"order/scope-before-body", "A missing scope is reported before problems of the body, the parameters or the resource.", nil, orderScopeBeforeBody},
+		{"order/body-before-resource", "An invalid body or parameter is reported before a missing resource.", nil, orderBodyBeforeResource},
+		{"order/resource-before-owner", "A user without access to a workspace receives 404, not an error that the owner is required.", nil, orderResourceBeforeOwner},
+		{"order/body-before-owner", "A member's invalid body is reported before the error that the owner is required.", needs(NeedsAddMember), orderBodyBeforeOwner},
+		{"order/resource-before-precondition", "A form without access, or a missing block or workspace, returns 404 even if If-Match fails.", nil, orderResourceBeforePrecondition},
+		{"order/body-before-precondition", "An invalid body is reported before a failed If-Match.", nil, orderBodyBeforePrecondition},
+		{"order/precondition-before-state", "A failed If-Match is reported before the error that the block already exists.", nil, orderPreconditionBeforeState},
 	}
 }
 

@@ -36,13 +36,13 @@ func pagingCases() []testCase {
 				run(s, c, l.open(c))
 			}})
 		}
-		add("walk", "every record comes exactly once and in order, whatever the page size; the end has no cursor.", walkPages)
-		add("default", "a page has 20 records by default, and a full last page has no successor.", defaultPage)
+		add("walk", "pages of any size contain every record exactly once and in order, and the last page has no cursor.", walkPages)
+		add("default", "a page has 20 records by default, and a full last page has no cursor.", defaultPage)
 		if l.name != "workspaces" { // an owner has at most 100
 			add("largest", "a page has up to 100 records.", largestPage)
 		}
-		add("cursor", "an altered, foreign or invented cursor, or one of other filters, is INVALID_CURSOR.", refusedCursors)
-		add("stable", "inserting and deleting between pages repeats and skips no record that was there throughout.", stablePages)
+		add("cursor", "a modified, unknown or invented cursor, or a cursor for other filters, returns INVALID_CURSOR.", refusedCursors)
+		add("stable", "if records are added and removed between pages, no record that existed throughout is repeated or omitted.", stablePages)
 		add("rotation", "a cursor works with another key of the same user and with another limit.", rotatedKey)
 	}
 	return out

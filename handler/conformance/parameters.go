@@ -7,13 +7,13 @@ import (
 
 func parameterCases() []testCase {
 	return []testCase{
-		{"parameters/limit", "limit is an integer from 1 to 100; anything else is 422 at query:limit.", nil, parametersLimit},
-		{"parameters/empty", "A parameter without a value is 422, as a value that is none.", nil, parametersEmpty},
-		{"parameters/workspace", "workspace_id in a query is 422 when it is no id, 404 when there is no such workspace.", nil, parametersWorkspace},
-		{"parameters/times", "since and until are RFC 3339 times; anything else, or since later than until, is 422.", nil, parametersTimes},
-		{"parameters/period", "period is one of those described; anything else is 422 at query:period.", nil, parametersPeriod},
-		{"parameters/malformed-query", "A malformed query is 422 at query wherever a query is read; a filter in it must not be dropped.", nil, parametersMalformedQuery},
-		{"parameters/all-at-once", "All faulty parameters are told at once, sorted.", nil, parametersAllAtOnce},
+		{"parameters/limit", "limit is an integer from 1 to 100; any other value returns 422 at query:limit.", nil, parametersLimit},
+		{"parameters/empty", "A parameter with an empty value returns 422, like an invalid value.", nil, parametersEmpty},
+		{"parameters/workspace", "workspace_id in a query returns 422 if it is not an ID, and 404 if there is no such workspace.", nil, parametersWorkspace},
+		{"parameters/times", "since and until are RFC 3339 times; any other value, or a since after until, returns 422.", nil, parametersTimes},
+		{"parameters/period", "period is one of the described values; any other value returns 422 at query:period.", nil, parametersPeriod},
+		{"parameters/malformed-query", "A malformed query returns 422 at query for every operation with a query, because it could contain a filter.", nil, parametersMalformedQuery},
+		{"parameters/all-at-once", "All invalid parameters are reported in one response, sorted.", nil, parametersAllAtOnce},
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 func rateLimitCases() []testCase {
 	return []testCase{
-		{"ratelimit/exceeded", "A key beyond its rate gets 429 with Retry-After in whole seconds; the user's other keys are not affected.", needs(NeedsRateLimit), ratelimitExceeded},
+		{"ratelimit/exceeded", "A key above its rate limit receives 429 with Retry-After in whole seconds, and the user's other keys are not affected.", needs(NeedsRateLimit), ratelimitExceeded},
 	}
 }
 

@@ -33,9 +33,9 @@ func (r Result) String() string {
 	var b strings.Builder
 	switch r.Outcome {
 	case Failed:
-		fmt.Fprintf(&b, "the service does not keep this promise: %s", r.Case.Sentence)
+		fmt.Fprintf(&b, "the service violates this rule: %s", r.Case.Sentence)
 	case Broken:
-		fmt.Fprintf(&b, "the suite could not check this promise: %s", r.Case.Sentence)
+		fmt.Fprintf(&b, "the suite could not check this rule: %s", r.Case.Sentence)
 	default:
 		fmt.Fprintf(&b, "%s: %s", r.Outcome, r.Case.Sentence)
 	}

@@ -7,9 +7,9 @@ import (
 
 func requestIDCases() []testCase {
 	return []testCase{
-		{"request-id/supplied", "A request id within the rule comes back, on answers of every kind.", nil, requestIDSupplied},
-		{"request-id/replaced", "A request id outside the rule is replaced, never refused.", nil, requestIDReplaced},
-		{"request-id/generated", "Every request without an id gets one of its own.", nil, requestIDGenerated},
+		{"request-id/supplied", "A valid request ID is returned in every kind of response.", nil, requestIDSupplied},
+		{"request-id/replaced", "An invalid request ID is replaced and never rejected.", nil, requestIDReplaced},
+		{"request-id/generated", "Every request without an ID gets a unique ID.", nil, requestIDGenerated},
 	}
 }
 

@@ -31,17 +31,17 @@ func conditionals() []conditional {
 
 func revisionCases() []testCase {
 	return []testCase{
-		{"revisions/etag", "The ETag is sent by every read and write of the form and its blocks, and is the same until something changes.", nil, revisionsETag},
-		{"revisions/never-again", "A form that is changed there and back has a new ETag each time.", nil, revisionsNeverAgain},
+		{"revisions/etag", "Every read and write of a form and its blocks returns the ETag, which stays the same until something changes.", nil, revisionsETag},
+		{"revisions/never-again", "A form that is changed and changed back has a new ETag each time.", nil, revisionsNeverAgain},
 		{"revisions/submission", "A submission does not change the ETag.", needs(NeedsSubmit), revisionsSubmission},
-		{"revisions/if-match-passes", "If-Match lets a write through with the current tag, also as compressing proxies change it, with *, and with a list that has it.", nil, revisionsIfMatchPasses},
-		{"revisions/if-match-fails", "If-Match with a stale, foreign or malformed tag is 412 with the current ETag and changes nothing.", nil, revisionsIfMatchFails},
-		{"revisions/other-form", "A change of one form leaves every other form as it is, and the tag of one is none of the other.", nil, revisionsOtherForm},
+		{"revisions/if-match-passes", "If-Match allows a write with the current ETag, also in the form of compressing proxies, with *, and in a list.", nil, revisionsIfMatchPasses},
+		{"revisions/if-match-fails", "If-Match with an old, unknown or malformed ETag returns 412 with the current ETag and changes nothing.", nil, revisionsIfMatchFails},
+		{"revisions/other-form", "A change of one form does not affect other forms, and the ETag of one form does not match another.", nil, revisionsOtherForm},
 		{"revisions/without-if-match", "Without If-Match the last write wins.", nil, revisionsWithoutIfMatch},
-		{"revisions/no-cache-validator", "If-None-Match on a form is ignored: is_closed changes with the clock.", nil, revisionsNoCacheValidator},
-		{"revisions/delete", "If-Match is honored by DELETE of a form.", nil, revisionsDelete},
-		{"revisions/unchanged", "A write that leaves every byte as it was makes no new ETag and no new updated_at; If-Match counts all the same.", nil, revisionsUnchanged},
-		{"revisions/other-methods", "If-Match is not looked at by reads, and by writes of anything but a form and its blocks.", nil, revisionsOtherMethods},
+		{"revisions/no-cache-validator", "If-None-Match is ignored for a form, because is_closed changes with time.", nil, revisionsNoCacheValidator},
+		{"revisions/delete", "DELETE of a form honors If-Match.", nil, revisionsDelete},
+		{"revisions/unchanged", "A write that changes no byte does not change the ETag and updated_at, but still checks If-Match.", nil, revisionsUnchanged},
+		{"revisions/other-methods", "Reads, and writes of other resources than forms and their blocks, ignore If-Match.", nil, revisionsOtherMethods},
 	}
 }
 

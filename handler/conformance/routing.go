@@ -9,15 +9,15 @@ import (
 
 func routingCases() []testCase {
 	return []testCase{
-		{"routing/allow", "Every path answers a wrong method with 405 and OPTIONS with 204; both tell the right methods in Allow and need no key.", nil, routingAllow},
-		{"routing/unknown-method", "A method that nobody knows is a wrong method.", nil, routingUnknownMethod},
-		{"routing/unknown-path", "An unknown path is 404 to every method.", nil, routingUnknownPath},
-		{"routing/head-length", "HEAD tells the length of what GET answers with, where it tells one.", nil, routingHeadLength},
-		{"routing/head", "HEAD answers wherever GET does, with the same status and headers and without a body.", nil, routingHead},
-		{"routing/trailing-slash", "A known path with a slash at its end is an unknown path.", nil, routingTrailingSlash},
+		{"routing/allow", "Every path returns 405 for a wrong method and 204 for OPTIONS; both have the correct methods in Allow and require no key.", nil, routingAllow},
+		{"routing/unknown-method", "An unknown method is a wrong method.", nil, routingUnknownMethod},
+		{"routing/unknown-path", "An unknown path returns 404 for every method.", nil, routingUnknownPath},
+		{"routing/head-length", "If HEAD returns a length, it is the length of the response to GET.", nil, routingHeadLength},
+		{"routing/head", "HEAD works wherever GET does, with the same status and headers and without a body.", nil, routingHead},
+		{"routing/trailing-slash", "A known path with a trailing slash is an unknown path.", nil, routingTrailingSlash},
 		{"routing/unclean-path", "A path with empty or dot segments is an unknown path, never a redirect.", nil, routingUncleanPath},
-		{"routing/malformed-ids", "A malformed id in a path is 404 with the same body as an id that nothing has.", nil, routingMalformedIDs},
-		{"routing/upper-case-ids", "An id is accepted in upper case and always printed in lower case.", nil, routingUpperCaseIDs},
+		{"routing/malformed-ids", "A malformed ID in a path returns 404 with the same body as an unknown ID.", nil, routingMalformedIDs},
+		{"routing/upper-case-ids", "An ID is accepted in upper case and always returned in lower case.", nil, routingUpperCaseIDs},
 		{"routing/unknown-parameters", "Unknown query parameters are ignored.", nil, routingUnknownParameters},
 	}
 }

@@ -12,17 +12,17 @@ import (
 func submissionCases() []testCase {
 	n := needs(NeedsSubmit)
 	return []testCase{
-		{"submissions/read", "A stored response is read back with its answers, metadata and completion time, alone and in the list.", n, submissionsRead},
-		{"submissions/bare", "A response without answers and metadata still has every field.", n, submissionsBare},
-		{"submissions/empty", "A form without responses has an empty list, and no response of any id.", nil, submissionsEmpty},
-		{"submissions/values", "Every kind of answer is stored in the shape of its type, false and 0 included.", n, submissionsValues},
-		{"submissions/copied-labels", "A later change of the definition changes no stored answer.", n, submissionsCopiedLabels},
-		{"submissions/other-form", "A submission is 404 below another form of the same owner.", n, submissionsOtherForm},
-		{"submissions/branches", "Answers off the respondent's path are dropped, and variables that rules set are kept.", n, submissionsBranches},
-		{"submissions/delete", "DELETE answers 204 and removes one submission for good.", n, submissionsDelete},
-		{"submissions/since-until", "since and until are inclusive bounds of submitted_at, in any offset.", n, submissionsSinceUntil},
-		{"submissions/idempotency", "An idempotency key makes a repeated response return the first one.", n, submissionsIDempotency},
-		{"submissions/not-taken", "A draft, a closed and a trashed form take no response, nor does one with an answer that is refused.", n, submissionsNotTaken},
+		{"submissions/read", "A stored submission is returned with its answers, metadata and completion time, alone and in the list.", n, submissionsRead},
+		{"submissions/bare", "A submission without answers and metadata has every field.", n, submissionsBare},
+		{"submissions/empty", "A form without submissions has an empty list, and every submission ID returns 404.", nil, submissionsEmpty},
+		{"submissions/values", "Every kind of answer is stored in the format of its type, including false and 0.", n, submissionsValues},
+		{"submissions/copied-labels", "A later change of the definition does not change stored answers.", n, submissionsCopiedLabels},
+		{"submissions/other-form", "A submission returns 404 in the path of another form of the same owner.", n, submissionsOtherForm},
+		{"submissions/branches", "Answers that are not on the respondent's path are removed, and variables that rules set are stored.", n, submissionsBranches},
+		{"submissions/delete", "DELETE returns 204 and permanently removes one submission.", n, submissionsDelete},
+		{"submissions/since-until", "since and until are inclusive limits of submitted_at, with any offset.", n, submissionsSinceUntil},
+		{"submissions/idempotency", "A second request with the same idempotency key returns the first submission.", n, submissionsIDempotency},
+		{"submissions/not-taken", "A draft, a closed form and a trashed form accept no submissions, and no form accepts an invalid answer.", n, submissionsNotTaken},
 		{"submissions/response-limit", "A form that has reached responseLimit is closed, and opens when a submission is deleted.", n, submissionsResponseLimit},
 	}
 }

@@ -7,8 +7,8 @@ import (
 
 func trashCases() []testCase {
 	return []testCase{
-		{"trash/hidden", "A trashed form, its blocks, submissions, analytics and webhooks are 404 and leave all lists.", nil, trashHidden},
-		{"trash/restored", "A form that the host restores is as it was, with its submissions and webhooks.", needs(NeedsRestoreForm), trashRestored},
+		{"trash/hidden", "A trashed form, its blocks, submissions, analytics and webhooks return 404 and are not in any list.", nil, trashHidden},
+		{"trash/restored", "A form that the host restores is unchanged, with its submissions and webhooks.", needs(NeedsRestoreForm), trashRestored},
 	}
 }
 

@@ -10,20 +10,20 @@ import (
 
 func webhookCases() []testCase {
 	return []testCase{
-		{"webhooks/create", "POST /webhooks answers 201 with the record and its Location, the secret never returned.", nil, webhooksCreate},
-		{"webhooks/enabled", "A webhook is enabled unless it is made otherwise, and PATCH switches it.", needs(NeedsReceiverURL), webhooksEnabled},
-		{"webhooks/create-invalid", "A faulty WebhookCreate is 422 with its pointers and makes nothing.", nil, webhooksCreateInvalid},
-		{"webhooks/url-rejected", "A destination that is not public, in any spelling, is 422 WEBHOOK_URL_REJECTED on create and on update.", nil, webhooksURLRejected},
-		{"webhooks/url-syntax-first", "A url's syntax is checked with the body, its name is resolved only after the access check.", nil, webhooksURLSyntaxFirst},
-		{"webhooks/url-unresolved", "A name that does not resolve is rejected.", nil, webhooksURLUnresolved},
-		{"webhooks/url-accepted", "A public destination is accepted and comes back as it was given.", nil, webhooksURLAccepted},
+		{"webhooks/create", "POST /webhooks returns 201 with the record and its Location, but without the secret.", nil, webhooksCreate},
+		{"webhooks/enabled", "A webhook is enabled by default, and PATCH enables and disables it.", needs(NeedsReceiverURL), webhooksEnabled},
+		{"webhooks/create-invalid", "An invalid WebhookCreate returns 422 with pointers and creates nothing.", nil, webhooksCreateInvalid},
+		{"webhooks/url-rejected", "A destination that is not public, in any spelling, returns 422 WEBHOOK_URL_REJECTED on create and on update.", nil, webhooksURLRejected},
+		{"webhooks/url-syntax-first", "The syntax of a URL is checked with the body, and its hostname is resolved only after the access check.", nil, webhooksURLSyntaxFirst},
+		{"webhooks/url-unresolved", "A hostname that does not resolve is rejected.", nil, webhooksURLUnresolved},
+		{"webhooks/url-accepted", "A public destination is accepted and returned unchanged.", nil, webhooksURLAccepted},
 		{"webhooks/update", "PATCH changes url and signing_secret; null removes the secret.", nil, webhooksUpdate},
-		{"webhooks/list", "GET /webhooks lists the webhooks of all accessible forms in items alone, not paginated.", nil, webhooksList},
-		{"webhooks/independent", "What is done to one webhook leaves the form's other webhooks as they are.", nil, webhooksIndependent},
-		{"webhooks/delete", "DELETE answers 204 without a body, and 404 afterwards.", nil, webhooksDelete},
-		{"webhooks/limit", "A form has at most its limit of webhooks, also when several requests race for the last places.", nil, webhooksLimit},
-		{"webhooks/deliveries", "Deliveries are a list in items alone, empty while nothing was sent.", nil, webhooksDeliveries},
-		{"webhooks/secret", "A signing secret appears in no answer, not even when the request that carries it is refused.", nil, webhooksSecret},
+		{"webhooks/list", "GET /webhooks lists the webhooks of all accessible forms in items, without pagination.", nil, webhooksList},
+		{"webhooks/independent", "Changes of one webhook do not affect the form's other webhooks.", nil, webhooksIndependent},
+		{"webhooks/delete", "DELETE returns 204 without a body, and the webhook then returns 404.", nil, webhooksDelete},
+		{"webhooks/limit", "A form never has more webhooks than its limit, even with concurrent requests.", nil, webhooksLimit},
+		{"webhooks/deliveries", "Deliveries are a list in items without pagination, which is empty before the first attempt.", nil, webhooksDeliveries},
+		{"webhooks/secret", "No response contains a signing secret, not even if the request with the secret is rejected.", nil, webhooksSecret},
 	}
 }
 

@@ -10,16 +10,16 @@ import (
 
 func workspaceCases() []testCase {
 	return []testCase{
-		{"workspaces/create", "POST /workspaces answers 201 with the workspace and its Location; the name is trimmed.", nil, workspacesCreate},
-		{"workspaces/name", "A name has 1 to 120 characters after trimming; characters are counted, not bytes.", nil, workspacesName},
+		{"workspaces/create", "POST /workspaces returns 201 with the workspace and its Location, and trims the name.", nil, workspacesCreate},
+		{"workspaces/name", "A name has 1 to 120 characters after trimming, counted as characters instead of bytes.", nil, workspacesName},
 		{"workspaces/same-name", "Names of workspaces need not be unique.", nil, workspacesSameName},
-		{"workspaces/update", "PATCH renames a workspace and answers 200 with it.", nil, workspacesUpdate},
-		{"workspaces/delete", "DELETE answers 204 without a body; the workspace is gone and its forms are in the trash.", nil, workspacesDelete},
-		{"workspaces/list", "GET /workspaces lists what is accessible, newest first, as single reads tell it.", nil, workspacesList},
-		{"workspaces/list-current", "The list tells the last name of a workspace, and no longer one that was deleted.", nil, workspacesListCurrent},
-		{"workspaces/member", "A member reads a workspace and works on its forms, but only the owner updates or deletes it.", needs(NeedsAddMember), workspacesMember},
-		{"workspaces/removed-member", "Who is no member any more sees nothing of a workspace from then on.", needs(NeedsAddMember, NeedsRemoveMember), workspacesRemovedMember},
-		{"workspaces/limit", "An owner at the limit gets 409, also when several requests race for the last places.", nil, workspacesLimit},
+		{"workspaces/update", "PATCH renames a workspace and returns 200 with it.", nil, workspacesUpdate},
+		{"workspaces/delete", "DELETE returns 204 without a body; the workspace is gone and its forms are in the trash.", nil, workspacesDelete},
+		{"workspaces/list", "GET /workspaces lists the accessible workspaces, newest first, equal to single reads.", nil, workspacesList},
+		{"workspaces/list-current", "The list contains the current name of a workspace, and no deleted workspace.", nil, workspacesListCurrent},
+		{"workspaces/member", "A member can read a workspace and work on its forms, but only the owner can update or delete it.", needs(NeedsAddMember), workspacesMember},
+		{"workspaces/removed-member", "A removed member immediately loses access to the workspace.", needs(NeedsAddMember, NeedsRemoveMember), workspacesRemovedMember},
+		{"workspaces/limit", "An owner at the limit receives 409, even with concurrent requests.", nil, workspacesLimit},
 	}
 }
 

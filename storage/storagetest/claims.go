@@ -9,22 +9,22 @@ import (
 
 func claimCases() []Case {
 	return []Case{
-		{"due", "A delivery is claimed as soon as it is queued, and after a result with RetryIn from then on and not before.", claimWhenDue},
-		{"oldest_first", "Within a webhook the oldest delivery comes first.", claimOldestFirst},
-		{"current_webhook", "A delivery carries the webhook's URL, host name and secret as they are when it is claimed.", claimCurrentWebhook},
-		{"old_secret", "A secret that another one replaced comes with it for OldSecretKept; a secret that was removed does not come.", claimOldSecret},
-		{"same_body", "An event's body is the same bytes on every claim and for every webhook.", claimSameBody},
-		{"room", "The Room of its pool bounds what is claimed.", claimRoom},
-		{"pools", "Each pool is claimed for itself: deliveries of webhooks with a quick Standing, with another good one, and those of all others.", claimPools},
-		{"per_webhook", "Webhooks bounds the deliveries of the webhooks in it, PerWebhook those of others that are good; one that is not good gets one.", claimPerWebhook},
-		{"per_host", "Hosts and PerHost bound the deliveries to each host name in a pool.", claimPerHost},
-		{"without", "Webhooks of the workspaces in Without get nothing in a pool, and others do; a form that moves has its new workspace.", claimWithout},
-		{"max_bytes", "MaxBytes bounds the bodies that a claim brings for each pool, and one delivery of each fits always.", claimMaxBytes},
-		{"standing", "The Standing of the last result comes with the next delivery of the webhook.", claimStanding},
-		{"generations", "A bound of Webhooks counts for the Generation that Generations names, and for every one if there is none.", claimGenerations},
-		{"ages", "Age counts from when a delivery was queued or redelivered, FailedAgo from the last failure.", claimAges},
-		{"failing_for", "FailingFor counts from the first failure on and ends with a success.", claimFailingFor},
-		{"paused_for", "A delivery of a webhook that is or was paused carries the rest of the pause and its reason, until a success.", claimPausedFor},
+		{"due", "A delivery can be claimed when it is queued, and after a result with RetryIn only when that time has passed.", claimWhenDue},
+		{"oldest_first", "Within a webhook, the oldest delivery is claimed first.", claimOldestFirst},
+		{"current_webhook", "A claimed delivery contains the webhook's URL, hostname and secret as of the claim.", claimCurrentWebhook},
+		{"old_secret", "A claimed delivery contains a replaced secret for OldSecretLifetime, and never a removed secret.", claimOldSecret},
+		{"same_body", "An event's body has the same bytes in every claim and for every webhook.", claimSameBody},
+		{"room", "A claim returns at most MaxDeliveries deliveries of a pool.", claimRoom},
+		{"pools", "Each pool is claimed separately: webhooks with a fast Health, other healthy webhooks, and all others.", claimPools},
+		{"per_webhook", "Webhooks limits the deliveries of the listed webhooks, and PerWebhook those of other healthy webhooks; an unhealthy webhook receives one.", claimPerWebhook},
+		{"per_host", "Hosts and PerHost limit the deliveries for each hostname in a pool.", claimPerHost},
+		{"without", "Webhooks in ExcludedWorkspaces receive no deliveries of the pool, and a form that moved counts for its new workspace.", claimWithout},
+		{"max_bytes", "MaxBytes limits the size of the bodies in each pool, but one delivery of each pool always fits.", claimMaxBytes},
+		{"standing", "The next delivery of a webhook contains the Health of the last result.", claimStanding},
+		{"generations", "A limit in Webhooks applies to the Generation in Generations, or to every Generation without an entry.", claimGenerations},
+		{"ages", "Age is the time since a delivery was queued or redelivered, and FailedAgo the time since the last failure.", claimAges},
+		{"failing_for", "FailingFor is the time since the first failure, and ends with a success.", claimFailingFor},
+		{"paused_for", "A delivery of a webhook that is or was paused contains the remaining time of the pause and its reason, until a success.", claimPausedFor},
 	}
 }
 

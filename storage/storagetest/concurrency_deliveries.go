@@ -12,14 +12,14 @@ import (
 
 func concurrentDeliveryCases() []Case {
 	return []Case{
-		{"claims", "Claims at once never give one delivery to two callers, and leave none out.", parallelClaims},
-		{"finish", "Calls of FinishDeliveries at once with the same results record each attempt once.", parallelFinish},
-		{"claim_and_finish", "Workers that claim and finish at once deliver each event once, while new ones come.", parallelWorkers},
-		{"enqueue_and_redeliver", "Enqueue and Redeliver of one event at once queue one delivery.", parallelEnqueue},
-		{"no_wake_up_lost", "Nothing is forgotten that is queued while others claim with little room, pause and finish.", noWakeUpLost},
-		{"leaving", "Sweeps at once, and purges at once, tell BeforeDelete of each submission and end.", leavingAtOnce},
-		{"redeliver_failed", "Of calls of RedeliverFailed at once for one attempt one queues a delivery, and none after it succeeded.", parallelRedeliverFailed},
-		{"redeliver", "Calls of Redeliver at once for one attempt queue one delivery.", parallelRedeliver},
+		{"claims", "Concurrent claims return each delivery to exactly one caller.", parallelClaims},
+		{"finish", "Concurrent calls of FinishDeliveries with the same results record each attempt once.", parallelFinish},
+		{"claim_and_finish", "Workers that claim and finish concurrently deliver each event once, while new events are queued.", parallelWorkers},
+		{"enqueue_and_redeliver", "Concurrent calls of Enqueue and Redeliver for one event queue one delivery.", parallelEnqueue},
+		{"no_wake_up_lost", "No delivery is lost that is queued while others claim with low limits, pause and finish.", noWakeUpLost},
+		{"leaving", "Concurrent sweeps, and concurrent purges, pass each submission to BeforeDelete and end.", leavingAtOnce},
+		{"redeliver_failed", "Of concurrent calls of RedeliverFailed for one attempt, one queues a delivery, and none does after the attempt succeeded.", parallelRedeliverFailed},
+		{"redeliver", "Concurrent calls of Redeliver for one attempt queue one delivery.", parallelRedeliver},
 	}
 }
 

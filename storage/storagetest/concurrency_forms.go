@@ -11,15 +11,15 @@ import (
 
 func concurrentFormCases() []Case {
 	return []Case{
-		{"update_form_if_revision", "Of 20 updates with the same IfRevision at once exactly one gets through.", parallelIfRevision},
-		{"update_form_sections", "Updates of different sections at once are all kept.", parallelSections},
-		{"submit_during_trash", "A form that goes to the trash while responses come keeps those that were accepted and leaves no delivery pending.", submitDuringTrash},
-		{"submit_during_disable", "A webhook that is disabled while responses come has no delivery pending afterwards.", submitDuringDisable},
-		{"create_form_during_delete_workspace", "A form that is created while its workspace is deleted ends up in the trash or is refused.", createDuringDelete},
-		{"move_form_during_delete_workspace", "A form that is moved into a workspace that is being deleted ends up in the trash or stays where it was.", moveDuringDelete},
-		{"sweep", "Sweeps at once purge each form once and fail none.", parallelSweeps},
-		{"removals", "When Sweep with Removals has no more to do, the rows of what was gone before are removed, though other sweeps run.", removalsDuringSweeps},
-		{"members", "Calls of SetMember at once for different users are all kept.", parallelMembers},
+		{"update_form_if_revision", "Of 20 concurrent updates with the same IfRevision, exactly one succeeds.", parallelIfRevision},
+		{"update_form_sections", "Concurrent updates of different sections are all stored.", parallelSections},
+		{"submit_during_trash", "A form that moves to the trash while submissions arrive retains the accepted submissions and has no pending delivery.", submitDuringTrash},
+		{"submit_during_disable", "A webhook that is disabled while submissions arrive has no pending delivery afterwards.", submitDuringDisable},
+		{"create_form_during_delete_workspace", "A form that is created while its workspace is deleted is in the trash afterwards, or is rejected.", createDuringDelete},
+		{"move_form_during_delete_workspace", "A form that moves into a workspace while it is deleted is in the trash afterwards, or does not move.", moveDuringDelete},
+		{"sweep", "Concurrent sweeps purge each form once and return no error.", parallelSweeps},
+		{"removals", "When Sweep with RemovalsOnly reports no more work, the rows of earlier removals are removed, even with concurrent sweeps.", removalsDuringSweeps},
+		{"members", "Concurrent calls of SetMember for different users are all stored.", parallelMembers},
 	}
 }
 

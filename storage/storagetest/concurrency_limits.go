@@ -16,11 +16,11 @@ func concurrentLimitCases() []Case {
 		{"create_workspace_limit", "30 calls of CreateWorkspace at once with a max of 10 leave exactly 10 workspaces.", parallelWorkspaces},
 		{"create_webhook_limit", "40 calls of CreateWebhook at once with a max of 20 leave exactly 20 webhooks.", parallelWebhooks},
 		{"submit_limit", "100 calls of Submit at once against a response limit of 10 store exactly 10.", parallelSubmits},
-		{"submit_unique_answer", "Of 50 submissions with the same unique answer at once exactly one is stored.", parallelUnique},
-		{"submit_idempotency", "Of 50 submissions with the same idempotency key at once one is stored and all callers get it.", parallelIdempotent},
-		{"submit_without_event", "An event without an ID is not queued, whatever else is stored at once.", submitWithoutEvent},
-		{"submit_counts", "Submissions, views and deliveries that come at once are all counted.", parallelCounts},
-		{"set_limit_during_submits", "A response limit that is set while submissions are in flight is not overtaken.", limitDuringSubmits},
+		{"submit_unique_answer", "Of 50 concurrent submissions with the same unique answer, exactly one is stored.", parallelUnique},
+		{"submit_idempotency", "Of 50 concurrent submissions with the same idempotency key, one is stored and all callers receive it.", parallelIdempotent},
+		{"submit_without_event", "An event without an ID is not queued, whatever is stored concurrently.", submitWithoutEvent},
+		{"submit_counts", "Concurrent submissions, views and deliveries are all counted.", parallelCounts},
+		{"set_limit_during_submits", "A response limit that is set while submissions are in flight is not exceeded.", limitDuringSubmits},
 	}
 }
 

@@ -10,15 +10,15 @@ import (
 
 func copyCases() []Case {
 	return []Case{
-		{"copies_in_form", "A store keeps no slice or pointer of a form or of a change that it was given.", copiesInForm},
-		{"copies_out_form", "What a store handed out of a form never changes, and its lists are the caller's own.", copiesOutForm},
-		{"copies_in_submission", "A store keeps no slice of a submission, its unique answer or its event.", copiesInSubmission},
-		{"copies_out_submission", "A store hands out no slice of a submission that it keeps.", copiesOutSubmission},
-		{"copies_webhook", "A webhook's secret goes in and comes out as a copy.", copiesWebhook},
+		{"copies_in_form", "A store retains no slice or pointer of a form or a form change from the caller.", copiesInForm},
+		{"copies_out_form", "Definitions that a store has returned never change, and the lists in a form belong to the caller.", copiesOutForm},
+		{"copies_in_submission", "A store retains no slice of a submission, its unique answer or its event from the caller.", copiesInSubmission},
+		{"copies_out_submission", "A store returns no slice of a submission that it retains.", copiesOutSubmission},
+		{"copies_webhook", "A webhook's secret is copied when it is stored and when it is returned.", copiesWebhook},
 		{"copies_delivery", "A delivery's secret and a recorded attempt are copies.", copiesDelivery},
-		{"copies_key", "A key's scopes go in and come out as copies.", copiesKey},
+		{"copies_key", "A key's scopes are copied when they are stored and when they are returned.", copiesKey},
 		{"copies_workspace", "A change of a workspace and a member list are copies.", copiesWorkspace},
-		{"copies_funnel", "Lifetime counters come out as a copy.", copiesFunnel},
+		{"copies_funnel", "Lifetime counters are returned as a copy.", copiesFunnel},
 	}
 }
 

@@ -12,29 +12,29 @@ import (
 
 func duplicateCases() []Case {
 	return []Case{
-		{"covered_when_empty", "A form with a unique field and no submission is covered at once; one without a unique field never is.", coveredWhenEmpty},
-		{"earlier_submissions", "When the submissions from before a unique field was set are entered, the form is covered and their answers are taken.", entersEarlier},
-		{"taken_while_any_has_it", "An answer that several submissions have is free when the last of them is deleted.", takenWhileAnyHasIt},
-		{"pieces", "NotEntered keeps to Max and MaxBytes, hands out one submission whatever its size, and each submission once.", entersInPieces},
-		{"deleted_meanwhile", "A submission that is deleted between NotEntered and EnterAnswers has no entry.", deletedBeforeEntry},
-		{"place_of_another_round", "EnterAnswers at a place of before entering began anew does nothing.", staleEntryPlace},
-		{"entered_twice", "EnterAnswers at a place that another process was at first does nothing.", enteredTwice},
-		{"field_set_again", "Entries of an earlier unique field stay, and what came meanwhile is entered when that field is set again.", fieldSetAgain},
-		{"same_field", "A gate with the same block leaves the rules and the cover as they are.", sameField},
-		{"newer_rules", "With newer rules the caller's entering begins anew; by older ones nothing is handed out.", newerRules},
-		{"submit_by_other_rules", "A submission by other rules than the form's begins entering anew by the newer ones.", submitByOtherRules},
-		{"trash", "The submissions of a form in the trash are not handed out, and are when it is restored.", entersNoTrash},
-		{"purged", "A form with the id of a purged one has none of its entries.", entriesArePurged},
-		{"every_form_in_turn", "No form is passed over for ever while another one has much to enter.", entersEveryForm},
-		{"by_form", "The entries of one form do not concern another one.", entriesByForm},
+		{"covered_when_empty", "DuplicateCheckReady is immediately true for a form with a unique field and no submissions, and never without a unique field.", coveredWhenEmpty},
+		{"earlier_submissions", "After the submissions from before a unique field was set are indexed, DuplicateCheckReady is true and their answers are taken.", entersEarlier},
+		{"taken_while_any_has_it", "An answer of several submissions is free when the last of them is deleted.", takenWhileAnyHasIt},
+		{"pieces", "PendingBackfill respects Max and MaxBytes, returns one submission whatever its size, and returns each submission once.", entersInPieces},
+		{"deleted_meanwhile", "A submission that is deleted between PendingBackfill and BackfillAnswers is not indexed.", deletedBeforeEntry},
+		{"place_of_another_round", "BackfillAnswers with a cursor from before a restart of the backfill does nothing.", staleEntryPlace},
+		{"entered_twice", "BackfillAnswers with a cursor that another process has already used does nothing.", enteredTwice},
+		{"field_set_again", "Entries of an earlier unique field are retained, and only later submissions are indexed when the field is set again.", fieldSetAgain},
+		{"same_field", "Acceptance rules with the same block do not change Rules and DuplicateCheckReady.", sameField},
+		{"newer_rules", "PendingBackfill with newer rules restarts the backfill, and with older rules returns nothing.", newerRules},
+		{"submit_by_other_rules", "A submission with other rules than the form restarts the backfill with the newer rules.", submitByOtherRules},
+		{"trash", "PendingBackfill omits the submissions of a form in the trash, and returns them after the form is restored.", entersNoTrash},
+		{"purged", "A new form with the ID of a purged form has none of its entries.", entriesArePurged},
+		{"every_form_in_turn", "PendingBackfill does not skip a form permanently while another form has many submissions to index.", entersEveryForm},
+		{"by_form", "The entries of one form do not affect another form.", entriesByForm},
 	}
 }
 
 func concurrentDuplicateCases() []Case {
 	return []Case{
-		{"unique_when_covered", "Of 64 submissions at once with an answer that is free exactly one is stored, and none with one that an old submission has.", parallelCovered},
-		{"enter_and_submit", "Two processes that enter while submissions are stored and deleted enter each of them once.", parallelEntering},
-		{"enter_and_change", "A unique field that changes while two processes enter is covered only when all answers to it are entered.", parallelFieldChange},
+		{"unique_when_covered", "Of 64 concurrent submissions with a free answer, exactly one is stored, and none with an answer that an old submission has.", parallelCovered},
+		{"enter_and_submit", "Two processes that backfill while submissions are stored and deleted index each submission once.", parallelEntering},
+		{"enter_and_change", "If a unique field changes while two processes backfill, DuplicateCheckReady is true only after all its answers are indexed.", parallelFieldChange},
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 
 func endingCases() []Case {
 	return []Case{
-		{"disable_ends", "Disabling a webhook ends its pending deliveries, for good; those of others stay.", disableEnds},
-		{"delete_webhook_ends", "Deleting a webhook ends its pending deliveries; those of others stay.", deleteWebhookEnds},
-		{"trash_ends", "Trashing a form ends its pending deliveries; those of other forms stay.", trashEnds},
+		{"disable_ends", "Disabling a webhook permanently ends its pending deliveries, but not those of other webhooks.", disableEnds},
+		{"delete_webhook_ends", "Deleting a webhook ends its pending deliveries, but not those of other webhooks.", deleteWebhookEnds},
+		{"trash_ends", "Trashing a form ends its pending deliveries, but not those of other forms.", trashEnds},
 		{"ended_body_lives", "An attempt of a delivery that was ended can be redelivered.", endedBodyLives},
-		{"ended_lease_fenced", "A result for a delivery that was ended meanwhile is fenced and changes nothing.", endedLeaseFenced},
+		{"ended_lease_fenced", "A result for a delivery that was ended in the meantime is fenced and changes nothing.", endedLeaseFenced},
 	}
 }
 

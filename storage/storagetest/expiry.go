@@ -8,16 +8,16 @@ import (
 
 func expiryCases() []Case {
 	return []Case{
-		{"expire", "ExpireDeliveries ends what waits for a webhook that has failed for MaxAge, with one summary.", expire},
-		{"expire_not_young", "ExpireDeliveries leaves deliveries, and webhooks that fail, that are younger than MaxAge.", expireNotYoung},
-		{"expire_not_good", "ExpireDeliveries ends nothing of a webhook without failures in a row, however old it is.", expireNotGood},
-		{"expire_not_leased", "ExpireDeliveries ends neither what is under a lease nor what waits for its own next attempt.", expireNotLeased},
-		{"expire_redelivered", "A redelivery makes a delivery young again.", expireRedelivered},
-		{"expire_pieces", "ExpireDeliveries ends Max deliveries a call and goes on where it stopped, over all webhooks.", expirePieces},
-		{"expire_summary", "The summary names the oldest delivery; its event can be redelivered.", expireSummary},
-		{"end_expired", "A result with a Summary ends its delivery, and the webhook gets that summary within the same bounds.", endExpired},
-		{"end_expired_asked", "A result with a Summary of a delivery that was redelivered since it was claimed leaves no summary.", endExpiredAsked},
-		{"expire_quiet", "A webhook gets no second summary within ExpiredQuiet, and summaries push no attempt out of its history.", expireQuiet},
+		{"expire", "ExpireDeliveries ends the waiting deliveries of a webhook that has failed for MaxAge, with one summary.", expire},
+		{"expire_not_young", "ExpireDeliveries does not end deliveries younger than MaxAge, or deliveries of webhooks that have failed for less.", expireNotYoung},
+		{"expire_not_good", "ExpireDeliveries does not end deliveries of a webhook without current failures, however old they are.", expireNotGood},
+		{"expire_not_leased", "ExpireDeliveries does not end leased deliveries or deliveries that wait for their next attempt.", expireNotLeased},
+		{"expire_redelivered", "A redelivery restarts the age of a delivery.", expireRedelivered},
+		{"expire_pieces", "Each call of ExpireDeliveries ends up to Max deliveries, and the next call continues, over all webhooks.", expirePieces},
+		{"expire_summary", "The summary contains the oldest delivery, and its event can be redelivered.", expireSummary},
+		{"end_expired", "A result with a Summary ends its delivery, and the summary is added within the same limits.", endExpired},
+		{"end_expired_asked", "A result with a Summary adds no summary if the delivery was redelivered after the claim.", endExpiredAsked},
+		{"expire_quiet", "A webhook receives no second summary within ExpiredSummaryInterval, and summaries remove no attempt from its history.", expireQuiet},
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 
 func failedCases() []Case {
 	return []Case{
-		{"failed_again", "RedeliverFailed queues an event whose delivery ended without success, once, despite a pause, and nothing of another webhook.", failedAgain},
-		{"failed_only", "RedeliverFailed of a delivery that succeeded, waits or is under a lease is ErrNotFound, and changes nothing.", failedOnly},
-		{"failed_latest", "RedeliverFailed judges an event by its latest attempt, that of a redelivery or a summary too.", failedLatest},
-		{"failed_gone", "RedeliverFailed is ErrNotFound when the event is gone, and for the webhook of somebody else.", failedGone},
-		{"failed_disabled", "RedeliverFailed is ErrConflict when the webhook is disabled, also for what ended with that.", failedDisabled},
+		{"failed_again", "RedeliverFailed queues an event whose delivery ended without success, once and despite a pause, and no event of another webhook.", failedAgain},
+		{"failed_only", "RedeliverFailed of a delivery that succeeded, waits or is leased returns ErrNotFound and changes nothing.", failedOnly},
+		{"failed_latest", "RedeliverFailed considers the latest attempt of an event, including redeliveries and summaries.", failedLatest},
+		{"failed_gone", "RedeliverFailed returns ErrNotFound if the event is gone, or for another user's webhook.", failedGone},
+		{"failed_disabled", "RedeliverFailed returns ErrConflict if the webhook is disabled, even if that ended the delivery.", failedDisabled},
 	}
 }
 

@@ -8,13 +8,13 @@ import (
 
 func finishCases() []Case {
 	return []Case{
-		{"reschedule", "A result with RetryIn makes the delivery due again after that time, as the next attempt, and the history says when.", finishReschedules},
-		{"end", "A result without RetryIn takes the delivery out of the queue.", finishEnds},
-		{"finish_twice", "FinishDeliveries twice with the same results does no harm.", finishTwice},
-		{"finish_batch", "A batch is settled in one step, over several webhooks.", finishBatch},
-		{"history_cut", "The history is cut to the HistoryKept newest attempts of each webhook, newest first.", historyCut},
-		{"finish_many", "Results beyond FinishMax are settled too.", finishMany},
-		{"cut_attempt_is_gone", "An attempt that was cut cannot be redelivered; the body lives for those that refer to it.", cutAttemptGone},
+		{"reschedule", "A result with RetryIn makes the delivery due again after that time, as the next attempt, and the history contains this time.", finishReschedules},
+		{"end", "A result without RetryIn removes the delivery from the queue.", finishEnds},
+		{"finish_twice", "Repeating FinishDeliveries with the same results has no effect.", finishTwice},
+		{"finish_batch", "FinishDeliveries records a batch of several webhooks in one step.", finishBatch},
+		{"history_cut", "The history contains the MaxHistory newest attempts of each webhook, newest first.", historyCut},
+		{"finish_many", "Results beyond MaxFinishedResults are recorded too.", finishMany},
+		{"cut_attempt_is_gone", "An attempt that was truncated cannot be redelivered, but the body remains for other references.", cutAttemptGone},
 	}
 }
 

@@ -11,11 +11,11 @@ import (
 func formForKeyCases() []Case {
 	return []Case{
 		{"key_and_form", "FormForKey returns what KeyByHash and, for the key's user, Form return.", formForKey},
-		{"invisible_form", "FormForKey returns a nil form, and the key, when the key's user may not see the form.", formForKeyInvisible},
-		{"unknown_key", "FormForKey returns ErrNotFound when there is no such key.", formForUnknownKey},
-		{"inactive_key", "FormForKey returns keys that are revoked, or expired at At, as KeyByHash does, and no form.", formForInactiveKey},
-		{"scope", "FormForKey returns the key, and no form, when the key lacks the scope.", formForKeyScope},
-		{"copies", "FormForKey hands out copies.", formForKeyCopies},
+		{"invisible_form", "FormForKey returns the key and a nil form if the key's user cannot access the form.", formForKeyInvisible},
+		{"unknown_key", "FormForKey returns ErrNotFound for an unknown key.", formForUnknownKey},
+		{"inactive_key", "FormForKey returns keys that are revoked, or expired at At, without the form.", formForInactiveKey},
+		{"scope", "FormForKey returns the key without the form if the key lacks the scope.", formForKeyScope},
+		{"copies", "FormForKey returns copies.", formForKeyCopies},
 		contextCase("ended_context", formForKeyOperation()),
 	}
 }

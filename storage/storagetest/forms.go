@@ -8,17 +8,17 @@ import (
 
 func formCases() []Case {
 	return []Case{
-		{"create_and_read", "A form comes back as it was given, with revision 1.", createForm},
-		{"create_taken", "CreateForm returns ErrConflict when the id or the public id is taken.", createTakenForm},
-		{"create_without_workspace", "CreateForm returns ErrNotFound when the workspace does not exist.", createFormNowhere},
+		{"create_and_read", "A form is returned as it was created, with revision 1.", createForm},
+		{"create_taken", "CreateForm returns ErrConflict if the ID or the public ID is taken.", createTakenForm},
+		{"create_without_workspace", "CreateForm returns ErrNotFound if the workspace does not exist.", createFormNowhere},
 		{"unknown", "A form that does not exist is ErrNotFound.", unknownForm},
 		{"by_public_id", "FormByPublicID returns a form with its definition, whatever its status.", formByPublicID},
 		{"list_without_definition", "Forms lists forms without their definitions.", listFormsBare},
-		{"list_of_workspace", "Forms with a workspace lists the forms of that one.", listFormsOfWorkspace},
-		{"list_of_unknown_workspace", "Forms of a workspace that is not accessible is ErrNotFound; for the host it is empty.", listFormsOfUnknown},
-		{"full", "Full says whether as many submissions are stored as the response limit allows, deleted ones not counted.", fullForm},
-		{"full_follows_limit", "Full follows a change of the response limit at once.", fullFollowsLimit},
-		{"revision_of_the_form_only", "The revision rises with changes of the form, and with nothing else.", revisionStays},
+		{"list_of_workspace", "Forms with a workspace lists only the forms of that workspace.", listFormsOfWorkspace},
+		{"list_of_unknown_workspace", "Forms of a workspace that is not accessible returns ErrNotFound, and an empty list for the host.", listFormsOfUnknown},
+		{"full", "LimitReached reports whether as many submissions are stored as the response limit allows, without deleted submissions.", fullForm},
+		{"full_follows_limit", "LimitReached immediately reflects a change of the response limit.", fullFollowsLimit},
+		{"revision_of_the_form_only", "Only changes of the form increase its revision.", revisionStays},
 	}
 }
 

@@ -10,16 +10,16 @@ import (
 
 func formUpdateCases() []Case {
 	return []Case{
-		{"update_members", "UpdateForm changes the members that are set, raises the revision by one and returns the form as it is then.", updateFormMembers},
-		{"update_sections", "UpdateForm replaces the sections that are set and keeps the others.", updateFormSections},
-		{"update_format", "A change of any section sets the format, a change of none leaves it.", updateFormFormat},
-		{"update_same_values", "UpdateForm leaves revision and UpdatedAt when every value and every byte is what it was, and looks at IfRevision all the same.", updateFormSameValues},
-		{"if_revision", "UpdateForm with IfRevision succeeds when the form's revision is one of those.", ifRevision},
-		{"if_revision_mismatch", "UpdateForm returns a *RevisionError with the current revision when IfRevision does not hold, and changes nothing.", ifRevisionMismatch},
+		{"update_members", "UpdateForm changes the fields that are set, increases the revision by one and returns the new state.", updateFormMembers},
+		{"update_sections", "UpdateForm replaces the sections that are set and retains the others.", updateFormSections},
+		{"update_format", "A change with a section sets the format, and a change without sections does not.", updateFormFormat},
+		{"update_same_values", "If every value and byte stays the same, UpdateForm does not change the revision and UpdatedAt, but still checks IfRevision.", updateFormSameValues},
+		{"if_revision", "UpdateForm with IfRevision succeeds if the form is at one of these revisions.", ifRevision},
+		{"if_revision_mismatch", "If IfRevision does not match, UpdateForm returns a *RevisionError with the current revision and changes nothing.", ifRevisionMismatch},
 		{"move", "UpdateForm moves a form to another accessible workspace.", moveForm},
-		{"move_takes_owner", "UpdateForm returns ErrNotOwner when the form would leave a workspace that the actor does not own.", moveTakesOwner},
-		{"update_order_of_errors", "UpdateForm looks at the form, the workspace that it moves to, the owner and the revision in this order.", updateFormOrder},
-		{"update_documents", "UpdateForm writes Documents with the form or, in a store that has none, returns ErrUnimplemented and changes nothing.", updateFormDocuments},
+		{"move_takes_owner", "UpdateForm returns ErrNotOwner if the form would leave a workspace that the actor does not own.", moveTakesOwner},
+		{"update_order_of_errors", "UpdateForm checks the form, the target workspace, the owner and the revision in this order.", updateFormOrder},
+		{"update_documents", "UpdateForm writes Documents with the form, or returns ErrUnimplemented and changes nothing if the store has no documents.", updateFormDocuments},
 		{"status_both_ways", "A form can be published and made a draft again.", statusBothWays},
 	}
 }

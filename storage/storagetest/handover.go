@@ -11,12 +11,12 @@ import (
 // that does not.
 func handOverCases() []Case {
 	return []Case{
-		{"hand_over", "What is handed over is under a lease, as if it had been claimed; everything else can be claimed.", handOverLeased},
-		{"hand_over_not_reserved", "Nothing is handed over that was not reserved, and nothing of a disabled webhook.", handOverNotReserved},
-		{"hand_over_backlog", "Nothing is handed over of a webhook with a backlog.", handOverBacklog},
-		{"hand_over_pause", "Nothing is handed over of a webhook that is paused.", handOverPause},
-		{"hand_over_refused", "HandOver follows Reserve without deliveries when the response is refused or a replay.", handOverRefused},
-		{"hand_over_lease", "What is handed over can be claimed when its lease runs out.", handOverLease},
+		{"hand_over", "Deliveries passed to Dispatch are leased as if they had been claimed, and all others can be claimed.", handOverLeased},
+		{"hand_over_not_reserved", "Dispatch receives no deliveries that were not reserved, and none of a disabled webhook.", handOverNotReserved},
+		{"hand_over_backlog", "Dispatch receives no deliveries of a webhook with a backlog.", handOverBacklog},
+		{"hand_over_pause", "Dispatch receives no deliveries of a paused webhook.", handOverPause},
+		{"hand_over_refused", "Dispatch is called without deliveries if the submission is rejected or a replay.", handOverRefused},
+		{"hand_over_lease", "A delivery passed to Dispatch can be claimed when its lease has expired.", handOverLease},
 	}
 }
 

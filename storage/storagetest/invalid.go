@@ -18,9 +18,9 @@ var (
 
 func invalidCases() []Case {
 	return []Case{
-		{"invalid_text", "Text that is not UTF-8 without U+0000 is ErrInvalidValue in every method that would keep it, and nothing changes.", invalidText},
-		{"invalid_text_found", "A read that looks for a record by such a text returns ErrNotFound.", invalidTextFound},
-		{"invalid_times", "A time outside the years 1 to 9999 is ErrInvalidValue, in a position of a list too.", invalidTime},
+		{"invalid_text", "Text that is not UTF-8 without U+0000 is ErrInvalidValue in every method that would store it, and nothing changes.", invalidText},
+		{"invalid_text_found", "A lookup of a record by such a text returns ErrNotFound.", invalidTextFound},
+		{"invalid_times", "A time outside the years 1 to 9999 is ErrInvalidValue, also in the position of a list.", invalidTime},
 		{"invalid_first", "ErrInvalidValue comes before all other errors.", invalidFirst},
 	}
 }

@@ -18,14 +18,14 @@ func isolationCases() []Case {
 		})
 	}
 	return append(cases,
-		Case{"lists_hold_own", "A list holds the records of the actor's workspaces and no others.", listsHoldOwn},
-		Case{"former_member", "A user who is no longer a member sees nothing of the workspace.", formerMember},
-		Case{"former_owner", "A user who handed a workspace over and then left sees nothing of it.", formerOwner},
-		Case{"moved_form", "A form that moved, and its webhooks and submissions, belong to the new workspace only.", movedForm},
-		Case{"move_into_foreign", "A form cannot be moved to a workspace that is not accessible: ErrNotFound, nothing changes.", moveIntoForeign},
-		Case{"submission_through_own_form", "A foreign submission is ErrNotFound through a form of one's own.", submissionThroughOwnForm},
-		Case{"own_revision_of_foreign", "A foreign form is ErrNotFound even when the expected revision does not hold.", foreignRevision},
-		Case{"foreign_key", "A user's keys are listed and revoked by that user only.", foreignKey},
+		Case{"lists_hold_own", "A list contains only the records of the actor's workspaces.", listsHoldOwn},
+		Case{"former_member", "A user who is no longer a member cannot access anything in the workspace.", formerMember},
+		Case{"former_owner", "A user who transferred a workspace and then left it cannot access anything in it.", formerOwner},
+		Case{"moved_form", "A form that moved, and its webhooks and submissions, are accessible only in the new workspace.", movedForm},
+		Case{"move_into_foreign", "Moving a form to a workspace that is not accessible returns ErrNotFound and changes nothing.", moveIntoForeign},
+		Case{"submission_through_own_form", "A submission of another user's form is ErrNotFound with a form of the actor.", submissionThroughOwnForm},
+		Case{"own_revision_of_foreign", "A form that is not accessible is ErrNotFound even if the expected revision does not match.", foreignRevision},
+		Case{"foreign_key", "A user's keys can be listed and revoked only with that user's ID.", foreignKey},
 	)
 }
 

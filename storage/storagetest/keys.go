@@ -8,17 +8,17 @@ import (
 
 func keyCases() []Case {
 	return []Case{
-		{"create_and_read", "A key and its user come back as they were given.", createKey},
-		{"create_for_another", "CreateKey returns ErrInvalidValue for a key of another user, and changes neither of them.", createKeyForAnother},
+		{"create_and_read", "A key and its user are returned as they were created.", createKey},
+		{"create_for_another", "CreateKey returns ErrInvalidValue for a key of another user, and changes neither user.", createKeyForAnother},
 		{"create_updates_user", "CreateKey updates the user.", createKeyUpdatesUser},
-		{"create_taken", "CreateKey returns ErrConflict when the id or the hash is taken, and leaves the user as it was.", createTakenKey},
-		{"create_limit", "CreateKey returns ErrLimitReached when the user has max active keys, and leaves the user as it was.", createKeyLimit},
-		{"limit_counts_active", "Keys that are revoked, or expired at the new key's CreatedAt, do not count towards max.", keyLimitCountsActive},
-		{"unknown", "A hash without a key is ErrNotFound; an unknown user has no keys.", unknownKey},
-		{"list", "Keys lists a user's keys newest first, revoked and expired ones included.", listKeys},
-		{"revoke", "RevokeKey sets RevokedAt; a key that is revoked already keeps its time.", revokeKey},
-		{"revoke_unknown", "RevokeKey returns ErrNotFound when the user has no such key.", revokeUnknownKey},
-		{"touch", "TouchKeys sets LastUsedAt unless it is later already, and passes over unknown keys.", touchKeys},
+		{"create_taken", "CreateKey returns ErrConflict if the ID or the hash is taken, and does not change the user.", createTakenKey},
+		{"create_limit", "CreateKey returns ErrLimitReached if the user has Max active keys, and does not change the user.", createKeyLimit},
+		{"limit_counts_active", "Keys that are revoked, or expired at the new key's CreatedAt, do not count against Max.", keyLimitCountsActive},
+		{"unknown", "An unknown hash is ErrNotFound, and an unknown user has no keys.", unknownKey},
+		{"list", "Keys lists a user's keys newest first, including revoked and expired keys.", listKeys},
+		{"revoke", "RevokeKey sets RevokedAt, and does not change the time of a revoked key.", revokeKey},
+		{"revoke_unknown", "RevokeKey returns ErrNotFound if the user has no such key.", revokeUnknownKey},
+		{"touch", "TouchKeys sets LastUsedAt unless it is already later, and ignores unknown keys.", touchKeys},
 	}
 }
 

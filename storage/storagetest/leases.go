@@ -8,18 +8,18 @@ import (
 
 func leaseCases() []Case {
 	return []Case{
-		{"lease_holds", "A delivery under a lease is not claimed again, by another handle on the same data neither.", leaseHolds},
-		{"lease_expires", "A lease that ran out is claimed again, with a larger token.", leaseExpires},
-		{"lease_released", "A result without an attempt gives the lease back: the delivery has the same number, and is due after RetryIn.", leaseReleased},
-		{"stale_lease_fenced", "A result under a lease that was claimed again since is fenced and changes nothing.", staleLease},
-		{"expired_lease_counts", "A lease that ran out but was not claimed again still counts.", expiredLease},
-		{"unknown_lease_fenced", "A result for a delivery that is not there is fenced, and the others of the batch count.", unknownLease},
-		{"token_rises", "Each lease of a delivery has a larger token than those before, after a retry and a redelivery too.", tokenRises},
-		{"lease_of_other_handle", "A lease is settled through any handle on the same data.", leaseOfOtherHandle},
-		{"redeliver_leased", "Redeliver of a delivery under a lease leaves the lease, and makes the delivery due when the lease ends without success.", redeliverLeased},
-		{"redeliver_late", "A failure under a lease that ran out leaves what somebody asked for meanwhile due at once, and a success ends it.", redeliverLate},
-		{"redelivery_fails", "A redelivery during a lease asks for one attempt: when that fails, it is as any other one.", redeliveryFails},
-		{"lease_of_redelivered_fenced", "A lease from before a redelivery does not settle the new delivery.", leaseBeforeRedelivery},
+		{"lease_holds", "A leased delivery is not claimed again, also not through another handle on the same data.", leaseHolds},
+		{"lease_expires", "A delivery whose lease has expired is claimed again, with a larger token.", leaseExpires},
+		{"lease_released", "A result without an attempt releases the lease: the delivery retains its attempt number and is due after RetryIn.", leaseReleased},
+		{"stale_lease_fenced", "A result under a lease whose delivery was claimed again is fenced and changes nothing.", staleLease},
+		{"expired_lease_counts", "A result under an expired lease still counts if the delivery was not claimed again.", expiredLease},
+		{"unknown_lease_fenced", "A result for a missing delivery is fenced, and the other results of the batch count.", unknownLease},
+		{"token_rises", "Each lease of a delivery has a larger token than the earlier leases, also after a retry and a redelivery.", tokenRises},
+		{"lease_of_other_handle", "A result can be recorded through any handle on the same data.", leaseOfOtherHandle},
+		{"redeliver_leased", "Redeliver of a leased delivery does not change the lease, and makes the delivery due when the lease ends without success.", redeliverLeased},
+		{"redeliver_late", "After a redelivery, a failure under an expired lease leaves the delivery due immediately, and a success ends it.", redeliverLate},
+		{"redelivery_fails", "A redelivery during a lease requests one attempt, whose failure counts like every other failure.", redeliveryFails},
+		{"lease_of_redelivered_fenced", "A result under a lease from before a redelivery does not end the new delivery.", leaseBeforeRedelivery},
 	}
 }
 

@@ -12,11 +12,11 @@ import (
 
 func leavingCases() []Case {
 	return []Case{
-		{"leaving_purge", "PurgeSubmissions tells BeforeDelete of all that it removes and nothing else, while it is there and without a lock.", leavingPurge},
-		{"leaving_purge_later", "PurgeSubmissions removes nothing that came after BeforeDelete was told.", leavingPurgeLater},
-		{"leaving_purge_fault", "With an error of BeforeDelete, PurgeSubmissions removes nothing and tells of it again.", leavingPurgeFault},
-		{"leaving_sweep", "Sweep tells BeforeDelete of the submissions of purged forms, those of a deleted user too, and of nothing else.", leavingSweep},
-		{"leaving_sweep_fault", "With an error or a panic of BeforeDelete, Sweep tells of the same submissions again.", leavingSweepFault},
+		{"leaving_purge", "PurgeSubmissions passes exactly the submissions that it removes to BeforeDelete, before it removes them and without a lock.", leavingPurge},
+		{"leaving_purge_later", "PurgeSubmissions does not remove submissions that were stored after the call of BeforeDelete.", leavingPurgeLater},
+		{"leaving_purge_fault", "If BeforeDelete returns an error, PurgeSubmissions removes nothing and passes the submissions again later.", leavingPurgeFault},
+		{"leaving_sweep", "Sweep passes exactly the submissions of purged forms to BeforeDelete, including those of a deleted user.", leavingSweep},
+		{"leaving_sweep_fault", "If BeforeDelete returns an error or panics, Sweep passes the same submissions again later.", leavingSweepFault},
 	}
 }
 

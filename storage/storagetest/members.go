@@ -10,11 +10,11 @@ import (
 func memberCases() []Case {
 	return []Case{
 		{"list", "Members returns the members in ascending order, without the owner.", listMembers},
-		{"twice", "Making somebody a member twice, or ending it twice, is no error.", memberTwice},
-		{"owner_as_member", "Making the owner a member is no error and changes nothing.", ownerAsMember},
-		{"remove_owner", "Removing the owner is ErrConflict.", removeOwner},
-		{"unknown_workspace", "SetMember and Members return ErrNotFound when there is no such workspace.", membersOfUnknown},
-		{"access", "A member has access from the call that adds it to the one that removes it.", memberAccess},
+		{"twice", "Adding or removing a member twice is not an error.", memberTwice},
+		{"owner_as_member", "Adding the owner as a member is not an error and changes nothing.", ownerAsMember},
+		{"remove_owner", "Removing the owner returns ErrConflict.", removeOwner},
+		{"unknown_workspace", "SetMember and Members return ErrNotFound for an unknown workspace.", membersOfUnknown},
+		{"access", "A member has access from the call that adds the member to the call that removes the member.", memberAccess},
 	}
 }
 

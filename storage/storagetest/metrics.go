@@ -9,16 +9,16 @@ import (
 
 func metricsCases() []Case {
 	return []Case{
-		{"sum", "Funnel sums the counts of a form, and of no other.", funnelSums},
-		{"counts_together", "CountFunnel adds all counts of a list, and passes over those of forms that there are not, unless there is no other.", funnelTogether},
+		{"sum", "Funnel sums the counts of one form.", funnelSums},
+		{"counts_together", "CountFunnel adds all counts of a list and ignores missing forms, unless all are missing.", funnelTogether},
 		{"submission_counts", "Submit adds one submission to the funnel at SubmittedAt.", funnelCountsSubmissions},
 		{"window_of_minutes", "Funnel sums the window from <= t < to, by the minute for the last two days.", funnelMinutes},
 		{"window_of_days", "Funnel is exact for windows of whole UTC days, however old.", funnelDays},
-		{"counts_that_come_late", "A count for a time before the newest one is kept at its own time.", funnelLate},
-		{"counts_from_the_future", "A count that is later than the store's clock leaves the minutes before it.", funnelFuture},
-		{"lifetime", "SetLifetimeCounters replaces the counters, all zero removes them; they are not contained in the counts.", lifetimeCounters},
-		{"totals", "SubmissionTotals returns the submissions of each form, with those of the lifetime counters, and of no other.", submissionTotals},
-		{"unknown_form", "CountFunnel, Funnel and SetLifetimeCounters return ErrNotFound when there is no such form.", funnelUnknownForm},
+		{"counts_that_come_late", "A count for a time before the newest count is stored at its own time.", funnelLate},
+		{"counts_from_the_future", "A count later than the store's clock does not fold earlier minutes into days.", funnelFuture},
+		{"lifetime", "SetLifetimeCounters replaces the counters, zero counters remove them, and the counts of windows do not include them.", lifetimeCounters},
+		{"totals", "SubmissionTotals returns the number of submissions of each requested form, including the lifetime counter.", submissionTotals},
+		{"unknown_form", "CountFunnel, Funnel and SetLifetimeCounters return ErrNotFound for an unknown form.", funnelUnknownForm},
 	}
 }
 

@@ -48,9 +48,9 @@ type pagingCheck struct {
 // pagingChecks are what every list has to pass.
 func pagingChecks() []pagingCheck {
 	return []pagingCheck{
-		{"order", "Pages of any size join to the whole list, newest first and then by id, down to the deepest page.", pagesJoin},
-		{"any_position", "A position is a place: it need not be that of a record.", anyPosition},
-		{"stable", "Records that come and go between pages make no page repeat or leave out one that was there throughout.", stablePages},
+		{"order", "Pages of any size together contain the whole list, newest first and then by ID.", pagesJoin},
+		{"any_position", "A page can start at a position that no record has.", anyPosition},
+		{"stable", "If records are added and removed between pages, no page repeats or omits a record that existed throughout.", stablePages},
 		{"no_limit", "A limit below 1 returns no record.", limitBelowOne},
 	}
 }

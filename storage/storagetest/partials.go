@@ -29,32 +29,32 @@ func noPartials(ctx context.Context, s storage.Storage) string {
 // partialCases are a group of their own: it is unsupported where a store has no half responses.
 func partialCases() []Case {
 	cases := []Case{
-		{"save_and_read", "SavePartial makes a half response at revision 1, which Partial returns as it was given, but for what the store sets.", savePartial},
-		{"change", "SavePartial changes what is there as a whole, raises its revision by one, and keeps its ID and CreatedAt.", changePartial},
-		{"published", "SavePartial returns ErrNotFound when the form is unknown, in the trash or not published, and looks at nothing else of it.", partialNeedsPublished},
-		{"token", "A token that is unknown or of another form is ErrNotFound, for a change as for Partial, and changes nothing.", partialToken},
-		{"token_taken", "SavePartial returns ErrConflict for a new one whose token is taken.", partialTokenTaken},
-		{"if_revision", "SavePartial returns a *RevisionError of the kind partial when IfRevision does not hold; 0 is no condition.", partialIfRevision},
-		{"order_of_errors", "SavePartial looks at the form, the token, a submission and the revision in this order.", partialOrder},
-		{"over", "From its EndsAt on, by the caller's time, a half response is ErrNotFound, and in no list; a save moves EndsAt.", partialOver},
-		{"max", "A new one that would exceed Max replaces the newest that was saved once and has no link taken, else the one that was saved longest ago, and no other.", partialMax},
-		{"max_counts", "Max counts no half response that is over, was submitted or belongs to another form; a submitted one stays, and a change evicts none.", partialMaxCounts},
-		{"not_counted", "Half responses count neither in the funnel nor against the response limit, queue nothing and leave the form as it is.", partialNotCounted},
-		{"list", "Partials lends what Partial returns of those that are neither submitted nor over, and says whether the list goes on.", partialList},
-		{"verified", "Verified and LinkTaken stay once a save has set them, and a query for verified ones leaves out the others.", partialVerified},
-		{"list_refused", "Partials ends with the error of the function that it calls.", partialListRefused},
-		{"copies_in", "A store keeps no slice of a half response that it was given.", copiesInPartial},
-		{"copies_out", "A store hands out no slice of a half response that it keeps.", copiesOutPartial},
+		{"save_and_read", "SavePartial creates a partial submission at revision 1, and Partial returns it with the fields that the store sets.", savePartial},
+		{"change", "SavePartial replaces an existing partial submission, increases its revision by one, and retains its ID and CreatedAt.", changePartial},
+		{"published", "SavePartial returns ErrNotFound if the form is unknown, in the trash or not published, and checks nothing else of the form.", partialNeedsPublished},
+		{"token", "An unknown token, or a token of another form, is ErrNotFound for a change and for Partial, and changes nothing.", partialToken},
+		{"token_taken", "SavePartial returns ErrConflict for a new partial submission whose token is taken.", partialTokenTaken},
+		{"if_revision", "SavePartial returns a *RevisionError with the Kind partial if IfRevision does not match, and 0 means no condition.", partialIfRevision},
+		{"order_of_errors", "SavePartial checks the form, the token, a submission and the revision in this order.", partialOrder},
+		{"over", "From its EndsAt by the caller's time, a partial submission is ErrNotFound and not listed, and a save changes EndsAt.", partialOver},
+		{"max", "Above Max, a new partial submission replaces the newest one at revision 1 without LinkIssued, or otherwise the one with the oldest save.", partialMax},
+		{"max_counts", "Max does not count partial submissions that expired, were submitted or belong to another form, submitted ones are not replaced, and changes replace none.", partialMaxCounts},
+		{"not_counted", "Partial submissions do not count in the funnel or against the response limit, queue nothing and do not change the form.", partialNotCounted},
+		{"list", "Partials passes the partial submissions that are neither submitted nor expired, and reports whether the list continues.", partialList},
+		{"verified", "Verified and LinkIssued stay true after a save has set them, and a query with Verified omits the other partial submissions.", partialVerified},
+		{"list_refused", "Partials returns the error of the function that it calls.", partialListRefused},
+		{"copies_in", "A store retains no slice of a partial submission from the caller.", copiesInPartial},
+		{"copies_out", "A store returns no slice of a partial submission that it retains.", copiesOutPartial},
 		{"invalid_values", "Text and times that the contract does not allow are ErrInvalidValue, before all other errors, and nothing changes.", invalidPartial},
-		{"concurrent_max", "Of 40 half responses that are made at once with a Max of 10 exactly 10 stay, and there are never more.", parallelPartials},
-		{"concurrent_revision", "Of 20 changes at once with the same IfRevision one is made, and the others are a *RevisionError.", parallelRevision},
-		{"concurrent_changes", "Changes at once without a condition all raise the revision by one.", parallelChanges},
-		{"concurrent_submit", "Of a save and two submissions at once with one token, both submissions are stored, one is named, and nothing of the answers is left.", parallelPartialSubmit},
+		{"concurrent_max", "Of 40 concurrently created partial submissions with a Max of 10, exactly 10 remain, and there are never more.", parallelPartials},
+		{"concurrent_revision", "Of 20 concurrent changes with the same IfRevision, one succeeds, and the others return a *RevisionError.", parallelRevision},
+		{"concurrent_changes", "Concurrent changes without a condition each increase the revision by one.", parallelChanges},
+		{"concurrent_submit", "If a save and two submissions with one token run concurrently, both submissions are stored, SubmissionID is one of them, and no answers remain.", parallelPartialSubmit},
 	}
 	for _, op := range partialOperations() {
 		cases = append(cases, contextCase("ended_context_"+op.name, op.operation))
 		if op.withActor {
-			cases = append(cases, Case{"isolation_" + op.name, op.method + " is for who may see the form, and for the host.", func(b *bundle) { actorSees(b, op.operation) }})
+			cases = append(cases, Case{"isolation_" + op.name, op.method + " requires access to the form.", func(b *bundle) { actorSees(b, op.operation) }})
 		}
 	}
 	for _, c := range pagingChecks() {

@@ -9,15 +9,15 @@ import (
 
 func partialEndingCases() []Case {
 	return []Case{
-		{"submit", "Submit with a token empties the half response, which names the submission until it is over, and takes no more saves.", submitPartial},
-		{"submit_any_token", "A token that is unknown, of another form, over at SubmittedAt or spent refuses no response and changes nothing.", submitAnyToken},
-		{"submit_refused", "A response that is refused or replayed leaves the half response as it was.", submitRefusedPartial},
-		{"delete", "DeletePartials removes those that an id, the token or the time of the last save names, and no others.", deletePartials},
-		{"delete_in_pieces", "DeletePartials removes at most Max a call, and more holds while there are others; below 1 it does nothing.", deletePartialsInPieces},
-		{"delete_in_trash", "DeletePartials works on a form in the trash for the host, and for nobody else.", deletePartialsInTrash},
-		{"trash", "The half responses of a form in the trash are ErrNotFound, and there again when it is restored.", trashPartials},
-		{"purge", "A form that is purged, alone or with its owner, loses its half responses.", purgePartials},
-		{"sweep", "Sweep removes the half responses that are over at Now, the submitted ones too, and no others, in pieces; with Removals it removes none.", sweepPartials},
+		{"submit", "Submit with a token clears the partial submission, which then has a SubmissionID until it expires and accepts no more saves.", submitPartial},
+		{"submit_any_token", "A token that is unknown, of another form, expired at SubmittedAt or already submitted rejects no submission and changes nothing.", submitAnyToken},
+		{"submit_refused", "A submission that is rejected or a replay does not change the partial submission.", submitRefusedPartial},
+		{"delete", "DeletePartials removes exactly the partial submissions that an ID, the token or the time of the last save selects.", deletePartials},
+		{"delete_in_pieces", "Each call of DeletePartials removes up to Max, returns more while others remain, and does nothing if Max is below 1.", deletePartialsInPieces},
+		{"delete_in_trash", "DeletePartials works on a form in the trash only for the host.", deletePartialsInTrash},
+		{"trash", "The partial submissions of a form in the trash are ErrNotFound, and are accessible again after the form is restored.", trashPartials},
+		{"purge", "A form that is purged, alone or with its owner, loses its partial submissions.", purgePartials},
+		{"sweep", "Sweep removes exactly the partial submissions that have expired at Now, including submitted ones, in batches, and none with RemovalsOnly.", sweepPartials},
 	}
 }
 

@@ -9,17 +9,17 @@ import (
 
 func queueCases() []Case {
 	return []Case{
-		{"enqueue", "Enqueue queues an event of no submission for one webhook.", enqueue},
+		{"enqueue", "Enqueue queues an event without a submission for one webhook.", enqueue},
 		{"enqueue_refused", "Enqueue returns ErrNotFound for an unknown webhook and ErrConflict for a disabled one, and queues nothing.", enqueueRefused},
 		{"enqueue_pending", "Enqueue of an event that is pending for the webhook changes nothing.", enqueuePending},
-		{"enqueue_single", "Enqueue of a Single event makes the event that is pending due, and queues nothing.", enqueueSingle},
-		{"redeliver", "Redeliver queues the event of an earlier attempt again, from attempt 1, with the same body.", redeliver},
+		{"enqueue_single", "Enqueue of a Single event makes the pending event due, and queues nothing.", enqueueSingle},
+		{"redeliver", "Redeliver queues the event of an earlier attempt again, starting at attempt 1, with the same body.", redeliver},
 		{"redeliver_pending", "Redeliver of an event that is still pending makes it due now instead.", redeliverPending},
-		{"redeliver_order", "Of the deliveries of a webhook that somebody asked for the oldest is claimed first, also before one whose earlier lease may still have a result.", redeliverOrder},
-		{"redeliver_test_event", "An event of no submission can be redelivered too.", redeliverTestEvent},
-		{"redeliver_unknown", "Redeliver returns ErrNotFound when the webhook has no such attempt.", redeliverUnknown},
-		{"redeliver_disabled", "Redeliver returns ErrConflict when the webhook is disabled.", redeliverDisabled},
-		{"stats", "QueueStats counts what is due, claimed ones included, and what waits, and when the oldest that is due was queued.", queueStats},
+		{"redeliver_order", "Of a webhook's requested deliveries, the oldest is claimed first, even before a delivery whose earlier lease may still have a result.", redeliverOrder},
+		{"redeliver_test_event", "An event without a submission can be redelivered too.", redeliverTestEvent},
+		{"redeliver_unknown", "Redeliver returns ErrNotFound if the webhook has no such attempt.", redeliverUnknown},
+		{"redeliver_disabled", "Redeliver returns ErrConflict if the webhook is disabled.", redeliverDisabled},
+		{"stats", "QueueStats counts due deliveries, including leased ones, and waiting deliveries, and returns when the oldest due delivery was queued.", queueStats},
 		{"stats_pause", "QueueStats counts the deliveries of a paused webhook as waiting.", queueStatsPause},
 	}
 }

@@ -8,18 +8,18 @@ import (
 
 func removalCases() []Case {
 	return []Case{
-		{"user", "DeleteUser removes the user's keys, memberships and own workspaces with every form in them, at once for every method.", deletesUser},
-		{"user_alone", "DeleteUser leaves everybody else's keys, workspaces, forms and trash as they were.", deletesOneUser},
-		{"user_trash", "DeleteUser removes forms in the trash, also those that came there with a workspace of the user's.", deletesUserTrash},
-		{"user_unknown", "DeleteUser of an unknown user, or once more, changes nothing; the zero time is ErrInvalidValue.", deletesNobody},
-		{"form", "PurgeForm removes one form in the trash, and returns ErrNotFound for any other.", purgesForm},
-		{"erase", "EraseSubmissions frees the place, the key and the answer of each submission, ends its deliveries, and touches no other.", erasesSubmissions},
-		{"erase_in_trash", "EraseSubmissions works on a form in the trash, and passes over submissions that are not the form's.", erasesInTrash},
-		{"purge_submissions", "PurgeSubmissions removes what is older than Before of the given forms, and ends its deliveries.", purgesSubmissions},
-		{"purge_keeps_place", "A purged submission keeps its place against the response limit.", purgeKeepsPlaces},
-		{"purge_frees_answers", "The answers of a purged submission are free, to fields of the past too, but for those that another submission has.", purgeFreesAnswers},
-		{"counted", "SubmissionsRemoved rises with each submission that is deleted, erased or purged, and with nothing else.", countsRemoved},
-		{"purge_in_pieces", "PurgeSubmissions removes at most Max submissions a call, and More holds while there may be others.", purgesInPieces},
+		{"user", "DeleteUser removes the user's keys, memberships and workspaces with all their forms, immediately for every method.", deletesUser},
+		{"user_alone", "DeleteUser does not change the keys, workspaces, forms and trash of other users.", deletesOneUser},
+		{"user_trash", "DeleteUser removes forms in the trash, including forms of a workspace that the user has deleted.", deletesUserTrash},
+		{"user_unknown", "DeleteUser of an unknown or already deleted user changes nothing, and the zero time is ErrInvalidValue.", deletesNobody},
+		{"form", "PurgeForm removes one form in the trash, and returns ErrNotFound for other forms.", purgesForm},
+		{"erase", "EraseSubmissions frees the response limit, the idempotency key and the answer of each submission, ends its deliveries, and changes no other submission.", erasesSubmissions},
+		{"erase_in_trash", "EraseSubmissions works on a form in the trash, and ignores submissions of other forms.", erasesInTrash},
+		{"purge_submissions", "PurgeSubmissions removes submissions of the given forms that are older than Before, and ends their deliveries.", purgesSubmissions},
+		{"purge_keeps_place", "A purged submission still counts against the response limit.", purgeKeepsPlaces},
+		{"purge_frees_answers", "The answers of a purged submission are free, also for previous fields, unless another submission has the same answer.", purgeFreesAnswers},
+		{"counted", "SubmissionsRemoved increases only with each submission that is deleted, erased or purged.", countsRemoved},
+		{"purge_in_pieces", "Each call of PurgeSubmissions removes up to Max submissions, and More is true while others may remain.", purgesInPieces},
 	}
 }
 

@@ -13,17 +13,17 @@ func submissionCases() []Case {
 	return []Case{
 		{"unknown", "A submission that does not exist, or belongs to another form, is ErrNotFound.", unknownSubmission},
 		{"since_until", "Submissions between Since and Until are listed, both inclusive to the microsecond.", sinceUntil},
-		{"since_until_pages", "A position counts together with Since and Until.", sinceUntilPages},
-		{"form_revision", "A submission has the revision of the form that it was checked against.", submissionRevision},
-		{"max_bytes", "A page of submissions ends where the next record would make it larger than MaxBytes, has one record at least, and More says whether the list goes on.", submissionMaxBytes},
-		{"refused", "Submissions ends with the error of the function that it calls, and calls it no more.", submissionsRefused},
-		{"brief", "A brief page has the same submissions, but for FormRevision and Hidden.", submissionsBrief},
-		{"more", "More holds exactly when the list goes on after the page.", submissionMore},
-		{"delete", "DeleteSubmission removes one submission for good, and no other.", deleteSubmission},
-		{"delete_frees", "DeleteSubmission frees the idempotency key, the unique answer and the place in the response limit.", deleteFrees},
-		{"delete_keeps_funnel", "DeleteSubmission leaves the funnel as it is.", deleteKeepsFunnel},
-		{"delete_ends_deliveries", "DeleteSubmission ends the pending deliveries of the submission, those under a lease too.", deleteEndsDeliveries},
-		{"delete_drops_bodies", "After DeleteSubmission the event's body is gone: Redeliver of its attempts is ErrNotFound.", deleteDropsBodies},
+		{"since_until_pages", "A position can be combined with Since and Until.", sinceUntilPages},
+		{"form_revision", "A submission contains the form's revision against which it was checked.", submissionRevision},
+		{"max_bytes", "A page of submissions ends before a record that would exceed MaxBytes, contains at least one record, and More reports whether the list continues.", submissionMaxBytes},
+		{"refused", "Submissions returns the error of the function that it calls, and does not call it again.", submissionsRefused},
+		{"brief", "A page with SummaryOnly has the same submissions, except for FormRevision and Hidden.", submissionsBrief},
+		{"more", "More is true exactly if the list continues after the page.", submissionMore},
+		{"delete", "DeleteSubmission permanently removes one submission, and no other.", deleteSubmission},
+		{"delete_frees", "DeleteSubmission frees the idempotency key, the unique answer and the response limit.", deleteFrees},
+		{"delete_keeps_funnel", "DeleteSubmission does not change the funnel.", deleteKeepsFunnel},
+		{"delete_ends_deliveries", "DeleteSubmission ends the pending deliveries of the submission, including leased deliveries.", deleteEndsDeliveries},
+		{"delete_drops_bodies", "DeleteSubmission removes the event's body, so that Redeliver of its attempts returns ErrNotFound.", deleteDropsBodies},
 	}
 }
 

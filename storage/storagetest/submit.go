@@ -9,21 +9,21 @@ import (
 
 func submitCases() []Case {
 	return []Case{
-		{"store_and_read", "Submit stores a response, which comes back as it was given.", storeSubmission},
-		{"idempotency_replay", "Submit with a key that the form has returns the first submission with replayed true, whatever the content, and changes nothing.", replaySubmission},
-		{"idempotency_before_checks", "A replay comes before the checks of revision, status, limit and unique answer.", replayBeforeChecks},
-		{"idempotency_by_form", "Idempotency keys are a name space of each form; an empty one names nothing.", keysByForm},
-		{"unknown_form", "Submit returns ErrNotFound when there is no such form.", submitUnknownForm},
-		{"revision", "Submit returns a *RevisionError when the form is not at the revision that was checked against.", submitRevision},
-		{"draft", "Submit returns ErrNotFound when the form is not published.", submitDraft},
-		{"limit", "Submit returns ErrLimitReached when as many submissions are stored as the response limit allows.", submitLimit},
-		{"closed_is_the_callers", "Submit looks at no part of the gate but the response limit.", submitClosed},
-		{"unique_answer", "Submit returns ErrDuplicate when a stored submission of the form has the same unique answer.", submitUnique},
-		{"unique_answer_by_form", "Unique answers are those of each form; nil is not checked.", uniqueByForm},
+		{"store_and_read", "Submit stores a submission, which is returned as it was stored.", storeSubmission},
+		{"idempotency_replay", "Submit with a known idempotency key returns the first submission with replayed true, whatever the content, and changes nothing.", replaySubmission},
+		{"idempotency_before_checks", "Submit checks the idempotency key before revision, status, limit and unique answer.", replayBeforeChecks},
+		{"idempotency_by_form", "Each form has its own idempotency keys, and an empty key has no effect.", keysByForm},
+		{"unknown_form", "Submit returns ErrNotFound for an unknown form.", submitUnknownForm},
+		{"revision", "Submit returns a *RevisionError if the form is not at FormRevision.", submitRevision},
+		{"draft", "Submit returns ErrNotFound if the form is not published.", submitDraft},
+		{"limit", "Submit returns ErrLimitReached if as many submissions are stored as the response limit allows.", submitLimit},
+		{"closed_is_the_callers", "Of the acceptance rules, Submit checks only the response limit.", submitClosed},
+		{"unique_answer", "Submit returns ErrDuplicate if a stored submission of the form has the same unique answer.", submitUnique},
+		{"unique_answer_by_form", "Unique answers are checked within each form, and a nil answer is not checked.", uniqueByForm},
 		{"order_of_checks", "Submit checks revision, status, limit and unique answer in this order.", submitOrder},
-		{"refused_changes_nothing", "A submission that is refused leaves no row, no funnel count, no event, no key and no unique answer.", submitRefused},
+		{"refused_changes_nothing", "A rejected submission leaves no row, funnel count, event, idempotency key or unique answer.", submitRefused},
 		{"queues_for_enabled", "Submit queues one delivery for each enabled webhook of the form, with the event's bytes.", submitQueues},
-		{"no_webhook_no_event", "Without an enabled webhook the event is not kept and is never delivered.", submitWithoutWebhook},
+		{"no_webhook_no_event", "Without an enabled webhook, the event is not stored and never delivered.", submitWithoutWebhook},
 	}
 }
 

@@ -9,14 +9,14 @@ import (
 
 func sweepCases() []Case {
 	return []Case{
-		{"forms", "Sweep purges the forms that went to the trash before TrashBefore, and no others.", sweepForms},
-		{"forms_with_everything", "A purged form leaves nothing behind: submissions, keys of attempts, funnel, webhooks and deliveries are gone.", sweepFormWhole},
-		{"keys", "Sweep removes the keys that were revoked or expired before KeysBefore, and no others.", sweepKeys},
-		{"zero_bounds", "Sweep with zero bounds purges no form and removes no key.", sweepZero},
-		{"removals", "Sweep with Removals purges forms and does none of the other work.", sweepRemovals},
-		{"max", "Sweep removes at most Max forms and keys a call, and More holds while there are others; below 1, it does nothing.", sweepMax},
-		{"purge_at_once", "A form that Sweep counts as purged is gone at once for every method, however many rows it has, and later calls remove those.", sweepPurgesAtOnce},
-		{"keeps_bodies_in_use", "Sweep leaves the bodies that the queue or a kept history refers to.", sweepKeepsBodies},
+		{"forms", "Sweep purges exactly the forms that moved to the trash before TrashBefore.", sweepForms},
+		{"forms_with_everything", "A purged form is removed with its submissions, idempotency keys, funnel, webhooks and deliveries.", sweepFormWhole},
+		{"keys", "Sweep removes exactly the keys that were revoked or expired before KeysBefore.", sweepKeys},
+		{"zero_bounds", "Sweep with zero TrashBefore and KeysBefore purges no form and removes no key.", sweepZero},
+		{"removals", "Sweep with RemovalsOnly purges forms and does no other work.", sweepRemovals},
+		{"max", "Each call of Sweep removes up to Max forms and keys, returns More while others remain, and does nothing if Max is below 1.", sweepMax},
+		{"purge_at_once", "A form that Sweep purges is gone immediately for every method, however many rows it has, and later calls remove these rows.", sweepPurgesAtOnce},
+		{"keeps_bodies_in_use", "Sweep does not remove event bodies to which the queue or a history refers.", sweepKeepsBodies},
 	}
 }
 

@@ -8,16 +8,16 @@ import (
 
 func trashCases() []Case {
 	return []Case{
-		{"hides_form", "A form in the trash is ErrNotFound for every method that reads or changes it, for the host too.", trashHides},
-		{"hides_from_lists", "A form in the trash and its webhooks are in no list but that of the trash.", trashHidesFromLists},
-		{"lists_trashed", "Forms with Trashed lists the forms in the trash, with the time, and their revision stays.", trashLists},
-		{"ends_deliveries", "TrashForm ends the pending deliveries of the form, for good.", trashEndsDeliveries},
+		{"hides_form", "A form in the trash is ErrNotFound for every method that reads or changes it, also for the host.", trashHides},
+		{"hides_from_lists", "A form in the trash and its webhooks are only in the list of the trash.", trashHidesFromLists},
+		{"lists_trashed", "Forms with Trashed lists the forms in the trash with TrashedAt and an unchanged revision.", trashLists},
+		{"ends_deliveries", "TrashForm permanently ends the pending deliveries of the form.", trashEndsDeliveries},
 		{"lifetime_counters", "SetLifetimeCounters works on a form in the trash.", trashLifetime},
-		{"if_revision", "TrashForm returns a *RevisionError when IfRevision does not hold, and ErrNotFound before that.", trashIfRevision},
-		{"restore", "RestoreForm into the workspace where it was brings the form back with all that was its own; the revision stays.", restoreForm},
-		{"restore_elsewhere", "RestoreForm into another workspace raises the revision by one.", restoreElsewhere},
-		{"restore_into_gone", "RestoreForm returns ErrConflict when the workspace does not exist, and the form stays in the trash.", restoreIntoGone},
-		{"restore_not_trashed", "RestoreForm returns ErrNotFound when the form is not in the trash.", restoreNotTrashed},
+		{"if_revision", "TrashForm returns a *RevisionError if IfRevision does not match, but first checks for ErrNotFound.", trashIfRevision},
+		{"restore", "RestoreForm into the previous workspace restores the form with all its records, and does not change the revision.", restoreForm},
+		{"restore_elsewhere", "RestoreForm into another workspace increases the revision by one.", restoreElsewhere},
+		{"restore_into_gone", "RestoreForm returns ErrConflict if the workspace does not exist, and the form stays in the trash.", restoreIntoGone},
+		{"restore_not_trashed", "RestoreForm returns ErrNotFound if the form is not in the trash.", restoreNotTrashed},
 	}
 }
 

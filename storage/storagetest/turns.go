@@ -6,12 +6,12 @@ import (
 
 func turnCases() []Case {
 	return []Case{
-		{"fair_batch", "A backlog of one webhook does not keep others out of a claim that has room for them.", fairBatch},
-		{"fair_turns", "The webhook that was served least recently comes first, also for another handle on the same data.", fairTurns},
-		{"fair_to_newcomers", "A webhook with its first delivery comes before one with a backlog that was served.", fairToNewcomers},
-		{"fair_over_claims", "Claims that are smaller than the number of webhooks serve all of them in turn.", fairOverClaims},
-		{"fair_past_full", "Webhooks and host names that have no room hold back nobody.", fairPastFull},
-		{"fair_pools", "A pool without room holds back nothing of the other one.", fairPools},
+		{"fair_batch", "A backlog of one webhook does not exclude other webhooks from a claim with a sufficient limit.", fairBatch},
+		{"fair_turns", "The least recently served webhook comes first, also for another handle on the same data.", fairTurns},
+		{"fair_to_newcomers", "A webhook with its first delivery comes before a webhook with a backlog that was already served.", fairToNewcomers},
+		{"fair_over_claims", "Claims that are smaller than the number of webhooks serve all webhooks in round robin.", fairOverClaims},
+		{"fair_past_full", "Webhooks and hostnames without capacity do not delay others.", fairPastFull},
+		{"fair_pools", "A pool without capacity does not delay other pools.", fairPools},
 	}
 }
 

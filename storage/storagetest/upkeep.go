@@ -8,10 +8,10 @@ import (
 
 func upkeepCases() []Case {
 	return []Case{
-		{"never", "Upkeep of a new store tells since when the store is there, and of no work, whatever was stored.", upkeepNever},
-		{"dispatched", "ClaimDeliveries, also one that finds nothing, is noted as a dispatcher that ran, for every process, and not as maintenance.", upkeepDispatched},
-		{"expired", "ExpireDeliveries is noted as a dispatcher that ran.", upkeepExpired},
-		{"maintained", "Sweep is noted as maintenance, for every process and not as a dispatcher, unless it does nothing but removals.", upkeepMaintained},
+		{"never", "MaintenanceStatus of a new store returns when the store was created and no work, whatever was stored.", upkeepNever},
+		{"dispatched", "ClaimDeliveries, even without a result, is recorded as the work of a dispatcher, for every process, and not as maintenance.", upkeepDispatched},
+		{"expired", "ExpireDeliveries is recorded as the work of a dispatcher.", upkeepExpired},
+		{"maintained", "Sweep is recorded as maintenance for every process, and not as a dispatcher, unless RemovalsOnly is set.", upkeepMaintained},
 	}
 }
 

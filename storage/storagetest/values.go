@@ -10,12 +10,12 @@ import (
 
 func valueCases() []Case {
 	return []Case{
-		{"json_definition", "The sections of a definition keep members, member order and number literals.", jsonDefinition},
-		{"json_submission", "Answers, metadata and hidden fields keep members, member order and number literals.", jsonSubmission},
-		{"times", "Times come back to the microsecond and in UTC; zero times come back as zero.", timesComeBack},
-		{"text", "Text comes back character by character, whatever it looks like.", textComesBack},
-		{"bytes", "An event's body, a secret and a unique answer are kept byte by byte.", bytesComeBack},
-		{"numbers", "Numbers come back exactly, large ones and fractions too.", numbersComeBack},
+		{"json_definition", "The sections of a definition retain fields, field order and number literals.", jsonDefinition},
+		{"json_submission", "Answers, metadata and hidden fields retain fields, field order and number literals.", jsonSubmission},
+		{"times", "Times are returned in UTC and to the microsecond, and zero times stay zero.", timesComeBack},
+		{"text", "Text is returned unchanged, whatever it contains.", textComesBack},
+		{"bytes", "An event's body, a secret and a unique answer are stored byte by byte.", bytesComeBack},
+		{"numbers", "Numbers are returned exactly, including large numbers and fractions.", numbersComeBack},
 	}
 }
 

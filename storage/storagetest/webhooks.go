@@ -10,18 +10,18 @@ import (
 
 func webhookCases() []Case {
 	return []Case{
-		{"create_and_read", "A webhook comes back as it was given.", createWebhook},
-		{"create_taken", "CreateWebhook returns ErrConflict when the id is taken.", createTakenWebhook},
-		{"create_limit", "CreateWebhook returns ErrLimitReached when the form has Max webhooks; a Max below 1 is no limit.", createWebhookLimit},
-		{"unknown", "A webhook that does not exist, or whose form does not, is ErrNotFound.", unknownWebhook},
+		{"create_and_read", "A webhook is returned as it was created.", createWebhook},
+		{"create_taken", "CreateWebhook returns ErrConflict if the ID is taken.", createTakenWebhook},
+		{"create_limit", "CreateWebhook returns ErrLimitReached if the form has Max webhooks, and a Max below 1 means no limit.", createWebhookLimit},
+		{"unknown", "A webhook that does not exist, or whose form does not exist, is ErrNotFound.", unknownWebhook},
 		{"list", "Webhooks lists the webhooks of all forms, newest first.", listWebhooks},
-		{"update", "UpdateWebhook changes the members that are set, returns the webhook and keeps the rest.", updateWebhook},
-		{"update_secret", "A secret that is not set stays; a pointer to an empty one removes it.", updateWebhookSecret},
-		{"secrets", "Secrets lists webhooks that have one, ascending by ID, also of forms in the trash.", listSecrets},
-		{"replace_secrets", "ReplaceSecrets replaces the secrets that are still the expected ones, and nothing else of a webhook.", replaceSecrets},
-		{"old_secrets", "Secrets and ReplaceSecrets know the two secrets that were replaced last as well, until a sweep wipes each when its time is over.", oldSecrets},
+		{"update", "UpdateWebhook changes the fields that are set, returns the webhook and retains the rest.", updateWebhook},
+		{"update_secret", "A nil Secret does not change the secret, and a pointer to an empty Secret removes it.", updateWebhookSecret},
+		{"secrets", "Secrets lists webhooks that have a secret, in ascending order of ID, including webhooks of forms in the trash.", listSecrets},
+		{"replace_secrets", "ReplaceSecrets replaces only secrets that still have the expected value.", replaceSecrets},
+		{"old_secrets", "Secrets and ReplaceSecrets include old secrets, until a sweep after OldSecretLifetime removes them.", oldSecrets},
 		{"delete", "DeleteWebhook removes a webhook with its history and leaves the others of the form.", deleteWebhook},
-		{"deliveries", "Deliveries returns the newest deliveries by (CreatedAt, ID), as they were given, at most max.", listAttempts},
+		{"deliveries", "Deliveries returns up to max of the newest deliveries by (CreatedAt, ID), as they were recorded.", listAttempts},
 	}
 }
 

@@ -9,22 +9,22 @@ import (
 
 func workspaceCases() []Case {
 	return []Case{
-		{"create_and_read", "A workspace comes back as it was given.", createWorkspace},
-		{"create_taken", "CreateWorkspace returns ErrConflict when the id or the public id is taken.", createTakenWorkspace},
-		{"create_limit", "CreateWorkspace returns ErrLimitReached when the owner owns max workspaces; being a member does not count.", createWorkspaceLimit},
+		{"create_and_read", "A workspace is returned as it was created.", createWorkspace},
+		{"create_taken", "CreateWorkspace returns ErrConflict if the ID or the public ID is taken.", createTakenWorkspace},
+		{"create_limit", "CreateWorkspace returns ErrLimitReached if the owner owns max workspaces, and memberships do not count.", createWorkspaceLimit},
 		{"create_unlimited", "CreateWorkspace with a max below 1 has no limit.", createWorkspaceUnlimited},
 		{"unknown", "A workspace that does not exist is ErrNotFound.", unknownWorkspace},
-		{"list", "Workspaces lists what the actor owns or is a member of, newest first.", listWorkspaces},
-		{"update", "UpdateWorkspace changes the name and UpdatedAt, returns the workspace, and leaves the rest.", updateWorkspace},
-		{"update_nothing", "UpdateWorkspace with no member set changes UpdatedAt only.", updateWorkspaceNothing},
-		{"member_is_not_owner", "A member who updates or deletes a workspace gets ErrNotOwner and changes nothing.", memberIsNotOwner},
-		{"hand_over", "A new owner owns the workspace and is not listed as a member; the previous one becomes a member.", handOver},
-		{"hand_over_to_owner", "Handing a workspace over to its owner changes neither owner nor members.", handOverToOwner},
+		{"list", "Workspaces lists the workspaces that the actor owns or is a member of, newest first.", listWorkspaces},
+		{"update", "UpdateWorkspace changes the name and UpdatedAt, returns the workspace, and retains the rest.", updateWorkspace},
+		{"update_nothing", "UpdateWorkspace without set fields changes only UpdatedAt.", updateWorkspaceNothing},
+		{"member_is_not_owner", "A member who updates or deletes a workspace receives ErrNotOwner and changes nothing.", memberIsNotOwner},
+		{"hand_over", "A new owner owns the workspace and is not listed as a member, and the previous owner becomes a member.", handOver},
+		{"hand_over_to_owner", "Transferring a workspace to its owner changes neither the owner nor the members.", handOverToOwner},
 		{"delete_trashes_forms", "DeleteWorkspace removes the workspace and its members and moves its forms to the trash.", deleteWorkspace},
 		{"delete_ends_deliveries", "DeleteWorkspace ends the pending deliveries of its forms.", deleteWorkspaceDeliveries},
-		{"delete_at_once", "From DeleteWorkspace on every form of the workspace is in the trash for every method, and its name is gone.", deleteWorkspaceAtOnce},
-		{"delete_keeps_trash", "DeleteWorkspace does not trash a form again that is in the trash already.", deleteWorkspaceKeepsTrash},
-		{"delete_leaves_others", "DeleteWorkspace leaves other workspaces of the owner as they were.", deleteWorkspaceLeavesOthers},
+		{"delete_at_once", "After DeleteWorkspace, every form of the workspace is in the trash for every method, and the workspace has no name.", deleteWorkspaceAtOnce},
+		{"delete_keeps_trash", "DeleteWorkspace does not change forms that are already in the trash.", deleteWorkspaceKeepsTrash},
+		{"delete_leaves_others", "DeleteWorkspace does not change other workspaces of the owner.", deleteWorkspaceLeavesOthers},
 	}
 }
 
