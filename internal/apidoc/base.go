@@ -10,13 +10,11 @@ import (
 	"github.com/formsvc/formsvc/internal/weburl"
 )
 
-// CheckBaseURL checks what links, Location headers and the server of the
-// description ([Describe]) begin with: an absolute http or https URL such as
-// "https://api.example.com", or a plain path such as "/api". It may end with one
-// slash, which means nothing; "" and "/" mean that there is none. An error says that it
-// has another form, a user name, password, query or fragment, a character that a
-// URL has to escape, a path with an empty, "." or ".." segment, or braces, which
-// OpenAPI reads as variables. It does not repeat the URL, which may hold a password.
+// CheckBaseURL checks the base URL of links, Location headers and the server in [Describe]: an absolute http or https
+// URL such as "https://api.example.com", or a path such as "/api". A trailing slash is ignored, so "" and "/" mean
+// none. It rejects user names, passwords, queries, fragments, characters that need escaping, empty, "." and ".."
+// segments, and braces, because OpenAPI reads them as variables. Errors do not contain the URL, which may contain a
+// password.
 func CheckBaseURL(base string) error {
 	base = strings.TrimSuffix(base, "/")
 	if base == "" {
@@ -42,9 +40,8 @@ func CheckBaseURL(base string) error {
 	return nil
 }
 
-// CheckBasePath checks the path under which an API lives, such as "/v1": it begins
-// with a slash and is otherwise as the path of a base URL ([CheckBaseURL]). ""
-// and "/" mean none.
+// CheckBasePath checks the path of an API, such as "/v1". It must start with a slash, and follows the rules of
+// [CheckBaseURL] otherwise. "" and "/" mean none.
 func CheckBasePath(base string) error {
 	base = strings.TrimSuffix(base, "/")
 	u, err := url.Parse(base)
@@ -54,8 +51,8 @@ func CheckBasePath(base string) error {
 	return nil
 }
 
-// IsPlainPath reports whether a path is empty, or begins with a slash and has no segment
-// that is empty or a step; then it does not end with a slash.
+// IsPlainPath reports whether a path is empty, or starts with a slash, does not end with one, and has no empty, "."
+// or ".." segments.
 func IsPlainPath(text string) bool {
 	return text == "" || text[0] == '/' && text != "/" && path.Clean(text) == text
 }

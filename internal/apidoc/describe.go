@@ -11,28 +11,24 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// documentPrefix is what every path of the embedded description begins with.
+// documentPrefix is the start of every path in the embedded description.
 const documentPrefix = "/v1"
 
-// description is the description of the API. It is the same for every service of a process, and
-// parsing it is most of the work of [Describe].
+// description is the parsed API description. All services of a process share it, because parsing is most of the work
+// of [Describe].
 var description = sync.OnceValues(func() (*jsontree.Tree, error) {
 	return jsontree.Parse(schema.OpenAPI(), jsontree.Limits{})
 })
 
-// Describe returns the API description for one service, as it is served at
-// GET {base_url}/v1/openapi.json. It differs from [schema.OpenAPI] in three places and keeps
-// everything else, the order of members included:
+// Describe returns the API description of a service, as GET {base_url}/v1/openapi.json returns it. It differs from
+// [schema.OpenAPI] in three fields:
 //
-//   - The only server is baseURL without a slash at its end. Empty means that the
-//     service does not know its address; the server is then "/".
-//   - The info has the release of the module as x-formsvc-version. Its version is that of the
-//     description, which many releases share.
-//   - The /v1 of every path becomes basePath. Both "" and "/" mean that the service
-//     has baseURL to itself.
+//   - The only server is baseURL without a trailing slash, or "/" if baseURL is empty.
+//   - info has the module's release as x-formsvc-version. Its version is the description's, which many releases share.
+//   - basePath replaces /v1 in every path. "" and "/" mean that the service has baseURL to itself.
 //
-// An error is one of [CheckBaseURL] or [CheckBasePath]. Call it once for a service
-// rather than once for a request: it copies the whole description each time.
+// An error is an error of [CheckBaseURL] or [CheckBasePath]. Call Describe once per service, because it copies the
+// whole description.
 func Describe(baseURL, basePath string) ([]byte, error) {
 	if err := CheckBaseURL(baseURL); err != nil {
 		return nil, err

@@ -1,9 +1,8 @@
 package apidoc
 
-// ErrorType is the category of the errors with a status, "" when there are none.
+// ErrorType returns the category of errors with a status, or "" if there are none.
 func ErrorType(status int) string { return errorTypes[status] }
 
-// errorTypes are the categories of errors by status.
 var errorTypes = map[int]string{
 	400: "request_error", 405: "request_error", 413: "request_error", 415: "request_error",
 	401: "authentication_error", 403: "permission_error", 404: "not_found_error", 409: "conflict_error",

@@ -11,7 +11,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Error is an error as the caller of the API sees it.
+// Error is an error in the format of the API.
 type Error struct {
 	Status        int
 	Code, Message string
@@ -27,8 +27,7 @@ func (e *Error) With(message string) *Error {
 	return &c
 }
 
-// Catalog has every error that the API reports. An error enters it when it is declared, so that the
-// test that compares it with the description leaves none out.
+// Catalog contains every declared error of the API, so that a test can compare them with the description.
 var Catalog []*Error
 
 func declare(status int, code, message string) *Error {
@@ -37,7 +36,7 @@ func declare(status int, code, message string) *Error {
 	return e
 }
 
-// The errors of the API.
+// Errors of the API.
 var (
 	ErrMalformedJSON     = declare(400, "MALFORMED_JSON", "The request body is not valid JSON.")
 	ErrMethodNotAllowed  = declare(405, "METHOD_NOT_ALLOWED", "This path does not support the method. See the Allow header.")
@@ -58,17 +57,17 @@ var (
 	ErrUnavailable       = declare(503, "UNAVAILABLE", "The service is temporarily unavailable. Try again later.")
 )
 
-// ErrInvalidValue is ErrValidation for a value that only the storage refuses.
+// ErrInvalidValue is ErrValidation for a value that only the storage rejects.
 var ErrInvalidValue = ErrValidation.With("The request contains a value that cannot be stored.")
 
-// Invalid is ErrValidation with its violations.
+// Invalid returns ErrValidation with violations.
 func Invalid(violations ...schema.Violation) *Error {
 	e := *ErrValidation
 	e.Details = violations
 	return &e
 }
 
-// known are the errors of the service. If an error is several of them, the first one counts.
+// known maps errors of the service to errors of the API. The first match counts.
 var known = []struct {
 	err      error
 	reported *Error
@@ -86,7 +85,7 @@ var known = []struct {
 	{context.DeadlineExceeded, ErrUnavailable},
 }
 
-// FromError returns how the API reports an error of the service. An unknown error is ErrInternal.
+// FromError returns the API error for an error of the service. Unknown errors become ErrInternal.
 func FromError(err error) *Error {
 	if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok {
 		return ErrMalformedJSON.With("The request body is not valid JSON: " + syntax.Reason + " at byte " + strconv.Itoa(syntax.Offset) + ".")

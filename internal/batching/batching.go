@@ -1,5 +1,4 @@
-// Package batching combines single values into batches. Callers do not wait, and the store gets one write instead of
-// many.
+// Package batching combines single values into batches, so that callers do not wait and the store gets fewer writes.
 package batching
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Delay is how long a value waits for others before it is written. Including the write, a value takes about 250 ms.
+// Delay is how long a value waits for others. Including the write, a value takes about 250 ms.
 const Delay = 200 * time.Millisecond
 
 const (
@@ -23,8 +22,8 @@ const (
 	retryDelay   = 10 * time.Second // after a failed write, so that an outage does not fill the log
 )
 
-// Batcher collects values and writes them in batches. It is safe for concurrent use. Only one write runs at a time,
-// in its own goroutine.
+// Batcher collects values and writes them in batches, one batch at a time in its own goroutine. It is safe for
+// concurrent use.
 type Batcher[T any] struct {
 	label   string // name of the values in the log
 	log     *slog.Logger
@@ -33,18 +32,18 @@ type Batcher[T any] struct {
 
 	mu      sync.Mutex
 	pending []T
-	failed  bool // whether the last write failed
+	failed  bool // the last write failed
 	closed  bool
 }
 
-// New returns a Batcher that passes its values to write. It logs errors and panics of write. After
-// [storage.ErrUnavailable] it retains the values for the next write.
+// New returns a Batcher that passes its values to write, and logs its errors and panics. After
+// [storage.ErrUnavailable], it retains the values for the next write.
 func New[T any](label string, log *slog.Logger, write func(context.Context, []T) error) *Batcher[T] {
 	return &Batcher[T]{label: label, log: log, write: write, writing: make(chan struct{}, 1)}
 }
 
 // Add adds a value, which is written after [Delay], or after ten seconds if the last write failed. It returns false
-// without adding the value if too many values wait, or after Close.
+// if too many values are waiting, or after Close.
 func (g *Batcher[T]) Add(value T) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -77,8 +76,7 @@ func (g *Batcher[T]) Flush(ctx context.Context) error {
 	}
 }
 
-// Close flushes and stops accepting values. After an unavailable storage it tries the write once more, including a
-// write that was in progress.
+// Close flushes and stops accepting values. If the storage is unavailable, it retries the write once.
 func (g *Batcher[T]) Close(ctx context.Context) error {
 	err := g.Flush(ctx)
 	g.mu.Lock()
@@ -90,7 +88,6 @@ func (g *Batcher[T]) Close(ctx context.Context) error {
 	return err
 }
 
-// writePending writes the waiting values and releases writing.
 func (g *Batcher[T]) writePending() (err error) {
 	defer func() { <-g.writing }()
 	g.mu.Lock()

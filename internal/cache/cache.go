@@ -1,5 +1,4 @@
-// Package cache implements a map with a limit in bytes. All caches of the service use it, for values that can be
-// computed again.
+// Package cache implements a map with a size limit, for values that can be computed again.
 package cache
 
 import (
@@ -8,20 +7,16 @@ import (
 )
 
 const (
-	// DefaultMax is the default limit of each cache, in bytes.
-	DefaultMax = 8 << 20
-	// entryOverhead is added to the size of each value, so that the number of entries is also limited.
-	entryOverhead = 512
+	// DefaultMax is the default limit of each cache in bytes.
+	DefaultMax    = 8 << 20
+	entryOverhead = 512 // added to each size to limit the number of entries, too
 )
 
 // Cache is a map with a size limit. A new entry evicts arbitrary others, which works as well as evicting the oldest
-// if nearly all entries fit. The zero Cache is ready for use. It is safe for concurrent use. Its values must not be
-// modified.
-//
-// A value may be outdated, so callers must be able to check it.
+// if nearly all entries fit. The zero Cache is ready to use. It is safe for concurrent use. Values must not be
+// modified. They can be outdated, so callers must be able to check them.
 type Cache[K comparable, V any] struct {
-	// Max limits the total size in bytes. Defaults to DefaultMax.
-	Max int
+	Max int // maximum total size in bytes; defaults to DefaultMax
 
 	mu      sync.RWMutex
 	entries map[K]entry[V]
@@ -41,8 +36,7 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 	return e.value, ok
 }
 
-// Put stores a value of size bytes and returns the key's previous value, if any. It does not store values that exceed
-// the whole cache.
+// Put stores a value of size bytes, unless it exceeds the whole cache. It returns the previous value, if any.
 func (c *Cache[K, V]) Put(key K, value V, size int) (was V, there bool) {
 	size += entryOverhead
 	c.mu.Lock()

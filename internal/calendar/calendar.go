@@ -1,10 +1,10 @@
-// Package calendar converts times to calendar days and back. A day is a [time.Time] at midnight UTC, regardless
-// of the original time zone.
+// Package calendar converts times to calendar days and back. A day is a [time.Time] at midnight UTC, whatever its
+// zone.
 package calendar
 
 import "time"
 
-// Day returns the calendar day of t in its own time zone.
+// Day returns the calendar day of t in the time zone of t.
 func Day(t time.Time) time.Time {
 	year, month, day := t.Date()
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
@@ -13,9 +13,9 @@ func Day(t time.Time) time.Time {
 // earliest is the first valid time, because a zero time means that no time is set.
 var earliest = time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC)
 
-// StartOfDay returns the first whole second of a day in a time zone. If the clocks skip midnight, it returns the
-// second after the change. If the zone skipped the day (Samoa skipped 30 December 2011), it returns the start of
-// the next day. It never returns a time before earliest.
+// StartOfDay returns the first whole second of a day in a time zone. If the clocks skip midnight, it is the second
+// after the change. If the zone skipped the day, as Samoa skipped 30 December 2011, it is the start of the next day.
+// It is never before earliest.
 func StartOfDay(day time.Time, zone *time.Location) time.Time {
 	day = Day(day)
 	year, month, date := day.Date()
@@ -35,14 +35,12 @@ func StartOfDay(day time.Time, zone *time.Location) time.Time {
 	return start.UTC()
 }
 
-// midnight returns the start of a day with the UTC offset of another time.
 func midnight(day, other time.Time) time.Time {
 	_, offset := other.Zone()
 	return day.Add(-time.Duration(offset) * time.Second)
 }
 
-// FirstTimeAt returns the first time at which clocks in a zone show the date and time of wall. The result ok is
-// false if the clocks skip this time.
+// FirstTimeAt returns the first time at which clocks in a zone show wall. ok is false if the clocks skip this time.
 func FirstTimeAt(wall time.Time, zone *time.Location) (at time.Time, ok bool) {
 	year, month, day := wall.Date()
 	hour, minute, second := wall.Clock()

@@ -19,8 +19,8 @@ var (
 
 func (c RGB) String() string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// Parse parses # and 3, 4, 6 or 8 digits, rgb() with plain numbers, and a few names. It ignores transparency,
-// because contrast needs a known background.
+// Parse parses # and 3, 4, 6 or 8 digits, rgb() with plain numbers, and some names. It ignores transparency, because
+// contrast needs a known background.
 func Parse(text string) (RGB, bool) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if hex, ok := strings.CutPrefix(text, "#"); ok {
@@ -58,7 +58,6 @@ var named = map[string]RGB{
 	"indigo": {75, 0, 130}, "violet": {238, 130, 238}, "turquoise": {64, 224, 208}, "salmon": {250, 128, 114},
 }
 
-// luminance returns the relative luminance of WCAG 2.2.
 func (c RGB) luminance() float64 {
 	part := func(v uint8) float64 {
 		s := float64(v) / 255
@@ -82,8 +81,7 @@ func Blend(a, b RGB, share float64) RGB {
 	return RGB{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B)}
 }
 
-// EnsureContrast returns c if its contrast with its background is sufficient. Otherwise it blends c toward black
-// or white.
+// EnsureContrast returns c, blended toward black or white if its contrast with the background is too low.
 func EnsureContrast(c, on RGB, ratio float64) RGB {
 	if Contrast(c, on) >= ratio {
 		return c
@@ -100,7 +98,7 @@ func EnsureContrast(c, on RGB, ratio float64) RGB {
 	return target
 }
 
-// ButtonText returns a text color for a button: c, black or white. A gray with barely enough contrast would look
+// ButtonText returns the text color of a button: c, black or white. A gray with barely enough contrast looks
 // disabled.
 func ButtonText(c, on RGB) RGB {
 	switch {

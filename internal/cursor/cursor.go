@@ -1,8 +1,7 @@
-// Package cursor encodes and decodes the opaque page cursors of the API.
-//
-// A cursor is URL-safe text with a version byte, a position and a digest. The digest covers the position and the list.
-// A cursor therefore does not decode if it was changed, or if it belongs to another list, user or filter. The digest
-// needs no secret key: a position reveals only what the previous page showed, and each page checks the access again.
+// Package cursor encodes and decodes the opaque page cursors of the API. A cursor is URL-safe text with a version
+// byte, a position and a digest of the position and the list. It is therefore invalid if it was changed, or belongs
+// to another list, user or filter. The digest needs no secret key, because a position only reveals the previous
+// page's contents, and each page checks access again.
 package cursor
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// ErrInvalid is returned for every cursor that is invalid for its list.
+// ErrInvalid is the error for a cursor that is invalid for its list.
 var ErrInvalid = errors.New("cursor: invalid")
 
 const (
@@ -26,11 +25,11 @@ const (
 
 var encoding = base64.RawURLEncoding.Strict()
 
-// List identifies the list that a cursor pages through.
+// List identifies the list that a cursor belongs to.
 type List struct {
-	Name    string     // name of the list, with its parent's ID if it has one
-	Owner   storage.ID // user who sees the list, independent of the key, because keys rotate
-	Filters string     // filters in a canonical form
+	Name    string     // with the parent's ID if it has one
+	Owner   storage.ID // user who sees the list, because keys rotate
+	Filters string     // in a canonical form
 }
 
 // Encode returns the cursor for the records after p in l.
@@ -59,7 +58,7 @@ func Decode(l List, s string) (storage.Position, error) {
 	}
 	micros := int64(binary.BigEndian.Uint64(raw[1:9])) // #nosec G115 -- the bits, written from an int64
 	at := time.UnixMicro(micros).UTC()
-	// Records have only years that RFC 3339 can represent, and some stores cannot compare other times.
+	// Records only have years of RFC 3339, and some stores cannot compare other times.
 	if year := at.Year(); year < 0 || year > 9999 {
 		return storage.Position{}, ErrInvalid
 	}
@@ -70,7 +69,7 @@ func (l List) digest(position []byte) [sha256.Size]byte {
 	b := make([]byte, 0, 128)
 	b = append(b, position...)
 	b = append(b, l.Owner[:]...)
-	// The length prefix prevents two lists from having the same bytes.
+	// The length prefix makes the bytes of different lists different.
 	b = binary.BigEndian.AppendUint32(b, uint32(len(l.Name))) // #nosec G115 -- far below 4 GiB
 	b = append(b, l.Name...)
 	b = append(b, l.Filters...)

@@ -1,5 +1,4 @@
-// Package dispatch contains types with which package formsvc creates the dispatcher of package webhooks. Hosts cannot
-// use them.
+// Package dispatch contains types with which package formsvc creates the dispatcher of package webhooks.
 package dispatch
 
 import (
@@ -13,18 +12,16 @@ import (
 
 // Params are the parameters of a dispatcher.
 type Params struct {
-	// Store contains the deliveries. It is required. The dispatcher never closes it.
-	Store storage.DeliveryStore
-	// Secrets decrypts signing secrets. If nil, secrets are stored unencrypted.
-	Secrets *secrets.Encrypter
-	// Logger receives failed attempts and errors. If nil, they are discarded. If a receiver sends more than a response,
-	// net/http also writes up to 5 kB to the standard logger of package log.
+	Store   storage.DeliveryStore // required; the dispatcher never closes it
+	Secrets *secrets.Encrypter    // decrypts signing secrets; nil if they are stored unencrypted
+	// Logger receives failed attempts and errors. If nil, they are discarded. If a receiver sends more than a
+	// response, net/http also writes up to 5 kB to the standard logger of package log.
 	Logger *slog.Logger
 	// Now is the clock for times that receivers and users see. Defaults to [time.Now]. The store's clock decides what
 	// is due, and timeouts use neither clock.
 	Now func() time.Time
-	// Sweep performs a batch of the maintenance, as [storage.Storage.Sweep] does, at the given time. A running
-	// dispatcher calls it about once a minute, one call at a time. ctx ends when the dispatcher stops. A call that
-	// ignores ctx delays the end of Run. Errors and panics are only logged. If nil, there is no sweep.
+	// Sweep does a batch of maintenance, like [storage.Storage.Sweep]. A running dispatcher calls it about once a
+	// minute, one call at a time, and logs its errors and panics. Its ctx ends when the dispatcher stops, and
+	// ignoring it delays the end of Run. If nil, there is no sweep.
 	Sweep func(ctx context.Context, now time.Time) error
 }

@@ -1,5 +1,4 @@
-// Package download sends an export as an HTTP response. It sends the export in chunks, and a client has a limited time
-// for each chunk.
+// Package download sends an export as an HTTP response in chunks, each with a timeout.
 package download
 
 import (
@@ -9,7 +8,7 @@ import (
 	"time"
 )
 
-// The client must read at least 2 kB a second. Connections for files are never slower.
+// The client must read at least 2 kB a second, which any connection for files can do.
 const (
 	chunkTimeout = 30 * time.Second
 	chunkSize    = 64 << 10
@@ -18,8 +17,7 @@ const (
 // File describes a response.
 type File struct {
 	Name, ContentType string
-	// WriteStatus sends the status and the headers. It is called once.
-	WriteStatus func(code int)
+	WriteStatus       func(code int) // sends the status and the headers; called once
 }
 
 // WriteHeaders sends the status and the headers of the file.
@@ -32,9 +30,8 @@ func (f File) WriteHeaders(w http.ResponseWriter) {
 }
 
 // Send sends the output of write. The response starts with the first byte, or when write succeeds without output.
-// gone reports that the client stopped reading.
-//
-// Send replaces the server's WriteTimeout, which would end a long export.
+// gone means that the client stopped reading. Send overrides the server's WriteTimeout, which would end a long
+// export.
 func (f File) Send(w http.ResponseWriter, write func(io.Writer) error) (gone bool, err error) {
 	b := &bodyWriter{file: f, w: w, control: http.NewResponseController(w)}
 	b.setTimeout(0)
@@ -49,7 +46,7 @@ func (f File) Send(w http.ResponseWriter, write func(io.Writer) error) (gone boo
 // Abort closes the connection of a started response and panics with [http.ErrAbortHandler]. It first sets a deadline
 // in the past, because a host's middleware may recover the panic, and the server would then complete the response.
 func Abort(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Unix(1, 0)) // not every writer has one
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Unix(1, 0)) // not every writer supports deadlines
 	panic(http.ErrAbortHandler)
 }
 

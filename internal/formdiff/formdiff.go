@@ -1,5 +1,4 @@
-// Package formdiff compares the content of forms. It finds the changes of a working copy, of its form since the
-// copy was created, and between versions.
+// Package formdiff compares the content of forms, such as a working copy and its form, or two versions.
 package formdiff
 
 import (
@@ -16,20 +15,19 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Parts are the pieces of a content that two people can change without a conflict: the name, the type,
-// each setting, each top-level block, and each other section. Their paths are JSON Pointers into a
-// FormUpdate, with the id of a block instead of its position.
+// Parts are the parts of a form's content that two users can change without a conflict: the name, the type, each
+// setting, each top-level block, and each other section. Their paths are JSON Pointers into a FormUpdate, with block
+// IDs instead of positions.
 type Parts struct {
-	Raw map[string]json.RawMessage
-	// Order has the names of the settings and the ids of the blocks, by the path of the section.
-	Order map[string][]string
+	Raw   map[string]json.RawMessage
+	Order map[string][]string // names of the settings and IDs of the blocks, by section path
 }
 
 // Path returns the path of a section.
 func Path(section string) string { return "/definition/" + section }
 
-// Split returns the parts of a content. A nil section is empty. It is an error if the settings or the
-// blocks are not JSON, or if a block has no id of its own.
+// Split returns the parts of a form's content. A nil section is empty. It returns an error if settings or blocks are
+// invalid JSON, or if block IDs are missing or duplicate.
 func Split(c storage.FormContent) (Parts, error) {
 	p := Parts{map[string]json.RawMessage{
 		"/name": jsontree.AppendString(nil, c.Name),
@@ -67,7 +65,7 @@ func Split(c storage.FormContent) (Parts, error) {
 	return p, nil
 }
 
-// Change is a part that is different in two contents. A nil value is not there.
+// Change is a part that differs in two contents. A missing value is nil.
 type Change struct {
 	Path          string
 	Before, After json.RawMessage
@@ -85,7 +83,7 @@ func Compare(before, after Parts) (found []Change) {
 	return found
 }
 
-// Join returns a section that consists of the named parts.
+// Join returns a section with the named parts.
 func (p Parts) Join(s storage.Section, names []string) json.RawMessage {
 	members := make([][]byte, len(names))
 	for i, name := range names {
@@ -97,19 +95,19 @@ func (p Parts) Join(s storage.Section, names []string) json.RawMessage {
 	return slices.Concat([]byte(s.Empty[:1]), bytes.Join(members, []byte(",")), []byte(s.Empty[1:]))
 }
 
-// Digests are what is kept of a content to find out later which parts were changed.
+// Digests identifies the values of all parts, to detect later which have changed.
 type Digests map[string]string
 
 // Digests returns the digests of the parts.
 func (p Parts) Digests() Digests {
 	found := make(Digests, len(p.Raw))
 	for path, raw := range p.Raw {
-		found[digest([]byte(path))] = digest(raw) // ids may be long
+		found[digest([]byte(path))] = digest(raw) // IDs may be long
 	}
 	return found
 }
 
-// Match reports whether a part had this value when the digests were taken.
+// Match reports whether a part has the same value as when the digests were computed.
 func (d Digests) Match(path string, raw json.RawMessage) bool {
 	return d[digest([]byte(path))] == digest(raw)
 }

@@ -12,8 +12,7 @@ import (
 // gzipPattern matches an Accept-Encoding header that contains gzip with a non-zero quality.
 var gzipPattern = regexp.MustCompile(`(?i)(^|,)\s*gzip\s*(;\s*q=[0.]*[1-9][\d.]*\s*)?(,|$)`)
 
-// CanCompress reports whether a response can be compressed. The client must accept gzip, and a middleware of the host
-// must not have set an encoding, which would then apply twice.
+// CanCompress reports whether the client accepts gzip and no middleware of the host has set an encoding.
 func CanCompress(w http.ResponseWriter, r *http.Request) bool {
 	return w.Header().Get("Content-Encoding") == "" && gzipPattern.MatchString(r.Header.Get("Accept-Encoding"))
 }
@@ -26,7 +25,7 @@ type Writer struct {
 	http.ResponseWriter
 	r       *http.Request
 	started bool
-	gzip    *gzip.Writer // if nil, the response passes unchanged
+	gzip    *gzip.Writer // nil if the response passes unchanged
 }
 
 // NewWriter returns the response writer for a request.

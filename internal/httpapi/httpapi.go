@@ -1,4 +1,4 @@
-// Package httpapi contains internal types with which packages formsvc and handler create the HTTP API.
+// Package httpapi contains types with which packages formsvc and handler create the HTTP API.
 package httpapi
 
 import (
@@ -14,23 +14,17 @@ import (
 type Config struct {
 	Core *core.Core
 
-	// Credential returns the API key of a request. Defaults to X-API-Key, or else Authorization with the scheme
-	// Bearer.
+	// returns the API key; defaults to X-API-Key or a Bearer token in Authorization
 	Credential func(*http.Request) string
 
-	// Limiter limits requests by key. If nil, requests are unlimited.
-	Limiter *ratelimit.Limiter
-	// LimiterName is the prefix of key IDs in the limiter's store. It must not contain "#". Defaults to BaseURL
-	// and BasePath.
-	LimiterName string
+	Limiter     *ratelimit.Limiter // limits requests by key; nil means no limit
+	LimiterName string             // prefix of key IDs in the limiter's store, without "#"; defaults to BaseURL and BasePath
 
-	// BasePath is empty or begins with a slash, without a trailing slash.
-	BasePath string
-	// BaseURL precedes BasePath in links. It is empty, a URL path such as "/api", or an absolute URL without a
-	// trailing slash.
-	BaseURL string
-	// BaseURLFunc overrides BaseURL for each request. If nil, BaseURL applies.
-	BaseURLFunc func(*http.Request) string
+	BasePath string // empty, or starts with a slash and does not end with one
+	// BaseURL precedes BasePath in links. It is empty, a URL path such as "/api", or an absolute URL without trailing
+	// slash.
+	BaseURL     string
+	BaseURLFunc func(*http.Request) string // overrides BaseURL for each request; can be nil
 
 	Logger *slog.Logger
 }
@@ -38,11 +32,10 @@ type Config struct {
 // API serves the operations. It is safe for concurrent use.
 type API interface {
 	http.Handler
-	// Exports serves exports at any URL path that ends with a form ID and .csv or .ndjson.
-	Exports() http.Handler
+	Exports() http.Handler // serves exports at any URL path that ends with a form ID and .csv or .ndjson
 	// For serves all operations for an actor, without keys, scopes or rate limits.
 	For(actor storage.Actor) http.Handler
 	// WorkingCopy serves the operations on one form's content for an actor, without keys, scopes or rate limits.
-	// The argument copies is a Core of [core.Core.ForWorkingCopies].
+	// copies is a Core of [core.Core.ForWorkingCopies].
 	WorkingCopy(copies *core.Core, actor storage.Actor, form storage.ID) http.Handler
 }

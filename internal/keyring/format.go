@@ -13,8 +13,8 @@ const (
 	displayedDigits = 6  // stored for display
 )
 
-// generateKey creates a key: a prefix, random base-62 digits, and a checksum of both. The checksum rejects mistyped
-// keys without a lookup.
+// generateKey creates a key: a prefix, random base-62 digits, and a checksum, which rejects mistyped keys without a
+// lookup.
 func generateKey(start string) string {
 	return string(appendChecksum([]byte(start + objectid.Random(randomDigits))))
 }
@@ -29,7 +29,6 @@ func appendChecksum(b []byte) []byte {
 	return b
 }
 
-// isWellFormed reports whether a key has the service's format and a correct checksum.
 func isWellFormed(start, key string) bool {
 	if len(key) != len(start)+randomDigits+checkDigits || !strings.HasPrefix(key, start) {
 		return false

@@ -35,8 +35,8 @@ type Keyring struct {
 	clock      func() time.Time
 	lastUses   *batching.Batcher[storage.Key]      // keys with their last uses
 	recentUses *cache.Cache[storage.ID, time.Time] // last uses that were passed to lastUses
-	// keyIDs contains the IDs of keys that were valid, by a seeded hash. They may have been revoked since. The IDs are
-	// used only for rate limits. If two keys had the same hash, one would count against the limit of the other.
+	// keyIDs contains the IDs of resolved keys by a seeded hash. They are only used for rate limits, so revoked keys
+	// and hash collisions are acceptable.
 	keyIDs *cache.Cache[uint64, string]
 	seed   maphash.Seed
 }
@@ -51,7 +51,7 @@ func New(prefix string, store storage.KeyStore, clock func() time.Time, logger *
 	return k
 }
 
-// WithStore returns the keyring with another store. Last uses are still written to the first store, because the other
+// WithStore returns a keyring with another store. Last uses are still written to the first store, because the other
 // may be a transaction that has ended by then.
 func (k *Keyring) WithStore(store storage.KeyStore) *Keyring {
 	copied := *k
@@ -63,7 +63,7 @@ func (k *Keyring) WithStore(store storage.KeyStore) *Keyring {
 func (k *Keyring) Close(ctx context.Context) error { return k.lastUses.Close(ctx) }
 
 // Create creates a key with an ID from newID, and returns its record and the key. It returns a [*schema.Error] with
-// every violation of the request, and [storage.ErrLimitReached] if the user has too many keys.
+// all violations of the request, or [storage.ErrLimitReached] if the user has too many keys.
 func (k *Keyring) Create(ctx context.Context, r Request, now time.Time, newID func(time.Time) storage.ID) (storage.Key, string, error) {
 	if err := r.validate(now); err != nil {
 		return storage.Key{}, "", err
@@ -91,8 +91,8 @@ func (k *Keyring) Resolve(ctx context.Context, key string) (Owner, error) {
 	return k.checkKey(key, stored, user, k.clock(), err)
 }
 
-// FormForKey is Resolve together with a form, which is nil if the owner cannot access it. The form is read only if
-// the key has the scope. The key must have been resolved before, so its format is not checked again.
+// FormForKey returns the owner of a key, and a form that is nil if the owner cannot access it. It reads the form only
+// if the key has the scope. The key must have been resolved before, so its format is not checked again.
 func (k *Keyring) FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (Owner, *storage.Form, error) {
 	now := k.clock()
 	got, err := k.store.FormForKey(ctx, storage.FormForKeyParams{Hash: hashKey(key), Form: form, Scope: scope, At: now})
@@ -105,14 +105,13 @@ func hashKey(key string) [sha256.Size]byte {
 	return sha256.Sum256(append(b[:0], key...))
 }
 
-// CachedKeyID returns the KeyID of a key that was resolved in this process, or "". It does not prove that the key is
-// still valid.
+// CachedKeyID returns the KeyID of a key that was resolved in this process, or "". The key may no longer be valid.
 func (k *Keyring) CachedKeyID(key string) string {
 	id, _ := k.keyIDs.Get(maphash.String(k.seed, key))
 	return id
 }
 
-// checkKey returns the owner of a key record that was read at now, or an error.
+// checkKey returns the owner of a key record that was read at now.
 func (k *Keyring) checkKey(key string, stored storage.Key, user storage.User, now time.Time, err error) (Owner, error) {
 	if errors.Is(err, storage.ErrNotFound) {
 		return Owner{}, ErrInvalid

@@ -7,7 +7,6 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// lastUseInterval is the minimum time between two writes of a key's last use.
 const lastUseInterval = time.Minute
 
 // recordUse queues the last use of a key for writing, at most once a minute.

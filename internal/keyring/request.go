@@ -13,9 +13,8 @@ import (
 )
 
 const (
-	maxKeys = 20
-	// Maximum lengths in characters.
-	maxKeyName   = 120
+	maxKeys      = 20
+	maxKeyName   = 120 // maximum lengths in characters
 	maxUserName  = 200
 	maxUserEmail = 254
 )
@@ -36,7 +35,7 @@ func (r Request) validate(now time.Time) error {
 		checkText("/name", textclean.CleanName(r.Name), 1, maxKeyName),
 	}
 	switch name := textclean.CleanName(r.Name); {
-	case name == "" || strings.ContainsRune(name, 0): // checkText says so
+	case name == "" || strings.ContainsRune(name, 0): // checkText reports it
 	case textclean.IsBlank(name):
 		errs = append(errs, violation.New("/name", schema.CodeTooShort, "must have a visible character"))
 	case textclean.IsMisleading(name):
@@ -67,7 +66,7 @@ func (r Request) expiresAt() time.Time {
 	return r.ExpiresAt.UTC().Truncate(time.Second)
 }
 
-// checkText checks that text is valid UTF-8 without U+0000 and has least to most characters.
+// checkText checks that text is valid UTF-8 without U+0000, and its number of characters.
 func checkText(path, text string, least, most int) error {
 	switch n := utf8.RuneCountInString(text); {
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// head and body represent the parts of a page. No context in a template escapes HTML comments.
+// head and body represent the parts of a page. Templates do not escape HTML comments in any context.
 const (
 	head template.HTML = "<!--formsvc:head-->"
 	body template.HTML = "<!--formsvc:body-->"

@@ -11,10 +11,8 @@ import (
 
 // Object is an object that creates its fields lazily.
 type Object interface {
-	// returns a field and whether it exists
-	Member(name string) (any, bool)
-	// returns all fields; callers must not change the map
-	Members() map[string]any
+	Member(name string) (any, bool) // returns a field and whether it exists
+	Members() map[string]any        // returns all fields; callers must not change the map
 }
 
 // truthy returns false for null, false, 0, "", NaN and empty arrays.

@@ -11,17 +11,17 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// A Source creates IDs that are unique within the process. Two processes collide in the same second with a
+// Source creates IDs that are unique within the process. IDs of two processes in the same second collide with a
 // probability of 1 in 2^40. It is safe for concurrent use.
 type Source struct {
 	process [5]byte
 	counter atomic.Uint32
 }
 
-// NewSource returns a source with a random process part and a random start of the counter.
+// NewSource returns a source with a random process part and counter.
 func NewSource() *Source {
 	var seed [9]byte
-	rand.Read(seed[:]) // never fails, says its documentation
+	rand.Read(seed[:]) // never fails, according to its documentation
 	s := &Source{process: [5]byte(seed[:5])}
 	s.counter.Store(binary.BigEndian.Uint32(seed[5:]))
 	return s
@@ -45,7 +45,7 @@ func Random(n int) string {
 	out := make([]byte, 0, n)
 	var pool [64]byte
 	for len(out) < n {
-		rand.Read(pool[:]) // never fails, says its documentation
+		rand.Read(pool[:]) // never fails, according to its documentation
 		for _, b := range pool {
 			// 248 is the largest multiple of 62 in a byte. Larger values would favor the first characters.
 			if b < 248 && len(out) < n {
@@ -61,7 +61,7 @@ const publicDigits = 12
 // PublicID returns a new ID for URLs that respondents see.
 func PublicID() string { return Random(publicDigits) }
 
-// IsPublicID reports whether [PublicID] could have returned s.
+// IsPublicID reports whether s has the format of [PublicID].
 func IsPublicID(s string) bool {
 	return len(s) == publicDigits && strings.Trim(s, Base62) == ""
 }

@@ -13,11 +13,10 @@ import (
 //	https://www.iana.org/assignments/multicast-addresses/ (224.0.0.0/4)
 //	https://www.iana.org/assignments/ipv6-unicast-address-assignments/ (3ffe::/16)
 //
-// Blocks inside a listed one are left out. Blocks that the registry calls
-// globally reachable (AS112, AMT, anycast services) are listed all the same: no
-// receiver of webhooks lives there.
+// Blocks inside a listed block are omitted. Blocks that the registry calls globally reachable (AS112, AMT, anycast
+// services) are listed, because no receiver of webhooks uses them.
 
-// special4 lists the IPv4 networks that are not public.
+// special4 contains the IPv4 networks that are not public.
 var special4 = mustParsePrefixes(
 	"0.0.0.0/8",        // this network, RFC 791
 	"10.0.0.0/8",       // private use, RFC 1918
@@ -40,12 +39,12 @@ var special4 = mustParsePrefixes(
 	"240.0.0.0/4",      // reserved, RFC 1112, with limited broadcast, RFC 919
 )
 
-// globalUnicast6 contains all IPv6 addresses that are currently global unicast (RFC 4291). All others are not public:
+// globalUnicast6 contains all IPv6 addresses that are currently global unicast (RFC 4291). Others are not public:
 // loopback, mapped and compatible IPv4, NAT64, discard, segment routing, unique local, link and site local,
 // multicast, and unassigned addresses.
 var globalUnicast6 = netip.MustParsePrefix("2000::/3")
 
-// special6 lists the networks inside globalUnicast6 that are not public.
+// special6 contains the networks in globalUnicast6 that are not public.
 var special6 = mustParsePrefixes(
 	"2001::/23",         // IETF protocol assignments: Teredo, benchmarking, AMT, ORCHID …, RFC 2928
 	"2001:db8::/32",     // documentation, RFC 3849
@@ -74,7 +73,7 @@ func IsPublic(addr netip.Addr) bool {
 	return false
 }
 
-// isISATAP reports whether the interface ID of addr contains an IPv4 tunnel address (RFC 5214, section 6.1). This is
+// isISATAP reports whether the interface ID of addr contains an IPv4 tunnel address (RFC 5214, section 6.1), which is
 // possible in any prefix.
 func isISATAP(addr netip.Addr) bool {
 	b := addr.As16()

@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// Header is the name of the header, as net/http spells it.
+// Header is the canonical name of the header.
 const Header = "X-Request-Id"
 
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-"
 
-// FromRequest returns the caller's X-Request-ID when it follows the rule, else a new
-// one. A value that breaks the rule is replaced, never refused.
+// FromRequest returns the request's X-Request-ID, or a new one if it is missing or invalid.
 func FromRequest(r *http.Request) string {
 	if ids := r.Header[Header]; len(ids) == 1 && valid(ids[0]) {
 		return ids[0]

@@ -14,8 +14,9 @@ import (
 // another character instead of the underscore.
 var standardPattern = regexp.MustCompile(`(?i)whsec[^0-9a-z]`)
 
-// InvalidReason returns why a secret is invalid, or "" if it is valid. A receiver would derive another key from an
-// invalid secret. Only secrets that resemble those of the Standard Webhooks specification have a required form.
+// InvalidReason returns why a secret is invalid, or "" if it is valid. Only secrets that resemble those of the
+// Standard Webhooks specification have a required format, because a receiver would derive another key from an invalid
+// one.
 func InvalidReason(secret string) string {
 	shown := strings.Map(func(c rune) rune {
 		if textclean.HasInvisible(string(c)) {
@@ -32,14 +33,13 @@ func InvalidReason(secret string) string {
 	return ""
 }
 
-// SigningKey returns the signing key of a secret under the Standard Webhooks specification. This is the decoded
-// base64 after "whsec_", or the secret's bytes if it has no such prefix. It returns false if the base64 is invalid or
-// empty.
+// SigningKey returns the signing key of a secret under the Standard Webhooks specification: the decoded base64 after
+// "whsec_", or the secret's bytes if it has no such prefix. ok is false if the base64 is invalid or empty.
 func SigningKey(secret string) (key []byte, ok bool) {
 	encoded, standard := strings.CutPrefix(secret, "whsec_")
 	if !standard {
 		return []byte(secret), true
 	}
 	key, err := base64.StdEncoding.DecodeString(encoded)
-	return key, err == nil && len(key) > 0 && !strings.ContainsAny(encoded, "\r\n") // which it passes over
+	return key, err == nil && len(key) > 0 && !strings.ContainsAny(encoded, "\r\n") // DecodeString ignores line breaks
 }

@@ -10,25 +10,23 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// First byte of a stored secret. The rest is the secret itself, or a nonce and the encrypted secret.
+// First byte of a stored secret. The secret itself follows, or a nonce and the encrypted secret.
 const (
 	formatPlain     = 0
 	formatEncrypted = 1
 )
 
 // Encrypter encrypts and decrypts signing secrets for the storage. A nil *Encrypter stores them unencrypted. It is
-// safe for concurrent use if its AEADs are, as those of the standard library.
+// safe for concurrent use if its AEADs are, like those of the standard library.
 type Encrypter struct {
 	current     cipher.AEAD
 	decrypters  []cipher.AEAD // current first
-	rejectPlain bool          // unencrypted secrets are rejected
+	rejectPlain bool          // reject unencrypted secrets
 }
 
 // New returns an Encrypter that encrypts with current and decrypts with current and previous. It also reads
-// unencrypted secrets. To change the key, pass the old one as previous; [Encrypter.Reencrypt] then encrypts with the
-// new one. If current is nil, secrets are stored unencrypted. Nonces are random and have the AEAD's size.
-//
-// It returns an error if a previous AEAD is nil.
+// unencrypted secrets. To change the key, pass the old one as previous and use [Encrypter.Reencrypt]. If current is
+// nil, secrets are stored unencrypted. Nonces are random and have the AEAD's size. A nil previous AEAD is an error.
 func New(current cipher.AEAD, previous ...cipher.AEAD) (*Encrypter, error) {
 	s := &Encrypter{current: current}
 	if current != nil {
@@ -50,8 +48,8 @@ func (s *Encrypter) EncryptedOnly() *Encrypter {
 	return &only
 }
 
-// Encrypt returns the stored form of the webhook's secret. It is bound to the webhook and cannot be decrypted for
-// another one. For an empty secret it returns nil.
+// Encrypt returns the stored form of a webhook's secret, which only Decrypt with the same webhook can read. It
+// returns nil for an empty secret.
 func (s *Encrypter) Encrypt(webhook storage.ID, secret string) []byte {
 	if secret == "" {
 		return nil
@@ -67,7 +65,7 @@ func (s *Encrypter) Encrypt(webhook storage.ID, secret string) []byte {
 }
 
 // Decrypt returns the webhook's secret, or "" if there is none. If it cannot decrypt the secret, it returns
-// [storage.ErrSecret]. A caller must not treat this as a missing secret.
+// [storage.ErrSecret], which callers must not treat as a missing secret.
 func (s *Encrypter) Decrypt(webhook storage.ID, sealed []byte) (string, error) {
 	if len(sealed) == 0 {
 		return "", nil
@@ -82,7 +80,7 @@ func (s *Encrypter) Decrypt(webhook storage.ID, sealed []byte) (string, error) {
 				continue
 			}
 			nonce, box := rest[:aead.NonceSize()], rest[aead.NonceSize():]
-			// The box is copied because the delivery's bytes are read only.
+			// The box is copied because the delivery's bytes are read-only.
 			secret, err := aead.Open(nil, nonce, slices.Clone(box), webhook[:])
 			if err == nil && len(secret) > 0 {
 				return string(secret), nil
@@ -92,8 +90,8 @@ func (s *Encrypter) Decrypt(webhook storage.ID, sealed []byte) (string, error) {
 	return "", storage.ErrSecret
 }
 
-// Reencrypt returns a stored secret as [Encrypter.Encrypt] would store it now, or nil if it is already stored this
-// way. It returns [storage.ErrSecret] if the secret cannot be decrypted.
+// Reencrypt returns a stored secret as [Encrypter.Encrypt] would store it, or nil if it does not change. It returns
+// [storage.ErrSecret] if the secret cannot be decrypted.
 func (s *Encrypter) Reencrypt(webhook storage.ID, stored []byte) ([]byte, error) {
 	secret, err := s.Decrypt(webhook, stored)
 	if err != nil || secret == "" {

@@ -1,4 +1,4 @@
-// Package textclean checks whether a text contains textclean characters.
+// Package textclean finds and removes invisible and misleading characters.
 package textclean
 
 import (
@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// IsBlank reports whether s contains only whitespace and invisible characters, or is empty. Such a text cannot
-// be a name or an answer. Other texts need these characters, such as the joiners of many scripts.
+// IsBlank reports whether s is empty or contains only whitespace and invisible characters. Such a text cannot be a
+// name or an answer. Other texts can need these characters, such as the joiners of many scripts.
 func IsBlank(s string) bool {
 	return strings.TrimFunc(s, invisible) == ""
 }
@@ -18,10 +18,10 @@ func Trim(s string) string {
 }
 
 // CleanName removes invisible characters and surrounding whitespace from a name. It retains joiners, variation
-// selectors and the tags of flags, because they change how other characters look. It also retains characters
-// that [IsMisleading] reports.
+// selectors and the tags of flags, because they change how other characters look, and misleading characters, which
+// [IsMisleading] reports.
 func CleanName(s string) string {
-	flag := false // whether c belongs to a flag emoji with tags
+	flag := false // c belongs to a flag emoji with tags
 	return strings.TrimSpace(strings.Map(func(c rune) rune {
 		tag := c >= 0xe0020 && c <= 0xe007f
 		flag = c == '\U0001f3f4' || flag && tag
@@ -39,16 +39,16 @@ func hidden(c rune) bool {
 	return invisible(c) && !unicode.IsSpace(c) && !unicode.IsControl(c) && c != '\u2800'
 }
 
-// IsMisleading reports whether s contains a line break, another control character, or a character that changes
-// the text direction (Bidi_Control). In a name these could forge log lines or imitate another name.
+// IsMisleading reports whether s contains a line break, another control character, or a character that changes the
+// text direction (Bidi_Control). In a name, these could forge log lines or imitate another name.
 func IsMisleading(s string) bool {
 	return strings.ContainsFunc(s, func(c rune) bool {
 		return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' || unicode.Is(unicode.Bidi_Control, c)
 	})
 }
 
-// invisible follows Unicode's Default_Ignorable_Code_Point. Go has no table for this property, so it is derived
-// from other tables (UAX #44). It includes control characters and the blank Braille pattern.
+// invisible follows Unicode's Default_Ignorable_Code_Point, derived from other tables (UAX #44) because Go has none
+// for it. It includes control characters and the blank Braille pattern.
 func invisible(c rune) bool {
 	switch {
 	case c > ' ' && c < 0x7f:

@@ -9,8 +9,8 @@ import (
 
 type budgetKey struct{}
 
-// WithBudget returns a context whose storage calls share one timeout. Time between the calls, such as for reading a
-// body, does not count. An existing budget is retained.
+// WithBudget returns a context whose storage calls share one timeout. Time between the calls does not count. An
+// existing budget is retained.
 func WithBudget(ctx context.Context) context.Context {
 	if ctx.Value(budgetKey{}) != nil {
 		return ctx
@@ -29,7 +29,7 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 	}
 }
 
-// TimeLeft is WithTimeout for a call that uses a timer, which costs a third of a context. It returns the remaining
+// TimeLeft is like WithTimeout for a call with a timer, which costs a third of a context. It returns the remaining
 // time.
 func TimeLeft(ctx context.Context, d time.Duration) (left time.Duration, end func()) {
 	used, ok := ctx.Value(budgetKey{}).(*atomic.Int64)

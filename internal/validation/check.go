@@ -15,15 +15,14 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Check collects the violations of a body, and the edits that normalize its times and integers. The zero value is ready
-// to use.
+// Check collects the violations of a body, and the edits that normalize its times and integers. The zero value is
+// ready to use.
 type Check struct {
-	// Base is the JSON Pointer of the tree's root.
-	Base       string
+	Base       string // JSON Pointer of the tree's root
 	Violations violation.List
 	Edits      []jsontree.Edit
 
-	skipped map[jsontree.Node]bool // values that the caller checks instead of [Check.Validate]
+	skipped map[jsontree.Node]bool // the caller checks these values instead of [Check.Validate]
 }
 
 // Add reports a violation at a value.
@@ -103,7 +102,6 @@ func (c *Check) checkText(n jsontree.Node, s *jsonschema.Schema) {
 	}
 }
 
-// checkTime checks an RFC 3339 time and normalizes it.
 func (c *Check) checkTime(n jsontree.Node, text string) {
 	t, ok := jsontree.ParseTime(text)
 	if !ok {

@@ -14,7 +14,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// documentURL is the URL of the description for the library.
 const documentURL = "mem:///openapi.json"
 
 // Location returns the library's URL of the schema at a JSON Pointer.
@@ -51,7 +50,7 @@ func isNormalTime(v any) bool {
 	return ok && jsontree.FormatTime(t) == text
 }
 
-// isPlain returns false for a number that [converter] passes as a literal.
+// isPlain returns false for a number that convert passes as a literal.
 func isPlain(v any) bool {
 	_, isLiteral := v.(json.Number)
 	return !isLiteral
@@ -81,8 +80,8 @@ func Component(name string) *Schema { return Outline(name, unlimited) }
 
 const unlimited = -1
 
-// Outline returns a component schema that only checks some levels below the value. It checks the last level only for
-// types.
+// Outline returns a component schema that only checks some levels below the value, and only the types of the last
+// level.
 func Outline(name string, levels int) *Schema {
 	return &Schema{sync.OnceValues(func() (compiledSchema, error) {
 		compiling.Lock()
@@ -100,8 +99,8 @@ func Outline(name string, levels int) *Schema {
 	})}
 }
 
-// simplify returns a copy of a compiled schema without references and unions. Request bodies only have unions of types,
-// and references without other keywords that check values. A test enforces both.
+// simplify returns a copy of a compiled schema without references and unions. Request bodies only have unions of
+// types, and references without other keywords that check values. A test enforces both.
 func simplify(s *jsonschema.Schema, at map[string]*jsonschema.Schema, levels int) *jsonschema.Schema {
 	for s.Ref != nil {
 		s = s.Ref
@@ -132,7 +131,6 @@ func simplify(s *jsonschema.Schema, at map[string]*jsonschema.Schema, levels int
 	return &out
 }
 
-// typesOf returns the types that a schema or its union allows.
 func typesOf(s *jsonschema.Schema) []string {
 	for s.Ref != nil {
 		s = s.Ref

@@ -20,7 +20,7 @@ var jsonTypes = []struct {
 	{"array", "an array", jsontree.Array}, {"object", "an object", jsontree.Object}, {"null", "null", jsontree.Null},
 }
 
-// allowsType reports whether a schema allows a type. An integer is a number.
+// allowsType reports whether a schema allows a type. An integer is also a number.
 func allowsType(s *jsonschema.Schema, name string) bool {
 	return slices.Contains(s.Types, name) || name == "number" && slices.Contains(s.Types, "integer")
 }
@@ -45,7 +45,7 @@ func typeList(s *jsonschema.Schema) string {
 	return strings.Join(names, " or ")
 }
 
-// allows reports whether the enum of a schema contains a value other than an array or object.
+// allows reports whether an enum contains a value that is not an array or object.
 func allows(s *jsonschema.Schema, n jsontree.Node) bool {
 	value := n.Value()
 	return slices.ContainsFunc(s.Enum, func(item any) bool {
@@ -57,7 +57,6 @@ func allows(s *jsonschema.Schema, n jsontree.Node) bool {
 	})
 }
 
-// valueList lists the values of an enum for a message.
 func valueList(s *jsonschema.Schema) string {
 	var names []string
 	for _, item := range s.Enum {

@@ -5,8 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// LongerThan reports whether s has more than limit characters. It rarely counts, because a string never has
-// fewer bytes than characters.
+// LongerThan reports whether s has more than limit characters. It usually only compares the number of bytes.
 func LongerThan(s string, limit int) bool {
 	return len(s) > limit && utf8.RuneCountInString(s) > limit
 }
@@ -19,7 +18,7 @@ func TooLong(limit int) string {
 // MessageNUL is the message for U+0000, which JSON allows but PostgreSQL cannot store.
 const MessageNUL = "must not contain U+0000"
 
-// MessageMisleading is the message for a name that [visible.IsMisleading] rejects.
+// MessageMisleading is the message for a name that [textclean.IsMisleading] rejects.
 const MessageMisleading = "must not contain line breaks, control characters or characters that change the text direction"
 
 // Count returns a number with its noun, such as "1 item" or "2 items".

@@ -1,5 +1,4 @@
-// Package violation collects the violations in a body, sorted and with a limit. It also contains messages that
-// several checks share.
+// Package violation collects the violations in a body, sorted and with a limit. It also contains shared messages.
 package violation
 
 import (
@@ -11,26 +10,25 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// collectLimit is the number of violations after which checks stop, so that a body with 100,000 violations costs
-// no more than a small body. It exceeds [schema.MaxViolations], so that a [schema.Error] usually contains the
-// first violations by path.
+// collectLimit is the number of violations after which checks stop, so that a body with 100,000 violations costs no
+// more than a small one. It exceeds [schema.MaxViolations], so that a [schema.Error] usually contains the first
+// violations by path.
 const collectLimit = 16 * schema.MaxViolations
 
 // List collects violations. The zero value is ready to use.
 type List struct {
-	// OnlySizes makes the list ignore violations other than exceeded limits and unknown names.
-	OnlySizes bool
+	OnlySizes bool // accept only exceeded limits and unknown names
 
 	list []schema.Violation
 }
 
-// Accepts reports whether the list would add a violation with this code. Callers check this before they create the
+// Accepts reports whether the list would add a violation with this code. Callers check this before they create its
 // path.
 func (l *List) Accepts(code string) bool {
 	return !l.Full() && (!l.OnlySizes || code == schema.CodeTooMany || code == schema.CodeTooLong || code == schema.CodeUnknownField)
 }
 
-// Full reports whether the list ignores all further violations. Callers can then stop.
+// Full reports whether the list ignores all further violations, so that callers can stop.
 func (l *List) Full() bool { return len(l.list) >= collectLimit }
 
 // Add adds a violation without parameters.
@@ -72,12 +70,12 @@ func New(path, code, message string, params ...any) error {
 		if v.Params == nil {
 			v.Params = make(map[string]any)
 		}
-		v.Params[params[i].(string)] = params[i+1] //nolint:forcetypeassert // the callers write the names
+		v.Params[params[i].(string)] = params[i+1] //nolint:forcetypeassert // callers pass constant names
 	}
 	return &schema.Error{Violations: []schema.Violation{v}}
 }
 
-// Join combines the violations of several errors into one *[schema.Error]. It skips nil and returns nil if all
+// Join combines the violations of several errors into one *[schema.Error]. It skips nil, and returns nil if all
 // errors are nil. It returns the first error of another type unchanged.
 func Join(errs ...error) error {
 	var all List
