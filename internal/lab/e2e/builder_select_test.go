@@ -86,7 +86,7 @@ func TestTheLayoutIsChosenInTheEditor(t *testing.T) {
 	inCopy(other)
 	expect.Equal(t, s.stored(form).Type, before, "before it is published")
 	b.named(h.word("editor.publish"))
-	b.shows(h.word("forms.type_" + other))
+	b.shows(h.word("forms.layout_" + other))
 	b.shot("publish-layout")
 	h.key(kb.Escape)
 	h.key("z", chromedp.ModifierCtrl)
