@@ -212,16 +212,14 @@ var (
 	ErrNoMaintenance = schema.ErrNoMaintenance
 )
 
-// Check returns an error with all problems of the deployment, each on a line that says what to do. It checks the
-// version of the tables, the privileges and settings of the database role, the dispatcher ([ErrNoDispatcher]) and the
-// maintenance ([ErrNoMaintenance]). If a host's own storage does not support the check, the error is
-// [storage.ErrUnimplemented].
+// Check returns an error with all problems of the deployment, each on a line that says what to do. It checks the table
+// version, the database role's privileges and settings, the dispatcher ([ErrNoDispatcher]) and the maintenance
+// ([ErrNoMaintenance]). If a host's own storage does not support the check, the error is [storage.ErrUnimplemented].
 //
-// Call it at startup, and in a health check about once a minute. If the error is [ErrUnavailable], the service cannot
-// work now. With any other error the service accepts requests, but an operator must act. ErrNoDispatcher and
-// ErrNoMaintenance apply to all processes together. After an outage of all processes, Check may report them until the
-// new dispatcher has run for two minutes. A process whose deliveries are not sent also logs ErrNoDispatcher, at most
-// every five minutes.
+// Call it at startup, and in a health check about once a minute. If the error is [ErrUnavailable], the service is
+// unavailable. With any other error it accepts requests, but an operator must act. ErrNoDispatcher and ErrNoMaintenance
+// apply to all processes together. After an outage of all processes, Check may report them until the new dispatcher has
+// run for two minutes. A process whose deliveries are not sent also logs ErrNoDispatcher, at most every five minutes.
 func (s *Service) Check(ctx context.Context) error { return s.core.Check(ctx) }
 
 // ErrSecret means that no cipher of [WithSecretCipher] can decrypt a signing secret.

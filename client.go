@@ -353,7 +353,7 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 	return w.on.Warnings(ctx, w.form)
 }
 
-// Publish sets the name, the type and the definition of the form to those of the working copy, publishes the form, and
+// Publish copies the name, the type and the definition from the working copy to the form, publishes the form, and
 // deletes the working copy, all in one atomic step. If the form was already published, its previous state becomes a
 // version ([Client.Versions]).
 //
@@ -474,9 +474,9 @@ func (c Client) DeletePartial(ctx context.Context, form, id ID) error {
 	return c.core().DeletePartial(ctx, c.actor, form, id)
 }
 
-// Summary counts the answers of the submissions that q selects. Its memory depends on the numbers of blocks, choices,
-// and up to 10,000 days or removed choices per block, but not on the number of submissions. All numbers are finite. It
-// returns a [*schema.Error] if the submissions have more than 16,384 different fields.
+// Summary counts the answers of the submissions that q selects. Its memory use grows with the numbers of blocks and
+// choices, and with up to 10,000 days or removed choices per block, but not with the number of submissions. All numbers
+// are finite. It returns a [*schema.Error] if the submissions have more than 16,384 different fields.
 //
 // The service caches the counts of each day in its time zone ([WithTimeZone]), up to 64 MiB for all forms and 32 MiB
 // for one, so that another call reads only new submissions. After any process deletes, erases, purges or imports a
@@ -689,8 +689,8 @@ func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) erro
 	})
 }
 
-// WebhookCreate describes a new webhook. If you print, log or encode it as JSON, the signing secret appears as "…". The
-// exceptions are those of [IssuedKey].
+// WebhookCreate describes a new webhook. If you print, log or encode it as JSON, the signing secret appears as "…",
+// with the same exceptions as for [IssuedKey].
 type WebhookCreate struct {
 	Form     ID     // Required.
 	URL      string // Required. http or https, to a public address or one in webhooks.Config.AllowedNetworks.

@@ -222,7 +222,7 @@ func (o *options) setLimiter(l *ratelimit.Limiter) error {
 	return nil
 }
 
-// WithWebhookConfig configures the deliveries of webhooks. Zero fields have their defaults.
+// WithWebhookConfig configures the deliveries of webhooks. Zero fields mean their defaults.
 func WithWebhookConfig(c webhooks.Config) Option {
 	return option("WithWebhookConfig", c.Validate(), func(o *options) { o.webhooks = c })
 }
@@ -245,7 +245,7 @@ func WithoutPlainSecrets() Option {
 	return option("WithoutPlainSecrets", nil, func(o *options) { o.requireEncryption = true })
 }
 
-// WithLimits sets size limits. Zero fields have their defaults.
+// WithLimits sets size limits. Zero fields mean their defaults.
 func WithLimits(l Limits) Option {
 	return option("WithLimits", l.Validate(), func(o *options) { o.limits = l })
 }

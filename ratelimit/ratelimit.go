@@ -161,7 +161,7 @@ func (r Result) Header() string {
 	return string(strconv.AppendInt(b, int64(r.Reset/time.Second), 10))
 }
 
-// RetryAfter returns the value of the Retry-After header of a rejected call: whole seconds, at least 1.
+// RetryAfter returns the value of the Retry-After header for a rejected call: whole seconds, at least 1.
 func (r Result) RetryAfter() string {
 	return strconv.FormatInt(int64(max(r.Reset, time.Second)/time.Second), 10)
 }

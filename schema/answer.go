@@ -63,7 +63,7 @@ type (
 // Pick is one selected choice, or the text of an “Other” answer.
 type Pick struct {
 	ID    string `json:"id"`    // empty for an “Other” answer
-	Label string `json:"label"` // the choice's label at the time of the submission
+	Label string `json:"label"` // the choice's label when the submission was stored
 	Other string `json:"other"` // the text of an “Other” answer
 }
 

@@ -71,8 +71,8 @@ type BlockType struct {
 	Answerer   Answerer    // whether the respondent or the host answers the block
 	Shape      AnswerShape // the shape of a stored answer; empty if there are none
 	Comparison Comparison  // how two answers are compared
-	// MaxText is the maximum number of characters of an answer, of each part of an address or contact, or of the “Other”
-	// text of a choice question. A block's maxChars replaces it. A zero value means that answers contain no free text.
+	// MaxText is the maximum number of characters of an answer, of each part of an address or contact, or of an “Other”
+	// text. A block's maxChars replaces it. A zero value means that answers contain no free text.
 	MaxText int
 	// Scale is the default scale of rating, opinion_scale and nps, which a block's properties can change. It is zero for
 	// other types.

@@ -149,7 +149,7 @@ func deep(path string, from, to any, depth int) (found []string) {
 
 // ascending returns the numbers of a longest increasing subsequence: the blocks that were not moved.
 func ascending(numbers []int) map[int]bool {
-	ends := []int{}                     // indexes of the smallest last number of a subsequence, by its length minus 1
+	ends := []int{}                     // for each length minus 1, the index of the smallest last number
 	before := make([]int, len(numbers)) // the index of the previous number in the subsequence, or -1
 	for i, n := range numbers {
 		length, _ := slices.BinarySearchFunc(ends, n, func(end, n int) int { return numbers[end] - n })

@@ -82,8 +82,7 @@ type Violation struct {
 	Params map[string]any `json:"params,omitempty"`
 }
 
-// CodeParams returns the names of the parameters in violations of an answer with a code: those that are always present,
-// and those that may be missing.
+// CodeParams returns the parameters that violations of answers have with a code, always or only in some cases.
 //
 //   - type: the expected type: "string", "number", "integer", "boolean", "array", "object" or "choice" (a choice ID, or
 //     an object with it).

@@ -26,15 +26,15 @@ type Limits struct {
 	Text      int // characters of a label, a description, settings.closedMessage and settings.submitLabel, each; defaults to 5,000
 	Rule      int // bytes of a block's properties.rule; defaults to 16,000
 
-	// Definition is the total size of the stored sections of a form's definition, in bytes. Defaults to 4 MiB. A form that
-	// is already larger can be changed unless it grows.
+	// Definition is the total size of a form's stored sections, in bytes. Defaults to 4 MiB. A form that is already larger
+	// can be changed unless it grows.
 	Definition int
-	// Submission is the size of the stored answers of one submission, in bytes. Defaults to 1 MiB. Stored answers contain
-	// the labels of selected choices, so they can be larger than the answers that the respondent sent.
+	// Submission is the size of a submission's stored answers, in bytes. Defaults to 1 MiB. Stored answers contain the
+	// labels of selected choices, so they can be larger than the answers that the respondent sent.
 	Submission int
 
-	// Partial is the size of the answers and hidden fields of a partial submission as they were sent, in bytes. Defaults
-	// to 64,000.
+	// Partial is the size of a partial submission's answers and hidden fields as they were sent, in bytes. Defaults to
+	// 64,000.
 	Partial int
 
 	// FileSize is the size of an uploaded file in an answer, in bytes, if the block's maxFileSize is set. Defaults to 10

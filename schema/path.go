@@ -5,7 +5,7 @@ type Path struct {
 	// Blocks are the top-level blocks on the path, in order. A question that is not answered yet counts as unanswered in
 	// later rules, so the blocks after it may still change. If the path reaches an ending, it is the last block.
 	Blocks []PathBlock
-	// Ending is the ID of the ending block at the end of the path. It is empty if the path ends without an ending.
+	// Ending is the ID of the ending block that the path reaches. It is empty if the path ends without an ending block.
 	Ending string
 	// Variables are the form's variables with their values at the end of the path, each a float64 or a string.
 	Variables map[string]any

@@ -57,8 +57,8 @@ func WhenHidden(name string) Subject { return Subject{"hidden." + name} }
 // WhenVariable starts a condition on a variable of the definition.
 func WhenVariable(name string) Subject { return Subject{"variables." + name} }
 
-// Part returns a part of the subject: "country" of an address, the ID of a matrix row, "other" for the “Other” text of
-// a choice, or "length" for the number of selected choices.
+// Part selects a part of an answer: "country" of an address, the ID of a matrix row, "other" for the text of an “Other”
+// answer, or "length" for the number of selected choices.
 func (s Subject) Part(name string) Subject { return Subject{s.path + "." + name} }
 
 func (s Subject) read() any { return map[string]any{"var": s.path} }
@@ -67,69 +67,69 @@ func (s Subject) compare(operator string, value any) Condition {
 	return Condition{map[string]any{operator: []any{s.read(), value}}}
 }
 
-// Answered is true if there is an answer. It is always true for a variable.
+// Answered tests whether there is an answer. It is always true for a variable.
 func (s Subject) Answered() Condition { return s.compare("!=", nil) }
 
-// NotAnswered is true if there is no answer, for example because the question was not reached.
+// NotAnswered tests whether an answer is missing, for example because the question was not reached.
 func (s Subject) NotAnswered() Condition { return s.compare("==", nil) }
 
-// Is is true if the answer equals a text, choice ID, country code, date ("2026-11-20") or time.
+// Is tests whether the answer equals a text, choice ID, country code, date ("2026-11-20") or time.
 func (s Subject) Is(value string) Condition { return s.compare("==", value) }
 
 // IsNot is the opposite of Is. It is also true without an answer.
 func (s Subject) IsNot(value string) Condition { return s.compare("!=", value) }
 
-// IsYes is true if the answer to a yes_no or legal block is yes.
+// IsYes tests whether the answer to a yes_no or legal block is yes.
 func (s Subject) IsYes() Condition { return s.compare("==", true) }
 
-// IsNo is true if the answer to a yes_no or legal block is no. It is false without an answer.
+// IsNo tests whether the answer to a yes_no or legal block is no. It is false without an answer.
 func (s Subject) IsNo() Condition { return s.compare("==", false) }
 
-// Equals is true if the answer is the number n.
+// Equals tests whether the answer is the number n.
 func (s Subject) Equals(n float64) Condition { return s.compare("==", number(n)) }
 
-// IsExactly is true if exactly these choices are selected. List them in the order of the definition, or for a ranking
-// in the ranked order.
+// IsExactly tests whether exactly these choices are selected. List them in the order of the definition, or for a
+// ranking in the ranked order.
 func (s Subject) IsExactly(choices ...string) Condition {
 	return s.compare("==", append([]string{}, choices...))
 }
 
-// OneOf is true if Is would be true for one of the values.
+// OneOf tests whether [Subject.Is] is true for at least one value.
 func (s Subject) OneOf(values ...string) Condition {
 	return s.compare("in", append([]string{}, values...))
 }
 
-// Includes is true if the choice is one of the selected choices.
+// Includes tests whether a choice is selected.
 func (s Subject) Includes(choice string) Condition {
 	return Condition{map[string]any{"in": []any{choice, s.read()}}}
 }
 
-// Contains is true if a text contains the piece, with the same case.
+// Contains tests whether a text contains a piece, with the same case.
 func (s Subject) Contains(piece string) Condition { return s.Includes(piece) }
 
-// Below is true for numbers below n. Like all comparisons by order, it is false without an answer and for an n that is
+// Below tests whether a number is below n. Like all comparisons by order, it is false without an answer, and if n is
 // not finite.
 func (s Subject) Below(n float64) Condition { return s.compare("<", number(n)) }
 
-// AtMost is true for n and numbers below it.
+// AtMost tests whether a number is n or below.
 func (s Subject) AtMost(n float64) Condition { return s.compare("<=", number(n)) }
 
-// Above is true for numbers above n.
+// Above tests whether a number is above n.
 func (s Subject) Above(n float64) Condition { return s.compare(">", number(n)) }
 
-// AtLeast is true for n and numbers above it.
+// AtLeast tests whether a number is n or above.
 func (s Subject) AtLeast(n float64) Condition { return s.compare(">=", number(n)) }
 
-// Between is true for numbers from least to most, both included.
+// Between tests whether a number is from least to most, both included.
 func (s Subject) Between(least, most float64) Condition {
 	return Condition{map[string]any{"<=": []any{number(least), s.read(), number(most)}}}
 }
 
-// Before is true for dates ("2026-11-20") or times ("09:30") before a date or time. A date with a time is compared in
+// Before tests whether a date ("2026-11-20") or time ("09:30") is before another. A date with a time is compared in
 // UTC, as "2026-11-20T08:00:00Z".
 func (s Subject) Before(date string) Condition { return s.compare("<", date) }
 
-// After is true for dates or times after a date or time, in the format of Before.
+// After tests whether a date or time is after another, in the format of [Subject.Before].
 func (s Subject) After(date string) Condition { return s.compare(">", date) }
 
 // Condition determines whether a clause applies. The zero value is always true.
@@ -138,13 +138,13 @@ type Condition struct{ logic any }
 // Always returns the condition that is always true.
 func Always() Condition { return Condition{} }
 
-// And is true if c and all others are true.
+// And returns a condition that is true if c and all others are true.
 func (c Condition) And(others ...Condition) Condition { return group("and", c, others) }
 
-// Or is true if c or one of the others is true.
+// Or returns a condition that is true if c or another condition is true.
 func (c Condition) Or(others ...Condition) Condition { return group("or", c, others) }
 
-// Not is true if c is false. If c is false without an answer, Not is true without an answer.
+// Not returns a condition that is true if c is false, even if c is false because an answer is missing.
 func (c Condition) Not() Condition {
 	if c.logic == nil {
 		return Condition{false}

@@ -47,8 +47,8 @@ var errStopped = errors.New("webhooks: dispatcher stopped")
 const hostErrorRetryDelay = time.Minute
 
 // maxResends limits how often an attempt resends its request because a reused connection ended. net/http would try all
-// idle connections, and a receiver may have received each copy. If a quarter of the connections are dead, one attempt
-// in 250,000 fails because of the limit.
+// idle connections, and a receiver may have received each copy. With a quarter of all connections dead, one attempt in
+// 250,000 exceeds the limit.
 const maxResends = 8
 
 var errResent = errors.New("webhooks: reused connections closed without a response")
@@ -221,7 +221,7 @@ func (d *Dispatcher) addSignatures(header http.Header, del *storage.ClaimedDeliv
 }
 
 // reservedHeaders are headers that Config.Headers cannot set, in addition to Dispatcher.header. They would change the
-// meaning of the request, or look like a signature of the dispatcher.
+// request's meaning, or look like the dispatcher's signatures.
 var reservedHeaders = []string{
 	"Host", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Trailer", "Te", "Connection", "Keep-Alive", "Proxy-Connection",
 	"Upgrade", "Expect", "Accept-Encoding", "Webhook-Id", "Webhook-Timestamp", "Webhook-Signature",

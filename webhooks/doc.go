@@ -78,8 +78,8 @@
 // requests to fast webhooks can start to hang in the same second without delaying others. [Config] contains these
 // numbers.
 //
-// An [Observer] receives each attempt, each pause of a webhook, and every 15 s the size of the queue, the age of the
-// oldest due delivery, and whether the slow pool was full. examples/otel exports these values to OpenTelemetry. Failed
+// An [Observer] receives each attempt, each pause of a webhook, and every 15 s the queue's size, the age of the oldest
+// due delivery, and whether the slow pool was full. examples/otel exports these values to OpenTelemetry. Failed
 // attempts are logged.
 //
 // # Allowed destinations

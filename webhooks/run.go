@@ -132,7 +132,7 @@ func (r *run) wait() {
 }
 
 // send makes a request, and reports the result first to the scheduler and then to the Observer. It then makes the next
-// request, because growing the stack of a new goroutine costs a tenth of the processor time of a delivery.
+// request, because growing a new goroutine's stack takes a tenth of a delivery's processor time.
 func (r *run) send(req *scheduler.Request) {
 	for next := []*scheduler.Request{req}; len(next) > 0; {
 		req = next[0]
