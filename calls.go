@@ -24,11 +24,11 @@ func (s *Service) PublicForm(ctx context.Context, publicID string) (PublicForm, 
 // has a working copy, it returns the working copy. It returns [ErrNotFound] if the form does not exist or is in the
 // trash. The host must check access.
 func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Warnings, error) {
-	f, known, err := s.intake.On(s.core.ForWorkingCopies()).Form(ctx, id)
+	f, compiled, err := s.intake.On(s.core.ForWorkingCopies()).Form(ctx, id)
 	if errors.Is(err, ErrUnsupported) {
-		f, known, err = s.intake.Form(ctx, id)
+		f, compiled, err = s.intake.Form(ctx, id)
 	}
-	p, err := s.publicForm(f, known, err)
+	p, err := s.publicForm(f, compiled, err)
 	if err != nil {
 		return PublicForm{}, nil, err
 	}
@@ -39,17 +39,17 @@ func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Wa
 	return p, warnings, nil
 }
 
-func (s *Service) publicForm(f Form, known *intake.CompiledForm, err error) (PublicForm, error) {
+func (s *Service) publicForm(f Form, compiled *intake.CompiledForm, err error) (PublicForm, error) {
 	if err != nil {
 		return PublicForm{}, err
 	}
 	return PublicForm{
 		ID: f.ID, PublicID: f.PublicID, Name: f.Name, Type: f.Type,
 		Closed:        f.IsClosed(s.core.Clock()),
-		ClosedMessage: known.Settings.ClosedMessage,
+		ClosedMessage: compiled.Settings.ClosedMessage,
 		Definition:    f.Definition,
-		Blocks:        known.Blocks, Settings: known.Settings, Theme: known.Theme,
-		compiled: known,
+		Blocks:        compiled.Blocks, Settings: compiled.Settings, Theme: compiled.Theme,
+		compiled: compiled,
 	}, nil
 }
 
@@ -140,11 +140,11 @@ func (s *Service) DeletePartial(ctx context.Context, formID ID, token string) er
 // properties.hide.
 func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
 	// Read the stored form, because a caller cannot notice that a cached form is outdated.
-	_, known, err := s.intake.Form(ctx, formID)
+	_, compiled, err := s.intake.Form(ctx, formID)
 	if err != nil {
 		return Path{}, err
 	}
-	return known.Path(answers, hidden)
+	return compiled.Path(answers, hidden)
 }
 
 // IssuedKey is a new API key. Secret is the whole key, which cannot be retrieved again. If you print or log an

@@ -21,38 +21,38 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// clientPage is the number of records that a list reads at a time. It is small because a loop may end early.
-const clientPage = 100
+// clientPageSize is the number of records that a list reads at a time. It is small because a loop may end early.
+const clientPageSize = 100
 
 // list yields the records of all pages that read returns. at returns the position of a record, after which the next
 // page starts.
-func list[T any](ctx context.Context, q Query, size int, read func(page storage.Page) (found []T, more bool, err error), at func(*T) storage.Position) iter.Seq2[T, error] {
+func list[T any](ctx context.Context, q Query, size int, read func(page storage.Page) (found []T, more bool, err error), position func(*T) storage.Position) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		var none T
-		page, left := storage.Page{Limit: size, After: q.After}, q.Limit
+		var zero T
+		page, remaining := storage.Page{Limit: size, After: q.After}, q.Limit
 		for {
 			if q.Limit > 0 {
-				page.Limit = min(size, left)
+				page.Limit = min(size, remaining)
 			}
 			found, more, err := read(page)
 			if err != nil {
-				yield(none, err)
+				yield(zero, err)
 				return
 			}
 			for i := range found {
 				if err := ctx.Err(); err != nil {
-					yield(none, err)
+					yield(zero, err)
 					return
 				}
 				if !yield(found[i], nil) {
 					return
 				}
 			}
-			left -= len(found)
-			if !more || len(found) == 0 || q.Limit > 0 && left <= 0 {
+			remaining -= len(found)
+			if !more || len(found) == 0 || q.Limit > 0 && remaining <= 0 {
 				return
 			}
-			last := at(&found[len(found)-1])
+			last := position(&found[len(found)-1])
 			page.After = &last
 		}
 	}
@@ -78,7 +78,7 @@ var ErrBlockExists = schema.ErrBlockExists
 
 // Workspaces lists the accessible workspaces, newest first.
 func (c Client) Workspaces(ctx context.Context, q Query) iter.Seq2[Workspace, error] {
-	return list(ctx, q, clientPage, func(page storage.Page) ([]Workspace, bool, error) {
+	return list(ctx, q, clientPageSize, func(page storage.Page) ([]Workspace, bool, error) {
 		found, err := c.core().Storage.Workspaces(ctx, c.actor, page)
 		return found, len(found) == page.Limit, err
 	}, func(w *Workspace) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
@@ -121,7 +121,7 @@ func (c Client) DeleteWorkspace(ctx context.Context, id ID) error {
 
 // Forms lists forms without their definitions, newest first.
 func (c Client) Forms(ctx context.Context, q FormQuery) iter.Seq2[Form, error] {
-	return list(ctx, Query{Limit: q.Limit}, clientPage, func(page storage.Page) ([]Form, bool, error) {
+	return list(ctx, Query{Limit: q.Limit}, clientPageSize, func(page storage.Page) ([]Form, bool, error) {
 		found, err := c.core().Storage.Forms(ctx, c.actor, storage.FormsParams{WorkspaceID: q.Workspace, Page: page})
 		return found, len(found) == page.Limit, err
 	}, func(f *Form) storage.Position { return storage.Position{Time: f.CreatedAt, ID: f.ID} })
@@ -129,11 +129,11 @@ func (c Client) Forms(ctx context.Context, q FormQuery) iter.Seq2[Form, error] {
 
 // Form returns one form with its definition.
 func (c Client) Form(ctx context.Context, id ID) (Form, error) {
-	return ownForm(c.core().Storage.Form(ctx, c.actor, id))
+	return cloneForm(c.core().Storage.Form(ctx, c.actor, id))
 }
 
-// ownForm returns f with copied sections, because a storage may return the same bytes to several callers.
-func ownForm(f Form, err error) (Form, error) {
+// cloneForm returns f with copied sections, because a storage may return the same bytes to several callers.
+func cloneForm(f Form, err error) (Form, error) {
 	for _, section := range f.Sections() {
 		*section.Value = bytes.Clone(*section.Value)
 	}
@@ -149,7 +149,7 @@ func (c Client) CreateForm(ctx context.Context, n FormCreate) (Form, error) {
 	if n.Type != "" {
 		b.Text("type", n.Type)
 	}
-	return ownForm(core.RunOperation(c.core(), b.Definition(n.Definition), func(body []byte) (Form, error) {
+	return cloneForm(core.RunOperation(c.core(), b.Definition(n.Definition), func(body []byte) (Form, error) {
 		return c.core().CreateForm(ctx, c.actor, body)
 	}))
 }
@@ -160,7 +160,7 @@ func (c Client) UpdateForm(ctx context.Context, id ID, u FormUpdate) (Form, erro
 	if u.Workspace != nil {
 		b.Text("workspace_id", u.Workspace.String())
 	}
-	return ownForm(core.RunOperation(c.core(), b.Definition(u.Definition), func(body []byte) (Form, error) {
+	return cloneForm(core.RunOperation(c.core(), b.Definition(u.Definition), func(body []byte) (Form, error) {
 		return c.core().UpdateForm(ctx, c.actor, core.Target{ID: id}, body, precondition([]Precondition{IfRevision(u.IfRevision)}))
 	}))
 }
@@ -178,11 +178,11 @@ func (c Client) TrashForm(ctx context.Context, id ID, conditions ...Precondition
 
 // Blocks returns the top-level blocks of a form.
 func (c Client) Blocks(ctx context.Context, form ID) (StoredBlocks, error) {
-	return ownBlocks(c.core().Storage.Form(ctx, c.actor, form))
+	return cloneBlocks(c.core().Storage.Form(ctx, c.actor, form))
 }
 
-// ownBlocks returns a copy of a form's blocks, for the same reason as ownForm.
-func ownBlocks(f Form, err error) (StoredBlocks, error) {
+// cloneBlocks returns a copy of a form's blocks, for the same reason as cloneForm.
+func cloneBlocks(f Form, err error) (StoredBlocks, error) {
 	if err != nil {
 		return StoredBlocks{}, err
 	}
@@ -191,11 +191,11 @@ func ownBlocks(f Form, err error) (StoredBlocks, error) {
 
 // Block returns one top-level block of a form.
 func (c Client) Block(ctx context.Context, form ID, id string) (StoredBlock, error) {
-	return ownBlock(c.core().Block(ctx, c.actor, core.Target{ID: form}, id))
+	return cloneBlock(c.core().Block(ctx, c.actor, core.Target{ID: form}, id))
 }
 
-// ownBlock returns a copy of a block, for the same reason as ownForm.
-func ownBlock(b core.Block, err error) (StoredBlock, error) {
+// cloneBlock returns a copy of a block, for the same reason as cloneForm.
+func cloneBlock(b core.Block, err error) (StoredBlock, error) {
 	if err != nil {
 		return StoredBlock{}, err
 	}
@@ -206,21 +206,21 @@ func ownBlock(b core.Block, err error) (StoredBlock, error) {
 // CreateBlock appends a block, for example a [schema.Block] encoded with json.Marshal. It returns [ErrBlockExists] if
 // the form already has a block with its ID.
 func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
-	return ownBlock(core.RunOperation(c.core(), core.NewBody().JSON("block", block), func(body []byte) (core.Block, error) {
+	return cloneBlock(core.RunOperation(c.core(), core.NewBody().JSON("block", block), func(body []byte) (core.Block, error) {
 		return c.core().CreateBlock(ctx, c.actor, core.Target{ID: form}, body, precondition(conditions))
 	}))
 }
 
 // ReplaceBlocks replaces or reorders all blocks of a form. A block without a type keeps its stored type.
 func (c Client) ReplaceBlocks(ctx context.Context, form ID, blocks json.RawMessage, conditions ...Precondition) (StoredBlocks, error) {
-	return ownBlocks(core.RunOperation(c.core(), core.NewBody().JSON("blocks", blocks), func(body []byte) (Form, error) {
+	return cloneBlocks(core.RunOperation(c.core(), core.NewBody().JSON("blocks", blocks), func(body []byte) (Form, error) {
 		return c.core().ReplaceBlocks(ctx, c.actor, core.Target{ID: form}, body, precondition(conditions))
 	}))
 }
 
 // UpdateBlock applies a merge patch (RFC 7396) to one top-level block.
 func (c Client) UpdateBlock(ctx context.Context, form ID, id string, patch json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
-	return ownBlock(core.RunOperation(c.core(), core.NewBody().JSON("block", patch), func(body []byte) (core.Block, error) {
+	return cloneBlock(core.RunOperation(c.core(), core.NewBody().JSON("block", patch), func(body []byte) (core.Block, error) {
 		return c.core().UpdateBlock(ctx, c.actor, core.Target{ID: form}, id, body, precondition(conditions))
 	}))
 }
@@ -304,53 +304,53 @@ func (c Client) FormsWithWorkingCopy(ctx context.Context, forms ...ID) ([]ID, er
 // [ErrUnsupported].
 func (c Client) WorkingCopy(form ID) WorkingCopy {
 	copies := c.core().ForWorkingCopies()
-	on := *c.s
-	on.core = copies
-	return WorkingCopy{of: c, on: Client{&on, c.actor}, form: form}
+	copied := *c.s
+	copied.core = copies
+	return WorkingCopy{formClient: c, copyClient: Client{&copied, c.actor}, form: form}
 }
 
 // Form returns the form with the name, the type, the definition and the revision of the working copy.
-func (w WorkingCopy) Form(ctx context.Context) (Form, error) { return w.on.Form(ctx, w.form) }
+func (w WorkingCopy) Form(ctx context.Context) (Form, error) { return w.copyClient.Form(ctx, w.form) }
 
 // UpdateForm changes the working copy as [Client.UpdateForm] changes a form. Status and Workspace are violations,
 // because a working copy has only a name, a type and a definition.
 func (w WorkingCopy) UpdateForm(ctx context.Context, u FormUpdate) (Form, error) {
-	return w.on.UpdateForm(ctx, w.form, u)
+	return w.copyClient.UpdateForm(ctx, w.form, u)
 }
 
 // Blocks is [Client.Blocks] for the working copy.
 func (w WorkingCopy) Blocks(ctx context.Context) (StoredBlocks, error) {
-	return w.on.Blocks(ctx, w.form)
+	return w.copyClient.Blocks(ctx, w.form)
 }
 
 // Block is [Client.Block] for the working copy.
 func (w WorkingCopy) Block(ctx context.Context, id string) (StoredBlock, error) {
-	return w.on.Block(ctx, w.form, id)
+	return w.copyClient.Block(ctx, w.form, id)
 }
 
 // CreateBlock is [Client.CreateBlock] for the working copy.
 func (w WorkingCopy) CreateBlock(ctx context.Context, block json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
-	return w.on.CreateBlock(ctx, w.form, block, conditions...)
+	return w.copyClient.CreateBlock(ctx, w.form, block, conditions...)
 }
 
 // ReplaceBlocks is [Client.ReplaceBlocks] for the working copy.
 func (w WorkingCopy) ReplaceBlocks(ctx context.Context, blocks json.RawMessage, conditions ...Precondition) (StoredBlocks, error) {
-	return w.on.ReplaceBlocks(ctx, w.form, blocks, conditions...)
+	return w.copyClient.ReplaceBlocks(ctx, w.form, blocks, conditions...)
 }
 
 // UpdateBlock is [Client.UpdateBlock] for the working copy.
 func (w WorkingCopy) UpdateBlock(ctx context.Context, id string, patch json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
-	return w.on.UpdateBlock(ctx, w.form, id, patch, conditions...)
+	return w.copyClient.UpdateBlock(ctx, w.form, id, patch, conditions...)
 }
 
 // DeleteBlock is [Client.DeleteBlock] for the working copy.
 func (w WorkingCopy) DeleteBlock(ctx context.Context, id string, conditions ...Precondition) (revision int64, err error) {
-	return w.on.DeleteBlock(ctx, w.form, id, conditions...)
+	return w.copyClient.DeleteBlock(ctx, w.form, id, conditions...)
 }
 
 // Warnings returns the warnings of the working copy, see [Service.Warnings].
 func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
-	return w.on.Warnings(ctx, w.form)
+	return w.copyClient.Warnings(ctx, w.form)
 }
 
 // Publish copies the name, the type and the definition from the working copy to the form, publishes the form, and
@@ -364,12 +364,12 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 // the form was reordered. A block that only the form has stays after its predecessor. The result must satisfy all rules
 // of a write. Otherwise the error is a [*schema.Error]. A form without a working copy is published as it is.
 func (w WorkingCopy) Publish(ctx context.Context, p PublishOptions) (Form, error) {
-	return ownForm(w.of.core().Publish(ctx, w.of.actor, w.form, precondition([]Precondition{IfRevision(p.IfRevision)}), p.Resolutions, p.DryRun))
+	return cloneForm(w.formClient.core().Publish(ctx, w.formClient.actor, w.form, precondition([]Precondition{IfRevision(p.IfRevision)}), p.Resolutions, p.DryRun))
 }
 
 // Discard deletes the working copy, if there is one.
 func (w WorkingCopy) Discard(ctx context.Context, conditions ...Precondition) error {
-	return w.of.core().Discard(ctx, w.of.actor, w.form, precondition(conditions))
+	return w.formClient.core().Discard(ctx, w.formClient.actor, w.form, precondition(conditions))
 }
 
 // ServeHTTP serves the working copy to an editor in a browser, with the operations of the API on the form: GET and
@@ -377,7 +377,7 @@ func (w WorkingCopy) Discard(ctx context.Context, conditions ...Precondition) er
 // name and the definition. Other paths and forms return 404. The host has the same duties as for [Client.ServeHTTP].
 // The link to submissions does not work.
 func (w WorkingCopy) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	w.of.s.handler.WorkingCopy(w.on.core(), w.of.actor, w.form).ServeHTTP(rw, r)
+	w.formClient.s.handler.WorkingCopy(w.copyClient.core(), w.formClient.actor, w.form).ServeHTTP(rw, r)
 }
 
 // Versions lists the earlier published states of a form, newest first, without their content. A version is created when
@@ -398,7 +398,7 @@ func (c Client) Version(ctx context.Context, form ID, revision int64) (FormVersi
 // write. If the form is published, its replaced state becomes a version. The status and the working copy do not change.
 // It returns [ErrNotFound] if there is no such version.
 func (c Client) RestoreVersion(ctx context.Context, form ID, revision int64, r RestoreOptions) (Form, error) {
-	return ownForm(c.core().RestoreVersion(ctx, c.actor, form, revision, precondition([]Precondition{IfRevision(r.IfRevision)})))
+	return cloneForm(c.core().RestoreVersion(ctx, c.actor, form, revision, precondition([]Precondition{IfRevision(r.IfRevision)})))
 }
 
 // DecodeAnswers returns the answers of a stored submission in the order of the form, then hidden fields and variables.
@@ -418,17 +418,17 @@ func DecodeForm(f Form) (content FormValues, err error) {
 	if d.Blocks == nil && d.Settings == nil && d.Theme == nil {
 		return FormValues{}, fmt.Errorf("formsvc: form %s has no definition because it comes from a list: read it with Client.Form", f.ID)
 	}
-	var faults [5]error
-	content.Blocks, faults[0] = schema.DecodeBlocks(d.Blocks)
-	content.Settings, faults[1] = schema.DecodeSettings(d.Settings)
-	content.Theme, faults[2] = schema.DecodeTheme(d.Theme)
+	var errs [5]error
+	content.Blocks, errs[0] = schema.DecodeBlocks(d.Blocks)
+	content.Settings, errs[1] = schema.DecodeSettings(d.Settings)
+	content.Theme, errs[2] = schema.DecodeTheme(d.Theme)
 	if len(d.Variables) > 0 {
-		faults[3] = json.Unmarshal(d.Variables, &content.Variables)
+		errs[3] = json.Unmarshal(d.Variables, &content.Variables)
 	}
 	if len(d.HiddenFields) > 0 {
-		faults[4] = json.Unmarshal(d.HiddenFields, &content.HiddenFields)
+		errs[4] = json.Unmarshal(d.HiddenFields, &content.HiddenFields)
 	}
-	if err := cmp.Or(faults[:]...); err != nil {
+	if err := cmp.Or(errs[:]...); err != nil {
 		return FormValues{}, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
 	}
 	return content, nil
@@ -437,7 +437,7 @@ func DecodeForm(f Form) (content FormValues, err error) {
 // Submissions lists the submissions to a form, newest first. It holds one page in memory, and no connection of the
 // storage between pages.
 func (c Client) Submissions(ctx context.Context, form ID, q SubmissionQuery) iter.Seq2[Submission, error] {
-	return c.submissions(ctx, form, q, clientPage)
+	return c.submissions(ctx, form, q, clientPageSize)
 }
 
 // submissions is Submissions with a page size.
@@ -464,7 +464,7 @@ func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 // It returns [ErrUnsupported] if the storage does not support partial submissions.
 func (c Client) Partials(ctx context.Context, form ID, q Query) iter.Seq2[Partial, error] {
 	now := c.core().Clock()
-	return list(ctx, q, clientPage, func(page storage.Page) ([]Partial, bool, error) {
+	return list(ctx, q, clientPageSize, func(page storage.Page) ([]Partial, bool, error) {
 		return c.core().Partials(ctx, c.actor, form, now, page)
 	}, func(p *Partial) storage.Position { return storage.Position{Time: p.SavedAt, ID: p.ID} })
 }
@@ -508,55 +508,55 @@ func (c Client) SummaryWithin(ctx context.Context, form ID, q SubmissionQuery, w
 				return Summary{}, err
 			}
 		}
-		return summaryOf(t), nil
+		return convertSummary(t), nil
 	}
 	t, done, err := c.core().Summary(ctx, c.actor, core.SummaryParams{Form: form, Since: q.Since, Until: q.Until, Within: within, New: empty})
 	if err != nil {
 		return Summary{}, err
 	}
-	s := summaryOf(t)
+	s := convertSummary(t)
 	s.Incomplete = !done
 	return s, nil
 }
 
-func summaryOf(t *summary.Tally) Summary {
+func convertSummary(t *summary.Tally) Summary {
 	s := Summary{Submissions: t.Responses}
 	if n := len(t.Seconds); n > 0 {
 		s.CompletionTime = slices.Sorted(slices.Values(t.Seconds))[n/2]
 	}
 	for _, b := range t.Blocks {
-		to := BlockSummary{
+		block := BlockSummary{
 			ID: b.ID, Type: b.Type, Label: b.Label, Deleted: b.Deleted, Answered: b.Answered, Skipped: t.Responses - b.Answered,
-			Choices: choiceCounts(b.Choices), Other: b.Other, NPS: (*NPSSummary)(b.NPS), Uncounted: b.Uncounted,
+			Choices: convertChoiceCounts(b.Choices), Other: b.Other, NPS: (*NPSSummary)(b.NPS), Uncounted: b.Uncounted,
 		}
 		for other := b.OtherType; other != nil; other = other.OtherType {
-			to.OtherTypes = append(to.OtherTypes, TypeCount{other.Type, other.Answered})
-			to.Skipped -= other.Answered
+			block.OtherTypes = append(block.OtherTypes, TypeCount{other.Type, other.Answered})
+			block.Skipped -= other.Answered
 		}
 		for _, text := range b.Texts.List {
-			to.Texts = append(to.Texts, TextCount{text.Text, text.Count, text.Submission})
+			block.Texts = append(block.Texts, TextCount{text.Text, text.Count, text.Submission})
 		}
 		for _, r := range b.Rows {
-			to.Rows = append(to.Rows, RowSummary{ID: r.ID, Label: r.Label, Choices: choiceCounts(r.Choices)})
+			block.Rows = append(block.Rows, RowSummary{ID: r.ID, Label: r.Label, Choices: convertChoiceCounts(r.Choices)})
 		}
 		if n := &b.Numbers; n.Count > 0 {
-			to.Numbers = &NumberSummary{
+			block.Numbers = &NumberSummary{
 				Count: n.Count, Min: n.Min, Max: n.Max, Mean: n.Mean(), StdDev: n.StdDev(), Median: n.Median(), Exact: n.Exact(),
 			}
 			for _, bin := range n.Histogram(summary.MaxBins) {
-				to.Numbers.Histogram = append(to.Numbers.Histogram, Bin(bin))
+				block.Numbers.Histogram = append(block.Numbers.Histogram, Bin(bin))
 			}
 		}
 		for _, day := range b.Days.Counts() {
-			to.Days = append(to.Days, DayCount{Day: day.ID, Count: day.Count})
+			block.Days = append(block.Days, DayCount{Day: day.ID, Count: day.Count})
 		}
-		slices.SortFunc(to.Days, func(a, b DayCount) int { return strings.Compare(a.Day, b.Day) })
-		s.Blocks = append(s.Blocks, to)
+		slices.SortFunc(block.Days, func(a, b DayCount) int { return strings.Compare(a.Day, b.Day) })
+		s.Blocks = append(s.Blocks, block)
 	}
 	return s
 }
 
-func choiceCounts(choices summary.ChoiceCounts) (list []ChoiceCount) {
+func convertChoiceCounts(choices summary.ChoiceCounts) (list []ChoiceCount) {
 	for _, c := range choices.Counts() {
 		list = append(list, ChoiceCount(c))
 	}
@@ -740,7 +740,7 @@ func (u WebhookUpdate) MarshalJSON() ([]byte, error) {
 
 // Webhooks lists the webhooks of all accessible forms, newest first.
 func (c Client) Webhooks(ctx context.Context, q Query) iter.Seq2[Webhook, error] {
-	return list(ctx, q, clientPage, func(page storage.Page) ([]Webhook, bool, error) {
+	return list(ctx, q, clientPageSize, func(page storage.Page) ([]Webhook, bool, error) {
 		found, err := c.core().Storage.Webhooks(ctx, c.actor, page)
 		return found, len(found) == page.Limit, err
 	}, func(w *Webhook) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
@@ -755,7 +755,7 @@ func (c Client) FormWebhooks(ctx context.Context, form ID) ([]Webhook, error) {
 // with the first successful request. [Service.SendTestEvent], [Service.Redeliver] and a new URL cause an immediate
 // request.
 func (c Client) PausedWebhooks(ctx context.Context, q Query) iter.Seq2[PausedWebhook, error] {
-	return list(ctx, q, clientPage, func(page storage.Page) ([]PausedWebhook, bool, error) {
+	return list(ctx, q, clientPageSize, func(page storage.Page) ([]PausedWebhook, bool, error) {
 		found, err := c.core().Storage.PausedWebhooks(ctx, c.actor, page)
 		return found, len(found) == page.Limit, err
 	}, func(p *PausedWebhook) storage.Position {

@@ -39,7 +39,7 @@ type Service struct {
 	dispatcher        *webhooks.Dispatcher
 	limiter           *ratelimit.Limiter
 	keys              keyResolver
-	ownKeys           bool // whether keys, not the host's resolver, resolves API keys
+	resolvesOwnKeys   bool // whether keys, not the host's resolver, resolves API keys
 	inHostTransaction bool // created by WithStorage, so the host commits and wakes the dispatcher
 }
 
@@ -47,18 +47,18 @@ type Service struct {
 // goroutine and opens no connection.
 func New(opts ...Option) (*Service, error) {
 	o := defaults()
-	var faults []error
+	var errs []error
 	for _, opt := range opts {
 		if opt != nil {
-			faults = append(faults, opt(&o))
+			errs = append(errs, opt(&o))
 		}
 	}
-	faults = append(faults, o.validate())
-	if err := errors.Join(faults...); err != nil {
+	errs = append(errs, o.validate())
+	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
 
-	s := &Service{limiter: o.http.Limiter, ownKeys: o.resolver == nil}
+	s := &Service{limiter: o.http.Limiter, resolvesOwnKeys: o.resolver == nil}
 	var startDispatch func() (to storage.DirectDispatcher, stored func())
 	var err error
 	s.dispatcher, startDispatch, err = webhooks.NewDispatcher(o.webhooks, dispatch.Params{
@@ -70,7 +70,7 @@ func New(opts ...Option) (*Service, error) {
 	}
 	s.keys = keyResolver{keyring.New(o.keyPrefix, o.storage, o.clock, o.logger)}
 	s.core, err = core.New(core.Core{
-		Storage: o.storage, URLs: destinations{s.dispatcher.Guard()}, Secrets: o.secrets,
+		Storage: o.storage, URLs: urlChecker{s.dispatcher.Guard()}, Secrets: o.secrets,
 		Limits: o.limits, Versions: o.versions, Clock: o.clock, NewID: objectid.NewSource().New, TimeZone: o.timeZone, Log: o.logger, RemoveFiles: o.removeFiles, BeforeDelete: o.beforeDelete,
 	})
 	if err != nil {
@@ -79,7 +79,7 @@ func New(opts ...Option) (*Service, error) {
 	s.intake = intake.New(s.core, startDispatch)
 	config := o.http
 	config.Core, config.Logger = s.core, o.logger
-	if s.ownKeys {
+	if s.resolvesOwnKeys {
 		o.resolver = s.keys
 	}
 	if s.handler, s.newHandler, err = handler.New(config, o.resolver); err != nil {
@@ -210,7 +210,7 @@ func (s *Service) WithStorage(st storage.Storage) *Service {
 	copied.core = s.core.On(st)
 	copied.intake = s.intake.On(copied.core)
 	var keys KeyResolver // nil if the host has its own resolver
-	if s.ownKeys {
+	if s.resolvesOwnKeys {
 		keys = copied.keys
 	}
 	copied.handler = s.newHandler(copied.core, keys)
@@ -243,18 +243,18 @@ func (k keyResolver) ResolveKey(ctx context.Context, key string) (Principal, err
 	return Principal(owner), err
 }
 
-// destinations adapts the webhook guard to core.URLChecker.
-type destinations struct{ guard *webhooks.Guard }
+// urlChecker adapts the webhook guard to core.URLChecker.
+type urlChecker struct{ guard *webhooks.Guard }
 
-func (d destinations) CheckURL(raw string) error { return rejection(d.guard.CheckURL(raw)) }
+func (d urlChecker) CheckURL(raw string) error { return publicURLError(d.guard.CheckURL(raw)) }
 
-func (d destinations) CheckHost(ctx context.Context, raw string) error {
-	return rejection(d.guard.CheckHost(ctx, raw))
+func (d urlChecker) CheckHost(ctx context.Context, raw string) error {
+	return publicURLError(d.guard.CheckHost(ctx, raw))
 }
 
-func rejection(err error) error {
-	if refused, ok := errors.AsType[*webhooks.URLError](err); ok {
-		return &schema.RejectedURLError{Reason: refused.Reason}
+func publicURLError(err error) error {
+	if rejected, ok := errors.AsType[*webhooks.URLError](err); ok {
+		return &schema.RejectedURLError{Reason: rejected.Reason}
 	}
 	return err
 }

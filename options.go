@@ -58,25 +58,25 @@ func defaults() options {
 
 // validate checks combinations of options, and sets defaults that depend on other options.
 func (o *options) validate() error {
-	var faults []error
+	var errs []error
 	if o.storage == nil {
-		faults = append(faults, errors.New("formsvc: WithStorage is required"))
+		errs = append(errs, errors.New("formsvc: WithStorage is required"))
 	} else if err := checkStorage(o.storage); err != nil {
-		faults = append(faults, fmt.Errorf("formsvc: WithStorage: %w", err))
+		errs = append(errs, fmt.Errorf("formsvc: WithStorage: %w", err))
 	}
 	if o.http.BaseURL != "" && o.http.BaseURLFunc != nil {
-		faults = append(faults, errors.New("formsvc: WithBaseURL and WithBaseURLFunc cannot be combined"))
+		errs = append(errs, errors.New("formsvc: WithBaseURL and WithBaseURLFunc cannot be combined"))
 	}
 	switch {
 	case o.requireEncryption && o.secrets == nil:
-		faults = append(faults, errors.New("formsvc: WithoutPlainSecrets requires WithSecretCipher"))
+		errs = append(errs, errors.New("formsvc: WithoutPlainSecrets requires WithSecretCipher"))
 	case o.requireEncryption:
 		o.secrets = o.secrets.EncryptedOnly()
 	}
 	if !o.limiterSet {
-		faults = append(faults, WithRateLimit(ratelimit.DefaultTokens, ratelimit.DefaultPer)(o))
+		errs = append(errs, WithRateLimit(ratelimit.DefaultTokens, ratelimit.DefaultPer)(o))
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }
 
 // checkStorage rejects a nil storage and a storage whose Validate fails.
@@ -84,24 +84,24 @@ func checkStorage(st storage.Storage) error {
 	if v := reflect.ValueOf(st); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return fmt.Errorf("the storage is nil (%T)", st)
 	}
-	if checks, ok := st.(interface{ Validate() error }); ok {
-		return checks.Validate()
+	if validator, ok := st.(interface{ Validate() error }); ok {
+		return validator.Validate()
 	}
 	return nil
 }
 
-// option returns an option that calls set, or returns fault if it is not nil.
-func option(name string, fault error, set func(*options)) Option {
+// newOption returns an option that calls set, or returns err if it is not nil.
+func newOption(name string, err error, set func(*options)) Option {
 	return func(o *options) error {
-		if fault != nil {
-			return fmt.Errorf("formsvc: %s: %w", name, fault)
+		if err != nil {
+			return fmt.Errorf("formsvc: %s: %w", name, err)
 		}
 		set(o)
 		return nil
 	}
 }
 
-func requireValue(isNil bool) error {
+func rejectNil(isNil bool) error {
 	if isNil {
 		return errors.New("nil")
 	}
@@ -111,14 +111,14 @@ func requireValue(isNil bool) error {
 // WithStorage sets the storage, which is required. The service never closes it. [New] rejects a nil pointer, and a
 // storage whose method Validate() error returns an error.
 func WithStorage(s storage.Storage) Option {
-	return option("WithStorage", requireValue(s == nil), func(o *options) { o.storage = s })
+	return newOption("WithStorage", rejectNil(s == nil), func(o *options) { o.storage = s })
 }
 
 // WithKeyResolver sets the host's own resolver for credentials. The service then accepts the keys of
 // [Service.CreateKey] only if the resolver calls [Service.ResolveKey] for other credentials, as in the example. See
 // "Sessions and keys" in the package documentation.
 func WithKeyResolver(r KeyResolver) Option {
-	return option("WithKeyResolver", requireValue(r == nil), func(o *options) { o.resolver = r })
+	return newOption("WithKeyResolver", rejectNil(r == nil), func(o *options) { o.resolver = r })
 }
 
 // These types are for hosts that have their own keys or sessions.
@@ -142,35 +142,35 @@ func Credential(r *http.Request) string { return handler.Credential(r) }
 // WithCredential sets the function that returns the credential of a request, for example from a cookie. An empty string
 // means that there is no credential. Defaults to [Credential]. Do not read keys from the URL.
 func WithCredential(f func(*http.Request) string) Option {
-	return option("WithCredential", requireValue(f == nil), func(o *options) { o.http.Credential = f })
+	return newOption("WithCredential", rejectNil(f == nil), func(o *options) { o.http.Credential = f })
 }
 
 // WithBasePath sets the base path of the API. Defaults to "/v1". "" and "/" mean no base path.
 func WithBasePath(path string) Option {
-	return option("WithBasePath", apidoc.CheckBasePath(path), func(o *options) { o.http.BasePath = strings.TrimSuffix(path, "/") })
+	return newOption("WithBasePath", apidoc.CheckBasePath(path), func(o *options) { o.http.BasePath = strings.TrimSuffix(path, "/") })
 }
 
 // WithBaseURL sets the start of links and Location headers, before the base path: an absolute URL such as
 // "https://api.example.com", or a path such as "/api" if the host mounts the service below it. Defaults to "", so that
 // links start with the base path.
 func WithBaseURL(base string) Option {
-	return option("WithBaseURL", apidoc.CheckBaseURL(base), func(o *options) { o.http.BaseURL = strings.TrimSuffix(base, "/") })
+	return newOption("WithBaseURL", apidoc.CheckBaseURL(base), func(o *options) { o.http.BaseURL = strings.TrimSuffix(base, "/") })
 }
 
 // WithBaseURLFunc is [WithBaseURL] for a host with many domains. f returns the base URL for a request, and must
 // validate everything that it reads from the request. The API description then contains no server.
 func WithBaseURLFunc(f func(*http.Request) string) Option {
-	return option("WithBaseURLFunc", requireValue(f == nil), func(o *options) { o.http.BaseURLFunc = f })
+	return newOption("WithBaseURLFunc", rejectNil(f == nil), func(o *options) { o.http.BaseURLFunc = f })
 }
 
 // WithKeyPrefix sets the prefix of the service's own API keys (<prefix>_live_…), 1 to 20 letters and digits. Defaults
 // to "fs". The service does not accept keys with another prefix.
 func WithKeyPrefix(prefix string) Option {
-	var fault error
+	var err error
 	if prefix == "" || len(prefix) > 20 || strings.Trim(prefix, objectid.Base62) != "" {
-		fault = fmt.Errorf("%q must be 1 to 20 letters and digits", prefix)
+		err = fmt.Errorf("%q must be 1 to 20 letters and digits", prefix)
 	}
-	return option("WithKeyPrefix", fault, func(o *options) { o.keyPrefix = prefix })
+	return newOption("WithKeyPrefix", err, func(o *options) { o.keyPrefix = prefix })
 }
 
 // WithRateLimit sets the number of requests per interval for each key, counted in this process. Defaults to 600 per
@@ -202,11 +202,11 @@ func WithLimiter(store limiter.Store) Option {
 // "#". Defaults to the base URL and base path. Use different names for services with the same URL and path. Use the
 // same name to share limits between services, or to retain them when a service moves to another URL.
 func WithLimiterName(name string) Option {
-	var fault error
+	var err error
 	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '#' }) {
-		fault = fmt.Errorf("%q must be 1 to 100 visible ASCII characters without #", name)
+		err = fmt.Errorf("%q must be 1 to 100 visible ASCII characters without #", name)
 	}
-	return option("WithLimiterName", fault, func(o *options) { o.http.LimiterName = name })
+	return newOption("WithLimiterName", err, func(o *options) { o.http.LimiterName = name })
 }
 
 // WithoutRateLimit disables the rate limit.
@@ -224,7 +224,7 @@ func (o *options) setLimiter(l *ratelimit.Limiter) error {
 
 // WithWebhookConfig configures the deliveries of webhooks. Zero fields mean their defaults.
 func WithWebhookConfig(c webhooks.Config) Option {
-	return option("WithWebhookConfig", c.Validate(), func(o *options) { o.webhooks = c })
+	return newOption("WithWebhookConfig", c.Validate(), func(o *options) { o.webhooks = c })
 }
 
 // WithSecretCipher encrypts the signing secrets of webhooks in the storage, each bound to its webhook. By default they
@@ -233,8 +233,8 @@ func WithWebhookConfig(c webhooks.Config) Option {
 // secrets that are unencrypted or encrypted with a previous cipher. [Service.ReencryptSecrets] encrypts them with
 // current.
 func WithSecretCipher(current cipher.AEAD, previous ...cipher.AEAD) Option {
-	sealer, err := secrets.New(current, previous...)
-	return option("WithSecretCipher", cmp.Or(requireValue(current == nil), err), func(o *options) { o.secrets = sealer })
+	encrypter, err := secrets.New(current, previous...)
+	return newOption("WithSecretCipher", cmp.Or(rejectNil(current == nil), err), func(o *options) { o.secrets = encrypter })
 }
 
 // WithoutPlainSecrets rejects signing secrets that are stored unencrypted, so that no one can choose a signing secret
@@ -242,22 +242,22 @@ func WithSecretCipher(current cipher.AEAD, previous ...cipher.AEAD) Option {
 // [Service.ReencryptSecrets] returns [ErrSecret] for them. It requires [WithSecretCipher]. Before you set it, all
 // processes must have the cipher, and ReencryptSecrets must have returned no error.
 func WithoutPlainSecrets() Option {
-	return option("WithoutPlainSecrets", nil, func(o *options) { o.requireEncryption = true })
+	return newOption("WithoutPlainSecrets", nil, func(o *options) { o.requireEncryption = true })
 }
 
 // WithLimits sets size limits. Zero fields mean their defaults.
 func WithLimits(l Limits) Option {
-	return option("WithLimits", l.Validate(), func(o *options) { o.limits = l })
+	return newOption("WithLimits", l.Validate(), func(o *options) { o.limits = l })
 }
 
 // WithVersions sets the maximum number of versions per form ([Client.Versions]). Defaults to 100. With 0, no versions
 // are created, and existing versions remain.
 func WithVersions(n int) Option {
-	var fault error
+	var err error
 	if n < 0 {
-		fault = fmt.Errorf("%d is negative", n)
+		err = fmt.Errorf("%d is negative", n)
 	}
-	return option("WithVersions", fault, func(o *options) { o.versions = n })
+	return newOption("WithVersions", err, func(o *options) { o.versions = n })
 }
 
 // WithTimeZone sets the time zone for date limits (beforeDate, afterDate and specificDates of a block). Defaults to
@@ -268,7 +268,7 @@ func WithVersions(n int) Option {
 // many, their clients should send offsets. If the zone changes later, stored limits may mean other days. If the system
 // has no time zone database, import time/tzdata.
 func WithTimeZone(zone *time.Location) Option {
-	return option("WithTimeZone", requireValue(zone == nil), func(o *options) { o.timeZone = zone })
+	return newOption("WithTimeZone", rejectNil(zone == nil), func(o *options) { o.timeZone = zone })
 }
 
 // FileRemover removes files of respondents by their IDs in answers to file_upload and signature blocks. [formpage.Dir]
@@ -293,7 +293,7 @@ type FileRemover interface {
 // removed, the inaccessible rows of these forms remain, the error is returned, or logged by the dispatcher, and
 // maintenance tries again. A file of two submissions is removed with the first of them.
 func WithFiles(f FileRemover) Option {
-	return option("WithFiles", requireValue(f == nil), func(o *options) { o.removeFiles = f.RemoveFiles })
+	return newOption("WithFiles", rejectNil(f == nil), func(o *options) { o.removeFiles = f.RemoveFiles })
 }
 
 // WithBeforeDelete sets a function that is called before submissions are permanently removed, in the cases of
@@ -307,16 +307,16 @@ func WithFiles(f FileRemover) Option {
 // error. A running dispatcher logs the error and tries again. No lock is held during the call. f can read the
 // submissions, except of purged forms. It must be safe for concurrent use.
 func WithBeforeDelete(f func(ctx context.Context, form ID, submissions []ID) error) Option {
-	return option("WithBeforeDelete", requireValue(f == nil), func(o *options) { o.beforeDelete = f })
+	return newOption("WithBeforeDelete", rejectNil(f == nil), func(o *options) { o.beforeDelete = f })
 }
 
 // WithLogger sets the logger. By default, nothing is logged.
 func WithLogger(l *slog.Logger) Option {
-	return option("WithLogger", requireValue(l == nil), func(o *options) { o.logger = l })
+	return newOption("WithLogger", rejectNil(l == nil), func(o *options) { o.logger = l })
 }
 
 // WithClock sets the clock for the times of records, closing forms, expiring keys and due deliveries. It must be safe
 // for concurrent use. Defaults to time.Now.
 func WithClock(now func() time.Time) Option {
-	return option("WithClock", requireValue(now == nil), func(o *options) { o.clock = now })
+	return newOption("WithClock", rejectNil(now == nil), func(o *options) { o.clock = now })
 }

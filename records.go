@@ -171,8 +171,8 @@ type FormUpdate struct {
 // WorkingCopy changes the working copy of one form, see [Client.WorkingCopy]. It is safe for concurrent use. Methods of
 // the zero WorkingCopy panic.
 type WorkingCopy struct {
-	of, on Client // of for the form, on for its working copy
-	form   ID
+	formClient, copyClient Client
+	form                   ID
 }
 
 // PublishOptions are options for publishing a working copy.

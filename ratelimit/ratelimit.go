@@ -118,7 +118,7 @@ func (l *Limiter) callStore(ctx context.Context, store limiter.Store, key string
 	case <-bounded.Done():
 		return storeResult{err: context.Cause(bounded)}
 	}
-	answered := make(chan storeResult, 1)
+	results := make(chan storeResult, 1)
 	go func() {
 		var a storeResult
 		defer func() {
@@ -126,12 +126,12 @@ func (l *Limiter) callStore(ctx context.Context, store limiter.Store, key string
 				a = storeResult{err: fmt.Errorf("the store panicked: %v", v)}
 			}
 			<-l.slots
-			answered <- a
+			results <- a
 		}()
 		a.limit, a.remaining, a.reset, a.ok, a.err = store.Take(bounded, keyPrefix+key)
 	}()
 	select {
-	case a := <-answered:
+	case a := <-results:
 		return a
 	case <-bounded.Done():
 		return storeResult{err: context.Cause(bounded)}
@@ -173,11 +173,11 @@ func (l *Limiter) openStore() (limiter.Store, error) {
 		return nil, ErrClosed
 	}
 	if l.store == nil {
-		made, err := memorystore.New(l.ownConfig)
+		store, err := memorystore.New(l.ownConfig)
 		if err != nil {
 			return nil, fmt.Errorf("ratelimit: %w", err)
 		}
-		l.store = made
+		l.store = store
 	}
 	return l.store, nil
 }

@@ -171,9 +171,9 @@ func joinText[T fmt.Stringer](list []T, separator string) string {
 // ContactPart is one part of an address or contact, with its JSON name.
 type ContactPart struct{ Name, Text string }
 
-// members returns the JSON names of the parts with pointers to their fields, in stored order.
-func (v *Contact) members() []member {
-	return []member{
+// textFields returns the JSON names of the parts with pointers to their fields, in stored order.
+func (v *Contact) textFields() []textField {
+	return []textField{
 		{"firstName", &v.FirstName},
 		{"lastName", &v.LastName},
 		{"email", &v.Email},
@@ -190,23 +190,23 @@ func (v *Contact) members() []member {
 
 // Parts returns all parts in stored order, including empty parts.
 func (v Contact) Parts() []ContactPart {
-	members := v.members()
-	parts := make([]ContactPart, len(members))
-	for i, m := range members {
-		parts[i] = ContactPart{m.name, *m.into}
+	fields := v.textFields()
+	parts := make([]ContactPart, len(fields))
+	for i, f := range fields {
+		parts[i] = ContactPart{f.name, *f.target}
 	}
 	return parts
 }
 
 // String returns the parts that are not empty, separated by commas.
 func (v Contact) String() string {
-	var given []string
+	var parts []string
 	for _, p := range v.Parts() {
 		if p.Text != "" {
-			given = append(given, p.Text)
+			parts = append(parts, p.Text)
 		}
 	}
-	return strings.Join(given, ", ")
+	return strings.Join(parts, ", ")
 }
 
 // String returns the amount, the currency and the status.

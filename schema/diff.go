@@ -42,17 +42,17 @@ type BlockDifference struct {
 // ID.
 func Diff(before, after storage.FormContent) (Difference, error) {
 	var d Difference
-	old, err := formdiff.Split(before)
+	earlier, err := formdiff.Split(before)
 	if err != nil {
 		return d, fmt.Errorf("schema: %w", err)
 	}
-	now, err := formdiff.Split(after)
+	later, err := formdiff.Split(after)
 	if err != nil {
 		return d, fmt.Errorf("schema: %w", err)
 	}
 	list := formdiff.Path("blocks")
 	changed := map[string][]string{} // by path of the block
-	for _, part := range formdiff.Compare(old, now) {
+	for _, part := range formdiff.Compare(earlier, later) {
 		isBlock := strings.HasPrefix(part.Path, list+"/")
 		found, err := changedFields(part, isBlock)
 		if err != nil {
@@ -65,30 +65,30 @@ func Diff(before, after storage.FormContent) (Difference, error) {
 		}
 	}
 	slices.Sort(d.Fields)
-	at := map[string]int{} // position in the earlier content
-	for i, id := range old.Order[list] {
-		at[id] = i
+	earlierIndex := map[string]int{} // position in the earlier content
+	for i, id := range earlier.Order[list] {
+		earlierIndex[id] = i
 	}
 	var common []int // positions in the earlier content, in the order of the later content
-	for _, id := range now.Order[list] {
-		if i, ok := at[id]; ok {
+	for _, id := range later.Order[list] {
+		if i, ok := earlierIndex[id]; ok {
 			common = append(common, i)
 		}
 	}
-	stayed := ascending(common)
-	for _, id := range now.Order[list] {
+	unmoved := longestIncreasing(common)
+	for _, id := range later.Order[list] {
 		path := jsontree.Pointer(list, id)
-		b := BlockDifference{ID: id, Before: old.Raw[path], After: now.Raw[path], Added: old.Raw[path] == nil}
+		b := BlockDifference{ID: id, Before: earlier.Raw[path], After: later.Raw[path], Added: earlier.Raw[path] == nil}
 		if !b.Added {
-			b.Moved, b.Changed = !stayed[at[id]], changed[path]
+			b.Moved, b.Changed = !unmoved[earlierIndex[id]], changed[path]
 		}
 		if b.Added || b.Moved || b.Changed != nil {
 			d.Blocks = append(d.Blocks, b)
 		}
 	}
-	for _, id := range old.Order[list] {
-		if path := jsontree.Pointer(list, id); now.Raw[path] == nil {
-			d.Blocks = append(d.Blocks, BlockDifference{ID: id, Before: old.Raw[path], Removed: true})
+	for _, id := range earlier.Order[list] {
+		if path := jsontree.Pointer(list, id); later.Raw[path] == nil {
+			d.Blocks = append(d.Blocks, BlockDifference{ID: id, Before: earlier.Raw[path], Removed: true})
 		}
 	}
 	return d, nil
@@ -97,26 +97,26 @@ func Diff(before, after storage.FormContent) (Difference, error) {
 // changedFields returns the sorted paths of the different fields in a changed part. For a block, they start at the
 // block.
 func changedFields(part formdiff.Change, isBlock bool) ([]string, error) {
-	from, err := decode(part.Path, part.Before)
+	from, err := decodeJSON(part.Path, part.Before)
 	if err != nil {
 		return nil, err
 	}
-	to, err := decode(part.Path, part.After)
+	to, err := decodeJSON(part.Path, part.After)
 	if err != nil {
 		return nil, err
 	}
 	path := strings.TrimPrefix(part.Path, "/definition")
 	switch {
 	case isBlock:
-		return deep("", from, to, 2), nil
+		return differentPaths("", from, to, 2), nil
 	case path == "/theme", path == "/variables":
-		return deep(path, from, to, 1), nil
+		return differentPaths(path, from, to, 1), nil
 	default:
-		return deep(path, from, to, 0), nil
+		return differentPaths(path, from, to, 0), nil
 	}
 }
 
-func decode(path string, raw json.RawMessage) (value any, err error) {
+func decodeJSON(path string, raw json.RawMessage) (value any, err error) {
 	if raw == nil {
 		return nil, nil
 	}
@@ -126,11 +126,11 @@ func decode(path string, raw json.RawMessage) (value any, err error) {
 	return value, nil
 }
 
-// deep returns the sorted paths of the differences between two values, down to a depth of nested objects. A missing
+// differentPaths returns the sorted paths of the differences between two values, down to a depth of nested objects. A missing
 // object is treated as empty.
-func deep(path string, from, to any, depth int) (found []string) {
-	old, wasObject := from.(map[string]any)
-	now, isObject := to.(map[string]any)
+func differentPaths(path string, from, to any, depth int) (found []string) {
+	fromObject, wasObject := from.(map[string]any)
+	toObject, isObject := to.(map[string]any)
 	if depth == 0 || from != nil && !wasObject || to != nil && !isObject {
 		if !reflect.DeepEqual(from, to) {
 			found = []string{path}
@@ -138,17 +138,17 @@ func deep(path string, from, to any, depth int) (found []string) {
 		return found
 	}
 	names := map[string]any{}
-	maps.Copy(names, old)
-	maps.Copy(names, now)
+	maps.Copy(names, fromObject)
+	maps.Copy(names, toObject)
 	for name := range names {
-		found = append(found, deep(jsontree.Pointer(path, name), old[name], now[name], depth-1)...)
+		found = append(found, differentPaths(jsontree.Pointer(path, name), fromObject[name], toObject[name], depth-1)...)
 	}
 	slices.Sort(found)
 	return found
 }
 
-// ascending returns the numbers of a longest increasing subsequence: the blocks that were not moved.
-func ascending(numbers []int) map[int]bool {
+// longestIncreasing returns the numbers of a longest increasing subsequence: the blocks that were not moved.
+func longestIncreasing(numbers []int) map[int]bool {
 	ends := []int{}                     // for each length minus 1, the index of the smallest last number
 	before := make([]int, len(numbers)) // the index of the previous number in the subsequence, or -1
 	for i, n := range numbers {

@@ -91,9 +91,9 @@ func newProperty(n jsontree.Node) Property {
 }
 
 // enumValues returns texts and numbers as text without quotes.
-func enumValues(list jsontree.Node) (words []string) {
+func enumValues(list jsontree.Node) (texts []string) {
 	for _, n := range list.All() {
-		words = append(words, n.Text())
+		texts = append(texts, n.Text())
 	}
-	return words
+	return texts
 }

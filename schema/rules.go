@@ -14,7 +14,7 @@ import (
 // deep, and if its clauses for each variable are either all Add or all Set.
 func Rule(clauses ...Clause) json.RawMessage {
 	r := rule{Set: map[string]any{}}
-	r.do(clauses...)
+	r.apply(clauses...)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -37,7 +37,7 @@ type jump struct {
 	To string `json:"to"`
 }
 
-func (r *rule) do(clauses ...Clause) {
+func (r *rule) apply(clauses ...Clause) {
 	for _, c := range clauses {
 		if c.apply != nil {
 			c.apply(r)
@@ -198,7 +198,7 @@ func (c Condition) GoTo(block string) Clause {
 
 // Otherwise jumps to a block if no earlier clause jumps.
 func (c Clause) Otherwise(block string) Clause {
-	return Clause{func(r *rule) { r.do(c, Always().GoTo(block)) }}
+	return Clause{func(r *rule) { r.apply(c, Always().GoTo(block)) }}
 }
 
 // Show removes the block from the path unless the condition is true.
@@ -242,9 +242,9 @@ func (c Condition) set(variable string, value any) Clause {
 }
 
 // value returns the logic for a variable's value after the previous clauses.
-func (r *rule) value(variable string) any {
-	if now, ok := r.Set[variable]; ok {
-		return now
+func (r *rule) variableLogic(variable string) any {
+	if logic, ok := r.Set[variable]; ok {
+		return logic
 	}
 	return WhenVariable(variable).read()
 }
@@ -252,11 +252,11 @@ func (r *rule) value(variable string) any {
 // operands returns the operands of the logic for a variable if it uses the operator, and otherwise the logic as the
 // only operand.
 func (r *rule) operands(variable, operator string) []any {
-	now, _ := r.value(variable).(map[string]any)
-	if operands, ok := now[operator].([]any); ok {
+	logic, _ := r.variableLogic(variable).(map[string]any)
+	if operands, ok := logic[operator].([]any); ok {
 		return operands
 	}
-	return []any{r.value(variable)}
+	return []any{r.variableLogic(variable)}
 }
 
 func (c Condition) value() any {

@@ -31,7 +31,7 @@ func DecodeAnswers(raw json.RawMessage) ([]Answer, error) {
 	answers := make([]Answer, list.Len())
 	for i, item := range list.All() {
 		a, value := &answers[i], item.Member("value")
-		err := decodeTexts(item.Member("field"), member{"id", &a.ID}, member{"type", &a.Type}, member{"label", &a.Label})
+		err := decodeTexts(item.Member("field"), textField{"id", &a.ID}, textField{"type", &a.Type}, textField{"label", &a.Label})
 		if err != nil || !value.Exists() {
 			return nil, fmt.Errorf("schema: decode stored answers: %w", errStored)
 		}
@@ -40,21 +40,21 @@ func DecodeAnswers(raw json.RawMessage) ([]Answer, error) {
 	return answers, nil
 }
 
-// member is a JSON field with a text, and the variable to decode it into.
-type member struct {
-	name string
-	into *string
+// textField is a JSON field with a text, and the variable to decode it into.
+type textField struct {
+	name   string
+	target *string
 }
 
 // decodeTexts decodes fields of an object. At least one of them must exist. Null is decoded as an empty string.
-func decodeTexts(n jsontree.Node, members ...member) error {
+func decodeTexts(n jsontree.Node, fields ...textField) error {
 	found := false
-	for _, m := range members {
-		value := n.Member(m.name)
+	for _, f := range fields {
+		value := n.Member(f.name)
 		if value.Kind() != jsontree.String && value.Kind() != jsontree.Null {
 			return errStored
 		}
-		*m.into = value.Text()
+		*f.target = value.Text()
 		found = found || value.Exists()
 	}
 	if !found {
@@ -87,12 +87,12 @@ func decodeValue(fieldType string, n jsontree.Node) Value {
 		value, err = decodeAll[Matrix](n, decodeRow)
 	case k.Shape == ShapeContact:
 		var c Contact
-		err = decodeTexts(n, c.members()...)
+		err = decodeTexts(n, c.textFields()...)
 		value = c
 	case k.Shape == ShapePayment:
 		var p Payment
-		err = decodeTexts(n, member{"amount", &p.Amount}, member{"currency", &p.Currency}, member{"status", &p.Status},
-			member{"gateway", &p.Gateway}, member{"reference", &p.Reference})
+		err = decodeTexts(n, textField{"amount", &p.Amount}, textField{"currency", &p.Currency}, textField{"status", &p.Status},
+			textField{"gateway", &p.Gateway}, textField{"reference", &p.Reference})
 		value = p
 	case k.Shape == ShapeFile:
 		var f File
@@ -135,7 +135,7 @@ func decodeText(fieldType, text string) Value {
 }
 
 func decodePick(n jsontree.Node) (p Pick, err error) {
-	err = decodeTexts(n, member{"id", &p.ID}, member{"label", &p.Label}, member{"other", &p.Other})
+	err = decodeTexts(n, textField{"id", &p.ID}, textField{"label", &p.Label}, textField{"other", &p.Other})
 	return p, err
 }
 
@@ -156,6 +156,6 @@ func decodeFile(n jsontree.Node) (f File, err error) {
 		return f, errStored
 	}
 	f.Size = int64(size.Float())
-	err = decodeTexts(n, member{"id", &f.ID}, member{"name", &f.Name}, member{"url", &f.URL}, member{"mime_type", &f.MIMEType})
+	err = decodeTexts(n, textField{"id", &f.ID}, textField{"name", &f.Name}, textField{"url", &f.URL}, textField{"mime_type", &f.MIMEType})
 	return f, err
 }

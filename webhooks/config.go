@@ -105,21 +105,21 @@ type Config struct {
 // Validate returns an error for each field that is out of range, joined into one error.
 func (c Config) Validate() error {
 	var errs []error
-	refuse := func(when bool, format string, args ...any) {
+	reject := func(when bool, format string, args ...any) {
 		if when {
 			errs = append(errs, fmt.Errorf("webhooks: "+format, args...))
 		}
 	}
-	refuse(c.Timeout < 0 || c.Timeout > time.Hour, "Timeout is %s, want 0 to 1h", c.Timeout)
-	refuse(c.InFlight < 0 || c.InFlight > 1<<16, "InFlight is %d, want 0 to 65,536", c.InFlight)
-	refuse(c.InFlightSlow < 0 || c.InFlightSlow > 1<<16, "InFlightSlow is %d, want 0 to 65,536", c.InFlightSlow)
-	refuse(c.MaxAge < 0 || c.MaxAge > 0 && c.MaxAge < time.Hour, "MaxAge is %s, want 0 or at least 1h", c.MaxAge)
-	refuse(c.InFlightWebhook < 0, "InFlightWebhook is %d, want 0 or more", c.InFlightWebhook)
-	refuse(c.HeaderPrefix != "" && !httpguts.ValidHeaderFieldName(c.HeaderPrefix),
+	reject(c.Timeout < 0 || c.Timeout > time.Hour, "Timeout is %s, want 0 to 1h", c.Timeout)
+	reject(c.InFlight < 0 || c.InFlight > 1<<16, "InFlight is %d, want 0 to 65,536", c.InFlight)
+	reject(c.InFlightSlow < 0 || c.InFlightSlow > 1<<16, "InFlightSlow is %d, want 0 to 65,536", c.InFlightSlow)
+	reject(c.MaxAge < 0 || c.MaxAge > 0 && c.MaxAge < time.Hour, "MaxAge is %s, want 0 or at least 1h", c.MaxAge)
+	reject(c.InFlightWebhook < 0, "InFlightWebhook is %d, want 0 or more", c.InFlightWebhook)
+	reject(c.HeaderPrefix != "" && !httpguts.ValidHeaderFieldName(c.HeaderPrefix),
 		"HeaderPrefix %q is not a valid start of a header name", c.HeaderPrefix)
-	refuse(c.StandardWebhooks && strings.EqualFold(c.HeaderPrefix, "Webhook"),
+	reject(c.StandardWebhooks && strings.EqualFold(c.HeaderPrefix, "Webhook"),
 		"HeaderPrefix %q gives two signatures the same name when StandardWebhooks is set", c.HeaderPrefix)
-	refuse(!isFieldValue(c.UserAgent), "UserAgent %q is not a valid header value", c.UserAgent)
+	reject(!isFieldValue(c.UserAgent), "UserAgent %q is not a valid header value", c.UserAgent)
 	errs = append(errs, c.Retry.validate(),
 		validateNetworks("AllowedNetworks", c.AllowedNetworks), validateNetworks("DeniedNetworks", c.DeniedNetworks))
 	return errors.Join(errs...)

@@ -53,8 +53,8 @@ const maxResends = 8
 
 var errResent = errors.New("webhooks: reused connections closed without a response")
 
-// deliver makes one attempt. It recovers panics, and stops when the context posts ends.
-func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery) (e scheduler.RequestFinished) {
+// deliver makes one attempt. It recovers panics, and stops when postCtx ends.
+func (d *Dispatcher) deliver(postCtx context.Context, del *storage.ClaimedDelivery) (e scheduler.RequestFinished) {
 	now, started := d.now(), time.Now()
 	a := &storage.Delivery{
 		ID:           d.ids.New(now),
@@ -73,8 +73,8 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 		}
 	}()
 
-	status, header, err := d.post(posts, del, now)
-	if err != nil && errors.Is(context.Cause(posts), errStopped) {
+	status, header, err := d.post(postCtx, del, now)
+	if err != nil && errors.Is(context.Cause(postCtx), errStopped) {
 		return scheduler.RequestFinished{Duration: time.Since(started)}
 	}
 	if d.checkHostError(a, err) {
@@ -107,18 +107,18 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 // missing one. checkHostError logs the first error and the recovery of each webhook. With very many such webhooks, some
 // are logged again.
 func (d *Dispatcher) checkHostError(a *storage.Delivery, err error) bool {
-	is := errors.Is(err, storage.ErrSecret) || errors.Is(err, errHeaders)
-	was, _ := d.hostErrors.Get(a.WebhookID)
-	if was != is { // another delivery may have logged it
-		was, _ = d.hostErrors.Put(a.WebhookID, is, 0)
+	isHostError := errors.Is(err, storage.ErrSecret) || errors.Is(err, errHeaders)
+	wasHostError, _ := d.hostErrors.Get(a.WebhookID)
+	if wasHostError != isHostError { // another delivery may have logged it
+		wasHostError, _ = d.hostErrors.Put(a.WebhookID, isHostError, 0)
 	}
 	switch {
-	case is && !was:
+	case isHostError && !wasHostError:
 		d.log.Error("webhook deliveries postponed", append(logAttrs(a), "error", err, "retry_in", hostErrorRetryDelay)...)
-	case was && !is:
+	case wasHostError && !isHostError:
 		d.log.Info("webhook deliveries resumed", "webhook", a.WebhookID.String())
 	}
-	return is
+	return isHostError
 }
 
 // planRetry returns the result of an attempt, with the time of the next attempt after a failure.
@@ -157,8 +157,8 @@ func (d *Dispatcher) wouldExpire(del *storage.ClaimedDelivery, wait time.Duratio
 }
 
 // post sends the event and returns the status and headers of the response.
-func (d *Dispatcher) post(posts context.Context, del *storage.ClaimedDelivery, now time.Time) (int, http.Header, error) {
-	ctx, cancel := context.WithTimeout(posts, d.config.Timeout)
+func (d *Dispatcher) post(postCtx context.Context, del *storage.ClaimedDelivery, now time.Time) (int, http.Header, error) {
+	ctx, cancel := context.WithTimeout(postCtx, d.config.Timeout)
 	defer cancel()
 	to, err := d.guard.parseURL(del.URL)
 	if err != nil {
@@ -254,7 +254,7 @@ func (d *Dispatcher) addHeaders(ctx context.Context, header http.Header, del *st
 
 // classifyError returns the class of an error. A DNS timeout is a network error.
 func classifyError(err error) string {
-	if _, refused := errors.AsType[*URLError](err); refused {
+	if _, rejected := errors.AsType[*URLError](err); rejected {
 		return ClassNetwork
 	}
 	timeout, ok := errors.AsType[net.Error](err)
@@ -275,8 +275,8 @@ func errorText(err error) string {
 		err = withURL.Err
 	}
 	cause := err.Error()
-	if refused, ok := errors.AsType[*URLError](err); ok && refused.cause != nil {
-		cause = refused.Reason + ": " + refused.cause.Error()
+	if rejected, ok := errors.AsType[*URLError](err); ok && rejected.cause != nil {
+		cause = rejected.Reason + ": " + rejected.cause.Error()
 	}
 	if len(cause) > maxCauseBytes {
 		cause = strings.ToValidUTF8(cause[:maxCauseBytes], "") + " …"

@@ -108,7 +108,7 @@ func (g *Guard) CheckHost(ctx context.Context, raw string) error {
 	return err
 }
 
-type target struct {
+type checkedURL struct {
 	url  *url.URL // with the checked host, in lowercase ASCII
 	host host
 }
@@ -128,9 +128,9 @@ func (h host) String() string {
 }
 
 // parseURL parses and checks a URL.
-func (g *Guard) parseURL(raw string) (target, error) {
+func (g *Guard) parseURL(raw string) (checkedURL, error) {
 	if raw == "" || len(raw) > maxURL {
-		return target{}, rejectURL(reasonLength)
+		return checkedURL{}, rejectURL(reasonLength)
 	}
 	// url.Parse decodes an escaped host, which other programs may read differently, and ignores an empty fragment.
 	_, authority, _ := strings.Cut(raw, "://")
@@ -139,33 +139,33 @@ func (g *Guard) parseURL(raw string) (target, error) {
 	}
 	switch u, err := url.Parse(raw); {
 	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, isForbidden) || textclean.CleanName(raw) != raw || textclean.IsMisleading(raw):
-		return target{}, rejectURL(reasonCharacters)
+		return checkedURL{}, rejectURL(reasonCharacters)
 	case err != nil:
-		return target{}, rejectURL(reasonSyntax)
+		return checkedURL{}, rejectURL(reasonSyntax)
 	case u.Host != "" && strings.Contains(authority, "%"):
-		return target{}, rejectURL(reasonHost)
+		return checkedURL{}, rejectURL(reasonHost)
 	case strings.Contains(raw, "#"):
-		return target{}, rejectURL(reasonFragment)
+		return checkedURL{}, rejectURL(reasonFragment)
 	default:
 		return g.checkParts(u)
 	}
 }
 
 // checkParts checks all parts of u, and returns it with the host in canonical form.
-func (g *Guard) checkParts(u *url.URL) (target, error) {
+func (g *Guard) checkParts(u *url.URL) (checkedURL, error) {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return target{}, rejectURL(reasonScheme)
+		return checkedURL{}, rejectURL(reasonScheme)
 	case u.Opaque != "" || u.Host == "":
-		return target{}, rejectURL(reasonSyntax)
+		return checkedURL{}, rejectURL(reasonSyntax)
 	case u.User != nil:
-		return target{}, rejectURL(reasonUserinfo)
+		return checkedURL{}, rejectURL(reasonUserinfo)
 	case u.Fragment != "":
-		return target{}, rejectURL(reasonFragment)
+		return checkedURL{}, rejectURL(reasonFragment)
 	}
 	name, port, err := splitAuthority(u)
 	if err != nil {
-		return target{}, err
+		return checkedURL{}, err
 	}
 	var h host
 	if inner, ok := strings.CutPrefix(name, "["); ok {
@@ -174,7 +174,7 @@ func (g *Guard) checkParts(u *url.URL) (target, error) {
 		h, err = g.parseName(name)
 	}
 	if err != nil {
-		return target{}, err
+		return checkedURL{}, err
 	}
 	checked := *u
 	checked.Host = h.String()
@@ -184,7 +184,7 @@ func (g *Guard) checkParts(u *url.URL) (target, error) {
 	if port != "" {
 		checked.Host += ":" + port
 	}
-	return target{url: &checked, host: h}, nil
+	return checkedURL{url: &checked, host: h}, nil
 }
 
 // isForbidden reports whether a URL must not contain c, because URL parsers treat c differently.

@@ -18,7 +18,7 @@ const (
 
 // runMaintenance calls d.sweep and expires old deliveries until ctx ends. It needs its own goroutine, so that it delays
 // no deliveries. aside runs functions that an Observer may block.
-func (d *Dispatcher) runMaintenance(ctx context.Context, aside func(func())) {
+func (d *Dispatcher) runMaintenance(ctx context.Context, runAside func(func())) {
 	timer := time.NewTimer(d.randomDuration(minMaintenanceInterval, maxMaintenanceInterval))
 	defer timer.Stop()
 	for {
@@ -35,14 +35,14 @@ func (d *Dispatcher) runMaintenance(ctx context.Context, aside func(func())) {
 				r.storeResponded()
 			}
 		}
-		if err := d.expireDeliveries(ctx, aside); err != nil && ctx.Err() == nil {
+		if err := d.expireDeliveries(ctx, runAside); err != nil && ctx.Err() == nil {
 			d.log.Error("failed to expire webhook deliveries", "error", err)
 		}
 		timer.Reset(d.randomDuration(minMaintenanceInterval, maxMaintenanceInterval))
 	}
 }
 
-func (d *Dispatcher) expireDeliveries(ctx context.Context, aside func(func())) error {
+func (d *Dispatcher) expireDeliveries(ctx context.Context, runAside func(func())) error {
 	var from storage.ID
 	for {
 		ended, err := catchPanicResult(func() (storage.Expired, error) {
@@ -59,7 +59,7 @@ func (d *Dispatcher) expireDeliveries(ctx context.Context, aside func(func())) e
 		if ended.Deliveries > 0 {
 			d.log.Warn("webhook deliveries expired", "deliveries", ended.Deliveries)
 		}
-		aside(func() {
+		runAside(func() {
 			for _, a := range ended.Summaries {
 				d.observe(func(o Observer) { o.AttemptFinished(context.WithoutCancel(ctx), a) })
 			}

@@ -96,7 +96,7 @@ func (r *run) reportPauses() {
 func (r *run) observeQueue(ctx context.Context) {
 	tick := time.NewTicker(observeInterval)
 	defer tick.Stop()
-	var showing atomic.Bool
+	var reporting atomic.Bool
 	for {
 		stats, err := catchPanicResult(func() (storage.QueueStats, error) { return r.d.store.QueueStats(ctx) })
 		if err != nil && ctx.Err() == nil {
@@ -104,9 +104,9 @@ func (r *run) observeQueue(ctx context.Context) {
 		} else if err == nil {
 			r.storeResponded()
 		}
-		if showing.CompareAndSwap(false, true) { // the previous calls have returned
+		if reporting.CompareAndSwap(false, true) { // the previous calls have returned
 			r.requests.Go(func() {
-				defer showing.Store(false)
+				defer reporting.Store(false)
 				ctx := context.WithoutCancel(ctx)
 				if err == nil {
 					r.d.observe(func(o Observer) { o.QueueObserved(ctx, stats) })

@@ -41,7 +41,7 @@ type run struct {
 	// claimLogged and writeLogged are the times of the last log entries at level error, in Unix nanoseconds.
 	claimLogged, writeLogged atomic.Int64
 	observerCalls            atomic.Int64 // unfinished calls of AttemptFinished
-	logStuck                 sync.Once    // for logging too many unfinished calls
+	logBlockedObserver       sync.Once    // for logging too many unfinished calls
 }
 
 func newRun(ctx context.Context, d *Dispatcher) *run {
@@ -74,28 +74,28 @@ func (r *run) stepRequests(events ...scheduler.Event) []*scheduler.Request {
 		return nil
 	}
 	now := time.Now()
-	do := r.scheduler.Step(now, events...)
-	if do.Claim != nil {
-		r.storeCalls.Go(func() { r.step(r.claim(*do.Claim)) })
+	actions := r.scheduler.Step(now, events...)
+	if actions.Claim != nil {
+		r.storeCalls.Go(func() { r.step(r.claim(*actions.Claim)) })
 	}
-	if len(do.Write) > 0 {
-		r.storeCalls.Go(func() { r.step(r.write(do.Write)) })
+	if len(actions.Write) > 0 {
+		r.storeCalls.Go(func() { r.step(r.write(actions.Write)) })
 	}
-	for _, p := range do.Pauses {
+	for _, p := range actions.Pauses {
 		select {
 		case r.pauses <- p:
 		default: // the Observer blocks
 		}
 	}
-	if !do.NextStep.IsZero() {
-		r.timer.Reset(max(0, do.NextStep.Sub(now)))
+	if !actions.NextStep.IsZero() {
+		r.timer.Reset(max(0, actions.NextStep.Sub(now)))
 	}
 	if r.scheduler.Done() {
 		r.ended = true
 		close(r.done)
 	}
-	r.requests.Add(len(do.Send))
-	return do.Send
+	r.requests.Add(len(actions.Send))
+	return actions.Send
 }
 
 // drain releases waiting deliveries, waits for in-flight requests, and writes all results.
@@ -136,14 +136,14 @@ func (r *run) wait() {
 func (r *run) send(req *scheduler.Request) {
 	for next := []*scheduler.Request{req}; len(next) > 0; {
 		req = next[0]
-		ended := r.d.deliver(r.postCtx, &req.Delivery)
-		ended.Request = req
-		if ended.Delivery == nil || r.d.config.Observer == nil {
-			next = r.stepRequests(ended)
+		result := r.d.deliver(r.postCtx, &req.Delivery)
+		result.Request = req
+		if result.Delivery == nil || r.d.config.Observer == nil {
+			next = r.stepRequests(result)
 		} else {
-			seen := *ended.Delivery // a copy, because the store may modify the original
-			next = r.stepRequests(ended)
-			r.requests.Go(func() { r.observeAttempt(seen) })
+			attempt := *result.Delivery // a copy, because the store may modify the original
+			next = r.stepRequests(result)
+			r.requests.Go(func() { r.observeAttempt(attempt) })
 		}
 		for _, req := range next[min(1, len(next)):] {
 			go r.send(req)
@@ -155,7 +155,7 @@ func (r *run) send(req *scheduler.Request) {
 func (r *run) observeAttempt(a storage.Delivery) {
 	defer r.observerCalls.Add(-1)
 	if r.observerCalls.Add(1) > maxObserverCalls {
-		r.logStuck.Do(func() { r.d.log.Error("webhook observer did not return, attempts are not reported") })
+		r.logBlockedObserver.Do(func() { r.d.log.Error("webhook observer did not return, attempts are not reported") })
 		return
 	}
 	r.d.observe(func(o Observer) { o.AttemptFinished(context.WithoutCancel(r.baseCtx), a) })
@@ -206,12 +206,12 @@ func (r *run) write(results []storage.Result) scheduler.WriteFinished {
 		r.d.log.Info("webhook result ignored: the delivery was canceled, claimed again or already settled",
 			"webhook", lease.WebhookID.String(), "event", lease.EventID.String())
 	}
-	if held, ok := errors.AsType[*storage.BlockedResultsError](err); ok {
-		return scheduler.WriteFinished{Blocked: held.Leases}
+	if blocked, ok := errors.AsType[*storage.BlockedResultsError](err); ok {
+		return scheduler.WriteFinished{Blocked: blocked.Leases}
 	}
-	refused := err != nil && !isTransient(err)
+	rejected := err != nil && !isTransient(err)
 	switch {
-	case refused && len(results) == 1:
+	case rejected && len(results) == 1:
 		r.d.log.Error("storage rejected webhook result", "error", err,
 			"webhook", results[0].Lease.WebhookID.String(), "event", results[0].Lease.EventID.String())
 	case err != nil:
@@ -219,7 +219,7 @@ func (r *run) write(results []storage.Result) scheduler.WriteFinished {
 	default:
 		r.storeFailing.Store(false)
 	}
-	return scheduler.WriteFinished{Err: err, Rejected: refused}
+	return scheduler.WriteFinished{Err: err, Rejected: rejected}
 }
 
 // isTransient reports whether a failed call of the store may succeed later.
