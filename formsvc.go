@@ -202,7 +202,7 @@ func (s *Service) Dispatcher() *webhooks.Dispatcher { return s.dispatcher }
 // the dispatcher. To send them immediately, call Dispatcher().Wake() after the commit.
 func (s *Service) WithStorage(st storage.Storage) *Service {
 	if err := checkStorage(st); err != nil {
-		panic(fmt.Sprintf("formsvc: Using: %v", err))
+		panic(fmt.Sprintf("formsvc: WithStorage: %v", err))
 	}
 	copied := *s
 	copied.keys = keyResolver{s.keys.WithStore(st)}

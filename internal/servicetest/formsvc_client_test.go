@@ -392,8 +392,8 @@ func TestNewRefusesAStorageThatIsNone(t *testing.T) {
 		expect.That(t, err != nil && strings.Contains(err.Error(), "WithStorage") && strings.Contains(err.Error(), c.says),
 			"New with %T = %v, want an error with %q", c.store, err, c.says)
 		said := fmt.Sprint(panicOf(func() { svc.WithStorage(c.store) }))
-		expect.That(t, strings.Contains(said, "formsvc: Using: ") && strings.Contains(said, c.says),
-			"Using(%T) says %q, want %q", c.store, said, c.says)
+		expect.That(t, strings.Contains(said, "formsvc: WithStorage: ") && strings.Contains(said, c.says),
+			"WithStorage(%T) says %q, want %q", c.store, said, c.says)
 	}
 }
 
