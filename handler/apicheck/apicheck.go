@@ -15,7 +15,7 @@ import (
 
 // Config configures [New].
 type Config struct {
-	// BasePath is the part of the URL path before the paths of the API description, as the handler receives it.
+	// BasePath is the prefix of the URL path before the described paths, as the handler receives it.
 	// Defaults to "/v1". Requests to other paths are not checked.
 	BasePath string
 	// Report is called with each difference, after the response, in the goroutine of the request. It is required.

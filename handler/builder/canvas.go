@@ -10,8 +10,8 @@ import (
 	"github.com/formsvc/formsvc"
 )
 
-// serveCanvas serves the editor's preview of a form, rendered as a form page. GET returns a page with all blocks of the
-// working copy, or of the form if there is none. POST renders the blocks in its body.
+// serveCanvas serves the editor's preview of a form, rendered as a form page. GET returns a page with all blocks: the
+// working copy's or, if there is none, the form's. POST renders the blocks in its body.
 func (h *Handler) serveCanvas(w http.ResponseWriter, r *http.Request, client formsvc.Client, name string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost {
 		w.Header().Set("Allow", "GET, HEAD, POST")

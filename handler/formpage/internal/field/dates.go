@@ -12,7 +12,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// These are the orders of the inputs for dates in three inputs, and the labels of the inputs.
+// These are the orders and labels of the inputs if a date has three inputs.
 var (
 	dateOrders = map[string][]string{
 		"DDMMYYYY": {input.Day, input.Month, input.Year}, "MMDDYYYY": {input.Month, input.Day, input.Year}, "YYYYMMDD": {input.Year, input.Month, input.Day},

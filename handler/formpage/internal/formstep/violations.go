@@ -33,7 +33,7 @@ func Violations(blocks []schema.Block, path schema.Path, answers map[string]json
 	return violations
 }
 
-// FirstWithViolation returns the index of the first page with one of the violations, or otherwise if there is none.
+// FirstWithViolation returns the index of the first page with a violation in violations, or otherwise if there is none.
 func FirstWithViolation(steps []Step, violations []schema.Violation, otherwise int) int {
 	at := slices.IndexFunc(steps, func(s Step) bool {
 		return slices.ContainsFunc(violations, func(v schema.Violation) bool { return Contains(s.Blocks, v.Field) })

@@ -46,7 +46,7 @@ func (p *Policy) Header(nonce string, ancestors []string) string {
 }
 
 // CanvasHeader returns the policy of a canvas, which runs no scripts and submits nothing. It allows images of any host,
-// because the editor adds some. Pages of the same origin and of the ancestors can show the canvas in a frame.
+// because the editor adds some. The ancestors and pages of its own origin can show the canvas in a frame.
 func CanvasHeader(nonce string, ancestors []string) string {
 	return "default-src 'none'; base-uri 'none'; object-src 'none'; script-src 'none'; form-action 'none'; frame-ancestors " +
 		strings.Join(append([]string{"'self'"}, ancestors...), " ") + "; " +
