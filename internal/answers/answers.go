@@ -38,8 +38,7 @@ type (
 // IdentityRules is the version of the rules that compute Answers.Unique.
 const IdentityRules = identity.Rules
 
-// Form is a compiled form. It is immutable and safe for concurrent use, and stays valid as long as the definition's
-// revision does not change.
+// Form is a compiled form. It is immutable, safe for concurrent use, and valid for one revision of the definition.
 type Form struct{ form *compile.Form }
 
 // Compile compiles a form. An error means that a section is not in its stored format.
@@ -97,6 +96,5 @@ func (f Form) Conditions(values map[string]string) *identity.Conditions {
 // returns nil if the list has no comparable answer to the block.
 func StoredUnique(list json.RawMessage, block string) []byte { return identity.Stored(list, block) }
 
-// Warnings returns the parts of a form that make it unanswerable or have no effect. An error means that a section is
-// not in its stored format.
+// Warnings returns the parts of a form that make it unanswerable or have no effect. An error means invalid sections.
 func Warnings(from Source) (schema.Warnings, error) { return warnings.Find(from) }

@@ -51,8 +51,7 @@ func CheckBasePath(base string) error {
 	return nil
 }
 
-// IsPlainPath reports whether a path is empty, or starts with a slash, does not end with one, and has no empty, "."
-// or ".." segments.
+// IsPlainPath reports whether a path is empty, or starts with a slash and has no empty, "." or ".." segments.
 func IsPlainPath(text string) bool {
 	return text == "" || text[0] == '/' && text != "/" && path.Clean(text) == text
 }

@@ -11,11 +11,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// documentPrefix is the start of every path in the embedded description.
 const documentPrefix = "/v1"
 
-// description is the parsed API description. All services of a process share it, because parsing is most of the work
-// of [Describe].
+// description is the parsed API description, which services share because parsing is most of the work of [Describe].
 var description = sync.OnceValues(func() (*jsontree.Tree, error) {
 	return jsontree.Parse(schema.OpenAPI(), jsontree.Limits{})
 })

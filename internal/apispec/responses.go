@@ -134,8 +134,7 @@ func (r *Description) Check(method, path string, status int, header http.Header,
 	return answer.check(method, header, body)
 }
 
-// Routed reports whether the description has the path and its method. HEAD counts as GET. The path has the format of
-// [Description.Check].
+// Routed reports whether the description has the path and its method. HEAD counts as GET. For path, see Check.
 func (r *Description) Routed(method, path string) (knownPath, knownMethod bool) {
 	known, op := r.find(method, path)
 	return known, op != nil

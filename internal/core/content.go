@@ -32,7 +32,6 @@ func applyChange(c storage.FormContent, change *storage.FormChange) storage.Form
 	return c
 }
 
-// updateBody returns the body of an UpdateForm call that changes stored to c.
 func updateBody(c, stored storage.FormContent) *Body {
 	b := NewBody()
 	if c.Name != stored.Name {

@@ -113,7 +113,6 @@ func (c *Core) mayReplaceVersion(change storage.FormChange) bool {
 	return c.forWorkingCopies || c.Versions > 0 && (change.Name != nil || change.Type != nil || change.Status != nil && *change.Status != storage.StatusPublished)
 }
 
-// withIdentityRules sets the current version of the comparison rules.
 func withIdentityRules(g *storage.AcceptanceRules) *storage.AcceptanceRules {
 	if g == nil || g.Unique.Block == "" {
 		return g

@@ -98,7 +98,6 @@ var periods = []struct {
 	{schema.PeriodAll, func(_, _ time.Time) storage.Window { return storage.Window{} }},
 }
 
-// periodWindow returns the window of a period in UTC.
 func periodWindow(period schema.Period, now time.Time) (w storage.Window, ok bool) {
 	now = now.UTC()
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
@@ -132,7 +131,6 @@ func (c *Core) PeriodQuery(period schema.Period) (since, until time.Time, err er
 	return since, until, nil
 }
 
-// monthsBefore returns the same day n months earlier, or the last day of that month if it is shorter.
 func monthsBefore(day time.Time, n int) time.Time {
 	first := time.Date(day.Year(), day.Month()-time.Month(n), 1, 0, 0, 0, 0, time.UTC)
 	last := first.AddDate(0, 1, -1)

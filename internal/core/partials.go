@@ -91,7 +91,6 @@ func (c *Core) deletePartials(ctx context.Context, form storage.ID, p storage.De
 	}
 }
 
-// erasePartials deletes the partial submissions whose answers meet the conditions.
 func (c *Core) erasePartials(ctx context.Context, id storage.ID, form answers.Form, hold func(list json.RawMessage) bool) error {
 	q := storage.PartialQuery{Page: storage.Page{Limit: 50}} // no time limit, so that expired ones are included
 	for more := true; more; {

@@ -234,7 +234,6 @@ func (f *cachedSummary) dropSince(at time.Time) {
 	})
 }
 
-// findGaps returns the parts of the period that no span covers, newest first.
 func (f *cachedSummary) findGaps(from, to time.Time) (gaps [][2]time.Time) {
 	for _, s := range f.spans {
 		if s.to.Before(to) && from.Before(to) {
@@ -273,7 +272,6 @@ func (f *cachedSummary) insert(r submissionReader, found []*span) error {
 	return nil
 }
 
-// joinOlder joins span i with the next older span.
 func (f *cachedSummary) joinOlder(i int) error {
 	older := f.spans[i+1]
 	joined := *f.spans[i] // a new span, because f.past may contain the old one
@@ -323,13 +321,11 @@ type submissionReader struct {
 	form  storage.ID
 }
 
-// day returns the start of the day in the service's time zone.
 func (r submissionReader) day(t time.Time) time.Time {
 	zone := cmp.Or(r.TimeZone, time.UTC)
 	return calendar.StartOfDay(t.In(zone), zone)
 }
 
-// countSubmitted counts the submissions before a time, including deleted ones.
 func (r submissionReader) countSubmitted(check *funnelCheck) error {
 	funnel, err := r.Storage.Funnel(r.ctx, r.actor, r.form, storage.Window{To: check.before})
 	check.submissions = funnel.Submissions

@@ -120,7 +120,6 @@ func (b *Blocks) index(id string) int {
 	})
 }
 
-// eachBlock calls f for every block, including nested blocks.
 func eachBlock(blocks []jsontree.Node, f func(block jsontree.Node)) {
 	for _, block := range blocks {
 		f(block)

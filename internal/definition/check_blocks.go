@@ -30,7 +30,6 @@ func newBlockChecker(c *validation.Check, w *Validator) *blockChecker {
 	return &blockChecker{Check: c, limits: w.limits, zone: w.zone, ids: make(map[string]bool)}
 }
 
-// addOthers counts the form's top-level blocks that are not checked.
 func (r *blockChecker) addOthers(blocks []jsontree.Node) {
 	r.setElsewhere = namesOf(variablesSetBy(blocks...))
 	eachBlock(blocks, func(block jsontree.Node) {

@@ -69,7 +69,6 @@ func (w *Validator) CheckBlockID(id string) error {
 	return nil
 }
 
-// request is a body that is being checked.
 type request struct {
 	validation.Check
 	tree *jsontree.Tree

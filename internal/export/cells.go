@@ -12,7 +12,6 @@ const separator = "; "
 // part is a part of a value with its own column. The name is empty for a whole value. The default label is the name.
 type part struct{ name, label string }
 
-// otherPart is the column for text entered as “Other”.
 const otherPart = "other"
 
 // choicePartName returns the name of a choice's column. The ID can be empty, "other", or start with the prefix.
@@ -120,7 +119,6 @@ func filesCells(a *schema.Answer, files schema.Files, o Options, emit func(part,
 	emit(part{name: "url"}, strings.Join(urls, separator), false)
 }
 
-// partsOf returns the parts that have a column even without answers.
 func partsOf(b *schema.Block, o Options) (parts []part) {
 	properties := b.Properties
 	if properties == nil {

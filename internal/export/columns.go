@@ -26,7 +26,6 @@ type column struct {
 	label string // in a header of labels
 }
 
-// leading and trailing are columns of every table.
 var (
 	leading  = []string{"submission_id", "submitted_at"}
 	trailing = []string{
@@ -47,7 +46,6 @@ type columns struct {
 	full  bool              // another column would exceed MaxColumns
 }
 
-// field is a block, hidden field or variable with a group of columns.
 type field struct {
 	id, label string
 	parts     []column

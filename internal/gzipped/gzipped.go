@@ -73,8 +73,7 @@ func (p *Writer) FlushError() error {
 	return http.NewResponseController(p.ResponseWriter).Flush()
 }
 
-// Close ends a compressed document. Do not call it after a panic, so that a truncated document does not look
-// complete.
+// Close ends a compressed document. Do not call it after a panic, so that a truncated document looks incomplete.
 func (p *Writer) Close() {
 	if p.gzip != nil {
 		_ = p.gzip.Close() // the client may be gone

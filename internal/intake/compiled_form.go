@@ -40,8 +40,7 @@ func (i Intake) withCompiled(f storage.Form, err error) (storage.Form, *Compiled
 	return f, known, nil
 }
 
-// CompiledForm is an immutable compiled form. Its name and workspace can be outdated, because the cache does not
-// compare them.
+// CompiledForm is an immutable compiled form. Its name and workspace can be outdated, because they are not compared.
 type CompiledForm struct {
 	storage.Form
 	Blocks   []schema.Block

@@ -10,8 +10,7 @@ import (
 
 const eventResponseCompleted = "form.response.completed"
 
-// eventBody returns the request body for webhooks, which is the same for every attempt. Test events have no
-// submission ID.
+// eventBody returns the request body of all attempts. Test events have no submission ID.
 func eventBody(event storage.ID, s storage.Submission, a answers.Answers) []byte {
 	w := jsontree.NewWriter(make([]byte, 0, 256+len(a.ByField)+len(s.Hidden)+len(a.Variables)+len(s.Metadata)))
 	w.Object()

@@ -17,7 +17,6 @@ type Metadata struct {
 	UTM             map[string]string
 }
 
-// utmNames are the fields of metadata.utm in their order of output.
 var utmNames = [...]string{"campaign", "content", "medium", "source", "term"}
 
 func encodeMetadata(m Metadata) []byte {
@@ -64,8 +63,7 @@ func checkMetadata(m Metadata) error {
 	return violation.Join(broken...)
 }
 
-// sanitizeHeaderText makes text from request headers valid for storage, because arbitrary bytes in headers must not
-// cause a rejection.
+// sanitizeHeaderText makes text from headers valid for storage, because odd headers must not cause a rejection.
 func sanitizeHeaderText(s string) string {
 	const most = 1000
 	s = strings.ToValidUTF8(s, "\ufffd")

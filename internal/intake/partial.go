@@ -91,8 +91,7 @@ func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.
 	return token, retained.Dropped, nil
 }
 
-// partialExpiry returns the end of the last day on which a partial submission is retained, in the service's time
-// zone.
+// partialExpiry returns the end of the last day of retention, in the service's time zone.
 func (i Intake) partialExpiry(saved time.Time) time.Time {
 	zone := cmp.Or(i.core.TimeZone, time.UTC)
 	year, month, day := saved.In(zone).Date()

@@ -53,8 +53,8 @@ func (i Intake) Submit(ctx context.Context, r *SubmitParams) (storage.Submission
 	return storage.Submission{}, storage.ErrUnavailable
 }
 
-// store stores a submission. Its deliveries are dispatched directly, except in a host's transaction, because only the
-// host commits.
+// store stores a submission and dispatches its deliveries, except in a host's transaction, because only the host
+// commits.
 func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
 	made := func() {}
 	if !i.inHostTransaction && !n.Event.ID.IsZero() {
@@ -62,8 +62,7 @@ func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Sub
 	}
 	returned := false
 	defer func() {
-		// If the storage panics, release its reservation. If it returns early because ctx ended, it can still
-		// dispatch.
+		// If the storage panics, release its reservation. If it returns because ctx ended, it can still dispatch.
 		if n.Dispatcher != nil && !returned {
 			n.Dispatcher.Dispatch(nil, false)
 		}

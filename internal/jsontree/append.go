@@ -90,8 +90,7 @@ func appendThousandths(b []byte, n int64) []byte {
 	return b
 }
 
-// appendComma appends a comma unless b is empty or a value starts an array, object or field. last is the byte before
-// b, or 0.
+// appendComma appends a comma unless b is empty or a value starts an array, object or field. last precedes b, or is 0.
 func appendComma(b []byte, last byte) []byte {
 	if len(b) > 0 {
 		last = b[len(b)-1]

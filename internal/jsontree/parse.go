@@ -276,16 +276,14 @@ func (p *parser) name() (name token, ok bool) {
 	return name, true
 }
 
-// smallObject is the number of fields up to which names are compared one by one. Larger objects use a hash table. It
-// is a power of two.
+// smallObject is the number of fields, a power of two, up to which names are compared one by one without a hash table.
 const smallObject = 64
 
 // table is a hash table of an object's fields. It contains indexes into the list of values, and 0 in free slots. Its
 // size is a power of two, and at least half of the slots are free. A map would take four times the memory.
 type table []uint32
 
-// isNew reports whether the object does not have the name yet, and adds the next value to members. Small objects have
-// no table.
+// isNew reports whether the object does not have the name, and adds the next value to members if the object is large.
 func (p *parser) isNew(name token, object uint32, members *table) bool {
 	around := Node{p.Tree, object}
 	size := around.Len()
@@ -311,7 +309,6 @@ func (p *parser) isNew(name token, object uint32, members *table) bool {
 	return true
 }
 
-// slot returns the slot of a field, or a free slot for it.
 func (p *parser) slot(members table, name token) *uint32 {
 	mask := uint64(len(members) - 1)
 	for i := maphash.Bytes(p.seed, p.bytes(name)) & mask; ; i = (i + 1) & mask {
@@ -326,7 +323,6 @@ func (p *parser) isNamed(at uint32, name token) bool {
 	return name.to-name.from == other.to-other.from && bytes.Equal(p.bytes(name), p.bytes(other))
 }
 
-// token is a string or name.
 type token struct {
 	from, to uint32 // in the text, or in unescaped if escaped is true
 	escaped  bool

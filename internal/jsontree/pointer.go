@@ -9,8 +9,7 @@ import (
 // deeply nested long names could otherwise make one violation larger than the body.
 const MaxPointer = 4000
 
-// Pointer returns the JSON Pointer of a value, or of an ancestor if it exceeds [MaxPointer]. base is the root's
-// pointer.
+// Pointer returns the JSON Pointer of a value, or of an ancestor if it exceeds [MaxPointer]. base is the root's.
 func (n Node) Pointer(base string) string {
 	b, _ := n.appendPointer(append(make([]byte, 0, pointerCapacity), base...))
 	return string(b)
@@ -41,7 +40,6 @@ func (n Node) appendPointer(b []byte) (_ []byte, whole bool) {
 	return appendToken(b, n.Name())
 }
 
-// appendToken appends a token unless the pointer becomes too long.
 func appendToken(b []byte, token string) (_ []byte, fits bool) {
 	if escapes := strings.Count(token, "~") + strings.Count(token, "/"); len(b)+1+len(token)+escapes > MaxPointer {
 		return b, false

@@ -18,8 +18,7 @@ func ParseTime(s string) (time.Time, bool) {
 	return t.UTC(), ok
 }
 
-// ParseWrittenTime is [ParseTime] with the original UTC offset, for callers that need the original day and clock
-// time.
+// ParseWrittenTime is [ParseTime] with the original UTC offset, for the original day and clock time.
 func ParseWrittenTime(s string) (time.Time, bool) {
 	t, ok := parseTime(s)
 	return t, ok && !t.IsZero()

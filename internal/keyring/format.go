@@ -13,8 +13,7 @@ const (
 	displayedDigits = 6  // stored for display
 )
 
-// generateKey creates a key: a prefix, random base-62 digits, and a checksum, which rejects mistyped keys without a
-// lookup.
+// generateKey creates a key: a prefix, base-62 digits, and a checksum, which rejects mistyped keys without a lookup.
 func generateKey(start string) string {
 	return string(appendChecksum([]byte(start + objectid.Random(randomDigits))))
 }

@@ -111,7 +111,6 @@ func (k *Keyring) CachedKeyID(key string) string {
 	return id
 }
 
-// checkKey returns the owner of a key record that was read at now.
 func (k *Keyring) checkKey(key string, stored storage.Key, user storage.User, now time.Time, err error) (Owner, error) {
 	if errors.Is(err, storage.ErrNotFound) {
 		return Owner{}, ErrInvalid

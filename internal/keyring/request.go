@@ -27,7 +27,6 @@ type Request struct {
 	ExpiresAt *time.Time
 }
 
-// validate returns all violations of the request as one [*schema.Error]. now is the creation time.
 func (r Request) validate(now time.Time) error {
 	errs := []error{
 		checkText("/user/name", r.User.Name, 0, maxUserName),

@@ -102,7 +102,6 @@ var operators = map[string]operator{
 	"some": quantifierOf(true, true, false), "all": quantifierOf(false, false, false), "none": quantifierOf(true, false, true),
 }
 
-// arg returns the value of an argument, or nil if it is missing.
 func (e evaluation) arg(n *node, i int, data any) any {
 	if i >= len(n.args) {
 		return nil
@@ -123,7 +122,6 @@ func (e evaluation) all(n *node, data any) []any {
 
 func (e evaluation) list(n *node, data any) any { return e.all(n, data) }
 
-// constantMember evaluates a var with a constant path and no default.
 func (e evaluation) constantMember(n *node, data any) any {
 	v, _ := e.lookup(data, n.value.(string))
 	return v
@@ -196,7 +194,6 @@ func (e evaluation) product(n *node, data any) any {
 	return product
 }
 
-// arithmetic implements -, / and %.
 func arithmetic(of func(a, b float64) float64) operator {
 	return func(e evaluation, n *node, data any) any {
 		if len(n.args) < 2 {
@@ -233,7 +230,6 @@ func extreme(from float64, beyond func(a, b float64) bool) operator {
 	}
 }
 
-// number converts a value like JavaScript's Number.
 func (e evaluation) number(v any) float64 {
 	switch v := v.(type) {
 	case nil:
@@ -250,8 +246,7 @@ func (e evaluation) number(v any) float64 {
 	}
 }
 
-// leadingNumber returns the number at the start of a value, or NaN. null is 0, so that unanswered operands count as 0
-// in all arithmetic.
+// leadingNumber returns the number at the start of a value, or NaN. null is 0, so that unanswered operands count as 0.
 func (e evaluation) leadingNumber(v any) float64 {
 	switch v := v.(type) {
 	case nil:
@@ -339,7 +334,6 @@ func runeOffset(s string, index int) int {
 	return len(s)
 }
 
-// in reports whether an array contains an item, or a text contains another text.
 func (e evaluation) in(item, within any) bool {
 	switch within := within.(type) {
 	case string:
@@ -389,8 +383,7 @@ func (e evaluation) variable(n *node, data any) any {
 	return e.arg(n, 1, data)
 }
 
-// lookup follows a path into data. It tries the whole rest of the path as a name before it splits it at the first
-// dot.
+// lookup follows a path into data. It tries the rest of the path as a name before it splits it at the first dot.
 func (e evaluation) lookup(data any, path string) (any, bool) {
 	for {
 		e.Spend(1)

@@ -89,8 +89,7 @@ func numberText(f float64) string {
 	}
 }
 
-// parseNumber parses a decimal number, or an integer with the prefix 0x, 0o or 0b. It returns 0 for empty text, and
-// NaN for other text.
+// parseNumber parses a decimal number, or an integer with the prefix 0x, 0o or 0b. Empty text is 0, other text is NaN.
 func parseNumber(s string) float64 {
 	s = strings.TrimFunc(s, isSpace)
 	if s == "" {
@@ -270,8 +269,7 @@ func (e evaluation) sameObjects(a, b map[string]any) bool {
 	return true
 }
 
-// compare compares two texts by code points, and other values as numbers. ordered is false if a value is null or not
-// a number.
+// compare compares texts by code points, and other values as numbers. ordered is false for null and NaN.
 func (e evaluation) compare(a, b any) (order int, ordered bool) {
 	if a == nil || b == nil {
 		return 0, false

@@ -73,8 +73,7 @@ func IsPublic(addr netip.Addr) bool {
 	return false
 }
 
-// isISATAP reports whether the interface ID of addr contains an IPv4 tunnel address (RFC 5214, section 6.1), which is
-// possible in any prefix.
+// isISATAP reports whether addr contains an IPv4 tunnel address (RFC 5214, section 6.1). Any prefix can.
 func isISATAP(addr netip.Addr) bool {
 	b := addr.As16()
 	// The two variable bits mean universal and group.

@@ -55,13 +55,11 @@ func DefaultConfig(fast, slow, perWebhook int, timeout time.Duration) Config {
 		PollInterval: 250 * time.Millisecond,
 		// PostgreSQL records a hundred results in 10 to 30 ms (drain), so a write takes much less than its 10 s.
 		MaxBatch: 1000,
-		// Bodies usually have a kilobyte and never reach this limit. With the largest, of a megabyte, a process holds
-		// 128 MB.
+		// Bodies usually have a kilobyte. With the largest bodies, of a megabyte, a process holds 128 MB.
 		PoolBytes: 64 << 20,
 	}
 }
 
-// derivedConfig contains a [Config] and the values that derive computes.
 type derivedConfig struct {
 	Config
 

@@ -11,7 +11,6 @@ type poolLimits struct {
 	minHostClaim      int // minimum capacity of a hostname for a claim
 }
 
-// pool contains request slots and the queue of webhooks that need them.
 type pool struct {
 	poolLimits
 
@@ -58,7 +57,6 @@ func addLoad[K comparable](to map[K]load, of K, waiting, used int) {
 	}
 }
 
-// hostCapacity returns how many more deliveries of a hostname p can accept.
 func (p *pool) hostCapacity(host string) int {
 	l := p.hosts[host]
 	return max(0, p.maxHostDeliveries-l.waiting-l.inFlight)

@@ -65,7 +65,6 @@ func pauseDuration(failures int, failing, requested time.Duration) (time.Duratio
 	return 0, ""
 }
 
-// findOrAddWebhook returns the webhook of a delivery that was leased at the given time.
 func (s *Scheduler) findOrAddWebhook(del storage.ClaimedDelivery, leased time.Time) *webhook {
 	id := del.Lease.WebhookID
 	w := s.webhooks[id]
@@ -98,7 +97,6 @@ func (s *Scheduler) loadHealth(w *webhook, del storage.ClaimedDelivery) {
 	s.setHealth(w, del.Health)
 }
 
-// updateHealth updates w after an attempt that started at the given time.
 func (s *Scheduler) updateHealth(w *webhook, began time.Time, e RequestFinished) {
 	is, was := w.health, w.pause
 	switch {

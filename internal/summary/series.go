@@ -39,8 +39,7 @@ func (n *Series) Add(x float64) {
 	n.Min, n.Max = min(n.Min, x), max(n.Max, x)
 	n.Count++
 	n.broken = n.broken || x != math.Trunc(x) || math.Abs(x) > largestWhole
-	// This is Welford's algorithm with the square root of the sum, because the sum of squares can overflow. Hypot
-	// scales before it squares.
+	// This is Welford's algorithm with the square root of the sum, because the sum of squares can overflow.
 	count := float64(n.Count)
 	halfDistance := x/2 - n.mean/2
 	n.mean += x/count - n.mean/count
@@ -133,7 +132,6 @@ func (n *Series) Median() float64 {
 	return valueAt(list, (n.Count-1)/2)/2 + valueAt(list, n.Count/2)/2 // halves, because the sum can overflow
 }
 
-// valueAt returns the number at a position, starting at 0.
 func valueAt(list []counted, place int64) float64 {
 	for _, c := range list {
 		if place -= c.count; place < 0 {
@@ -182,7 +180,6 @@ func (n *Series) Histogram(most int) []Bin {
 	return fillBins(bins, list)
 }
 
-// fillBins counts values in bins, both in ascending order.
 func fillBins(bins []Bin, list []counted) []Bin {
 	i := 0
 	for _, c := range list {

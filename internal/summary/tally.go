@@ -48,8 +48,7 @@ type Text struct {
 	hash uint64 // of the whole text
 }
 
-// Texts contains a block's newest distinct texts. Counts include older submissions, but a full list does not accept
-// older texts.
+// Texts contains a block's newest distinct texts. Counts include older submissions, but a full list adds no texts.
 type Texts struct {
 	List  []Text
 	index map[uint64]int // positions in List by hash; nil until a text is added
@@ -210,8 +209,7 @@ func (b *Block) row(id, label string) *Row {
 	return r
 }
 
-// Add counts one submission. It returns a [*schema.Error] if the submissions have more than [export.MaxColumns]
-// distinct fields.
+// Add counts one submission. More than [export.MaxColumns] distinct fields are a [*schema.Error].
 func (t *Tally) Add(r Response) error {
 	t.Responses++
 	if len(t.Seconds) < maxSeconds {

@@ -18,8 +18,7 @@ func WithBudget(ctx context.Context) context.Context {
 	return context.WithValue(ctx, budgetKey{}, new(atomic.Int64))
 }
 
-// WithTimeout limits a storage call to d minus the time of earlier calls with the same budget. The returned function
-// ends the call.
+// WithTimeout limits a call to d minus the time of earlier calls with the same budget. The function ends the call.
 func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	left, end := TimeLeft(ctx, d)
 	ctx, cancel := context.WithTimeout(ctx, left)
@@ -29,8 +28,7 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 	}
 }
 
-// TimeLeft is like WithTimeout for a call with a timer, which costs a third of a context. It returns the remaining
-// time.
+// TimeLeft is like WithTimeout for a call with a timer, which costs a third of a context. left is the remaining time.
 func TimeLeft(ctx context.Context, d time.Duration) (left time.Duration, end func()) {
 	used, ok := ctx.Value(budgetKey{}).(*atomic.Int64)
 	if !ok {

@@ -15,8 +15,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Check collects the violations of a body, and the edits that normalize its times and integers. The zero value is
-// ready to use.
+// Check collects a body's violations, and edits that normalize times and integers. The zero value is ready to use.
 type Check struct {
 	Base       string // JSON Pointer of the tree's root
 	Violations violation.List

@@ -19,8 +19,7 @@ const documentURL = "mem:///openapi.json"
 // Location returns the library's URL of the schema at a JSON Pointer.
 func Location(pointer string) string { return documentURL + "#" + pointer }
 
-// NewCompiler returns a compiler for the schemas of an OpenAPI document, with URLs from [Location]. It never loads
-// other documents.
+// NewCompiler returns a compiler for an OpenAPI document, with URLs from [Location]. It never loads other documents.
 func NewCompiler(document string, formats map[string]func(any) bool) (*jsonschema.Compiler, error) {
 	c := jsonschema.NewCompiler()
 	c.Draft = jsonschema.Draft2020
@@ -80,8 +79,7 @@ func Component(name string) *Schema { return Outline(name, unlimited) }
 
 const unlimited = -1
 
-// Outline returns a component schema that only checks some levels below the value, and only the types of the last
-// level.
+// Outline returns a component schema that only checks some levels, and only the types of the last level.
 func Outline(name string, levels int) *Schema {
 	return &Schema{sync.OnceValues(func() (compiledSchema, error) {
 		compiling.Lock()

@@ -11,7 +11,6 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// jsonTypes are the types of JSON Schema in the order of messages.
 var jsonTypes = []struct {
 	name, article string
 	kind          jsontree.Kind

@@ -22,8 +22,7 @@ type List struct {
 	list []schema.Violation
 }
 
-// Accepts reports whether the list would add a violation with this code. Callers check this before they create its
-// path.
+// Accepts reports whether the list would add a violation with this code, before callers create its path.
 func (l *List) Accepts(code string) bool {
 	return !l.Full() && (!l.OnlySizes || code == schema.CodeTooMany || code == schema.CodeTooLong || code == schema.CodeUnknownField)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// newRules contains the constructors of rules by block type.
 var newRules = map[string]func(b *schema.Block, from ServiceConfig) Rule{
 	schema.TypeShortText: newText,
 	schema.TypeLongText:  newText,

@@ -23,12 +23,10 @@ type ComparedValues struct {
 	Ordered, OrderedText bool     // uses < or >; uses them with a string
 }
 
-// Coverage says for which conditions [Candidates] are sufficient: if no candidate meets such a condition, no answer
-// does.
+// Coverage says for which conditions [Candidates] are sufficient: if no candidate meets one, no answer does.
 type Coverage int
 
-// Coverage values, from the weakest to the strongest. CoversCompared covers comparisons with the values in
-// ComparedValues.
+// Coverage values. CoversCompared covers comparisons with the values in ComparedValues.
 const (
 	CoversNothing Coverage = iota
 	CoversCompared
@@ -42,11 +40,9 @@ func covers(compared bool) Coverage {
 	return CoversNothing
 }
 
-// maxCandidates is the maximum number of candidates per block and condition.
 const maxCandidates = 2000
 
-// Candidates returns answers equal and close to the compared values and to the limits of the rule. They are unchecked
-// and may be invalid.
+// Candidates returns unchecked answers that are equal or close to the compared values and to the limits of the rule.
 func Candidates(r Rule, c ComparedValues) ([]any, Coverage) {
 	list, coverage := candidates(r, c)
 	switch r.(type) {
@@ -143,7 +139,6 @@ func (c ComparedValues) numbersAround(limits ...float64) []float64 {
 	return points
 }
 
-// wholeNumbersAround returns the results of numbersAround, rounded down and up.
 func (c ComparedValues) wholeNumbersAround(limits ...float64) []int {
 	var counts []int
 	for _, n := range c.numbersAround(limits...) {
@@ -281,7 +276,6 @@ func (t dateRule) candidates(c ComparedValues) (list []string) {
 	return list
 }
 
-// withExtremeOffsets returns a time as it is written with the offsets that are farthest from each other.
 func withExtremeOffsets(at time.Time) []string {
 	const most = 23*60*60 + 59*60
 	var list []string
@@ -312,11 +306,9 @@ func (t choiceRule) candidates(c ComparedValues) ([]any, Coverage) {
 	return list, coverage
 }
 
-// maxPermuted is the maximum number of choices for which all sets and orders are candidates.
 const maxPermuted = 5
 
-// named splits the choices into those that the condition names and the others. With few choices, it returns all as
-// named.
+// named splits the choices into those that the condition names and the others. A few choices are all named.
 func (c ComparedValues) named(ids []string) (named, others []any) {
 	for _, id := range ids {
 		in := func(list []any) bool { return slices.Contains(list, any(id)) }
@@ -430,7 +422,6 @@ func (t matrixRule) candidates(c ComparedValues) ([]any, Coverage) {
 	return append(some, filled...), coverage
 }
 
-// candidates returns lists of a sample file with every relevant length.
 func (t filesRule) candidates(c ComparedValues) (list []any, coverage Coverage) {
 	for _, count := range c.wholeNumbersAround(1, float64(t.maxCount)) {
 		if count > 0 && count <= t.maxCount {

@@ -10,7 +10,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// choices contains the choices of a block in definition order.
 type choices struct {
 	ids    []string
 	values [][]byte // {"id":…,"label":…}
@@ -98,7 +97,6 @@ func (c *choices) byOther(text string, r *Report) (p selection, wrong Violation)
 	return selection{index: len(c.ids), other: text}, wrong
 }
 
-// choiceRule checks single_choice, dropdown, and picture_choice without multiSelection.
 type choiceRule struct{ *choices }
 
 func newChoice(b *schema.Block, _ ServiceConfig) Rule {
@@ -135,8 +133,7 @@ func (t choiceRule) contradiction() (member string, why Explanation) {
 	return "/choices", Explanation{Reason: "no_choices", Message: "the block has no choices"}
 }
 
-// selectionIdentity returns the identity function for one or several choices. If ordered is false, their order does
-// not matter.
+// selectionIdentity returns the identity function for choices. If ordered is false, their order does not matter.
 func selectionIdentity(ordered bool) func(jsontree.Node) ([]byte, bool) {
 	return func(value jsontree.Node) ([]byte, bool) {
 		if value.Kind() != jsontree.Array {

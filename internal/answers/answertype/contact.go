@@ -10,7 +10,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// contactRule checks address and contact_info blocks.
 type contactRule struct {
 	parts   []contactPart
 	country string // the country of all answers if the block does not ask for it
@@ -54,8 +53,7 @@ func newContact(b *schema.Block, from ServiceConfig) Rule {
 	return rule
 }
 
-// contactText checks the remaining parts. They cannot contain line breaks, because a name with one could forge an
-// email header.
+// contactText rejects line breaks, because a name with one could forge an email header.
 var contactText = textRule{max: maxText(schema.TypeAddress), oneLine: true}
 
 func (t contactRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {

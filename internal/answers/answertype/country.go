@@ -48,7 +48,6 @@ func CountryCode(text string) (code string, ok bool) {
 	case "AN", "CS", "NT", "SU", "YU":
 		return "", false // split into several countries
 	}
-	// Regions without a UN number are not countries in ISO 3166, for example the European Union and the Canary
-	// Islands.
+	// Regions without a UN number, such as the European Union, are not countries in ISO 3166.
 	return code, region.IsCountry() && region.M49() != 0 && len(code) == 2
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// dateRule checks date blocks. The limits are calendar days, see package calendar. A zero first or last means no
-// limit.
+// dateRule checks date blocks. first and last are calendar days, see package calendar. Zero means no limit.
 type dateRule struct {
 	hasTime      bool // answers have a time
 	first, last  time.Time
@@ -118,7 +117,6 @@ func (t dateRule) formatTime(at time.Time) string {
 	return at.Format(time.DateOnly)
 }
 
-// formatViolation explains why parse rejected text.
 func (t dateRule) formatViolation(text string) Violation {
 	if at, err := time.Parse(time.DateOnly, text[:min(len(text), len(time.DateOnly))]); err == nil && at.Year() < firstYear {
 		return BadFormat("year", "must have a four-digit year without a leading zero, such as 1985")

@@ -32,7 +32,6 @@ func normalizeDomain(text string) (domain string, asciiLength int, ok bool) {
 	return domain, len(ascii), isDomain(ascii)
 }
 
-// isEncoded reports whether a name has a Punycode label.
 func isEncoded(name string) bool {
 	return strings.Contains(name, "--") && strings.Contains(strings.ToLower(name), "xn--")
 }

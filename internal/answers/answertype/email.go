@@ -73,7 +73,6 @@ func normalizeEmail(text string) (string, bool) {
 	return local + "@" + domain, ok && at+1+length <= maxEmail
 }
 
-// isDotted reports whether s consists of nonempty parts separated by dots.
 func isDotted(s string, allowed func(rune) bool) bool {
 	for part := range strings.SplitSeq(s, ".") {
 		if part == "" || strings.ContainsFunc(part, func(c rune) bool { return !allowed(c) }) {

@@ -16,7 +16,6 @@ const maxFiles = 100
 // FileTypesOf parses properties.allowedFiles.
 func FileTypesOf(p *schema.Properties) FileTypes { return fileTypesOf(p.AllowedFiles) }
 
-// fileRule checks a stored file.
 type fileRule struct {
 	allowed   FileTypes
 	maxBytes  int64 // maximum bytes; a zero value means no limit
@@ -96,7 +95,6 @@ func (t fileRule) size(o hostObject) (int64, bool) {
 	return 0, false
 }
 
-// bareMediaType returns a lowercase media type without parameters.
 func bareMediaType(text string) (string, bool) {
 	bare, _, err := mime.ParseMediaType(text)
 	family, kind, ok := strings.Cut(bare, "/")
@@ -116,7 +114,6 @@ func (t fileRule) checkType(name, mediaType string, at jsontree.Node, r *Report)
 	}
 }
 
-// filesRule checks file_upload blocks.
 type filesRule struct {
 	fileRule
 	maxCount int
@@ -152,7 +149,6 @@ func newSignature(b *schema.Block, from ServiceConfig) Rule {
 	return rule
 }
 
-// Sample describes a file of an allowed type.
 func (t fileRule) Sample() string {
 	name, mediaType := "sample.pdf", "application/pdf"
 	if t.imageOnly {

@@ -17,7 +17,6 @@ func formatReadable(f float64) string {
 	return strconv.FormatFloat(f+0, 'f', -1, 64)
 }
 
-// numberParam returns a number for the parameters of a violation.
 func numberParam(f float64) json.Number { return json.Number(formatReadable(f)) }
 
 // formatGrouped writes a number with thousands separators, such as 1,000,000.5, or 1.5 × 10^21.

@@ -11,7 +11,6 @@ import (
 
 const maxHostText = 2048 // maximum characters of a field
 
-// hostObject reads an object of the host, such as a file or payment.
 type hostObject struct {
 	n jsontree.Node
 	r *Report
@@ -49,8 +48,7 @@ func (o hostObject) missing(name string) {
 	o.r.addMember(o.n, name, Violation{Code: schema.CodeRequired, Message: "is required"})
 }
 
-// optional returns a string field unchanged, because it may be an ID in another system. It returns "" if the field is
-// absent or invalid.
+// optional returns a string unchanged, because it may be an ID in another system, or "" if it is absent or invalid.
 func (o hostObject) optional(name string) string {
 	n := o.n.Member(name)
 	if IsBlank(n) {

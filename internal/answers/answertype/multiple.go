@@ -8,8 +8,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// writeSet reads one or several choices, writes them in definition order, and returns their number. It writes nothing
-// if there are none.
+// writeSet reads one or several choices, writes them in definition order, and returns their number. It can be zero.
 func (c *choices) writeSet(w *jsontree.Writer, n jsontree.Node, r *Report) int {
 	items := n.All()
 	if n.Kind() != jsontree.Array {
@@ -114,7 +113,6 @@ func (t multipleRule) contradiction() (member string, why Explanation) {
 	return "", Explanation{}
 }
 
-// maxSelections returns the maximum number of choices in an answer.
 func (c *choices) maxSelections() int {
 	if c.other {
 		return len(c.ids) + 1

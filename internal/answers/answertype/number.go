@@ -19,8 +19,7 @@ type numberRule struct {
 	step             float64
 }
 
-// stepTolerance is the maximum distance from a step, as a fraction of a step. It is needed because 0.1 and 0.3 have
-// no exact float64.
+// stepTolerance is the maximum distance from a step, as a fraction of a step, because 0.1 has no exact float64.
 const stepTolerance = 1e-9
 
 func newNumber(b *schema.Block, _ ServiceConfig) Rule {
@@ -95,14 +94,12 @@ func (t numberRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	w.RawString(literal)
 }
 
-// isBelow reports whether a number is less than the minimum. If both have the same float64, their decimal digits are
-// compared.
+// isBelow reports whether a number is less than the minimum. Equal float64 values are compared by their digits.
 func (t numberRule) isBelow(literal string, value float64) bool {
 	return value < t.minimum || value == t.minimum && compareDecimals(literal, formatFloat(t.minimum)) < 0
 }
 
-// isAbove reports whether a number is greater than the maximum. If both have the same float64, their decimal digits
-// are compared.
+// isAbove reports whether a number is greater than the maximum. Equal float64 values are compared by their digits.
 func (t numberRule) isAbove(literal string, value float64) bool {
 	return value > t.maximum || value == t.maximum && compareDecimals(literal, formatFloat(t.maximum)) > 0
 }
@@ -118,7 +115,6 @@ func (t numberRule) stepAt(steps float64) float64 {
 	return value
 }
 
-// decimalPlaces returns the number of digits after the decimal point.
 func decimalPlaces(num float64) int {
 	_, fraction, _ := strings.Cut(strconv.FormatFloat(num, 'f', -1, 64), ".")
 	return len(fraction)

@@ -70,8 +70,7 @@ type Phone struct {
 	Number   string // in E.164
 	Text     string // in the readable international format
 	National bool   // the number depends on the default country
-	// Other is the number with the same digits after a plus sign, formatted as Text. It is empty if it is invalid or
-	// the same number.
+	// Other is the number with the same digits after a plus sign, like Text. It is empty if it is invalid or the same.
 	Other string
 }
 
@@ -108,8 +107,7 @@ func PhoneCountry(country string) (code string, calling int) {
 	return code, calling
 }
 
-// maxDigits exceeds the length of every number with an international prefix. It exists because the library gets
-// slower with longer texts.
+// maxDigits exceeds the length of every number. The limit exists because the library gets slower with longer texts.
 const maxDigits = 24
 
 // phoneDigits returns the digits in any script and the plus sign before them. It returns "" if the text contains

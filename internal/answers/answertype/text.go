@@ -17,13 +17,11 @@ import (
 // MaxShortText is the maximum number of characters of a single-line answer.
 var MaxShortText = maxText(schema.TypeShortText)
 
-// maxText returns the maximum number of characters of text answers to a block type.
 func maxText(typ string) int {
 	k, _ := schema.LookupBlockType(typ)
 	return k.MaxText
 }
 
-// textRule checks short_text and long_text blocks.
 type textRule struct {
 	max     int
 	oneLine bool
@@ -106,8 +104,7 @@ func (t textRule) Sample() string {
 // lineBreaks are the characters that end a line in Unicode.
 const lineBreaks = "\n\v\f\u0085\u2028\u2029"
 
-// pastedChars are the characters that normalization removes or replaces. Most texts have none, so this check saves
-// two copies.
+// pastedChars are the characters that normalization replaces. Most texts have none, so this check saves two copies.
 const pastedChars = "\r\v\f\u2028\u2029\u202a\u202b\u202c"
 
 // Word processors and PDFs use other line ends than "\n".

@@ -40,7 +40,6 @@ func (t timeRule) normalize(text string, _ *Report) (string, Violation) {
 	return "", BadFormat("time", "must be a time of day, such as 08:30")
 }
 
-// isClock reports whether text is HH:MM:SS.
 func isClock(text string) bool {
 	if len(text) != len(time.TimeOnly) {
 		return false // time.Parse would accept one-digit hours and fractions

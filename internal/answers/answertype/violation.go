@@ -37,7 +37,6 @@ func notURL() Violation {
 	return BadFormat("url", "must be a website URL, such as https://example.com")
 }
 
-// maxAllowedValues is the maximum length of the list of allowed values in a violation.
 const maxAllowedValues = schema.MaxViolations
 
 // NotAllowed adds the list of allowed values unless it is empty or too long.
@@ -88,7 +87,6 @@ func (r *Report) accepts(n jsontree.Node, f Violation) bool {
 	return !f.IsSet()
 }
 
-// addMember reports a violation of an object's field, which may be absent.
 func (r *Report) addMember(n jsontree.Node, name string, f Violation) {
 	r.count++
 	if !r.Violations.Full() {

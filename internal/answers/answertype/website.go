@@ -15,7 +15,6 @@ import (
 
 var maxWebsite = maxText(schema.TypeWebsite)
 
-// websiteRule checks URLs of pages.
 var websiteRule = formatRule{sample: "https://example.com/", max: maxWebsite, normalize: func(text string, r *Report) (string, Violation) {
 	if !allowIDNA(text, r) {
 		return "", tooSlow()
@@ -59,8 +58,7 @@ func normalizeWebsite(text string) (string, bool) {
 	return address + browserPath(path), true
 }
 
-// browserPath encodes the part after the host as browsers do, but leaves non-ASCII characters readable. It never
-// changes a percent sign.
+// browserPath encodes the part after the host as browsers do, but keeps non-ASCII characters and percent signs.
 func browserPath(path string) string {
 	query := len(path)
 	if at := strings.IndexAny(path, "?#"); at >= 0 {
@@ -111,8 +109,7 @@ func normalizeHost(host string) (string, bool) {
 	return normalizeWebHost(host)
 }
 
-// normalizeWebHost is like normalizeDomain, but allows underscores in labels before the last two, because hostnames
-// of machines contain them.
+// normalizeWebHost is like normalizeDomain, but allows underscores before the last two labels, as in machine names.
 func normalizeWebHost(host string) (string, bool) {
 	labels := strings.Split(host, ".")
 	plain := slices.Clone(labels)

@@ -71,8 +71,8 @@ func NewWriter(f *compile.Form, in Input) *Writer {
 // maxInitialSize limits the preallocated memory, because the input is unchecked.
 const maxInitialSize = 64 << 10
 
-// Answer checks and writes one answer. It skips a missing or invalid answer, and reports a missing required answer
-// unless partial is true.
+// Answer checks and writes an answer unless it is missing or invalid. It reports a missing answer unless partial is
+// true.
 func (w *Writer) Answer(b *compile.Block, raw json.RawMessage, r *answertype.Report, unique, partial bool) {
 	w.LastRange = [2]int{}
 	if len(raw) == 0 && !r.Required || b.Dropped {
@@ -188,8 +188,7 @@ func (w *Writer) Answers() Answers {
 // Stored returns a written answer. The argument is the value of LastRange after it was written.
 func (w *Writer) Stored(at [2]int) []byte { return w.list.Bytes()[at[0]:at[1]] }
 
-// HiddenFields checks the hidden fields of a partial submission and encodes them as an object. An error is a
-// *[schema.Error].
+// HiddenFields checks the hidden fields of a partial submission and encodes them. An error is a *[schema.Error].
 func HiddenFields(f *compile.Form, hidden map[string]string) (json.RawMessage, error) {
 	w, r := NewWriter(f, Input{}), answertype.Report{Limit: math.MaxInt}
 	for i := range f.Hidden {

@@ -157,7 +157,6 @@ func (d *Definition) AddRules(to Observer) {
 	}
 }
 
-// addVariables adds the variables in definition order.
 func (f *Form) addVariables(raw json.RawMessage) error {
 	if len(raw) == 0 {
 		return nil

@@ -52,8 +52,7 @@ type ruleCompiler struct {
 type Observer struct {
 	// Ignored is called for each part that has no effect.
 	Ignored func(step int, n jsontree.Node, code string, why answertype.Explanation)
-	// Compiled is called for each logic l and its source n. If after is true, l runs after the answer to its block is
-	// taken.
+	// Compiled is called for logic l and its source n. If after is true, l runs after the answer to its block is taken.
 	Compiled func(step int, n jsontree.Node, l *logic.Logic, after bool)
 }
 

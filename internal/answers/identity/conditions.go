@@ -33,8 +33,8 @@ type condition struct {
 	matched          bool   // a submission matched
 }
 
-// New returns the conditions for values. A key is a block ID, the name of a hidden field, or "block/part" for a part
-// of an address or contact.
+// New returns the conditions for values. A key is a block ID, a hidden field's name, or "block/part" for a contact
+// part.
 func New(f *compile.Form, values map[string]string) *Conditions {
 	all := &Conditions{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -114,8 +114,7 @@ func (c *condition) matches(list jsontree.Node) (yes bool) {
 	return yes
 }
 
-// partType returns the block type whose comparison applies to a part of an address or contact. Countries are compared
-// as text.
+// partType returns the block type whose comparison applies to a contact part. Countries are compared as text.
 func partType(part string) string {
 	if typ := schema.PartType(part); typ != schema.TypeCountry {
 		return typ
@@ -123,7 +122,6 @@ func partType(part string) string {
 	return schema.TypeShortText
 }
 
-// matchesValue reports whether a stored value meets the condition.
 func (c *condition) matchesValue(typ string, stored jsontree.Node) bool {
 	if !stored.Exists() {
 		return false
@@ -138,8 +136,7 @@ func (c *condition) matchesValue(typ string, stored jsontree.Node) bool {
 	return ok && slices.ContainsFunc(c.identities(typ), func(identity []byte) bool { return bytes.Equal(identity, want) })
 }
 
-// identities returns the identities that match the condition. For choices, the value can be the ID of a choice or the
-// text of “Other”.
+// identities returns the identities that match. For choices, the value can be an ID or the text of “Other”.
 func (c *condition) identities(typ string) (all [][]byte) {
 	literals := []string{answertype.QuoteJSON(c.value)}
 	switch k, _ := schema.LookupBlockType(typ); k.Comparison {

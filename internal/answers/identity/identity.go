@@ -16,8 +16,7 @@ import (
 // compared.
 const Rules = 1
 
-// digest returns the hash that the storage compares instead of the value. It is nil if values of this type cannot be
-// compared.
+// digest returns the hash that the storage compares, or nil if values of this type cannot be compared.
 func digest(typ string, value jsontree.Node) []byte {
 	identity, ok := answertype.Identity(typ, value)
 	if !ok {

@@ -39,14 +39,13 @@ func Compute(f *compile.Form, answers map[string]json.RawMessage, hidden map[str
 	return result, nil
 }
 
-// Trace returns the path of a complete submission, and the number of steps that its rules take. Tests compare both
-// with a second implementation.
+// Trace returns the path of a complete submission and the steps of its rules, for tests against a second
+// implementation.
 func Trace(f *compile.Form, in check.Input) (result schema.Path, steps int) {
 	k := newWalk(f, in)
 	return k.trace(), compile.MaxRuleSteps - k.budget.Left()
 }
 
-// walk processes a submission in definition order.
 type walk struct {
 	form    *compile.Form
 	in      check.Input
@@ -56,8 +55,8 @@ type walk struct {
 	w *check.Writer
 
 	budget logic.Budget
-	// answerRanges contains the start and end of each answer in the encoded list, by index in Form.Blocks. Zeros mean
-	// no answer.
+	// answerRanges contains the start and end of each answer in the list, by index in Form.Blocks. Zeros mean no
+	// answer.
 	answerRanges [][2]int
 	ruleValues   []any // answers that rules have read, by index in Form.Blocks; nil before the first
 	setVariables map[string]any
@@ -83,8 +82,7 @@ func (k *walk) trace() schema.Path {
 	return schema.Path{Blocks: k.blocks, Ending: k.ending, Variables: k.variables()}
 }
 
-// run takes the answers to all blocks on the path, and the host's answers to hidden blocks. It reports all
-// violations.
+// run takes the answers to blocks on the path, and the host's answers to hidden blocks. It reports all violations.
 func (k *walk) run() {
 	next := 0 // lower steps are skipped
 	for i := range k.form.Steps {
@@ -157,7 +155,6 @@ func (k *walk) requires(s *compile.Step) bool {
 	return s.Rule.Require.Holds(ruleData{k}, &k.budget)
 }
 
-// visit adds a step to the path and sets its variables.
 func (k *walk) visit(s *compile.Step, required bool) {
 	b := &k.form.Blocks[s.From]
 	if k.traced {
@@ -171,7 +168,6 @@ func (k *walk) visit(s *compile.Step, required bool) {
 	}
 }
 
-// nextStep returns the next step that is not skipped after step i.
 func (k *walk) nextStep(s *compile.Step, i int) int {
 	if s.Ending {
 		return len(k.form.Steps)
@@ -189,7 +185,6 @@ func (k *walk) nextStep(s *compile.Step, i int) int {
 	return i + 1
 }
 
-// visitEnding visits the first visible ending, wherever it is.
 func (k *walk) visitEnding() {
 	for i := range k.form.Steps {
 		if s := &k.form.Steps[i]; s.Ending && k.shows(s) {
@@ -199,8 +194,7 @@ func (k *walk) visitEnding() {
 	}
 }
 
-// takeAnswer takes the answer to one block. Answers off the path are dropped unchecked, except that the host can
-// answer hidden blocks.
+// takeAnswer takes the answer to one block. Answers off the path are dropped, except the host's to hidden blocks.
 func (k *walk) takeAnswer(at int, on, required bool) {
 	b := &k.form.Blocks[at]
 	own, ok := k.in.Answers[b.ID]

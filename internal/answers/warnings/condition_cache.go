@@ -11,26 +11,23 @@ import (
 	"github.com/formsvc/formsvc/internal/logic"
 )
 
-// conditionResult contains the warnings about a condition. neverHolds is the reason why the condition never holds, or
-// "".
+// conditionResult contains the warnings about a condition. neverHolds explains why it never holds, or is empty.
 type conditionResult struct {
 	findings   []finding
 	neverHolds string
 }
 
-// finding is a warning about a part of a condition.
 type finding struct {
 	path string // relative to the rule
 	code string
 	why  answertype.Explanation
 }
 
-// resultCache caches the results of conditions by their dependencies, so that after an edit only affected conditions
-// are evaluated again.
+// resultCache caches results by their dependencies, so that an edit only repeats the check of affected conditions.
 var resultCache cache.Cache[string, conditionResult]
 
-// checkCondition checks the condition n, which is compiled as l. If after is true, it runs after the answer to its
-// block is taken.
+// checkCondition checks the condition n, compiled as l. If after is true, it runs after the answer to its block is
+// taken.
 func (w *warner) checkCondition(n jsontree.Node, l *logic.Logic, step int, after bool) {
 	if l == nil || l.Constant() {
 		return

@@ -15,7 +15,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// checkConditions adds warnings about the conditions in a step's rule that never or always hold.
 func (w *warner) checkConditions(step int) {
 	compiled := &w.form.Steps[step].Rule
 	tree, err := jsontree.Parse(w.blocks[w.form.Steps[step].From].Properties.Rule, answertype.ParseLimits)
@@ -127,7 +126,6 @@ func (q query) outcomes(n jsontree.Node) (can, fail bool) {
 	return can, fail
 }
 
-// groupByReads groups the conditions that read the same subjects.
 func (q query) groupByReads(conditions []jsontree.Node) (groups [][]jsontree.Node) {
 	var reads []map[string]bool
 	for _, n := range conditions {
@@ -187,7 +185,6 @@ func (q query) usageOf(conditions ...jsontree.Node) usage {
 	return u
 }
 
-// addRead records that conditions read the data at a path.
 func (q query) addRead(u *usage, path string) {
 	kind, rest, _ := strings.Cut(path, ".")
 	s := subject{kind: kind}
@@ -272,11 +269,9 @@ func (u *usage) addOperation(n jsontree.Node) {
 	}
 }
 
-// maxTries limits the combinations of answers with which a condition is evaluated.
 const maxTries = 2000
 
-// try evaluates conditions with candidate answers. If all is true, the conditions are joined with and, otherwise with
-// or.
+// try evaluates conditions with candidate answers. If all is true, it joins the conditions with and, otherwise with or.
 func (q query) try(conditions []jsontree.Node, all bool) (can, fail bool) {
 	u := q.usageOf(conditions...)
 	left := min(compile.MaxRuleSteps, constantSteps-q.constantStepsUsed)
@@ -317,7 +312,6 @@ func (q query) try(conditions []jsontree.Node, all bool) (can, fail bool) {
 	return can, fail
 }
 
-// candidates are candidate values of a subject.
 type candidates struct {
 	name      string
 	target    map[string]any
@@ -329,8 +323,7 @@ type candidates struct {
 	budget    *logic.Budget
 }
 
-// each calls try without a value, if the value can be missing, and then with each valid value. It stops when try
-// returns true.
+// each calls try without a value, if this is possible, and then with each valid value, until try returns true.
 func (a *candidates) each(try func() bool) (done bool) {
 	delete(a.target, a.name)
 	if !a.alwaysSet && try() {
@@ -389,7 +382,6 @@ func (q query) answersOf(s *subject, c answertype.ComparedValues) *candidates {
 	return a
 }
 
-// explain returns the reason why a condition never holds.
 func (q query) explain(n jsontree.Node) answertype.Explanation {
 	if isJoined(n) {
 		_, operands := operation(n)

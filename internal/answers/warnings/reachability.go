@@ -49,7 +49,6 @@ func (w *warner) walkPaths(stops func(step int) bool) (on []bool, ended bool) {
 	return on, arrives[last]
 }
 
-// visibility reports whether a step can be visible, and whether it always is.
 func (w *warner) visibility(i int) (may, must bool) {
 	s := &w.form.Steps[i]
 	if w.form.Blocks[s.From].Hide {
@@ -59,8 +58,7 @@ func (w *warner) visibility(i int) (may, must bool) {
 	return holds || !constant, holds && constant
 }
 
-// jumpTargets returns the targets of a step's possible jumps, and whether a path can also continue with the next
-// step.
+// jumpTargets returns the targets of a step's possible jumps, and whether a path can also reach the next step.
 func (w *warner) jumpTargets(i int) (to []int, through bool) {
 	for _, j := range w.form.Steps[i].Rule.Next {
 		holds, constant := w.constantValue(j.When)
@@ -76,7 +74,6 @@ func (w *warner) jumpTargets(i int) (to []int, through bool) {
 	return to, true
 }
 
-// markEndings marks the endings that a jump to the end can reach.
 func (w *warner) markEndings(on []bool) {
 	f := w.form
 	for i := range f.Steps {
@@ -91,8 +88,7 @@ func (w *warner) markEndings(on []bool) {
 	}
 }
 
-// stops reports whether a step requires an answer that is always rejected, so that no submission with this step is
-// accepted.
+// stops reports whether a step requires an answer that is always rejected, so that its submissions are never accepted.
 func (w *warner) stops(i int) bool {
 	s := &w.form.Steps[i]
 	for j := s.From; j < s.To; j++ {

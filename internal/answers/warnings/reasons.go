@@ -9,7 +9,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// whyUnreached explains why no respondent reaches a step.
 func (w *warner) whyUnreached(at int) answertype.Explanation {
 	why := answertype.Explanation{Reason: "passed", Message: cmp.Or(w.neverJumps[at], "every path ends before it or skips it")}
 	if may, _ := w.visibility(at); !may {

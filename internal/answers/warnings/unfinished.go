@@ -8,7 +8,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// checkUnfinished adds warnings about missing content.
 func (w *warner) checkUnfinished(b *schema.Block, path string) {
 	if w.form.Blocks[w.form.Index[b.ID]].Hide {
 		return

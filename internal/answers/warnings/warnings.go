@@ -87,7 +87,6 @@ func (w *warner) add(path, code string, why answertype.Explanation) {
 	w.found = append(w.found, schema.Warning{Path: path, Code: code, Message: why.Message, Params: why.Params})
 }
 
-// addPending adds a warning about a step's rule to w.pending.
 func (w *warner) addPending(step int, path, code string, why answertype.Explanation) {
 	w.pending[step] = append(w.pending[step], func() { w.add(path, code, why) })
 }
@@ -136,7 +135,6 @@ func (w *warner) checkBlock(b *schema.Block, path string, at int, inGroup bool) 
 	}
 }
 
-// checkInGroup adds warnings about properties that have no effect inside a group.
 func (w *warner) checkInGroup(b *schema.Block, path string, ruled bool) {
 	if ruled {
 		w.add(path+"/properties/rule", schema.WarnNoEffect, answertype.Explanation{Reason: "in_group", Message: "logic has no effect inside a group"})
@@ -146,8 +144,7 @@ func (w *warner) checkInGroup(b *schema.Block, path string, ruled bool) {
 	}
 }
 
-// checkStep adds warnings about a top-level block that is unreachable, and about parts of its rule that have no
-// effect.
+// checkStep adds warnings about an unreachable top-level block, and about parts of its rule that have no effect.
 func (w *warner) checkStep(b *schema.Block, path string, at int) {
 	hidden := w.form.Blocks[w.form.Steps[at].From].Hide
 	if !w.reached[at] && !hidden {
@@ -186,7 +183,6 @@ func (w *warner) checkStep(b *schema.Block, path string, at int) {
 	}
 }
 
-// checkJumps adds warnings about jumps that never apply.
 func (w *warner) checkJumps(rule *compile.StepRule, path string, step int) {
 	// Trailing jumps to the next block have no effect.
 	counting := len(rule.Next)
@@ -210,8 +206,7 @@ func (w *warner) checkJumps(rule *compile.StepRule, path string, step int) {
 	}
 }
 
-// constantSteps limits the steps for evaluating constant logic in one form. A step takes at most 45 ns, so this takes
-// less than 100 ms.
+// constantSteps limits the steps for constant logic in one form. A step takes at most 45 ns, so this takes 100 ms.
 const constantSteps = 2_000_000
 
 // constantValue returns whether logic holds, and whether the value is the same for all submissions. Nil logic always
@@ -239,7 +234,6 @@ func (w *warner) isConstant(l *logic.Logic, evaluate func(*logic.Budget)) bool {
 	return !budget.Exceeded()
 }
 
-// ruleSteps returns the steps for evaluating all logic of a rule once.
 func ruleSteps(b *compile.StepRule) (total int) {
 	all := []*logic.Logic{b.Show, b.Require}
 	for _, a := range b.Set {
@@ -256,8 +250,7 @@ func ruleSteps(b *compile.StepRule) (total int) {
 	return total
 }
 
-// checkReads adds warnings about unknown names that logic reads. If after is true, the logic can read the answer to
-// its own block.
+// checkReads adds warnings about unknown names. If after is true, logic can read the answer to its own block.
 func (w *warner) checkReads(path string, l *logic.Logic, at int, after bool) {
 	names, _ := l.Reads()
 	for _, name := range names {
@@ -303,8 +296,7 @@ func (w *warner) firstUnknownBlock(at int, after bool) int {
 	return known
 }
 
-// lookupName finds the name at the start of a path, like the operator var: either the whole path, or the text before
-// the first dot.
+// lookupName finds the name at the start of a path, like var: the whole path, or the text before the first dot.
 func lookupName[T any](all map[string]T, path string) (one T, name string, ok bool) {
 	if one, ok = all[path]; ok {
 		return one, path, true
