@@ -27,7 +27,7 @@ type DuplicateStore interface {
 	// duplicate check is ready. It skips submissions that no longer exist or already have an entry. If the form no
 	// longer exists, or the backfill is at another cursor because another process advanced or restarted it, the call
 	// does nothing.
-	BackfillAnswers(ctx context.Context, at BackfillCursor, entered []AnswerDigest) error
+	BackfillAnswers(ctx context.Context, at BackfillCursor, digests []AnswerDigest) error
 }
 
 // PendingBackfillParams limits a batch of PendingBackfill.

@@ -22,7 +22,7 @@ type Definition struct {
 	Format int `json:"-"`
 }
 
-// Section is one of the five JSON values of a definition.
+// Section is a JSON value of a definition.
 type Section struct {
 	Name  string // JSON field name, such as hidden_fields
 	Value *json.RawMessage

@@ -29,8 +29,8 @@ type Key struct {
 type NewKey struct {
 	User User
 	Key  Key
-	Hash [32]byte // SHA-256 of the whole key
-	Max  int      // limit of the user's active keys; a value below 1 means no limit
+	Hash [32]byte // SHA-256 of the complete key
+	Max  int      // limits the user's active keys; a value below 1 means no limit
 }
 
 // FormForKeyParams identifies a key and a form. The form is read only if the key has Scope and is neither revoked nor

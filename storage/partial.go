@@ -28,7 +28,7 @@ type Partial struct {
 
 // SavePartialParams are the parameters of SavePartial.
 type SavePartialParams struct {
-	// Partial is the record to save. FormID, ID and EndsAt are required. SavedAt is the time of the call by the
+	// Partial is the record to save. FormID, ID and EndsAt are required. SavedAt is when the method is called, by the
 	// caller's clock, and becomes CreatedAt of a new record. Revision and SubmissionID are ignored.
 	Partial Partial
 	Token   [32]byte // SHA-256 of the respondent's token

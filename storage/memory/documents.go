@@ -31,7 +31,7 @@ func cloneDocument(doc storage.Document) storage.Document {
 	return doc
 }
 
-// apply applies all changes to the documents of the form rec, or none of the changes.
+// apply applies all changes to the form's documents, or no change.
 func (d documents) apply(rec *storage.Form, changes []storage.DocumentChange) error {
 	for _, c := range changes {
 		if old := d[documentKey(c)].Revision; len(c.IfRevision) > 0 && !slices.Contains(c.IfRevision, old) {

@@ -110,13 +110,13 @@ func (s *Store) PendingBackfill(ctx context.Context, p storage.PendingBackfillPa
 }
 
 // BackfillAnswers implements [storage.DuplicateStore].
-func (s *Store) BackfillAnswers(ctx context.Context, at storage.BackfillCursor, entered []storage.AnswerDigest) error {
+func (s *Store) BackfillAnswers(ctx context.Context, at storage.BackfillCursor, digests []storage.AnswerDigest) error {
 	return withLock(ctx, s, nil, func() error {
 		f := s.visibleForm(storage.AsHost(), at.Form)
 		if f == nil || f.answers.pass != at.Pass {
 			return nil
 		}
-		for _, e := range entered {
+		for _, e := range digests {
 			if f.byID[e.Submission] != nil {
 				f.answers.add(at.Field, e.Digest, e.Submission)
 			}

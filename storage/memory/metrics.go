@@ -16,8 +16,8 @@ const (
 
 // funnel contains counts by minute, and older counts by day.
 type funnel struct {
-	counts    map[int64]storage.Counters // by the start of the minute or day, in seconds since 1970
-	foldedDay int64                      // day of the newest count at the last summing
+	counts    map[int64]storage.Counters // by start, in seconds since 1970
+	foldedDay int64                      // day of the newest count when minutes were last summed
 }
 
 // add adds counts. Once a day, it sums the minutes of each old day. Counts later than the clock do not make minutes

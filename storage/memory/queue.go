@@ -25,8 +25,8 @@ func newEvent(e storage.Event, submission storage.ID) *event {
 type delivery struct {
 	event          *event
 	queuedAt       time.Time // or redelivered
-	attempt        int       // number of the next or running attempt
-	dueAt          time.Time // or when the lease ends
+	attempt        int       // number of the attempt that is next or running
+	dueAt          time.Time // or when its lease ends
 	token          int64     // of the last lease; zero if there was none or it was settled
 	requested      bool      // explicitly requested, so that a pause does not delay it
 	requestedAgain bool      // requested while the result of a lease may still arrive

@@ -86,7 +86,7 @@
 //     limit. These calls then delay other submissions to the form. If the form has a response limit, every other
 //     submission to it waits.
 //   - After SavePartial: other saves of this partial submission, and the submission that continues it. If it is new,
-//     also other new partial submissions of the form, and moves of the form.
+//     also the form's other new partial submissions, and its moves.
 //   - After creating, moving or restoring a form: the deletion of its workspace.
 //   - After a change of a form or of its documents: other changes of both.
 //   - After Redeliver or a change of a webhook: recording the results of the webhook's deliveries.

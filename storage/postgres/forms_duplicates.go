@@ -14,8 +14,8 @@ import (
 // unique_progress contains its position. The backfill misses no submission, because a change of the field holds the
 // form's exclusive lock. Earlier submissions are therefore stored when the backfill starts. Later ones add their own
 // row, or are rejected because of their revision. Each batch also holds this lock, so that none of its submissions is
-// deleted meanwhile, and none is in progress when the last batch completes the backfill. A batch is valid for one pass,
-// and each restart begins a new pass.
+// deleted in the meantime, and none is in progress when the last batch completes the backfill. A batch is valid for one
+// pass, and each restart begins a new pass.
 
 // restartProgress restarts the backfill of a form with a row in unique_progress.
 const restartProgress = `ON CONFLICT (form_id) DO UPDATE SET round = DEFAULT, entered_to = '', piece_at = clock_timestamp()`
@@ -162,13 +162,13 @@ FROM place
 WHERE f.id = place.form_id AND $8::bytea IS NULL`
 
 // BackfillAnswers implements [storage.DuplicateStore].
-func (s *Store) BackfillAnswers(ctx context.Context, at storage.BackfillCursor, entered []storage.AnswerDigest) error {
-	ids := conn.Column(entered, func(e *storage.AnswerDigest) []byte { return e.Submission[:] })
-	digests := conn.Column(entered, func(e *storage.AnswerDigest) []byte { return conn.ListArg(e.Digest) })
+func (s *Store) BackfillAnswers(ctx context.Context, at storage.BackfillCursor, digests []storage.AnswerDigest) error {
+	ids := conn.Column(digests, func(e *storage.AnswerDigest) []byte { return e.Submission[:] })
+	values := conn.Column(digests, func(e *storage.AnswerDigest) []byte { return conn.ListArg(e.Digest) })
 	from := at.From[:]
 	if at.From.IsZero() {
 		from = []byte{}
 	}
 	return s.db.Change(ctx, s.lockForm(at.Form),
-		conn.Run(backfillAnswers, at.Form[:], ids, digests, at.Field.Block, int64(at.Field.Rules), at.Pass, from, conn.IDArg(at.To)))
+		conn.Run(backfillAnswers, at.Form[:], ids, values, at.Field.Block, int64(at.Field.Rules), at.Pass, from, conn.IDArg(at.To)))
 }

@@ -33,7 +33,7 @@ var maxID = []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")
 type listSource struct {
 	from    string // a table with the alias, and joins
 	alias   string
-	columns string // of the result
+	columns string // to select
 	where   string // the rows of the list
 }
 
@@ -45,7 +45,7 @@ func (l listSource) selectForHost() squirrel.SelectBuilder {
 	return l.selectWhere(l.alias + ".id > ''")
 }
 
-// selectForUser merges the lists of the workspaces of the user $4. It first reads the newest row of each workspace from
+// selectForUser merges the lists of all workspaces of the user $4. It first reads the newest row of each workspace from
 // the index. The page can only contain rows of the workspaces with the newest of these rows, so it then reads a page
 // from at most as many workspaces as the page has rows.
 func (l listSource) selectForUser() squirrel.SelectBuilder {

@@ -47,7 +47,7 @@ func (s *Store) lockFormShared(id storage.ID) conn.Statement {
 	return conn.Run(lockShared, s.lockKey(lockForms, id)).ForRecord(id[:])
 }
 
-// lockKey combines the last eight bytes of the ID, which differ between IDs, with the salt of the kind.
+// lockKey combines the ID's last eight bytes, which differ between IDs, with the kind's salt.
 func (s *Store) lockKey(kind lockKind, id storage.ID) int64 {
 	return int64(binary.BigEndian.Uint64(id[4:])) ^ s.lockSalt(kind) // an overflow does not matter
 }

@@ -114,8 +114,8 @@ func (e *VersionError) Is(target error) bool { return target == storage.ErrUnava
 // nothing was changed.
 type SetupError struct {
 	Schema string
-	// Problems are missing privileges such as "UPDATE on the table forms", settings of the role that the pool's mode
-	// cannot read, or a problem of the server.
+	// Problems are missing privileges such as "UPDATE on the table forms", role settings that the pool's mode cannot
+	// read, or a problem of the server.
 	Problems []string
 }
 

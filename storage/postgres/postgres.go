@@ -182,7 +182,7 @@ func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) err
 	var result error
 	var panicErr *panicError
 	// Hide errors and panics of do from Raw. After a panic or a driver.ErrBadConn, Raw closes conn before it returns,
-	// and so waits forever for the end of the caller's transaction.
+	// which would wait for the end of the caller's transaction, a deadlock.
 	err := conn.Raw(func(driverConn any) error {
 		c, ok := driverConn.(*stdlib.Conn)
 		if !ok {

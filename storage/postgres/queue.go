@@ -114,7 +114,7 @@ func perQueueSize(text string) (all sizedStatement) {
 
 func (t *sizedStatement) text(s *Store) string { return t[min(s.queueSize.Load(), int64(len(t)-1))] }
 
-// setQueueSize sets the size of the queue: the sum of the logarithms to base 4 of the sizes of the tables.
+// setQueueSize sets the queue's size: it adds the logarithms to base 4 of both table sizes.
 func (s *Store) setQueueSize(deliveries, attempts int64) {
 	power := func(n int64) int64 { return int64(bits.Len64(uint64(n)/8192)+1) / 2 } // #nosec G115 -- a size
 	s.queueSize.Store(power(deliveries) + power(attempts))

@@ -14,9 +14,9 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// A delivery waits for its own time (due_at), which is its next attempt or the end of the lease of a direct dispatch.
-// Then it waits until its webhook is served next (destinations.next_at). The lease of a claimed delivery (leased_until)
-// ends no earlier than that.
+// A delivery waits for its own time (due_at), which is its next attempt, or the end of a direct dispatch's lease. Then
+// it waits until its webhook is served next (destinations.next_at). The lease of a claimed delivery (leased_until) ends
+// no earlier than that.
 //
 // New deliveries add their webhook to arrivals. A claim reads arrivals and due deliveries, and schedules their webhooks
 // (scheduleWebhooks). Then it locks due webhooks (lockDueWebhooks), divides the capacity among them (divideCapacity),
@@ -235,7 +235,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 type dueWebhook struct {
 	storage.ClaimedDelivery     // without event and lease
 	capacity                int // by the webhook's own limit
-	share                   int // of the capacity, by the limits of the pool and hostname
+	share                   int // part of capacity that the pool and hostname allow
 	found, leased           int
 }
 

@@ -24,9 +24,8 @@ WHERE s.form_id = (
 ORDER BY s.submitted_at DESC, s.id DESC
 LIMIT (SELECT $6::bigint + 1)`
 
-// summaryColumns are null instead of the answers for records that exceed their share of the page's bytes. A page
-// without such records is within its limit. They omit unneeded columns, because each column costs a twentieth of a
-// page.
+// In summaryColumns, records that exceed their share of the page's bytes have null instead of answers. A page without
+// such records is within its limit. They omit unneeded columns, because each column costs a twentieth of a page.
 const summaryColumns = `
 SELECT s.id, s.submitted_at, s.completion_time, s.metadata, CASE WHEN s.json_bytes <= $7::bigint THEN s.answers END`
 
@@ -117,12 +116,12 @@ type pageRead struct {
 	limit, maxBytes int64 // the records and bytes that are left
 	each            func(*storage.Submission) error
 
-	text    string             // of the statement
+	text    string             // statement
 	sub     storage.Submission // the record that is passed to each
-	targets []any              // of the columns, in sub
+	targets []any              // fields of sub, in the order of the columns
 
 	passed   int              // number of records passed to each
-	last     storage.Position // of the records passed to each
+	last     storage.Position // of the last record passed to each
 	tooLarge bool             // whether the next record exceeds its share
 	more     bool             // whether there is a next record
 	eachErr  error            // the error of each

@@ -13,7 +13,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// room is a storage.HandOver with room for one webhook.
+// room is a storage.DirectDispatcher that reserves one webhook.
 type room struct {
 	webhook storage.ID
 	form    storage.ID // that it was asked for last

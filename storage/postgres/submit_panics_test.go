@@ -57,7 +57,7 @@ func (h *hostTracer) TraceAcquireStart(ctx context.Context, _ *pgxpool.Pool, _ p
 }
 func (h *hostTracer) TraceAcquireEnd(context.Context, *pgxpool.Pool, pgxpool.TraceAcquireEndData) {}
 
-// handCounts is a storage.HandOver that counts its calls.
+// handCounts is a storage.DirectDispatcher that counts its calls.
 type handCounts struct{ reserved, settled atomic.Int32 }
 
 func (s *handCounts) Reserve(storage.ID) ([]storage.ID, time.Duration) {

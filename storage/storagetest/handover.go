@@ -7,8 +7,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// A store may ignore a HandOver. These cases hold for one that does and for one
-// that does not.
+// A store may ignore a DirectDispatcher. These cases pass for a store that does, and for a
+// store that does not.
 func handOverCases() []Case {
 	return []Case{
 		{"hand_over", "Deliveries passed to Dispatch are leased as if they had been claimed, and all others can be claimed.", handOverLeased},
@@ -20,7 +20,7 @@ func handOverCases() []Case {
 	}
 }
 
-// hands is a storage.HandOver that notes what it gets.
+// hands is a storage.DirectDispatcher that records its calls.
 type hands struct {
 	webhooks []storage.ID
 	lease    time.Duration

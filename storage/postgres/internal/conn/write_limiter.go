@@ -49,7 +49,7 @@ type Key struct {
 	Lock   any
 }
 
-// lockQueue is the queue of the writes that wait for one lock. Only one of them tries at a time.
+// lockQueue is the queue of the writes that wait for one lock. Only one write tries while the others wait.
 type lockQueue struct {
 	active   chan struct{} // full while one of the writes may try
 	lockHeld bool          // at the last attempt, or unknown; used by the active write
@@ -177,7 +177,7 @@ func (q Statement) Key() Key {
 	return Key{}
 }
 
-// ForRecord declares that the first argument of the statement is a lock of the record id.
+// ForRecord declares that the statement's first argument is a lock of the record id.
 func (q Statement) ForRecord(id []byte) Statement {
 	q.key = Key{Record: string(id), Lock: q.args[0]}
 	return q

@@ -17,8 +17,8 @@ type State struct {
 	notedByMigrate bool // whether golang-migrate's table exists
 }
 
-// Check returns the state of the tables, and problems of the server and of the role's privileges and settings. If known
-// is false, the problems say why the state cannot be read.
+// Check returns the tables' state, and problems of the server and of the role's privileges and settings. If known is
+// false, the problems say why the state cannot be read.
 func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool, problems []string, err error) {
 	if problem, err := serverProblem(ctx, c); problem != "" || err != nil {
 		return State{}, false, []string{problem}, err
