@@ -367,7 +367,7 @@ type NPSSummary struct {
 	Score                           float64
 }
 
-// DayCount counts the answers with a day.
+// DayCount is the number of answers with one date.
 type DayCount struct {
 	Day   string // such as 2026-11-20
 	Count int64

@@ -19,8 +19,8 @@ type Warnings []Warning
 
 // These are the codes of a [Warning].
 const (
-	// WarnUnanswerableForm means that no submission can be accepted. The path of the warning is /blocks. Unanswerable
-	// blocks on every path also have a WarnUnanswerableBlock.
+	// WarnUnanswerableForm means that no submission can be accepted. The path of the warning is /blocks. Each unanswerable
+	// block that is on every path also has a WarnUnanswerableBlock.
 	WarnUnanswerableForm = "UNANSWERABLE_FORM"
 	// WarnUnanswerableBlock means that no answer to the block can be accepted.
 	WarnUnanswerableBlock = "UNANSWERABLE_BLOCK"

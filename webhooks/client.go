@@ -233,7 +233,7 @@ func (s tlsConn) Close() error {
 }
 
 // connectHost connects to one of the host's permitted addresses, in the resolver's order. Each address gets a share of
-// the remaining time, so that an unresponsive one leaves time for the next.
+// the remaining time, so that an unresponsive address leaves time for the next.
 func (t *transport) connectHost(ctx context.Context, address string) (net.Conn, error) {
 	name, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -20,7 +20,7 @@ type RetryPolicy struct {
 	// Delays are the waits before attempts 2, 3 and so on. After the last one the delivery ends. If nil, the default
 	// delays apply. An empty slice that is not nil means one attempt.
 	//
-	// A delay beyond [Config.MaxAge] ends the delivery. A delay is at most 30 days. With delays of more than 26 hours
+	// A delay beyond [Config.MaxAge] ends the delivery. A delay can be at most 30 days. With delays of more than 26 hours
 	// ([storage.MaxFailureGap]), each failure starts a new series, so that a webhook may never count as failing.
 	Delays []time.Duration
 	// Jitter is the maximum random share by which each delay varies, from 0 to below 1. It prevents deliveries that failed
