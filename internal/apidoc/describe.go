@@ -25,7 +25,7 @@ var description = sync.OnceValues(func() (*jsontree.Tree, error) {
 //   - info has the module's release as x-formsvc-version. Its version is the description's, which many releases share.
 //   - basePath replaces /v1 in every path. "" and "/" mean that the service has baseURL to itself.
 //
-// An error is an error of [CheckBaseURL] or [CheckBasePath]. Call Describe once per service, because it copies the
+// It returns the errors of [CheckBaseURL] and [CheckBasePath]. Call Describe once per service, because it copies the
 // whole description.
 func Describe(baseURL, basePath string) ([]byte, error) {
 	if err := CheckBaseURL(baseURL); err != nil {

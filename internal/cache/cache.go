@@ -43,12 +43,12 @@ func (c *Cache[K, V]) Put(key K, value V, size int) (was V, there bool) {
 	defer c.mu.Unlock()
 	old, there := c.entries[key]
 	c.remove(key)
-	most := cmp.Or(c.Max, DefaultMax)
-	if size > most {
+	maxSize := cmp.Or(c.Max, DefaultMax)
+	if size > maxSize {
 		return old.value, there
 	}
 	for other := range c.entries { // the order of a map is random enough
-		if c.size+size <= most {
+		if c.size+size <= maxSize {
 			break
 		}
 		c.remove(other)

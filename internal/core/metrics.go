@@ -139,10 +139,10 @@ func monthsBefore(day time.Time, n int) time.Time {
 
 // SetLifetimeCounters sets totals from before the form's events were counted.
 func (c *Core) SetLifetimeCounters(ctx context.Context, form storage.ID, n storage.Counters) error {
-	const most = 1 << 53 // larger JSON numbers lose precision
+	const maxCount = 1 << 53 // larger JSON numbers lose precision
 	var broken []error
 	for path, count := range map[string]int64{"/views": n.Views, "/starts": n.Starts, "/submissions": n.Submissions} {
-		if count < 0 || count > most {
+		if count < 0 || count > maxCount {
 			broken = append(broken, violation.New(path, schema.CodeOutOfRange, "must be between 0 and 2^53"))
 		}
 	}

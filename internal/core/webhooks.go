@@ -26,7 +26,7 @@ func (c *Core) CreateWebhook(ctx context.Context, actor storage.Actor, body []by
 	if err != nil {
 		return storage.Webhook{}, storage.ErrNotFound
 	}
-	// The access check is first, so that callers without access cannot cause DNS queries.
+	// Check access first, so that callers without access cannot cause DNS queries.
 	if _, err := c.Storage.Form(ctx, actor, form); err != nil {
 		return storage.Webhook{}, err
 	}

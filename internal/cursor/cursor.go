@@ -28,7 +28,7 @@ var encoding = base64.RawURLEncoding.Strict()
 // List identifies the list that a cursor belongs to.
 type List struct {
 	Name    string     // with the parent's ID if it has one
-	Owner   storage.ID // user who sees the list, because keys rotate
+	Owner   storage.ID // the user, not the API key, because keys rotate
 	Filters string     // in a canonical form
 }
 

@@ -65,10 +65,10 @@ func checkMetadata(m Metadata) error {
 
 // sanitizeHeaderText makes text from headers valid for storage, because odd headers must not cause a rejection.
 func sanitizeHeaderText(s string) string {
-	const most = 1000
+	const maxLength = 1000
 	s = strings.ToValidUTF8(s, "\ufffd")
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most])
+	if utf8.RuneCountInString(s) > maxLength {
+		s = string([]rune(s)[:maxLength])
 	}
 	return s
 }

@@ -84,8 +84,8 @@ func (p *parser) document() bool {
 		return p.fail(invalidUTF8At(p.raw), "not valid UTF-8")
 	}
 	p.text = string(p.raw)
-	if most := p.maxValueCount(); cap(p.nodes) < most {
-		p.nodes = make([]node, 0, most)
+	if count := p.maxValueCount(); cap(p.nodes) < count {
+		p.nodes = make([]node, 0, count)
 	}
 	p.space()
 	if !p.value(0, 0) {
@@ -103,12 +103,12 @@ func (p *parser) document() bool {
 // the memory, than growing it.
 func (p *parser) maxValueCount() int {
 	// Every value except the first follows a comma or an opening bracket.
-	most := 1 + bytes.Count(p.raw, []byte{','}) + bytes.Count(p.raw, []byte{'['}) + bytes.Count(p.raw, []byte{'{'})
-	most = min(most, len(p.raw)/2+1) // each value takes a byte, and so does its separator
+	count := 1 + bytes.Count(p.raw, []byte{','}) + bytes.Count(p.raw, []byte{'['}) + bytes.Count(p.raw, []byte{'{'})
+	count = min(count, len(p.raw)/2+1) // each value takes a byte, and so does its separator
 	if p.limits.Values > 0 {
-		most = min(most, p.limits.Values)
+		count = min(count, p.limits.Values)
 	}
-	return most
+	return count
 }
 
 // invalidUTF8At returns the offset of the first invalid byte, which must exist.

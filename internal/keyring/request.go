@@ -66,14 +66,14 @@ func (r Request) expiresAt() time.Time {
 }
 
 // checkText checks that text is valid UTF-8 without U+0000, and its number of characters.
-func checkText(path, text string, least, most int) error {
+func checkText(path, text string, minimum, maximum int) error {
 	switch n := utf8.RuneCountInString(text); {
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
 		return violation.New(path, schema.CodeBadFormat, "must be valid UTF-8 without U+0000")
-	case n < least:
+	case n < minimum:
 		return violation.New(path, schema.CodeTooShort, "must not be empty")
-	case n > most:
-		return violation.New(path, schema.CodeTooLong, "must have at most "+strconv.Itoa(most)+" characters")
+	case n > maximum:
+		return violation.New(path, schema.CodeTooLong, "must have at most "+strconv.Itoa(maximum)+" characters")
 	}
 	return nil
 }

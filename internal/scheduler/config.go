@@ -134,7 +134,7 @@ func (n Config) derive() derivedConfig {
 	// Each claim reads all known webhooks, even without capacity. The default is a minute.
 	d.idleLifetime = d.lease
 
-	// Twice the usual duration is not a coincidence. With a quarter, a request that is slow by chance changes little,
+	// Requests rarely take twice the usual duration by chance. With a quarter, a single slow request changes little,
 	// and after eight requests the old duration counts for a tenth (mutants).
 	d.hangFactor, d.smoothing = 2, 4
 	// With a half, one workspace gets a third to two thirds of the slots. If n workspaces could fill the pool, each

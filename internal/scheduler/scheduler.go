@@ -13,7 +13,7 @@ type ID = storage.ID
 // Scheduler decides what a dispatcher does next. Create it with [New]. It is not safe for concurrent use.
 type Scheduler struct {
 	config         derivedConfig
-	randomDuration func(least, most time.Duration) time.Duration
+	randomDuration func(minimum, maximum time.Duration) time.Duration
 	now            time.Time
 	stopped        bool
 	actions        Actions // of the current step
@@ -96,11 +96,11 @@ type Actions struct {
 }
 
 // New returns a scheduler. randomDuration returns a duration between its arguments.
-func New(n Config, spread func(least, most time.Duration) time.Duration) *Scheduler {
+func New(n Config, randomDuration func(minimum, maximum time.Duration) time.Duration) *Scheduler {
 	d := n.derive()
 	return &Scheduler{
 		config:         d,
-		randomDuration: spread,
+		randomDuration: randomDuration,
 		webhooks:       map[ID]*webhook{},
 		forms:          map[ID][]*webhook{},
 		fast:           pool{poolLimits: d.fast, hosts: map[string]load{}, workspaces: map[ID]load{}},

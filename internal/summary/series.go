@@ -147,11 +147,11 @@ type Bin struct {
 	Count    int64
 }
 
-// Histogram returns one bin per value for up to most values, and otherwise most bins of equal width. Whole numbers
+// Histogram returns one bin per value, or maxBins bins of equal width if there are more values. Whole numbers
 // can have fewer bins, which start and end with whole numbers.
-func (n *Series) Histogram(most int) []Bin {
+func (n *Series) Histogram(maxBins int) []Bin {
 	list := n.values()
-	if len(list) <= most {
+	if len(list) <= maxBins {
 		bins := make([]Bin, len(list))
 		for i, c := range list {
 			bins[i] = Bin{c.value, c.value, c.count}
@@ -160,21 +160,21 @@ func (n *Series) Histogram(most int) []Bin {
 	}
 	var bins []Bin
 	if !n.broken {
-		width := math.Ceil((n.Max - n.Min + 1) / float64(most))
+		width := math.Ceil((n.Max - n.Min + 1) / float64(maxBins))
 		for from := n.Min; from <= n.Max; from += width {
 			bins = append(bins, Bin{From: from, To: min(from+width-1, n.Max)})
 		}
 		return fillBins(bins, list)
 	}
-	width := n.Max/float64(most) - n.Min/float64(most) // the difference can overflow
+	width := n.Max/float64(maxBins) - n.Min/float64(maxBins) // the difference can overflow
 	edge := func(i int) float64 {
-		if i == most {
+		if i == maxBins {
 			return n.Max
 		}
 		// Halves, because the distance from the minimum can overflow.
 		return max(n.Min, min(n.Max, 2*(n.Min/2+float64(i)*(width/2))))
 	}
-	for i := range most {
+	for i := range maxBins {
 		bins = append(bins, Bin{From: edge(i), To: edge(i + 1)})
 	}
 	return fillBins(bins, list)

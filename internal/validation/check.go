@@ -118,13 +118,13 @@ func (c *Check) checkNumber(n jsontree.Node, s *jsonschema.Schema) {
 		return
 	}
 	if s.Minimum != nil {
-		if least, _ := s.Minimum.Float64(); n.Float() < least {
-			c.Add(n, schema.CodeOutOfRange, "must be at least "+decimal(least))
+		if minimum, _ := s.Minimum.Float64(); n.Float() < minimum {
+			c.Add(n, schema.CodeOutOfRange, "must be at least "+decimal(minimum))
 		}
 	}
 	if s.Maximum != nil {
-		if most, _ := s.Maximum.Float64(); n.Float() > most {
-			c.Add(n, schema.CodeOutOfRange, "must be at most "+decimal(most))
+		if maximum, _ := s.Maximum.Float64(); n.Float() > maximum {
+			c.Add(n, schema.CodeOutOfRange, "must be at most "+decimal(maximum))
 		}
 	}
 }

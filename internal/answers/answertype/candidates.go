@@ -103,8 +103,10 @@ func sampleOf(r Rule) any {
 }
 
 // noneFits reports whether every substring is too long for the answer or contains characters outside the alphabet.
-func (c ComparedValues) noneFits(alphabet string, most int) bool {
-	return !slices.ContainsFunc(c.Substrings, func(piece string) bool { return len(piece) <= most && strings.Trim(piece, alphabet) == "" })
+func (c ComparedValues) noneFits(alphabet string, maxLength int) bool {
+	return !slices.ContainsFunc(c.Substrings, func(substring string) bool {
+		return len(substring) <= maxLength && strings.Trim(substring, alphabet) == ""
+	})
 }
 
 // formats returns email addresses and URLs that contain the compared strings.
@@ -189,9 +191,9 @@ func (c ComparedValues) texts() []string {
 // withOverlaps returns the compared strings, and strings that contain two of the substrings.
 func (c ComparedValues) withOverlaps() []string {
 	list := append(slices.Clone(c.Texts), c.Substrings...)
-	for i, piece := range c.Substrings {
+	for i, substring := range c.Substrings {
 		for _, other := range c.Substrings[:i] {
-			list = append(list, overlapping(piece, other), overlapping(other, piece))
+			list = append(list, overlapping(substring, other), overlapping(other, substring))
 		}
 	}
 	return list
@@ -210,11 +212,11 @@ func overlapping(a, b string) string {
 	return a + b
 }
 
-// coverText returns the coverage of texts for answers of at most most characters.
-func (c ComparedValues) coverText(most int) Coverage {
-	pieces := slices.DeleteFunc(slices.Clone(c.Substrings), func(piece string) bool { return violation.LongerThan(piece, most) })
-	tight := len(pieces) > 2 && violation.LongerThan(strings.Join(c.Texts, ""), most)
-	return covers((len(pieces) == 0 || !c.Ordered && !tight) && (!c.OrderedText || len(c.Numbers) == 0))
+// coverText returns the coverage of texts for answers of up to maxLength characters.
+func (c ComparedValues) coverText(maxLength int) Coverage {
+	substrings := slices.DeleteFunc(slices.Clone(c.Substrings), func(substring string) bool { return violation.LongerThan(substring, maxLength) })
+	tight := len(substrings) > 2 && violation.LongerThan(strings.Join(c.Texts, ""), maxLength)
+	return covers((len(substrings) == 0 || !c.Ordered && !tight) && (!c.OrderedText || len(c.Numbers) == 0))
 }
 
 func (c ComparedValues) timesOfDay() []string {
@@ -255,12 +257,12 @@ func (t dateRule) candidates(c ComparedValues) (list []string) {
 			middle = append(middle, day)
 		}
 	}
-	most := 1
+	distance := 1
 	if t.disabled != 0 {
-		most = 7
+		distance = 7
 	}
 	for _, day := range middle {
-		for days := -most; days <= most; days++ {
+		for days := -distance; days <= distance; days++ {
 			at := day.AddDate(0, 0, days)
 			if !t.hasTime {
 				list = append(list, at.Format(time.DateOnly))
@@ -277,9 +279,9 @@ func (t dateRule) candidates(c ComparedValues) (list []string) {
 }
 
 func withExtremeOffsets(at time.Time) []string {
-	const most = 23*60*60 + 59*60
+	const maxOffset = 23*60*60 + 59*60
 	var list []string
-	for _, offset := range []int{0, most, -most} {
+	for _, offset := range []int{0, maxOffset, -maxOffset} {
 		list = append(list, at.In(time.FixedZone("", offset)).Format(time.RFC3339))
 	}
 	return list

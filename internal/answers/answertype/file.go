@@ -194,15 +194,15 @@ func (t fileRule) matches(allowed string) bool {
 	return ok && bare == mediaType && (!t.imageOnly || strings.HasPrefix(bare, "image/"))
 }
 
-func sizeViolation(most int64) Violation {
-	message := "must be at most " + formatBytes(most)
-	return Violation{schema.CodeOutOfRange, message, map[string]any{"min": numberParam(0), "max": numberParam(float64(most)), "unit": "bytes"}}
+func sizeViolation(maximum int64) Violation {
+	message := "must be at most " + formatBytes(maximum)
+	return Violation{schema.CodeOutOfRange, message, map[string]any{"min": numberParam(0), "max": numberParam(float64(maximum)), "unit": "bytes"}}
 }
 
-func tooManyFiles(most int) Violation {
+func tooManyFiles(maximum int) Violation {
 	message := "at most one file is allowed"
-	if most != 1 {
-		message = "at most " + spellCount(most) + " files are allowed"
+	if maximum != 1 {
+		message = "at most " + spellCount(maximum) + " files are allowed"
 	}
-	return Violation{schema.CodeTooMany, message, map[string]any{"max": most, "unit": "files"}}
+	return Violation{schema.CodeTooMany, message, map[string]any{"max": maximum, "unit": "files"}}
 }

@@ -99,16 +99,16 @@ func (t multipleRule) Sample() string {
 
 func (t multipleRule) contradiction() (member string, why Explanation) {
 	all := t.maxSelections()
-	least := max(1, t.minCount) // an empty list is not an answer
+	minimum := max(1, t.minCount) // an empty list is not an answer
 	switch {
 	case all == 0:
 		return "/choices", Explanation{Reason: "no_choices", Message: "the block has no choices"}
 	case t.maxCount < 1:
 		return "/properties", Explanation{Reason: "limit", Message: "the limit allows no selections"}
-	case t.maxCount < least:
-		return "/properties", Explanation{Reason: "counts", Message: fmt.Sprintf("the minimum selections (%s) exceed the maximum selections (%s)", spellCount(least), spellCount(t.maxCount)), Params: map[string]any{"min": least, "max": t.maxCount}}
-	case all < least:
-		return "/properties", Explanation{Reason: "few_choices", Message: fmt.Sprintf("the minimum selections (%s) exceed the number of choices (%s)", spellCount(least), spellCount(all)), Params: map[string]any{"count": all, "min": least}}
+	case t.maxCount < minimum:
+		return "/properties", Explanation{Reason: "counts", Message: fmt.Sprintf("the minimum selections (%s) exceed the maximum selections (%s)", spellCount(minimum), spellCount(t.maxCount)), Params: map[string]any{"min": minimum, "max": t.maxCount}}
+	case all < minimum:
+		return "/properties", Explanation{Reason: "few_choices", Message: fmt.Sprintf("the minimum selections (%s) exceed the number of choices (%s)", spellCount(minimum), spellCount(all)), Params: map[string]any{"count": all, "min": minimum}}
 	}
 	return "", Explanation{}
 }

@@ -286,21 +286,21 @@ func notOnStep(t numberRule) Violation {
 }
 
 // outOfRange treats an infinite limit as no limit.
-func outOfRange(least, most float64) Violation {
+func outOfRange(minimum, maximum float64) Violation {
 	f := Violation{Code: schema.CodeOutOfRange, Params: make(map[string]any)}
-	if !math.IsInf(least, -1) {
-		f.Params["min"] = numberParam(least)
+	if !math.IsInf(minimum, -1) {
+		f.Params["min"] = numberParam(minimum)
 	}
-	if !math.IsInf(most, 1) {
-		f.Params["max"] = numberParam(most)
+	if !math.IsInf(maximum, 1) {
+		f.Params["max"] = numberParam(maximum)
 	}
 	switch {
-	case math.IsInf(least, -1):
-		f.Message = "must be at most " + formatGrouped(most)
-	case math.IsInf(most, 1):
-		f.Message = "must be at least " + formatGrouped(least)
+	case math.IsInf(minimum, -1):
+		f.Message = "must be at most " + formatGrouped(maximum)
+	case math.IsInf(maximum, 1):
+		f.Message = "must be at least " + formatGrouped(minimum)
 	default:
-		f.Message = "must be between " + formatGrouped(least) + " and " + formatGrouped(most)
+		f.Message = "must be between " + formatGrouped(minimum) + " and " + formatGrouped(maximum)
 	}
 	return f
 }

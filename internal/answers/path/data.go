@@ -171,7 +171,7 @@ func ruleValue(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
 	}
 	tree, err := jsontree.Parse(stored, answertype.ParseLimits)
 	if err != nil {
-		return nil // never happens with stored answers
+		return nil // cannot happen with stored answers
 	}
 	defer tree.Release()
 	n := tree.Root()

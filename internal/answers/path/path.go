@@ -84,7 +84,7 @@ func (k *walk) trace() schema.Path {
 
 // run takes the answers to blocks on the path, and the host's answers to hidden blocks. It reports all violations.
 func (k *walk) run() {
-	next := 0 // lower steps are skipped
+	next := 0 // steps before next are skipped
 	for i := range k.form.Steps {
 		next = k.takeStep(i, next)
 		if k.budgetExceeded() {

@@ -206,7 +206,7 @@ func (w *warner) checkJumps(rule *compile.StepRule, path string, step int) {
 	}
 }
 
-// constantSteps limits the steps for constant logic in one form. A step takes at most 45 ns, so this takes 100 ms.
+// constantSteps limits the steps for constant logic in one form. A step takes at most 45 ns, so the total is below 100 ms.
 const constantSteps = 2_000_000
 
 // constantValue returns whether logic holds, and whether the value is the same for all submissions. Nil logic always
