@@ -124,7 +124,7 @@ func TestAHostIsToldWhatAFormLacks(t *testing.T) {
 	}
 	expect.That(t, len(log.list) == 4, "logged: %q", log.list)
 	bar := s.get(s.link(form.ID)).bar()
-	for _, want := range []string{"no verifier for it (type: hcaptcha)", `"f" asks for files`, `"p" requires a payment`} {
+	for _, want := range []string{"not set up for this page (type: hcaptcha)", `"f" asks for files`, `"p" requires a payment`} {
 		expect.That(t, strings.Contains(bar, want), "the preview lacks %q: %s", want, bar)
 	}
 }

@@ -75,7 +75,7 @@ func TestADraftIsPreviewedAndNothingIsStored(t *testing.T) {
 		expect.Equal(t, p.header.Get(name), want, "%s", name)
 	}
 	for _, want := range []string{
-		"Preview.", "checked, but not stored", "Warnings: 1", "Age", "/blocks/1", "no verifier for it (type: turnstile)", "https://elsewhere.example/thanks",
+		"Preview.", "checked, but not stored", "Warnings: 1", "Age", "/blocks/1", "not set up for this page (type: turnstile)", "https://elsewhere.example/thanks",
 	} {
 		p.expect(anyStatus, shows("fs-preview", want))
 	}
