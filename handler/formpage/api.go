@@ -145,7 +145,7 @@ func (c *call) readJSON() (in formdata.FrontEndBody, ok bool) {
 	default:
 		c.parsed = formdata.ParsedAnswers{Answers: in.Answers, Hidden: in.Hidden}
 		if c.visit, ok = c.h.signer.OpenVisit(pagestate.PurposeVisit, c.Form.ID.String(), in.State, c.now); !ok {
-			c.writeError(http.StatusForbidden, "STATE", "send_again")
+			c.writeError(http.StatusForbidden, "STATE", "review_answers")
 		}
 	}
 	return in, ok

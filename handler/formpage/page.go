@@ -117,7 +117,7 @@ func (c *call) goForward() {
 		return
 	}
 	if len(unseen) > 0 {
-		c.Notice = c.Words.Get("more_questions")
+		c.Notice = c.Words.Get("questions_added")
 	}
 	if violations = slices.DeleteFunc(append(violations, unsolved...), isUnseen); len(violations) > 0 {
 		c.showStep(http.StatusUnprocessableEntity, c.At, violations)
@@ -127,18 +127,18 @@ func (c *call) goForward() {
 	case len(unseen) > 0:
 		c.showStep(http.StatusOK, c.At, nil)
 	case formstep.NeedsConfirmation(on, c.Interpretations, c.Values[input.InterpretationShown]):
-		c.showAgain(http.StatusUnprocessableEntity, "read.check")
+		c.showAgain(http.StatusUnprocessableEntity, "interpreted.check")
 	case !last && c.Form.Closed: // otherwise, the respondent would fill in the rest in vain
 		c.showClosed()
 	case !last:
 		c.goToStep(c.At + 1)
 	case !c.visitValid:
-		c.showAgain(http.StatusUnprocessableEntity, "send_again")
+		c.showAgain(http.StatusUnprocessableEntity, "review_answers")
 	case c.Preview != nil: // previews skip the checks for bots
 		c.submit()
 	case c.Values.Get(input.Honeypot) != "":
 		c.Values.Del(input.Honeypot)
-		c.showAgain(http.StatusUnprocessableEntity, "send_again")
+		c.showAgain(http.StatusUnprocessableEntity, "review_answers")
 	case c.visit.Age(c.now) < c.h.config.MinFillTime:
 		c.showAgain(http.StatusUnprocessableEntity, "too_fast")
 	case len(c.parsed.Unmatched) > 0 && c.Values.Get(input.LostShown) == "":

@@ -191,7 +191,7 @@ func (c *call) handleSave(link bool) {
 	case c.Form.Closed:
 		c.showClosed()
 	case c.partial.Token == "" && !c.visitValid:
-		c.showAgain(http.StatusUnprocessableEntity, "send_again")
+		c.showAgain(http.StatusUnprocessableEntity, "review_answers")
 	case !c.partial.Disabled && c.saveBeforeStep(c.At): // it has responded
 	case link && c.saveErrorKey != "":
 		c.showAgain(http.StatusUnprocessableEntity, c.saveErrorKey)

@@ -108,7 +108,7 @@ func (b *builder) writeCanvasBlock(f *Field, block *schema.Block) {
 	welcome := block.Type == schema.TypeWelcome
 	text := p.ButtonText
 	if welcome {
-		text = cmp.Or(text, b.Words.Get("begin"))
+		text = cmp.Or(text, b.Words.Get("start"))
 	}
 	w.PutIf(text != "" && (welcome || block.Type == schema.TypeStatement || b.Single && block.TakesAnswer()),
 		`<div class="fs-actions fs-own"><span class="fs-button">%s</span></div>`, text)

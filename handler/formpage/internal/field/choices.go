@@ -185,8 +185,8 @@ func (p *writer) writeRanking(f *Field) {
 			p.Put("</select>")
 		}
 		p.Put(`<span class="lbl">%s</span><span class="moves" hidden>`, o.Label)
-		p.writeMoveButton("-1", "up", "M6 15l6-6 6 6", o.Label)
-		p.writeMoveButton("1", "down", "M6 9l6 6 6-6", o.Label)
+		p.writeMoveButton("-1", "move_up", "M6 15l6-6 6 6", o.Label)
+		p.writeMoveButton("1", "move_down", "M6 9l6 6 6-6", o.Label)
 		p.Put("</span></li>")
 	}
 	p.Put(`</ol><button type="button" class="fs-button quiet" data-ranked hidden>%s</button>`, p.words.Get("ranking.keep"))

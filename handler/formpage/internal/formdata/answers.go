@@ -186,7 +186,7 @@ func (r *parser) parseChoices(b *schema.Block) any {
 		case strings.TrimSpace(text) != "" && r.Words != nil:
 			// With JavaScript, the input is disabled in this case and sends nothing.
 			label := cmp.Or(formblock.Properties(b).OtherText, r.Words.Get("other"))
-			r.interpretations[name] = Interpretation{b.ID, r.Words.Get("other.unticked", "label", label), true}
+			r.interpretations[name] = Interpretation{b.ID, r.Words.Get("other.not_chosen", "label", label), true}
 		}
 	}
 	switch {

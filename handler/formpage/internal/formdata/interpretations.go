@@ -44,9 +44,9 @@ func (r *parser) checkNumber(block, name, number, other string) {
 		}
 		return literal
 	}
-	key := "read.not"
+	key := "interpreted.instead_of"
 	if other == number {
-		key = "read.as"
+		key = "interpreted.as"
 	}
 	r.addInterpretation(block, name, true, key, written(number), written(other))
 }
@@ -64,11 +64,11 @@ func (r *parser) parsePhone(b *schema.Block, name, text, country string) string 
 	}
 	switch {
 	case read.Other != "":
-		r.addInterpretation(b.ID, name, true, "read.not", read.Text, read.Other)
+		r.addInterpretation(b.ID, name, true, "interpreted.instead_of", read.Text, read.Other)
 	case r.Words != nil:
 		// The form's default country can differ from the respondent's country.
 		stranger := read.National && country == own && r.Words.Region != "" && r.Words.Region != country
-		r.addInterpretation(b.ID, name, stranger, "read.as", read.Text, "")
+		r.addInterpretation(b.ID, name, stranger, "interpreted.as", read.Text, "")
 	}
 	return read.Number
 }
@@ -91,7 +91,7 @@ func (r *parser) checkEmail(block, name, text string) {
 		return
 	}
 	if i := slices.IndexFunc(providers, func(p string) bool { return isTypo(domain, p) && !inDifferentCountries(domain, p) }); i >= 0 {
-		r.addInterpretation(block, name, true, "read.mean", providers[i], "")
+		r.addInterpretation(block, name, true, "interpreted.suggestion", providers[i], "")
 	}
 }
 

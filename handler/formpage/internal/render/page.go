@@ -165,7 +165,7 @@ func (v *view) nextLabel(s formstep.Step) string {
 			return text
 		}
 		if last.Type == schema.TypeWelcome && n == 1 && !v.Last {
-			return v.Words.Get("begin")
+			return v.Words.Get("start")
 		}
 	}
 	switch {

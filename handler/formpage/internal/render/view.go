@@ -142,7 +142,7 @@ func (v *view) title() string {
 	case v.Kind == "message":
 		return v.Title
 	case v.Problems != "":
-		return v.Words.Get("title_problem", "title", v.Form.Name)
+		return v.Words.Get("title.problem", "title", v.Form.Name)
 	}
 	return v.Form.Name
 }
