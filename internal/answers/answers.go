@@ -10,7 +10,7 @@
 //   - path: computes the path through the form, which determines the answers that count
 //   - warnings: finds parts of a form that make it unanswerable or have no effect
 //
-// This package is the API of these subpackages.
+// The rest of the module uses the subpackages through this package.
 package answers
 
 import (
@@ -25,13 +25,13 @@ import (
 )
 
 type (
-	// Source contains the stored sections of the form to compile.
+	// Source holds the stored sections of the form to compile.
 	Source = compile.Source
-	// Input contains the answers of a respondent and of the host.
+	// Input holds the answers from a respondent and from the host.
 	Input = check.Input
 	// Answers is a checked submission in the format in which it is stored, listed, exported and delivered.
 	Answers = check.Answers
-	// Retained contains the stored answers of a partial submission.
+	// Retained holds the answers of a partial submission that are stored.
 	Retained = path.Retained
 )
 
@@ -41,53 +41,52 @@ const IdentityRules = identity.Rules
 // Form is a compiled form. It is immutable, safe for concurrent use, and valid for one revision of the definition.
 type Form struct{ form *compile.Form }
 
-// Compile compiles a form. An error means that a section is not in its stored format.
+// Compile compiles a form. It returns an error if a section is not in the stored JSON format.
 func Compile(from Source) (Form, error) {
 	f, err := compile.New(from)
 	return Form{f}, err
 }
 
 // Check checks and normalizes a submission. Package schema documents which answers are accepted and how they are
-// stored. Only the blocks on the respondent's path count, see [Form.Path]. Answers to other blocks are dropped
-// unchecked, except answers of the host to blocks with properties.hide. Rules treat an invalid answer as unanswered.
+// stored. Only blocks on the respondent's path count; see [Form.Path]. Answers to other blocks are dropped unchecked,
+// except the host's answers to blocks with properties.hide. Rules treat an invalid answer as unanswered.
 //
-// Check reports all violations together in a *[schema.Error]. Their paths begin with /answers, /host_answers or
-// /hidden, and Field is the ID of the block or the name of the hidden field. TOO_LONG at the empty path means that
-// the answers together exceed Limits.Submission. TOO_MANY at the empty path means that the rules take too many steps.
+// Check returns all violations in one *[schema.Error]. Their paths begin with /answers, /host_answers or /hidden, and
+// Field is the block ID or the name of the hidden field. At the empty path, TOO_LONG means that the answers exceed
+// Limits.Submission in total, and TOO_MANY means that the rules take too many steps.
 //
 // Check does not convert the strings of HTML forms, such as "on" or "1,5". The form page does that.
 //
-// Check takes at most 5 ms, and at most five times as long as json.Unmarshal (BenchmarkCostlyResponses). Text that is
-// not in NFC and non-ASCII addresses are slow, so a submission may have at most 64 KiB of them (TOO_LONG). Only a
+// Check takes at most 5 ms, and at most five times as long as json.Unmarshal (BenchmarkCostlyResponses). Text outside
+// NFC and non-ASCII addresses are slow to check, so a submission may contain at most 64 KiB of them (TOO_LONG). Only a
 // form with more than 300 phone blocks can exceed 5 ms, because a phone number takes about 10 µs.
 func (f Form) Check(in Input) (Answers, error) { return path.Check(f.form, in) }
 
-// Path returns the path through the form for answers that may be incomplete. The answers may include those that only
-// the host can give. Path treats these as HostAnswers. An error is a *[schema.Error] and means that the rules take
-// too many steps.
+// Path returns the path through the form for answers that may be incomplete. The answers may include answers that only
+// the host can give, which Path treats as HostAnswers. It returns a *[schema.Error] if the rules take too many steps.
 func (f Form) Path(answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
 	return path.Compute(f.form, answers, hidden)
 }
 
-// Retain selects the answers of a partial submission that are stored. It keeps answers as they were sent, even
-// invalid ones, if they belong to blocks on the path that a respondent answers. Answers that only the host can give
-// affect the path, as in [Form.Path], but are not retained. An error is a *[schema.Error] and means that the rules
-// take too many steps or that the value of a hidden field is invalid.
+// Retain selects which answers of a partial submission are stored. It keeps answers to blocks on the path that a
+// respondent can answer, exactly as they were sent, even if they are invalid. Answers that only the host can give
+// affect the path, as in [Form.Path], but are not retained. It returns a *[schema.Error] if the rules take too many
+// steps or the value of a hidden field is invalid.
 func (f Form) Retain(answers map[string]json.RawMessage, hidden map[string]string) (Retained, error) {
 	return path.Retain(f.form, answers, hidden)
 }
 
 // PartialList returns the retained answers as a list, for [Form.Conditions]. It normalizes each answer as Check does,
-// regardless of the path. An answer that is invalid, or whose block no longer exists, stays as it was sent.
+// regardless of the path. Invalid answers, and answers to blocks that no longer exist, are left as they were sent.
 func (f Form) PartialList(in Input) json.RawMessage { return check.PartialList(f.form, in) }
 
-// Sample returns sample answers for a test event: for all blocks and hidden fields regardless of the rules, and for
-// the variables that rules may set. The answers are valid and do not change between calls. Blocks without a valid
+// Sample returns sample answers for a test event. They cover all blocks and hidden fields, regardless of the rules,
+// and the variables that rules may set. The answers are valid and do not change between calls. Blocks without a valid
 // sample are omitted. Unique is nil.
 func (f Form) Sample() Answers { return check.Sample(f.form) }
 
-// Conditions selects submissions by the values of their answers. A key of values is a block ID, the name of a hidden
-// field, or "block/part" for a part of an address or contact.
+// Conditions returns conditions that select submissions by their answers. Each key in values is a block ID, the name
+// of a hidden field, or "block/part" for a part of an address or contact.
 func (f Form) Conditions(values map[string]string) *identity.Conditions {
 	return identity.New(f.form, values)
 }
@@ -96,5 +95,6 @@ func (f Form) Conditions(values map[string]string) *identity.Conditions {
 // returns nil if the list has no comparable answer to the block.
 func StoredUnique(list json.RawMessage, block string) []byte { return identity.Stored(list, block) }
 
-// Warnings returns the parts of a form that make it unanswerable or have no effect. An error means invalid sections.
+// Warnings finds parts of a form that make it unanswerable or have no effect. It returns an error if a section is
+// invalid.
 func Warnings(from Source) (schema.Warnings, error) { return warnings.Find(from) }

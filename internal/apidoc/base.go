@@ -10,11 +10,11 @@ import (
 	"github.com/formsvc/formsvc/internal/weburl"
 )
 
-// CheckBaseURL checks the base URL of links, Location headers and the server in [Describe]: an absolute http or https
-// URL such as "https://api.example.com", or a path such as "/api". A trailing slash is ignored, so "" and "/" mean
-// none. It rejects user names, passwords, queries, fragments, characters that need escaping, empty, "." and ".."
-// segments, and braces, because OpenAPI reads them as variables. Errors do not contain the URL, which may contain a
-// password.
+// CheckBaseURL checks the base URL for links, Location headers and the server in [Describe]. A base URL is an absolute
+// http or https URL such as "https://api.example.com", or a path such as "/api". A trailing slash is ignored, so ""
+// and "/" both mean no base URL. CheckBaseURL rejects usernames, passwords, queries, fragments, characters that need
+// escaping, and empty, "." and ".." segments. It rejects braces because OpenAPI would treat them as variables. Errors
+// omit the URL, because it may contain a password.
 func CheckBaseURL(base string) error {
 	base = strings.TrimSuffix(base, "/")
 	if base == "" {
@@ -40,8 +40,8 @@ func CheckBaseURL(base string) error {
 	return nil
 }
 
-// CheckBasePath checks the path of an API, such as "/v1". It must start with a slash, and follows the rules of
-// [CheckBaseURL] otherwise. "" and "/" mean none.
+// CheckBasePath checks the path of an API, such as "/v1". It must start with a slash; otherwise, the rules of
+// [CheckBaseURL] apply. "" and "/" both mean no base path.
 func CheckBasePath(base string) error {
 	base = strings.TrimSuffix(base, "/")
 	u, err := url.Parse(base)

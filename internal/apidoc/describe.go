@@ -13,17 +13,18 @@ import (
 
 const documentPrefix = "/v1"
 
-// description is the parsed API description, which services share because parsing is most of the work of [Describe].
+// description returns the parsed API description. All services share it, because parsing is most of [Describe]'s work.
 var description = sync.OnceValues(func() (*jsontree.Tree, error) {
 	return jsontree.Parse(schema.OpenAPI(), jsontree.Limits{})
 })
 
-// Describe returns the API description of a service, as GET {base_url}/v1/openapi.json returns it. It differs from
+// Describe returns a service's API description, which GET {base_url}/v1/openapi.json serves. It differs from
 // [schema.OpenAPI] in three fields:
 //
 //   - The only server is baseURL without a trailing slash, or "/" if baseURL is empty.
-//   - info has the module's release as x-formsvc-version. Its version is the description's, which many releases share.
-//   - basePath replaces /v1 in every path. "" and "/" mean that the service has baseURL to itself.
+//   - info.x-formsvc-version is the module's release. info.version is the description's own version, which many
+//     releases share.
+//   - basePath replaces /v1 in every path. "" and "/" mean that the API paths follow baseURL directly.
 //
 // It returns the errors of [CheckBaseURL] and [CheckBasePath]. Call Describe once per service, because it copies the
 // whole description.

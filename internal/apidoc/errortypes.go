@@ -1,6 +1,6 @@
 package apidoc
 
-// ErrorType returns the category of errors with a status, or "" if there are none.
+// ErrorType returns the category of errors with this status, or "" if no error has it.
 func ErrorType(status int) string { return errorTypes[status] }
 
 var errorTypes = map[int]string{

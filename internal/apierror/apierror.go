@@ -11,7 +11,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Error is an error in the format of the API.
+// Error is an API error.
 type Error struct {
 	Status        int
 	Code, Message string
@@ -20,14 +20,14 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
-// With returns a copy with another message.
+// With returns a copy of e with a different message.
 func (e *Error) With(message string) *Error {
 	c := *e
 	c.Message = message
 	return &c
 }
 
-// Catalog contains every declared error of the API, so that a test can compare them with the description.
+// Catalog lists every declared API error, so that a test can compare the errors with the API description.
 var Catalog []*Error
 
 func declare(status int, code, message string) *Error {
@@ -36,7 +36,7 @@ func declare(status int, code, message string) *Error {
 	return e
 }
 
-// Errors of the API.
+// API errors.
 var (
 	ErrMalformedJSON     = declare(400, "MALFORMED_JSON", "The request body is not valid JSON.")
 	ErrMethodNotAllowed  = declare(405, "METHOD_NOT_ALLOWED", "This path does not support the method. See the Allow header.")
@@ -57,17 +57,17 @@ var (
 	ErrUnavailable       = declare(503, "UNAVAILABLE", "The service is temporarily unavailable. Try again later.")
 )
 
-// ErrInvalidValue is ErrValidation for a value that only the storage rejects.
+// ErrInvalidValue is a copy of ErrValidation for values that only the store rejects.
 var ErrInvalidValue = ErrValidation.With("The request contains a value that cannot be stored.")
 
-// Invalid returns ErrValidation with violations.
+// Invalid returns a copy of ErrValidation with the violations.
 func Invalid(violations ...schema.Violation) *Error {
 	e := *ErrValidation
 	e.Details = violations
 	return &e
 }
 
-// known maps errors of the service to errors of the API. The first match counts.
+// known maps service errors to API errors. The first match is used.
 var known = []struct {
 	err      error
 	reported *Error
@@ -85,7 +85,7 @@ var known = []struct {
 	{context.DeadlineExceeded, ErrUnavailable},
 }
 
-// FromError returns the API error for an error of the service. Unknown errors become ErrInternal.
+// FromError returns the API error for a service error. Unknown errors become ErrInternal.
 func FromError(err error) *Error {
 	if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok {
 		return ErrMalformedJSON.With("The request body is not valid JSON: " + syntax.Reason + " at byte " + strconv.Itoa(syntax.Offset) + ".")

@@ -12,7 +12,8 @@ import (
 	"github.com/formsvc/formsvc/internal/validation"
 )
 
-// Compiler compiles schemas of an OpenAPI document. It is not safe for concurrent use, but the compiled schemas are.
+// Compiler compiles the schemas in an OpenAPI document. It is not safe for concurrent use, but the compiled schemas
+// are.
 type Compiler struct{ jsonschema *jsonschema.Compiler }
 
 // NewCompiler parses a document. It never loads other documents.
@@ -24,7 +25,7 @@ func NewCompiler(document string) (*Compiler, error) {
 	return &Compiler{c}, nil
 }
 
-// Compile compiles the schema at a JSON pointer, and checks it against the meta-schema of JSON Schema 2020-12.
+// Compile compiles the schema at a JSON pointer and checks it against the JSON Schema 2020-12 meta-schema.
 func (c *Compiler) Compile(pointer string) (*Schema, error) {
 	s, err := c.jsonschema.Compile(validation.Location(pointer))
 	if err != nil {
@@ -59,7 +60,7 @@ func (s *Schema) Check(n jsontree.Node) error {
 	return errors.New(strings.Join(slices.Compact(reasons), "; "))
 }
 
-// isTime implements the format date-time. It accepts values that are not strings.
+// isTime implements the date-time format. It accepts values that are not strings.
 func isTime(v any) bool {
 	s, ok := v.(string)
 	if !ok {

@@ -11,14 +11,14 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// proseRules contains rules that are only in the prose of the description. Schemas would need "if" and "then", which
-// client generators and validating proxies do not support.
+// proseRules holds rules that the description states only in prose. Schemas would need "if" and "then", which client
+// generators and validating proxies do not support.
 type proseRules struct {
 	codes   map[string]int // x-error-codes: the status of each code
 	answers map[string]answerShapes
 }
 
-// answerShapes are the schemas for answers of one type. A picture_choice can have one choice or a list.
+// answerShapes holds the schemas for answers of one type. A picture_choice answer can be one choice or a list.
 type answerShapes struct{ one, list *Schema }
 
 func readProseRules(d jsontree.Node, c *Compiler) (*proseRules, error) {

@@ -46,7 +46,7 @@ func (o *apiOperation) readRequest(d jsontree.Node, c *Compiler, operation jsont
 	return nil
 }
 
-// CheckRequest checks a request's operation and query. The path has the format of [Description.Check].
+// CheckRequest checks a request's operation and query. For the path's format, see [Description.Check].
 func (r *Description) CheckRequest(method, path, query string) error {
 	known, op := r.find(method, path)
 	switch {
@@ -60,7 +60,7 @@ func (r *Description) CheckRequest(method, path, query string) error {
 	return nil
 }
 
-// CheckBody checks a request's body and Content-Type. It ignores requests without an operation.
+// CheckBody checks a request's body and Content-Type. It ignores requests that match no operation.
 func (r *Description) CheckBody(method, path string, header http.Header, body []byte) error {
 	if _, op := r.find(method, path); op != nil {
 		return op.checkBody(header, body)

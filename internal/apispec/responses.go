@@ -17,7 +17,7 @@ import (
 // Description checks requests and responses against [schema.OpenAPI]. It is safe for concurrent use.
 type Description struct {
 	operations []apiOperation
-	unrouted   apiResponse // to a request without an operation
+	unrouted   apiResponse // response to a request that matches no operation
 }
 
 type apiOperation struct {
@@ -28,16 +28,16 @@ type apiOperation struct {
 	query     map[string]*parameter // by name
 }
 
-// apiResponse describes the response with one status. body is nil if the response has none.
+// apiResponse describes the response with one status. body is nil if the response has no body.
 type apiResponse struct {
-	headers []string // the body is an Error
-	isError bool     // allowed error codes; nil allows any
-	codes   []string // allowed error codes; if nil, any code
+	headers []string
+	isError bool     // the body is an Error
+	codes   []string // allowed error codes; if nil, any code is allowed
 	body    *Schema
 	rules   *proseRules
 }
 
-// commonStatuses are the statuses of every operation, which the description declares as "default".
+// commonStatuses are the statuses that every operation can return. The description declares them as "default".
 var commonStatuses = []int{
 	http.StatusBadRequest,
 	http.StatusMethodNotAllowed,
@@ -47,7 +47,8 @@ var commonStatuses = []int{
 	http.StatusServiceUnavailable,
 }
 
-// New returns the compiled description, which the process shares. An error means that the description is invalid.
+// New returns the compiled description, which is shared within the process. It returns an error if the description is
+// invalid.
 var New = sync.OnceValues(func() (*Description, error) { return newDescription(schema.OpenAPI()) })
 
 func newDescription(document []byte) (*Description, error) {
@@ -107,10 +108,10 @@ func isMethod(name string) bool {
 	return slices.Contains([]string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}, name)
 }
 
-// Check returns how a response differs from the description. The path is the escaped URL path below the base path
-// ("/forms/…"), without the query. For a described request, it checks the status, headers and body. HEAD is checked
-// as GET without a body. An unknown path must return 404 and an unknown method 405, both with an Error. OPTIONS must
-// return 204.
+// Check returns an error that says how a response differs from the description. The path is the escaped URL path below
+// the base path ("/forms/…"), without the query. For a described request, it checks the status, headers and body. HEAD
+// is checked like GET, but without a body. A request with an unknown path must return 404, and one with an unknown
+// method 405, both with an Error. OPTIONS must return 204.
 func (r *Description) Check(method, path string, status int, header http.Header, body []byte) error {
 	known, op := r.find(method, path)
 	switch {
@@ -134,13 +135,15 @@ func (r *Description) Check(method, path string, status int, header http.Header,
 	return answer.check(method, header, body)
 }
 
-// Routed reports whether the description has the path and its method. HEAD counts as GET. For path, see Check.
+// Routed reports whether the description has the path, and whether the path has the method. HEAD counts as GET. For
+// path, see Check.
 func (r *Description) Routed(method, path string) (knownPath, knownMethod bool) {
 	known, op := r.find(method, path)
 	return known, op != nil
 }
 
-// find reports whether the path is described. op is nil if the path lacks the method.
+// find reports whether the path is described, and returns the operation. op is nil if the path does not have the
+// method.
 func (r *Description) find(method, path string) (known bool, op *apiOperation) {
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -219,7 +222,7 @@ func matches(template, path []string) bool {
 	return true
 }
 
-// resolve returns the object at a JSON pointer and follows references.
+// resolve returns the object at a JSON pointer, following references.
 func resolve(d jsontree.Node, pointer string) (jsontree.Node, error) {
 	for at, hops := pointer, 0; hops < 8; hops++ {
 		n := d.Find(at)

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Strict returns a copy of a description that forbids the additions of later versions, so that tests detect
-// undescribed content. Every x-extensible-enum becomes an enum, and objects have only named fields.
+// Strict returns a copy of a description that forbids additions that later versions may make, so that tests detect
+// undescribed content. Every x-extensible-enum becomes an enum, and objects allow only named fields.
 func Strict(document []byte) ([]byte, error) {
 	var root any
 	if err := json.Unmarshal(bytes.ReplaceAll(document, []byte(`"x-extensible-enum"`), []byte(`"enum"`)), &root); err != nil {

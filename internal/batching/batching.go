@@ -1,4 +1,4 @@
-// Package batching combines single values into batches, so that callers do not wait and the store gets fewer writes.
+// Package batching combines values into batches, so that callers do not wait and the store handles fewer writes.
 package batching
 
 import (
@@ -13,16 +13,16 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Delay is how long a value waits for others. Including the write, a value takes about 250 ms.
+// Delay is how long a value waits for other values. Including the write, it takes about 250 ms to store a value.
 const Delay = 200 * time.Millisecond
 
 const (
-	maxPending   = 10_000           // limit of waiting values
-	writeTimeout = 10 * time.Second // of one write
+	maxPending   = 10_000           // maximum number of waiting values
+	writeTimeout = 10 * time.Second // for one write
 	retryDelay   = 10 * time.Second // after a failed write, so that an outage does not fill the log
 )
 
-// Batcher collects values and writes them in batches, one batch at a time in its own goroutine. It is safe for
+// Batcher collects values and writes them in batches, one batch at a time, in its own goroutine. It is safe for
 // concurrent use.
 type Batcher[T any] struct {
 	label   string // name of the values in the log
@@ -36,14 +36,14 @@ type Batcher[T any] struct {
 	closed  bool
 }
 
-// New returns a Batcher that passes its values to write, and logs its errors and panics. After
-// [storage.ErrUnavailable], it retains the values for the next write.
+// New returns a Batcher that passes its values to write. It logs errors and panics from write. If write returns
+// [storage.ErrUnavailable], the Batcher keeps the values for the next write.
 func New[T any](label string, log *slog.Logger, write func(context.Context, []T) error) *Batcher[T] {
 	return &Batcher[T]{label: label, log: log, write: write, writing: make(chan struct{}, 1)}
 }
 
-// Add adds a value, which is written after [Delay], or after ten seconds if the last write failed. It returns false
-// if too many values are waiting, or after Close.
+// Add adds a value, which is written after [Delay], or after ten seconds if the last write failed. It returns false if
+// too many values are waiting or the Batcher is closed.
 func (g *Batcher[T]) Add(value T) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -60,7 +60,7 @@ func (g *Batcher[T]) Add(value T) bool {
 	return true
 }
 
-// Flush immediately writes the values added before and returns the error. If ctx ends first, the write continues.
+// Flush immediately writes all values added so far and returns any error. If ctx ends first, the write continues.
 func (g *Batcher[T]) Flush(ctx context.Context) error {
 	slot, written := g.writing, make(chan error, 1)
 	for {

@@ -9,12 +9,12 @@ import (
 const (
 	// DefaultMax is the default limit of each cache in bytes.
 	DefaultMax    = 8 << 20
-	entryOverhead = 512 // added to each size to limit the number of entries, too
+	entryOverhead = 512 // added to each size, so that the number of entries is limited too
 )
 
-// Cache is a map with a size limit. A new entry evicts arbitrary others, which works as well as evicting the oldest
-// if nearly all entries fit. The zero Cache is ready to use. It is safe for concurrent use. Values must not be
-// modified. They can be outdated, so callers must be able to check them.
+// Cache is a map with a size limit. Adding an entry evicts arbitrary others, which works as well as evicting the
+// oldest if nearly all entries fit. The zero Cache is ready to use. A Cache is safe for concurrent use. Values must
+// not be modified. They can be outdated, so callers must be able to check whether they are current.
 type Cache[K comparable, V any] struct {
 	Max int // maximum total size in bytes; defaults to DefaultMax
 
@@ -28,7 +28,7 @@ type entry[V any] struct {
 	size  int
 }
 
-// Get returns the value of a key, if present. It does not allocate.
+// Get returns the value for a key, if present. It does not allocate.
 func (c *Cache[K, V]) Get(key K) (V, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -36,7 +36,7 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 	return e.value, ok
 }
 
-// Put stores a value of size bytes, unless it exceeds the whole cache. It returns the previous value, if any.
+// Put stores a value of size bytes, unless it is larger than the whole cache. It returns the previous value, if any.
 func (c *Cache[K, V]) Put(key K, value V, size int) (was V, there bool) {
 	size += entryOverhead
 	c.mu.Lock()
@@ -47,7 +47,7 @@ func (c *Cache[K, V]) Put(key K, value V, size int) (was V, there bool) {
 	if size > maxSize {
 		return old.value, there
 	}
-	for other := range c.entries { // the order of a map is random enough
+	for other := range c.entries { // map iteration order is random enough
 		if c.size+size <= maxSize {
 			break
 		}

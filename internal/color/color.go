@@ -20,7 +20,7 @@ var (
 func (c RGB) String() string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
 // Parse parses # and 3, 4, 6 or 8 digits, rgb() with plain numbers, and some names. It ignores transparency, because
-// contrast needs a known background.
+// computing contrast requires a known background.
 func Parse(text string) (RGB, bool) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if hex, ok := strings.CutPrefix(text, "#"); ok {
@@ -69,13 +69,13 @@ func (c RGB) luminance() float64 {
 	return 0.2126*part(c.R) + 0.7152*part(c.G) + 0.0722*part(c.B)
 }
 
-// Contrast returns the contrast ratio of WCAG 2.2, from 1 to 21.
+// Contrast returns the WCAG 2.2 contrast ratio, from 1 to 21.
 func Contrast(a, b RGB) float64 {
 	x, y := a.luminance(), b.luminance()
 	return (math.Max(x, y) + 0.05) / (math.Min(x, y) + 0.05)
 }
 
-// Blend mixes a share of a into b.
+// Blend mixes a and b. share is the fraction of a in the result.
 func Blend(a, b RGB, share float64) RGB {
 	mix := func(x, y uint8) uint8 { return uint8(math.Round(float64(x)*share + float64(y)*(1-share))) }
 	return RGB{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B)}
@@ -98,8 +98,8 @@ func EnsureContrast(c, on RGB, ratio float64) RGB {
 	return target
 }
 
-// ButtonText returns the text color of a button: c, black or white. A gray with barely enough contrast looks
-// disabled.
+// ButtonText returns the text color for a button: c, black or white. It does not blend, because a gray with barely
+// enough contrast looks disabled.
 func ButtonText(c, on RGB) RGB {
 	switch {
 	case Contrast(c, on) >= 4.5:

@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Block is a top-level block. Revision is the form's revision.
+// Block is a top-level block. Revision is the revision of its form.
 type Block struct {
 	ID       string
 	JSON     json.RawMessage
@@ -33,7 +33,7 @@ func (c *Core) Block(ctx context.Context, actor storage.Actor, t Target, id stri
 	return Block{ID: id, JSON: block, Revision: f.Revision}, nil
 }
 
-// CreateBlock appends a block. It returns [schema.ErrBlockExists] if the form already has a block with its ID.
+// CreateBlock appends a block. It returns [schema.ErrBlockExists] if the form already has a block with the same ID.
 func (c *Core) CreateBlock(ctx context.Context, actor storage.Actor, t Target, body []byte, condition Precondition) (Block, error) {
 	added, err := c.validator.Block(body)
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *Core) CreateBlock(ctx context.Context, actor storage.Actor, t Target, b
 	return Block{ID: added.ID(), JSON: added.Raw(), Revision: updated.Revision}, err
 }
 
-// ReplaceBlocks replaces all blocks of a form, and returns the form.
+// ReplaceBlocks replaces all blocks of a form and returns the form.
 func (c *Core) ReplaceBlocks(ctx context.Context, actor storage.Actor, t Target, body []byte, condition Precondition) (storage.Form, error) {
 	blocks, err := c.validator.Blocks(body)
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *Core) UpdateBlock(ctx context.Context, actor storage.Actor, t Target, i
 	return Block{ID: id, JSON: block, Revision: updated.Revision}, err
 }
 
-// DeleteBlock deletes a top-level block with its nested blocks, and returns the form's new revision.
+// DeleteBlock deletes a top-level block with its nested blocks. It returns the form's new revision.
 func (c *Core) DeleteBlock(ctx context.Context, actor storage.Actor, t Target, id string, condition Precondition) (revision int64, err error) {
 	if err := c.CheckBlockID(id); err != nil {
 		return 0, err
@@ -110,7 +110,7 @@ func (c *Core) DeleteBlock(ctx context.Context, actor storage.Actor, t Target, i
 }
 
 // changeStoredBlocks replaces a form's blocks with the result of compute. If the form becomes too large, the
-// violation has pointer as its path.
+// violation's path is pointer.
 func (c *Core) changeStoredBlocks(ctx context.Context, actor storage.Actor, t Target, condition Precondition, pointer string,
 	compute func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error),
 ) (storage.Form, error) {

@@ -19,7 +19,7 @@ type Body struct {
 	violations []error
 }
 
-// NewBody returns a body with an empty object.
+// NewBody returns a body that contains an empty object.
 func NewBody() *Body {
 	b := new(Body)
 	b.w.Object()
@@ -75,7 +75,7 @@ func (b *Body) json(path, name string, value json.RawMessage) {
 	}
 }
 
-// Definition adds the sections of d that are not nil.
+// Definition adds the non-nil sections of d.
 func (b *Body) Definition(d storage.Definition) *Body {
 	if !d.HasSections() {
 		return b
@@ -100,8 +100,8 @@ func syntaxViolation(err error) error {
 	return err
 }
 
-// RunOperation calls an operation with a body, unless the body is too large or has violations. With an error, it
-// returns the zero value.
+// RunOperation calls operation with the body. If the body has violations or is too large, it returns an error without
+// calling operation. On error, it returns the zero value.
 func RunOperation[T any](c *Core, b *Body, operation func(body []byte) (T, error)) (T, error) {
 	var none T
 	b.w.EndObject()

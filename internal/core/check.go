@@ -10,15 +10,15 @@ import (
 )
 
 // dispatcherGrace is how long deliveries wait without a running dispatcher before Check reports a problem. Restarts
-// in deployments are faster. It is also the interval of WarnIfNotDispatched.
+// during deployments are faster. It is also the interval of WarnIfNotDispatched.
 const dispatcherGrace = 5 * time.Minute
 
 // maintenanceGrace is the maximum time without maintenance before Check reports a problem. One day's work takes
 // minutes.
 const maintenanceGrace = 24 * time.Hour
 
-// checkTimeout limits the time that checks, and the write of visits in Metrics, can add to a call. In a host's
-// transaction, a check may wait for a second connection of the pool.
+// checkTimeout limits how much time a check, or writing visits in Metrics, can add to a call. In a host's transaction,
+// a check may have to wait for a second connection from the pool.
 const checkTimeout = 2 * time.Second
 
 // Check reports problems of the deployment. It counts the queue only if no dispatcher runs.
@@ -42,9 +42,9 @@ func (c *Core) Check(ctx context.Context) error {
 
 func laterTime(a, b time.Time) time.Time { return time.Unix(max(a.Unix(), b.Unix()), 0).UTC() }
 
-// WarnIfNotDispatched is called after a delivery may have been queued. Every five minutes, it logs a warning if no
-// dispatcher runs. The first call skips the check, because the dispatcher may still be starting. The check uses the
-// service's own storage, because an error would abort a host's transaction.
+// WarnIfNotDispatched logs a warning if no dispatcher is running. Call it after a delivery may have been queued. It
+// checks at most every five minutes, and not in the first call, because the dispatcher may still be starting. The
+// check uses the service's own storage, because an error would abort a host's transaction.
 func (c *Core) WarnIfNotDispatched(ctx context.Context) {
 	last, now := c.lastDispatcherCheck.Load(), c.Clock().UnixNano()
 	passed := time.Duration(now - last)

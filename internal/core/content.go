@@ -10,7 +10,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// contentOf returns the content of a form. It sets missing sections, which imported forms can have, to empty values.
+// contentOf returns a form's content. It sets missing sections to empty values, because imported forms may lack
+// sections.
 func contentOf(f *storage.Form) storage.FormContent {
 	c := f.FormContent
 	for _, section := range c.Sections() {
@@ -55,7 +56,7 @@ type copyBase struct {
 	Digests  formdiff.Digests `json:"digests"`
 }
 
-// encodeDocument encodes the content of a working copy or version. It preserves the bytes of sections.
+// encodeDocument encodes the content of a working copy or version. It writes the sections byte for byte.
 func encodeDocument(c storage.FormContent, from *copyBase) json.RawMessage {
 	var w jsontree.Writer
 	w.Object()

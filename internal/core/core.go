@@ -1,9 +1,10 @@
 // Package core implements every operation for both the HTTP API (package handler) and the Go API (the Client of
-// package formsvc). Every rule of an operation is defined in this package or in its imports. Both APIs call the
-// storage directly for operations without additional rules.
+// package formsvc). All rules for operations are in this package or in packages that it imports. For operations
+// without additional rules, both APIs call the storage directly.
 //
-// JSON arguments are request bodies as in the API description, so that both APIs apply the same rules. Callers pass
-// an invalid ID as the zero ID, which matches no record. Errors in the body are reported before the missing record.
+// JSON arguments are request bodies as specified in the API description, so that both APIs apply the same rules.
+// Callers pass an invalid ID as the zero ID, which matches no record. Errors in the body are reported before a missing
+// record.
 package core
 
 import (
@@ -23,7 +24,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Core is safe for concurrent use. All fields are required unless stated otherwise.
+// Core implements the operations. It is safe for concurrent use. All fields are required unless stated otherwise.
 type Core struct {
 	Storage  storage.Storage
 	URLs     URLChecker         // checks webhook URLs
@@ -33,9 +34,9 @@ type Core struct {
 	NewID    func(at time.Time) storage.ID
 	TimeZone *time.Location // for calendar days; defaults to UTC
 	Log      *slog.Logger   // for maintenance; nil discards messages
-	// RemoveFiles deletes the files of submissions before these are purged. If nil, files are retained.
+	// RemoveFiles deletes the files of submissions before the submissions are purged. If nil, files are retained.
 	RemoveFiles func(ctx context.Context, ids []string) error
-	// BeforeDelete is called before submissions of a form are purged. It can be nil.
+	// BeforeDelete is called before a form's submissions are purged. It can be nil.
 	BeforeDelete func(ctx context.Context, form storage.ID, submissions []storage.ID) error
 	Versions     int // number of versions per form; zero disables versions
 
@@ -67,8 +68,8 @@ func New(c Core) (*Core, error) {
 	return &c, nil
 }
 
-// On returns a copy of c with another storage, which writes visits immediately. The copy has its own locks. Otherwise
-// this storage's transaction could wait for a lock whose holder waits for the transaction.
+// On returns a copy of c that uses another storage and writes visits immediately. The copy has its own locks, because
+// otherwise a transaction on s could wait for a lock whose holder is waiting for the transaction.
 func (c *Core) On(s storage.Storage) *Core {
 	copied := *c
 	copied.Storage = s
@@ -76,7 +77,8 @@ func (c *Core) On(s storage.Storage) *Core {
 	return &copied
 }
 
-// Now returns the time for a new record in UTC, truncated to seconds so that callers can pass it as since and until.
+// Now returns the time for a new record in UTC. It is truncated to seconds, so that callers can pass it as since or
+// until.
 func (c *Core) Now() time.Time { return c.Clock().UTC().Truncate(time.Second) }
 
 // URLChecker checks whether requests to a URL are allowed. If not, it returns a [*schema.RejectedURLError]. Other
@@ -88,8 +90,8 @@ type URLChecker interface {
 	CheckHost(ctx context.Context, raw string) error
 }
 
-// Precondition is a condition on a form's revision, like If-Match (RFC 9110, section 13.1.1). The zero value means no
-// condition.
+// Precondition is a condition on a form's revision, like If-Match (RFC 9110, section 13.1.1). The zero value means
+// that there is no condition.
 type Precondition struct {
 	Set       bool    // there is a condition
 	Any       bool    // any revision meets it
@@ -101,8 +103,8 @@ func (p Precondition) Holds(revision int64) bool {
 	return !p.Set || p.Any || slices.Contains(p.Revisions, revision)
 }
 
-// OnlyRevisions returns the allowed revisions for the storage, or nil without a condition. If no revision is allowed,
-// it returns 0, which no form has.
+// OnlyRevisions returns the allowed revisions for the storage, or nil if there is no condition. If no revision is
+// allowed, it returns 0, which is never a form's revision.
 func (p Precondition) OnlyRevisions() []int64 {
 	if !p.Set || p.Any {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// deletionHook combines the host's hooks for purged submissions. It returns nil if there are none.
+// deletionHook combines the host's hooks for purged submissions. It returns nil if there are no hooks.
 func (c *Core) deletionHook() storage.BeforeDelete {
 	if c.BeforeDelete == nil && c.RemoveFiles == nil {
 		return nil

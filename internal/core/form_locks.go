@@ -8,8 +8,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// formLocks serializes the changes of a form in this process once two of them have conflicted. It only saves repeated
-// work. Revisions prevent lost updates, also between processes.
+// formLocks serializes changes to a form in this process once two changes have conflicted. The locks only avoid
+// repeated work. Revisions prevent lost updates, including across processes.
 type formLocks struct {
 	mu    sync.Mutex
 	locks map[storage.ID]*formLock
@@ -18,16 +18,16 @@ type formLocks struct {
 func newFormLocks() *formLocks { return &formLocks{locks: map[storage.ID]*formLock{}} }
 
 type formLock struct {
-	held    chan struct{} // full while the lock is held; waiting editors get it in order
+	held    chan struct{} // full while the lock is held; waiting editors acquire it in order
 	editors int           // editors that hold the lock or wait for it
 }
 
-// lockTimeout is how long an editor waits for the lock before it writes without it. The holder's connection may be
-// dead. A change of 50 blocks takes 1 to 5 ms.
+// lockTimeout is how long an editor waits for the lock before it writes without it. It does not wait forever, because
+// the holder's connection may be dead. A change of 50 blocks takes 1 to 5 ms.
 const lockTimeout = time.Second
 
-// acquire waits for the form's lock if the editor has lost a race or if other editors wait. It then returns a
-// function that releases the lock, and otherwise nil.
+// acquire waits for the form's lock if the editor has lost a race or other editors are waiting. In that case it
+// returns a function that releases the lock. Otherwise it returns nil.
 func (t *formLocks) acquire(ctx context.Context, form storage.ID, lost bool) (end func(), err error) {
 	t.mu.Lock()
 	l := t.locks[form]
@@ -48,7 +48,7 @@ func (t *formLocks) acquire(ctx context.Context, form storage.ID, lost bool) (en
 			<-l.held
 			t.release(form, l)
 		}
-		stop := context.AfterFunc(ctx, release) // in case the storage ignores the end of ctx
+		stop := context.AfterFunc(ctx, release) // in case the storage ignores that ctx is done
 		return func() {
 			if stop() {
 				release()
@@ -61,7 +61,7 @@ func (t *formLocks) acquire(ctx context.Context, form storage.ID, lost bool) (en
 	return func() {}, ctx.Err()
 }
 
-// release removes an editor from the lock. The last editor deletes the lock.
+// release removes an editor from the lock. The last one deletes the lock.
 func (t *formLocks) release(form storage.ID, l *formLock) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

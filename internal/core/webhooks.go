@@ -74,8 +74,7 @@ func (c *Core) UpdateWebhook(ctx context.Context, actor storage.Actor, id storag
 			return storage.Webhook{}, err
 		}
 	}
-	// The current secret does not count as a change. Otherwise, a repeated request would displace the previous
-	// secret.
+	// The current secret does not count as a change. Otherwise, a repeated request would displace the previous secret.
 	if w.Secret != nil {
 		known, err := c.hasSecret(ctx, is, *w.Secret)
 		if err != nil {

@@ -59,10 +59,9 @@ func (w *Validator) Append(stored, added *Blocks) (json.RawMessage, error) {
 	return joinItems(append(stored.Items(), added.Raw())), nil
 }
 
-// Apply applies a merge patch (RFC 7396) to a top-level block and checks the result. The order of fields and
-// unchanged literals are preserved. A missing or null type keeps the stored type, and the ID cannot change. It
-// returns the block and all blocks. ok is false if the block does not exist. Paths of the *[schema.Error] start with
-// /block.
+// Apply applies a merge patch (RFC 7396) to a top-level block and checks the result. The order of fields and unchanged
+// literals are preserved. A missing or null type keeps the stored type, and the ID cannot change. It returns the block
+// and all blocks. ok is false if the block does not exist. Paths of the *[schema.Error] start with /block.
 func (w *Validator) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks, all json.RawMessage, ok bool, err error) {
 	top := stored.top()
 	i := stored.index(id)

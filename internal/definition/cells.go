@@ -10,8 +10,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// countryCells is the cost of a country list in cells. It is low because pages copy a prepared text, see
-// schema.Limits.
+// countryCells is the cost of a country list in cells. It is low because pages copy a prepared text, see schema.Limits.
 const countryCells = 40
 
 // countCells returns the number of options that a page renders for a block, without nested blocks.

@@ -29,9 +29,8 @@ func (f File) WriteHeaders(w http.ResponseWriter) {
 	f.WriteStatus(http.StatusOK)
 }
 
-// Send sends the output of write. The response starts with the first byte, or when write succeeds without output.
-// gone means that the client stopped reading. Send overrides the server's WriteTimeout, which would end a long
-// export.
+// Send sends the output of write. The response starts with the first byte, or when write succeeds without output. gone
+// means that the client stopped reading. Send overrides the server's WriteTimeout, which would end a long export.
 func (f File) Send(w http.ResponseWriter, write func(io.Writer) error) (gone bool, err error) {
 	b := &bodyWriter{file: f, w: w, control: http.NewResponseController(w)}
 	b.setTimeout(0)

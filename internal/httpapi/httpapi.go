@@ -21,8 +21,7 @@ type Config struct {
 	LimiterName string             // prefix of key IDs in the limiter's store, without "#"; defaults to BaseURL and BasePath
 
 	BasePath string // empty, or starts with a slash and does not end with one
-	// BaseURL precedes BasePath in links. It is empty, a path such as "/api", or an absolute URL without trailing
-	// slash.
+	// BaseURL precedes BasePath in links. It is empty, a path such as "/api", or an absolute URL without trailing slash.
 	BaseURL     string
 	BaseURLFunc func(*http.Request) string // overrides BaseURL for each request; can be nil
 

@@ -76,9 +76,8 @@ type derivedConfig struct {
 	// A request hangs if it takes longer than hangFactor times the usual duration of its webhook. The last request
 	// contributes 1/smoothing to this duration.
 	hangFactor, smoothing int
-	// These divide the number of free slots in the slow pool. A workspace that uses more than the first quotient gets
-	// no more deliveries. A claim requests up to the second quotient for slow webhooks, and again for new and failing
-	// ones.
+	// These divide the number of free slots in the slow pool. A workspace that uses more than the first quotient gets no
+	// more deliveries. A claim requests up to the second quotient for slow webhooks, and again for new and failing ones.
 	workspaceDivisor, claimDivisor int
 	idleLifetime                   time.Duration // how long an idle webhook stays known, which direct dispatch requires
 }
@@ -137,9 +136,8 @@ func (n Config) derive() derivedConfig {
 	// Requests rarely take twice the usual duration by chance. With a quarter, a single slow request changes little,
 	// and after eight requests the old duration counts for a tenth (mutants).
 	d.hangFactor, d.smoothing = 2, 4
-	// With a half, one workspace gets a third to two thirds of the slots. If n workspaces could fill the pool, each
-	// gets about one part of n + 1, and as much stays free. With two quarters, a claim leaves half to the next one
-	// (mutants).
+	// With a half, one workspace gets a third to two thirds of the slots. If n workspaces could fill the pool, each gets
+	// about one part of n + 1, and as much stays free. With two quarters, a claim leaves half to the next one (mutants).
 	d.workspaceDivisor, d.claimDivisor = 2, 4
 
 	// The random interval spreads the polls of several processes.

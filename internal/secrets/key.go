@@ -14,9 +14,8 @@ import (
 // another character instead of the underscore.
 var standardPattern = regexp.MustCompile(`(?i)whsec[^0-9a-z]`)
 
-// InvalidReason returns why a secret is invalid, or "" if it is valid. Only secrets that resemble those of the
-// Standard Webhooks specification have a required format, because a receiver would derive another key from an invalid
-// one.
+// InvalidReason returns why a secret is invalid, or "" if it is valid. Only secrets that resemble those of the Standard
+// Webhooks specification have a required format, because a receiver would derive another key from an invalid one.
 func InvalidReason(secret string) string {
 	shown := strings.Map(func(c rune) rune {
 		if textclean.HasInvisible(string(c)) {

@@ -1,4 +1,4 @@
-// Package answertype contains the rules for each kind of answer, with one file per kind. A [Rule] validates and
+// Package answertype implements the rules for each kind of answer, one file per kind. A [Rule] validates and
 // normalizes an answer, creates a sample, finds properties that allow no answer, and compares answers. Package schema
 // documents which answers each block type accepts and stores, and contains the table of block types.
 //
@@ -47,7 +47,7 @@ func fixedRule(r Rule) func(*schema.Block, ServiceConfig) Rule {
 	return func(*schema.Block, ServiceConfig) Rule { return r }
 }
 
-// New returns the rule for answers to a block whose properties are set, or nil if the block type takes no answer.
+// New returns the rule for a block's answers, or nil if the block type takes no answer. b.Properties must not be nil.
 func New(b *schema.Block, from ServiceConfig) Rule {
 	if rule := newRules[b.Type]; rule != nil {
 		return rule(b, from)
@@ -66,10 +66,10 @@ var identities = map[schema.Comparison]func(stored jsontree.Node) ([]byte, bool)
 	schema.CompareStored:  textIdentity(unchanged),
 }
 
-// Identity returns bytes that are equal for two stored values if and only if these are equivalent. It only uses the
-// stored type and value, because the form may have changed. ok is false if the type cannot be compared.
+// Identity returns bytes that are the same for two stored values if and only if the values are equivalent. It uses only
+// the stored type and value, because the form may have changed. ok is false if values of the type cannot be compared.
 //
-// The bytes do not contain the type. So if a short_text block becomes an email block, old ASCII email addresses still
+// The bytes do not include the type, so if a short_text block becomes an email block, old ASCII email addresses still
 // match.
 func Identity(typ string, stored jsontree.Node) (identity []byte, ok bool) {
 	k, _ := schema.LookupBlockType(typ)

@@ -13,20 +13,20 @@ import (
 	"github.com/formsvc/formsvc/internal/violation"
 )
 
-// ComparedValues contains the values with which a condition compares an answer.
+// ComparedValues holds the values that a condition compares an answer with.
 type ComparedValues struct {
 	Texts                []string
 	Numbers              []float64
 	Lists                [][]any
-	Parts                []string // that it reads, such as "length" or a matrix row
-	Substrings           []string // that it looks for
-	Ordered, OrderedText bool     // uses < or >; uses them with a string
+	Parts                []string // read by the condition, such as "length" or a matrix row
+	Substrings           []string // that the condition looks for
+	Ordered, OrderedText bool     // whether the condition uses < or >, and whether with a string
 }
 
-// Coverage says for which conditions [Candidates] are sufficient: if no candidate meets one, no answer does.
+// Coverage says which conditions [Candidates] covers. If no candidate meets a covered condition, no answer does.
 type Coverage int
 
-// Coverage values. CoversCompared covers comparisons with the values in ComparedValues.
+// Coverage values. CoversCompared means that comparisons with the values in ComparedValues are covered.
 const (
 	CoversNothing Coverage = iota
 	CoversCompared
@@ -42,13 +42,13 @@ func covers(compared bool) Coverage {
 
 const maxCandidates = 2000
 
-// Candidates returns unchecked answers that are equal or close to the compared values and to the limits of the rule.
+// Candidates returns unchecked answers that are equal or close to the compared values and to the rule's limits.
 func Candidates(r Rule, c ComparedValues) ([]any, Coverage) {
 	list, coverage := candidates(r, c)
 	switch r.(type) {
 	case textRule, clockRule, dateRule, PhoneRule, formatRule:
 		if len(c.Parts) > 0 {
-			coverage = CoversNothing // the length of a string
+			coverage = CoversNothing // the condition reads the length of a string
 		}
 	}
 	return list[:min(len(list), maxCandidates)], coverage
@@ -121,7 +121,8 @@ func (c ComparedValues) formats() (list []string) {
 	return append(slices.Clone(c.Texts), list...)
 }
 
-// numbersAround returns the compared numbers, the limits, the midpoints between them, and a number beyond each end.
+// numbersAround returns the compared numbers, the limits, the midpoints between all of these, and a number beyond each
+// end.
 func (c ComparedValues) numbersAround(limits ...float64) []float64 {
 	all := []float64{0, 1} // null and false compare as 0, true as 1
 	for _, n := range append(slices.Clone(c.Numbers), limits...) {
@@ -178,7 +179,7 @@ func (t numberRule) candidates(c ComparedValues) (list []any) {
 	return list
 }
 
-// texts returns strings that equal, contain, precede and follow the compared strings.
+// texts returns strings that equal, contain, sort before and sort after the compared strings.
 func (c ComparedValues) texts() []string {
 	list := c.withOverlaps()
 	for _, text := range c.Texts {
@@ -212,7 +213,7 @@ func overlapping(a, b string) string {
 	return a + b
 }
 
-// coverText returns the coverage of texts for answers of up to maxLength characters.
+// coverText returns the Coverage of texts for answers of up to maxLength characters.
 func (c ComparedValues) coverText(maxLength int) Coverage {
 	substrings := slices.DeleteFunc(slices.Clone(c.Substrings), func(substring string) bool { return violation.LongerThan(substring, maxLength) })
 	tight := len(substrings) > 2 && violation.LongerThan(strings.Join(c.Texts, ""), maxLength)
@@ -235,8 +236,8 @@ func (c ComparedValues) timesOfDay() []string {
 	return list
 }
 
-// candidates returns days close to the limits and to the compared days. It adds whole weeks, so that each week also
-// has days that are not disabled.
+// candidates returns days close to the limits and to the compared days. It adds whole weeks, so that they include
+// weekdays that are not disabled.
 func (t dateRule) candidates(c ComparedValues) (list []string) {
 	middle := []time.Time{t.example, t.first, t.last, time.Date(firstYear, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}
 	for _, text := range c.Texts {
@@ -310,7 +311,8 @@ func (t choiceRule) candidates(c ComparedValues) ([]any, Coverage) {
 
 const maxPermuted = 5
 
-// named splits the choices into those that the condition names and the others. A few choices are all named.
+// named separates the choices that the condition names from the rest. If there are only a few choices, it treats them
+// all as named.
 func (c ComparedValues) named(ids []string) (named, others []any) {
 	for _, id := range ids {
 		in := func(list []any) bool { return slices.Contains(list, any(id)) }
@@ -357,8 +359,8 @@ func (t multipleRule) candidates(c ComparedValues) (list []any, coverage Coverag
 	return list, coverage
 }
 
-// candidates returns all orders of up to maxPermuted choices. Otherwise it returns the compared lists, and orders
-// that move each choice to the index that the condition reads.
+// candidates returns all orders of up to maxPermuted choices. With more choices, it returns the compared lists, and
+// orders that move each choice to the index that the condition reads.
 func (t rankingRule) candidates(c ComparedValues) (list []any, coverage Coverage) {
 	all := toAny(t.ids)
 	if len(all) <= maxPermuted {
@@ -445,7 +447,7 @@ func (t contactRule) candidates(c ComparedValues) ([]any, Coverage) {
 	})
 }
 
-// parts returns copies of object in which the parts that the condition reads have all values or are missing.
+// parts returns copies of object. In these copies, each part that the condition reads takes every value or is missing.
 func (c ComparedValues) parts(object any, values func(name string) ([]any, Coverage)) ([]any, Coverage) {
 	whole, ok := object.(map[string]any)
 	if !ok {
@@ -458,7 +460,7 @@ func (c ComparedValues) parts(object any, values func(name string) ([]any, Cover
 		var made []any
 		for _, object := range list {
 			for _, value := range append(slices.Clip(of), nil) {
-				with := maps.Clone(object.(map[string]any)) //nolint:forcetypeassert // object is a map, see above
+				with := maps.Clone(object.(map[string]any)) //nolint:forcetypeassert // checked above
 				with[name] = value
 				made = append(made, with)
 			}

@@ -17,7 +17,7 @@ type choices struct {
 	other  bool // allows an answer in the respondent's own words
 }
 
-// newChoices ignores choices whose ID already occurred.
+// newChoices ignores choices with duplicate IDs.
 func newChoices(list []schema.Choice, other bool) *choices {
 	c := &choices{index: make(map[string]int, len(list)), other: other}
 	for i := range list {
@@ -53,7 +53,8 @@ func (c *choices) write(w *jsontree.Writer, p selection) {
 	w.EndObject()
 }
 
-// noSelection is the index if the other text is blank. A form page sends {"other":""} if the field is empty.
+// noSelection is the index of a selection whose other text is blank. A form page sends {"other":""} if the field is
+// empty.
 const noSelection = -1
 
 // readSelection accepts a choice ID, {"id":…} or {"other":…}.
@@ -133,7 +134,8 @@ func (t choiceRule) contradiction() (member string, why Explanation) {
 	return "/choices", Explanation{Reason: "no_choices", Message: "the block has no choices"}
 }
 
-// selectionIdentity returns the identity function for choices. If ordered is false, their order does not matter.
+// selectionIdentity returns the identity function for choices. If ordered is false, the order of the choices does not
+// matter.
 func selectionIdentity(ordered bool) func(jsontree.Node) ([]byte, bool) {
 	return func(value jsontree.Node) ([]byte, bool) {
 		if value.Kind() != jsontree.Array {
@@ -155,7 +157,7 @@ func selectionIdentity(ordered bool) func(jsontree.Node) ([]byte, bool) {
 	}
 }
 
-// choiceIdentity returns the ID as a JSON string, or the other text in an array, so that the two differ.
+// choiceIdentity returns the ID as a JSON string, or the other text in an array, so that an ID never equals a text.
 func choiceIdentity(value jsontree.Node) ([]byte, bool) {
 	if id := value.Member("id"); id.Kind() == jsontree.String {
 		return jsontree.AppendString(nil, id.Text()), true
@@ -164,7 +166,7 @@ func choiceIdentity(value jsontree.Node) ([]byte, bool) {
 	return append(jsontree.AppendString([]byte{'['}, other), ']'), other != ""
 }
 
-// Labels returns the labels of a rule's choices or columns by ID. It returns nil if the rule has none.
+// Labels returns the labels of a rule's choices or columns, keyed by ID, or nil if the rule has none.
 func Labels(r Rule) map[string]string {
 	var c *choices
 	switch t := r.(type) {

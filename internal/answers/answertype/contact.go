@@ -12,7 +12,7 @@ import (
 
 type contactRule struct {
 	parts   []contactPart
-	country string // the country of all answers if the block does not ask for it
+	country string // the country of every answer if the block does not ask for one
 }
 
 type contactPart struct {
@@ -118,13 +118,13 @@ func (t contactRule) contradiction() (member string, why Explanation) {
 	return "/properties/addressOrContact", Explanation{Reason: "no_parts", Message: "all fields are hidden"}
 }
 
-// IsContactPart reports whether addresses and contacts can have a part of this name.
+// IsContactPart reports whether addresses or contacts can have a part with this name.
 func IsContactPart(name string) bool {
 	return slices.ContainsFunc(contactParts, func(p contactPart) bool { return p.name == name })
 }
 
-// PhoneOf returns the rule that reads phone numbers in answers to a block, or in a part of its answers unless part is
-// empty. ok is false if r does not read phone numbers there.
+// PhoneOf returns the rule that checks the phone numbers in a block's answers, or in one part of the answers if part
+// is not empty. ok is false if r checks no phone numbers there.
 func PhoneOf(r Rule, part string) (t PhoneRule, ok bool) {
 	if c, is := r.(contactRule); is {
 		for _, p := range c.parts {

@@ -24,7 +24,7 @@ var Countries = sync.OnceValue(func() (codes []string) {
 	for first := 'A'; first <= 'Z'; first++ {
 		for second := 'A'; second <= 'Z'; second++ {
 			text := string([]rune{first, second})
-			if code, ok := CountryCode(text); ok && code == text { // skips codes that map to a successor
+			if code, ok := CountryCode(text); ok && code == text { // skip codes that map to a successor
 				codes = append(codes, code)
 			}
 		}
@@ -32,8 +32,8 @@ var Countries = sync.OnceValue(func() (codes []string) {
 	return codes
 })
 
-// CountryCode returns the ISO 3166-1 alpha-2 code for a code of two or three letters. It accepts the 249 countries of
-// ISO and Kosovo (XK). CLDR maps former codes with a single successor, such as UK and DD.
+// CountryCode returns the ISO 3166-1 alpha-2 code for a code of two or three letters. It accepts the 249 ISO countries
+// and Kosovo (XK). CLDR maps former codes that have a single successor, such as UK and DD.
 func CountryCode(text string) (code string, ok bool) {
 	if len(text) != 2 && len(text) != 3 || strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 || c < 'A' }) {
 		return "", false
@@ -46,7 +46,7 @@ func CountryCode(text string) (code string, ok bool) {
 	code = region.String()
 	switch code {
 	case "AN", "CS", "NT", "SU", "YU":
-		return "", false // split into several countries
+		return "", false // the country was split into several
 	}
 	// Regions without a UN number, such as the European Union, are not countries in ISO 3166.
 	return code, region.IsCountry() && region.M49() != 0 && len(code) == 2

@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// dateRule checks date blocks. first and last are calendar days, see package calendar. Zero means no limit.
+// dateRule checks date blocks. first and last are calendar days (see package calendar). A zero value means no limit.
 type dateRule struct {
 	hasTime      bool // answers have a time
 	first, last  time.Time
@@ -98,7 +98,7 @@ func (t dateRule) weekdayViolation(is time.Weekday) Violation {
 // from the first millennium.
 const firstYear = 1000
 
-// parse reads a date of the years 1000 to 9999, or a time in its written offset.
+// parse parses a date in the years 1000 to 9999, or a time with its UTC offset.
 func (t dateRule) parse(text string) (at time.Time, ok bool) {
 	if t.hasTime {
 		at, ok = jsontree.ParseWrittenTime(text)
@@ -130,7 +130,7 @@ func (t dateRule) formatViolation(text string) Violation {
 	return BadFormat("date", "must be a date, such as 2026-11-20")
 }
 
-// allowedDay returns a day that meets all limits, if there is one.
+// allowedDay returns a day that meets all limits, if any.
 func (t dateRule) allowedDay() (day time.Time, ok bool) {
 	var tries []time.Time
 	for _, date := range slices.Sorted(maps.Keys(t.allowedDates)) {
@@ -169,7 +169,7 @@ func (t dateRule) contradiction() (member string, why Explanation) {
 	return "/properties", Explanation{Reason: "no_day", Message: "the limits, weekdays and specific dates exclude every day"}
 }
 
-// dateOutOfRange treats a zero day as no limit.
+// dateOutOfRange treats a zero day as the absence of a limit.
 func dateOutOfRange(first, last time.Time) Violation {
 	f := Violation{Code: schema.CodeOutOfRange, Params: make(map[string]any)}
 	if !first.IsZero() {

@@ -12,10 +12,10 @@ const (
 	maxLabel  = 63
 )
 
-// normalizeDomain returns a domain name in lowercase Unicode, and the length of its ASCII form. It requires at least
+// normalizeDomain returns a domain name in lowercase Unicode and the length of its ASCII form. It requires at least
 // two labels. Like browsers and mail programs, it maps and validates names with the lookup profile of IDNA.
 func normalizeDomain(text string) (domain string, asciiLength int, ok bool) {
-	if len(text) > 4*maxDomain { // IDNA is slow, and longer names never fit
+	if len(text) > 4*maxDomain { // IDNA is slow, and longer names are always invalid
 		return "", 0, false
 	}
 	ascii := strings.ToLower(text)
@@ -36,8 +36,8 @@ func isEncoded(name string) bool {
 	return strings.Contains(name, "--") && strings.Contains(strings.ToLower(name), "xn--")
 }
 
-// isDomain reports whether an ASCII name has at least two labels of letters, digits and inner hyphens. Browsers must
-// not read it as an IPv4 address because of the last label.
+// isDomain reports whether an ASCII name has at least two labels of letters, digits and inner hyphens. The last label
+// must not make browsers parse the name as an IPv4 address.
 func isDomain(name string) bool {
 	if len(name) > maxDomain || !strings.Contains(name, ".") {
 		return false
@@ -55,7 +55,7 @@ func isDomain(name string) bool {
 	return !isNumeric(last)
 }
 
-// isNumeric reports whether browsers read a label as a decimal, octal or hexadecimal part of an IPv4 address (WHATWG
+// isNumeric reports whether browsers parse a label as a decimal, octal or hexadecimal part of an IPv4 address (WHATWG
 // URL, "ends in a number").
 func isNumeric(label string) bool {
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {
@@ -78,7 +78,7 @@ func asciiHost(host string) string {
 	return foldText(host)
 }
 
-// allowIDNA adds an address that needs IDNA to the slow bytes.
+// allowIDNA counts an address that needs IDNA toward maxSlowBytes. It returns false if the limit is exceeded.
 func allowIDNA(address string, r *Report) bool {
 	if isPlainASCII(address) && !isEncoded(address) {
 		return r.spendSlow(0)

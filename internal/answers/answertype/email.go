@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Limits of an email address (RFC 5321 and its erratum on the length).
+// Length limits for email addresses (RFC 5321 and its erratum).
 var maxEmail = maxText(schema.TypeEmail) // in characters
 
 const maxLocal = 64 // maximum bytes before the @
@@ -30,11 +30,11 @@ var emailRule = formatRule{sample: "ada@example.com", normalize: func(text strin
 }}
 
 // extractEmail returns the address in "Ann <ann@example.com>" or "mailto:ann@example.com", which mail programs and
-// pages produce when users copy an address. If the name is a different address, the text is ambiguous and stays
-// unchanged.
+// pages produce when users copy an address. If the name is a different address, the text is ambiguous and extractEmail
+// returns it unchanged.
 func extractEmail(text string) string {
 	text = strings.Map(func(c rune) rune {
-		if c >= '！' && c <= '～' { // full-width ASCII of Japanese keyboards
+		if c >= '！' && c <= '～' { // full-width ASCII from Japanese keyboards
 			return c - '！' + '!'
 		}
 		return c
@@ -58,8 +58,8 @@ func extractMailto(text string) string {
 	return text
 }
 
-// normalizeEmail returns a bare address without name, quotes or comment. The local part stays unchanged, because only
-// the mail server knows whether case matters.
+// normalizeEmail normalizes a bare address, without a name, quotes or a comment. It leaves the local part unchanged,
+// because only the mail server knows whether case matters.
 func normalizeEmail(text string) (string, bool) {
 	at := strings.LastIndexByte(text, '@')
 	if at < 0 {
@@ -82,8 +82,8 @@ func isDotted(s string, allowed func(rune) bool) bool {
 	return true
 }
 
-// isLocalRune allows the atoms of RFC 5322 and the characters of RFC 6532. It rejects ligatures such as "ﬁ", which
-// come from text copied out of PDFs.
+// isLocalRune reports whether the local part may contain c: the atoms of RFC 5322 and the characters of RFC 6532. It
+// rejects ligatures such as "ﬁ", which come from text copied out of PDFs.
 func isLocalRune(c rune) bool {
 	if c < 0x80 {
 		return isAlphanumeric(c) || strings.ContainsRune("!#$%&'*+-/=?^_`{|}~", c)

@@ -58,7 +58,8 @@ func (t fileRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	w.EndObject()
 }
 
-// fileName returns the field name. It rejects paths, "." and "..", which could save the file in another directory.
+// fileName returns the value of the name field. It rejects paths, "." and "..", because they could place the file in
+// another directory.
 func (o hostObject) fileName() string {
 	n := o.n.Member("name")
 	if IsBlank(n) {
@@ -142,7 +143,7 @@ func (t filesRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	w.EndArray()
 }
 
-// newSignature returns a rule for one image.
+// newSignature returns a rule that accepts one image.
 func newSignature(b *schema.Block, from ServiceConfig) Rule {
 	rule := newFileRule(b.Properties, from)
 	rule.imageOnly = true
@@ -181,7 +182,7 @@ func (t fileRule) contradiction() (member string, why Explanation) {
 	return "/properties/allowedFiles", Explanation{Reason: "no_file", Message: "no file has an allowed file type"}
 }
 
-// matches reports whether a file can have this type. Images can have any extension.
+// matches reports whether an allowed type matches this kind of file. Images can have any extension.
 func (t fileRule) matches(allowed string) bool {
 	if strings.HasPrefix(allowed, ".") {
 		return !strings.ContainsAny(allowed, `/\`) && !violation.LongerThan(allowed, maxHostText)

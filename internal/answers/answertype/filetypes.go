@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// FileTypes is the allowed file types of a block in lowercase: extensions with a dot, media types, or wildcards such
-// as image/*. An empty list allows all types.
+// FileTypes lists a block's allowed file types in lowercase: extensions with a dot, media types, or wildcards such as
+// image/*. An empty list allows all types.
 type FileTypes []string
 
-// UnknownFile is the media type of unknown content. HTML is stored with it, so that no server displays it as a page.
+// UnknownFile is the media type of unknown content. HTML is stored with this type, so that no server serves it as a
+// page.
 const UnknownFile = "application/octet-stream"
 
-// fileTypes has a media type on each line, followed by its extensions, the most common first, and by its aliases.
+// fileTypes has one media type per line, followed by its extensions, the most common first, and its aliases.
 //
 //go:embed filetypes.txt
 var fileTypes string
@@ -80,8 +81,8 @@ func fileTypesOf(items []string) (types FileTypes) {
 	return types
 }
 
-// Accept returns the value of the HTML accept attribute. It adds all extensions of the same media type, because
-// browsers compare only the extension.
+// Accept returns the value of the HTML accept attribute. It includes every extension of each media type, because
+// browsers compare only extensions.
 func (t FileTypes) Accept() string {
 	var list []string
 	for _, a := range t {
@@ -92,8 +93,8 @@ func (t FileTypes) Accept() string {
 	return strings.Join(slices.Compact(list), ",")
 }
 
-// Allow checks a file name's extension and a media type against the list. It ignores a wrong image extension and uses
-// the extension of the media type instead.
+// Allow checks a file name's extension and a media type against the list. For an image with the wrong extension, it
+// uses the extension of the media type instead.
 func (t FileTypes) Allow(name, mediaType string) bool {
 	name, mediaType = strings.ToLower(name), MediaType(mediaType)
 	claimed := TypeByName(name)

@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// formatReadable writes a number without an exponent unless it is very large or small. It writes -0 as 0.
+// formatReadable formats a number without an exponent unless it is very large or small. It formats -0 as 0.
 func formatReadable(f float64) string {
 	if abs := math.Abs(f); abs >= 1e21 || abs < 1e-15 && abs > 0 {
 		return strconv.FormatFloat(f, 'e', -1, 64)
@@ -19,11 +19,12 @@ func formatReadable(f float64) string {
 
 func numberParam(f float64) json.Number { return json.Number(formatReadable(f)) }
 
-// formatGrouped writes a number with thousands separators, such as 1,000,000.5, or 1.5 × 10^21.
+// formatGrouped formats a number with thousands separators, such as 1,000,000.5, or with an exponent, such as 1.5 ×
+// 10^21.
 func formatGrouped(f float64) string {
 	text := formatReadable(f)
 	if mantissa, power, ok := strings.Cut(text, "e"); ok {
-		exponent, _ := strconv.Atoi(power) // FormatFloat wrote it
+		exponent, _ := strconv.Atoi(power) // valid, because FormatFloat wrote it
 		return mantissa + " × 10^" + strconv.Itoa(exponent)
 	}
 	sign := ""
@@ -40,7 +41,7 @@ func formatGrouped(f float64) string {
 	return sign + whole + fraction
 }
 
-// FormatCount writes a number with its noun, such as "1 character" or "10,000 characters".
+// FormatCount formats a number with its noun, such as "1 character" or "10,000 characters".
 func FormatCount(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -48,7 +49,7 @@ func FormatCount(n int, noun string) string {
 	return formatGrouped(float64(n)) + " " + noun + "s"
 }
 
-// spellCount writes numbers below 10 as words.
+// spellCount spells out numbers below 10.
 func spellCount(n int) string {
 	words := [...]string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}
 	if n >= 0 && n < len(words) {
@@ -57,7 +58,7 @@ func spellCount(n int) string {
 	return formatGrouped(float64(n))
 }
 
-// formatBytes writes a size in the largest unit that needs no fraction.
+// formatBytes formats a size in the largest unit that needs no fraction.
 func formatBytes(n int64) string {
 	for _, unit := range []struct {
 		name string
@@ -73,8 +74,8 @@ func formatBytes(n int64) string {
 // QuoteJSON encodes a string as JSON.
 func QuoteJSON(s string) string { return string(jsontree.AppendString(nil, s)) }
 
-// EncodeJSON encodes a value that always has a JSON encoding.
+// EncodeJSON encodes a value as JSON. Encoding the value must not fail.
 func EncodeJSON(v any) string {
-	raw, _ := json.Marshal(v) //nolint:errchkjson // texts, and lists and maps of them
+	raw, _ := json.Marshal(v) //nolint:errchkjson // strings, and lists and maps of strings
 	return string(raw)
 }

@@ -16,7 +16,7 @@ type hostObject struct {
 	r *Report
 }
 
-// newHostObject reports unknown fields.
+// newHostObject reports a violation for each unknown field.
 func newHostObject(n jsontree.Node, r *Report, names ...string) (hostObject, bool) {
 	if n.Kind() != jsontree.Object {
 		r.add(n, wrongType("object", "must be an object"))
@@ -33,7 +33,8 @@ func newHostObject(n jsontree.Node, r *Report, names ...string) (hostObject, boo
 	return hostObject{n: n, r: r}, true
 }
 
-// text returns a string field, or fallback if it is absent. It reports an absent field without fallback.
+// text returns a string field, or fallback if it is absent. If the field is absent and fallback is empty, it reports a
+// violation.
 func (o hostObject) text(name, fallback string) string {
 	if !IsBlank(o.n.Member(name)) {
 		return o.optional(name)
@@ -48,7 +49,8 @@ func (o hostObject) missing(name string) {
 	o.r.addMember(o.n, name, Violation{Code: schema.CodeRequired, Message: "is required"})
 }
 
-// optional returns a string unchanged, because it may be an ID in another system, or "" if it is absent or invalid.
+// optional returns a string field, or "" if it is absent or invalid. It does not change the string, because it may be
+// an ID in another system.
 func (o hostObject) optional(name string) string {
 	n := o.n.Member(name)
 	if IsBlank(n) {

@@ -8,7 +8,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// writeSet reads one or several choices, writes them in definition order, and returns their number. It can be zero.
+// writeSet parses one or more choices, writes them in definition order, and returns how many it wrote, which can be
+// zero.
 func (c *choices) writeSet(w *jsontree.Writer, n jsontree.Node, r *Report) int {
 	items := n.All()
 	if n.Kind() != jsontree.Array {
@@ -49,7 +50,7 @@ func (c *choices) writeSet(w *jsontree.Writer, n jsontree.Node, r *Report) int {
 	return count
 }
 
-// multipleRule checks multiple_choice blocks, and picture_choice with multiSelection.
+// multipleRule checks multiple_choice blocks, and picture_choice blocks with multiSelection.
 type multipleRule struct {
 	*choices
 	minCount, maxCount int

@@ -12,7 +12,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// numberRule checks number, rating, opinion_scale and nps blocks. Steps start at least. A zero step allows any value.
+// numberRule checks number, rating, opinion_scale and nps blocks. Steps are counted from the minimum. A zero step
+// allows any value.
 type numberRule struct {
 	minimum, maximum float64
 	whole            bool
@@ -34,7 +35,7 @@ func newNumber(b *schema.Block, _ ServiceConfig) Rule {
 	return rule
 }
 
-// newScale uses the limits in the table of block types unless the properties set them.
+// newScale uses the block type's limits unless the properties set other limits.
 func newScale(b *schema.Block, _ ServiceConfig) Rule {
 	p := b.Properties
 	k, _ := schema.LookupBlockType(b.Type)
@@ -61,7 +62,7 @@ func newScale(b *schema.Block, _ ServiceConfig) Rule {
 func (t numberRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	number := n
 	if n.Kind() == jsontree.String {
-		// JSON syntax excludes hexadecimal numbers, NaN and numbers beyond float64.
+		// Parsing as JSON excludes hexadecimal numbers, NaN and numbers beyond float64.
 		if inner, err := jsontree.Parse([]byte(textclean.Trim(n.Text())), jsontree.BodyLimits); err == nil {
 			defer inner.Release()
 			number = inner.Root()
@@ -104,8 +105,8 @@ func (t numberRule) isAbove(literal string, value float64) bool {
 	return value > t.maximum || value == t.maximum && compareDecimals(literal, formatFloat(t.maximum)) > 0
 }
 
-// stepAt returns the value steps above the minimum, rounded to the decimal places of the minimum and the step. So 3
-// steps of 0.1 are 0.3, not 0.30000000000000004.
+// stepAt returns the value that is this many steps above the minimum, rounded to the decimal places of the minimum and
+// the step. So 3 steps of 0.1 return 0.3, not 0.30000000000000004.
 func (t numberRule) stepAt(steps float64) float64 {
 	value := t.minimum + steps*t.step
 	places := max(decimalPlaces(t.minimum), decimalPlaces(t.step))
@@ -123,7 +124,7 @@ func decimalPlaces(num float64) int {
 func (t numberRule) Sample() string {
 	switch {
 	case !math.IsInf(t.minimum, -1) && t.maximum >= t.minimum:
-		// The middle of a scale, or the minimum if there is no maximum.
+		// Use the middle of a scale, or the minimum if there is no maximum.
 		num := t.minimum
 		if t.step > 0 {
 			num = t.stepAt(math.Floor((t.maximum - t.minimum) / t.step / 2))
@@ -138,8 +139,8 @@ func (t numberRule) Sample() string {
 	}
 }
 
-// canonicalNumber writes a number without trailing zeros or a negative zero, and without an exponent if it is short.
-// A number without exponent keeps all other digits.
+// canonicalNumber formats a number without trailing zeros or a negative zero, and without an exponent if the result is
+// short. A number without an exponent keeps all other digits.
 func canonicalNumber(literal string, num float64) string {
 	if strings.ContainsAny(literal, "eE") {
 		return formatFloat(num)
@@ -154,11 +155,12 @@ func canonicalNumber(literal string, num float64) string {
 	return literal
 }
 
-// exactDigits is the number of significant digits up to which two different decimals have different float64 values.
+// exactDigits is how many significant digits two decimals can have and still map to different float64 values if they
+// differ.
 const exactDigits = 15
 
 // trimUnrepresentable removes fraction digits that a float64 cannot represent. Otherwise two numbers could differ
-// although programs that read float64 see the same value. Integers keep all digits.
+// although programs that use float64 see the same value. Integers keep all digits.
 func trimUnrepresentable(literal string, num float64) string {
 	whole, fraction, hasFraction := strings.Cut(strings.TrimPrefix(literal, "-"), ".")
 	switch {
@@ -171,7 +173,7 @@ func trimUnrepresentable(literal string, num float64) string {
 	return literal
 }
 
-// compareDecimals compares two numbers by their digits, so that large exponents cost no memory.
+// compareDecimals compares two numbers by their digits, so that large exponents use no memory.
 func compareDecimals(a, b string) int {
 	x, y := parseDecimal(a), parseDecimal(b)
 	if c := cmp.Compare(x.sign, y.sign); c != 0 {
@@ -205,7 +207,7 @@ func (t numberRule) warnIneffective(b *schema.Block, warn func(name string, why 
 	}
 }
 
-// warnIneffectiveLimits reports limits whose switch is off, and switches without a limit.
+// warnIneffectiveLimits warns about limits whose switch is off, and about switches without a limit.
 func warnIneffectiveLimits(p *schema.Properties, warn func(name string, why Explanation)) {
 	if p.Min != nil && !p.MinVal {
 		warn("min", Explanation{Reason: "min_off", Message: "min applies only when minVal is true"})
@@ -221,15 +223,15 @@ func warnIneffectiveLimits(p *schema.Properties, warn func(name string, why Expl
 	}
 }
 
-// decimal is a number of the value sign × digits × 10^exponent. digits neither begins nor ends with a zero. For zero,
-// sign is 0 and digits is empty.
+// decimal is the number sign × digits × 10^exponent. digits neither begins nor ends with a zero. For zero, sign is 0
+// and digits is empty.
 type decimal struct {
 	sign     int
 	digits   string
 	exponent int
 }
 
-// parseDecimal reads a JSON number. Exponents beyond the limits of package jsontree become 0.
+// parseDecimal parses a JSON number. Exponents beyond the limits of package jsontree become 0.
 func parseDecimal(literal string) decimal {
 	mantissa, power, _ := strings.Cut(strings.ToLower(literal), "e")
 	exponent, err := strconv.Atoi(cmp.Or(power, "0"))
@@ -250,7 +252,7 @@ func parseDecimal(literal string) decimal {
 	return d
 }
 
-// String returns equal strings for equal values.
+// String returns a canonical form, so equal values have equal strings.
 func (d decimal) String() string {
 	if d.sign == 0 {
 		return "0"
@@ -285,7 +287,7 @@ func notOnStep(t numberRule) Violation {
 	return f
 }
 
-// outOfRange treats an infinite limit as no limit.
+// outOfRange treats an infinite limit as the absence of a limit.
 func outOfRange(minimum, maximum float64) Violation {
 	f := Violation{Code: schema.CodeOutOfRange, Params: make(map[string]any)}
 	if !math.IsInf(minimum, -1) {

@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// paymentRule checks payment blocks. Fields are empty if the block does not set them or has an invalid value.
+// paymentRule checks payment blocks. A field is empty if the block does not set it or sets an invalid value.
 type paymentRule struct{ amount, currency, gateway string }
 
 func newPayment(b *schema.Block, _ ServiceConfig) Rule {
@@ -57,7 +57,7 @@ func (t paymentRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	w.EndObject()
 }
 
-// amount returns the paid amount with its digits unchanged, such as 10.00. It returns "" if the amount is invalid.
+// amount returns the paid amount with its digits unchanged, such as 10.00, or "" if the amount is invalid.
 func (o hostObject) amount() string {
 	n := o.n.Member("amount")
 	text := strings.TrimSpace(n.Text())

@@ -12,12 +12,12 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// maxPhone includes the separators between the digits.
+// maxPhone is the maximum length, including separators between the digits.
 var maxPhone = maxText(schema.TypePhone)
 
-// PhoneRule checks phone numbers with the data of libphonenumber.
+// PhoneRule checks phone numbers with libphonenumber's data.
 type PhoneRule struct {
-	country string // whose national numbers are accepted; empty for none
+	country string // country whose national numbers are accepted; if empty, none are
 }
 
 func newPhone(b *schema.Block, _ ServiceConfig) Rule {
@@ -30,7 +30,7 @@ func newPhoneRule(defaultCountry string) PhoneRule {
 	return PhoneRule{country}
 }
 
-// Check writes the number in E.164.
+// Check writes the number in E.164 format.
 func (t PhoneRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	formatRule{max: maxPhone, normalize: t.normalizeText}.Check(w, n, r)
 }
@@ -46,8 +46,8 @@ func (t PhoneRule) normalizeText(text string, _ *Report) (string, Violation) {
 	return "", BadFormat("international_phone", "must be a phone number that starts with + and its country code, such as +31 20 123 4567")
 }
 
-// Normalize returns a valid number in E.164. The whole text must be a number. By itself, the library would extract a
-// number from the text and lose an extension or a second number.
+// Normalize returns a valid number in E.164 format. The whole text must be a number, because the library would
+// otherwise extract a number from the text and lose an extension or a second number.
 func (t PhoneRule) Normalize(text string) (string, bool) {
 	number, ok := t.number(phoneDigits(text))
 	if !ok {
@@ -56,7 +56,7 @@ func (t PhoneRule) Normalize(text string) (string, bool) {
 	return phonenumbers.Format(number, phonenumbers.E164), true
 }
 
-// number parses the digits of phoneDigits. It returns false if they are not a valid number.
+// number parses the result of phoneDigits. It returns false if the digits are not a valid number.
 func (t PhoneRule) number(digits string) (*phonenumbers.PhoneNumber, bool) {
 	if digits == "" {
 		return nil, false
@@ -65,16 +65,17 @@ func (t PhoneRule) number(digits string) (*phonenumbers.PhoneNumber, bool) {
 	return number, err == nil && phonenumbers.IsValidNumber(number)
 }
 
-// Phone is a phone number that was read from text.
+// Phone is a phone number parsed from text.
 type Phone struct {
 	Number   string // in E.164
 	Text     string // in the readable international format
 	National bool   // the number depends on the default country
-	// Other is the number with the same digits after a plus sign, like Text. It is empty if it is invalid or the same.
+	// Other is what the number would be with a plus sign before the digits, formatted like Text. It is empty if that
+	// number is invalid or the same.
 	Other string
 }
 
-// ReadPhone reads text like an answer to a phone block with this defaultCountry.
+// ReadPhone parses text as it would an answer to a phone block whose defaultCountry is country.
 func ReadPhone(text, country string) (Phone, bool) {
 	t := newPhoneRule(country)
 	text = textclean.Trim(removeEmbeddings(text))
@@ -107,11 +108,11 @@ func PhoneCountry(country string) (code string, calling int) {
 	return code, calling
 }
 
-// maxDigits exceeds the length of every number. The limit exists because the library gets slower with longer texts.
+// maxDigits is longer than any phone number. The limit exists because the library gets slower as the text gets longer.
 const maxDigits = 24
 
-// phoneDigits returns the digits in any script and the plus sign before them. It returns "" if the text contains
-// anything but digits and common separators.
+// phoneDigits extracts the digits, in any script, and a leading plus sign. It returns "" if the text contains anything
+// other than digits and common separators.
 func phoneDigits(text string) string {
 	if len(text) > 4 && strings.EqualFold(text[:4], "tel:") {
 		text = text[4:]
@@ -128,7 +129,7 @@ func phoneDigits(text string) string {
 				return ""
 			}
 			b.WriteByte('+')
-		case c == '\u202d' || c == '\u202e': // displays digits in another order
+		case c == '\u202d' || c == '\u202e': // would display the digits in a different order
 			return ""
 		case strings.ContainsRune("-./()[]（）［］．／ー", c), unicode.Is(unicode.Pd, c), c == '\u2212', unicode.Is(unicode.Zs, c), unicode.Is(unicode.Cf, c):
 		default:

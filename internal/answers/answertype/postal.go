@@ -2,9 +2,9 @@ package answertype
 
 import "strings"
 
-// withoutZip and withState list the countries without postal codes and with states, from the address formats of
-// libaddressinput (google/libaddressinput, cpp/src/region_data_constants.cc of June 2025). Hong Kong is not in
-// withState, because its residents do not call its areas states.
+// withoutZip lists the countries without postal codes, and withState lists the countries with states. Both come from
+// the address formats in libaddressinput (google/libaddressinput, cpp/src/region_data_constants.cc, June 2025). Hong
+// Kong is not in withState, because its residents do not call its areas states.
 const (
 	withoutZip = `AE AG AO AQ AW BF BI BJ BO BQ BS BV BW BZ CD CF CG CI CK CM CW DJ DM ER FJ GA GD GH GM GQ GY HK JM
 KI KM KN LC LY ML MO MR MS MW NR NU PA PS QA RW SB SC SL SR SS ST SX SY TD TF TG TK TL TO TV UG VU

@@ -11,22 +11,22 @@ import (
 
 // Rule checks the answers to a block.
 type Rule interface {
-	// Check writes the value to store for the answer n and reports violations to r. After a violation, the written
-	// value is not used. If it does neither, the block is unanswered. n is never blank.
+	// Check writes the value to store for the answer n and reports violations to r. After a violation, the written value
+	// is discarded. If Check neither writes nor reports anything, the block counts as unanswered. n is never blank.
 	Check(w *jsontree.Writer, n jsontree.Node, r *Report)
 
 	// Sample returns a sample answer in the format in which respondents or hosts send it.
 	Sample() string
 }
 
-// ServiceConfig contains settings of the service.
+// ServiceConfig holds the service settings that rules use.
 type ServiceConfig struct {
 	FileSize int64          // maximum bytes of a file
 	TimeZone *time.Location // for date limits
 }
 
-// Contradiction explains why no answer can satisfy the rule. It returns a zero Explanation if one can, or if r is
-// nil. member is the JSON pointer of the cause within the block.
+// Contradiction explains why no answer can satisfy the rule. If an answer can, or if r is nil, it returns a zero
+// Explanation. member is a JSON pointer to the cause within the block.
 func Contradiction(r Rule) (member string, why Explanation) {
 	if t, ok := r.(interface {
 		contradiction() (member string, why Explanation)
@@ -36,7 +36,7 @@ func Contradiction(r Rule) (member string, why Explanation) {
 	return "", Explanation{}
 }
 
-// Explanation is the cause of a warning.
+// Explanation explains the cause of a warning.
 type Explanation struct {
 	Reason  string // distinguishes causes with the same code; part of the Params of a [schema.Warning]
 	Message string
@@ -52,8 +52,8 @@ func WarnIneffective(r Rule, b *schema.Block, warn func(name string, why Explana
 	}
 }
 
-// ParseLimits are the limits of a request body without a limit for field names. An answer may use the IDs of matrix
-// rows as names, and these have no limit.
+// ParseLimits are the limits for a request body, but without a limit on field names. An answer may use matrix row IDs
+// as names, and their length is unlimited.
 var ParseLimits = jsontree.Limits{Values: jsontree.MaxValues}
 
 // IsBlankJSON reports whether raw is no answer.

@@ -14,7 +14,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// MaxShortText is the maximum number of characters of a single-line answer.
+// MaxShortText is the maximum number of characters in a single-line answer.
 var MaxShortText = maxText(schema.TypeShortText)
 
 func maxText(typ string) int {
@@ -51,9 +51,9 @@ func (t textRule) read(n jsontree.Node, r *Report) (text string, ok bool) {
 }
 
 // normalize converts text to NFC and line ends to "\n". It trims whitespace and removes the bidirectional embeddings
-// that programs add to copied text. Other invisible characters, such as joiners and isolates, stay because they have
-// a purpose. Control characters and bidirectional overrides are rejected, because they make a text display as a
-// different one.
+// that programs add to copied text. It leaves other invisible characters, such as joiners and isolates, because they
+// have a purpose. It rejects control characters and bidirectional overrides, because they can make text look like
+// different text.
 func (t textRule) normalize(text string, r *Report) (string, Violation) {
 	text = strings.TrimSpace(text)
 	if !isPlainASCII(text) {
@@ -85,9 +85,10 @@ func (t textRule) normalize(text string, r *Report) (string, Violation) {
 	return text, Violation{}
 }
 
-// isTooLong reports whether a text exceeds the limit even after normalization, which would copy it several times.
+// isTooLong reports whether text would exceed the limit even after normalization. It avoids normalizing such text,
+// which would copy it several times.
 func (t textRule) isTooLong(text string) bool {
-	n := -maxSlowBytes / 2 // at most so many characters are combined with others in NFC
+	n := -maxSlowBytes / 2 // at most this many characters can be combined with others by NFC
 	for _, c := range text {
 		if c != '\r' && (c < '\u202a' || c > '\u202c') {
 			n++
@@ -104,17 +105,18 @@ func (t textRule) Sample() string {
 // lineBreaks are the characters that end a line in Unicode.
 const lineBreaks = "\n\v\f\u0085\u2028\u2029"
 
-// pastedChars are the characters that normalization replaces. Most texts have none, so this check saves two copies.
+// pastedChars are the characters that normalization replaces. Most texts have none, so checking for them saves two
+// copies.
 const pastedChars = "\r\v\f\u2028\u2029\u202a\u202b\u202c"
 
-// Word processors and PDFs use other line ends than "\n".
+// Word processors and PDFs use line endings other than "\n".
 var (
 	lineEnds     = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u2028", "\n", "\u2029", "\n")
 	pastedBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", " ", "\f", " ", "\u2028", " ", "\u2029", " ")
 )
 
 // removeEmbeddings removes bidirectional embeddings (U+202A to U+202C), which phones, messengers and word processors
-// add to copied text. Text with unbalanced embeddings stays unchanged.
+// add to copied text. It returns text with unbalanced embeddings unchanged.
 func removeEmbeddings(text string) string {
 	open, there := 0, false
 	for _, c := range text {
@@ -138,7 +140,8 @@ func removeEmbeddings(text string) string {
 
 var embeddings = strings.NewReplacer("\u202a", "", "\u202b", "", "\u202c", "")
 
-// isPlainASCII reports whether a text is ASCII without control characters, and so already normalized. Most texts are.
+// isPlainASCII reports whether text is ASCII without control characters, and therefore already normalized. Most texts
+// are.
 func isPlainASCII(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] >= 0x7f {
@@ -154,8 +157,8 @@ func isForbidden(c rune) bool {
 	return c != '\t' && c != '\n' && unicode.IsControl(c) || c >= '\u202a' && c <= '\u202e'
 }
 
-// ASCIIDigits replaces the digits of other scripts and full-width digits. In Unicode, the ten digits of a script are
-// consecutive, starting with zero.
+// ASCIIDigits replaces full-width digits and digits in other scripts with ASCII digits. In Unicode, the ten digits of
+// a script are consecutive, starting with zero.
 func ASCIIDigits(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c < utf8.RuneSelf || !unicode.Is(unicode.Nd, c) {
@@ -169,8 +172,8 @@ func ASCIIDigits(text string) string {
 	}, text)
 }
 
-// trimmedText returns a formatted answer without balanced embeddings and surrounding whitespace and invisible
-// characters, which copied text often has.
+// trimmedText returns the text of an answer that must have a format. It removes balanced embeddings, and surrounding
+// whitespace and invisible characters, which copied text often contains.
 func trimmedText(n jsontree.Node, r *Report) (text string, ok bool) {
 	if n.Kind() != jsontree.String {
 		r.add(n, notText())
@@ -179,7 +182,7 @@ func trimmedText(n jsontree.Node, r *Report) (text string, ok bool) {
 	return textclean.Trim(removeEmbeddings(n.Text())), true
 }
 
-// formatRule checks text with a format. normalize returns the text to store or a violation.
+// formatRule checks text that must have a format. normalize returns the text to store or a violation.
 type formatRule struct {
 	normalize func(text string, r *Report) (string, Violation)
 	max       int // maximum characters as sent; a zero value means no limit
@@ -208,7 +211,8 @@ func (t textRule) warnIneffective(b *schema.Block, warn func(name string, why Ex
 	}
 }
 
-// textIdentity compares texts by the result of common. Texts with an empty result have no identity.
+// textIdentity returns an identity function that compares texts by the result of common. Texts with an empty result
+// have no identity.
 func textIdentity(common func(string) string) func(jsontree.Node) ([]byte, bool) {
 	return func(value jsontree.Node) ([]byte, bool) {
 		text := common(value.Text())
@@ -218,8 +222,9 @@ func textIdentity(common func(string) string) func(jsontree.Node) ([]byte, bool)
 
 func unchanged(text string) string { return text }
 
-// foldText maps texts to the same string if they differ only in case, character width and form, or whitespace. It is
-// a compatibility caseless match (Unicode, D146). It folds twice, because a composed character may have a case again.
+// foldText returns the same string for texts that differ only in case, character width and form, or whitespace. It
+// implements the compatibility caseless match of Unicode (D146). It folds twice, because composition can produce a
+// cased character again.
 func foldText(text string) string {
 	if isPlainASCII(text) {
 		text = strings.ToLower(text)
@@ -242,7 +247,7 @@ func CheckHidden(text string) Violation {
 	}
 }
 
-// allowNormalization adds a text that needs NFC to the slow bytes.
+// allowNormalization counts text that needs NFC toward maxSlowBytes. It returns false if the limit is exceeded.
 func allowNormalization(text string, r *Report) bool {
 	beyondASCII := 0
 	for i := range len(text) {

@@ -7,7 +7,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// clockRule checks time blocks. size is the length of an answer.
+// clockRule checks time blocks.
 type clockRule struct {
 	formatRule
 	length int

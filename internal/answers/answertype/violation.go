@@ -6,17 +6,17 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Violation describes what is wrong with an answer. Message is a sentence for the respondent. Params has the
-// parameters of [schema.CodeParams], from which a form page writes the message in its own language.
+// Violation describes what is wrong with an answer. Message is a sentence for the respondent. Params holds the
+// parameters listed in [schema.CodeParams], which a form page uses to write the message in its own language.
 type Violation struct {
 	Code, Message string
 	Params        map[string]any
 }
 
-// IsSet returns false for the zero Violation, which means that the answer is valid.
+// IsSet reports whether f is a violation. The zero Violation means that the answer is valid.
 func (f Violation) IsSet() bool { return f.Code != "" }
 
-// ViolationRequired is for a missing required answer or part.
+// ViolationRequired reports a missing required answer or part.
 var ViolationRequired = Violation{Code: schema.CodeRequired, Message: "an answer is required"}
 
 func wrongType(expected, message string) Violation {
@@ -39,7 +39,8 @@ func notURL() Violation {
 
 const maxAllowedValues = schema.MaxViolations
 
-// NotAllowed adds the list of allowed values unless it is empty or too long.
+// NotAllowed returns the violation for a value that is not allowed. It lists the allowed values unless there are none
+// or too many.
 func NotAllowed(reason, message string, allowed ...string) Violation {
 	f := Violation{schema.CodeNotAllowed, message, map[string]any{"reason": reason}}
 	if len(allowed) > 0 && len(allowed) <= maxAllowedValues {
@@ -52,7 +53,7 @@ func tooLong(limit int) Violation {
 	return Violation{schema.CodeTooLong, "must have at most " + FormatCount(limit, "character"), map[string]any{"limit": limit, "unit": "characters"}}
 }
 
-// Report collects the violations of all answers.
+// Report collects the violations in all answers.
 type Report struct {
 	Violations    violation.List
 	Limit         int  // maximum bytes of all answers
@@ -64,7 +65,7 @@ type Report struct {
 	field    string
 	path     string
 	Required bool
-	count    int // its violations so far
+	count    int // violations in the answer so far
 }
 
 // Begin starts the answer to the next block.
@@ -79,7 +80,7 @@ func (r *Report) add(n jsontree.Node, f Violation) {
 	}
 }
 
-// accepts adds f to n if f is set, and reports whether it is not set.
+// accepts reports whether f is unset. If f is set, accepts adds it as a violation at n.
 func (r *Report) accepts(n jsontree.Node, f Violation) bool {
 	if f.IsSet() {
 		r.add(n, f)
@@ -94,13 +95,13 @@ func (r *Report) addMember(n jsontree.Node, name string, f Violation) {
 	}
 }
 
-// AddToAnswer reports a violation of the whole answer, which may be absent or invalid JSON.
+// AddToAnswer adds a violation for the whole answer, which may be absent or invalid JSON.
 func (r *Report) AddToAnswer(f Violation) {
 	r.count++
 	r.Put(r.path, r.field, f)
 }
 
-// Put reports a violation at a path of the request.
+// Put adds a violation at a path in the request.
 func (r *Report) Put(path, field string, f Violation) {
 	r.Violations.Put(schema.Violation{Path: path, Field: field, Code: f.Code, Message: f.Message, Params: f.Params})
 }
@@ -108,17 +109,17 @@ func (r *Report) Put(path, field string, f Violation) {
 // full reports whether the answer has so many violations that checking can stop.
 func (r *Report) full() bool { return r.count >= schema.MaxViolations }
 
-// ExceedsLimit reports whether the written answers exceed the size limit, so that writing must stop. Call it after
-// each copied label, because the labels of a matrix can turn kilobytes into megabytes.
+// ExceedsLimit reports whether the written answers exceed the size limit, in which case writing must stop. Call it
+// after copying each label, because the labels of a matrix can turn kilobytes into megabytes.
 func (r *Report) ExceedsLimit(w *jsontree.Writer) bool {
 	exceeds := w.Len()+len("}]") > r.Limit
 	r.LimitExceeded = r.LimitExceeded || exceeds
 	return exceeds
 }
 
-// maxSlowBytes limits the text of a submission that needs NFC or IDNA: non-ASCII bytes of texts outside NFC, and
-// addresses. Both cost up to 70 ns per byte, 15 times as much as decoding JSON, so the limit costs 5 ms. It allows
-// 80,000 characters of decomposed Vietnamese, which few systems send, and 3,000 addresses.
+// maxSlowBytes limits how much text in a submission can need NFC or IDNA. It counts addresses and the non-ASCII bytes
+// of text outside NFC. Both take up to 70 ns per byte, 15 times as long as decoding JSON, so the limit is reached
+// after 5 ms. It allows 80,000 characters of decomposed Vietnamese, which few systems send, and 3,000 addresses.
 const maxSlowBytes = 64 << 10
 
 func tooSlow() Violation {
@@ -128,7 +129,7 @@ func tooSlow() Violation {
 	}
 }
 
-// spendSlow adds bytes that are slow to check. It returns false if they exceed maxSlowBytes.
+// spendSlow adds to the number of slow bytes. It returns false if the total exceeds maxSlowBytes.
 func (r *Report) spendSlow(bytes int) bool {
 	r.slowBytes += bytes
 	return r.slowBytes <= maxSlowBytes

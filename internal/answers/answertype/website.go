@@ -23,14 +23,14 @@ var websiteRule = formatRule{sample: "https://example.com/", max: maxWebsite, no
 	switch {
 	case !ok:
 		return "", notURL()
-	case violation.LongerThan(address, maxWebsite): // it got a scheme
+	case violation.LongerThan(address, maxWebsite): // after a scheme was added
 		return "", tooLong(maxWebsite)
 	}
 	return address, Violation{}
 }}
 
 // normalizeWebsite returns an absolute URL with a lowercase scheme and a public host. It rejects credentials, because
-// they make a foreign host look like a known one. It normalizes the rest as browsers do.
+// they can make an unknown host look like a known one. It normalizes the rest as browsers do.
 func normalizeWebsite(text string) (string, bool) {
 	scheme, rest, hasScheme := strings.Cut(text, "://")
 	if hasScheme && !isDotted(scheme, isAlphanumeric) { // "example.com/?next=https://…"
@@ -58,7 +58,8 @@ func normalizeWebsite(text string) (string, bool) {
 	return address + browserPath(path), true
 }
 
-// browserPath encodes the part after the host as browsers do, but keeps non-ASCII characters and percent signs.
+// browserPath encodes everything after the host as browsers do, but leaves non-ASCII characters and percent signs
+// unchanged.
 func browserPath(path string) string {
 	query := len(path)
 	if at := strings.IndexAny(path, "?#"); at >= 0 {
@@ -76,7 +77,7 @@ func browserPath(path string) string {
 	return b.String()
 }
 
-// splitHost splits the part after the scheme of a URL. port includes the colon, and an empty port is dropped.
+// splitHost splits everything after a URL's scheme. port includes the colon, and an empty port is dropped.
 func splitHost(rest string) (host, port, path string) {
 	host = rest
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
@@ -109,7 +110,8 @@ func normalizeHost(host string) (string, bool) {
 	return normalizeWebHost(host)
 }
 
-// normalizeWebHost is like normalizeDomain, but allows underscores before the last two labels, as in machine names.
+// normalizeWebHost is like normalizeDomain, but allows underscores before the last two labels, which machine names can
+// contain.
 func normalizeWebHost(host string) (string, bool) {
 	labels := strings.Split(host, ".")
 	plain := slices.Clone(labels)

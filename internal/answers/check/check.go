@@ -1,4 +1,4 @@
-// Package check checks one answer against its block and normalizes it for the storage.
+// Package check checks one answer against its block and normalizes it for storage.
 package check
 
 import (
@@ -15,17 +15,17 @@ import (
 
 const hiddenPath = "/hidden"
 
-// Input contains the answers of a respondent and of the host.
+// Input holds the answers from a respondent and from the host.
 type Input struct {
-	Answers map[string]json.RawMessage // the respondent's, by block ID
+	Answers map[string]json.RawMessage // the respondent's answers by block ID
 	// Answers to payment, file_upload and signature blocks, and to blocks with properties.hide. Only the host
 	// provides them, because respondents could forge them.
 	HostAnswers map[string]json.RawMessage
-	Hidden      map[string]string // by name; undeclared names are ignored
+	Hidden      map[string]string // hidden fields by name; undeclared names are ignored
 }
 
-// Answers is a checked submission in the format in which it is stored, listed, exported and delivered. It omits
-// unanswered blocks. The caller owns the slices.
+// Answers is a checked submission in the format used for storage, lists, exports and deliveries. It omits unanswered
+// blocks. The caller owns the slices.
 type Answers struct {
 	// List is an array of {"field":{"id","type","label"},"value"} in definition order: blocks, then hidden fields of
 	// type "hidden", then the variables that rules set, of type "variable".
@@ -33,9 +33,9 @@ type Answers struct {
 	ByField   json.RawMessage // an object of the same values by block ID or hidden field name, without variables
 	Hidden    json.RawMessage // an object of strings with the declared hidden fields that have a value
 	Variables json.RawMessage // an object with the numbers and strings that rules set
-	// Unique is a SHA-256 digest of the answer to the block in settings.duplicateField, equal for equivalent answers
-	// (see [identity.Rules]). It is nil if there is no such setting, block or answer, or if the block type cannot be
-	// compared.
+	// Unique is a SHA-256 digest of the answer to the block in settings.duplicateField. Equivalent answers have the
+	// same digest (see [identity.Rules]). Unique is nil if the setting, the block or the answer is missing, or if the
+	// block type cannot be compared.
 	Unique []byte
 }
 
@@ -43,7 +43,7 @@ type Answers struct {
 type Writer struct {
 	list, byField, hidden, variables jsontree.Writer
 	unique                           []byte
-	LastRange                        [2]int // start and end of the last answer in list; zero if it was not written
+	LastRange                        [2]int // start and end of the last answer in list; zeros if it was not written
 }
 
 // NewWriter preallocates memory based on the size of the input.
@@ -71,8 +71,7 @@ func NewWriter(f *compile.Form, in Input) *Writer {
 // maxInitialSize limits the preallocated memory, because the input is unchecked.
 const maxInitialSize = 64 << 10
 
-// Answer checks and writes an answer unless it is missing or invalid. It reports a missing answer unless partial is
-// true.
+// Answer checks an answer and writes it if it is valid. It reports a missing required answer unless partial is true.
 func (w *Writer) Answer(b *compile.Block, raw json.RawMessage, r *answertype.Report, unique, partial bool) {
 	w.LastRange = [2]int{}
 	if len(raw) == 0 && !r.Required || b.Dropped {
@@ -123,11 +122,11 @@ func (w *Writer) writeAnswer(b *compile.Block, raw json.RawMessage, r *answertyp
 	if unique && value != nil {
 		w.unique = identity.Unique(b.Type, value)
 	}
-	return true // even if all answers together are too large
+	return true // even if the total size of all answers exceeds the limit
 }
 
-// endItem ends the list item that starts at mark, and copies its value to into. It returns the value, or nil if all
-// answers together are too large.
+// endItem ends the list item that starts at mark and copies its value to into. It returns the value, or nil if the
+// total size of all answers exceeds the limit.
 func (w *Writer) endItem(mark, start int, key []byte, into *jsontree.Writer, r *answertype.Report) (value []byte) {
 	if r.ExceedsLimit(&w.list) {
 		w.list.Truncate(mark)
@@ -185,10 +184,11 @@ func (w *Writer) Answers() Answers {
 	}
 }
 
-// Stored returns a written answer. The argument is the value of LastRange after it was written.
+// Stored returns a written answer. at is the value that LastRange had after the answer was written.
 func (w *Writer) Stored(at [2]int) []byte { return w.list.Bytes()[at[0]:at[1]] }
 
-// HiddenFields checks the hidden fields of a partial submission and encodes them. An error is a *[schema.Error].
+// HiddenFields checks and encodes the hidden fields of a partial submission. It returns a *[schema.Error] if a value
+// is invalid.
 func HiddenFields(f *compile.Form, hidden map[string]string) (json.RawMessage, error) {
 	w, r := NewWriter(f, Input{}), answertype.Report{Limit: math.MaxInt}
 	for i := range f.Hidden {
@@ -199,8 +199,8 @@ func HiddenFields(f *compile.Form, hidden map[string]string) (json.RawMessage, e
 	return w.Answers().Hidden, r.Violations.Err()
 }
 
-// PartialList returns the answers of a partial submission in the format of Answers.List, regardless of the path.
-// Invalid answers stay as sent. Unknown blocks are treated as short_text.
+// PartialList returns the answers of a partial submission in the format of Answers.List, regardless of the path. It
+// leaves invalid answers as sent, and treats unknown blocks as short_text.
 func PartialList(f *compile.Form, in Input) json.RawMessage {
 	w := NewWriter(f, in)
 	asSent := func(id, typ string, value json.RawMessage) {
@@ -225,7 +225,7 @@ func PartialList(f *compile.Form, in Input) json.RawMessage {
 	return w.Answers().List
 }
 
-// Sample returns valid sample answers for a test event, see [answers.Form.Sample].
+// Sample returns valid sample answers for a test event; see [answers.Form.Sample].
 func Sample(f *compile.Form) Answers {
 	w := NewWriter(f, Input{})
 	r := answertype.Report{Limit: f.Limit} // discards the violations of omitted samples

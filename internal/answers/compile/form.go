@@ -17,7 +17,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Form is a compiled form. It is immutable and safe for concurrent use, and valid for one revision of the definition.
+// Form is a compiled form. It is immutable, safe for concurrent use, and valid for one revision of the definition.
 type Form struct {
 	Blocks []Block // depth-first, in definition order
 	Steps  []Step  // top-level blocks
@@ -26,19 +26,19 @@ type Form struct {
 	Limit  int // maximum size in bytes of a submission's answers
 
 	Variables []Variable
-	HasRules  bool // whether a step has a rule
+	HasRules  bool // whether any step has a rule
 
 	Index         map[string]int // index in Blocks by ID
 	VariableIndex map[string]int // index in Variables by name
 	HiddenNames   map[string]bool
 
-	HeadSize int // average size in bytes of an encoded answer without its value
+	HeadSize int // average size in bytes of an encoded answer, excluding its value
 }
 
 // Block is a compiled block.
 type Block struct {
 	ID, Type string
-	Path     string             // of its answer in a request
+	Path     string             // path of the block's answer in a request
 	Shape    schema.AnswerShape // determines how rules read the answer
 	Host     bool               // only the host can answer
 	Hide     bool               // never on the path, so only the host can answer
@@ -58,10 +58,10 @@ type Hidden struct {
 type Variable struct {
 	Name    string
 	Initial any // float64 or string
-	Item        // only set if a rule sets the variable
+	Item        // set only if a rule sets the variable
 }
 
-// Item is the encoded start of an answer, which is the same in each submission.
+// Item holds the encoded start of an answer, which is the same in every submission.
 type Item struct {
 	Head []byte // in Answers.List: {"field":{…},"value":
 	Key  []byte // in Answers.ByField: "id":
@@ -69,16 +69,16 @@ type Item struct {
 
 // Source is the input of [New].
 type Source struct {
-	storage.Definition // a nil section is empty, and the theme is not used
-	// The service's limits. Only FileSize and Submission are used. Zero values mean the defaults.
+	storage.Definition // a nil section counts as empty; the theme is ignored
+	// Limits are the service's limits. Only FileSize and Submission are used. Zero values mean the defaults.
 	Limits   schema.Limits
-	TimeZone *time.Location // the service's, for date limits; defaults to UTC
+	TimeZone *time.Location // the service's time zone for date limits; defaults to UTC
 }
 
-// New compiles a form. Nested blocks of a group count like top-level blocks. A block of an unknown type accepts no
-// answer. An error means that a section is not in its stored format.
+// New compiles a form. Blocks in a group count like top-level blocks. A block of an unknown type accepts no answer.
+// New returns an error if a section is not in the stored JSON format.
 //
-// A compiled form takes about ten times the bytes of its sections. It takes less than 24 MB, because the blocks are
+// A compiled form uses about ten times as much memory as its sections. It uses less than 24 MB, because the blocks are
 // limited to 100,000 values and the definition to 4 MiB.
 func New(from Source) (*Form, error) {
 	d, err := Read(from)
@@ -89,7 +89,7 @@ func New(from Source) (*Form, error) {
 	return d.Form, nil
 }
 
-// Definition contains the decoded sections of a form.
+// Definition holds the decoded sections of a form.
 type Definition struct {
 	Form     *Form          // has no rules before AddRules
 	Blocks   []schema.Block // top-level blocks; Properties is never nil
@@ -184,8 +184,8 @@ func (f *Form) addVariables(raw json.RawMessage) error {
 	return nil
 }
 
-// dropDuplicates fills index with the position of each block in Form.Blocks. It drops blocks with duplicate IDs,
-// which the API never stores, and sets missing properties.
+// dropDuplicates sets each block's index in Form.Blocks. It drops blocks with duplicate IDs, which the API never
+// stores, and sets missing properties.
 func dropDuplicates(list []schema.Block, index map[string]int) []schema.Block {
 	unique := list[:0]
 	for _, b := range list {
@@ -204,7 +204,7 @@ func dropDuplicates(list []schema.Block, index map[string]int) []schema.Block {
 
 var emptyProperties schema.Properties // read-only
 
-// addBlocks adds blocks and their nested blocks. hide means that the parent group is hidden.
+// addBlocks adds blocks and their nested blocks. hide says whether the parent group is hidden.
 func (f *Form) addBlocks(list []schema.Block, with answertype.ServiceConfig, hide bool) {
 	for i := range list {
 		b := &list[i]

@@ -30,16 +30,17 @@ type Assignment struct {
 type Jump struct {
 	When  *logic.Logic // nil means always
 	To    int          // index in Form.Steps, or ToEnd
-	Place int          // index in the rule's next list, which also counts ignored jumps
+	Place int          // index in the rule's next list, counting ignored jumps
 }
 
-// ToEnd is the value of Jump.To that means the first ending.
+// ToEnd is the value of Jump.To for a jump to the first ending.
 const ToEnd = -1
 
 const targetEnd = "end"
 
-// MaxRuleSteps is the budget of all rules for one submission. A step takes about 20 ns and at most 45 ns, so rules
-// add less than 5 ms to a submission (BenchmarkWorstRules). A form with 20 rules takes a few hundred steps.
+// MaxRuleSteps limits the steps that all rules together can take for one submission. A step takes about 20 ns and at
+// most 45 ns, so rules add less than 5 ms to a submission (BenchmarkWorstRules). A form with 20 rules needs a few
+// hundred steps.
 const MaxRuleSteps = 100_000
 
 type ruleCompiler struct {
@@ -50,9 +51,10 @@ type ruleCompiler struct {
 
 // Observer receives information about the rules for warnings.
 type Observer struct {
-	// Ignored is called for each part that has no effect.
+	// Ignored is called for each part of a rule that has no effect.
 	Ignored func(step int, n jsontree.Node, code string, why answertype.Explanation)
-	// Compiled is called for logic l and its source n. If after is true, l runs after the answer to its block is taken.
+	// Compiled is called for each compiled logic l and its source n. If after is true, l runs after its block's answer
+	// is read.
 	Compiled func(step int, n jsontree.Node, l *logic.Logic, after bool)
 }
 
@@ -81,7 +83,7 @@ func (c *ruleCompiler) logic(n jsontree.Node, after bool) *logic.Logic {
 	l, err := logic.Compile(n)
 	if err != nil {
 		why := answertype.Explanation{Reason: "logic", Message: "this logic is invalid and is ignored"}
-		if unreadable, ok := err.(*logic.UnreadableError); ok { //nolint:errorlint // Compile returns no other
+		if unreadable, ok := err.(*logic.UnreadableError); ok { //nolint:errorlint // Compile returns no wrapped errors
 			n = unreadable.At
 			why.Reason, why.Params = "operator", map[string]any{"operator": unreadable.Operator}
 			why.Message = "the operator " + answertype.QuoteJSON(unreadable.Operator) + " does not exist, so the logic is ignored"
@@ -175,7 +177,7 @@ func (c *ruleCompiler) reportIgnored(n jsontree.Node, code string, why answertyp
 	}
 }
 
-// VariableValue checks that v is a finite number or a text within the limit for variables.
+// VariableValue checks that v is a finite number or a string within the limit for variables.
 func VariableValue(v any) (any, bool) {
 	switch v := v.(type) {
 	case float64:

@@ -15,25 +15,25 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Conditions selects the stored submissions that have an equivalent answer for each condition. It records which
-// fields the submissions have, for [Conditions.Err], and is not safe for concurrent use.
+// Conditions selects the stored submissions that have an equivalent answer for each condition. It also records which
+// fields the submissions have, for [Conditions.Err]. It is not safe for concurrent use.
 type Conditions struct{ all []*condition }
 
-// condition is one expected answer. If name contains a slash, block and part are its two halves.
+// condition is one expected answer. If name contains a slash, block and part hold the text before and after it.
 type condition struct {
 	name        string
 	block, part string
 	value       string
 	phone       answertype.PhoneRule
 
-	// These fields describe the name in the form and in the submissions seen so far.
+	// These fields describe what name refers to in the form and in the submissions seen so far.
 	comparable       bool   // has answers that can be compared
 	hasPhones        bool   // has phone numbers
-	incomparableType string // the type of its answers, if they cannot be compared
+	incomparableType string // the type of the answers, if they cannot be compared
 	matched          bool   // a submission matched
 }
 
-// New returns the conditions for values. A key is a block ID, a hidden field's name, or "block/part" for a contact
+// New returns the conditions for values. Each key is a block ID, a hidden field's name, or "block/part" for a contact
 // part.
 func New(f *compile.Form, values map[string]string) *Conditions {
 	all := &Conditions{}
@@ -127,7 +127,7 @@ func (c *condition) matchesValue(typ string, stored jsontree.Node) bool {
 		return false
 	}
 	switch k, _ := schema.LookupBlockType(typ); {
-	case typ == schema.TypeHidden: // often an ID of the host, so case matters
+	case typ == schema.TypeHidden: // often an ID from the host's system, so case matters
 		return strings.TrimSpace(stored.Text()) == c.value
 	case k.Comparison == schema.CompareWord:
 		return strings.EqualFold(c.value, cmp.Or(stored.Text(), stored.Raw()))
@@ -136,7 +136,7 @@ func (c *condition) matchesValue(typ string, stored jsontree.Node) bool {
 	return ok && slices.ContainsFunc(c.identities(typ), func(identity []byte) bool { return bytes.Equal(identity, want) })
 }
 
-// identities returns the identities that match. For choices, the value can be an ID or the text of “Other”.
+// identities returns the identities that match. For choices, the value can be an ID or the “Other” text.
 func (c *condition) identities(typ string) (all [][]byte) {
 	literals := []string{answertype.QuoteJSON(c.value)}
 	switch k, _ := schema.LookupBlockType(typ); k.Comparison {
@@ -162,8 +162,8 @@ func (c *condition) identities(typ string) (all [][]byte) {
 	return all
 }
 
-// Err returns a *[schema.Error] with the conditions that no submission can meet. Either neither the form nor a
-// submission has the name, or its answers cannot be compared, or the value is not a phone number.
+// Err returns a *[schema.Error] that lists the conditions that no submission can meet. The field is unknown in the
+// form and in all submissions, its answers cannot be compared, or the value is not a phone number.
 func (all *Conditions) Err() error {
 	var found violation.List
 	for _, c := range all.all {

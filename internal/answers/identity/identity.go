@@ -12,11 +12,11 @@ import (
 )
 
 // Rules is the version of the rules that compare answers. Package schema documents which answers are equivalent.
-// Increase it with every change to the identity of a stored value, because identities of two versions cannot be
-// compared.
+// Increase Rules with every change to the identity of a stored value, because identities from different versions
+// cannot be compared.
 const Rules = 1
 
-// digest returns the hash that the storage compares, or nil if values of this type cannot be compared.
+// digest returns the hash that the store compares, or nil if values of this type cannot be compared.
 func digest(typ string, value jsontree.Node) []byte {
 	identity, ok := answertype.Identity(typ, value)
 	if !ok {
@@ -31,7 +31,7 @@ func Unique(typ string, value []byte) []byte {
 	return jsontree.Inspect(value, storedLimits, func(n jsontree.Node) []byte { return digest(typ, n) })
 }
 
-// storedLimits exceeds the limits of a request body, because stored answers also contain labels.
+// storedLimits is higher than the limits for a request body, because stored answers also contain labels.
 var storedLimits = jsontree.Limits{Values: 100 * jsontree.MaxValues}
 
 // Stored returns Answers.Unique for a stored list of answers and the ID of a block. It returns nil if the list has no

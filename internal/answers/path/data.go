@@ -15,8 +15,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// These types contain the data that rules read: {"answers", "hidden", "variables"} and its three fields. A value is
-// computed when a rule reads it, and the cost counts toward the budget of the rules. Each implements [logic.Object].
+// These types represent the data that rules read: {"answers", "hidden", "variables"} and its three fields. A value is
+// computed when a rule reads it, and the cost counts toward the rules' budget. Each type implements [logic.Object].
 type (
 	ruleData     struct{ *walk }
 	answerData   struct{ *walk }
@@ -76,7 +76,7 @@ func (d hiddenData) Members() map[string]any {
 	return d.members(d, len(d.form.Hidden), func(i int) string { return d.form.Hidden[i].Name })
 }
 
-// members returns the fields of an object, until the budget is exceeded.
+// members returns the fields of an object. It stops when the budget is exceeded.
 func (k *walk) members(object logic.Object, count int, name func(i int) string) map[string]any {
 	all := make(map[string]any)
 	for i := 0; i < count && !k.budget.Exceeded(); i++ {
@@ -138,7 +138,7 @@ func (k *walk) set(list []compile.Assignment) {
 	}
 }
 
-// RuleValue returns an answer as rules read it. The result is false if the block rejects the answer.
+// RuleValue returns the value that rules see for an answer. It returns false if the block rejects the answer.
 func RuleValue(b *compile.Block, raw json.RawMessage, required bool, budget *logic.Budget) (any, bool) {
 	tree, err := jsontree.Parse(raw, answertype.ParseLimits)
 	if err != nil {
@@ -158,7 +158,7 @@ func RuleValue(b *compile.Block, raw json.RawMessage, required bool, budget *log
 }
 
 // ruleValue converts a stored answer for rules. A choice becomes its ID, or an object with the other text. A matrix
-// has such a value for each row. Times are converted to UTC.
+// becomes an object with such a value for each row. Times are converted to UTC.
 func ruleValue(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
 	// Parsing 8 bytes takes about as long as one step.
 	if budget.Spend(1 + len(stored)/8); budget.Exceeded() {
@@ -192,7 +192,7 @@ func ruleValue(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
 	return n.Value()
 }
 
-// decodePlain decodes stored numbers, booleans and strings without escapes, which need no parser.
+// decodePlain decodes stored numbers, booleans and strings without escapes, which do not need a parser.
 func decodePlain(stored []byte) (any, bool) {
 	switch stored[0] {
 	case '"':

@@ -14,7 +14,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Check checks and normalizes a submission. An error is a *[schema.Error].
+// Check checks and normalizes a submission. Any error it returns is a *[schema.Error].
 func Check(f *compile.Form, in check.Input) (check.Answers, error) {
 	k := newWalk(f, in)
 	k.run()
@@ -24,12 +24,12 @@ func Check(f *compile.Form, in check.Input) (check.Answers, error) {
 	return k.w.Answers(), nil
 }
 
-// Compute returns the path for answers that may be incomplete, see [answers.Form.Path].
+// Compute returns the path for answers that may be incomplete; see [answers.Form.Path].
 func Compute(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
 	k := newWalk(f, check.Input{Answers: answers, Hidden: hidden})
 	k.partial = true
 	result := k.trace()
-	found, _ := k.r.Violations.Err().(*schema.Error) //nolint:errorlint // Err returns no other
+	found, _ := k.r.Violations.Err().(*schema.Error) //nolint:errorlint // Err returns no wrapped errors
 	if k.budgetExceeded() {
 		return schema.Path{}, found
 	}
@@ -39,7 +39,7 @@ func Compute(f *compile.Form, answers map[string]json.RawMessage, hidden map[str
 	return result, nil
 }
 
-// Trace returns the path of a complete submission and the steps of its rules, for tests against a second
+// Trace returns the path of a complete submission and how many steps its rules took. Tests compare it with a second
 // implementation.
 func Trace(f *compile.Form, in check.Input) (result schema.Path, steps int) {
 	k := newWalk(f, in)
@@ -55,13 +55,13 @@ type walk struct {
 	w *check.Writer
 
 	budget logic.Budget
-	// answerRanges contains the start and end of each answer in the list, by index in Form.Blocks. Zeros mean no
-	// answer.
+	// answerRanges holds the start and end of each answer in the list, by index in Form.Blocks. Zeros mean that there
+	// is no answer.
 	answerRanges [][2]int
-	ruleValues   []any // answers that rules have read, by index in Form.Blocks; nil before the first
+	ruleValues   []any // answers that rules have read, by index in Form.Blocks; nil until a rule reads one
 	setVariables map[string]any
 
-	respondentAnswers, hostAnswers int // numbers of answers to existing blocks
+	respondentAnswers, hostAnswers int // number of answers to existing blocks
 	traced                         bool
 	blocks                         []schema.PathBlock // only filled if traced is true
 	ending                         string
@@ -82,7 +82,7 @@ func (k *walk) trace() schema.Path {
 	return schema.Path{Blocks: k.blocks, Ending: k.ending, Variables: k.variables()}
 }
 
-// run takes the answers to blocks on the path, and the host's answers to hidden blocks. It reports all violations.
+// run processes the answers to blocks on the path and the host's answers to hidden blocks. It reports all violations.
 func (k *walk) run() {
 	next := 0 // steps before next are skipped
 	for i := range k.form.Steps {
@@ -123,11 +123,11 @@ func (k *walk) run() {
 	}
 }
 
-// budgetExceeded reports whether the rules exceeded their budget. Their results are then meaningless.
+// budgetExceeded reports whether the rules exceeded their budget. If so, their results are meaningless.
 func (k *walk) budgetExceeded() bool { return k.budget.Exceeded() }
 
-// takeStep takes the answers to step i, and runs its rule if the step is on the path. Steps before next are skipped.
-// It returns the new value of next.
+// takeStep processes the answers to step i and runs its rule if the step is on the path. Steps before next are
+// skipped. It returns the new value of next.
 func (k *walk) takeStep(i, next int) int {
 	s := &k.form.Steps[i]
 	on := i >= next && k.shows(s)
@@ -194,7 +194,8 @@ func (k *walk) visitEnding() {
 	}
 }
 
-// takeAnswer takes the answer to one block. Answers off the path are dropped, except the host's to hidden blocks.
+// takeAnswer processes the answer to one block. Answers to blocks off the path are dropped, except the host's answers
+// to hidden blocks.
 func (k *walk) takeAnswer(at int, on, required bool) {
 	b := &k.form.Blocks[at]
 	own, ok := k.in.Answers[b.ID]
@@ -228,7 +229,8 @@ func (k *walk) takeAnswer(at int, on, required bool) {
 	}
 }
 
-// reportWrongSource reports an answer that only the host can give, or a host answer that only respondents can give.
+// reportWrongSource reports a respondent's answer that only the host may give, or a host's answer that only
+// respondents may give.
 func reportWrongSource(b *compile.Block, raw json.RawMessage, r *answertype.Report) {
 	if answertype.IsBlankJSON(raw) {
 		return

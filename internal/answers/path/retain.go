@@ -11,14 +11,14 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// Retained contains the parts of a partial submission to store.
+// Retained holds the parts of a partial submission to store.
 type Retained struct {
 	Answers json.RawMessage // object by block ID, with answers as sent
 	Hidden  json.RawMessage // object of strings
 	Dropped []string        // sorted block IDs of answers that are not stored
 }
 
-// Retain selects the answers of a partial submission to store, see [answers.Form.Retain].
+// Retain selects which answers of a partial submission to store; see [answers.Form.Retain].
 func Retain(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (retained Retained, err error) {
 	found, err := Compute(f, answers, hidden)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/formsvc/formsvc/internal/logic"
 )
 
-// conditionResult contains the warnings about a condition. neverHolds explains why it never holds, or is empty.
+// conditionResult holds the warnings about a condition. neverHolds explains why the condition never holds; it is empty
+// if the condition can hold.
 type conditionResult struct {
 	findings   []finding
 	neverHolds string
@@ -23,11 +24,11 @@ type finding struct {
 	why  answertype.Explanation
 }
 
-// resultCache caches results by their dependencies, so that an edit only repeats the check of affected conditions.
+// resultCache caches results by their dependencies, so that an edit repeats the check only for affected conditions.
 var resultCache cache.Cache[string, conditionResult]
 
-// checkCondition checks the condition n, compiled as l. If after is true, it runs after the answer to its block is
-// taken.
+// checkCondition checks condition n, which was compiled to l. If after is true, l runs after its block's answer is
+// read.
 func (w *warner) checkCondition(n jsontree.Node, l *logic.Logic, step int, after bool) {
 	if l == nil || l.Constant() {
 		return
@@ -52,7 +53,7 @@ func (w *warner) checkCondition(n jsontree.Node, l *logic.Logic, step int, after
 	}
 }
 
-// dependencies returns a cache key that contains everything on which the result of a condition depends.
+// dependencies returns a cache key that contains everything that a condition's result depends on.
 func (w *warner) dependencies(n jsontree.Node, l *logic.Logic, step int, after bool) string {
 	var key strings.Builder
 	fmt.Fprintln(&key, w.service, n.Pointer(""), n.Raw())

@@ -37,7 +37,7 @@ func (w *warner) checkConditions(step int) {
 	}
 }
 
-// checkAssignment checks the conditions of if expressions in the new value of a variable.
+// checkAssignment checks the conditions of if expressions in the value assigned to a variable.
 func (w *warner) checkAssignment(n jsontree.Node, step int) {
 	name, operands := operation(n)
 	for i, operand := range operands {
@@ -50,7 +50,7 @@ func (w *warner) checkAssignment(n jsontree.Node, step int) {
 	}
 }
 
-// query determines whether a condition can hold, and whether it can fail.
+// query determines whether a condition can hold and whether it can fail.
 type query struct {
 	*warner
 	firstUnknown int                       // first block whose answer is unknown
@@ -58,7 +58,7 @@ type query struct {
 	found        *conditionResult
 }
 
-// warnConstant adds warnings about a condition, or parts of it, that can only hold or only fail.
+// warnConstant adds warnings if a condition, or part of it, always holds or always fails.
 func (q query) warnConstant(n jsontree.Node) {
 	can, fail := q.outcomes(n)
 	warn := func(code string, why answertype.Explanation) {
@@ -97,8 +97,8 @@ func isJoined(n jsontree.Node) bool {
 	return (name == "and" || name == "or") && len(operands) > 1
 }
 
-// outcomes reports whether a condition can hold, and whether it can fail. Operands that read the same answers are
-// evaluated together. Other operands are independent.
+// outcomes reports whether a condition can hold and whether it can fail. Operands that read the same answers are
+// evaluated together. Other operands are treated as independent.
 func (q query) outcomes(n jsontree.Node) (can, fail bool) {
 	if known, ok := q.known[n]; ok {
 		return known[0], known[1]
@@ -153,9 +153,9 @@ func (q query) groupByReads(conditions []jsontree.Node) (groups [][]jsontree.Nod
 type usage struct {
 	answertype.ComparedValues
 	compiled []*logic.Logic
-	subjects map[string]*subject // by the start of their paths
-	// needsAllAnswers means that the candidates must cover all answers, because the conditions are more than
-	// comparisons of one answer with values. readsUnknown means that they read unknown answers.
+	subjects map[string]*subject // by the start of the subject's path
+	// needsAllAnswers means that the candidates must cover all answers, because the conditions do more than compare
+	// one answer with values. readsUnknown means that the conditions read unknown answers.
 	needsAllAnswers, readsUnknown bool
 }
 
@@ -323,7 +323,7 @@ type candidates struct {
 	budget    *logic.Budget
 }
 
-// each calls try without a value, if this is possible, and then with each valid value, until try returns true.
+// each calls try without a value, if the value can be missing, and then with each valid value, until try returns true.
 func (a *candidates) each(try func() bool) (done bool) {
 	delete(a.target, a.name)
 	if !a.alwaysSet && try() {
@@ -346,7 +346,7 @@ func (a *candidates) each(try func() bool) (done bool) {
 	return false
 }
 
-// checkSteps is the cost of checking an answer, in steps of a logic.Budget.
+// checkSteps is the cost of checking an answer, in logic.Budget steps.
 const checkSteps = 50
 
 func (q query) answersOf(s *subject, c answertype.ComparedValues) *candidates {

@@ -9,8 +9,8 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/compile"
 )
 
-// walkPaths follows all possible paths and returns the steps that can be on a path. A path stops at a step for which
-// stops returns true. ended reports whether a path reaches the end.
+// walkPaths follows all possible paths and returns which steps can be on a path. A path stops at a step for which
+// stops returns true. ended is true if a path reaches the end.
 func (w *warner) walkPaths(stops func(step int) bool) (on []bool, ended bool) {
 	f := w.form
 	last := len(f.Steps)
@@ -58,7 +58,8 @@ func (w *warner) visibility(i int) (may, must bool) {
 	return holds || !constant, holds && constant
 }
 
-// jumpTargets returns the targets of a step's possible jumps, and whether a path can also reach the next step.
+// jumpTargets returns the targets of a step's possible jumps. through is true if a path can also continue to the next
+// step.
 func (w *warner) jumpTargets(i int) (to []int, through bool) {
 	for _, j := range w.form.Steps[i].Rule.Next {
 		holds, constant := w.constantValue(j.When)
@@ -88,7 +89,8 @@ func (w *warner) markEndings(on []bool) {
 	}
 }
 
-// stops reports whether a step requires an answer that is always rejected, so that its submissions are never accepted.
+// stops reports whether a step requires an answer that is always rejected, so that no submission through it is
+// accepted.
 func (w *warner) stops(i int) bool {
 	s := &w.form.Steps[i]
 	for j := s.From; j < s.To; j++ {
@@ -100,7 +102,7 @@ func (w *warner) stops(i int) bool {
 	return false
 }
 
-// isRequired reports whether a block always needs an answer if it is on the path.
+// isRequired reports whether a block always requires an answer when it is on the path.
 func (w *warner) isRequired(block int) bool {
 	step := sort.Search(len(w.form.Steps), func(i int) bool { return w.form.Steps[i].To > block })
 	return !w.form.Blocks[block].Hide && w.alwaysRequired(&w.form.Steps[step], block)

@@ -18,7 +18,7 @@ func (w *warner) whyUnreached(at int) answertype.Explanation {
 	return why
 }
 
-// ruleFields are the fields of a rule. foreignFields are fields from the rule formats of other form builders.
+// ruleFields lists the fields of a rule. foreignFields lists fields from other form builders' rule formats.
 var (
 	ruleFields    = []string{"show", "require", "set", "next"}
 	foreignFields = []string{

@@ -42,7 +42,7 @@ func (w *warner) checkUnfinished(b *schema.Block, path string) {
 		lacks("/label", "text", "the text is missing")
 	}
 	if answertype.Labels(w.form.Blocks[w.form.Index[b.ID]].Rule) == nil {
-		return // choices can remain from a previous block type
+		return // choices can be left over from a previous block type
 	}
 	texts := func(member string, list []schema.Choice) {
 		for i, choice := range list {

@@ -14,11 +14,11 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Find returns the parts of a form that make it unanswerable or have no effect. An error means that a section is not
-// in its stored format.
+// Find returns the parts of a form that make it unanswerable or have no effect. It returns an error if a section is
+// not in the stored JSON format.
 //
-// Find uses the limits of each block, the order of the steps, and the logic that always has the same value. It
-// assumes that all other logic can hold or fail. So it never reports a false warning, but can miss some.
+// Find considers each block's limits, the order of the steps, and logic that always has the same value. It assumes
+// that all other logic can either hold or fail. So it never returns a false warning, but it can miss some.
 func Find(from compile.Source) (schema.Warnings, error) {
 	d, err := compile.Read(from)
 	if err != nil {
@@ -51,10 +51,10 @@ type warner struct {
 	form    *compile.Form
 	blocks  []*schema.Block // by index in form.Blocks
 	found   schema.Warnings
-	pending [][]func() // by step; functions that add the warnings about its rule after all rules are compiled
+	pending [][]func() // by step; functions that add warnings about the step's rule once all rules are compiled
 
 	reached []bool // by step
-	cost    int    // steps to evaluate each rule once
+	cost    int    // number of steps to evaluate each rule once
 
 	constantStepsUsed int
 	lastToEnd         int // last step with a jump to the end, or -1
@@ -91,7 +91,7 @@ func (w *warner) addPending(step int, path, code string, why answertype.Explanat
 	w.pending[step] = append(w.pending[step], func() { w.add(path, code, why) })
 }
 
-// addIgnored adds a pending warning about a part of a rule that has no effect.
+// addIgnored adds a pending warning about a rule part that has no effect.
 func (w *warner) addIgnored(step int, n jsontree.Node, code string, why answertype.Explanation) {
 	w.addPending(step, n.Pointer(rulePath(step)), code, why)
 }
@@ -104,7 +104,7 @@ func (w *warner) addReads(step int, n jsontree.Node, l *logic.Logic, after bool)
 
 func rulePath(at int) string { return "/blocks/" + strconv.Itoa(at) + "/properties/rule" }
 
-// checkBlock checks one block. at is the index of its top-level block.
+// checkBlock checks one block. at is the index of the top-level block that contains it.
 func (w *warner) checkBlock(b *schema.Block, path string, at int, inGroup bool) {
 	c := &w.form.Blocks[w.form.Index[b.ID]]
 	if member, why := answertype.Contradiction(c.Rule); why.Reason != "" {
@@ -206,11 +206,12 @@ func (w *warner) checkJumps(rule *compile.StepRule, path string, step int) {
 	}
 }
 
-// constantSteps limits the steps for constant logic in one form. A step takes at most 45 ns, so the total is below 100 ms.
+// constantSteps limits the steps spent on constant logic in one form. A step takes at most 45 ns, so the total is
+// below 100 ms.
 const constantSteps = 2_000_000
 
-// constantValue returns whether logic holds, and whether the value is the same for all submissions. Nil logic always
-// holds. Once constantSteps are used, no logic counts as constant.
+// constantValue reports whether logic holds and whether its value is the same for all submissions. Nil logic always
+// holds. Once constantSteps steps are used up, no logic counts as constant.
 func (w *warner) constantValue(l *logic.Logic) (holds, constant bool) {
 	if l == nil {
 		return true, true
@@ -283,7 +284,7 @@ func (w *warner) checkReads(path string, l *logic.Logic, at int, after bool) {
 	}
 }
 
-// firstUnknownBlock returns the first block whose answer is unknown when the logic of a step runs.
+// firstUnknownBlock returns the first block whose answer is unknown when a step's logic runs.
 func (w *warner) firstUnknownBlock(at int, after bool) int {
 	step := &w.form.Steps[at]
 	known := step.From
@@ -296,7 +297,8 @@ func (w *warner) firstUnknownBlock(at int, after bool) int {
 	return known
 }
 
-// lookupName finds the name at the start of a path, like var: the whole path, or the text before the first dot.
+// lookupName finds the name at the start of a path as the var operator does: the whole path, or the text before the
+// first dot.
 func lookupName[T any](all map[string]T, path string) (one T, name string, ok bool) {
 	if one, ok = all[path]; ok {
 		return one, path, true
