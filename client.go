@@ -24,8 +24,8 @@ import (
 // clientPageSize is the number of records that a list reads at a time. It is small because a loop may end early.
 const clientPageSize = 100
 
-// list yields the records of all pages that read returns. at returns the position of a record, after which the next
-// page starts.
+// list returns an iterator over the records of all pages that read returns. position returns a record's position, after
+// which the next page starts.
 func list[T any](ctx context.Context, q Query, size int, read func(page storage.Page) (found []T, more bool, err error), position func(*T) storage.Position) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
@@ -58,7 +58,7 @@ func list[T any](ctx context.Context, q Query, size int, read func(page storage.
 	}
 }
 
-// precondition combines conditions into a precondition of the core.
+// precondition combines conditions into one core.Precondition.
 func precondition(conditions []Precondition) (p core.Precondition) {
 	for _, c := range conditions {
 		if c.revision != 0 {
@@ -68,9 +68,9 @@ func precondition(conditions []Precondition) (p core.Precondition) {
 	return p
 }
 
-// RejectedURLError means that the [webhooks.Guard] rejects the URL of a webhook, and contains the reason. Find it with
-// errors.As and a *RejectedURLError. It wraps an *[Error]. For a receiver on the same machine in development, set
-// [webhooks.Config.AllowedNetworks] ([WithWebhookConfig]). Methods and fields: [schema.RejectedURLError].
+// RejectedURLError means that the [webhooks.Guard] rejects the URL of a webhook. It contains the reason, and wraps an
+// *[Error]. Find it with errors.As and a *RejectedURLError. For a receiver on the same machine in development, set
+// [webhooks.Config.AllowedNetworks] ([WithWebhookConfig]). See [schema.RejectedURLError].
 type RejectedURLError = schema.RejectedURLError
 
 // ErrBlockExists means that the form already has a block with this ID.
@@ -107,14 +107,14 @@ func (c Client) CreateWorkspace(ctx context.Context, n WorkspaceCreate) (Workspa
 	})
 }
 
-// RenameWorkspace renames a workspace. Only its owner can do this.
+// RenameWorkspace renames a workspace. Only its owner can rename it.
 func (c Client) RenameWorkspace(ctx context.Context, id ID, name string) (Workspace, error) {
 	return core.RunOperation(c.core(), core.NewBody().Text("name", name), func(body []byte) (Workspace, error) {
 		return c.core().UpdateWorkspace(ctx, c.actor, id, body)
 	})
 }
 
-// DeleteWorkspace deletes a workspace and moves its forms to the trash. Only its owner can do this.
+// DeleteWorkspace deletes a workspace and moves its forms to the trash. Only its owner can delete it.
 func (c Client) DeleteWorkspace(ctx context.Context, id ID) error {
 	return c.core().DeleteWorkspace(ctx, c.actor, id)
 }
@@ -132,7 +132,7 @@ func (c Client) Form(ctx context.Context, id ID) (Form, error) {
 	return cloneForm(c.core().Storage.Form(ctx, c.actor, id))
 }
 
-// cloneForm returns f with copied sections, because a storage may return the same bytes to several callers.
+// cloneForm returns f with copies of its sections, because a storage may return the same bytes to several callers.
 func cloneForm(f Form, err error) (Form, error) {
 	for _, section := range f.Sections() {
 		*section.Value = bytes.Clone(*section.Value)
@@ -203,8 +203,8 @@ func cloneBlock(b core.Block, err error) (StoredBlock, error) {
 	return StoredBlock(b), nil
 }
 
-// CreateBlock appends a block, for example a [schema.Block] encoded with json.Marshal. It returns [ErrBlockExists] if
-// the form already has a block with its ID.
+// CreateBlock appends a block to a form, for example a [schema.Block] encoded with json.Marshal. It returns
+// [ErrBlockExists] if the form already has a block with the same ID.
 func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
 	return cloneBlock(core.RunOperation(c.core(), core.NewBody().JSON("block", block), func(body []byte) (core.Block, error) {
 		return c.core().CreateBlock(ctx, c.actor, core.Target{ID: form}, body, precondition(conditions))
@@ -239,10 +239,10 @@ func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) 
 	return c.s.Warnings(f.Definition)
 }
 
-// EditorForm returns the working copy of a form, or the form if there is none, with the name and the sections of
-// unsaved instead of the stored values. formpage.Handler.Canvas renders it in an editor. EditorForm ignores the other
-// fields of unsaved and stores nothing. Unsaved content can violate any rule except size limits, for which the error is
-// an [*Error]. Values with a wrong type are omitted.
+// EditorForm returns the working copy of a form, or the form if there is none. The name and the sections in unsaved
+// replace the stored values. Its other fields are ignored, and nothing is stored. formpage.Handler.Canvas renders the
+// result in an editor. Unsaved content can violate any rule except the size limits. If it exceeds a size limit,
+// EditorForm returns an [*Error]. It omits values of the wrong type.
 func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (PublicForm, error) {
 	form, err := c.WorkingCopy(id).Form(ctx)
 	if errors.Is(err, ErrUnsupported) {
@@ -277,31 +277,31 @@ func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (Publ
 // decodeValid decodes the valid parts of a JSON value and ignores errors.
 func decodeValid(raw json.RawMessage, into any) { _ = json.Unmarshal(raw, into) }
 
-// ServeHTTP serves all operations of [Service.ServeHTTP] for the client's user, for the host's own pages such as
-// handler/builder. It requires no key or scope, and has no rate limit.
+// ServeHTTP serves all operations of the HTTP API on behalf of the client's user. The host's own pages, such as
+// handler/builder, use it. It requires no key or scope, and has no rate limit.
 //
 // The host must identify the signed-in user, use this user's Client, and reject requests from other sites. It must also
-// strip the part of the URL path before the operation's path, such as /workspaces. Links in responses start with the
-// stripped part. With [Service.AsHost], GET /me returns the zero ID, and no workspace can be created.
+// strip everything before the operation's path (such as /workspaces) from the URL path. Links in responses start with
+// the stripped part. With [Service.AsHost], GET /me returns the zero ID, and no workspace can be created.
 func (c Client) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.core() // panics for a zero Client
 	c.s.handler.For(c.actor).ServeHTTP(w, r)
 }
 
-// FormsWithWorkingCopy returns those of the forms that are accessible and have a working copy, in any order, with one
-// query. It returns [ErrUnsupported] if the storage does not support working copies.
+// FormsWithWorkingCopy makes one query and returns the accessible forms that have a working copy, in any order. It
+// returns [ErrUnsupported] if the storage does not support working copies.
 func (c Client) FormsWithWorkingCopy(ctx context.Context, forms ...ID) ([]ID, error) {
 	return c.core().FormsWithWorkingCopy(ctx, c.actor, forms)
 }
 
-// WorkingCopy returns the working copy of a form, which contains unpublished changes. A form has at most one, which all
-// its editors share. The first change creates it from the form, and a change that makes it equal to the form deletes
-// it. Without a working copy, reads return the form.
+// WorkingCopy returns the working copy of a form, which contains unpublished changes. A form has at most one working
+// copy, which all editors of the form share. The first change creates it from the form. A change that makes it equal to
+// the form deletes it. Without a working copy, reads return the form.
 //
-// Its methods have the same rules and permissions as the methods of the form. Conditions ([IfRevision]) use the working
-// copy's own revision. The form itself can still be changed, and [WorkingCopy.Publish] merges both.
-// [Service.PreviewForm] shows the working copy. If the storage does not support documents, each method returns
-// [ErrUnsupported].
+// The methods of a WorkingCopy follow the same rules and permissions as the Client methods for forms. Conditions
+// ([IfRevision]) use the working copy's own revision. The form itself can still be changed, and [WorkingCopy.Publish]
+// merges the changes. [Service.PreviewForm] shows the working copy. If the storage does not support documents, each
+// method returns [ErrUnsupported].
 func (c Client) WorkingCopy(form ID) WorkingCopy {
 	copies := c.core().ForWorkingCopies()
 	copied := *c.s
@@ -312,38 +312,38 @@ func (c Client) WorkingCopy(form ID) WorkingCopy {
 // Form returns the form with the name, the type, the definition and the revision of the working copy.
 func (w WorkingCopy) Form(ctx context.Context) (Form, error) { return w.copyClient.Form(ctx, w.form) }
 
-// UpdateForm changes the working copy as [Client.UpdateForm] changes a form. Status and Workspace are violations,
-// because a working copy has only a name, a type and a definition.
+// UpdateForm changes the working copy as [Client.UpdateForm] changes a form. It rejects Status and Workspace, because a
+// working copy has only a name, a type and a definition.
 func (w WorkingCopy) UpdateForm(ctx context.Context, u FormUpdate) (Form, error) {
 	return w.copyClient.UpdateForm(ctx, w.form, u)
 }
 
-// Blocks is [Client.Blocks] for the working copy.
+// Blocks is like [Client.Blocks], but for the working copy.
 func (w WorkingCopy) Blocks(ctx context.Context) (StoredBlocks, error) {
 	return w.copyClient.Blocks(ctx, w.form)
 }
 
-// Block is [Client.Block] for the working copy.
+// Block is like [Client.Block], but for the working copy.
 func (w WorkingCopy) Block(ctx context.Context, id string) (StoredBlock, error) {
 	return w.copyClient.Block(ctx, w.form, id)
 }
 
-// CreateBlock is [Client.CreateBlock] for the working copy.
+// CreateBlock is like [Client.CreateBlock], but for the working copy.
 func (w WorkingCopy) CreateBlock(ctx context.Context, block json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
 	return w.copyClient.CreateBlock(ctx, w.form, block, conditions...)
 }
 
-// ReplaceBlocks is [Client.ReplaceBlocks] for the working copy.
+// ReplaceBlocks is like [Client.ReplaceBlocks], but for the working copy.
 func (w WorkingCopy) ReplaceBlocks(ctx context.Context, blocks json.RawMessage, conditions ...Precondition) (StoredBlocks, error) {
 	return w.copyClient.ReplaceBlocks(ctx, w.form, blocks, conditions...)
 }
 
-// UpdateBlock is [Client.UpdateBlock] for the working copy.
+// UpdateBlock is like [Client.UpdateBlock], but for the working copy.
 func (w WorkingCopy) UpdateBlock(ctx context.Context, id string, patch json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
 	return w.copyClient.UpdateBlock(ctx, w.form, id, patch, conditions...)
 }
 
-// DeleteBlock is [Client.DeleteBlock] for the working copy.
+// DeleteBlock is like [Client.DeleteBlock], but for the working copy.
 func (w WorkingCopy) DeleteBlock(ctx context.Context, id string, conditions ...Precondition) (revision int64, err error) {
 	return w.copyClient.DeleteBlock(ctx, w.form, id, conditions...)
 }
@@ -353,16 +353,17 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 	return w.copyClient.Warnings(ctx, w.form)
 }
 
-// Publish copies the name, the type and the definition from the working copy to the form, publishes the form, and
-// deletes the working copy, all in one atomic step. If the form was already published, its previous state becomes a
-// version ([Client.Versions]).
+// Publish atomically copies the name, the type and the definition from the working copy to the form, publishes the
+// form, and deletes the working copy. If the form was already published, its previous state becomes a version
+// ([Client.Versions]).
 //
-// Changes to the form since the working copy was created are merged by part: the name, the type, each setting, each
-// block, and each other section. If only one side changed a part, that change is used. If both sides changed a part
-// differently, it is a conflict: Publish changes nothing and returns a [*ConflictError], until p.Resolutions selects a
-// side for each conflict. Parts are compared byte by byte. Blocks are in the order of the working copy, even if only
-// the form was reordered. A block that only the form has stays after its predecessor. The result must satisfy all rules
-// of a write. Otherwise the error is a [*schema.Error]. A form without a working copy is published as it is.
+// Publish also merges changes that were made to the form since the working copy was created. It merges by part: the
+// name, the type, each setting, each block, and each other section. If only one side changed a part, that change is
+// used. If both sides changed a part differently, Publish changes nothing and returns a [*ConflictError], until
+// p.Resolutions selects a side for each conflict. Parts are compared byte by byte. Blocks follow the order of the
+// working copy, even if only the form was reordered. A block that only the form has stays after its predecessor. If the
+// result violates a rule for writes, the error is a [*schema.Error]. A form without a working copy is published as it
+// is.
 func (w WorkingCopy) Publish(ctx context.Context, p PublishOptions) (Form, error) {
 	return cloneForm(w.formClient.core().Publish(ctx, w.formClient.actor, w.form, precondition([]Precondition{IfRevision(p.IfRevision)}), p.Resolutions, p.DryRun))
 }
@@ -372,19 +373,19 @@ func (w WorkingCopy) Discard(ctx context.Context, conditions ...Precondition) er
 	return w.formClient.core().Discard(ctx, w.formClient.actor, w.form, precondition(conditions))
 }
 
-// ServeHTTP serves the working copy to an editor in a browser, with the operations of the API on the form: GET and
-// PATCH of /forms/{formId}, GET of its /questions, and the operations on its /blocks. A PATCH of the form accepts the
-// name and the definition. Other paths and forms return 404. The host has the same duties as for [Client.ServeHTTP].
-// The link to submissions does not work.
+// ServeHTTP serves the working copy to an editor in a browser, with the API's operations on the form: GET and PATCH of
+// /forms/{formId}, GET of its /questions, and the operations on its /blocks. A PATCH of the form accepts the name and
+// the definition. Requests for other paths and forms return 404. The host has the same duties as for
+// [Client.ServeHTTP]. In responses, the link to submissions does not work.
 func (w WorkingCopy) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.formClient.s.handler.WorkingCopy(w.copyClient.core(), w.formClient.actor, w.form).ServeHTTP(rw, r)
 }
 
 // Versions lists the earlier published states of a form, newest first, without their content. A version is created when
 // the name or the definition of a published form changes, or when the form becomes a draft. [WorkingCopy.Publish] and
-// [Client.RestoreVersion] always create one, and other writes only if the newest version is at least ten minutes old. A
-// form has at most 100 versions ([WithVersions]) of 32 MiB in total. If the storage does not support documents, it
-// returns [ErrUnsupported].
+// [Client.RestoreVersion] always create a version. Other writes create one only if the newest version is at least ten
+// minutes old. A form has at most 100 versions ([WithVersions]) of 32 MiB in total. If the storage does not support
+// documents, the error is [ErrUnsupported].
 func (c Client) Versions(ctx context.Context, form ID) iter.Seq2[FormVersion, error] {
 	return c.core().VersionList(ctx, c.actor, form)
 }
@@ -394,15 +395,15 @@ func (c Client) Version(ctx context.Context, form ID, revision int64) (FormVersi
 	return c.core().Version(ctx, c.actor, form, revision)
 }
 
-// RestoreVersion sets the name, the type and the definition of a form to those of a version, under the rules of any
-// write. If the form is published, its replaced state becomes a version. The status and the working copy do not change.
-// It returns [ErrNotFound] if there is no such version.
+// RestoreVersion replaces the name, the type and the definition of a form with those of a version. The same rules apply
+// as for any write. If the form is published, its replaced state becomes a version. The status and the working copy do
+// not change. It returns [ErrNotFound] if there is no such version.
 func (c Client) RestoreVersion(ctx context.Context, form ID, revision int64, r RestoreOptions) (Form, error) {
 	return cloneForm(c.core().RestoreVersion(ctx, c.actor, form, revision, precondition([]Precondition{IfRevision(r.IfRevision)})))
 }
 
 // DecodeAnswers returns the answers of a stored submission in the order of the form, then hidden fields and variables.
-// Unanswered blocks are not included.
+// It omits unanswered blocks.
 func DecodeAnswers(s Submission) ([]Answer, error) {
 	answers, err := schema.DecodeAnswers(s.Answers)
 	if err != nil {
@@ -434,13 +435,13 @@ func DecodeForm(f Form) (content FormValues, err error) {
 	return content, nil
 }
 
-// Submissions lists the submissions to a form, newest first. It holds one page in memory, and no connection of the
-// storage between pages.
+// Submissions lists the submissions to a form, newest first. It holds one page in memory, and no storage connection
+// between pages.
 func (c Client) Submissions(ctx context.Context, form ID, q SubmissionQuery) iter.Seq2[Submission, error] {
 	return c.submissions(ctx, form, q, clientPageSize)
 }
 
-// submissions is Submissions with a page size.
+// submissions is like Submissions, but with a page size.
 func (c Client) submissions(ctx context.Context, form ID, q SubmissionQuery, size int) iter.Seq2[Submission, error] {
 	return list(ctx, Query{Limit: q.Limit}, size, func(page storage.Page) ([]Submission, bool, error) {
 		found, err := c.core().Submissions(ctx, c.actor, form, storage.SubmissionsParams{Since: q.Since, Until: q.Until, Page: page})
@@ -458,10 +459,10 @@ func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 	return c.core().DeleteSubmission(ctx, c.actor, form, id)
 }
 
-// Partials lists the partial submissions to a form that are neither submitted nor expired, latest save first. Their
-// content is included only with [PartialSubmission].ShareWithOwner. If the form has a captcha, only those with
-// [PartialSubmission].CaptchaSolved are listed, also for the host. Those that are saved during the loop may be missed.
-// It returns [ErrUnsupported] if the storage does not support partial submissions.
+// Partials lists the partial submissions to a form that are neither submitted nor expired, latest save first. It
+// includes their content only with [PartialSubmission].ShareWithOwner. If the form has a captcha, it lists only partial
+// submissions with [PartialSubmission].CaptchaSolved, even for the host. It may miss partial submissions that are saved
+// during the loop. It returns [ErrUnsupported] if the storage does not support partial submissions.
 func (c Client) Partials(ctx context.Context, form ID, q Query) iter.Seq2[Partial, error] {
 	now := c.core().Clock()
 	return list(ctx, q, clientPageSize, func(page storage.Page) ([]Partial, bool, error) {
@@ -474,20 +475,20 @@ func (c Client) DeletePartial(ctx context.Context, form, id ID) error {
 	return c.core().DeletePartial(ctx, c.actor, form, id)
 }
 
-// Summary counts the answers of the submissions that q selects. Its memory use grows with the numbers of blocks and
+// Summary counts the answers in the submissions that q selects. Its memory use grows with the numbers of blocks and
 // choices, and with up to 10,000 days or removed choices per block, but not with the number of submissions. All numbers
 // are finite. It returns a [*schema.Error] if the submissions have more than 16,384 different fields.
 //
-// The service caches the counts of each day in its time zone ([WithTimeZone]), up to 64 MiB for all forms and 32 MiB
-// for one, so that another call reads only new submissions. After any process deletes, erases, purges or imports a
-// submission, it counts everything again. Nothing is cached if q has a Limit, for a service of [Service.WithStorage],
-// or if the storage does not support SubmissionsRemoved.
+// The service caches the counts of each day in its time zone ([WithTimeZone]), so that another call reads only new
+// submissions. The cache uses up to 64 MiB for all forms and 32 MiB for one. After any process deletes, erases, purges
+// or imports a submission, Summary counts everything again. Nothing is cached if q has a Limit, if
+// [Service.WithStorage] returned the service, or if the storage does not support SubmissionsRemoved.
 func (c Client) Summary(ctx context.Context, form ID, q SubmissionQuery) (Summary, error) {
 	return c.SummaryWithin(ctx, form, q, 0)
 }
 
-// SummaryWithin is [Client.Summary] with an approximate time limit. It counts the newest submissions first. If the
-// result is Incomplete, another call continues.
+// SummaryWithin is like [Client.Summary], but with an approximate time limit. It counts the newest submissions first.
+// If the result is Incomplete, another call continues the count.
 func (c Client) SummaryWithin(ctx context.Context, form ID, q SubmissionQuery, within time.Duration) (Summary, error) {
 	f, err := c.core().Storage.Form(ctx, c.actor, form)
 	if err != nil {
@@ -563,7 +564,7 @@ func convertChoiceCounts(choices summary.ChoiceCounts) (list []ChoiceCount) {
 	return list
 }
 
-// Period is a period of [Metrics]. Its days are in UTC.
+// Period is a time period for [Metrics]. Its days are in UTC.
 type Period = schema.Period
 
 // These are the periods of [Client.Metrics]. All except PeriodYesterday end now.
@@ -576,19 +577,19 @@ const (
 	Period3m        = schema.Period3m  // since the same day 3 months ago
 	Period6m        = schema.Period6m
 	Period12m       = schema.Period12m
-	PeriodAll       = schema.PeriodAll // includes the counters of [Service.SetLifetimeCounters]
+	PeriodAll       = schema.PeriodAll // includes the totals set by [Service.SetLifetimeCounters]
 )
 
-// PeriodQuery returns the query for a period, for [Client.Submissions] and [Client.Summary]. Its days are in the
+// PeriodQuery returns a query for a period, for use with [Client.Submissions] and [Client.Summary]. Its days are in the
 // service's time zone ([WithTimeZone]), unlike the days of [Client.Metrics].
 func (s *Service) PeriodQuery(period Period) (SubmissionQuery, error) {
 	since, until, err := s.core.PeriodQuery(period)
 	return SubmissionQuery{Since: since, Until: until}, err
 }
 
-// Metrics contains the funnel of a form in a period. Estimated is whether it includes the counters of
-// [Service.SetLifetimeCounters]. CompletionRate is Submissions as a percentage of Starts with two decimals, and 0
-// without starts.
+// Metrics describes the funnel of a form in a period. Estimated reports whether it includes the totals set by
+// [Service.SetLifetimeCounters]. CompletionRate is Submissions as a percentage of Starts with two decimals. It is 0 if
+// there are no starts.
 type Metrics struct {
 	Period                     Period
 	Estimated                  bool
@@ -605,8 +606,8 @@ func (c Client) Metrics(ctx context.Context, form ID, period Period) (Metrics, e
 	return Metrics(m), err
 }
 
-// SubmissionTotals returns the number of submissions of each form, as in Metrics for [PeriodAll], with one query. It
-// omits forms that are not accessible.
+// SubmissionTotals makes one query and returns the number of submissions to each form, as in Metrics for [PeriodAll].
+// It omits forms that are not accessible.
 func (c Client) SubmissionTotals(ctx context.Context, forms ...ID) (map[ID]int64, error) {
 	return c.core().Storage.SubmissionTotals(ctx, c.actor, forms)
 }
@@ -620,11 +621,11 @@ const (
 	NDJSON = schema.NDJSON
 )
 
-// Export selects submissions and the format of an export. The zero value exports all submissions as CSV.
+// Export selects the submissions and the format of an export. The zero value exports all submissions as CSV.
 //
 // NDJSON has one submission per line, in the format of the API. CSV follows RFC 4180 in UTF-8, with a header and one
-// line per submission. Texts of forms and respondents are quoted, but not numbers, dates, submission IDs and the names
-// of fixed columns. The columns are:
+// line per submission. Text from forms and respondents is quoted. Numbers, dates, submission IDs and the names of fixed
+// columns are not quoted. The columns are:
 //
 //   - submission_id and submitted_at, always.
 //   - One column for each block with answers, named by its ID, in the order of the form, then hidden fields, variables,
@@ -634,47 +635,46 @@ const (
 //   - completion_time (in seconds), metadata/country, metadata/device, metadata/user_agent, metadata/utm/campaign,
 //     metadata/utm/content, metadata/utm/medium, metadata/utm/source and metadata/utm/term, always.
 //
-// An unanswered block is an empty cell. With SplitColumns, an “Other” answer is in id/other. For a choice whose ID is
-// "other" or starts with "choice:", the column has the prefix "choice:", as in id/choice:other. If a column name is
-// already used, for example because a block has the ID submitted_at, " (2)", " (3)" and so on is appended.
+// Unanswered blocks have empty cells. With SplitColumns, an “Other” answer is in the column id/other. For a choice
+// whose ID is "other" or starts with "choice:", the column has the prefix "choice:", as in id/choice:other. If a column
+// name is already used, for example because a block has the ID submitted_at, " (2)", " (3)" and so on is appended.
 //
 // Spreadsheet programs interpret a cell as a formula if it starts with =, +, -, @, a tab or a carriage return. The
-// export inserts an apostrophe (') before such text, also if it already has leading apostrophes. To restore the
-// original text, remove one apostrophe from each cell that has one of these characters after its apostrophes. Answers
-// of number, date and phone blocks are not changed.
+// export inserts an apostrophe (') before such text, even if the text already has leading apostrophes. To restore the
+// original text, remove one apostrophe from each cell in which one of these characters follows the leading apostrophes.
+// Answers to number, date and phone blocks are not changed.
 //
-// LibreOffice by default detects commas, semicolons and tabs. If the decimal separator is a comma, Excel splits only at
-// semicolons or tabs. It then needs a file with the matching Separator, because otherwise columns and apostrophes are
-// wrong.
+// LibreOffice detects commas, semicolons and tabs by default. If the decimal separator is a comma, Excel splits only at
+// semicolons or tabs. In this case, set Separator accordingly, because otherwise columns and apostrophes are wrong.
 type Export struct {
 	Format ExportFormat // CSV or NDJSON. Defaults to CSV.
-	// Since and Until are the first and the last SubmittedAt, both included. A zero value means no limit.
+	// Since and Until are the earliest and the latest SubmittedAt, inclusive. A zero value means no limit.
 	Since, Until time.Time
 
 	// The following fields apply only to CSV.
 
 	Separator rune // ',', ';' or a tab. Defaults to ','.
-	ChoiceIDs bool // Whether to write the IDs of choices instead of their labels.
-	// SplitColumns is whether blocks with several choices or files have a column for each choice (id/choice ID) and file
-	// (id/1/name, id/1/url, id/2/name …). The cell contains the choice, or its position in a ranking. Otherwise one cell
-	// contains all values, separated by "; ".
+	ChoiceIDs bool // Whether to write choice IDs instead of labels.
+	// SplitColumns controls whether a block with several choices or files has a column for each choice (id/choice ID)
+	// and file (id/1/name, id/1/url, id/2/name …). A choice's cell contains the choice, or its position in a ranking.
+	// Otherwise one cell contains all values, separated by "; ".
 	SplitColumns bool
-	Labels       bool // Whether the header contains block labels instead of IDs. Equal labels are followed by [id].
+	Labels       bool // Whether the header contains block labels instead of IDs. [id] is appended to equal labels.
 	BOM          bool // Whether to start with a byte order mark, with which some programs detect UTF-8.
-	// AllowFormulas is whether to omit the apostrophe before text that a program could interpret as a formula.
+	// AllowFormulas omits the apostrophe before text that a program could interpret as a formula.
 	AllowFormulas bool
-	// CompletionLine applies to both formats. It is whether a last line proves that the file is complete, with the number
-	// of submissions: {"complete":true,"submissions":12} in NDJSON, and complete,12 in CSV.
+	// CompletionLine applies to both formats. It adds a last line that proves that the file is complete and contains
+	// the number of submissions: {"complete":true,"submissions":12} in NDJSON, and complete,12 in CSV.
 	CompletionLine bool
 }
 
 // Export writes the submissions to a form, newest first. If it returns no error, the file is complete. A submission
-// that arrives during the export may be missing. A [*schema.Error] lists the violations of e, or reports that a CSV
-// would have more than 16,384 columns.
+// that arrives during the export may be missing. Export returns a [*schema.Error] that lists the violations in e, or if
+// a CSV would have more than 16,384 columns.
 //
-// Export holds one page of at most 16 MiB in memory, and no connection of the storage while it writes a page. For CSV,
-// it reads all submissions twice, because the first pass finds the columns. It writes nothing before the first pass
-// ends. w must not be the response writer of [http.TimeoutHandler], which buffers the whole export in memory.
+// Export holds one page of at most 16 MiB in memory, and no storage connection while it writes a page. For CSV, it
+// reads all submissions twice, because the first pass finds the columns. It writes nothing before the first pass ends.
+// w must not be the response writer of [http.TimeoutHandler], which buffers the whole export in memory.
 func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) error {
 	o := export.Options(e)
 	if err := o.Check(); err != nil {
@@ -690,12 +690,12 @@ func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) erro
 }
 
 // WebhookCreate describes a new webhook. If you print, log or encode it as JSON, the signing secret appears as "…",
-// with the same exceptions as for [IssuedKey].
+// with the exceptions that [IssuedKey] lists.
 type WebhookCreate struct {
 	Form     ID     // Required.
-	URL      string // Required. http or https, to a public address or one in webhooks.Config.AllowedNetworks.
-	Disabled bool   // Whether the webhook is created disabled.
-	// SigningSecret has at least 16 characters. If empty, deliveries are not signed.
+	URL      string // Required. An http or https URL with a public address, or an address in webhooks.Config.AllowedNetworks.
+	Disabled bool   // Whether to create the webhook disabled.
+	// SigningSecret must have at least 16 characters. If empty, deliveries are not signed.
 	SigningSecret string
 }
 
@@ -720,8 +720,8 @@ func (n WebhookCreate) Format(f fmt.State, verb rune) {
 // MarshalJSON encodes n without its secret.
 func (n WebhookCreate) MarshalJSON() ([]byte, error) { return json.Marshal(n.masked()) }
 
-// WebhookUpdate contains changes of a webhook. Nil fields do not change, and at least one field must be set. The
-// signing secret does not appear if you print, log or encode it as JSON.
+// WebhookUpdate contains changes to a webhook. Nil fields leave the stored value unchanged, and at least one field must
+// be set. The signing secret does not appear if you print, log or encode a WebhookUpdate as JSON.
 type WebhookUpdate struct {
 	URL           *string // Pending deliveries are sent to the new URL.
 	Enabled       *bool   // If false, pending deliveries end.
@@ -752,7 +752,7 @@ func (c Client) FormWebhooks(ctx context.Context, form ID) ([]Webhook, error) {
 }
 
 // PausedWebhooks lists the accessible webhooks that are paused, ordered by FailingSince, newest first. A pause ends
-// with the first successful request. [Service.SendTestEvent], [Service.Redeliver] and a new URL cause an immediate
+// with the first successful request. [Service.SendTestEvent], [Service.Redeliver] and a new URL trigger an immediate
 // request.
 func (c Client) PausedWebhooks(ctx context.Context, q Query) iter.Seq2[PausedWebhook, error] {
 	return list(ctx, q, clientPageSize, func(page storage.Page) ([]PausedWebhook, bool, error) {
@@ -805,7 +805,7 @@ func (c Client) DeleteWebhook(ctx context.Context, id ID) error {
 	return c.core().Storage.DeleteWebhook(ctx, c.actor, id)
 }
 
-// Deliveries returns the latest attempts of a webhook, at most 100, newest first.
+// Deliveries returns the latest delivery attempts for a webhook, newest first. It returns at most 100.
 func (c Client) Deliveries(ctx context.Context, webhook ID) ([]Delivery, error) {
 	return c.core().Storage.Deliveries(ctx, c.actor, webhook, core.ShownDeliveries)
 }

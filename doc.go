@@ -1,6 +1,6 @@
 // Package formsvc is a form backend that you embed in a Go program. It provides workspaces, forms with ordered blocks,
 // submissions, funnel analytics, signed webhooks and scoped API keys as one [http.Handler]. The example [A product in
-// an afternoon] is a program with sessions, PostgreSQL, form pages, exports, webhooks and erasure.
+// an afternoon] shows a complete program with sessions, PostgreSQL, form pages, exports, webhooks and erasure.
 //
 // # A first program
 //
@@ -53,29 +53,30 @@
 //
 //   - [New] creates the [Service]. Its only required option is [WithStorage]. Use package
 //     [github.com/formsvc/formsvc/storage/memory], [github.com/formsvc/formsvc/storage/postgres], whose Migrate creates
-//     the tables, or your own storage, which [github.com/formsvc/formsvc/storage/storagetest] tests.
-//   - The Service is the handler of the HTTP API. [Service.As] and [Service.AsHost] provide the same operations in Go.
+//     the tables, or your own storage. Test your own storage with [github.com/formsvc/formsvc/storage/storagetest].
+//   - The Service is the handler for the HTTP API. [Service.As] and [Service.AsHost] provide the same operations in Go.
 //     [Service.WithStorage] runs them in a host's own transaction. [DecodeForm] and [DecodeAnswers] convert stored JSON
 //     to Go values.
-//   - Your product manages the users. [UserIDFrom] converts your user IDs. [Service.CreateKey] creates API keys, and
-//     [WithKeyResolver] accepts your sessions, see below. examples/tenants serves several customers with one pool.
+//   - Your product manages the users. [UserIDFrom] converts your user IDs. [Service.CreateKey] creates API keys. With
+//     [WithKeyResolver], the API accepts your sessions (see below). The program in examples/tenants serves several
+//     customers with one connection pool.
 //   - Respondents need no keys. Package [github.com/formsvc/formsvc/handler/formpage] renders forms and accepts
 //     submissions. Your own pages call [Service.PublicForm], [Service.RecordView], [Service.RecordStart],
 //     [Service.Path] and [Service.Submit]. [Service.SavePartial] and [Service.ResumePartial] let respondents continue
 //     later. Package [github.com/formsvc/formsvc/schema] documents answers and rules.
 //   - [Client.Export] writes submissions as CSV or NDJSON, and [Service.ExportHandler] serves them over HTTP.
-//     [Client.Summary] counts the answers by block.
-//   - [Service.Dispatcher] sends webhooks, as package [github.com/formsvc/formsvc/webhooks] explains for hosts and
+//     [Client.Summary] counts the answers to each block.
+//   - [Service.Dispatcher] sends webhooks. Package [github.com/formsvc/formsvc/webhooks] explains them for hosts and
 //     receivers. [Service.Redeliver] and [Service.RedeliverFailed] send events again.
-//   - [Service.DeleteUser] removes a user with all data of this user. [Service.EraseRespondent] removes submissions
-//     with given answers, [Service.PurgeSubmissions] old submissions, and [Service.PurgeTrash] forms in the trash. With
-//     [WithFiles], their files are removed too. [Service.RestoreForm] restores a form from the trash.
-//   - [Client] lists the errors of the Go API with their HTTP statuses. Package [github.com/formsvc/formsvc/handler]
-//     lists the paths of the API with the equivalent Go methods.
-//   - [Service.Check] reports problems of a deployment. [Service.Maintain] is for a deployment without a dispatcher.
-//   - [github.com/formsvc/formsvc/handler/builder] is the builder, in which users create forms and read results. It
-//     uses the host's own sign-in. [Client.ServeHTTP] serves the API to a signed-in user, without a key.
-//   - [github.com/formsvc/formsvc/handler/docs] renders the API description as a page,
+//   - [Service.DeleteUser] removes a user and all of the user's data. [Service.EraseRespondent] removes submissions
+//     with given answers, [Service.PurgeSubmissions] removes old submissions, and [Service.PurgeTrash] removes forms in
+//     the trash. With [WithFiles], their files are removed too. [Service.RestoreForm] restores a form from the trash.
+//   - The documentation of [Client] lists the errors of the Go API with their HTTP statuses. Package
+//     [github.com/formsvc/formsvc/handler] lists the API's paths with the equivalent Go methods.
+//   - [Service.Check] reports deployment problems. If no dispatcher runs, call [Service.Maintain].
+//   - Package [github.com/formsvc/formsvc/handler/builder] is the builder, in which users create forms and read
+//     results. It uses the host's own sign-in. [Client.ServeHTTP] serves the API to a signed-in user, without a key.
+//   - Package [github.com/formsvc/formsvc/handler/docs] renders the API description as a page,
 //     [github.com/formsvc/formsvc/handler/conformance] tests your mounted service, and
 //     [github.com/formsvc/formsvc/handler/apicheck] checks your clients' requests against the API description.
 //
@@ -88,49 +89,51 @@
 // # Mounting
 //
 // You can mount the service on the standard mux with or without [http.StripPrefix], in a chi router with Mount, Route
-// or Handle, or at a server's root. [WithBasePath] sets a base path other than /v1. [WithBaseURL] sets a prefix before
-// the base path, or makes links absolute. Links and Location headers never contain the request's Host header.
+// or Handle, or at the root of a server. [WithBasePath] sets a base path other than /v1. [WithBaseURL] adds a prefix
+// before the base path, or makes links absolute. Links and Location headers never contain the request's Host header.
 //
-// Set ReadTimeout and WriteTimeout of the server, because otherwise a slow client can hold a connection forever. For
-// exports and middleware, see [Service.ExportHandler].
+// Set the server's ReadTimeout and WriteTimeout. Otherwise, a slow client can hold a connection forever. For exports
+// and middleware, see [Service.ExportHandler].
 //
-// Each key can make 600 requests a minute, counted in this process, unless you set [WithRateLimit] or [WithLimiter].
-// The service does not limit requests with unknown keys. Limit them by IP address, in a proxy or a middleware.
+// By default, each key can make 600 requests a minute, counted per process. To change this, use [WithRateLimit] or
+// [WithLimiter]. The service does not limit requests with unknown keys. Limit them by IP address, in a proxy or a
+// middleware.
 //
-// The host provides CORS and compression. Expose ETag, Location, X-Request-ID, Retry-After, RateLimit and
+// The host provides CORS and compression. Expose the headers ETag, Location, X-Request-ID, Retry-After, RateLimit and
 // RateLimit-Policy to browsers. Do not use API keys in browsers.
 //
-// To group metrics and traces, use Request.Pattern, which contains the operation's path after a call, without the
-// method: /v1/forms/{formId}. Requests without an operation retain the pattern of the host's mux. If a middleware wraps
-// a handler that copies the request (http.StripPrefix, a chi router, Request.WithContext), it does not see the pattern.
-// In this case, wrap the service directly.
+// To group metrics and traces by operation, read Request.Pattern after the service has handled the request. It contains
+// the operation's path without the method, such as /v1/forms/{formId}. If no operation matches, it still contains the
+// pattern of the host's mux. Middleware does not see the pattern if it wraps a handler that copies the request
+// (http.StripPrefix, a chi router, Request.WithContext). In this case, wrap the service directly.
 //
 // # Sessions and keys
 //
-// By default, the API accepts the keys of [Service.CreateKey], in X-API-Key or as a bearer token. If your users have
-// sessions, provide two functions, as in the example of [WithKeyResolver]:
+// By default, the API accepts keys created by [Service.CreateKey], in the X-API-Key header or as a bearer token. If
+// your users have sessions, provide two functions, as in the example of [WithKeyResolver]:
 //
-//   - [WithCredential] finds the credential in a request. It calls [Credential] first, and uses the session cookie only
-//     if there is no key.
-//   - [WithKeyResolver] finds the user of a credential. It returns a [Principal] for a session, and calls
-//     [Service.ResolveKey] for everything else. Otherwise the service accepts no API keys. [ErrInvalidKey] is status
-//     401, and any other error is 503.
+//   - [WithCredential] sets the function that finds the credential in a request. This function calls [Credential]
+//     first, and uses the session cookie only if there is no key.
+//   - [WithKeyResolver] sets the function that finds the user of a credential. It returns a [Principal] for a session,
+//     and calls [Service.ResolveKey] for everything else. Otherwise the service accepts no API keys. [ErrInvalidKey]
+//     results in status 401, and any other error in status 503.
 //
-// The resolver needs the service, and [New] needs the resolver. New does not call it, so you can pass the service to
-// the resolver after New and before the first request.
+// The resolver needs the service, and [New] needs the resolver. New does not call the resolver, so you can pass the
+// service to the resolver after New and before the first request.
 //
 // Callers with the same Principal.KeyID share a rate limit. The limiter's store contains the KeyID, so derive it from
-// the session ID or from a digest of the cookie, and never use the cookie itself. Principal.UserID is [UserIDFrom] of
-// your product's user ID, as for [Service.As].
+// the session ID or from a digest of the cookie, and never use the cookie itself. Set Principal.UserID to the result of
+// [UserIDFrom] for your product's user ID, as for [Service.As].
 //
-// Browsers send cookies with requests from other sites. If you accept a cookie, wrap the service and
-// [Service.ExportHandler] in [http.CrossOriginProtection]. examples/auth is a complete product with users.
+// Browsers also send cookies with requests from other sites. If you accept a cookie, wrap the service and
+// [Service.ExportHandler] in [http.CrossOriginProtection]. The program in examples/auth is a complete product with
+// users.
 //
 // # Polling
 //
-// A program that polls and continues after the last submitted_at misses submissions. A submission becomes visible only
-// when its transaction commits, imports have older times, and the clocks of processes differ. Read the last minutes
-// again each time, and ignore known IDs, as the [example Polling] does. These minutes must exceed the longest
+// A program that polls for submissions after the last submitted_at misses some of them. A submission becomes visible
+// only when its transaction commits. Also, imports have older times, and the clocks of processes differ. Read the last
+// minutes again each time, and ignore known IDs, as the [example Polling] does. These minutes must exceed the longest
 // transaction plus the clock difference. If you must not miss a submission, use a webhook, because its delivery is part
 // of the submission's transaction.
 //
@@ -138,21 +141,21 @@
 //
 // Stop a process in this order, as the [example Stopping] does:
 //
-//  1. The server, with Shutdown, which completes requests in flight. If an export takes longer than the timeout of
-//     Shutdown, Close of the server truncates it.
-//  2. The dispatcher, with its own context. Wait until Run returns. Deliveries in flight have 10 seconds to finish, and
-//     Run returns within 16 seconds. If you use the context that the signal cancels, the dispatcher stops while
-//     submissions still arrive.
+//  1. The server: Shutdown completes requests in flight. If an export takes longer than Shutdown's timeout, the
+//     server's Close truncates it.
+//  2. The dispatcher: cancel its own context, and wait until Run returns. Deliveries in flight have 10 seconds to
+//     finish, and Run returns within 16 seconds. Do not use the context that the signal cancels, because the dispatcher
+//     would stop while submissions still arrive.
 //  3. The service: [Service.Close] writes pending views, starts and key usage times, which is fast.
-//  4. The resources that you gave to the service, such as the pool.
+//  4. The resources that you gave to the service, such as the connection pool.
 //
 // With a Shutdown timeout of 10 seconds, a process stops within 30 seconds. If you use another order or kill the
-// process, no acknowledged submission is lost, and deliveries wait for the next process. The views and starts of the
-// last 250 ms may be lost, and deliveries in flight may be sent twice.
+// process, no acknowledged submission is lost, and the next process sends the pending deliveries. The views and starts
+// of the last 250 ms may be lost, and deliveries in flight may be sent twice.
 //
 // # Logs
 //
-// The entries of [WithLogger] use these keys:
+// Log entries (see [WithLogger]) use these keys:
 //
 //	error, panic, stack                  the error
 //	request_id, method, operation        a request of the API

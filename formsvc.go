@@ -21,11 +21,11 @@ import (
 	"github.com/formsvc/formsvc/webhooks"
 )
 
-// Service is the form service: the HTTP API, the Go API for the host, and the webhook dispatcher. It is safe for
-// concurrent use. Create it with [New].
+// Service is the form service. It provides the HTTP API, the Go API for the host, and the webhook dispatcher. It is
+// safe for concurrent use. Create it with [New].
 //
-// Its Go methods check no permissions. Before you call such a method for a user, read the record as this user. The
-// error is [ErrNotFound] if the user has no access:
+// Methods of Service do not check permissions. Before you call one on behalf of a user, read the record as that user.
+// If the user has no access, the error is [ErrNotFound]:
 //
 //	if _, err := svc.As(user).Form(ctx, form); err != nil {
 //		return err
@@ -39,12 +39,12 @@ type Service struct {
 	dispatcher        *webhooks.Dispatcher
 	limiter           *ratelimit.Limiter
 	keys              keyResolver
-	resolvesOwnKeys   bool // whether keys, not the host's resolver, resolves API keys
-	inHostTransaction bool // created by WithStorage, so the host commits and wakes the dispatcher
+	resolvesOwnKeys   bool // whether keys resolves API keys, not the host's resolver
+	inHostTransaction bool // created by WithStorage: the host commits and wakes the dispatcher
 }
 
-// New returns a service. Only [WithStorage] is required. The error joins the errors of all options. New starts no
-// goroutine and opens no connection.
+// New returns a service. Only [WithStorage] is required. The returned error joins the errors of all options. New starts
+// no goroutine and opens no connection.
 func New(opts ...Option) (*Service, error) {
 	o := defaults()
 	var errs []error
@@ -88,12 +88,12 @@ func New(opts ...Option) (*Service, error) {
 	return s, nil
 }
 
-// Client provides the operations of the API in Go, with the same rules. [Service.As] and [Service.AsHost] create a
-// Client. It is safe for concurrent use. Methods of the zero Client panic.
+// Client provides the API's operations in Go, with the same rules. [Service.As] and [Service.AsHost] create a Client.
+// It is safe for concurrent use. Methods of the zero Client panic.
 //
 // # Errors
 //
-// If a host's own handlers call the client, these are the API's status and code of each error:
+// The API responds to each error with this status and code. A host's own handlers that call a Client can do the same:
 //
 //	*Error             422 VALIDATION_FAILED        all violations in the arguments
 //	*RejectedURLError  422 WEBHOOK_URL_REJECTED     also an *Error
@@ -107,8 +107,8 @@ func New(opts ...Option) (*Service, error) {
 //	ErrOutcomeUnknown  503 UNAVAILABLE              it may or may not have been changed
 //	context.Canceled   503 UNAVAILABLE              and context.DeadlineExceeded
 //
-// Any other error is status 500 and should be logged. These errors come from methods without an HTTP operation, with
-// recommended statuses:
+// Respond to any other error with status 500, and log it. Methods without an HTTP operation also return these errors.
+// The statuses are recommendations:
 //
 //	ErrClosed                410  as for the form pages
 //	ErrConflict              409
@@ -118,20 +118,21 @@ func New(opts ...Option) (*Service, error) {
 //	ErrAlreadySubmitted      409
 //	ErrUnsupported           501
 //
-// Errors may be wrapped. Use errors.Is, and errors.As for types with a star.
+// Errors may be wrapped. Use errors.Is, or errors.As for types with a star.
 //
 // # Lists
 //
-// A list is an iterator that reads one page at a time, and holds no connection of the storage between pages. A loop can
-// end early, and another loop over the same iterator starts again. The iteration ends at the first error, with a zero
-// record. Concurrent changes neither repeat nor skip a record that exists during the whole loop.
+// A list is an iterator that reads one page at a time, and holds no storage connection between pages. A loop can end
+// early, and a second loop over the same iterator starts again. The iteration ends at the first error, which is yielded
+// with a zero record. A record that exists during the whole loop is neither repeated nor skipped, even if other records
+// change.
 type Client struct {
 	s     *Service
 	actor storage.Actor
 }
 
-// As returns a client for a user, with access to the workspaces that the user owns or is a member of. The zero ID has
-// access to nothing.
+// As returns a client for a user, with access to the workspaces that the user owns or is a member of. With the zero ID,
+// the client has access to nothing.
 func (s *Service) As(user ID) Client { return Client{s, storage.As(user)} }
 
 // AsHost returns a client that can read and change everything.
@@ -144,18 +145,18 @@ func (c Client) core() *core.Core {
 	return c.s.core
 }
 
-// TimeZone returns the time zone of [WithTimeZone], in which a page shows the date limits of a form.
+// TimeZone returns the time zone set by [WithTimeZone]. Pages show a form's date limits in this zone.
 func (s *Service) TimeZone() *time.Location { return s.core.TimeZone }
 
-// Limits returns the limits of [WithLimits] with their defaults.
+// Limits returns the limits set by [WithLimits]. Unset limits have their defaults.
 func (s *Service) Limits() Limits { return s.core.Limits }
 
 // ServeHTTP serves the HTTP API. Mount the service at its base path, with or without [http.StripPrefix], or at a
 // server's root.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// ExportHandler returns a handler for exports over HTTP, which are not an operation of the API. The host mounts it at
-// any path:
+// ExportHandler returns a handler that serves exports over HTTP. Exports are not an operation of the API, so the host
+// mounts this handler at any path:
 //
 //	mux.Handle("/exports/", svc.ExportHandler())
 //
@@ -163,43 +164,43 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.
 // [Export]: since, until and last_line=true, and for CSV also separator=semicolon or tab, choices=ids, several=spread,
 // header=labels, bom=true and formulas=kept.
 //
-// Credentials, key resolver, errors and request IDs are as in the API. An export requires the scope submissions:read.
-// Each page of at most 1,000 submissions counts as a request towards the key's rate limit. An export uses at most half
-// of the limit, and then waits for its reset. A key can have one export at a time in this process, and a second one is
-// RATE_LIMITED. Request.Pattern is the pattern of the host's mux. If it ends in a slash, {form_id}.csv or .ndjson is
-// appended.
+// Credentials, the key resolver, errors and request IDs work as in the API. An export requires the scope
+// submissions:read. Each page of at most 1,000 submissions counts as a request toward the key's rate limit. An export
+// uses at most half of the limit, and then waits until the limit resets. A key can run one export at a time in this
+// process. A second export fails with RATE_LIMITED. Request.Pattern is the pattern of the host's mux. If it ends in a
+// slash, {form_id}.csv or .ndjson is appended.
 //
-// The first byte of a CSV is sent after all submissions were read once. An export may also wait for its rate limit, by
-// default for a minute. The timeout of a proxy, such as proxy_read_timeout of nginx, must allow this.
+// The first byte of a CSV file is sent only after all submissions have been read once. An export may also wait for its
+// rate limit, by default for a minute. Proxy timeouts, such as nginx's proxy_read_timeout, must allow for this.
 //
-// An error after the first byte closes the connection, so that a truncated file does not look complete, even if a
-// middleware recovers [http.ErrAbortHandler] (gin.Default()). If the server buffers responses or gives no access to the
-// connection (fiber's adaptor for net/http), use last_line=true. HTTP/1.0 cannot indicate a truncated file, so it is
-// rejected with status 505. nginx needs proxy_http_version 1.1.
+// An error after the first byte closes the connection, so that a truncated file does not look complete. This works even
+// if a middleware recovers [http.ErrAbortHandler], as gin.Default() does. If the server buffers responses or gives no
+// access to the connection (fiber's adaptor for net/http), use last_line=true. HTTP/1.0 cannot indicate a truncated
+// file, so such requests are rejected with status 505. nginx needs proxy_http_version 1.1.
 //
-// Instead of the server's WriteTimeout, a client has 30 seconds for each 64 kB. For this, every middleware that wraps
-// the [http.ResponseWriter] needs a method Unwrap() http.ResponseWriter, which [http.ResponseController] uses.
-// Otherwise the WriteTimeout truncates the file, which is logged once. Mount the handler outside of an
-// [http.TimeoutHandler], which buffers a whole export in memory and discards it at the timeout.
+// The server's WriteTimeout does not apply. Instead, a client has 30 seconds for each 64 kB. For this, every middleware
+// that wraps the [http.ResponseWriter] needs a method Unwrap() http.ResponseWriter, which [http.ResponseController]
+// uses. Otherwise the WriteTimeout truncates the file, which is logged once. Do not wrap the handler in an
+// [http.TimeoutHandler], which buffers the whole export in memory and discards it at the timeout.
 func (s *Service) ExportHandler() http.Handler { return s.handler.Exports() }
 
-// Dispatcher returns the service's dispatcher. The host must call its Run, because otherwise deliveries are not sent.
-// For when to end the context of Run, see "Graceful shutdown" in the package documentation.
+// Dispatcher returns the service's dispatcher. The host must call its Run method. Otherwise, deliveries are not sent.
+// For when to cancel the context of Run, see "Graceful shutdown" in the package documentation.
 func (s *Service) Dispatcher() *webhooks.Dispatcher { return s.dispatcher }
 
-// WithStorage returns a copy of the service with another storage, usually the host's own transaction. The copy is
-// cheap:
+// WithStorage returns a copy of the service that uses another storage, usually the host's own transaction. Making a
+// copy is cheap:
 //
 //	svc.WithStorage(store.On(tx)).Submit(ctx, params)
 //
-// If the host wraps the service's storage, to audit, count or encrypt for example, it must wrap the result of On in the
+// If the host wraps the service's storage, for example to audit, count or encrypt, it must wrap the result of On in the
 // same way:
 //
 //	svc.WithStorage(audited{store.On(tx)}).Submit(ctx, params)
 //
-// The copy shares the dispatcher, the rate limiter and the cached forms with the service. Closing it does nothing.
-// WithStorage panics if New would reject st. Queued deliveries are sent after the host's commit, at the next poll of
-// the dispatcher. To send them immediately, call Dispatcher().Wake() after the commit.
+// The copy shares the dispatcher, the rate limiter and the cached forms with the service. Closing the copy does
+// nothing. WithStorage panics if New would reject st. After the host commits, the dispatcher sends the queued
+// deliveries at its next poll. To send them immediately, call Dispatcher().Wake() after the commit.
 func (s *Service) WithStorage(st storage.Storage) *Service {
 	if err := checkStorage(st); err != nil {
 		panic(fmt.Sprintf("formsvc: WithStorage: %v", err))
@@ -217,10 +218,10 @@ func (s *Service) WithStorage(st storage.Storage) *Service {
 	return &copied
 }
 
-// Close writes pending views, starts and key usage times, and stops goroutines that started on first use. It can be
-// called more than once. It does not stop a running Dispatcher, and does not close the pool and other values that the
-// host provided. Stop the server first, because requests after Close are not rate-limited. For the order, see "Graceful
-// shutdown" in the package documentation.
+// Close writes pending views, starts and key usage times, and stops goroutines that started on first use. It is safe to
+// call Close more than once. It does not stop a running Dispatcher, and does not close the pool or other values that
+// the host provided. Stop the server first, because requests after Close are not rate-limited. For the order, see
+// "Graceful shutdown" in the package documentation.
 func (s *Service) Close(ctx context.Context) error {
 	if s.inHostTransaction {
 		return nil
@@ -260,6 +261,6 @@ func publicURLError(err error) error {
 }
 
 // Version returns the version of this module in the program, such as "v0.1.0" or a pseudo-version, as recorded by the
-// Go build. In tests and in builds of a checkout, it is "(devel)". The API description contains it as
+// Go build. In tests and in builds from a checkout, it is "(devel)". The API description contains it as
 // x-formsvc-version.
 func Version() string { return version.String() }

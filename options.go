@@ -30,9 +30,9 @@ type Option func(*options) error
 type options struct {
 	storage           storage.Storage
 	http              httpapi.Config // New sets Core and Logger
-	resolver          KeyResolver    // nil for the service's own keys
+	resolver          KeyResolver    // nil to use the service's own keys
 	keyPrefix         string
-	limiterSet        bool // whether the host set http.Limiter, which is nil for no limit
+	limiterSet        bool // whether the host set http.Limiter (nil means no limit)
 	webhooks          webhooks.Config
 	secrets           *secrets.Encrypter
 	requireEncryption bool
@@ -79,7 +79,7 @@ func (o *options) validate() error {
 	return errors.Join(errs...)
 }
 
-// checkStorage rejects a nil storage and a storage whose Validate fails.
+// checkStorage returns an error if the storage is nil or its Validate method fails.
 func checkStorage(st storage.Storage) error {
 	if v := reflect.ValueOf(st); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return fmt.Errorf("the storage is nil (%T)", st)
@@ -90,7 +90,7 @@ func checkStorage(st storage.Storage) error {
 	return nil
 }
 
-// newOption returns an option that calls set, or returns err if it is not nil.
+// newOption returns an option that calls set. If err is not nil, the option returns err instead.
 func newOption(name string, err error, set func(*options)) Option {
 	return func(o *options) error {
 		if err != nil {
@@ -109,12 +109,12 @@ func rejectNil(isNil bool) error {
 }
 
 // WithStorage sets the storage, which is required. The service never closes it. [New] rejects a nil pointer, and a
-// storage whose method Validate() error returns an error.
+// storage whose Validate() error method returns an error.
 func WithStorage(s storage.Storage) Option {
 	return newOption("WithStorage", rejectNil(s == nil), func(o *options) { o.storage = s })
 }
 
-// WithKeyResolver sets the host's own resolver for credentials. The service then accepts the keys of
+// WithKeyResolver sets the host's own resolver for credentials. The service then accepts keys created by
 // [Service.CreateKey] only if the resolver calls [Service.ResolveKey] for other credentials, as in the example. See
 // "Sessions and keys" in the package documentation.
 func WithKeyResolver(r KeyResolver) Option {
@@ -123,20 +123,21 @@ func WithKeyResolver(r KeyResolver) Option {
 
 // These types are for hosts that have their own keys or sessions.
 type (
-	// Principal is the user and the scopes of a credential. KeyID must not be the key or a cookie: see "Sessions and keys"
-	// in the package documentation. Fields: [handler.Principal].
+	// Principal identifies the user and the scopes of a credential. KeyID must not be the key or a cookie: see
+	// "Sessions and keys" in the package documentation. See [handler.Principal].
 	Principal = handler.Principal
-	// KeyResolver finds the principal of a credential. It is called for each request, concurrently. For an unknown
-	// credential it returns [ErrInvalidKey] (status 401). Any other error is status 503. For details see
-	// [handler.KeyResolver].
+	// KeyResolver finds the principal of a credential. It is called concurrently, once for each request. For an unknown
+	// credential it returns [ErrInvalidKey], which results in status 401. Any other error results in status 503. For
+	// details see [handler.KeyResolver].
 	KeyResolver = handler.KeyResolver
 )
 
-// ErrInvalidKey is the error of a [KeyResolver] for an invalid credential.
+// ErrInvalidKey is the error that a [KeyResolver] returns for an invalid credential.
 var ErrInvalidKey = handler.ErrInvalidKey
 
-// Credential is the default of [WithCredential]. It returns X-API-Key, or the bearer token in Authorization. A host
-// that also accepts a cookie should call it first, so that a key takes precedence over an old cookie.
+// Credential is the default for [WithCredential]. It returns the value of X-API-Key, or the bearer token in
+// Authorization. A host that also accepts a cookie should call Credential first, so that a key takes precedence over an
+// old cookie.
 func Credential(r *http.Request) string { return handler.Credential(r) }
 
 // WithCredential sets the function that returns the credential of a request, for example from a cookie. An empty string
@@ -145,7 +146,7 @@ func WithCredential(f func(*http.Request) string) Option {
 	return newOption("WithCredential", rejectNil(f == nil), func(o *options) { o.http.Credential = f })
 }
 
-// WithBasePath sets the base path of the API. Defaults to "/v1". "" and "/" mean no base path.
+// WithBasePath sets the base path of the API. Defaults to "/v1". With "" or "/", there is no base path.
 func WithBasePath(path string) Option {
 	return newOption("WithBasePath", apidoc.CheckBasePath(path), func(o *options) { o.http.BasePath = strings.TrimSuffix(path, "/") })
 }
@@ -157,14 +158,14 @@ func WithBaseURL(base string) Option {
 	return newOption("WithBaseURL", apidoc.CheckBaseURL(base), func(o *options) { o.http.BaseURL = strings.TrimSuffix(base, "/") })
 }
 
-// WithBaseURLFunc is [WithBaseURL] for a host with many domains. f returns the base URL for a request, and must
-// validate everything that it reads from the request. The API description then contains no server.
+// WithBaseURLFunc is like [WithBaseURL], but for a host with many domains. f returns the base URL for a request, and
+// must validate everything that it reads from the request. The API description then lists no servers.
 func WithBaseURLFunc(f func(*http.Request) string) Option {
 	return newOption("WithBaseURLFunc", rejectNil(f == nil), func(o *options) { o.http.BaseURLFunc = f })
 }
 
-// WithKeyPrefix sets the prefix of the service's own API keys (<prefix>_live_…), 1 to 20 letters and digits. Defaults
-// to "fs". The service does not accept keys with another prefix.
+// WithKeyPrefix sets the prefix of the service's own API keys (<prefix>_live_…). It must have 1 to 20 letters and
+// digits. Defaults to "fs". The service does not accept keys with another prefix.
 func WithKeyPrefix(prefix string) Option {
 	var err error
 	if prefix == "" || len(prefix) > 20 || strings.Trim(prefix, objectid.Base62) != "" {
@@ -173,8 +174,8 @@ func WithKeyPrefix(prefix string) Option {
 	return newOption("WithKeyPrefix", err, func(o *options) { o.keyPrefix = prefix })
 }
 
-// WithRateLimit sets the number of requests per interval for each key, counted in this process. Defaults to 600 per
-// minute.
+// WithRateLimit sets how many requests (tokens) each key can make per interval (per). Each process counts separately.
+// Defaults to 600 requests per minute.
 func WithRateLimit(tokens uint64, per time.Duration) Option {
 	return func(o *options) error {
 		limiter, err := ratelimit.New(tokens, per)
@@ -185,10 +186,10 @@ func WithRateLimit(tokens uint64, per time.Duration) Option {
 	}
 }
 
-// WithLimiter counts requests in the host's own store, which defines the limit and which several processes can share.
-// The keys in the store consist of "formsvc:", the base URL and base path (or the name of [WithLimiterName]), "#", and
-// the ID of the API key, so that services have separate limits. The service never closes the store. If the store fails
-// or does not respond within 250 ms, requests are allowed. The start and the end of such a failure are logged.
+// WithLimiter counts requests in the host's own store. The store defines the limit, and several processes can share it.
+// The keys in the store consist of "formsvc:", the base URL and base path (or the name set by [WithLimiterName]), "#",
+// and the ID of the API key, so that services have separate limits. The service never closes the store. If the store
+// fails or does not respond within 250 ms, requests are allowed. The start and the end of such a failure are logged.
 func WithLimiter(store limiter.Store) Option {
 	return func(o *options) error {
 		if store == nil {
@@ -198,9 +199,10 @@ func WithLimiter(store limiter.Store) Option {
 	}
 }
 
-// WithLimiterName sets the name of the service in the keys of [WithLimiter], 1 to 100 visible ASCII characters without
-// "#". Defaults to the base URL and base path. Use different names for services with the same URL and path. Use the
-// same name to share limits between services, or to retain them when a service moves to another URL.
+// WithLimiterName sets the name of the service in the store keys of [WithLimiter]. It must have 1 to 100 visible ASCII
+// characters without "#". Defaults to the base URL and base path. Use different names for services with the same URL
+// and path. Use the same name to share limits between services, or to retain limits when a service moves to another
+// URL.
 func WithLimiterName(name string) Option {
 	var err error
 	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '#' }) {
@@ -222,36 +224,36 @@ func (o *options) setLimiter(l *ratelimit.Limiter) error {
 	return nil
 }
 
-// WithWebhookConfig configures the deliveries of webhooks. Zero fields mean their defaults.
+// WithWebhookConfig configures webhook deliveries. Zero fields have their defaults.
 func WithWebhookConfig(c webhooks.Config) Option {
 	return newOption("WithWebhookConfig", c.Validate(), func(o *options) { o.webhooks = c })
 }
 
-// WithSecretCipher encrypts the signing secrets of webhooks in the storage, each bound to its webhook. By default they
-// are stored unencrypted, and PostgreSQL may write them to its log: see package storage/postgres. Create a cipher with
-// [crypto/aes.NewCipher], a key of 32 bytes and [crypto/cipher.NewGCM], as in the example. The service can still read
-// secrets that are unencrypted or encrypted with a previous cipher. [Service.ReencryptSecrets] encrypts them with
-// current.
+// WithSecretCipher encrypts the signing secrets of webhooks in the storage. Each encrypted secret is bound to its
+// webhook. By default secrets are stored unencrypted, and PostgreSQL may write them to its log: see package
+// storage/postgres. Create a cipher with [crypto/aes.NewCipher], a key of 32 bytes and [crypto/cipher.NewGCM], as in
+// the example. The service can still read secrets that are unencrypted or encrypted with a previous cipher.
+// [Service.ReencryptSecrets] encrypts them with current.
 func WithSecretCipher(current cipher.AEAD, previous ...cipher.AEAD) Option {
 	encrypter, err := secrets.New(current, previous...)
 	return newOption("WithSecretCipher", cmp.Or(rejectNil(current == nil), err), func(o *options) { o.secrets = encrypter })
 }
 
-// WithoutPlainSecrets rejects signing secrets that are stored unencrypted, so that no one can choose a signing secret
-// with only write access to the storage. Webhooks with such a secret receive nothing and are logged, and
-// [Service.ReencryptSecrets] returns [ErrSecret] for them. It requires [WithSecretCipher]. Before you set it, all
-// processes must have the cipher, and ReencryptSecrets must have returned no error.
+// WithoutPlainSecrets rejects signing secrets that are stored unencrypted. Otherwise, anyone with write access to the
+// storage could choose a signing secret. Webhooks with such a secret receive nothing, which is logged, and
+// [Service.ReencryptSecrets] returns [ErrSecret] for them. The option requires [WithSecretCipher]. Before you set it,
+// all processes must have the cipher, and ReencryptSecrets must have returned no error.
 func WithoutPlainSecrets() Option {
 	return newOption("WithoutPlainSecrets", nil, func(o *options) { o.requireEncryption = true })
 }
 
-// WithLimits sets size limits. Zero fields mean their defaults.
+// WithLimits sets size limits. Zero fields have their defaults.
 func WithLimits(l Limits) Option {
 	return newOption("WithLimits", l.Validate(), func(o *options) { o.limits = l })
 }
 
-// WithVersions sets the maximum number of versions per form ([Client.Versions]). Defaults to 100. With 0, no versions
-// are created, and existing versions remain.
+// WithVersions sets the maximum number of versions per form ([Client.Versions]). Defaults to 100. If n is 0, no
+// versions are created, and existing versions remain.
 func WithVersions(n int) Option {
 	var err error
 	if n < 0 {
@@ -263,49 +265,50 @@ func WithVersions(n int) Option {
 // WithTimeZone sets the time zone for date limits (beforeDate, afterDate and specificDates of a block). Defaults to
 // UTC.
 //
-// A limit in UTC means the day at that time in this zone. A limit with another offset means the day as written, and is
-// stored in UTC as the start of that day in this zone. If all users are in one time zone, set it here. If they are in
-// many, their clients should send offsets. If the zone changes later, stored limits may mean other days. If the system
-// has no time zone database, import time/tzdata.
+// A limit in UTC means the day that this time falls on in the zone. A limit with another offset means the day as
+// written, and is stored as the start of that day in the zone, converted to UTC. If all users are in one time zone, set
+// it here. If users are in many time zones, their clients should send offsets. If the zone changes later, stored limits
+// may mean other days. If the system has no time zone database, import time/tzdata.
 func WithTimeZone(zone *time.Location) Option {
 	return newOption("WithTimeZone", rejectNil(zone == nil), func(o *options) { o.timeZone = zone })
 }
 
-// FileRemover removes files of respondents by their IDs in answers to file_upload and signature blocks. [formpage.Dir]
-// implements it. It must be safe for concurrent use.
+// FileRemover removes files of respondents by the IDs in answers to file_upload and signature blocks. [formpage.Dir]
+// implements it. An implementation must be safe for concurrent use.
 //
 // RemoveFiles is called before submissions are permanently removed, with the files of at most 1,000 submissions. It
-// must ignore unknown IDs, because it receives the same IDs again after an error or a crash, or in another process. If
-// it returns an error, these submissions remain, and the call that removes them returns the error.
+// must ignore unknown IDs, because it may receive the same IDs again after an error or a crash, or in another process.
+// If it returns an error, the submissions remain, and the call that should remove them returns the error.
 //
 // [formpage.Dir]: https://pkg.go.dev/github.com/formsvc/formsvc/handler/formpage#Dir
 type FileRemover interface {
 	RemoveFiles(ctx context.Context, ids []string) error
 }
 
-// WithFiles removes the files of submissions that are permanently removed: by [Client.DeleteSubmission] and its HTTP
-// operation, by EraseRespondent, DeleteUser and the Purge methods of [Service], and by [Service.Maintain] or a running
-// dispatcher. Set it in every process that does one of these. Forms in the trash retain their files. By default, files
-// are not removed.
+// WithFiles makes the service remove the files of submissions that are permanently removed: by
+// [Client.DeleteSubmission] and its HTTP operation, by EraseRespondent, DeleteUser and the Purge methods of [Service],
+// and by [Service.Maintain] or a running dispatcher. Set it in every process that does any of these. Forms in the trash
+// retain their files. By default, files are not removed.
 //
-// Files are removed first. If removing the submissions then fails, they have no files until the call is repeated. In a
-// host's transaction ([Service.WithStorage]), a rollback does not restore the files. If files of purged forms cannot be
-// removed, the inaccessible rows of these forms remain, the error is returned, or logged by the dispatcher, and
-// maintenance tries again. A file of two submissions is removed with the first of them.
+// Files are removed first. If the submissions then cannot be removed, they remain without files until the call is
+// repeated. In a host's transaction ([Service.WithStorage]), a rollback does not restore the files. If files of purged
+// forms cannot be removed, the rows of these forms remain but are inaccessible. The error is returned, or logged by the
+// dispatcher, and maintenance tries again. If two submissions contain the same file, it is removed with the first of
+// them.
 func WithFiles(f FileRemover) Option {
 	return newOption("WithFiles", rejectNil(f == nil), func(o *options) { o.removeFiles = f.RemoveFiles })
 }
 
-// WithBeforeDelete sets a function that is called before submissions are permanently removed, in the cases of
-// [WithFiles]. It receives the IDs of at most 1,000 submissions to one form, and can remove or archive the host's
-// related data. For rows in the same PostgreSQL database, you do not need it: see "Rows next to submissions" in package
+// WithBeforeDelete sets a function that is called before submissions are permanently removed, in the cases that
+// [WithFiles] lists. f receives the IDs of at most 1,000 submissions to one form, and can remove or archive the host's
+// related data. You do not need it for rows in the same PostgreSQL database: see "Rows next to submissions" in package
 // storage/postgres.
 //
-// f is called at least once for each submission, before files are removed and before the removal is committed. It
-// receives the same IDs again after an error, a crash or a rollback of a host's transaction ([Service.WithStorage]), or
-// in another process. If it returns an error, these submissions remain, and the call that removes them returns the
+// f is called at least once for each submission, before files are removed and before the removal is committed. It may
+// receive the same IDs again after an error, a crash or a rollback of a host's transaction ([Service.WithStorage]), or
+// in another process. If it returns an error, the submissions remain, and the call that should remove them returns the
 // error. A running dispatcher logs the error and tries again. No lock is held during the call. f can read the
-// submissions, except of purged forms. It must be safe for concurrent use.
+// submissions unless their form was purged. It must be safe for concurrent use.
 func WithBeforeDelete(f func(ctx context.Context, form ID, submissions []ID) error) Option {
 	return newOption("WithBeforeDelete", rejectNil(f == nil), func(o *options) { o.beforeDelete = f })
 }
@@ -315,8 +318,8 @@ func WithLogger(l *slog.Logger) Option {
 	return newOption("WithLogger", rejectNil(l == nil), func(o *options) { o.logger = l })
 }
 
-// WithClock sets the clock for the times of records, closing forms, expiring keys and due deliveries. It must be safe
-// for concurrent use. Defaults to time.Now.
+// WithClock sets the clock that determines the times of records, and when forms close, keys expire and deliveries are
+// due. It must be safe for concurrent use. Defaults to time.Now.
 func WithClock(now func() time.Time) Option {
 	return newOption("WithClock", rejectNil(now == nil), func(o *options) { o.clock = now })
 }
