@@ -15,14 +15,14 @@ import (
 )
 
 // PublicForm returns a published form by its public ID. It returns [ErrNotFound] if the form does not exist, is a draft
-// or is in the trash. A closed form is returned with Closed set.
+// or is in the trash. For a closed form, Closed is set.
 func (s *Service) PublicForm(ctx context.Context, publicID string) (PublicForm, error) {
 	return s.publicForm(s.intake.Published(ctx, publicID))
 }
 
-// PreviewForm returns a form by its ID with its warnings (see [Service.Warnings]), even if it is a draft. If the form
-// has a working copy, it returns the working copy. It returns [ErrNotFound] if the form does not exist or is in the
-// trash. The host must check access.
+// PreviewForm returns a form and its warnings (see [Service.Warnings]) by the form's ID, even if the form is a draft.
+// If the form has a working copy, it returns the working copy. It returns [ErrNotFound] if the form does not exist or
+// is in the trash. The host must check access.
 func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Warnings, error) {
 	f, compiled, err := s.intake.On(s.core.ForWorkingCopies()).Form(ctx, id)
 	if errors.Is(err, ErrUnsupported) {
@@ -56,15 +56,15 @@ func (s *Service) publicForm(f Form, compiled *intake.CompiledForm, err error) (
 // Submit checks a submission and stores it. In the same atomic step it updates the funnel, checks the response limit
 // and duplicates, and queues a delivery for each enabled webhook of the form.
 //
-// Errors: an [*Error] that lists all violations; [ErrNotFound] if the form does not exist, is a draft or is in the
-// trash; [ErrClosed] if it accepts no more submissions; [ErrDuplicate] if the form already has this answer to
-// settings.duplicateField; [ErrIdempotencyKeyReused], see SubmitParams.StrictIdempotency. After [ErrOutcomeUnknown],
+// Submit returns an [*Error] that lists all violations; [ErrNotFound] if the form does not exist, is a draft or is in
+// the trash; [ErrClosed] if it accepts no more submissions; [ErrDuplicate] if the form already has this answer to
+// settings.duplicateField; or [ErrIdempotencyKeyReused], see SubmitParams.StrictIdempotency. After [ErrOutcomeUnknown],
 // repeat the call with the same IdempotencyKey, because the submission may or may not be stored.
 //
-// With SubmittedAt, the host imports an old submission. It is checked against the current form, and counts in the
-// metrics of its time, towards the response limit and as a duplicate. No event is queued unless Deliver is set.
-// settings.closeAt is compared with SubmittedAt, but with settings.closed or a reached limit the error is still
-// [ErrClosed]. Therefore, import first and close the form afterwards.
+// To import an old submission, set SubmittedAt. The submission is checked against the current form. It counts in the
+// metrics of its time, toward the response limit and as a duplicate. No event is queued unless Deliver is set.
+// settings.closeAt is compared with SubmittedAt. If settings.closed is set or the limit is reached, the error is still
+// [ErrClosed]. Therefore, import first and close the form afterward.
 func (s *Service) Submit(ctx context.Context, r SubmitParams) (Submission, error) {
 	return s.intake.Submit(ctx, &intake.SubmitParams{
 		FormID: r.FormID, Metadata: intake.Metadata(r.Metadata),
@@ -74,30 +74,32 @@ func (s *Service) Submit(ctx context.Context, r SubmitParams) (Submission, error
 	})
 }
 
-// SavePartial creates a partial submission, or replaces the one with r.Token, and returns its token. Anyone with the
-// token can read and change the partial submission, so only the respondent should receive it.
+// SavePartial creates a partial submission, or replaces the partial submission with r.Token, and returns its token.
+// Anyone with the token can read and change the partial submission, so only the respondent should receive it.
 //
 // Answers are stored as they were sent, and [Service.Submit] checks them later. An answer is not stored if it is not
 // valid JSON for the API, or if its block is unknown, accepts no answer, is a captcha, is not on the path or can only
-// be answered by the host. dropped contains the sorted IDs of these blocks. Answers from the host still determine the
-// path, as for [Service.Path], so pass them in each call.
+// be answered by the host. dropped lists the IDs of these blocks in sorted order. Answers from the host still determine
+// the path, as for [Service.Path], so pass them in each call.
 //
 // A partial submission expires 30 days after its last save, at the end of the day in the service's time zone
-// ([WithTimeZone]). A form can have 10,000 of them, and slightly more (128 per process) if processes create them
-// concurrently. At this limit, a new one replaces the newest that was saved only once without LinkIssued, or otherwise
-// the one with the oldest save. Strangers can create any number, so the host should limit them by IP address. Partial
-// submissions do not appear in submissions, exports, webhooks or metrics, and do not count towards the response limit.
-// If the database crashes, the saves of the last second may be lost.
+// ([WithTimeZone]). A form can have 10,000 partial submissions, and up to 128 more per process if processes create them
+// concurrently. At this limit, a new one replaces the newest one that was saved only once without LinkIssued. If there
+// is none, it replaces the one with the oldest save. Strangers can create any number of them, so the host should limit
+// them by IP address. Partial submissions do not appear in submissions, exports, webhooks or metrics, and do not count
+// toward the response limit. If the database crashes, the saves of the last second may be lost.
 //
 // The first revision is 1, and each save increments it. With r.Revision, a save at another revision returns a
-// [*RevisionError] of the Kind "partial", so that two devices cannot overwrite each other's saves. Without r.Revision
-// the last save wins. If a save has no Token and its Visit has already created a partial submission, nothing changes.
-// The call then returns the existing token with a *RevisionError, or with ErrAlreadySubmitted if it was submitted.
+// [*RevisionError] with the Kind "partial", so that two devices cannot overwrite each other's saves. Without
+// r.Revision, the last save wins. If a save has no Token and its Visit has already created a partial submission,
+// nothing changes. The call then returns the existing token with a *RevisionError, or with ErrAlreadySubmitted if that
+// partial submission was submitted.
 //
-// Errors: an [*Error] if the answers and hidden fields exceed Limits.Partial, if Submit would reject a hidden field,
-// the metadata or the seconds, or if the form's rules are too expensive; [ErrNotFound] if the form does not exist, is a
-// draft or is in the trash, or if the token is invalid, expired or belongs to another form; [ErrClosed], with any
-// token; [ErrAlreadySubmitted]; [ErrUnsupported].
+// SavePartial returns an [*Error] if the answers and hidden fields exceed Limits.Partial, if Submit would reject a
+// hidden field, the metadata or the seconds, or if the form's rules are too expensive. It returns [ErrNotFound] if the
+// form does not exist, is a draft or is in the trash, or if the token is invalid, expired or belongs to another form.
+// For a closed form, it returns [ErrClosed] even if the token is invalid. It can also return [ErrAlreadySubmitted] or
+// [ErrUnsupported].
 func (s *Service) SavePartial(ctx context.Context, r PartialSubmission) (token string, dropped []string, err error) {
 	p := Partial{
 		FormID: r.FormID, Revision: r.Revision, Block: r.Block, Seconds: r.Seconds, Shared: r.ShareWithOwner,
@@ -106,12 +108,12 @@ func (s *Service) SavePartial(ctx context.Context, r PartialSubmission) (token s
 	return s.intake.SavePartial(ctx, r.Token, r.Visit, p, intake.Input{Answers: r.Answers, Hidden: r.Hidden}, intake.Metadata(r.Metadata))
 }
 
-// ResumePartial returns the partial submission with a token, also if the form is closed. The form may have changed
+// ResumePartial returns the partial submission with a token, even if the form is closed. The form may have changed
 // since the last save, so call [Service.Path] to find the answers that still apply.
 //
 // After [Service.Submit] with the token, it returns [ErrAlreadySubmitted] until the partial submission expires. The
-// result then contains no answers, but the SubmissionID. Other errors: [ErrNotFound] as for SavePartial;
-// [ErrUnsupported].
+// result then contains the SubmissionID but no answers. It returns [ErrNotFound] in the same cases as SavePartial, and
+// can also return [ErrUnsupported].
 func (s *Service) ResumePartial(ctx context.Context, formID ID, token string) (PartialSubmission, error) {
 	p, in, m, err := s.intake.ResumePartial(ctx, formID, token)
 	if p.ID.IsZero() {
@@ -125,21 +127,21 @@ func (s *Service) ResumePartial(ctx context.Context, formID ID, token string) (P
 }
 
 // DeletePartial permanently deletes the partial submission with a token. An unknown token is not an error. It returns
-// [ErrNotFound] if there is no such form, and [ErrUnsupported].
+// [ErrNotFound] if there is no such form. It can also return [ErrUnsupported].
 func (s *Service) DeletePartial(ctx context.Context, formID ID, token string) error {
 	return s.intake.DeletePartial(ctx, formID, token)
 }
 
-// Path returns the path through a form for answers that can be incomplete: the blocks to show, the required blocks, the
-// ending and the variables. The form can be a draft or closed. [Service.Submit] computes the same path and discards
-// answers to other blocks. It returns [ErrNotFound] if there is no such form, and an [*Error] if its rules are too
-// expensive. Invalid answers are in Path.Violations.
+// Path returns the path through a form for the given answers, which can be incomplete. The path consists of the blocks
+// to show, the required blocks, the ending and the variables. The form can be a draft or closed. [Service.Submit]
+// computes the same path and discards answers to other blocks. Path returns [ErrNotFound] if there is no such form, and
+// an [*Error] if its rules are too expensive. Path.Violations lists invalid answers.
 //
-// answers include the host's answers (SubmitParams.HostAnswers). A host that passes on answers from a respondent must
-// first remove the respondent's answers to payment, file_upload and signature blocks, and to blocks with
+// answers must include the host's answers (SubmitParams.HostAnswers). A host that passes on answers from a respondent
+// must first remove the respondent's answers to payment, file_upload and signature blocks, and to blocks with
 // properties.hide.
 func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
-	// Read the stored form, because a caller cannot notice that a cached form is outdated.
+	// Read the form from the storage, because a caller cannot tell that a cached form is outdated.
 	_, compiled, err := s.intake.Form(ctx, formID)
 	if err != nil {
 		return Path{}, err
@@ -158,7 +160,7 @@ type IssuedKey struct {
 // String returns the key's prefix, without the secret.
 func (k IssuedKey) String() string { return k.Key.Prefix + secretMask }
 
-// Format prints String for every verb.
+// Format prints the result of String for every verb.
 func (k IssuedKey) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), k.String())
 }
@@ -194,17 +196,17 @@ func (s *Service) RevokeKey(ctx context.Context, userID, keyID ID) error {
 	return s.core.Storage.RevokeKey(ctx, userID, keyID, s.core.Now())
 }
 
-// Maintain does a part of the maintenance, in about a second at most. It backfills answers for the duplicate check,
-// aggregates counts for the metrics, removes unused event bodies and keys that ended 90 days ago, and completes
-// deletions and purges of other processes. If one of these tasks fails, it still does the others, and returns the
-// error. All processes can call it concurrently.
+// Maintain runs a part of the maintenance, for about a second at most. It backfills answers for the duplicate check,
+// aggregates counts for the metrics, removes unused event bodies and keys that expired or were revoked 90 days ago, and
+// completes deletions and purges that other processes started. If one of these tasks fails, Maintain still runs the
+// others and returns the error. All processes can call it concurrently.
 //
-// A running [webhooks.Dispatcher] calls it about once a minute. A deployment without a dispatcher should call it as
-// often. Without maintenance nothing is lost, but metrics become slow and deleted data still occupies storage. The
-// trash is not purged: see [Service.PurgeTrash].
+// A running [webhooks.Dispatcher] calls it about once a minute. Without a dispatcher, the host should call it as often.
+// If no process calls it, nothing is lost, but metrics become slow and deleted data still occupies storage. Maintain
+// does not purge the trash: see [Service.PurgeTrash].
 func (s *Service) Maintain(ctx context.Context) error { return s.core.Maintain(ctx) }
 
-// These are the errors of [Service.Check] in addition to the errors of the storage.
+// [Service.Check] returns these errors in addition to the errors of the storage.
 var (
 	// ErrNoDispatcher means that deliveries have been due for five minutes without a running dispatcher.
 	ErrNoDispatcher = schema.ErrNoDispatcher
@@ -212,14 +214,16 @@ var (
 	ErrNoMaintenance = schema.ErrNoMaintenance
 )
 
-// Check returns an error with all problems of the deployment, each on a line that says what to do. It checks the table
-// version, the database role's privileges and settings, the dispatcher ([ErrNoDispatcher]) and the maintenance
-// ([ErrNoMaintenance]). If a host's own storage does not support the check, the error is [storage.ErrUnimplemented].
+// Check returns an error that describes all problems of the deployment. Each problem has a line that says what to do.
+// Check looks at the table version, the database role's privileges and settings, the dispatcher ([ErrNoDispatcher]) and
+// the maintenance ([ErrNoMaintenance]). If a host's own storage does not support Check, the error is
+// [storage.ErrUnimplemented].
 //
 // Call it at startup, and in a health check about once a minute. If the error is [ErrUnavailable], the service is
-// unavailable. With any other error it accepts requests, but an operator must act. ErrNoDispatcher and ErrNoMaintenance
-// apply to all processes together. After an outage of all processes, Check may report them until the new dispatcher has
-// run for two minutes. A process whose deliveries are not sent also logs ErrNoDispatcher, at most every five minutes.
+// unavailable. After any other error it still accepts requests, but an operator must act. ErrNoDispatcher and
+// ErrNoMaintenance concern all processes together. After an outage of all processes, Check may report them until the
+// new dispatcher has run for two minutes. A process whose deliveries are not sent also logs ErrNoDispatcher, at most
+// every five minutes.
 func (s *Service) Check(ctx context.Context) error { return s.core.Check(ctx) }
 
 // ErrSecret means that no cipher of [WithSecretCipher] can decrypt a signing secret.
@@ -229,61 +233,62 @@ var ErrSecret = storage.ErrSecret
 // secrets that still sign for a day, and returns the number of changed secrets. Without a current cipher, it decrypts
 // them. If it returns no error, the previous ciphers are no longer needed.
 //
-// It works in batches of 500 webhooks. After an error or a canceled context, repeat it from any process, even while
-// webhooks are changed and sent. A secret that cannot be decrypted does not change, and the error is [ErrSecret] with
-// the ID of its webhook. The other secrets are still encrypted.
+// ReencryptSecrets works in batches of 500 webhooks. After an error or a canceled context, call it again from any
+// process, even while webhooks are being changed or sent. If a secret cannot be decrypted, it does not change, and the
+// error is [ErrSecret] with the ID of its webhook. The other secrets are still encrypted.
 func (s *Service) ReencryptSecrets(ctx context.Context) (int, error) {
 	return s.core.ReencryptSecrets(ctx)
 }
 
-// TrashedForms lists the forms of a workspace that are in the trash, newest first by creation time, without their
-// definitions. The workspace can be deleted. For the zero ID, it returns [ErrNotFound].
+// TrashedForms lists the forms in the trash that belong to a workspace, newest first by creation time, without their
+// definitions. The workspace may have been deleted. For the zero ID, it returns [ErrNotFound].
 func (s *Service) TrashedForms(ctx context.Context, workspaceID ID) ([]Form, error) {
 	return s.core.TrashedForms(ctx, workspaceID)
 }
 
-// RestoreForm restores a form from the trash into a workspace, with all of its data. If into is zero, this is its
-// previous workspace. It returns [ErrNotFound] if the form is not in the trash, and [ErrConflict] if the workspace no
-// longer exists.
+// RestoreForm restores a form from the trash into a workspace, with all of its data. If into is zero, the form returns
+// to its previous workspace. It returns [ErrNotFound] if the form is not in the trash, and [ErrConflict] if the
+// workspace no longer exists.
 func (s *Service) RestoreForm(ctx context.Context, formID, into ID) error {
 	return s.core.Storage.RestoreForm(ctx, formID, into, s.core.Now())
 }
 
-// PurgeForm is [Service.PurgeTrash] for one form. It returns [ErrNotFound] if the form is not in the trash.
+// PurgeForm is like [Service.PurgeTrash], but for one form. It returns [ErrNotFound] if the form is not in the trash.
 func (s *Service) PurgeForm(ctx context.Context, formID ID) error {
 	return s.core.PurgeForm(ctx, formID)
 }
 
 // PurgeTrash permanently removes the forms that were moved to the trash before olderThan, with their submissions,
-// webhooks and metrics, and returns the number of forms. Only the host purges forms, for example after 30 days. The
-// zero time is an error. The forms are inaccessible immediately. Their rows are removed in batches, so that no request
-// waits and statement_timeout is not exceeded. If the call returns no error, no row remains. After an error, a canceled
-// context or a crash, the next call or [Service.Maintain] removes the rest.
+// webhooks and metrics, and returns the number of removed forms. Forms remain in the trash until the host purges them,
+// for example after 30 days. It returns an error if olderThan is zero. The forms become inaccessible immediately. Their
+// rows are removed in batches, so that no request waits and statement_timeout is not exceeded. If the call returns no
+// error, no row remains. After an error, a canceled context or a crash, the next call or [Service.Maintain] removes the
+// rest.
 func (s *Service) PurgeTrash(ctx context.Context, olderThan time.Time) (int, error) {
 	return s.core.PurgeTrash(ctx, olderThan)
 }
 
-// PurgeSubmissions permanently removes the submissions to a form from before olderThan with their idempotency keys,
-// pending deliveries and event bodies, and returns their number. It also removes partial submissions whose last save
-// was before olderThan. The form can be in the trash. For an unknown form, it returns 0. The zero time and the zero ID
-// are errors.
+// PurgeSubmissions permanently removes the submissions to a form that were submitted before olderThan, with their
+// idempotency keys, pending deliveries and event bodies, and returns their number. It also removes partial submissions
+// whose last save was before olderThan. The form can be in the trash. If the form is unknown, the result is 0. It
+// returns an error if olderThan or formID is zero.
 //
-// The answers to settings.duplicateField can be submitted again. Purged submissions still count towards
-// settings.responseLimit, unlike deleted and erased submissions. The metrics do not change. It works in batches, so
-// that no request waits. After an error, a canceled context or a crash, repeat the call. Deliveries that a dispatcher
-// has already claimed may still be sent.
+// The answers to settings.duplicateField can be submitted again. Purged submissions still count toward
+// settings.responseLimit, unlike deleted and erased submissions. The metrics do not change. Submissions are removed in
+// batches, so that no request waits. After an error, a canceled context or a crash, repeat the call. Deliveries that a
+// dispatcher has already claimed may still be sent.
 func (s *Service) PurgeSubmissions(ctx context.Context, olderThan time.Time, formID ID) (int, error) {
 	return s.core.PurgeSubmissions(ctx, olderThan, formID)
 }
 
-// PurgeAllSubmissions is [Service.PurgeSubmissions] for all forms of all users, including forms in the trash.
+// PurgeAllSubmissions is like [Service.PurgeSubmissions], but for all forms of all users, including forms in the trash.
 func (s *Service) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) (int, error) {
 	return s.core.PurgeAllSubmissions(ctx, olderThan)
 }
 
 // DeleteUser permanently removes all data of a user: API keys with the user's name and email, memberships, and the
 // user's workspaces with all their forms, submissions, webhooks and metrics, including forms in the trash. Forms that
-// the user created in workspaces of others remain. To retain a workspace, transfer it first: see
+// the user created in other users' workspaces remain. To retain a workspace, transfer it first: see
 // [Service.TransferWorkspace]. An unknown user is not an error, but the zero ID is.
 //
 // The data is inaccessible after the first transaction. The rows are removed in batches. If the call returns no error,
@@ -293,10 +298,10 @@ func (s *Service) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) 
 // its write-ahead log and backups may still contain them.
 func (s *Service) DeleteUser(ctx context.Context, user ID) error { return s.core.DeleteUser(ctx, user) }
 
-// EraseRespondent permanently removes the submissions to a form that have all wanted answers, and returns their number.
-// It also removes their idempotency keys, pending deliveries, event bodies and answer digests. They no longer count
-// towards settings.responseLimit, and their answers to settings.duplicateField can be submitted again. The metrics do
-// not change.
+// EraseRespondent permanently removes the submissions to a form that contain all wanted answers, and returns their
+// number. It also removes their idempotency keys, pending deliveries, event bodies and answer digests. They no longer
+// count toward settings.responseLimit, and their answers to settings.duplicateField can be submitted again. The metrics
+// do not change.
 //
 // The keys of wanted are block IDs, names of hidden fields, or "block/part" for a part of an address or contact
 // ("contact/email"). Answers are compared as for duplicates: Ann@Example.com equals ann@example.com. Hidden fields are
@@ -306,16 +311,17 @@ func (s *Service) DeleteUser(ctx context.Context, user ID) error { return s.core
 //
 // An [*Error] means that nothing can match and nothing was removed: wanted is empty, a value is empty, neither the form
 // nor a submission has the key, or its answers are never compared (a variable, matrix, file, signature, payment or
-// whole contact). Keys can be blocks that were removed from the form. It returns [ErrNotFound] if the form does not
-// exist or is in the trash. A result of 0 means that no submission matched, for example because a value is misspelled.
+// whole contact). A key can be a block that was removed from the form. EraseRespondent returns [ErrNotFound] if the
+// form does not exist or is in the trash. A result of 0 means that no submission matched, for example because a value
+// is misspelled.
 //
-// Matching partial submissions are removed too, but not counted. Their invalid answers are compared as they were sent.
-// A partial submission that is saved concurrently may be missed.
+// Matching partial submissions are also removed, but not counted. Their invalid answers are compared as they were sent.
+// EraseRespondent may miss a partial submission that is saved concurrently.
 //
-// It reads all submissions and removes them in batches. After an error, the result is the number of removed
-// submissions. Repeat the call for the rest, and for submissions that arrived in the meantime. Deliveries that a
-// dispatcher has already claimed may still be sent. The host must inform receivers of webhooks. The example searches
-// all forms of a user.
+// EraseRespondent reads all submissions and removes matches in batches. After an error, the result is the number of
+// removed submissions. Repeat the call for the rest, and for submissions that arrived in the meantime. Deliveries that
+// a dispatcher has already claimed may still be sent. The host must inform webhook receivers. The example searches all
+// forms of a user.
 func (s *Service) EraseRespondent(ctx context.Context, formID ID, wanted map[string]string) (int, error) {
 	return s.core.EraseRespondent(ctx, formID, wanted)
 }
@@ -326,13 +332,13 @@ func (s *Service) CreateWorkspace(ctx context.Context, owner ID, name string) (W
 }
 
 // AddMember gives a user access to a workspace. Only its owner can rename or delete the workspace. Adding a member
-// twice is not an error. It returns [ErrNotFound] if there is no such workspace.
+// twice is not an error. AddMember returns [ErrNotFound] if there is no such workspace.
 func (s *Service) AddMember(ctx context.Context, workspaceID, userID ID) error {
 	return s.core.AddMember(ctx, workspaceID, userID)
 }
 
-// RemoveMember removes a member from a workspace. It is not an error if the user is not a member. It returns
-// [ErrNotFound] if there is no such workspace, and [ErrConflict] for its owner.
+// RemoveMember removes a member from a workspace. If the user is not a member, it does nothing. It returns
+// [ErrNotFound] if there is no such workspace, and [ErrConflict] if the user is its owner.
 func (s *Service) RemoveMember(ctx context.Context, workspaceID, userID ID) error {
 	return s.core.Storage.SetMember(ctx, workspaceID, userID, false)
 }
@@ -343,29 +349,29 @@ func (s *Service) Members(ctx context.Context, workspaceID ID) ([]ID, error) {
 	return s.core.Storage.Members(ctx, workspaceID)
 }
 
-// TransferWorkspace gives a workspace to another owner, even if this owner then exceeds Limits.Workspaces. The previous
-// owner becomes a member. It returns [ErrNotFound] if there is no such workspace.
+// TransferWorkspace makes newOwner the owner of a workspace, even if newOwner then exceeds Limits.Workspaces. The
+// previous owner becomes a member. It returns [ErrNotFound] if there is no such workspace.
 func (s *Service) TransferWorkspace(ctx context.Context, workspaceID, newOwner ID) error {
 	return s.core.TransferWorkspace(ctx, workspaceID, newOwner)
 }
 
-// RecordView counts one view of a form. For an unknown form or a form in the trash, it does nothing. It returns
-// immediately, and the views of this process are stored together within 250 ms, or by [Service.Close]. A killed process
-// loses views that are not stored. The metrics of other processes include a view after it is stored.
+// RecordView counts one view of a form. If the form is unknown or in the trash, nothing is counted. RecordView returns
+// immediately. The views of this process are stored together within 250 ms, or by [Service.Close]. If the process is
+// killed, views that are not yet stored are lost. The metrics of other processes include a view after it is stored.
 //
-// If the storage fails, the error is logged, and after [ErrUnavailable] the views are stored later. After Close, while
-// 10,000 views and starts wait, and on a service of [Service.WithStorage], each call stores its own view and returns
-// the error.
+// If the storage fails, the error is logged. After [ErrUnavailable], the views are stored later. After Close, while
+// 10,000 views and starts are waiting, and on a service that [Service.WithStorage] returned, each call stores its own
+// view and returns any error.
 func (s *Service) RecordView(ctx context.Context, formID ID) error {
 	return s.core.CountVisit(ctx, formID, storage.Counters{Views: 1})
 }
 
-// RecordStart counts one respondent who started to fill in a form, as [Service.RecordView] counts a view.
+// RecordStart counts one respondent who started to fill in a form. It works like [Service.RecordView].
 func (s *Service) RecordStart(ctx context.Context, formID ID) error {
 	return s.core.CountVisit(ctx, formID, storage.Counters{Starts: 1})
 }
 
-// SetLifetimeCounters sets the totals of an imported form from before the import. They are added to the metrics of
+// SetLifetimeCounters sets the totals that an imported form had before the import. They are added to the metrics of
 // [PeriodAll], which are then marked as Estimated. If all counters are zero, it removes the totals. It returns
 // [ErrNotFound] if there is no such form.
 func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters) error {
@@ -374,7 +380,8 @@ func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters
 
 // Warnings finds the parts of a definition that make a form unanswerable or have no effect: limits that exclude all
 // values, required questions without choices, jumps without a target, invalid logic. Writes accept all of them. Nil
-// sections are empty. Days are in the zone of [WithTimeZone]. It returns an error if the API would reject a section.
+// sections are empty. Days are in the time zone set by [WithTimeZone]. It returns an error if the API would reject a
+// section.
 //
 // To test a condition, the service evaluates it with answers equal to and next to the values, choices and limits in the
 // condition. It treats the conditions of different blocks as independent. All warnings are therefore correct, but some
@@ -392,9 +399,9 @@ func (s *Service) Redeliver(ctx context.Context, webhookID, deliveryID ID) error
 // webhook was disabled after a failed attempt, and returns the number of queued deliveries. It selects deliveries whose
 // last attempt was at since or later. The zero time selects all retained deliveries.
 //
-// It searches the newest 100 attempts, which [Client.Deliveries] returns, and all deliveries that expired. Pending
-// deliveries do not change, and deliveries whose submission was deleted are skipped. An expired delivery that succeeded
-// later is sent once more if this success is no longer retained.
+// RedeliverFailed searches the newest 100 attempts, which [Client.Deliveries] returns, and all deliveries that expired.
+// Pending deliveries do not change, and deliveries whose submission was deleted are skipped. If an expired delivery
+// succeeded later but the record of this success was removed, it is sent once more.
 //
 // Each delivery is queued separately. After an error, the result is the number of queued deliveries. Repeat the call
 // for the rest. A repeated or concurrent call does not queue a delivery twice. It returns [ErrNotFound] if there is no

@@ -12,46 +12,47 @@ import (
 
 // These types are aliases of types in other packages.
 type (
-	// ID identifies a record. The zero ID identifies nothing, and IsZero reports it. String, [ParseID], JSON and text use
-	// 24 hexadecimal digits. Databases can store an ID in binary and text columns. Methods: [storage.ID].
+	// ID identifies a record. The zero ID identifies no record, and IsZero reports it. String, [ParseID], JSON and text
+	// use 24 hexadecimal digits. Databases can store an ID in binary and text columns. See [storage.ID].
 	ID = storage.ID
-	// User is the owner of API keys. Fields: [storage.User].
+	// User is the owner of API keys. See [storage.User].
 	User = storage.User
-	// Key is a stored API key, without the key itself. Unset times are zero. Fields: [storage.Key].
+	// Key describes a stored API key. It does not contain the key itself. Unset times are zero. See [storage.Key].
 	Key = storage.Key
-	// Workspace contains forms, and has an owner and members. Fields: [storage.Workspace].
+	// Workspace contains forms, and has an owner and members. See [storage.Workspace].
 	Workspace = storage.Workspace
-	// Form is a stored form. IsClosed(now time.Time) bool reports whether it accepts no submissions. [DecodeForm] decodes
-	// its definition. Respondents use its PublicID. Methods and fields: [storage.Form].
+	// Form is a stored form. IsClosed(now time.Time) bool reports whether it is closed to submissions. [DecodeForm]
+	// decodes its definition. Respondents use its PublicID. See [storage.Form].
 	Form = storage.Form
-	// Submission is a stored submission. [DecodeAnswers] decodes its answers. Fields: [storage.Submission].
+	// Submission is a stored submission. [DecodeAnswers] decodes its answers. See [storage.Submission].
 	Submission = storage.Submission
-	// FormContent is the name, the type and the definition of a form, for [schema.Diff]. Fields: [storage.FormContent].
+	// FormContent contains the name, the type and the definition of a form, for [schema.Diff]. See
+	// [storage.FormContent].
 	FormContent = storage.FormContent
-	// Definition contains the sections of a form as JSON values. Package schema has their Go types. Fields:
+	// Definition contains the sections of a form as JSON values. Package schema has their Go types. See
 	// [storage.Definition].
 	Definition = storage.Definition
-	// Webhook is a destination for the submissions to a form. It does not contain the signing secret: HasSecret reports
-	// whether there is one. Fields: [storage.Webhook].
+	// Webhook is a destination for the submissions to a form. It does not contain the signing secret, but HasSecret
+	// reports whether there is one. See [storage.Webhook].
 	Webhook = storage.Webhook
-	// Delivery is one attempt to deliver an event to a webhook. Fields: [storage.Delivery].
+	// Delivery is one attempt to deliver an event to a webhook. See [storage.Delivery].
 	Delivery = storage.Delivery
-	// Partial is a stored partial submission. Its answers are stored as they were sent. Fields: [storage.Partial].
+	// Partial is a stored partial submission. Its answers are stored as they were sent. See [storage.Partial].
 	Partial = storage.Partial
 	// RevisionError means that a form or another record (see Kind) is not at the expected revision. It contains the
-	// current revision. Find it with errors.As and a *RevisionError. Methods and fields: [storage.RevisionError].
+	// current revision. Find it with errors.As and a *RevisionError. See [storage.RevisionError].
 	RevisionError = storage.RevisionError
-	// Counters count the steps of a form's funnel. Fields: [storage.Counters].
+	// Counters count the steps of a form's funnel. See [storage.Counters].
 	Counters = storage.Counters
 	// Scope is a permission of an API key, such as forms:read. [Scopes] lists all scopes.
 	Scope = storage.Scope
-	// Limits are size limits that a host can change. Fields with their defaults: [schema.Limits].
+	// Limits are size limits that a host can change. For the defaults, see [schema.Limits].
 	Limits = schema.Limits
-	// Error lists all violations in a submission or in other arguments. Find it with errors.As and an *Error. Its method
-	// Error is for logs. Show users the Message of each violation, which is an English sentence. The Field of an answer is
-	// its block ID. The Path of other values uses the field names of the API: /signing_secret is the field SigningSecret,
-	// and /definition/blocks/3/label is a field in Definition.Blocks. See [schema.Error], and for other languages
-	// [schema.CodeParams].
+	// Error lists all violations in a submission or in other arguments. Find it with errors.As and an *Error. Its
+	// method Error is for logs. Show users the Message of each violation, which is an English sentence. For other
+	// languages, see [schema.CodeParams]. The Field of a violation in an answer is the block ID. The Path of other
+	// violations uses the field names of the API: /signing_secret is the field SigningSecret, and
+	// /definition/blocks/3/label is a field in Definition.Blocks. See [schema.Error].
 	Error = schema.Error
 )
 
@@ -86,15 +87,15 @@ var (
 	ErrNotFound = storage.ErrNotFound
 	// ErrConflict means that the current state of the record does not allow the call.
 	ErrConflict = storage.ErrConflict
-	// ErrDuplicate means that the form already has this answer to its duplicateField.
+	// ErrDuplicate means that another submission to the form has the same answer to its duplicateField.
 	ErrDuplicate = storage.ErrDuplicate
 	// ErrLimitReached means that the user has the maximum number of workspaces or keys.
 	ErrLimitReached = storage.ErrLimitReached
-	// ErrNotOwner means that only the owner of the workspace can do this.
+	// ErrNotOwner means that only the workspace's owner can perform the operation.
 	ErrNotOwner = storage.ErrNotOwner
 	// ErrClosed means that the form accepts no more submissions.
 	ErrClosed = schema.ErrClosed
-	// ErrIdempotencyKeyReused means that a different submission is stored with the key and StrictIdempotency is set.
+	// ErrIdempotencyKeyReused means that StrictIdempotency is set and the key belongs to a different submission.
 	ErrIdempotencyKeyReused = schema.ErrIdempotencyKeyReused
 	// ErrAlreadySubmitted means that the partial submission was already submitted.
 	ErrAlreadySubmitted = schema.ErrAlreadySubmitted
@@ -102,24 +103,24 @@ var (
 	ErrUnsupported = schema.ErrUnsupported
 	// ErrUnavailable means that the storage is not available. Nothing was changed, and the call can be repeated.
 	ErrUnavailable = storage.ErrUnavailable
-	// ErrOutcomeUnknown means that the connection to the storage failed, and that the change may or may not be stored.
+	// ErrOutcomeUnknown means that the connection to the storage failed, and the change may or may not be stored.
 	ErrOutcomeUnknown = storage.ErrOutcomeUnknown
 )
 
-// UserIDFrom converts a host's own user ID in any format to an [ID]: the first 12 bytes of its SHA-256. The result is
-// the same in every release, so a host needs no mapping table. If each tenant of the host has its own users, hostID
-// must contain the tenant: see examples/tenants. The same conversion in PostgreSQL is left(encode(sha256(convert_to(id,
+// UserIDFrom converts a host's own user ID, in any format, to an [ID]. The result is the first 12 bytes of the SHA-256
+// of hostID in every release, so a host needs no mapping table. If each tenant of the host has its own users, hostID
+// must contain the tenant: see examples/tenants. The equivalent in PostgreSQL is left(encode(sha256(convert_to(id,
 // 'UTF8')), 'hex'), 24).
 func UserIDFrom(hostID string) ID {
 	sum := sha256.Sum256([]byte(hostID))
 	return ID(sum[:12])
 }
 
-// Query selects records of a list. The zero value selects all records.
+// Query selects which records a list returns. The zero value selects all records.
 type Query struct {
 	Limit int // The maximum number of records. Below 1 means no limit.
-	// After is the position after which the list continues. The record at this position may be deleted. If nil, the list
-	// starts with the newest record.
+	// After is the position after which the list continues. The record at this position may have been deleted. If nil,
+	// the list starts with the newest record.
 	After *Position
 }
 
@@ -127,23 +128,24 @@ type Query struct {
 // Time is CreatedAt of a workspace or webhook, FailingSince of a paused webhook, and SavedAt of a partial submission.
 type Position = storage.Position
 
-// Precondition is a condition for a change of a form, see [IfRevision].
+// Precondition is a condition for changing a form, see [IfRevision].
 type Precondition struct{ revision int64 }
 
-// IfRevision makes a change conditional: if the form is at another revision, the error is a [*RevisionError]. With
+// IfRevision makes a change conditional. If the form is at another revision, the error is a [*RevisionError]. With
 // several conditions, one of the revisions must match. 0 means no condition.
 func IfRevision(revision int64) Precondition { return Precondition{revision} }
 
 // WorkspaceCreate describes a new workspace.
 type WorkspaceCreate struct {
 	Name string // 1 to 120 characters after trimming, without control or bidirectional control characters.
-	// Owner is required with AsHost. With As it defaults to the user, and another owner is rejected with ErrNotOwner.
+	// Owner is required with AsHost. With As, it defaults to the user, and any other owner results in ErrNotOwner.
 	Owner ID
 }
 
-// FormQuery selects forms of a list. The zero value selects all accessible forms. A Limit below 1 means no limit.
+// FormQuery selects which forms a list returns. The zero value selects all accessible forms. A Limit below 1 means no
+// limit.
 type FormQuery struct {
-	Workspace ID // If not zero, only forms of this workspace.
+	Workspace ID // If set, only forms in this workspace are returned.
 	Limit     int
 }
 
@@ -156,8 +158,8 @@ type FormCreate struct {
 	Definition Definition
 }
 
-// FormUpdate contains changes of a form. Nil fields do not change, and at least one field must be set. A section in
-// Definition replaces the whole stored section; Format is ignored.
+// FormUpdate contains changes to a form. Nil fields leave the stored value unchanged, and at least one field must be
+// set. A section in Definition replaces the whole stored section. Format is ignored.
 type FormUpdate struct {
 	Name   *string
 	Type   *string // The layout, SINGLE or MULTI.
@@ -181,18 +183,18 @@ type PublishOptions struct {
 	// Resolutions selects a side for each conflict, by [Conflict].Path. Other paths are ignored. Also set IfRevision to
 	// the Revision of the [ConflictError], so that the call fails if the working copy was changed in the meantime.
 	Resolutions map[string]Side
-	// DryRun is whether Publish only returns the changed form or the error, without storing anything.
+	// DryRun makes Publish return the changed form or the error without storing anything.
 	DryRun bool
 }
 
 // These types describe the conflicts of [WorkingCopy.Publish].
 type (
 	// ConflictError lists the parts that both the form and its working copy changed. Find it with errors.As and a
-	// *ConflictError. Fields: [schema.ConflictError].
+	// *ConflictError. See [schema.ConflictError].
 	ConflictError = schema.ConflictError
-	// Conflict is a part that both sides changed. Fields: [schema.Conflict].
+	// Conflict is a part that both sides changed. See [schema.Conflict].
 	Conflict = schema.Conflict
-	// Side is the working copy or the form.
+	// Side is one side of a conflict: the working copy or the form.
 	Side = schema.Side
 )
 
@@ -202,7 +204,7 @@ const (
 	FormSide = schema.FormSide
 )
 
-// FormVersion is an earlier published state of a form, see [Client.Versions]. Fields: [storage.FormVersion].
+// FormVersion is an earlier published state of a form, see [Client.Versions] and [storage.FormVersion].
 type FormVersion = storage.FormVersion
 
 // RestoreOptions are options for restoring a version. IfRevision is a condition on the form, see [IfRevision].
@@ -236,23 +238,23 @@ type FormValues struct {
 }
 
 // Answer is one answer of a stored submission. [schema.Value] lists the Go types of its Value, and String returns the
-// answer as text. Methods and fields: [schema.Answer].
+// answer as text. See [schema.Answer].
 type Answer = schema.Answer
 
-// SubmissionQuery selects submissions to a form. The zero value selects all submissions. A Limit below 1 means no
-// limit. Do not poll from the last SubmittedAt, because an older submission can become visible later: see "Polling" in
-// the package documentation.
+// SubmissionQuery selects which submissions to a form are returned. The zero value selects all submissions. A Limit
+// below 1 means no limit. Do not poll from the last SubmittedAt, because an older submission can become visible later:
+// see "Polling" in the package documentation.
 type SubmissionQuery struct {
-	// Since and Until are the first and the last SubmittedAt, both included. A zero value means no limit.
+	// Since and Until are the earliest and the latest SubmittedAt, inclusive. A zero value means no limit.
 	Since, Until time.Time
 	Limit        int
 }
 
-// PausedWebhook is a webhook whose deliveries wait because its destination fails or requested a pause. At PausedUntil,
-// one delivery is attempted. Fields: [storage.PausedWebhook].
+// PausedWebhook is a webhook whose deliveries are paused because its destination fails or requested a pause. The
+// dispatcher attempts one delivery at PausedUntil. See [storage.PausedWebhook].
 type PausedWebhook = storage.PausedWebhook
 
-// PauseReason is the reason for a pause.
+// PauseReason is the reason why a webhook is paused.
 type PauseReason = storage.PauseReason
 
 // These are the reasons for a pause.
@@ -263,10 +265,10 @@ const (
 
 // KeyRequest describes a new API key.
 type KeyRequest struct {
-	// User owns the key. User.ID is required. GET /me returns Name (at most 200 characters) and Email (at most 254). They
-	// replace the values of the user's earlier keys, even if they are empty.
+	// User owns the key. User.ID is required. GET /me returns Name (at most 200 characters) and Email (at most 254).
+	// They replace the name and email in the user's earlier keys, even if they are empty.
 	User User
-	// Name identifies the key to the user. It has 1 to 120 characters, without control or bidirectional control
+	// Name identifies the key to the user. It must have 1 to 120 characters, without control or bidirectional control
 	// characters.
 	Name      string
 	Scopes    []Scope    // The permissions. At least one is required.
@@ -278,7 +280,7 @@ type Summary struct {
 	Submissions int64
 	// CompletionTime is the median completion time of the newest 100 submissions, in seconds.
 	CompletionTime float64
-	// Incomplete is whether older submissions are not counted yet, see [Client.SummaryWithin].
+	// Incomplete reports whether some older submissions are not counted yet, see [Client.SummaryWithin].
 	Incomplete bool
 	// Blocks are the blocks with answers in the order of the form, then hidden fields and variables, then blocks that only
 	// submissions contain.
@@ -293,22 +295,22 @@ type BlockSummary struct {
 	Answered        int64
 	// Skipped is the number of submissions without an answer, including submissions from before the block was added.
 	Skipped int64
-	// OtherTypes counts the answers from when the block had another type. The other fields do not include them. short_text
-	// and long_text count as the same type, and so do single_choice, picture_choice and dropdown.
+	// OtherTypes counts the answers that were given while the block had another type. The other fields do not include
+	// them. short_text and long_text count as the same type, and so do single_choice, picture_choice and dropdown.
 	OtherTypes []TypeCount
 	// Texts are the newest distinct text answers: at most 1,000, and at most 100 for each day before today.
 	Texts []TextCount
 
-	// Choices are all choices of the form, and removed choices that were selected. They are true and false for yes_no and
-	// legal, countries for country, and payment statuses for payment.
+	// Choices contains all choices of the block, and removed choices that were selected. For yes_no and legal, the
+	// choices are true and false. For country, they are countries, and for payment, they are payment statuses.
 	Choices []ChoiceCount
 	Other   int64        // answers with an “Other” text
 	Rows    []RowSummary // the rows of a matrix
 	Numbers *NumberSummary
 	NPS     *NPSSummary
 	Days    []DayCount // dates as they were written, in ascending order
-	// Uncounted counts the values that are in neither Choices nor Days. Only the first 10,000 different values that the
-	// form does not have are counted there.
+	// Uncounted counts the values that are in neither Choices nor Days, which contain only the first 10,000 different
+	// values that are not in the form.
 	Uncounted int64
 }
 
@@ -345,7 +347,7 @@ type NumberSummary struct {
 	Min, Max, Mean float64
 	StdDev         float64 // population standard deviation
 	// Median is exact if Exact is set, which is the case for up to 1,000 different numbers. Otherwise, Median and
-	// Histogram are accurate to 1 % for magnitudes from 1e-9 to 1e15.
+	// Histogram are accurate to within 1 % for magnitudes from 1e-9 to 1e15.
 	Median float64
 	Exact  bool
 	// Histogram has one bin for each number if there are at most 20 different numbers, and otherwise 20 bins of equal
@@ -374,7 +376,7 @@ type DayCount struct {
 }
 
 // PublicForm is a form for respondents, with its definition as JSON (Definition) and as Go values (Blocks, Settings,
-// Theme). Its slices and maps are shared between calls, so do not change them.
+// Theme). Its slices and maps are shared between calls, so do not modify them.
 type PublicForm struct {
 	ID                   ID
 	PublicID, Name, Type string
@@ -388,8 +390,8 @@ type PublicForm struct {
 	compiled *intake.CompiledForm // nil if no Service returned the form
 }
 
-// Path is [Service.Path] for this revision of the form, without reading it again, so that a page and its path are
-// consistent. It returns [ErrNotFound] for a PublicForm that no [Service] returned.
+// Path is like [Service.Path] for this revision of the form. It does not read the form again, so that a page and its
+// path are consistent. It returns [ErrNotFound] for a PublicForm that no [Service] returned.
 func (f PublicForm) Path(answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
 	if f.compiled == nil {
 		return Path{}, ErrNotFound
@@ -411,24 +413,26 @@ type SubmitParams struct {
 	Hidden         map[string]string
 	Metadata       Metadata
 	CompletionTime float64 // The time that the respondent took, in seconds.
-	// IdempotencyKey identifies this submission in the form, with at most 255 bytes. A repeated Submit with the same key
-	// returns the first submission, even if the content differs. If empty, every Submit stores a submission.
+	// IdempotencyKey identifies this submission in the form. It can have at most 255 bytes. If Submit is called again
+	// with the same key, it returns the first submission, even if the content differs. If empty, every Submit stores a
+	// submission.
 	IdempotencyKey string
-	// StrictIdempotency is whether a repeated Submit with other answers or hidden fields returns
-	// [ErrIdempotencyKeyReused].
+	// StrictIdempotency makes a repeated Submit return [ErrIdempotencyKeyReused] if its answers or hidden fields
+	// differ.
 	StrictIdempotency bool
-	// Partial is the token of the partial submission that this submission completes. Its content is then removed, and it
-	// refers to the submission: see [Service.ResumePartial]. An invalid, expired or used token is ignored.
+	// Partial is the token of the partial submission that this submission completes. Submit then removes the content of
+	// the partial submission and links it to the submission: see [Service.ResumePartial]. An invalid, expired or used
+	// token is ignored.
 	Partial string
 	// SubmittedAt is the original time of an imported submission, in whole seconds and not in the future. A zero value
 	// means now.
 	SubmittedAt time.Time
-	// Deliver is whether an imported submission is delivered to webhooks. webhooks.Config.MaxAge counts from the import.
-	// It is ignored if SubmittedAt is zero.
+	// Deliver controls whether an imported submission is delivered to webhooks. webhooks.Config.MaxAge counts from the
+	// import. Deliver is ignored if SubmittedAt is zero.
 	Deliver bool
 }
 
-// PartialSubmission is the argument of [Service.SavePartial] and the result of [Service.ResumePartial].
+// PartialSubmission is the argument to [Service.SavePartial] and the result of [Service.ResumePartial].
 type PartialSubmission struct {
 	FormID ID // Required.
 	// Token is the result of an earlier SavePartial: 22 letters, digits, - and _. If empty, SavePartial creates a partial
@@ -444,24 +448,24 @@ type PartialSubmission struct {
 	Seconds float64 // The time that the respondent took so far, in seconds.
 	// Revision is the expected revision of the partial submission. 0 means no condition. It is ignored without Token.
 	Revision int64
-	// ShareWithOwner is whether the respondent was informed before this save that the form's owner can read it. Otherwise
-	// [Client.Partials] lists it without its content.
+	// ShareWithOwner states that the respondent was informed before this save that the form's owner can read it.
+	// Otherwise [Client.Partials] lists the partial submission without its content.
 	ShareWithOwner bool
 	// Visit identifies the visit that creates a partial submission, so that a visit creates at most one. It must be a
-	// secret between the host and the respondent's browser, because the token can be computed from it. It is ignored with
-	// Token. If empty, every save without Token creates a partial submission.
+	// secret between the host and the respondent's browser, because the token can be computed from it. If empty, every
+	// save without Token creates a partial submission. With Token, Visit is ignored.
 	Visit string
-	// CaptchaSolved is whether the respondent solved a captcha for this save or an earlier save of the visit. The host
+	// CaptchaSolved states that the respondent solved a captcha for this save or an earlier save of the visit. The host
 	// must verify this. If the form has a captcha, [Client.Partials] lists only partial submissions with CaptchaSolved.
 	CaptchaSolved bool
-	// LinkIssued is whether the respondent received a link to continue later. Partial submissions with a link are replaced
-	// last if the form has too many.
+	// LinkIssued states that the respondent received a link to continue later. If the form has too many partial
+	// submissions, those with a link are replaced last.
 	LinkIssued bool
 
 	// Only ResumePartial sets the following fields.
 
 	SavedAt, EndsAt time.Time
-	SubmissionID    ID // The resulting submission, or zero if it is not submitted.
+	SubmissionID    ID // The resulting submission, or zero if not yet submitted.
 }
 
 // Metadata describes the origin of a submission. Control characters are rejected. Values are truncated to 1,000
@@ -472,8 +476,8 @@ type Metadata struct {
 }
 
 type (
-	// Path is a respondent's path through a form, as far as the answers determine it. Fields: [schema.Path].
+	// Path is a respondent's path through a form, as far as the answers determine it. See [schema.Path].
 	Path = schema.Path
-	// PathBlock is one block on a path. Fields: [schema.PathBlock].
+	// PathBlock is one block on a path. See [schema.PathBlock].
 	PathBlock = schema.PathBlock
 )
