@@ -6,15 +6,15 @@ type Actor struct {
 	host bool
 }
 
-// As returns the actor for a user. It can access the workspaces that the user owns or is a member of, and their
-// contents. An actor with the zero ID can access nothing.
+// As returns the actor that represents user. It can access the workspaces that the user owns or is a member of, and
+// their contents. If user is zero, the actor can access nothing.
 func As(user ID) Actor { return Actor{user: user} }
 
-// AsHost returns the actor for the program that embeds the service. It can access every workspace and passes every
-// owner check.
+// AsHost returns the actor that represents the host, the program that embeds the service. The host can access every
+// workspace and passes every ownership check.
 func AsHost() Actor { return Actor{host: true} }
 
-// User returns the actor's user, and false if the actor has no user.
+// User returns the actor's user. It returns false for the host and the zero Actor, which have no user.
 func (a Actor) User() (ID, bool) { return a.user, !a.host && !a.user.IsZero() }
 
 // Host reports whether the actor is the host.

@@ -15,37 +15,37 @@ type Document struct {
 	Value json.RawMessage
 	// Revision increases by one with every write. A new document starts at DocumentChange.InitialRevision.
 	Revision int64
-	// By is the user who last wrote the document. It is zero for the host. The user may no longer exist.
+	// By is the user who last wrote the document, or zero for the host. The user may no longer exist.
 	By                   ID
 	CreatedAt, UpdatedAt time.Time
 }
 
 // DocumentChange writes or removes one document.
 type DocumentChange struct {
-	// Kind has 1 to 50 bytes and Key at most 200, and [ValidText] must accept both. A key may be empty. Keys are
-	// compared byte by byte. For other values, the method returns ErrInvalidValue.
+	// Kind must have 1 to 50 bytes and Key 0 to 200, and [ValidText] must accept both. Otherwise, the method returns
+	// ErrInvalidValue. Keys are compared byte by byte.
 	Kind, Key string
-	// Value is the new value. Package formsvc writes at most Limits.Definition and 256 kB. Nil removes the document,
-	// and removing a missing document is not an error.
+	// Value is the new value. Package formsvc writes values of at most Limits.Definition plus 256 kB. Nil removes the
+	// document, and removing a missing document is not an error.
 	Value json.RawMessage
 	// IfRevision makes the change conditional: the document must be at one of these revisions, where 0 means that the
 	// document does not exist. If empty, there is no condition.
 	IfRevision []int64
-	// InitialRevision is the revision of a new document. A value below 1 means 1. With a different value each time,
-	// IfRevision distinguishes a document from an earlier one with the same key.
+	// InitialRevision is the revision of a new document. A value below 1 means 1. If each new document starts at a
+	// different revision, IfRevision distinguishes it from an earlier document with the same key.
 	InitialRevision int64
-	// By and At become By and UpdatedAt. At also becomes the CreatedAt of a new document.
+	// By and At become the document's By and UpdatedAt. At also becomes the CreatedAt of a new document.
 	By ID
 	At time.Time
-	// Public reports whether form pages read documents of this kind. The change then increases Form.DocumentsRevision
+	// Public reports whether form pages read documents of this kind. If so, the change increases Form.DocumentsRevision
 	// by one.
 	Public bool
-	// Retention limits the documents of the kind after a write. It does not apply to a removal.
+	// Retention limits the form's documents of this kind after a write. It does not apply to removals.
 	Retention Retention
 }
 
-// Retention limits the documents of one kind of a form. If a limit is exceeded, the documents with the lowest keys
-// are removed in the same step, but not the written document. A zero value means no limit.
+// Retention limits a form's documents of one kind. If a limit is exceeded, the documents with the lowest keys are
+// removed in the same step, except for the document just written. A zero value means no limit.
 type Retention struct {
 	Count int
 	Bytes int // total size of the values
@@ -56,17 +56,17 @@ type DocumentQuery struct {
 	Kind string
 	// Below selects documents with lower keys. If nil, the list starts at the highest key.
 	Below *string
-	Limit int // must be at least 1, otherwise no document is returned
+	Limit int // if below 1, no documents are returned
 }
 
-// DocumentStore stores documents of forms. An actor can access a document if it can access the form. Each method for
-// one form returns ErrNotFound if the form is not accessible. A form in the trash retains its documents, and a purge
-// removes them. A store can omit all four methods, as [Unimplemented] does. A form change with documents then returns
-// ErrUnimplemented.
+// DocumentStore stores documents that belong to forms. An actor can access a document if it can access the form.
+// Methods that take one form return ErrNotFound if the form is not accessible. A form in the trash retains its
+// documents, and a purge removes them. A store can leave all four methods to [Unimplemented]. A form change with
+// documents then fails with ErrUnimplemented.
 type DocumentStore interface {
 	// PutDocument writes or removes one document. It returns the new state, or the zero Document after a removal. It
-	// MUST return a *RevisionError with the document's Kind if IfRevision does not match. Current is 0 if the document
-	// does not exist. The form's revision does not change.
+	// MUST return a *RevisionError with the document's Kind if IfRevision does not match. The error's Current is 0 if
+	// the document does not exist. The form's revision does not change.
 	PutDocument(ctx context.Context, actor Actor, form ID, c DocumentChange) (Document, error)
 
 	// Document returns one document, or ErrNotFound.
@@ -76,8 +76,8 @@ type DocumentStore interface {
 	// reports whether there are more.
 	Documents(ctx context.Context, actor Actor, form ID, q DocumentQuery) (found []Document, more bool, err error)
 
-	// FormsWithDocument returns the forms that have a document of the kind, without duplicates and in any order. Unlike
-	// the other methods, it omits forms that are not accessible.
+	// FormsWithDocument returns the IDs in forms whose forms have a document of the kind, without duplicates and in any
+	// order. It omits inaccessible forms instead of returning ErrNotFound.
 	FormsWithDocument(ctx context.Context, actor Actor, kind string, forms []ID) ([]ID, error)
 }
 
@@ -87,7 +87,7 @@ func (c *DocumentChange) valid() bool {
 }
 
 // ValidDocuments reports whether every store can store the changes in one step. Each change must be valid, and no two
-// can change the same document.
+// may change the same document.
 func ValidDocuments(changes []DocumentChange) bool {
 	for i := range changes {
 		c := &changes[i]

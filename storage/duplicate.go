@@ -5,37 +5,36 @@ import (
 	"encoding/json"
 )
 
-// DuplicateStore records which answers to a form's unique field are taken. The entry of a submission for a
-// [UniqueField] is the digest of its answer. An answer is taken while any entry has its digest. If several old
-// submissions have the same answer, all of them must be removed before the answer is free. Submit adds the entry of a
-// new submission.
+// DuplicateStore records which answers to a form's unique field are taken. A submission's entry for a [UniqueField] is
+// the digest of its answer. An answer is taken while any entry has its digest. If several old submissions have the same
+// answer, it becomes free only after all of them are removed. Submit adds the entry for a new submission.
 //
-// Submissions from before the field was set have no entry. Callers backfill them in batches: PendingBackfill returns
-// the submissions to read, because the store cannot interpret or compare answers, and BackfillAnswers stores the
-// digests. After the last batch, [Form.DuplicateCheckReady] is true. Entries for previous fields are retained. If a
-// previous field is set again, only the submissions since then need a backfill.
+// Submissions stored before the field was set have no entry, so callers backfill them in batches. PendingBackfill
+// returns the submissions, because the store itself cannot interpret or compare answers. BackfillAnswers stores the
+// digests that the caller computes. After the last batch, [Form.DuplicateCheckReady] is true. Entries for previous
+// fields are retained. If a previous field is set again, only submissions stored in the meantime need a backfill.
 type DuplicateStore interface {
-	// PendingBackfill returns the next submissions to backfill, in the order of their IDs. All belong to one form that
-	// is not in the trash and whose backfill is not complete. The store can choose the form, but must not skip any form
-	// permanently. It can omit submissions that already have an entry. If no form needs a backfill, the returned Cursor
-	// is zero. Otherwise the caller passes the digests to BackfillAnswers, even if there are no submissions. If a
-	// form's acceptance rules use an older rules version than p.Rules, the store updates it and restarts the backfill.
-	// It ignores forms with a newer version.
+	// PendingBackfill returns the next submissions to backfill, in the order of their IDs. All of them belong to one
+	// form that is not in the trash and whose backfill is not complete. The store can choose the form, but must not
+	// skip any form permanently. It can omit submissions that already have an entry. If no form needs a backfill, the
+	// returned Cursor is zero. Otherwise the caller passes the digests to BackfillAnswers, even if there are no
+	// submissions. If a form's acceptance rules use an older rules version than p.Rules, the store updates the version
+	// and restarts the backfill. It ignores forms with a newer version.
 	PendingBackfill(ctx context.Context, p PendingBackfillParams) (PendingBackfill, error)
 
-	// BackfillAnswers adds the entries of one batch and advances to the next. After the last batch, the form's
-	// duplicate check is ready. It skips submissions that no longer exist or already have an entry. If the form no
-	// longer exists, or the backfill is at another cursor because another process advanced or restarted it, the call
-	// does nothing.
+	// BackfillAnswers adds the entries for one batch and advances to the next batch. After the last batch, the form's
+	// duplicate check is ready. BackfillAnswers skips submissions that no longer exist or already have an entry. It
+	// does nothing if the form no longer exists, or if another process has advanced or restarted the backfill, so that
+	// at is outdated.
 	BackfillAnswers(ctx context.Context, at BackfillCursor, digests []AnswerDigest) error
 }
 
 // PendingBackfillParams limits a batch of PendingBackfill.
 type PendingBackfillParams struct {
-	// Rules is the version of the rules by which the caller compares answers.
+	// Rules is the version of the comparison rules that the caller uses.
 	Rules int
-	// Max limits the submissions; below 1, the call does nothing. MaxBytes limits the total size of their answers, but
-	// one submission always fits; below 1, there is no limit.
+	// Max limits the number of submissions. If Max is below 1, the call does nothing. MaxBytes limits the total size of
+	// their answers, but one submission is always allowed. If MaxBytes is below 1, the size is not limited.
 	Max, MaxBytes int
 }
 
@@ -50,16 +49,17 @@ type BackfillCursor struct {
 	Form     ID
 	Field    UniqueField
 	Pass     int64 // changes whenever the backfill restarts
-	From, To ID    // range of the batch; To is zero in the last one
+	From, To ID    // range of the batch; To is zero in the last batch
 }
 
-// SubmissionAnswers are the answers of one submission.
+// SubmissionAnswers holds the answers of one submission.
 type SubmissionAnswers struct {
 	ID      ID
 	Answers json.RawMessage
 }
 
-// AnswerDigest is the digest of a submission's answer to the unique field. Submissions without an answer have none.
+// AnswerDigest is the digest of a submission's answer to the unique field. A submission without an answer has no
+// digest.
 type AnswerDigest struct {
 	Submission ID
 	Digest     []byte

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Errors of a store. They may be wrapped, so compare with [errors.Is].
+// Errors that a store returns. They can be wrapped, so compare them with [errors.Is].
 var (
 	// ErrNotFound means that the record does not exist, is in the trash, or is not accessible to the actor. Callers
 	// cannot distinguish these cases.
@@ -22,7 +22,8 @@ var (
 	ErrLimitReached = errors.New("storage: limit reached")
 	// ErrDuplicate means that a value that must be unique already exists.
 	ErrDuplicate = errors.New("storage: duplicate")
-	// ErrUnavailable means that the store is unreachable or not ready. Nothing was changed. The call can be repeated.
+	// ErrUnavailable means that the store is unreachable or not ready. Nothing was changed, and the call can be
+	// repeated.
 	ErrUnavailable = errors.New("storage: unavailable")
 	// ErrOutcomeUnknown means that the connection was lost during the commit, so the change may have been made.
 	ErrOutcomeUnknown = errors.New("storage: outcome unknown")
@@ -35,10 +36,11 @@ var (
 // ErrSecret means that a signing secret cannot be decrypted. The service returns it, not the store.
 var ErrSecret = errors.New("webhooks: cannot decrypt signing secret")
 
-// RevisionError is an [ErrRevisionMismatch] with the current revision of the form, document or partial submission.
+// RevisionError is an [ErrRevisionMismatch] that contains the current revision of the form, document or partial
+// submission.
 type RevisionError struct {
 	Current int64
-	Kind    string // kind of the document; empty for the form
+	Kind    string // the document's kind, "partial" for a partial submission, or empty for a form
 }
 
 func (e *RevisionError) Error() string {

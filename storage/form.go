@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Definition is the content of a form: five JSON values. The store does not decode or change them. Returned values
-// are read only, because a store can return the same bytes to many callers.
+// Definition is a form's content: five JSON values, which a store neither decodes nor changes. Returned values are read
+// only, because a store can return the same bytes to many callers.
 type Definition struct {
 	Blocks       json.RawMessage `json:"blocks"`        // array
 	Settings     json.RawMessage `json:"settings"`      // object
@@ -17,19 +17,19 @@ type Definition struct {
 	Variables    json.RawMessage `json:"variables"`     // object
 	HiddenFields json.RawMessage `json:"hidden_fields"` // array of strings
 
-	// Format is the version of the encoding, set by the caller that writes the sections. A change without sections does
-	// not change it.
+	// Format is the encoding version, set by the caller that writes the sections. A change without sections does not
+	// affect Format.
 	Format int `json:"-"`
 }
 
-// Section is a JSON value of a definition.
+// Section is one JSON value in a definition.
 type Section struct {
 	Name  string // JSON field name, such as hidden_fields
 	Value *json.RawMessage
 	Empty string // empty value: [] or {}
 }
 
-// Sections returns the sections of d in the order of its fields.
+// Sections returns the sections of d in field order.
 func (d *Definition) Sections() [5]Section {
 	return [...]Section{
 		{"blocks", &d.Blocks, "[]"},
@@ -40,13 +40,13 @@ func (d *Definition) Sections() [5]Section {
 	}
 }
 
-// HasSections reports whether a section is set.
+// HasSections reports whether any section is set.
 func (d *Definition) HasSections() bool {
 	sections := d.Sections()
 	return slices.ContainsFunc(sections[:], func(s Section) bool { return *s.Value != nil })
 }
 
-// Size returns the number of bytes of all sections.
+// Size returns the total size of the sections in bytes.
 func (d *Definition) Size() (size int) {
 	for _, section := range d.Sections() {
 		size += len(*section.Value)
@@ -65,8 +65,8 @@ func (d *Definition) Equal(other *Definition) bool {
 	return d.Format == other.Format
 }
 
-// Apply replaces the sections of d that are set in change, and the format. Other sections do not change. Both
-// definitions then share the bytes.
+// Apply replaces the sections of d that are set in change, and the format. Other sections do not change. Afterwards,
+// both definitions share the same bytes. If change has no sections, Apply does nothing.
 func (d *Definition) Apply(change Definition) {
 	if !change.HasSections() {
 		return
@@ -80,7 +80,7 @@ func (d *Definition) Apply(change Definition) {
 	}
 }
 
-// FormContent is the editable content of a form. Its JSON is one object with the name, the type and the sections.
+// FormContent is a form's editable content. It is encoded as one JSON object with the name, the type and the sections.
 type FormContent struct {
 	Name string `json:"name"`
 	Type string `json:"type"` // SINGLE or MULTI
@@ -97,8 +97,8 @@ type AcceptanceRules struct {
 	Unique UniqueField
 }
 
-// UniqueField is a block whose answer must be unique within the form. Rules is the version of the comparison rules.
-// Digests are comparable if both fields are equal.
+// UniqueField is a block whose answer must be unique within the form. Rules is the version of the comparison rules. Two
+// digests can be compared only if Block and Rules are equal.
 type UniqueField struct {
 	Block string
 	Rules int
@@ -109,7 +109,7 @@ func (g AcceptanceRules) IsClosed(full bool, now time.Time) bool {
 	return g.Closed || full || !g.CloseAt.IsZero() && !now.Before(g.CloseAt)
 }
 
-// The values of [Form.Status].
+// Values of [Form.Status].
 const (
 	StatusDraft     = "draft"
 	StatusPublished = "published"
@@ -125,13 +125,14 @@ type Form struct {
 	Revision    int64  // starts at 1 and increases by one with every change of the form or its definition
 
 	Acceptance AcceptanceRules
-	// LimitReached reports whether the response limit is reached. The store sets it. Stored submissions and submissions
-	// purged because of their age count.
+	// LimitReached reports whether the form has reached its response limit, which counts both stored submissions and
+	// submissions purged because of their age. The store sets LimitReached.
 	LimitReached bool
-	// DuplicateCheckReady reports whether the acceptance rules have a unique field and the answers of all submissions
-	// are indexed for it. The store then rejects all further duplicates. While it is false, Submit compares only with
-	// indexed answers. If the field is not a block of the form or its block type is never compared, Submit compares
-	// nothing; the form's warnings report this. The store sets the field. See [DuplicateStore].
+	// DuplicateCheckReady reports whether the acceptance rules have a unique field for which the answers of all
+	// submissions are indexed. If so, the store rejects all further duplicates. Until then, Submit compares answers
+	// only with those already indexed. Submit compares nothing if the field is not a block of the form or its block
+	// type is never compared; the form's warnings report this. The store sets DuplicateCheckReady. See
+	// [DuplicateStore].
 	DuplicateCheckReady bool
 	// DocumentsRevision increases by one with each change of a public document, see [DocumentChange]. It starts at 0.
 	// The store sets it.
@@ -147,9 +148,9 @@ func (f Form) IsClosed(now time.Time) bool { return f.Acceptance.IsClosed(f.Limi
 
 // FormVersion is an earlier state of a form that was published.
 type FormVersion struct {
-	Revision    int64 // of the form in this state
+	Revision    int64 // the form's revision in this state
 	FormContent       // empty in lists
-	// ReplacedBy is the user who replaced this state. It is zero for the host and for users that only the host knows.
+	// ReplacedBy is the user who replaced this state. It is zero for the host and for users known only to the host.
 	ReplacedBy ID
 	ReplacedAt time.Time
 }
@@ -158,11 +159,11 @@ type FormVersion struct {
 type FormsParams struct {
 	// WorkspaceID limits the list to one workspace. A zero value lists the forms of all accessible workspaces.
 	WorkspaceID ID
-	Trashed     bool // selects the forms in the trash instead of the others
+	Trashed     bool // selects forms in the trash instead of all other forms
 	Page        Page
 }
 
-// FormChange describes a change. Nil fields and nil sections do not change.
+// FormChange describes a change to a form. Nil fields and nil sections are left unchanged.
 type FormChange struct {
 	Name        *string
 	Type        *string
@@ -174,22 +175,23 @@ type FormChange struct {
 	// condition.
 	IfRevision []int64
 	At         time.Time // becomes UpdatedAt
-	// Documents are written in the same step, and only if the change modifies the form. Otherwise they are ignored,
-	// including their conditions. Two changes of one document are ErrInvalidValue. All conditions are checked before
-	// the first write. Retention never removes a document that the change writes.
+	// Documents are written in the same step, but only if the change modifies the form. Otherwise they are ignored,
+	// including their conditions. Two changes to the same document result in ErrInvalidValue. All conditions are
+	// checked before the first write. Retention never removes a document that the change writes.
 	Documents []DocumentChange
 }
 
 // TrashParams are the parameters of TrashForm.
 type TrashParams struct {
-	// At becomes TrashedAt. A zero time is ErrInvalidValue, because it would mean that the form is not in the trash.
+	// At becomes TrashedAt. A zero At results in ErrInvalidValue, because it would mean that the form is not in the
+	// trash.
 	At time.Time
 	// IfRevision has the same meaning as in [FormChange].
 	IfRevision []int64
 }
 
-// FormStore stores forms. An actor can access a form if it can access its workspace. A form in the trash is
-// ErrNotFound for every method of [Storage] except RestoreForm, SetLifetimeCounters, Sweep, Forms with
+// FormStore stores forms. An actor can access a form if it can access the form's workspace. For a form in the trash,
+// all methods of [Storage] return ErrNotFound, except for RestoreForm, SetLifetimeCounters, Sweep, Forms with
 // FormsParams.Trashed, and the methods of [RemovalStore].
 type FormStore interface {
 	// CreateForm adds f with Revision 1. All five sections must be set. It MUST return ErrNotFound if f.WorkspaceID is
@@ -207,28 +209,28 @@ type FormStore interface {
 	// can have forms in the trash.
 	Forms(ctx context.Context, actor Actor, q FormsParams) ([]Form, error)
 
-	// UpdateForm changes one form, increases its revision by one, and returns the new state. For nil sections, it MUST
-	// retain the result of a concurrent change. A change that leaves every field and every byte of the sections equal
-	// has no effect: revision and UpdatedAt do not change. Of several errors it MUST return the first:
+	// UpdateForm changes one form, increases its revision by one, and returns the new state. It MUST NOT overwrite
+	// concurrent changes to sections that are nil in c. If no field and no byte of a section would change, the call has
+	// no effect: revision and UpdatedAt stay the same. If several errors apply, it MUST return the first of these:
 	//
 	// 1. ErrNotFound if the form is not accessible.
 	// 2. ErrNotFound if the destination workspace is not accessible.
 	// 3. ErrNotOwner if the form would leave a workspace that the actor does not own.
 	// 4. A *RevisionError if IfRevision does not match.
-	// 5. If the form would change, the error of [DocumentStore.PutDocument] for one of Documents.
+	// 5. If the form would change, the error that [DocumentStore.PutDocument] would return for one of Documents.
 	//
-	// In-flight submissions MUST NOT exceed a new response limit. If the store must count the submissions, it does this
-	// before the change takes effect, and an error leaves the form unchanged. If Unique.Block does not change, the
-	// form's Rules and DuplicateCheckReady do not change either. Otherwise the backfill restarts. It is complete
-	// immediately if the form has no submissions. Entries of earlier blocks are retained.
+	// In-flight submissions MUST NOT exceed a new response limit. If the store must count the submissions, it counts
+	// them before the change takes effect. An error leaves the form unchanged. If Unique.Block does not change, the
+	// form's Rules and DuplicateCheckReady do not change either. Otherwise the backfill restarts, and is complete
+	// immediately if the form has no submissions. Entries for earlier blocks are retained.
 	UpdateForm(ctx context.Context, actor Actor, id ID, c FormChange) (Form, error)
 
 	// TrashForm moves a form to the trash and ends its pending deliveries. The revision does not change. It MUST return
 	// ErrNotFound if the form is not accessible, and otherwise a *RevisionError if IfRevision does not match.
 	TrashForm(ctx context.Context, actor Actor, id ID, p TrashParams) error
 
-	// RestoreForm restores a form from the trash into the given workspace, or into its previous workspace if the given
-	// ID is zero. The revision increases by one if the workspace changes. It MUST return ErrNotFound if the form is not
-	// in the trash, and otherwise ErrConflict if the workspace does not exist.
+	// RestoreForm restores a form from the trash into workspace, or into its previous workspace if workspace is zero.
+	// The revision increases by one if the workspace changes. It MUST return ErrNotFound if the form is not in the
+	// trash, and otherwise ErrConflict if the workspace does not exist.
 	RestoreForm(ctx context.Context, id, workspace ID, at time.Time) error
 }

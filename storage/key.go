@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// User is the user of API keys, as GET /me returns it.
+// User describes a user of API keys, as returned by GET /me.
 type User struct {
 	ID    ID
 	Name  string
 	Email string
 }
 
-// Key is the record of an API key, without the key itself.
+// Key describes an API key, without the key itself.
 type Key struct {
 	ID         ID
 	UserID     ID
@@ -22,7 +22,7 @@ type Key struct {
 	CreatedAt  time.Time
 	ExpiresAt  time.Time // a zero value means never
 	RevokedAt  time.Time // zero if not revoked
-	LastUsedAt time.Time // zero if never used; up to a minute old
+	LastUsedAt time.Time // zero if never used; up to a minute out of date
 }
 
 // NewKey contains the parameters of CreateKey.
@@ -33,8 +33,8 @@ type NewKey struct {
 	Max  int      // limits the user's active keys; a value below 1 means no limit
 }
 
-// FormForKeyParams identifies a key and a form. The form is read only if the key has Scope and is neither revoked nor
-// expired at At.
+// FormForKeyParams identifies a key and a form. FormForKey reads the form only if the key has Scope and is neither
+// revoked nor expired at At.
 type FormForKeyParams struct {
 	Hash  [32]byte // SHA-256 of the whole key
 	Form  ID
@@ -49,13 +49,13 @@ type FormForKey struct {
 	Form *Form // nil if it was not read or the user cannot access it
 }
 
-// KeyStore stores the built-in API keys. The service's CreateKey, Keys and RevokeKey always use it. Requests use it
-// unless the host has a KeyResolver. A KeyResolver can pass keys to the service's ResolveKey.
+// KeyStore stores the service's own API keys. The service's CreateKey, Keys and RevokeKey methods always use it.
+// Requests use it unless the host has a KeyResolver, which can pass keys on to the service's ResolveKey.
 type KeyStore interface {
-	// CreateKey adds k.Key, and adds or updates its user. Of several errors it MUST return the first:
+	// CreateKey adds k.Key, and adds or updates its user. If several errors apply, it MUST return the first of these:
 	//
 	// 1. ErrInvalidValue if k.Key.UserID is not k.User.ID.
-	// 2. ErrLimitReached if the user has k.Max keys that are neither revoked nor expired at k.Key.CreatedAt, also under
+	// 2. ErrLimitReached if the user has k.Max keys that are neither revoked nor expired at k.Key.CreatedAt, even under
 	//    concurrency.
 	// 3. ErrConflict if k.Key.ID or k.Hash is taken.
 	CreateKey(ctx context.Context, k NewKey) error
@@ -67,15 +67,16 @@ type KeyStore interface {
 	// for an unknown user.
 	Keys(ctx context.Context, user ID) ([]Key, error)
 
-	// RevokeKey revokes a key with immediate effect. It MUST return ErrNotFound if the user has no such key. The time
-	// of a revoked key does not change.
+	// RevokeKey revokes a key with immediate effect. It MUST return ErrNotFound if the user has no such key. If the key
+	// is already revoked, its RevokedAt does not change.
 	RevokeKey(ctx context.Context, user, key ID, at time.Time) error
 
-	// FormForKey combines KeyByHash and, for the key's user, Form in one step. It does not read the form if the key
-	// cannot use it; see [FormForKeyParams]. ErrNotFound refers to the key. A store that cannot combine them returns
-	// ErrUnimplemented, and callers then make two calls.
+	// FormForKey combines KeyByHash and, for the key's user, Form in one step. It reads the form only if the key
+	// permits it; see [FormForKeyParams]. It returns ErrNotFound if the key does not exist. A store that cannot combine
+	// the two methods returns ErrUnimplemented, and the caller then calls both.
 	FormForKey(ctx context.Context, p FormForKeyParams) (FormForKey, error)
 
-	// TouchKeys sets LastUsedAt of each key to the given time unless it is already later. It ignores unknown keys.
+	// TouchKeys sets each key's LastUsedAt to the given time, unless LastUsedAt is already later. It ignores unknown
+	// keys.
 	TouchKeys(ctx context.Context, used map[ID]time.Time) error
 }

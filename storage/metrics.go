@@ -8,40 +8,41 @@ import (
 // Counters count the steps of a form's funnel.
 type Counters struct{ Views, Starts, Submissions int64 }
 
-// FunnelCount is an increment of a form's funnel. A list can contain a form several times.
+// FunnelCount is an increment to a form's funnel. A list can contain several increments for the same form.
 type FunnelCount struct {
 	Form ID
 	At   time.Time
 	Counters
 }
 
-// Funnel contains the counts of a window. Lifetime contains earlier counts that the host has set with
-// SetLifetimeCounters. They are not part of any window. If none are set, it is nil.
+// Funnel contains the counts in a window. Lifetime contains earlier counts that the host has set with
+// SetLifetimeCounters and that are not part of any window. It is nil if none are set.
 type Funnel struct {
 	Counters
 	Lifetime *Counters
 }
 
-// Window is the time From <= t < To. Both limits are whole UTC minutes. A zero limit means no limit.
+// Window is the time range From <= t < To. From and To are whole UTC minutes. A zero value means no limit on that side.
 type Window struct{ From, To time.Time }
 
 // MetricsStore counts views, starts and submissions.
 type MetricsStore interface {
-	// CountFunnel adds each count to the funnel of its form, at the minute of its time. It ignores missing forms, and
-	// MUST return ErrNotFound if all are missing. Reading counters may be slow until [Storage.Sweep] has summed them.
+	// CountFunnel adds each count to its form's funnel, in the minute that contains the count's time. It ignores
+	// missing forms, and MUST return ErrNotFound if all are missing. Reading counters can be slow until [Storage.Sweep]
+	// has summed them.
 	CountFunnel(ctx context.Context, counts []FunnelCount) error
 
-	// Funnel sums a window. Counts are stored by minute for two days, and afterwards by day. A window that starts more
-	// than two days before the newest count is exact only if its limits are UTC midnights. Otherwise it may include or
-	// omit events of the first and last day. Counts later than the store's clock do not affect this. Funnel returns
-	// ErrNotFound if the form is not accessible.
+	// Funnel sums the counts in a window. Counts are stored per minute for two days, and per day afterwards. A window
+	// that starts more than two days before the newest count is exact only if it starts and ends at midnight UTC.
+	// Otherwise it can include or omit events on its first and last day. Here, the newest count is the newest one that
+	// is not later than the store's clock. Funnel returns ErrNotFound if the form is not accessible.
 	Funnel(ctx context.Context, actor Actor, form ID, w Window) (Funnel, error)
 
-	// SubmissionTotals returns the number of submissions of each accessible form: the total of Funnel plus the lifetime
-	// counter. It omits other forms.
+	// SubmissionTotals returns the number of submissions of each accessible form: Funnel's total plus the lifetime
+	// counter. It omits inaccessible forms.
 	SubmissionTotals(ctx context.Context, actor Actor, forms []ID) (map[ID]int64, error)
 
-	// SetLifetimeCounters replaces the form's lifetime counters. Zero counters remove them. It returns ErrNotFound if
-	// the form does not exist.
+	// SetLifetimeCounters replaces the form's lifetime counters. If c is zero, it removes them. It returns ErrNotFound
+	// if the form does not exist.
 	SetLifetimeCounters(ctx context.Context, form ID, c Counters) error
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Storage is the complete interface of a store. An implementation embeds [Unimplemented], so that methods of later
-// versions do not break it. Package storagetest reports the missing methods.
+// Storage is the complete interface of a store. An implementation must embed [Unimplemented], so that methods added in
+// later versions do not break it. Package storagetest reports missing methods.
 //
 // The following methods write, and all others only read. A decorator that must see every change, such as an audit
 // log, wraps these methods:
@@ -19,7 +19,7 @@ import (
 //	Enqueue, Redeliver, RedeliverFailed, ClaimDeliveries, FinishDeliveries, ExpireDeliveries,
 //	CreateKey, RevokeKey, TouchKeys, Sweep
 //
-// A wrapped store, and a store on a transaction, do not know the decorator. A host that calls
+// A wrapped store does not know its decorator, so its copies for transactions are not wrapped. A host that calls
 // svc.WithStorage(store.On(tx)) must wrap the result of On.
 type Storage interface {
 	WorkspaceStore
@@ -34,16 +34,17 @@ type Storage interface {
 	DeliveryStore
 	KeyStore
 
-	// Sweep performs one batch of the maintenance. It removes expired records and the remains of deletions and purges,
-	// also those of other processes. It sums up funnel counts, and corrects delivery times that are too far in the
-	// future. It removes or rewrites about p.Max rows and returns the numbers of removed records.
+	// Sweep performs one batch of maintenance. It removes expired records and what deletions and purges have left
+	// behind, even in other processes. It sums up funnel counts, and corrects delivery times that are too far in the
+	// future. It removes or rewrites about p.Max rows, and returns how many records it removed.
 	//
 	// Several processes can call Sweep concurrently. The caller repeats it while SweepResult.More is true. After an
 	// error, the next call continues with other work, so that one error does not block the rest.
 	Sweep(ctx context.Context, p SweepParams) (SweepResult, error)
 
-	// MaintenanceStatus reports when background work was last done. An error describes why the store cannot work, such
-	// as missing tables or rights, and how to fix it. Every process can call it once a minute or more often.
+	// MaintenanceStatus reports when background work was last done. If the store cannot work, for example because
+	// tables or privileges are missing, the error says why and how to fix it. Every process can call it once a minute
+	// or more often.
 	MaintenanceStatus(ctx context.Context) (MaintenanceStatus, error)
 
 	embedUnimplemented()
@@ -52,35 +53,35 @@ type Storage interface {
 // SweepParams are the parameters of Sweep.
 type SweepParams struct {
 	Now time.Time
-	// TrashBefore purges forms that moved to the trash earlier, with all their records. For every method, a purged form
-	// is gone immediately. This call and later ones remove its rows, and its ID and PublicID may remain taken until
-	// then. A zero value purges no forms.
+	// TrashBefore purges forms that moved to the trash earlier, with all their records. A purged form immediately
+	// disappears from every method. This call and later ones remove its rows. Until then, its ID and PublicID can
+	// remain taken. A zero value purges no forms.
 	TrashBefore time.Time
 	KeysBefore  time.Time // removes keys that were revoked or expired earlier; a zero value removes none
 	// RemovalsOnly limits the call to purging forms and removing the rows of removed records. If More is false
-	// afterwards, no such rows are left, even with concurrent sweeps and in-flight submissions. The call may wait for
-	// both.
+	// afterwards, no such rows are left, even with concurrent sweeps and in-flight submissions. The call can wait for
+	// these.
 	RemovalsOnly bool
 	BeforeDelete BeforeDelete // if not nil, called before submissions of purged forms are removed
-	// Max limits the rows that one call removes or rewrites in each table, and the reported forms, keys and events. A
-	// value below 1 does nothing.
+	// Max limits the rows that one call removes or rewrites in each table, and the forms, keys and events that it
+	// reports. If below 1, Sweep does nothing.
 	Max int
 }
 
 // SweepResult reports the work of one [Storage.Sweep].
 type SweepResult struct {
-	Forms   int // purged forms, each counted by one call
+	Forms   int // purged forms, each counted by only one call
 	Keys    int
-	Secrets int // webhooks whose old secret was replaced OldSecretLifetime ago
-	Events  int // event bodies without references from the queue or a history
-	// Rescheduled is the number of deliveries and webhooks whose times were farther in the future than any wait,
-	// because the store's clock was set back. Their times were corrected.
+	Secrets int // webhooks whose old secret was removed after OldSecretLifetime
+	Events  int // event bodies to which no queue entry or history refers
+	// Rescheduled is the number of deliveries and webhooks whose times were corrected. After the store's clock was set
+	// back, these times were further in the future than the longest possible wait.
 	Rescheduled int
 	More        bool // another call with the same parameters may have work to do
 }
 
-// MaintenanceStatus reports when any process last did the recurring work. All times are from the store's clock. A
-// store records the work once a minute. If this fails, the call does not return an error.
+// MaintenanceStatus reports when any process last did the recurring work. All times come from the store's clock. A
+// store records the work at most once a minute. If it fails to record the work, the work itself still succeeds.
 type MaintenanceStatus struct {
 	Now   time.Time
 	Since time.Time // when the store was created and recording started

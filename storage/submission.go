@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Submission contains the stored answers of one respondent to a form.
+// Submission holds one respondent's stored answers to a form.
 type Submission struct {
 	ID     ID
 	FormID ID
-	// FormRevision is the form's revision against which the answers were checked. The store sets it; see NewSubmission.
+	// FormRevision is the form revision against which the answers were checked. The store sets it; see NewSubmission.
 	FormRevision   int64
 	SubmittedAt    time.Time
 	CompletionTime float64         // seconds
@@ -19,44 +19,45 @@ type Submission struct {
 	Hidden         json.RawMessage // object of strings
 }
 
-// Event is an event for webhooks. Every attempt sends the same bytes of Body.
+// Event is an event for webhooks. Every attempt sends the same Body.
 type Event struct {
 	ID   ID
 	Type string
 	Body []byte
-	// Single applies to Enqueue. If another event without a submission is pending for the webhook, this event is not
-	// queued, and the pending one becomes due now, as with Redeliver.
+	// Single applies to Enqueue. If another event without a submission is pending for the webhook, Enqueue does not
+	// queue this event. Instead, the pending one becomes due now, as with Redeliver.
 	Single bool
 }
 
 // NewSubmission contains the parameters of Submit.
 type NewSubmission struct {
 	Submission Submission
-	// FormRevision is the form's revision against which the answers were checked. It replaces Submission.FormRevision.
+	// FormRevision is the form revision against which the answers were checked. It replaces Submission.FormRevision.
 	FormRevision int64
-	// UniqueAnswer is the digest of the answer to UniqueField, which must be unique within the form. If nil, nothing is
-	// checked.
+	// UniqueAnswer is the digest of the answer to UniqueField, which must be unique within the form. If nil, uniqueness
+	// is not checked.
 	UniqueAnswer   []byte
 	UniqueField    UniqueField
 	IdempotencyKey string // identifies the request within its form; empty if there is none
 	// Partial is the token of the partial submission that this submission completes; see [SavePartialParams]. The step
 	// that stores the submission clears the partial submission and sets its SubmissionID. The token is ignored if it is
-	// unknown, belongs to another form, has expired at SubmittedAt, or was already submitted. A zero value means none.
-	// A store without partial submissions ignores it.
+	// unknown, belongs to another form, has expired at SubmittedAt, or was already submitted. A zero value means that
+	// there is none. A store without partial submissions ignores Partial.
 	Partial [32]byte
 	// Event is queued for each enabled webhook of the form. An event with a zero ID is not queued.
 	Event Event
-	// Dispatcher immediately receives deliveries that the store leases during the write: those of webhooks that are not
-	// paused and have no waiting deliveries. A store can ignore it. If nil, every delivery must be claimed.
+	// Dispatcher immediately receives the deliveries that the store leases during the write. The store leases only
+	// deliveries to webhooks that are not paused and have no waiting deliveries. A store can ignore Dispatcher. If nil,
+	// every delivery must be claimed.
 	Dispatcher DirectDispatcher
 }
 
-// SubmissionsParams selects submissions for a list. Since and Until are inclusive, and a zero value means no limit.
+// SubmissionsParams selects submissions for a list. Since and Until are inclusive. A zero value means no limit.
 type SubmissionsParams struct {
 	Since, Until time.Time
 	Page         Page
-	// MaxBytes limits the total size of Answers, Metadata and Hidden in the page. One record always fits. A value below
-	// 1 means no limit.
+	// MaxBytes limits the total size of Answers, Metadata and Hidden in the page. One record is always allowed. A value
+	// below 1 means no limit.
 	MaxBytes int
 	// SummaryOnly reports that FormRevision and Hidden are not needed. A store may then leave them zero.
 	SummaryOnly bool
@@ -79,11 +80,11 @@ type SubmissionStore interface {
 	// 3. A *RevisionError if FormRevision is not current.
 	// 4. ErrNotFound if the form is not published.
 	// 5. ErrLimitReached if the response limit of the acceptance rules is reached.
-	// 6. ErrDuplicate if the form has the same UniqueAnswer for the same UniqueField.
+	// 6. ErrDuplicate if the form already has the same UniqueAnswer for the same UniqueField.
 	//
-	// Then it stores the submission and its UniqueAnswer, counts it in the funnel at SubmittedAt, and stores the
-	// event's body once and a pending delivery for each enabled webhook. Without an enabled webhook the event is not
-	// stored. If UniqueField and the form's acceptance rules have different Rules, the backfill restarts with the newer
+	// Then it stores the submission and its UniqueAnswer, and counts it in the funnel at SubmittedAt. It stores the
+	// event's body once, and a pending delivery for each enabled webhook. If no webhook is enabled, it does not store
+	// the event. If UniqueField.Rules differs from the form's acceptance rules, the backfill restarts with the newer
 	// version.
 	Submit(ctx context.Context, n NewSubmission) (s Submission, replayed bool, err error)
 
@@ -94,22 +95,23 @@ type SubmissionStore interface {
 	// form.
 	Submission(ctx context.Context, actor Actor, form, id ID) (Submission, error)
 
-	// Submissions calls each for every record of a page, newest first by (SubmittedAt, ID), and reports whether the
+	// Submissions calls each for every record on a page, newest first by (SubmittedAt, ID), and reports whether the
 	// list continues. It returns ErrNotFound if the form is not accessible.
 	//
-	// A record is valid only during the call of each, so that a store need not copy its bytes. each must not change or
-	// retain it. It must return soon and must not call the store, which may hold a lock or a connection. If each
-	// returns an error, Submissions ends and returns it. Records can be passed before any error, but none is passed
-	// twice. Use [ListSubmissions] to get copies.
+	// A record is valid only during the call to each, so that a store need not copy its bytes. each must not change or
+	// retain the record. It must return quickly and must not call the store, which can hold a lock or a connection. If
+	// each returns an error, Submissions stops and returns it. Even if Submissions fails, each can have received
+	// records before, but never receives a record twice. Use [ListSubmissions] to get copies.
 	Submissions(ctx context.Context, actor Actor, form ID, q SubmissionsParams, each func(*Submission) error) (more bool, err error)
 
 	// DeleteSubmission permanently removes a submission with its idempotency key, indexed answers, pending deliveries
 	// and event bodies. The funnel does not change. The submission no longer counts against the response limit.
 	DeleteSubmission(ctx context.Context, actor Actor, form, id ID) error
 
-	// SubmissionsRemoved returns the number of submissions of the form that DeleteSubmission, EraseSubmissions and
-	// PurgeSubmissions have ever removed. The step that removes a submission updates the number. While it does not
-	// change, totals of older submissions stay valid. It returns ErrNotFound if the form is not accessible.
+	// SubmissionsRemoved returns how many of the form's submissions DeleteSubmission, EraseSubmissions and
+	// PurgeSubmissions have ever removed. The step that removes a submission also updates this number. As long as the
+	// number does not change, totals computed from older submissions stay valid. It returns ErrNotFound if the form is
+	// not accessible.
 	SubmissionsRemoved(ctx context.Context, actor Actor, form ID) (int64, error)
 }
 

@@ -6,18 +6,18 @@ import (
 )
 
 const (
-	// MaxHistory is the number of attempts in a webhook's history.
+	// MaxHistory is the maximum number of attempts in a webhook's history.
 	MaxHistory = 100
-	// MaxExpiredSummaries is the number of summaries of expired deliveries in a history, in addition to MaxHistory.
+	// MaxExpiredSummaries is the maximum number of summaries in a webhook's history, in addition to MaxHistory.
 	MaxExpiredSummaries = 10
-	// OldSecretLifetime is how long a replaced signing secret remains known.
+	// OldSecretLifetime is how long a signing secret remains available after it is replaced.
 	OldSecretLifetime = 24 * time.Hour
 )
 
-// DeliveryExpired is the Error of a summary of deliveries that ended because their webhook failed for too long.
+// DeliveryExpired is the Error in a summary of deliveries that ended because their webhook had failed for too long.
 const DeliveryExpired = "expired"
 
-// Webhook is a destination of a form's events.
+// Webhook is a destination for a form's events.
 type Webhook struct {
 	ID      ID
 	FormID  ID
@@ -33,12 +33,12 @@ type Webhook struct {
 type NewWebhook struct {
 	Webhook Webhook // the store sets HasSecret
 	Secret  []byte  // signing secret, which the caller may have encrypted; empty if there is none
-	Max     int     // limit of the form's webhooks; a value below 1 means no limit
+	Max     int     // limit on the form's webhooks; a value below 1 means no limit
 }
 
-// WebhookChange describes a change. Nil fields do not change. At becomes UpdatedAt. A pointer to an empty Secret
-// removes the secret and its old secret. If a secret replaces a different one, the old one remains known until
-// OldSecretLifetime after At, or until the next change of the secret.
+// WebhookChange describes a change to a webhook. Nil fields are left unchanged. At becomes UpdatedAt. A pointer to an
+// empty Secret removes the secret and the old secret. If a secret replaces a different one, the old one remains
+// available for OldSecretLifetime after At, or until the secret changes again.
 type WebhookChange struct {
 	URL     *string
 	Enabled *bool
@@ -46,21 +46,21 @@ type WebhookChange struct {
 	At      time.Time
 }
 
-// StoredSecret is the secret of a webhook as the caller stored it.
+// StoredSecret is a webhook's secret as the caller stored it.
 type StoredSecret struct {
 	WebhookID ID
 	Secret    []byte
 	OldSecret []byte // previous secret; nil if there is none or it has expired
 }
 
-// SecretReplacement replaces a webhook's current or old secret. From is the expected value and To the new one.
+// SecretReplacement replaces a webhook's current or old secret. From is the expected value, and To is the new value.
 // Neither can be empty.
 type SecretReplacement struct {
 	WebhookID ID
 	From, To  []byte
 }
 
-// Delivery is an entry of a webhook's history: an attempt, or a summary of expired deliveries.
+// Delivery is an entry in a webhook's history: an attempt, or a summary of expired deliveries.
 type Delivery struct {
 	ID           ID
 	WebhookID    ID
@@ -77,11 +77,11 @@ type Delivery struct {
 	NextAttemptAt time.Time
 }
 
-// WebhookStore stores webhooks and the history of their deliveries. A webhook is accessible to the users of its form.
-// Webhooks of forms in the trash are ErrNotFound and are not listed.
+// WebhookStore stores webhooks and the history of their deliveries. An actor can access a webhook if it can access the
+// webhook's form. For webhooks of forms in the trash, methods return ErrNotFound, and lists omit them.
 type WebhookStore interface {
 	// CreateWebhook adds n.Webhook. It MUST return ErrNotFound if the form is not accessible, ErrLimitReached if the
-	// form has n.Max webhooks or more, also under concurrency, and ErrConflict if the ID is taken.
+	// form has n.Max webhooks or more, even under concurrency, and ErrConflict if the ID is taken.
 	CreateWebhook(ctx context.Context, actor Actor, n NewWebhook) error
 
 	// Webhook returns one webhook, or ErrNotFound.
@@ -95,22 +95,21 @@ type WebhookStore interface {
 
 	// UpdateWebhook changes one webhook and returns the new state. Disabling a webhook ends its pending deliveries.
 	// Enabling a disabled webhook ends its pause. A new URL also ends the pause, and resets the Health. A change that
-	// sets URL or Enabled makes one pending delivery without a lease due now. It can be claimed even if the webhook is
-	// paused.
+	// sets URL or Enabled makes one pending delivery that is not leased due now. This delivery can be claimed even if
+	// the webhook is paused.
 	UpdateWebhook(ctx context.Context, actor Actor, id ID, c WebhookChange) (Webhook, error)
 
 	// DeleteWebhook removes a webhook, its pending deliveries and its history.
 	DeleteWebhook(ctx context.Context, actor Actor, id ID) error
 
-	// Secrets lists up to max webhooks that have a secret, in ascending order of ID, after the given ID. Webhooks of
-	// forms in the trash are included. Old secrets are returned for OldSecretLifetime. The host uses the method to
-	// encrypt secrets with another key.
+	// Secrets lists the secrets of up to max webhooks whose IDs are greater than after, in ascending order. It omits
+	// webhooks without a secret, and includes webhooks of forms in the trash. Old secrets are returned for
+	// OldSecretLifetime. Hosts use this method to re-encrypt secrets with another key.
 	Secrets(ctx context.Context, after ID, max int) ([]StoredSecret, error)
 
 	// ReplaceSecrets replaces From with To if From is still the webhook's current or old secret, and returns the number
 	// of replacements. No two replacements have the same WebhookID and From. Missing webhooks and changed secrets are
-	// ignored. The secret itself does not change, only its encoding, so UpdatedAt and the lifetime of the old secret
-	// stay.
+	// ignored. Because only the secret's encoding changes, UpdatedAt and the old secret's lifetime do not change.
 	ReplaceSecrets(ctx context.Context, replacements []SecretReplacement) (int, error)
 
 	// Deliveries returns up to max of the webhook's newest deliveries by (CreatedAt, ID), or ErrNotFound.

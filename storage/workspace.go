@@ -15,7 +15,7 @@ type Workspace struct {
 	UpdatedAt time.Time
 }
 
-// WorkspaceChange describes a change. Nil fields do not change. At becomes UpdatedAt.
+// WorkspaceChange describes a change to a workspace. Nil fields are left unchanged. At becomes UpdatedAt.
 type WorkspaceChange struct {
 	Name *string
 	// Owner is the new owner. The previous owner becomes a member. The new owner is no longer listed as a member.
@@ -25,7 +25,7 @@ type WorkspaceChange struct {
 
 // WorkspaceStore stores workspaces and their members. A workspace is accessible to its owner, its members and the host.
 type WorkspaceStore interface {
-	// CreateWorkspace adds w. It MUST return ErrLimitReached if w.OwnerID owns max workspaces or more, also under
+	// CreateWorkspace adds w. It MUST return ErrLimitReached if w.OwnerID owns max workspaces or more, even under
 	// concurrency, and otherwise ErrConflict if w.ID or w.PublicID is taken. A max below 1 means no limit.
 	CreateWorkspace(ctx context.Context, w Workspace, max int) error
 
@@ -40,13 +40,13 @@ type WorkspaceStore interface {
 	UpdateWorkspace(ctx context.Context, actor Actor, id ID, c WorkspaceChange) (Workspace, error)
 
 	// DeleteWorkspace removes the workspace with its name and members, and moves all its forms to the trash as
-	// [FormStore.TrashForm] does, in one step. A delivery under a lease may still be finished. It returns the same
-	// errors as UpdateWorkspace.
+	// [FormStore.TrashForm] does, in one step. A leased delivery can still be finished. It returns the same errors as
+	// UpdateWorkspace.
 	DeleteWorkspace(ctx context.Context, actor Actor, id ID, at time.Time) error
 
-	// SetMember adds user to the workspace or removes it. Repeating a call is not an error. Adding the owner has no
-	// effect. It MUST return ErrNotFound if the workspace does not exist, and ErrConflict if the owner would be
-	// removed.
+	// SetMember adds user to the workspace if member is true, and removes user otherwise. Repeating a call is not an
+	// error. Adding the owner has no effect. It MUST return ErrNotFound if the workspace does not exist, and
+	// ErrConflict if the call would remove the owner.
 	SetMember(ctx context.Context, workspace, user ID, member bool) error
 
 	// Members returns the members in ascending order, without the owner, or ErrNotFound if the workspace does not

@@ -62,7 +62,7 @@ func (s *Store) redeliver(ctx context.Context, webhookID, id storage.ID, onlyFai
 	})
 }
 
-// isFinalFailure reports whether the delivery of a's event ended with the failure a. a must have an event.
+// isFinalFailure reports whether a is the failure that ended its event's delivery. a must have an event.
 func (w *webhook) isFinalFailure(a *attempt) bool {
 	return !a.rec.Success && w.queue.byEvent[a.event.id] == nil && !slices.ContainsFunc(w.attempts(), func(b *attempt) bool {
 		return b.rec.EventID == a.rec.EventID && comparePositions(b.position(), a.position()) > 0
@@ -87,7 +87,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
 	return withLockResult(ctx, s, nil, func() (fenced []storage.Lease, err error) {
 		clock := s.now()
-		lastResults := map[*webhook]storage.Result{} // last result of each webhook
+		lastResults := map[*webhook]storage.Result{} // last result for each webhook
 		for _, r := range done {
 			if !s.finishDelivery(r, clock, lastResults) {
 				fenced = append(fenced, r.Lease)
@@ -101,7 +101,7 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) ([]
 }
 
 // finishDelivery records one result. It returns false if the delivery is gone, was already settled, or was claimed
-// again. If the result is about the current destination, it adds it to lastResults.
+// again. If the result belongs to the current destination, finishDelivery adds the result to lastResults.
 func (s *Store) finishDelivery(r storage.Result, clock time.Time, lastResults map[*webhook]storage.Result) bool {
 	w := s.webhooks[r.Lease.WebhookID]
 	if w == nil {
@@ -172,7 +172,7 @@ func (w *webhook) canAddSummary(clock time.Time) bool {
 	return clock.Sub(w.lastSummaryAt) >= storage.ExpiredSummaryInterval
 }
 
-// addExpiredSummary adds a summary of expired deliveries. d is the oldest of them.
+// addExpiredSummary adds a summary of expired deliveries, of which d is the oldest.
 func (w *webhook) addExpiredSummary(d *delivery, id storage.ID, at, clock time.Time) storage.Delivery {
 	w.lastSummaryAt = clock
 	a := storage.Delivery{
@@ -183,8 +183,8 @@ func (w *webhook) addExpiredSummary(d *delivery, id storage.ID, at, clock time.T
 	return a
 }
 
-// expireDeliveries ends the deliveries of w that were queued at then or earlier, until count reaches most. It returns
-// the oldest, and whether it ended all.
+// expireDeliveries ends w's deliveries that were queued at then or earlier, until count reaches most. It returns the
+// oldest ended delivery, and whether all such deliveries ended.
 func (w *webhook) expireDeliveries(then, clock time.Time, most int, count *int) (oldest *delivery, all bool) {
 	ended := make(map[storage.ID]*delivery)
 	defer w.clearNextAttempts(ended)

@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// documents contains the documents of a form by kind and key. Their values are replaced, never modified.
+// documents maps kinds and keys to a form's documents. Their values are replaced, never modified.
 type documents map[[2]string]storage.Document
 
 // PutDocument implements [storage.DocumentStore].
@@ -31,7 +31,7 @@ func cloneDocument(doc storage.Document) storage.Document {
 	return doc
 }
 
-// apply applies all changes to the form's documents, or no change.
+// apply applies either all of the changes to the form's documents or none.
 func (d documents) apply(rec *storage.Form, changes []storage.DocumentChange) error {
 	for _, c := range changes {
 		if old := d[documentKey(c)].Revision; len(c.IfRevision) > 0 && !slices.Contains(c.IfRevision, old) {
@@ -61,7 +61,7 @@ func (d documents) apply(rec *storage.Form, changes []storage.DocumentChange) er
 	return nil
 }
 
-// enforceRetention removes documents of a kind above its limits, but not documents that the changes wrote.
+// enforceRetention removes documents that exceed the limits for a kind, but no documents that changes wrote.
 func (d documents) enforceRetention(kind string, bound storage.Retention, changes []storage.DocumentChange) {
 	count, size := 0, 0
 	for _, written := range []bool{true, false} {

@@ -8,13 +8,13 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// uniqueAnswers is an index of a form's taken answers.
+// uniqueAnswers indexes a form's taken answers.
 type uniqueAnswers struct {
 	counts       map[uniqueAnswer]int // number of submissions with the answer
 	bySubmission map[storage.ID][]uniqueAnswer
 
-	// pending contains the submissions that the backfill has not indexed yet, in the order of their IDs, including
-	// submissions deleted in the meantime. Each batch starts another pass. The form with the lowest pass is next.
+	// pending contains the submissions that the backfill has not indexed yet, ordered by ID, including submissions
+	// deleted in the meantime. Each batch starts another pass. The form with the lowest pass is next.
 	pending []storage.ID
 	pass    int64
 }
@@ -28,7 +28,7 @@ func (a *uniqueAnswers) isTaken(field storage.UniqueField, digest []byte) bool {
 	return a.counts[uniqueAnswer{field, string(digest)}] > 0
 }
 
-// add adds an entry unless the submission has one for the field.
+// add adds an entry unless the submission already has one for the field.
 func (a *uniqueAnswers) add(field storage.UniqueField, digest []byte, id storage.ID) {
 	if !a.contains(field, id) {
 		answer := uniqueAnswer{field, string(digest)}

@@ -13,8 +13,8 @@ import (
 )
 
 type form struct {
-	// rec has neither LimitReached nor DuplicateCheckReady; see copy. The bytes of its definition are replaced, never
-	// modified.
+	// LimitReached and DuplicateCheckReady are not set in rec; see copy. The bytes of its definition are replaced,
+	// never modified.
 	rec storage.Form
 	// lastOwner is the last owner of the form's deleted workspace.
 	lastOwner storage.ID
@@ -45,7 +45,7 @@ func (f *form) limitReached() bool {
 	return limit > 0 && int64(len(f.byID))+f.purged >= limit
 }
 
-// copy returns the form for callers. They share the stored sections, which never change and are read only.
+// copy returns a copy for callers. It shares the stored sections, which are read only and never change.
 func (f *form) copy() storage.Form {
 	out := f.rec
 	out.LimitReached, out.DuplicateCheckReady = f.limitReached(), f.duplicateCheckReady()
@@ -160,7 +160,7 @@ func (f *form) checkRevision(revisions []int64) error {
 	return nil
 }
 
-// applyChange returns the changed record with the old revision.
+// applyChange returns rec with the change applied. It does not change the revision.
 func applyChange(rec storage.Form, c storage.FormChange) storage.Form {
 	setIfGiven(&rec.Name, c.Name)
 	setIfGiven(&rec.Type, c.Type)
@@ -206,7 +206,7 @@ func (f *form) trash(at time.Time) {
 	}
 }
 
-// RestoreForm implements [storage.FormStore]. UpdatedAt changes only together with the revision.
+// RestoreForm implements [storage.FormStore]. UpdatedAt changes only if the revision does.
 func (s *Store) RestoreForm(ctx context.Context, id, workspaceID storage.ID, at time.Time) error {
 	return withLock(ctx, s, []any{at}, func() error {
 		f := s.forms[id]

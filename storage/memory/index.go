@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// positioned is a record with a fixed position in a list.
+// positioned is a record whose position in a list never changes.
 type positioned interface{ position() storage.Position }
 
 // comparePositions orders positions oldest first.
@@ -20,7 +20,7 @@ func comparePositions(a, b storage.Position) int {
 
 func compareIDs(a, b storage.ID) int { return bytes.Compare(a[:], b[:]) }
 
-// pageOf returns copies of a page of the records for which shown returns true, newest first.
+// pageOf returns one page of the records for which shown returns true, newest first, as copies.
 func pageOf[T, Own any](records iter.Seq[T], page storage.Page, place func(T) storage.Position, own func(T) Own, shown func(T) bool) []Own {
 	var found []T
 	for r := range records {
@@ -36,13 +36,12 @@ func pageOf[T, Own any](records iter.Seq[T], page storage.Page, place func(T) st
 	return out
 }
 
-// readPage is pageOf with the store's lock, for methods that only list records.
+// readPage calls pageOf while the store is locked, for methods that only list records.
 func readPage[T, Own any](ctx context.Context, s *Store, records iter.Seq[T], page storage.Page, place func(T) storage.Position, own func(T) Own, shown func(T) bool) ([]Own, error) {
 	return withLockResult(ctx, s, []any{page}, func() ([]Own, error) { return pageOf(records, page, place, own, shown), nil })
 }
 
-// index contains records in the order of their positions, oldest first, so that new records are appended. The zero
-// index is empty.
+// index contains records sorted by position, oldest first, so that new records are appended. The zero index is empty.
 type index[T positioned] struct{ items []T }
 
 // find returns the number of records before p, and whether a record has the position p.
@@ -50,7 +49,7 @@ func (x *index[T]) find(p storage.Position) (int, bool) {
 	return slices.BinarySearchFunc(x.items, p, func(e T, p storage.Position) int { return comparePositions(e.position(), p) })
 }
 
-// countBefore returns the number of records before p. If p has only a time, these are the older records.
+// countBefore returns the number of records before p. If p has no ID, these are the records older than its time.
 func (x *index[T]) countBefore(p storage.Position) int {
 	n, _ := x.find(p)
 	return n
@@ -63,8 +62,8 @@ func (x *index[T]) add(e T) {
 	}
 }
 
-// remove removes the record at the position of e, if any. It moves the records on the shorter side, because mostly old
-// records are removed.
+// remove removes the record at e's position, if any. It moves the records on the shorter side, because most removed
+// records are old.
 func (x *index[T]) remove(e T) {
 	i, found := x.find(e.position())
 	switch {
@@ -78,7 +77,7 @@ func (x *index[T]) remove(e T) {
 	}
 }
 
-// addBounded adds e and retains only the newest n records.
+// addBounded adds e, and then retains only the newest n records.
 func (x *index[T]) addBounded(n int, e T) {
 	x.add(e)
 	x.items = slices.Delete(x.items, 0, max(0, len(x.items)-n))

@@ -1,13 +1,13 @@
-// Package memory implements [storage.Storage] in the memory of one process. Use it for tests, for trying out the
-// service, or if you can lose the data when the process ends.
+// Package memory implements [storage.Storage] in the memory of one process. Use it for tests, to try out the service,
+// or if you can afford to lose the data when the process ends.
 //
 // # Implementation
 //
-// Records are in maps by their IDs, and one mutex protects them. A method copies its arguments, checks all conditions,
-// makes its change and returns copies. Only the definition of a form is returned without copying. Each method is
-// therefore one atomic change. To create a list, a method reads all records of a type. Only large sets are sorted
-// (index.go): the submissions and partial submissions of a form, and the pending deliveries of a webhook. A claim reads
-// all webhooks, but only deliveries that may be due (queue.go).
+// Records are stored in maps by ID, which one mutex protects. A method copies its arguments, checks all conditions,
+// makes its change and returns copies. Each method is therefore one atomic change. Only a form's definition is returned
+// without copying. To create a list, a method reads all records of a type. Only sets that can be large are sorted
+// (index.go): a form's submissions and partial submissions, and a webhook's pending deliveries. A claim reads all
+// webhooks, but only deliveries that may be due (queue.go).
 package memory
 
 import (
@@ -23,22 +23,22 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Store implements [storage.Storage]. Create it with [New]. It must not be copied. It is safe for concurrent use, does
-// not start goroutines, and need not be closed.
+// Store implements [storage.Storage]. Create it with [New]. It must not be copied. It is safe for concurrent use,
+// starts no goroutines, and need not be closed.
 type Store struct {
 	storage.Unimplemented
 
-	now func() time.Time // clock of deliveries
+	now func() time.Time // clock for deliveries
 
 	mu                sync.Mutex
 	workspaces        map[storage.ID]*workspace
 	forms             map[storage.ID]*form
 	publicForms       map[string]*form
-	purgedSubmissions []*submission // of purged forms, until Sweep has reported them
+	purgedSubmissions []*submission // from purged forms, until Sweep has passed them to BeforeDelete
 	webhooks          map[storage.ID]*webhook
 	serviceOrder      list.List // all webhooks, least recently served first
-	lastToken         int64     // of a lease
-	backfillPasses    int64     // number of all passes
+	lastToken         int64     // token of the last lease
+	backfillPasses    int64     // total number of passes
 	users             map[storage.ID]storage.User
 	keys              map[[32]byte]*key         // by hash
 	maintenance       storage.MaintenanceStatus // Now is the time of the last read
@@ -49,9 +49,9 @@ var _ storage.Storage = (*Store)(nil)
 // Option configures [New].
 type Option func(*Store)
 
-// WithClock sets the clock by which deliveries are due, leased, paused and retained. Defaults to [time.Now], also for
-// nil. The times of records come from callers instead. The store calls the clock while it is locked, so the clock must
-// not call the store.
+// WithClock sets the clock that determines when deliveries are due, leased, paused and retained. Defaults to
+// [time.Now], also for nil. Record times do not use this clock, because callers set them. The store calls the clock
+// while it is locked, so the clock must not call the store.
 func WithClock(now func() time.Time) Option {
 	return func(s *Store) {
 		if now != nil {
@@ -78,8 +78,8 @@ func New(opts ...Option) *Store {
 	return s
 }
 
-// withLock runs a method while the store is locked. If ctx is canceled or a value is invalid, it returns an error
-// instead.
+// withLock runs method while the store is locked. If ctx is canceled or one of values is invalid, it returns an error
+// without running method.
 func withLock(ctx context.Context, s *Store, values []any, method func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -100,7 +100,7 @@ func withLockResult[R any](ctx context.Context, s *Store, values []any, method f
 	return out, err
 }
 
-// withRecord is like withLock for a method on one record. If find returns nil, it returns ErrNotFound.
+// withRecord is like withLock for a method on one record. It returns ErrNotFound if find returns nil.
 func withRecord[T any](ctx context.Context, s *Store, find func() *T, values []any, method func(*T) error) error {
 	return withLock(ctx, s, values, func() error {
 		if found := find(); found != nil {
@@ -120,7 +120,7 @@ func withRecordResult[T, R any](ctx context.Context, s *Store, find func() *T, v
 
 type requiredTime time.Time
 
-// isValid reports whether package storage allows the texts and times in a value. It panics for unknown types.
+// isValid reports whether package storage allows the text and times in value. It panics if the type is unknown.
 func isValid(value any) bool {
 	switch v := value.(type) {
 	case string:

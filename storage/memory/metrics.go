@@ -10,18 +10,17 @@ import (
 const (
 	minute = 60
 	day    = 24 * 60 * minute
-	// minuteRetention is the time before the newest count for which minutes are stored separately.
+	// minuteRetention is how long minutes are stored separately, counted back from the newest count.
 	minuteRetention = 2 * day
 )
 
 // funnel contains counts by minute, and older counts by day.
 type funnel struct {
-	counts    map[int64]storage.Counters // by start, in seconds since 1970
+	counts    map[int64]storage.Counters // by start time, in seconds since 1970
 	foldedDay int64                      // day of the newest count when minutes were last summed
 }
 
-// add adds counts. Once a day, it sums the minutes of each old day. Counts later than the clock do not make minutes
-// old.
+// add adds counts. Once a day, it sums the minutes of each old day. Counts later than clock do not make minutes old.
 func (f *funnel) add(at, clock time.Time, c storage.Counters) {
 	first := roundDown(at.Unix(), minute)
 	f.counts[first] = addCounters(f.counts[first], c)
@@ -38,7 +37,7 @@ func (f *funnel) add(at, clock time.Time, c storage.Counters) {
 	}
 }
 
-// total returns the sum of from <= t < to. A zero limit means no limit.
+// total returns the sum of the counts with from <= t < to. A zero limit means no limit.
 func (f *funnel) total(from, to time.Time) (total storage.Counters) {
 	for at, c := range f.counts {
 		if (from.IsZero() || at >= from.Unix()) && (to.IsZero() || at < to.Unix()) {

@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// partial is a stored partial submission. It never changes; a save replaces it.
+// partial is a stored partial submission. It is never modified; a save replaces it.
 type partial struct {
 	rec   storage.Partial
 	token [32]byte
@@ -30,7 +30,7 @@ type partials struct {
 	nextExpiry time.Time       // no partial submission expires earlier
 }
 
-// put adds p and replaces the partial submission with its token.
+// put adds p. It replaces any partial submission with the same token.
 func (x *partials) put(p *partial) {
 	x.remove(x.byToken[p.token])
 	if len(x.byToken) == 0 {
@@ -52,7 +52,7 @@ func (x *partials) remove(p *partial) {
 	}
 }
 
-// evictionCandidate returns the partial submission that a new one replaces at the limit.
+// evictionCandidate returns the partial submission to replace when the limit is reached.
 func (x *partials) evictionCandidate() *partial {
 	for _, p := range slices.Backward(x.open.items) {
 		if p.rec.Revision == 1 && !p.rec.LinkIssued {
@@ -84,7 +84,7 @@ func copyPartial(rec storage.Partial) storage.Partial {
 	return rec
 }
 
-// SavePartial implements [storage.PartialStore]. At the limit, it first removes expired partial submissions.
+// SavePartial implements [storage.PartialStore]. If the limit is reached, it first removes expired partial submissions.
 func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (int64, error) {
 	rec := p.Partial
 	values := []any{rec.Answers, rec.Hidden, rec.Metadata, rec.Block, rec.SavedAt, rec.EndsAt}
@@ -116,7 +116,7 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (i
 	})
 }
 
-// clearPartial clears the partial submission from which sub was created, if it exists.
+// clearPartial clears the partial submission from which sub was created, if any.
 func (f *form) clearPartial(token [32]byte, sub *submission) {
 	if p := f.partials.byToken[token]; token != [32]byte{} && p.isOpen(sub.rec.SubmittedAt) {
 		rec := p.rec
@@ -136,7 +136,7 @@ func (s *Store) Partial(ctx context.Context, formID storage.ID, token [32]byte, 
 	})
 }
 
-// Partials implements [storage.PartialStore]. It passes records that share stored bytes.
+// Partials implements [storage.PartialStore]. The records that it passes share the stored bytes.
 func (s *Store) Partials(ctx context.Context, actor storage.Actor, formID storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (more bool, err error) {
 	limit := max(0, q.Page.Limit)
 	found, err := withRecordResult(ctx, s, s.findForm(actor, formID), []any{q.Now, q.Page}, func(f *form) ([]storage.Partial, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// event never changes. Pending deliveries and stored attempts refer to it and its body.
+// event is immutable. Pending deliveries and stored attempts share it and its body.
 type event struct {
 	id         storage.ID
 	eventType  string
@@ -24,12 +24,12 @@ func newEvent(e storage.Event, submission storage.ID) *event {
 // delivery is a pending delivery of one event to one webhook.
 type delivery struct {
 	event          *event
-	queuedAt       time.Time // or redelivered
-	attempt        int       // number of the attempt that is next or running
-	dueAt          time.Time // or when its lease ends
-	token          int64     // of the last lease; zero if there was none or it was settled
-	requested      bool      // explicitly requested, so that a pause does not delay it
-	requestedAgain bool      // requested while the result of a lease may still arrive
+	queuedAt       time.Time // when the event was queued or redelivered
+	attempt        int       // number of the next or current attempt
+	dueAt          time.Time // when it is due, or when its lease ends
+	token          int64     // token of the last lease; zero if there was none or it was settled
+	requested      bool      // explicitly requested, so a pause does not delay it
+	requestedAgain bool      // requested while a lease's result can still arrive
 }
 
 func (d *delivery) position() storage.Position {
@@ -42,7 +42,7 @@ type queue struct {
 	byEvent   map[storage.ID]*delivery
 	requested index[*delivery] // explicitly requested deliveries by age
 	regular   index[*delivery] // by age
-	// No delivery can be claimed before idleUntil. A claim that finds nothing sets it.
+	// No delivery can be claimed before idleUntil, which a claim sets if it finds nothing.
 	idleUntil time.Time
 }
 
@@ -75,7 +75,7 @@ func (q *queue) setDue(d *delivery, due time.Time) {
 	}
 }
 
-// makeDue makes d due now despite a pause, or when its lease ends.
+// makeDue makes d due now, or when its lease ends, even if the webhook is paused.
 func (q *queue) makeDue(d *delivery, queued, clock time.Time) {
 	q.remove(d)
 	d.queuedAt, d.requested, d.requestedAgain = queued, true, d.token != 0
@@ -85,7 +85,7 @@ func (q *queue) makeDue(d *delivery, queued, clock time.Time) {
 	q.add(d)
 }
 
-// makeOldestDue makes the oldest delivery without a lease due now. It prefers deliveries that were not requested.
+// makeOldestDue makes the oldest delivery that is not leased due now. It prefers deliveries that were not requested.
 func (q *queue) makeOldestDue(clock time.Time) {
 	for _, d := range slices.Concat(q.regular.items, q.requested.items) {
 		if !d.isLeased(clock) {
@@ -95,11 +95,11 @@ func (q *queue) makeOldestDue(clock time.Time) {
 	}
 }
 
-// destinationHealth is the state of a webhook's destination. The zero value is the state of a new destination.
+// destinationHealth is the state of a webhook's destination. A new destination has the zero value.
 type destinationHealth struct {
 	health        storage.Health
 	failingSince  time.Time
-	failedAt      time.Time // of the last failure
+	failedAt      time.Time // time of the last failure
 	pausedUntil   time.Time
 	pauseReason   storage.PauseReason
 	minToken      int64     // results of leases up to this token belong to an earlier URL
@@ -129,8 +129,8 @@ func (w *webhook) recordHealth(r storage.Result, clock time.Time) {
 	}
 }
 
-// dueDeliveries returns up to n deliveries to claim, oldest first: requested deliveries and, unless w is paused, then
-// others.
+// dueDeliveries returns up to n deliveries to claim: requested deliveries first, and then regular ones unless w is
+// paused, each oldest first.
 func (w *webhook) dueDeliveries(clock time.Time, n int) []*delivery {
 	q := &w.queue
 	if n < 1 || clock.Before(q.idleUntil) {
@@ -161,7 +161,7 @@ func (w *webhook) dueDeliveries(clock time.Time, n int) []*delivery {
 	return found
 }
 
-// leaseDelivery leases d and moves its webhook to the end of the service order.
+// leaseDelivery leases d and moves w to the end of the service order.
 func (s *Store) leaseDelivery(w *webhook, d *delivery, lease time.Duration, clock time.Time) storage.ClaimedDelivery {
 	s.lastToken++
 	s.serviceOrder.MoveToBack(w.orderElement)

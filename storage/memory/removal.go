@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// DeleteUser implements [storage.RemovalStore]. It leaves only submissions to Sweep.
+// DeleteUser implements [storage.RemovalStore]. It leaves only submissions for Sweep to remove.
 func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
 	return withLock(ctx, s, []any{requiredTime(at)}, func() error {
 		delete(s.users, user)
@@ -41,8 +41,8 @@ func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
 	})
 }
 
-// purgeForm removes a form in the trash with everything except its submissions, which Sweep passes to BeforeDelete
-// first.
+// purgeForm removes a form in the trash with all its records except for submissions, which Sweep first passes to
+// BeforeDelete.
 func (s *Store) purgeForm(f *form) {
 	s.purgedSubmissions = append(s.purgedSubmissions, f.submissions.items...)
 	delete(s.forms, f.rec.ID)
@@ -89,7 +89,7 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	})
 }
 
-// beforeDelete calls a hook with submissions. The store is unlocked during the call.
+// beforeDelete calls hook with subs. The store is unlocked during the call.
 func (s *Store) beforeDelete(ctx context.Context, hook storage.BeforeDelete, subs []*submission) error {
 	if hook == nil || len(subs) == 0 {
 		return nil
@@ -103,8 +103,8 @@ func (s *Store) beforeDelete(ctx context.Context, hook storage.BeforeDelete, sub
 	return hook(ctx, leaving)
 }
 
-// Sweep implements [storage.Storage]. It never counts events, because a body is removed with its last reference. A
-// purged form is removed immediately, except for its submissions, which Sweep removes in batches.
+// Sweep implements [storage.Storage]. It never reports removed events, because a body is removed together with its last
+// reference. Purged forms are removed immediately, except for their submissions, which Sweep removes in batches.
 func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.SweepResult, error) {
 	return withLockResult(ctx, s, []any{p.Now, p.TrashBefore, p.KeysBefore}, func() (storage.SweepResult, error) {
 		if !p.RemovalsOnly && p.Max > 0 {

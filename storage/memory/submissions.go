@@ -24,7 +24,7 @@ func copySubmission(rec storage.Submission) storage.Submission {
 	return rec
 }
 
-// clone returns a copy of the record, or ErrNotFound for nil.
+// clone returns a copy of the record, or ErrNotFound if sub is nil.
 func (sub *submission) clone() (storage.Submission, error) {
 	if sub == nil {
 		return storage.Submission{}, storage.ErrNotFound
@@ -90,8 +90,8 @@ func (s *Store) addSubmission(f *form, n storage.NewSubmission) *submission {
 	return sub
 }
 
-// enqueue queues the event of a submission for each enabled webhook of the form. It leases the delivery if its webhook
-// is granted and has no other waiting delivery.
+// enqueue queues a submission's event for each of the form's enabled webhooks. It leases the delivery if granted
+// contains the webhook and no other delivery waits for it.
 func (s *Store) enqueue(f *form, sub *submission, e storage.Event, granted []storage.ID, lease time.Duration, clock time.Time) (leased []storage.ClaimedDelivery, others bool) {
 	if e.ID.IsZero() || len(f.webhooks) == 0 {
 		return nil, false
@@ -126,8 +126,8 @@ func (s *Store) Submission(ctx context.Context, actor storage.Actor, formID, id 
 	})
 }
 
-// Submissions implements [storage.SubmissionStore]. It passes stored records without copying, because they never
-// change. It does this after unlocking the store.
+// Submissions implements [storage.SubmissionStore]. It passes stored records without copying them, because they never
+// change, and only after unlocking the store.
 func (s *Store) Submissions(ctx context.Context, actor storage.Actor, formID storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (more bool, err error) {
 	found, err := withRecordResult(ctx, s, s.findForm(actor, formID), []any{q.Since, q.Until, q.Page}, func(f *form) (found []*submission, _ error) {
 		found, more = f.listSubmissions(q)
@@ -143,7 +143,7 @@ func (s *Store) Submissions(ctx context.Context, actor storage.Actor, formID sto
 	return more, err
 }
 
-// listSubmissions returns the records of a page, newest first, and whether the list continues.
+// listSubmissions returns the records on a page, newest first, and whether the list continues.
 func (f *form) listSubmissions(q storage.SubmissionsParams) (found []*submission, more bool) {
 	from, to := f.submissions.countBefore(storage.Position{Time: q.Since}), len(f.submissions.items)
 	if !q.Until.IsZero() {

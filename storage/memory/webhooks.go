@@ -26,13 +26,13 @@ type webhook struct {
 	destinationHealth
 }
 
-// previousSecret is a replaced secret, which is valid until a time.
+// previousSecret is a replaced secret, which remains valid until a given time.
 type previousSecret struct {
 	secret []byte
 	until  time.Time
 }
 
-// validAt returns a copy of the secret, or nil after its lifetime.
+// validAt returns a copy of the secret, or nil if its lifetime has ended.
 func (o previousSecret) validAt(clock time.Time) []byte {
 	if !clock.Before(o.until) {
 		return nil
@@ -64,7 +64,7 @@ func (a *attempt) copy() storage.Delivery { return a.rec }
 
 func (w *webhook) attempts() []*attempt { return slices.Concat(w.history.items, w.expired.items) }
 
-// removeSubmission ends the pending delivery of a submission and removes the event's body from the history.
+// removeSubmission ends a submission's pending delivery and removes its event's body from the history.
 func (w *webhook) removeSubmission(sub *submission) {
 	if d := w.queue.byEvent[sub.eventID]; d != nil && d.event.submission == sub.rec.ID {
 		w.queue.remove(d)
@@ -76,7 +76,7 @@ func (w *webhook) removeSubmission(sub *submission) {
 	}
 }
 
-// clearNextAttempts clears NextAttemptAt in the newest attempt of each event whose delivery ended. It empties ended.
+// clearNextAttempts clears NextAttemptAt in the newest attempt for each event in ended. It empties ended.
 func (w *webhook) clearNextAttempts(ended map[storage.ID]*delivery) {
 	for _, a := range slices.Backward(w.history.items) {
 		if ended[a.rec.EventID] != nil {
@@ -100,7 +100,7 @@ func (s *Store) findWebhook(actor storage.Actor, id storage.ID) func() *webhook 
 	}
 }
 
-// CreateWebhook implements [storage.WebhookStore]. The new webhook is served before all others.
+// CreateWebhook implements [storage.WebhookStore]. The new webhook is served before all existing ones.
 func (s *Store) CreateWebhook(ctx context.Context, actor storage.Actor, n storage.NewWebhook) error {
 	rec := n.Webhook
 	return withRecord(ctx, s, s.findForm(actor, rec.FormID), []any{rec.URL, rec.CreatedAt, rec.UpdatedAt}, func(f *form) error {
@@ -160,7 +160,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, actor storage.Actor, id stora
 		if c.Secret != nil && (len(*c.Secret) == 0 || !bytes.Equal(*c.Secret, w.secret)) {
 			if len(*c.Secret) > 0 && len(w.secret) > 0 {
 				w.previousSecret = previousSecret{w.secret, c.At.Add(storage.OldSecretLifetime)}
-			} else { // without a secret, nothing is signed with the old one either
+			} else { // without a secret, the old one must not sign either
 				w.previousSecret = previousSecret{}
 			}
 			w.setSecret(*c.Secret)

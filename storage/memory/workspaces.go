@@ -28,7 +28,7 @@ func canAccess(actor storage.Actor, w *workspace) bool {
 	return actor.Host() || ok && (user == w.rec.OwnerID || w.members[user])
 }
 
-// canManage reports whether an actor with access can change the workspace.
+// canManage reports whether an actor that can access the workspace can also change it.
 func canManage(actor storage.Actor, w *workspace) bool {
 	return actor.Host() || actor == storage.As(w.rec.OwnerID)
 }
@@ -94,7 +94,7 @@ func (s *Store) UpdateWorkspace(ctx context.Context, actor storage.Actor, id sto
 	})
 }
 
-// DeleteWorkspace implements [storage.WorkspaceStore]. A zero time is ErrInvalidValue, as in TrashForm.
+// DeleteWorkspace implements [storage.WorkspaceStore]. It returns ErrInvalidValue if at is zero, as TrashForm does.
 func (s *Store) DeleteWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, at time.Time) error {
 	return withRecord(ctx, s, s.findWorkspace(actor, id), []any{requiredTime(at)}, func(w *workspace) error {
 		if !canManage(actor, w) {
