@@ -14,11 +14,11 @@ import (
 // Target identifies the form of an operation.
 type Target struct {
 	ID   storage.ID
-	Read bool // already read with the API key; Form is then nil if the form is not accessible
+	Read bool // the form was already read with the API key; a nil Form means that it is not accessible
 	Form *storage.Form
 }
 
-// Form returns the form of t, and reads it if necessary.
+// Form returns t's form, reading it if necessary.
 func (c *Core) Form(ctx context.Context, actor storage.Actor, t Target) (*storage.Form, error) {
 	if t.Read {
 		if t.Form == nil {
@@ -91,8 +91,8 @@ func (c *Core) UpdateForm(ctx context.Context, actor storage.Actor, t Target, bo
 		change.IfRevision = condition.OnlyRevisions()
 		return c.Storage.UpdateForm(ctx, actor, t.ID, change)
 	}
-	// The checks need the stored form. For example, a block without a type keeps its type, and the whole form has a
-	// size limit.
+	// The checks need the stored form. For example, a block without a type keeps its stored type, and there is a size
+	// limit for the whole form.
 	return c.updateWithRetry(ctx, actor, t, condition, func(stored *storage.Form) (_ storage.FormChange, err error) {
 		if change.WorkspaceID != nil {
 			if err := c.checkMove(ctx, actor, stored.WorkspaceID, *change.WorkspaceID); err != nil {
@@ -104,11 +104,11 @@ func (c *Core) UpdateForm(ctx context.Context, actor storage.Actor, t Target, bo
 	})
 }
 
-// CheckSizes checks the sizes in an update without storing it, see [definition.Writes.CheckSizes].
+// CheckSizes checks the sizes in an update without storing it; see [definition.Validator.CheckSizes].
 func (c *Core) CheckSizes(body []byte) error { return c.validator.CheckSizes(body) }
 
-// mayReplaceVersion reports whether a change without sections may create a version or change a working copy. Such a
-// change needs the stored form.
+// mayReplaceVersion reports whether a change without sections may create a version or change a working copy. If so, the
+// stored form is needed.
 func (c *Core) mayReplaceVersion(change storage.FormChange) bool {
 	return c.forWorkingCopies || c.Versions > 0 && (change.Name != nil || change.Type != nil || change.Status != nil && *change.Status != storage.StatusPublished)
 }
@@ -122,7 +122,7 @@ func withIdentityRules(g *storage.AcceptanceRules) *storage.AcceptanceRules {
 	return &with
 }
 
-// checkMove returns the first error that the storage would return for a move between workspaces.
+// checkMove returns the first error that the storage would return for moving a form between workspaces.
 func (c *Core) checkMove(ctx context.Context, actor storage.Actor, from, to storage.ID) error {
 	if _, err := c.Storage.Workspace(ctx, actor, to); err != nil || from == to {
 		return err
@@ -149,12 +149,12 @@ func (c *Core) TrashForm(ctx context.Context, actor storage.Actor, id storage.ID
 	return c.Storage.TrashForm(ctx, actor, id, storage.TrashParams{At: c.Now(), IfRevision: condition.OnlyRevisions()})
 }
 
-// MaxConflictRetries limits how often the service repeats a call after concurrent changes of the form. Each
-// repetition means that another change succeeded.
+// MaxConflictRetries limits how often the service retries a call after concurrent changes to the form. A retry only
+// happens if another change succeeded.
 const MaxConflictRetries = 100
 
 // updateWithRetry reads the form, computes a change, and writes it if the revision is still the same. After a
-// concurrent change, it waits for the form's lock and repeats this, unless there is a precondition.
+// concurrent change, it waits for the form's lock and tries again, unless there is a precondition.
 func (c *Core) updateWithRetry(ctx context.Context, actor storage.Actor, t Target, condition Precondition,
 	compute func(*storage.Form) (storage.FormChange, error),
 ) (storage.Form, error) {

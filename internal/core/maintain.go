@@ -10,31 +10,31 @@ import (
 )
 
 const (
-	// backfillRows and backfillBytes limit a backfill batch, because it blocks the form's submissions. With 1,000,000
-	// submissions on PostgreSQL, the backfill takes 40 s, and a submission waits for at most 53 ms.
+	// backfillRows and backfillBytes limit a backfill batch, because a batch blocks new submissions to the form. On
+	// PostgreSQL, the backfill of 1,000,000 submissions takes 40 s, and a new submission waits at most 53 ms.
 	backfillRows     = 1000
 	backfillBytes    = 8 << 20
 	backfillBatches  = 10                  // maximum batches in one call of Maintain
 	endedKeyLifetime = 90 * 24 * time.Hour // how long revoked and expired keys stay in the list
-	sweepRows        = 1000                // per transaction; deleting so many submissions with events takes 30 ms
+	sweepRows        = 1000                // per transaction; deleting this many submissions with events takes 30 ms
 	// maxSweeps limits one call of Maintain to about a second. One call a minute then handles 300 views, starts and
 	// submissions a second.
 	maxSweeps = 20
 )
 
-// Maintain does a limited amount of the maintenance that package formsvc documents. An error in one kind of work does
-// not stop the others.
+// Maintain does a limited amount of the maintenance that package formsvc documents. An error in one task does not stop
+// the other tasks.
 func (c *Core) Maintain(ctx context.Context) error {
 	_, err := c.maintain(ctx, c.Now())
 	return err
 }
 
-// maintain does the work of Maintain and reports whether there is more.
+// maintain implements Maintain and reports whether there is more work.
 func (c *Core) maintain(ctx context.Context, now time.Time) (more bool, err error) {
 	more, err = c.backfillAnswers(ctx)
 	for range maxSweeps {
 		swept, sweepErr := c.Storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeyLifetime), BeforeDelete: c.beforeDelete, Max: sweepRows})
-		err = errors.Join(err, sweepErr) // other work continues in the next call
+		err = errors.Join(err, sweepErr) // the next call continues with the remaining work
 		if swept.Rescheduled > 0 {
 			c.Log.WarnContext(ctx, "corrected delivery times too far in the future: check the database's clock",
 				"rows", swept.Rescheduled)
@@ -49,7 +49,7 @@ func (c *Core) maintain(ctx context.Context, now time.Time) (more bool, err erro
 	return true, err
 }
 
-// Sweep does all pending maintenance for a running dispatcher.
+// Sweep does all pending maintenance. A running dispatcher calls it.
 func (c *Core) Sweep(ctx context.Context, now time.Time) error {
 	for {
 		if more, err := c.maintain(ctx, now); err != nil || !more {
@@ -58,8 +58,8 @@ func (c *Core) Sweep(ctx context.Context, now time.Time) error {
 	}
 }
 
-// backfillAnswers indexes answers that are older than the form's duplicateField setting, and reports whether there
-// are more. Some stores do not support it.
+// backfillAnswers indexes answers that are older than the form's duplicateField setting, and reports whether more
+// remain. It does nothing if the store does not support backfills.
 func (c *Core) backfillAnswers(ctx context.Context) (more bool, err error) {
 	for range backfillBatches {
 		batch, err := c.Storage.PendingBackfill(ctx, storage.PendingBackfillParams{Rules: answers.IdentityRules, Max: backfillRows, MaxBytes: backfillBytes})

@@ -13,8 +13,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// merge merges a working copy into its form. A part that only one side changed is taken from that side. If both
-// changed it differently, resolutions selects a side. Otherwise merge returns a [*schema.ConflictError].
+// merge merges a working copy into its form. If only one side changed a part, merge uses that side's value. If both
+// sides changed it differently, resolutions selects a side. If resolutions does not, merge returns a
+// [*schema.ConflictError].
 func merge(from copyBase, workingCopy, form storage.FormContent, resolutions map[string]schema.Side) (merged storage.FormContent, err error) {
 	c, err := formdiff.Split(workingCopy)
 	if err != nil {
@@ -53,7 +54,7 @@ func merge(from copyBase, workingCopy, form storage.FormContent, resolutions map
 			*s.Value = all.Raw[path]
 			continue
 		}
-		// Avoid a reformatted copy of an unchanged value.
+		// Do not replace an unchanged value with a reformatted copy.
 		if joined := all.Join(s, mergeOrder(all, path, inCopy, f.Order[path])); !bytes.Equal(joined, c.Join(s, inCopy)) {
 			*s.Value = joined
 		}
@@ -61,8 +62,8 @@ func merge(from copyBase, workingCopy, form storage.FormContent, resolutions map
 	return merged, errors.Join(json.Unmarshal(all.Raw["/name"], &merged.Name), json.Unmarshal(all.Raw["/type"], &merged.Type))
 }
 
-// mergeOrder returns the order of the merged names below a path. It is the working copy's order, in which a name that
-// only the form has follows its predecessor in the form.
+// mergeOrder returns the order of the merged names below a path. It uses the working copy's order, and inserts names
+// that exist only in the form after their predecessors in the form.
 func mergeOrder(p formdiff.Parts, path string, inCopy, inForm []string) []string {
 	gone := func(name string) bool { return p.Raw[jsontree.Pointer(path, name)] == nil }
 	order, next := slices.DeleteFunc(slices.Clone(inCopy), gone), 0

@@ -17,13 +17,13 @@ import (
 // DefaultPeriod is the default period of metrics.
 const DefaultPeriod = schema.Period30d
 
-// Metrics contains the funnel of a form for a period.
+// Metrics holds a form's funnel for a period.
 type Metrics struct {
 	Period schema.Period
-	// Estimated means that the numbers include lifetime counters from before the form's events were counted.
+	// Estimated says whether the numbers include lifetime counters from before the form's events were counted.
 	Estimated                  bool
 	Views, Starts, Submissions int64
-	CompletionRate             float64 // submissions in percent of Starts, rounded to two decimals. It is 0 without starts.
+	CompletionRate             float64 // Submissions as a percentage of Starts, rounded to two decimals; 0 if there are no starts
 }
 
 // CheckPeriod returns an error for an unknown period.
@@ -46,7 +46,7 @@ func (c *Core) Metrics(ctx context.Context, actor storage.Actor, form storage.ID
 	if c.visits != nil {
 		ctx = timeout.WithBudget(ctx)
 		writing, end := timeout.WithTimeout(ctx, checkTimeout)
-		_ = c.visits.Flush(writing) // Flush logs its error; the stored numbers are still useful
+		_ = c.visits.Flush(writing) // Flush logs the error; the stored numbers are still useful
 		end()
 	}
 	w, _ := periodWindow(period, c.Clock())
@@ -66,8 +66,8 @@ func (c *Core) Metrics(ctx context.Context, actor storage.Actor, form storage.ID
 	return m, nil
 }
 
-// completionRate returns a percentage rounded to two decimals, or 0 without starts. Submissions without a start can
-// make it exceed 100.
+// completionRate returns a percentage rounded to two decimals, or 0 if there are no starts. Submissions without a start
+// can make it exceed 100.
 func completionRate(submissions, starts int64) float64 {
 	if starts == 0 {
 		return 0
@@ -75,8 +75,8 @@ func completionRate(submissions, starts int64) float64 {
 	return math.Round(float64(submissions)/float64(starts)*10_000) / 100
 }
 
-// periods contains the supported periods. A window is computed from the time and the preceding midnight in UTC. Only
-// yesterday has an end.
+// periods lists the supported periods. A window is computed from the time and the preceding midnight in UTC. Only the
+// window for yesterday has an end.
 var periods = []struct {
 	name   schema.Period
 	window func(now, midnight time.Time) storage.Window
@@ -117,7 +117,7 @@ func (c *Core) PeriodQuery(period schema.Period) (since, until time.Time, err er
 	}
 	zone := cmp.Or(c.TimeZone, time.UTC)
 	now := c.Clock().In(zone)
-	w, _ := periodWindow(period, calendar.Day(now)) // dates without a time zone
+	w, _ := periodWindow(period, calendar.Day(now)) // uses calendar days, which have no time zone
 	switch {
 	case period == schema.Period24h:
 		w, _ = periodWindow(period, now)
@@ -137,7 +137,7 @@ func monthsBefore(day time.Time, n int) time.Time {
 	return first.AddDate(0, 0, min(day.Day(), last.Day())-1)
 }
 
-// SetLifetimeCounters sets totals from before the form's events were counted.
+// SetLifetimeCounters sets the totals from before the form's events were counted.
 func (c *Core) SetLifetimeCounters(ctx context.Context, form storage.ID, n storage.Counters) error {
 	const maxCount = 1 << 53 // larger JSON numbers lose precision
 	var broken []error

@@ -14,7 +14,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// AsUnsupported returns [schema.ErrUnsupported] if err means that the storage does not implement a method.
+// AsUnsupported returns [schema.ErrUnsupported] if err says that the storage does not implement a method.
 func AsUnsupported(err error) error {
 	if errors.Is(err, storage.ErrUnimplemented) {
 		return schema.ErrUnsupported
@@ -22,8 +22,8 @@ func AsUnsupported(err error) error {
 	return err
 }
 
-// Partials returns one page of a form's unexpired partial submissions. It only includes answers if respondents were
-// informed. If the form has a CAPTCHA, it only returns partial submissions with a solved CAPTCHA.
+// Partials returns one page of a form's unexpired partial submissions. It includes answers only if respondents were
+// informed. If the form has a CAPTCHA, it returns only partial submissions with a solved CAPTCHA.
 func (c *Core) Partials(ctx context.Context, actor storage.Actor, form storage.ID, now time.Time, page storage.Page) (found []storage.Partial, more bool, err error) {
 	f, err := c.Storage.Form(ctx, actor, form)
 	if err != nil {
@@ -76,8 +76,8 @@ func (c *Core) DeletePartial(ctx context.Context, actor storage.Actor, form, id 
 	return AsUnsupported(err)
 }
 
-// deletePartials deletes partial submissions in batches. It ignores missing forms and storages without partial
-// submissions.
+// deletePartials deletes partial submissions in batches. It ignores missing forms, and storages that do not support
+// partial submissions.
 func (c *Core) deletePartials(ctx context.Context, form storage.ID, p storage.DeletePartialsParams) error {
 	p.Max = sweepRows
 	for {
@@ -92,7 +92,7 @@ func (c *Core) deletePartials(ctx context.Context, form storage.ID, p storage.De
 }
 
 func (c *Core) erasePartials(ctx context.Context, id storage.ID, form answers.Form, hold func(list json.RawMessage) bool) error {
-	q := storage.PartialQuery{Page: storage.Page{Limit: 50}} // no time limit, so that expired ones are included
+	q := storage.PartialQuery{Page: storage.Page{Limit: 50}} // no time limit, so that expired partial submissions are included
 	for more := true; more; {
 		var found []storage.ID
 		var err error

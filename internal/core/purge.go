@@ -21,7 +21,7 @@ const batchSize = 500
 // returns [storage.ErrNotFound] for the zero ID.
 func (c *Core) TrashedForms(ctx context.Context, workspace storage.ID) ([]storage.Form, error) {
 	if workspace.IsZero() {
-		return nil, storage.ErrNotFound // for the storage it means all workspaces
+		return nil, storage.ErrNotFound // the storage would return the forms of all workspaces
 	}
 	var all []storage.Form
 	err := c.eachFormPage(ctx, storage.FormsParams{WorkspaceID: workspace, Trashed: true}, func(found []storage.Form) error {
@@ -34,7 +34,7 @@ func (c *Core) TrashedForms(ctx context.Context, workspace storage.ID) ([]storag
 	return all, nil
 }
 
-// eachFormPage calls each with every page of forms. Pages are never empty.
+// eachFormPage calls each with every page of forms. It never passes an empty page.
 func (c *Core) eachFormPage(ctx context.Context, q storage.FormsParams, each func([]storage.Form) error) error {
 	q.Page.Limit = batchSize
 	for {
@@ -50,7 +50,7 @@ func (c *Core) eachFormPage(ctx context.Context, q storage.FormsParams, each fun
 	}
 }
 
-// PurgeTrash purges forms that were moved to the trash before olderThan. It returns their number.
+// PurgeTrash purges forms that were moved to the trash before olderThan, and returns how many it purged.
 func (c *Core) PurgeTrash(ctx context.Context, olderThan time.Time) (int, error) {
 	if olderThan.IsZero() {
 		return 0, errors.New("formsvc: PurgeTrash requires a time")
@@ -67,7 +67,7 @@ func (c *Core) PurgeForm(ctx context.Context, form storage.ID) error {
 	return err
 }
 
-// DeleteUser permanently deletes all data of a user before it returns.
+// DeleteUser permanently deletes all of a user's data before it returns.
 func (c *Core) DeleteUser(ctx context.Context, user storage.ID) error {
 	if user.IsZero() {
 		return errors.New("formsvc: DeleteUser requires a user ID")
@@ -79,8 +79,8 @@ func (c *Core) DeleteUser(ctx context.Context, user storage.ID) error {
 	return err
 }
 
-// sweepRemoved deletes all rows of deleted records. If trashBefore is set, it first purges forms that were moved to
-// the trash before then. It returns the number of purged forms.
+// sweepRemoved deletes all rows of deleted records. If trashBefore is set, it first purges forms that were moved to the
+// trash before that time. It returns the number of purged forms.
 func (c *Core) sweepRemoved(ctx context.Context, trashBefore time.Time) (forms int, err error) {
 	for {
 		swept, err := c.Storage.Sweep(ctx, storage.SweepParams{Now: c.Now(), TrashBefore: trashBefore, RemovalsOnly: true, BeforeDelete: c.beforeDelete, Max: sweepRows})
@@ -92,7 +92,7 @@ func (c *Core) sweepRemoved(ctx context.Context, trashBefore time.Time) (forms i
 }
 
 // EraseRespondent permanently deletes the submissions and partial submissions that contain all wanted answers. It
-// returns the number of submissions. Package formsvc documents how answers are named and compared.
+// returns the number of deleted submissions. Package formsvc documents how answers are named and compared.
 func (c *Core) EraseRespondent(ctx context.Context, formID storage.ID, wanted map[string]string) (int, error) {
 	if err := checkConditions(wanted); err != nil {
 		return 0, err
@@ -160,8 +160,8 @@ func checkConditions(wanted map[string]string) error {
 	return violation.Join(broken...)
 }
 
-// PurgeSubmissions permanently deletes submissions that are older than olderThan, and returns their number. It also
-// deletes partial submissions that were last saved before then.
+// PurgeSubmissions permanently deletes submissions from before olderThan, and returns how many it deleted. It also
+// deletes partial submissions that were last saved before olderThan.
 func (c *Core) PurgeSubmissions(ctx context.Context, olderThan time.Time, form storage.ID) (int, error) {
 	if olderThan.IsZero() || form.IsZero() {
 		return 0, errors.New("formsvc: PurgeSubmissions requires a time and a form")
@@ -169,7 +169,7 @@ func (c *Core) PurgeSubmissions(ctx context.Context, olderThan time.Time, form s
 	return c.purgeSubmissions(ctx, olderThan, []storage.ID{form})
 }
 
-// PurgeAllSubmissions does the same as PurgeSubmissions for all forms, including forms in the trash.
+// PurgeAllSubmissions is like PurgeSubmissions, but for all forms, including forms in the trash.
 func (c *Core) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) (purged int, err error) {
 	if olderThan.IsZero() {
 		return 0, errors.New("formsvc: PurgeAllSubmissions requires a time")

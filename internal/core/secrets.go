@@ -7,8 +7,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// ReencryptSecrets encrypts all signing secrets that do not use the current cipher, and returns their number. Package
-// formsvc documents its errors.
+// ReencryptSecrets encrypts all signing secrets that do not use the current cipher, and returns how many it encrypted.
+// Package formsvc documents the errors.
 func (c *Core) ReencryptSecrets(ctx context.Context) (int, error) {
 	var (
 		reencrypted int

@@ -9,11 +9,12 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// MaxPageBytes limits the answers, metadata and hidden fields of a page. A page ends once it reaches this size.
+// MaxPageBytes limits the total size of the answers, metadata and hidden fields in a page. A page ends once it reaches
+// this size.
 const MaxPageBytes = 16 << 20
 
 // CheckRange returns an error if since is after until. Zero times mean no limit. It compares whole seconds, because
-// submission times have that precision.
+// that is the precision of submission times.
 func CheckRange(since, until time.Time) error {
 	if !since.IsZero() && !until.IsZero() && since.Truncate(time.Second).After(until) {
 		return violation.New("query:since", schema.CodeOutOfRange, "must not be later than until")
@@ -30,7 +31,7 @@ func (c *Core) Submissions(ctx context.Context, actor storage.Actor, form storag
 	return storage.ListSubmissions(ctx, c.Storage, actor, form, q)
 }
 
-// storedSince rounds since up to a microsecond. Stores would truncate it, and so include earlier submissions.
+// storedSince rounds since up to a microsecond. Stores would round it down and include earlier submissions.
 func storedSince(since time.Time) time.Time {
 	if since.Year() < 1 { // for example the zero time minus an overlap
 		return time.Time{}

@@ -13,14 +13,14 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Maximum memory of all cached forms and of one cached form.
+// Memory limits for all cached forms together and for one cached form.
 const (
 	maxCacheBytes = 64 << 20
 	maxFormBytes  = 32 << 20
 )
 
 const (
-	// settleDelay is the maximum delay between a submission's time and its storage. Imports are an exception.
+	// settleDelay is the maximum time from a submission's time until it is stored, except for imports.
 	settleDelay        = 2 * time.Minute
 	submissionsPerPage = 1000
 	countTimeSlice     = 200 * time.Millisecond // how long one caller counts while others wait
@@ -30,19 +30,19 @@ const (
 	maxPastTexts = 100 // newest texts per block that are cached for a past day
 )
 
-// cachedSummary caches the counts of a form by day, so that a summary reads only new submissions. Before each use,
-// the storage is asked whether the counts are still valid.
+// cachedSummary caches a form's counts by day, so that a summary reads only new submissions. Each use first checks with
+// the storage that the counts are still valid.
 type cachedSummary struct {
 	mu           sync.Mutex
 	removed      int64     // value of SubmissionsRemoved when the spans were counted
 	countedUntil time.Time // a whole minute; later submissions are not cached
-	// checks detect late submissions by their number before countedUntil and before a UTC midnight. Funnels have
-	// minutes for two days only, so afterward just the second check is exact.
+	// checks detect late submissions by counting the submissions before countedUntil and before a UTC midnight. Funnels
+	// have minute buckets only for two days, so after that only the second check is exact.
 	checks   [2]funnelCheck
 	spans    []*span        // newest first, without overlaps
 	past     []*span        // spans of past days
 	sum      *summary.Tally // of past
-	restarts int            // counts that were interrupted because spans were dropped
+	restarts int            // how many counts were interrupted because spans were dropped
 }
 
 type funnelCheck struct {
@@ -50,15 +50,15 @@ type funnelCheck struct {
 	submissions int64
 }
 
-// span contains the counts of submissions with from <= SubmittedAt < to. It covers one day, or more to save memory.
+// span holds the counts of submissions with from <= SubmittedAt < to. It covers one day, or several to save memory.
 type span struct {
 	from, to    time.Time // a zero from means no limit
-	first, last time.Time // of submissions; zero if there are none
+	first, last time.Time // times of the first and last submission; zero if there are none
 	tally       *summary.Tally
 	size        int // in bytes, or 0 if unknown
 }
 
-// SummaryParams selects submissions like storage.SubmissionsParams.
+// SummaryParams selects submissions in the same way as storage.SubmissionsParams.
 type SummaryParams struct {
 	Form         storage.ID
 	Since, Until time.Time
@@ -66,8 +66,8 @@ type SummaryParams struct {
 	New          func() *summary.Tally // returns an empty tally for the form
 }
 
-// Summary counts the submissions of a form. If Within passes first, done is false and the next call continues the
-// count.
+// Summary counts a form's submissions. If it does not finish within p.Within, done is false and the next call continues
+// the count.
 func (c *Core) Summary(ctx context.Context, actor storage.Actor, p SummaryParams) (t *summary.Tally, done bool, err error) {
 	if err := CheckRange(p.Since, p.Until); err != nil {
 		return nil, false, err
@@ -95,8 +95,8 @@ func (c *Core) Summary(ctx context.Context, actor storage.Actor, p SummaryParams
 	}
 }
 
-// count validates the cache, counts missing submissions for up to step, and adds all counts to t. size is the new
-// size of the cache in bytes. If cacheable is false, the storage cannot validate the cache.
+// count validates the cache, spends up to step on counting missing submissions, and adds all counts to t. size is the
+// new size of the cache in bytes. cacheable is false if the storage cannot validate the cache.
 func (f *cachedSummary) count(r submissionReader, from, to time.Time, step time.Duration, t *summary.Tally) (done bool, size int, cacheable bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -182,8 +182,8 @@ func (f *cachedSummary) addPast(t *summary.Tally, past []*span) error {
 	return t.Merge(f.sum)
 }
 
-// dropStaleSpans drops spans whose submissions have changed. It counts before it compares, so that the next check
-// detects submissions that arrive in the meantime.
+// dropStaleSpans drops spans whose submissions have changed. It counts submissions before it compares the counts, so
+// that the next check detects submissions that arrive in the meantime.
 func (f *cachedSummary) dropStaleSpans(r submissionReader, removed int64) error {
 	until := latest(f.countedUntil, r.Clock().Add(-settleDelay).UTC().Truncate(time.Minute))
 	now := [2]funnelCheck{{before: until}, {before: until.Truncate(24 * time.Hour)}}
@@ -223,7 +223,7 @@ func (f *cachedSummary) dropStaleSpans(r submissionReader, removed int64) error 
 	return nil
 }
 
-// dropSince drops spans with submissions since a time, and shortens others.
+// dropSince drops spans whose submissions are all since a time, and shortens spans that contain that time.
 func (f *cachedSummary) dropSince(at time.Time) {
 	f.spans = slices.DeleteFunc(f.spans, func(s *span) bool {
 		if s.to.After(at) {
@@ -250,7 +250,7 @@ func (f *cachedSummary) findGaps(from, to time.Time) (gaps [][2]time.Time) {
 	return gaps
 }
 
-// insert adds spans and joins those of the same day. Only today keeps all texts.
+// insert adds spans and joins spans of the same day. Only today's span keeps all texts.
 func (f *cachedSummary) insert(r submissionReader, found []*span) error {
 	f.spans = append(f.spans, found...)
 	slices.SortFunc(f.spans, func(a, b *span) int { return b.to.Compare(a.to) })
@@ -297,7 +297,7 @@ func (f *cachedSummary) shrink() (size int, err error) {
 	for n := len(f.spans); size > maxFormBytes && n > 1; n = len(f.spans) {
 		newer, oldest := f.spans[n-2], f.spans[n-1]
 		size -= newer.size + oldest.size
-		if !newer.from.Equal(oldest.to) { // the submissions between them are not yet counted
+		if !newer.from.Equal(oldest.to) { // the submissions between the two spans are not yet counted
 			f.spans = f.spans[:n-1]
 		} else if err := f.joinOlder(n - 2); err != nil {
 			return 0, err
@@ -353,8 +353,8 @@ func (r submissionReader) eachSubmission(from, to time.Time, do func(*storage.Su
 
 var errTimeUp = errors.New("the counting period has ended")
 
-// countSpans counts submissions by day, newest first. After end, it stops as soon as the submission time changes, and
-// whole is false.
+// countSpans counts submissions by day, newest first. After end, it stops as soon as the submission time changes. whole
+// is false if it stopped early.
 func (r submissionReader) countSpans(from, to, end time.Time) (found []*span, whole bool, err error) {
 	var s *span
 	err = r.eachSubmission(from, to, func(sub *storage.Submission) error {

@@ -19,8 +19,8 @@ const (
 	kindVersion     = "version"      // with the revision as the key
 )
 
-// minVersionInterval is the minimum age of the last version before ordinary writes create the next. Editors write at
-// each keystroke, and a version per write would displace useful ones.
+// minVersionInterval is how old the last version must be before an ordinary write creates another. Editors write on
+// each keystroke, and a version per write would displace useful versions.
 const minVersionInterval = 10 * time.Minute
 
 // maxVersionBytes limits the total size of a form's versions. It is enough for eight of the largest forms, or for 100
@@ -29,7 +29,7 @@ const maxVersionBytes = 32 << 20
 
 func versionKey(revision int64) string { return fmt.Sprintf("%016d", revision) }
 
-// addVersion adds a version with the stored content to a change. If eachTime is false, it skips this if the last
+// addVersion adds a version with the stored content to a change. Unless eachTime is true, it does nothing if the last
 // version is newer than minVersionInterval.
 func (c *Core) addVersion(ctx context.Context, actor storage.Actor, stored *storage.Form, change *storage.FormChange, eachTime bool) error {
 	before := contentOf(stored)
@@ -59,7 +59,7 @@ func (c *Core) addVersion(ctx context.Context, actor storage.Actor, stored *stor
 	return nil
 }
 
-// VersionList returns the versions of a form without their content, newest first.
+// VersionList returns a form's versions without their content, newest first.
 func (c *Core) VersionList(ctx context.Context, actor storage.Actor, form storage.ID) iter.Seq2[storage.FormVersion, error] {
 	return func(yield func(storage.FormVersion, error) bool) {
 		q := storage.DocumentQuery{Kind: kindVersion, Limit: batchSize}
@@ -96,7 +96,7 @@ func (c *Core) Version(ctx context.Context, actor storage.Actor, form storage.ID
 	return v, err
 }
 
-// RestoreVersion sets a form's name, type and definition to those of a version. It checks them like UpdateForm.
+// RestoreVersion replaces a form's name, type and definition with a version's. It checks them as UpdateForm does.
 func (c *Core) RestoreVersion(ctx context.Context, actor storage.Actor, form storage.ID, revision int64, condition Precondition) (storage.Form, error) {
 	v, err := c.Version(ctx, actor, form, revision)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *Core) RestoreVersion(ctx context.Context, actor storage.Actor, form sto
 	})
 }
 
-// replaceContent returns the change that replaces a form's content. It checks the content like UpdateForm.
+// replaceContent returns the change that replaces a form's content. It checks the content as UpdateForm does.
 func (c *Core) replaceContent(stored *storage.Form, with storage.FormContent) (storage.FormChange, error) {
 	change := storage.FormChange{At: c.Now()}
 	switch {

@@ -7,8 +7,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// CountVisit counts a view or start of a form. Visits are written in batches, because they are frequent and pages
-// must not wait for them.
+// CountVisit counts a view or start of a form. Visits are written in batches, because they are frequent and pages must
+// not wait for the writes.
 func (c *Core) CountVisit(ctx context.Context, form storage.ID, n storage.Counters) error {
 	visit := storage.FunnelCount{Form: form, At: c.Clock().UTC(), Counters: n}
 	if ctx.Err() == nil && c.visits != nil && c.visits.Add(visit) {

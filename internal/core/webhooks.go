@@ -74,7 +74,8 @@ func (c *Core) UpdateWebhook(ctx context.Context, actor storage.Actor, id storag
 			return storage.Webhook{}, err
 		}
 	}
-	// The current secret does not count as a change. Otherwise, a repeated request would displace the previous secret.
+	// Setting the current secret again does not count as a change. Otherwise, a repeated request would displace the
+	// previous secret.
 	if w.Secret != nil {
 		known, err := c.hasSecret(ctx, is, *w.Secret)
 		if err != nil {
@@ -88,8 +89,8 @@ func (c *Core) UpdateWebhook(ctx context.Context, actor storage.Actor, id storag
 	return c.Storage.UpdateWebhook(ctx, actor, id, change)
 }
 
-// hasSecret reports whether secret is the webhook's signing secret. It does not read the list if the webhook has
-// none, because the list would then start with the next webhook's secret.
+// hasSecret reports whether secret is the webhook's signing secret. If the webhook has no secret, it does not read the
+// list, because the list would start with the next webhook's secret.
 func (c *Core) hasSecret(ctx context.Context, w storage.Webhook, secret string) (bool, error) {
 	if !w.HasSecret || secret == "" {
 		return false, nil
@@ -121,7 +122,8 @@ func (c *Core) parseWebhook(body []byte, create bool) (definition.WebhookWrite, 
 	return w, cmp.Or(err, refused)
 }
 
-// RedeliverFailed redelivers all deliveries that have failed since a time, oldest first. It returns their number.
+// RedeliverFailed redelivers all deliveries that have failed since a time, oldest first. It returns how many it
+// redelivered.
 func (c *Core) RedeliverFailed(ctx context.Context, webhook storage.ID, since time.Time) (n int, err error) {
 	deliveries, err := c.Storage.Deliveries(ctx, storage.AsHost(), webhook, storage.MaxHistory+storage.MaxExpiredSummaries)
 	if err != nil {
@@ -134,13 +136,13 @@ func (c *Core) RedeliverFailed(ctx context.Context, webhook storage.ID, since ti
 		switch err := c.Storage.RedeliverFailed(ctx, webhook, d.ID); {
 		case err == nil:
 			n++
-		case !errors.Is(err, storage.ErrNotFound): // ErrNotFound means that it is pending or deleted
+		case !errors.Is(err, storage.ErrNotFound): // ErrNotFound means that the delivery is pending or was deleted
 			return n, err
 		}
 	}
 	return n, nil
 }
 
-// ShownDeliveries is the number of a webhook's attempts in the API. The storage retains [storage.MaxExpiredSummaries]
-// summaries in addition.
+// ShownDeliveries is how many of a webhook's attempts the API returns. The storage retains up to
+// [storage.MaxExpiredSummaries] more summaries.
 const ShownDeliveries = storage.MaxHistory

@@ -14,8 +14,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// ForWorkingCopies returns a copy of c that operates on the working copies of forms. The first change of a form
-// creates its working copy.
+// ForWorkingCopies returns a copy of c that operates on forms' working copies. The first change to a form creates its
+// working copy.
 func (c *Core) ForWorkingCopies() *Core {
 	copied := *c
 	copied.Storage, copied.forWorkingCopies, copied.Versions = workingCopyStorage{c.Storage}, true, 0
@@ -26,13 +26,13 @@ type workingCopyStorage struct{ storage.Storage }
 
 type formWithCopy struct {
 	form     storage.Form
-	content  storage.FormContent // of the working copy, or otherwise of the form
+	content  storage.FormContent // from the working copy if there is one, otherwise from the form
 	base     copyBase
 	document storage.Document // Revision is 0 without a working copy
 }
 
 // effectiveForm returns the form with the content and revision of its working copy. Working copies have much higher
-// revisions than forms, so that their ETags always differ.
+// revisions than forms, so their ETags always differ.
 func (f *formWithCopy) effectiveForm() storage.Form {
 	shown := f.form
 	if f.document.Revision != 0 {
@@ -62,9 +62,9 @@ func (s workingCopyStorage) Form(ctx context.Context, actor storage.Actor, id st
 	return f.effectiveForm(), err
 }
 
-// UpdateForm creates or changes the working copy, or deletes it if its content equals the form's. So a form has
-// unpublished changes if and only if it has a working copy. Only the name, type and sections of change are used, and
-// change.IfRevision is required.
+// UpdateForm creates or changes the working copy, or deletes it if the content is now the same as the form's. Therefore
+// a form has unpublished changes if and only if it has a working copy. Only the name, type and sections of change are
+// used, and change.IfRevision is required.
 func (s workingCopyStorage) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, change storage.FormChange) (storage.Form, error) {
 	f, err := s.readFormWithCopy(ctx, actor, id)
 	if err != nil {
@@ -94,14 +94,14 @@ func (s workingCopyStorage) UpdateForm(ctx context.Context, actor storage.Actor,
 	return f.effectiveForm(), err
 }
 
-// newInitialRevision returns a random first revision of a working copy, so that editors cannot confuse it with an
-// earlier copy. JavaScript represents these numbers exactly.
+// newInitialRevision returns a random first revision for a working copy, so that editors cannot confuse the working
+// copy with an earlier one. JavaScript represents the number exactly.
 func newInitialRevision() int64 { return 1<<40 + rand.Int64N(1<<51) } // #nosec G404 -- unique, but not secret
 
-// Publish publishes a form's working copy. In one transaction, it merges the copy with later changes of the form,
-// sets the status and deletes the copy. Without a working copy, it only publishes the form. condition applies to the
-// revision of the working copy. If both changed the same part and resolutions does not resolve this, it returns a
-// [*schema.ConflictError]. A dry run only returns the resulting form.
+// Publish publishes a form's working copy. In one transaction, it merges the copy with later changes to the form, sets
+// the status and deletes the copy. Without a working copy, it only publishes the form. condition applies to the working
+// copy's revision. If the form and the copy changed the same part and resolutions does not select a side, Publish
+// returns a [*schema.ConflictError]. If dry is true, it only returns the resulting form.
 func (c *Core) Publish(ctx context.Context, actor storage.Actor, id storage.ID, condition Precondition, resolutions map[string]schema.Side, dry bool) (storage.Form, error) {
 	ctx = timeout.WithBudget(ctx)
 	s := workingCopyStorage{c.Storage}
@@ -122,7 +122,7 @@ func (c *Core) Publish(ctx context.Context, actor storage.Actor, id storage.ID, 
 			change, err = c.replaceContent(&f.form, after)
 		}
 		if err != nil {
-			// Form and copy were read separately, so the error is only valid if the copy is unchanged.
+			// The form and the copy were read separately, so the error is valid only if the copy is unchanged.
 			if now, e := s.readFormWithCopy(ctx, actor, id); e == nil && now.document.Revision != f.document.Revision {
 				continue
 			}
@@ -155,11 +155,11 @@ func (c *Core) Publish(ctx context.Context, actor storage.Actor, id storage.ID, 
 	return storage.Form{}, storage.ErrUnavailable
 }
 
-// Discard deletes the working copy of a form, if there is one.
+// Discard deletes a form's working copy, if any.
 func (c *Core) Discard(ctx context.Context, actor storage.Actor, id storage.ID, condition Precondition) error {
 	revisions := condition.OnlyRevisions()
 	if revisions != nil {
-		revisions = append(revisions, 0) // a missing copy is already discarded
+		revisions = append(revisions, 0) // a missing copy counts as already discarded
 	}
 	_, err := c.Storage.PutDocument(ctx, actor, id, storage.DocumentChange{Kind: kindWorkingCopy, IfRevision: revisions, At: c.Now()})
 	return AsUnsupported(err)

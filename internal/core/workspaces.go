@@ -50,7 +50,7 @@ func (c *Core) AddMember(ctx context.Context, workspace, user storage.ID) error 
 	return c.Storage.SetMember(ctx, workspace, user, true)
 }
 
-// TransferWorkspace makes another user the owner, and the previous owner a member.
+// TransferWorkspace makes another user the owner and the previous owner a member.
 func (c *Core) TransferWorkspace(ctx context.Context, workspace, owner storage.ID) error {
 	if err := requireUser("/owner", owner); err != nil {
 		return err

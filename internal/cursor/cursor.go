@@ -1,7 +1,7 @@
-// Package cursor encodes and decodes the opaque page cursors of the API. A cursor is URL-safe text with a version
-// byte, a position and a digest of the position and the list. It is therefore invalid if it was changed, or belongs
-// to another list, user or filter. The digest needs no secret key, because a position only reveals the previous
-// page's contents, and each page checks access again.
+// Package cursor encodes and decodes the opaque page cursors of the API. A cursor is URL-safe text with a version byte,
+// a position and a digest of the position and the list. So a cursor is invalid if it was changed, or if it belongs to
+// another list, user or filter. The digest needs no secret key, because a position only reveals the previous page's
+// contents, and each page checks access again.
 package cursor
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// ErrInvalid is the error for a cursor that is invalid for its list.
+// ErrInvalid is returned for a cursor that is not valid for the list.
 var ErrInvalid = errors.New("cursor: invalid")
 
 const (
 	version    = 1
-	digestSize = 11 // fills the cursor to 32 bytes
+	digestSize = 11 // makes the cursor 32 bytes long
 	size       = 1 + 8 + 12 + digestSize
 )
 
@@ -27,12 +27,12 @@ var encoding = base64.RawURLEncoding.Strict()
 
 // List identifies the list that a cursor belongs to.
 type List struct {
-	Name    string     // with the parent's ID if it has one
+	Name    string     // includes the parent's ID, if any
 	Owner   storage.ID // the user, not the API key, because keys rotate
 	Filters string     // in a canonical form
 }
 
-// Encode returns the cursor for the records after p in l.
+// Encode returns a cursor for the records after p in l.
 func Encode(l List, p storage.Position) string {
 	var raw [size]byte
 	raw[0] = version
@@ -43,7 +43,7 @@ func Encode(l List, p storage.Position) string {
 	return encoding.EncodeToString(raw[:])
 }
 
-// Decode returns the position of a cursor of l, or [ErrInvalid].
+// Decode returns the position in a cursor for l, or [ErrInvalid].
 func Decode(l List, s string) (storage.Position, error) {
 	if len(s) != encoding.EncodedLen(size) {
 		return storage.Position{}, ErrInvalid
@@ -58,7 +58,7 @@ func Decode(l List, s string) (storage.Position, error) {
 	}
 	micros := int64(binary.BigEndian.Uint64(raw[1:9])) // #nosec G115 -- the bits, written from an int64
 	at := time.UnixMicro(micros).UTC()
-	// Records only have years of RFC 3339, and some stores cannot compare other times.
+	// The times of records always have RFC 3339 years, and some stores cannot compare other times.
 	if year := at.Year(); year < 0 || year > 9999 {
 		return storage.Position{}, ErrInvalid
 	}
@@ -69,7 +69,7 @@ func (l List) digest(position []byte) [sha256.Size]byte {
 	b := make([]byte, 0, 128)
 	b = append(b, position...)
 	b = append(b, l.Owner[:]...)
-	// The length prefix makes the bytes of different lists different.
+	// The length prefix ensures that different lists have different bytes.
 	b = binary.BigEndian.AppendUint32(b, uint32(len(l.Name))) // #nosec G115 -- far below 4 GiB
 	b = append(b, l.Name...)
 	b = append(b, l.Filters...)

@@ -9,12 +9,12 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// BlockPatch is a checked merge patch of one block, see [Validator.BlockPatch].
+// BlockPatch is a checked merge patch for one block; see [Validator.BlockPatch].
 type BlockPatch struct {
 	block jsontree.Node
 }
 
-// Block checks the body of createBlock and returns the block. [Validator.Append] checks the limits of the form.
+// Block checks a createBlock body and returns the block. [Validator.Append] checks the form's limits.
 func (w *Validator) Block(body []byte) (*Blocks, error) {
 	r, err := readAndCheck(body, blockCreateSchema, func(r *request) {
 		if block := r.root.Member("block"); block.Exists() {
@@ -27,7 +27,7 @@ func (w *Validator) Block(body []byte) (*Blocks, error) {
 	return &Blocks{list: r.root.Member("block"), one: true, edits: r.Edits}, nil
 }
 
-// Blocks checks the body of replaceBlocks.
+// Blocks checks a replaceBlocks body.
 func (w *Validator) Blocks(body []byte) (*Blocks, error) {
 	r, err := readAndCheck(body, blocksReplaceSchema, func(r *request) { newBlockChecker(&r.Check, w).checkTop(r.root.Member("blocks")) })
 	if err != nil {
@@ -36,7 +36,7 @@ func (w *Validator) Blocks(body []byte) (*Blocks, error) {
 	return &Blocks{list: r.root.Member("blocks"), edits: r.Edits}, nil
 }
 
-// BlockPatch checks the body of updateBlock. [Validator.Apply] checks the resulting block.
+// BlockPatch checks an updateBlock body. [Validator.Apply] checks the resulting block.
 func (w *Validator) BlockPatch(body []byte) (*BlockPatch, error) {
 	r, err := readAndCheck(body, blockUpdateSchema, func(*request) {})
 	if err != nil {
@@ -45,8 +45,8 @@ func (w *Validator) BlockPatch(body []byte) (*BlockPatch, error) {
 	return &BlockPatch{block: r.root.Member("block")}, nil
 }
 
-// Append returns the stored blocks and a block from [Validator.Block], and checks the rules of the whole form. Paths
-// of the *[schema.Error] start with /block.
+// Append adds a block from [Validator.Block] to the stored blocks and checks the rules that apply to the whole form.
+// The paths in a *[schema.Error] start with /block.
 func (w *Validator) Append(stored, added *Blocks) (json.RawMessage, error) {
 	var c validation.Check
 	rules := newBlockChecker(&c, w)
@@ -59,16 +59,16 @@ func (w *Validator) Append(stored, added *Blocks) (json.RawMessage, error) {
 	return joinItems(append(stored.Items(), added.Raw())), nil
 }
 
-// Apply applies a merge patch (RFC 7396) to a top-level block and checks the result. The order of fields and unchanged
-// literals are preserved. A missing or null type keeps the stored type, and the ID cannot change. It returns the block
-// and all blocks. ok is false if the block does not exist. Paths of the *[schema.Error] start with /block.
+// Apply applies a merge patch (RFC 7396) to a top-level block and checks the result. It preserves the order of fields
+// and unchanged literals. If the type is missing or null, the stored type is kept. The ID cannot change. Apply returns
+// the block and all blocks. ok is false if the block does not exist. The paths in a *[schema.Error] start with /block.
 func (w *Validator) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks, all json.RawMessage, ok bool, err error) {
 	top := stored.top()
 	i := stored.index(id)
 	if i < 0 {
 		return nil, nil, false, nil
 	}
-	// The merged tree cannot exceed the depth limit of both trees.
+	// Parsing cannot fail because of the depth, because both trees are within the depth limit.
 	tree, err := jsontree.Parse(jsontree.Merge(top[i], p.block), jsontree.Limits{})
 	if err != nil {
 		return nil, nil, true, err
@@ -98,7 +98,7 @@ func (w *Validator) Apply(stored *Blocks, id string, p *BlockPatch) (block *Bloc
 	return block, joinItems(items), true, nil
 }
 
-// checkTotalSize reports a violation if several writes have made the blocks larger than a body can be.
+// checkTotalSize reports a violation if several writes together have made the blocks larger than a body can be.
 func checkTotalSize(c *validation.Check, at jsontree.Node, parts ...jsontree.Node) {
 	total := 0
 	for _, part := range parts {

@@ -11,18 +11,18 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Blocks contains a form's top-level blocks, or a single block, with the edits to apply before storage. It is
-// immutable and safe for concurrent use.
+// Blocks holds a form's top-level blocks, or a single block, with the edits to apply before storage. It is immutable
+// and safe for concurrent use.
 type Blocks struct {
 	list  jsontree.Node // an array of blocks, or the single block
 	one   bool
 	base  string          // JSON Pointer of the tree's root in the body
 	edits []jsontree.Edit // sorted; can contain edits outside the list
-	typed bool            // every block has a type, or gets it from an edit
+	typed bool            // every block has a type or gets one from an edit
 }
 
-// StoredBlocks parses stored blocks without checking rules. An empty section has no blocks. It returns an error if
-// raw is not an array of blocks.
+// StoredBlocks parses stored blocks without checking rules. If raw is empty, there are no blocks. It returns an error
+// if raw is not an array of blocks.
 func StoredBlocks(raw json.RawMessage) (*Blocks, error) {
 	if len(raw) == 0 {
 		raw = json.RawMessage("[]")
@@ -70,8 +70,8 @@ func (b *Blocks) bytes(n jsontree.Node) json.RawMessage {
 	return jsontree.Splice(n.Source(), n.Start(), n.End(), b.edits)
 }
 
-// Raw returns the array, or the single block, with its edits applied: normalized times, and types after
-// [Blocks.WithTypesFrom]. Otherwise it preserves fields, their order and number literals.
+// Raw returns the array or the single block, with the edits applied: normalized times, and the types that
+// [Blocks.WithTypesFrom] added. Otherwise it preserves fields, their order and number literals.
 func (b *Blocks) Raw() json.RawMessage {
 	return b.bytes(b.list)
 }
@@ -101,10 +101,10 @@ func (b *Blocks) Items() []json.RawMessage {
 	return items
 }
 
-// ID returns the ID of a single block.
+// ID returns the ID of the single block.
 func (b *Blocks) ID() string { return b.list.Member("id").Text() }
 
-// Get returns a top-level block by ID, and whether it exists.
+// Get returns a top-level block by ID and reports whether it exists.
 func (b *Blocks) Get(id string) (json.RawMessage, bool) {
 	i := b.index(id)
 	if i < 0 {
@@ -127,7 +127,7 @@ func eachBlock(blocks []jsontree.Node, f func(block jsontree.Node)) {
 	}
 }
 
-// HasAnyOf reports whether both contain a block with the same ID, including nested blocks.
+// HasAnyOf reports whether b and other have a block ID in common. It includes nested blocks.
 func (b *Blocks) HasAnyOf(other *Blocks) bool {
 	ids := b.ids()
 	for id := range other.ids() {
@@ -148,8 +148,8 @@ func (b *Blocks) ids() map[string]jsontree.Node {
 	return ids
 }
 
-// WithTypesFrom returns b with a type for every block. A missing type is copied from the stored block with the same
-// ID at any level, or otherwise inferred. stored can be nil.
+// WithTypesFrom returns b with a type for every block. It copies a missing type from the stored block with the same ID,
+// at any level, or infers the type if there is no such block. stored can be nil.
 func (b *Blocks) WithTypesFrom(stored *Blocks) *Blocks {
 	if b.typed {
 		return b
@@ -182,7 +182,7 @@ func (b *Blocks) WithTypesFrom(stored *Blocks) *Blocks {
 	return &typed
 }
 
-// inferType returns the type of a new block without a type, as a JSON literal.
+// inferType infers the type of a new block without a type. It returns a JSON literal.
 func inferType(block jsontree.Node) string {
 	switch {
 	case block.Member("choices").Exists():
@@ -199,7 +199,7 @@ func inferType(block jsontree.Node) string {
 	}
 }
 
-// Without returns all blocks except one top-level block, and whether that block exists.
+// Without returns all blocks except one top-level block, and reports whether that block exists.
 func (b *Blocks) Without(id string) (json.RawMessage, bool) {
 	i := b.index(id)
 	if i < 0 {
@@ -208,8 +208,8 @@ func (b *Blocks) Without(id string) (json.RawMessage, bool) {
 	return joinItems(slices.Delete(b.Items(), i, i+1)), true
 }
 
-// CheckHiddenNames checks that no block, and no variable of a rule, has the name of a hidden field. Violations refer
-// to the blocks.
+// CheckHiddenNames checks that no block and no rule variable has the name of a hidden field. Violations point to the
+// blocks.
 func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
 	fields, err := parseHidden(hidden)
 	if err != nil || fields.Len() == 0 {
@@ -233,8 +233,8 @@ func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
 	return c.Violations.Err()
 }
 
-// CheckHiddenFields checks that no hidden field has the name of a block or of a variable of a rule. Violations refer
-// to the hidden fields, at path.
+// CheckHiddenFields checks that no hidden field has the name of a block or rule variable. Violations point to the
+// hidden fields, at path.
 func (b *Blocks) CheckHiddenFields(hidden json.RawMessage, path string) error {
 	fields, err := parseHidden(hidden)
 	if err != nil {

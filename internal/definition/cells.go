@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// countryCells is the cost of a country list in cells. It is low because pages copy a prepared text, see schema.Limits.
+// countryCells is the cost of a country list in cells. It is low because pages copy a prepared list; see schema.Limits.
 const countryCells = 40
 
 // countCells returns the number of options that a page renders for a block, without nested blocks.
@@ -70,7 +70,7 @@ func countCells(block jsontree.Node, typ string) int {
 	return 0
 }
 
-// blockType returns a block's type, or otherwise the stored block's type, or otherwise the inferred type.
+// blockType returns a block's type. If the type is missing, it returns the stored block's type or else infers the type.
 func (r *blockChecker) blockType(block jsontree.Node) string {
 	if t := block.Member("type"); t.Exists() && t.Kind() != jsontree.Null {
 		return t.Text()
@@ -89,16 +89,16 @@ func (r *blockChecker) addCells(block jsontree.Node) {
 	r.cells += n
 }
 
-// checkFormCells checks the limit for the options of all blocks after counting. own is the number of options in the
-// written blocks. It is allowed unless it increases.
+// checkFormCells checks the limit on cells in all blocks, which must have been counted. own is the number of cells in
+// the written blocks. A form over the limit is allowed as long as this number does not increase.
 func (r *blockChecker) checkFormCells(own int, at jsontree.Node) {
 	if r.cells > r.limits.AllCells && own > r.cellsBefore {
 		r.Add(at, schema.CodeTooMany, "the blocks of a form can have at most "+violation.Count(r.limits.AllCells, "cell")+" in total, such as choices")
 	}
 }
 
-// TypedFrom is [Blocks.WithTypesFrom] for blocks to store. It also checks the limit of cells, which depends on the
-// added types.
+// TypedFrom is like [Blocks.WithTypesFrom], for blocks that will be stored. It also checks the cell limit, which
+// depends on the added types.
 func (w *Validator) TypedFrom(b, stored *Blocks) (*Blocks, error) {
 	typed := b.WithTypesFrom(stored)
 	if typed == b {

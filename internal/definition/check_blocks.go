@@ -10,8 +10,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// blockChecker checks rules for blocks that JSON Schema cannot express. It ignores values of the wrong type, because
-// the schemas report them.
+// blockChecker checks the rules for blocks that JSON Schema cannot express. It ignores values of the wrong type,
+// because the schemas report them.
 type blockChecker struct {
 	*validation.Check
 	limits      schema.Limits
@@ -20,10 +20,10 @@ type blockChecker struct {
 	total       int
 	cells       int
 	cellsBefore int                      // of the replaced block
-	stored      map[string]jsontree.Node // types of blocks without a type
+	stored      map[string]jsontree.Node // stored blocks, for the types of blocks without a type
 
-	setElsewhere map[string]bool // variables that rules of the other blocks set
-	setHere      []jsontree.Node // fields of set in the checked rules
+	setElsewhere map[string]bool // variables that other blocks' rules set
+	setHere      []jsontree.Node // fields of set objects in the checked rules
 }
 
 func newBlockChecker(c *validation.Check, w *Validator) *blockChecker {
@@ -51,7 +51,7 @@ func (r *blockChecker) checkTop(list jsontree.Node) {
 	r.checkVariables()
 }
 
-// checkOne checks a top-level block that is added or changed. top is the number of all top-level blocks.
+// checkOne checks a top-level block that is added or changed. top is the total number of top-level blocks.
 func (r *blockChecker) checkOne(block jsontree.Node, top int) {
 	others := r.cells
 	r.checkBlock(block, 1)
@@ -60,7 +60,7 @@ func (r *blockChecker) checkOne(block jsontree.Node, top int) {
 	r.checkVariables()
 }
 
-// checkVariables checks that no rule sets a variable with the name of a block, because answers contain both by name.
+// checkVariables checks that no rule sets a variable with the name of a block, because answers store both by name.
 func (r *blockChecker) checkVariables() {
 	for _, variable := range r.setHere {
 		if r.ids[variable.Name()] {
@@ -166,8 +166,8 @@ func (r *blockChecker) checkRuleSize(rule jsontree.Node) {
 	}
 }
 
-// normalizeDay converts a date limit with a UTC offset to the start of that day in the service's time zone. A limit
-// in UTC is a point in time, so that a stored limit can be sent again unchanged.
+// normalizeDay converts a date limit with a UTC offset to the start of that day in the service's time zone. A limit in
+// UTC stays unchanged, so that a stored limit can be sent again.
 func (r *blockChecker) normalizeDay(bound jsontree.Node) {
 	if bound.Kind() != jsontree.String {
 		return

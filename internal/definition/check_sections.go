@@ -7,7 +7,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// checkSettings checks definition.settings. Like all rules for sections, it ignores values of the wrong type.
+// checkSettings checks definition.settings. Like all checks of sections, it ignores values of the wrong type.
 func (r *request) checkSettings(settings jsontree.Node, l schema.Limits) {
 	for _, name := range []string{"closedMessage", "submitLabel"} {
 		if n := settings.Member(name); n.Kind() == jsontree.String && violation.LongerThan(n.Text(), l.Text) {
@@ -26,8 +26,8 @@ func (r *request) checkTheme(theme jsontree.Node, l schema.Limits) {
 	}
 }
 
-// checkHiddenFields checks that names are unique and differ from block IDs and variables of rules, because stored
-// answers contain all of these by name.
+// checkHiddenFields checks that names are unique and differ from block IDs and rule variables, because stored answers
+// contain all of them by name.
 func checkHiddenFields(c *validation.Check, list jsontree.Node, ids, variables map[string]bool) {
 	seen := make(map[string]bool, list.Len())
 	for _, name := range list.All() {

@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// FormWrite is a checked FormCreate or FormUpdate. A nil field was omitted. Defaults are not set.
+// FormWrite is a checked FormCreate or FormUpdate. A field is nil if the body omits it. Defaults are not set.
 type FormWrite struct {
 	Name        *string // without surrounding whitespace
 	Type        *string
@@ -21,19 +21,19 @@ type FormWrite struct {
 	Acceptance *storage.AcceptanceRules // set if and only if Settings is set
 }
 
-// FormCreate checks the body of createForm.
+// FormCreate checks a createForm body.
 func (w *Validator) FormCreate(body []byte) (FormWrite, error) {
 	return w.form(body, formCreateSchema)
 }
 
-// FormUpdate checks the body of updateForm. An empty object is an error.
+// FormUpdate checks an updateForm body. It rejects an empty object.
 func (w *Validator) FormUpdate(body []byte) (FormWrite, error) {
 	return w.form(body, formUpdateSchema)
 }
 
-// CheckSizes checks a FormUpdate that is not stored, such as the unsaved content of an editor. It only reports
-// exceeded limits, because content can be invalid while a user types. Unknown fields count as too large, because
-// decoders could treat them as known fields.
+// CheckSizes checks a FormUpdate that will not be stored, such as an editor's unsaved content. It reports only exceeded
+// limits, because content can be invalid while a user types. It also rejects unknown fields, because decoders could
+// treat them as known fields.
 func (w *Validator) CheckSizes(body []byte) error {
 	r, err := read(body)
 	if err != nil {
@@ -74,7 +74,7 @@ func (w *Validator) form(body []byte, s *validation.Schema) (FormWrite, error) {
 		f.Acceptance = acceptanceRules(definition.Member("settings"))
 	}
 	if blocks := definition.Member("blocks"); blocks.Exists() {
-		f.Blocks = &Blocks{list: blocks, edits: r.Edits} // retains the tree
+		f.Blocks = &Blocks{list: blocks, edits: r.Edits} // keeps the tree in memory
 	} else {
 		r.tree.Release()
 	}
@@ -97,8 +97,8 @@ func (r *request) section(n jsontree.Node) json.RawMessage {
 	return jsontree.Splice(n.Source(), n.Start(), n.End(), r.Edits)
 }
 
-// acceptanceRules extracts the acceptance rules from checked settings. A limit below one means no limit. The caller
-// sets the version of the comparison rules.
+// acceptanceRules extracts the acceptance rules from checked settings. A response limit below one means no limit. The
+// caller sets the version of the comparison rules.
 func acceptanceRules(settings jsontree.Node) *storage.AcceptanceRules {
 	g := new(storage.AcceptanceRules)
 	g.Closed = settings.Member("closed").Bool()

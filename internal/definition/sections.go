@@ -8,11 +8,11 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Format is the version of the encoding of stored definitions. Increase it if a section is stored in another way, so
-// that readers recognize the encoding. Stricter rules do not need this, because only writes are validated.
+// Format is the encoding version of stored definitions. Increase it if the encoding of a section changes, so that
+// readers can recognize the encoding. Stricter rules do not require a new version, because only writes are validated.
 const Format = 1
 
-// NewDefinition returns the definition of a new form. Missing sections become empty. It returns a *[schema.Error] if
+// NewDefinition returns the definition for a new form. Missing sections become empty. It returns a *[schema.Error] if
 // the sections exceed Limits.Definition.
 func (w *Validator) NewDefinition(f FormWrite) (storage.Definition, error) {
 	d := f.Sections
@@ -27,8 +27,8 @@ func (w *Validator) NewDefinition(f FormWrite) (storage.Definition, error) {
 	return d, w.CheckSize(storage.Definition{}, d, "/definition")
 }
 
-// ChangeDefinition returns the sections that a FormUpdate changes. Unchanged sections are nil. It checks rules that
-// depend on the stored form, such as names of hidden fields and the total size.
+// ChangeDefinition returns the sections that a FormUpdate changes. Unchanged sections are nil. It checks the rules that
+// depend on the stored form, such as hidden field names and the total size.
 func (w *Validator) ChangeDefinition(f FormWrite, stored storage.Definition) (storage.Definition, error) {
 	d := f.Sections
 	if f.Blocks != nil || d.HiddenFields != nil {
@@ -54,13 +54,13 @@ func (w *Validator) ChangeDefinition(f FormWrite, stored storage.Definition) (st
 	return d, w.CheckSize(stored, d, "/definition")
 }
 
-// HasSections reports whether the write contains a section of the definition.
+// HasSections reports whether f contains any section of the definition.
 func (f FormWrite) HasSections() bool {
 	return f.Blocks != nil || f.Sections.HasSections()
 }
 
-// CheckSize checks a changed definition against Limits.Definition. Nil sections of the change stay. A definition that
-// already exceeds the limit cannot grow. The *[schema.Error] has path as its path.
+// CheckSize checks a changed definition against Limits.Definition. Sections that are nil in change stay as stored. A
+// definition that already exceeds the limit cannot grow. The violation in the *[schema.Error] has the given path.
 func (w *Validator) CheckSize(stored, change storage.Definition, path string) error {
 	before := stored.Size()
 	stored.Apply(change)

@@ -12,12 +12,13 @@ func checkURL(c *validation.Check, object jsontree.Node, name string) {
 	checkAddress(c, object.Member(name), weburl.IsPlain, "")
 }
 
-// checkLink also allows mailto and tel URLs.
+// checkLink is like checkURL but also allows mailto and tel URLs.
 func checkLink(c *validation.Check, object jsontree.Node, name string) {
 	checkAddress(c, object.Member(name), isLink, ", or a mailto or tel URL")
 }
 
-// checkAddress checks a URL. An empty URL means none, and the schemas report values that are not strings.
+// checkAddress checks a URL. It allows an empty URL, which means none, and ignores values that are not strings, because
+// the schemas report them.
 func checkAddress(c *validation.Check, n jsontree.Node, allowed func(string) bool, others string) {
 	if text := n.Text(); n.Kind() == jsontree.String && text != "" && !allowed(text) {
 		c.Add(n, schema.CodeBadFormat, "must be an absolute http or https URL without a user name"+others)

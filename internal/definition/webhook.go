@@ -6,8 +6,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// WebhookWrite is a checked WebhookCreate or WebhookUpdate. A nil field was omitted. Package webhooks checks whether
-// the URL's destination is allowed.
+// WebhookWrite is a checked WebhookCreate or WebhookUpdate. A field is nil if the body omits it. Package webhooks
+// checks whether the URL's destination is allowed.
 type WebhookWrite struct {
 	FormID  *string // only for creation; 24 hexadecimal digits, as sent
 	URL     *string
@@ -15,7 +15,7 @@ type WebhookWrite struct {
 	Secret  *string // points to "" if an update removes the signing secret
 }
 
-// Webhook checks the body of createWebhook, or of updateWebhook if create is false. With a *[schema.Error] it also
+// Webhook checks a createWebhook body, or an updateWebhook body if create is false. Along with a *[schema.Error], it
 // returns the valid fields, so that the caller can check the URL and report all violations together.
 func (w *Validator) Webhook(body []byte, create bool) (WebhookWrite, error) {
 	r, err := read(body)

@@ -16,15 +16,15 @@ import (
 )
 
 // Validator checks request bodies. It is stateless and safe for concurrent use. Methods return a
-// *[jsontree.SyntaxError] for invalid JSON (400), and a *[schema.Error] for an empty body or one that violates rules
+// *[jsontree.SyntaxError] for invalid JSON (400), and a *[schema.Error] for a body that is empty or violates rules
 // (422).
 type Validator struct {
 	limits schema.Limits
 	zone   *time.Location
 }
 
-// NewValidator returns a Validator. Zero limits mean their defaults, and negative limits are an error. The zone
-// defines calendar days and defaults to UTC.
+// NewValidator returns a Validator. Zero limits mean the defaults, and it rejects negative limits. zone determines
+// calendar days and defaults to UTC.
 func NewValidator(l schema.Limits, zone *time.Location) (*Validator, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -42,8 +42,8 @@ var (
 	blockWriteSchema     = validation.Component("BlockWrite")
 	webhookCreateSchema  = validation.Component("WebhookCreate")
 	webhookUpdateSchema  = validation.Component("WebhookUpdate")
-	// The schema of a patch only checks types. Apply checks the resulting block and reports violations at their
-	// position in the patch.
+	// The schema for a patch checks only types. Apply checks the resulting block and reports violations at their position
+	// in the patch.
 	blockUpdateSchema = validation.Outline("BlockUpdate", 2)
 )
 
@@ -57,8 +57,8 @@ func (w *Validator) Workspace(body []byte) (name string, err error) {
 	return strings.Clone(r.root.Member("name").Text()), nil
 }
 
-// CheckBlockID checks a block ID in a URL path, which must have 1 to 200 characters. The *[schema.Error] has the path
-// "path:blockId".
+// CheckBlockID checks a block ID in a URL path, which must have 1 to 200 characters. The violation in the
+// *[schema.Error] has the path "path:blockId".
 func (w *Validator) CheckBlockID(id string) error {
 	switch n := utf8.RuneCountInString(id); {
 	case n < 1:
@@ -90,7 +90,7 @@ func read(body []byte) (*request, error) {
 	return r, nil
 }
 
-// readAndCheck parses a body and checks it against rules and its schema. The resulting edits are sorted.
+// readAndCheck parses a body and checks it against the rules and the schema s. It sorts the resulting edits.
 func readAndCheck(body []byte, s *validation.Schema, rules func(*request)) (*request, error) {
 	r, err := read(body)
 	if err != nil {
@@ -108,7 +108,7 @@ func readAndCheck(body []byte, s *validation.Schema, rules func(*request)) (*req
 	return r, nil
 }
 
-// reportNUL reports strings and names with U+0000, up to the limit of a schema.Error.
+// reportNUL reports strings and names that contain U+0000, up to the limit of a schema.Error.
 func (r *request) reportNUL(n jsontree.Node, found *int) {
 	if !n.HasNUL() || *found >= schema.MaxViolations {
 		return
@@ -142,7 +142,8 @@ func (r *request) cleanName() {
 	}
 }
 
-// text returns a copy of a string field, or nil if it is missing. The copy does not retain the body.
+// text returns a copy of a string field, or nil if it is missing. Unlike the original, the copy does not keep the whole
+// body in memory.
 func (r *request) text(name string) *string {
 	n := r.root.Member(name)
 	if n.Kind() != jsontree.String {

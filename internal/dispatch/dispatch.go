@@ -1,4 +1,4 @@
-// Package dispatch contains types with which package formsvc creates the dispatcher of package webhooks.
+// Package dispatch defines the parameters that package formsvc uses to create the dispatcher in package webhooks.
 package dispatch
 
 import (
@@ -10,18 +10,18 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Params are the parameters of a dispatcher.
+// Params holds the parameters for a dispatcher.
 type Params struct {
 	Store   storage.DeliveryStore // required; the dispatcher never closes it
 	Secrets *secrets.Encrypter    // decrypts signing secrets; nil if they are stored unencrypted
-	// Logger receives failed attempts and errors. If nil, they are discarded. If a receiver sends more than a
-	// response, net/http also writes up to 5 kB to the standard logger of package log.
+	// Logger receives failed attempts and errors. If nil, they are discarded. If a receiver sends data after its response,
+	// net/http also writes up to 5 kB to package log's standard logger.
 	Logger *slog.Logger
-	// Now is the clock for times that receivers and users see. Defaults to [time.Now]. The store's clock decides what
-	// is due, and timeouts use neither clock.
+	// Now returns the time for timestamps that receivers and users see. It defaults to [time.Now]. The store's clock
+	// decides which deliveries are due, and timeouts use neither clock.
 	Now func() time.Time
-	// Sweep does a batch of maintenance, like [storage.Storage.Sweep]. A running dispatcher calls it about once a
-	// minute, one call at a time, and logs its errors and panics. Its ctx ends when the dispatcher stops, and
-	// ignoring it delays the end of Run. If nil, there is no sweep.
+	// Sweep does a batch of maintenance, like [storage.Storage.Sweep]. A running dispatcher calls it about once a minute,
+	// one call at a time, and logs its errors and panics. ctx is canceled when the dispatcher stops. If Sweep ignores
+	// this, Run returns later. If nil, there is no sweep.
 	Sweep func(ctx context.Context, now time.Time) error
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The client must read at least 2 kB a second, which any connection for files can do.
+// The client must read at least 2 kB per second, which any usable connection can do.
 const (
 	chunkTimeout = 30 * time.Second
 	chunkSize    = 64 << 10
@@ -30,12 +30,12 @@ func (f File) WriteHeaders(w http.ResponseWriter) {
 }
 
 // Send sends the output of write. The response starts with the first byte, or when write succeeds without output. gone
-// means that the client stopped reading. Send overrides the server's WriteTimeout, which would end a long export.
+// is true if the client stopped reading. Send overrides the server's WriteTimeout, which would abort a long export.
 func (f File) Send(w http.ResponseWriter, write func(io.Writer) error) (gone bool, err error) {
 	b := &bodyWriter{file: f, w: w, control: http.NewResponseController(w)}
 	b.setTimeout(0)
 	err = write(b)
-	b.setTimeout(chunkTimeout) // for the end of the response
+	b.setTimeout(chunkTimeout) // for the rest of the response
 	if err == nil && !b.started {
 		f.WriteHeaders(w)
 	}
@@ -79,8 +79,8 @@ func (b *bodyWriter) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// setTimeout limits the next write; 0 removes the limit. If a host's middleware hides the connection, the server's
-// timeout remains.
+// setTimeout limits the next write. Zero removes the limit. If the host's middleware hides the connection, the server's
+// timeout still applies.
 func (b *bodyWriter) setTimeout(d time.Duration) {
 	var deadline time.Time
 	if d > 0 {

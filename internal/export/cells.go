@@ -9,12 +9,12 @@ import (
 
 const separator = "; "
 
-// part is a part of a value with its own column. The name is empty for a whole value. The default label is the name.
+// part is a part of a value with its own column. The name is empty for the whole value. The label defaults to the name.
 type part struct{ name, label string }
 
 const otherPart = "other"
 
-// choicePartName returns the name of a choice's column. The ID can be empty, "other", or start with the prefix.
+// choicePartName returns the name of a choice's column. The ID can be empty or "other", or start with "choice:".
 func choicePartName(id string) string {
 	if id == otherPart || strings.HasPrefix(id, "choice:") {
 		return "choice:" + id
@@ -22,8 +22,8 @@ func choicePartName(id string) string {
 	return id
 }
 
-// cellsOf calls emit for every cell of an answer. plain means that neither a respondent nor a user can choose the
-// text freely.
+// cellsOf calls emit for each cell of an answer. plain is true if neither a respondent nor a user can choose the text
+// freely.
 func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain bool)) {
 	switch v := a.Value.(type) {
 	case schema.Number:
@@ -65,7 +65,7 @@ func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain b
 
 func isList(a *schema.Answer) bool { return len(a.JSON) > 0 && a.JSON[0] == '[' }
 
-// splitPicks writes each choice to its own column. For a ranking, the cell contains the position, starting at 1.
+// splitPicks writes each choice to its own column. For a ranking, each cell contains the position, starting at 1.
 func splitPicks(fieldType string, picks schema.Picks, o Options, emit func(part, string, bool)) {
 	var others []string
 	for i, p := range picks {
@@ -101,7 +101,7 @@ func pickText(p schema.Pick, o Options) string {
 	return p.String()
 }
 
-// filesCells writes names and URLs, with several files in separate columns or in one cell.
+// filesCells writes names and URLs. It writes several files to separate columns or to one cell.
 func filesCells(a *schema.Answer, files schema.Files, o Options, emit func(part, string, bool)) {
 	if o.SplitColumns && isList(a) {
 		for i, f := range files {
@@ -161,7 +161,7 @@ func partsOf(b *schema.Block, o Options) (parts []part) {
 	return parts
 }
 
-// isE164 reports whether a phone number has the stored format of valid phone numbers.
+// isE164 reports whether a phone number has the format in which valid phone numbers are stored.
 func isE164(s string) bool {
 	return len(s) >= 3 && len(s) <= 16 && s[0] == '+' && isDigits(s[1:])
 }

@@ -14,16 +14,16 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// MaxColumns is the column limit of spreadsheet programs. It also limits the memory of the first pass.
+// MaxColumns is the column limit in spreadsheet programs. It also limits the memory that the first pass uses.
 const MaxColumns = 16_384
 
-// columnKey identifies a column by a field and a part of its value. The part is empty for the whole value.
+// columnKey identifies a column by a field and a part of the field's value. The part is empty for the whole value.
 type columnKey struct{ field, part string }
 
 type column struct {
 	columnKey
-	name  string // in a header of IDs
-	label string // in a header of labels
+	name  string // for a header with IDs
+	label string // for a header with labels
 }
 
 var (
@@ -34,8 +34,7 @@ var (
 	}
 )
 
-// columns contains the columns of a table: first the fields of the definition, then fields that only occur in
-// submissions.
+// columns holds the columns of a table: first the fields in the definition, then fields that occur only in submissions.
 type columns struct {
 	o      Options
 	fields []*field
@@ -91,7 +90,7 @@ func (c *columns) addBlocks(blocks []schema.Block) {
 func (c *columns) field(id, label string) *field {
 	f := c.byID[id]
 	if f == nil {
-		id, label = strings.Clone(id), strings.Clone(label) // do not retain the page's memory
+		id, label = strings.Clone(id), strings.Clone(label) // do not keep the whole page in memory
 		f = &field{id: id, label: label}
 		c.byID[id] = f
 		c.fields = append(c.fields, f)
@@ -109,7 +108,7 @@ func (c *columns) tooManyColumns() error {
 	}}}
 }
 
-// add adds a column to a field, unless the column exists or the limit is reached.
+// add adds a column to a field unless the column exists or the limit is reached.
 func (c *columns) add(f *field, p part) {
 	if _, known := c.index[columnKey{f.id, p.name}]; known {
 		return
@@ -140,7 +139,7 @@ func (c *columns) addFrom(s *storage.Submission) error {
 	return c.tooManyColumns()
 }
 
-// header returns the unique names of all columns. Afterward, no columns can be added.
+// header returns the unique names of all columns. After it is called, no columns can be added.
 func (c *columns) header() []cell {
 	shared := map[string]int{} // number of columns by name
 	for _, f := range c.fields {
@@ -163,7 +162,7 @@ func (c *columns) header() []cell {
 				name += " [" + col.name + "]"
 			}
 			unique := name
-			for n := 2; taken[unique]; n++ { // an ID can equal another ID with its part
+			for n := 2; taken[unique]; n++ { // an ID can be equal to another ID combined with a part
 				unique = name + " (" + strconv.Itoa(n) + ")"
 			}
 			taken[unique] = true
@@ -185,8 +184,8 @@ func (c *columns) nameOf(col column) string {
 	return col.name
 }
 
-// row returns the cells of a submission, which are valid until the next call. known is false if the header lacks a
-// column for the submission.
+// row returns a submission's cells, which are valid until the next call. known is false if the header lacks a column
+// that the submission needs.
 func (c *columns) row(s *storage.Submission) (cells []cell, known bool, err error) {
 	answers, err := schema.DecodeAnswers(s.Answers)
 	if err != nil {

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// cell is a cell of a table. A plain cell contains a number, date, ID or similar text, which is never changed because
-// no program interprets it as a formula.
+// cell is a table cell. A plain cell contains a number, date, ID or similar text. It is never escaped, because no
+// program interprets such text as a formula.
 type cell struct {
 	text  string
 	plain bool
 }
 
-// csvWriter writes RFC 4180 lines and quotes every text, because many programs split unquoted text at commas,
-// semicolons and tabs. Package encoding/csv cannot end lines with CRLF without changing line breaks in cells.
+// csvWriter writes RFC 4180 lines. It quotes all text, because many programs split unquoted text at commas, semicolons
+// and tabs. Package encoding/csv cannot end lines with CRLF without also changing line breaks in cells.
 type csvWriter struct {
 	out            *bufio.Writer
 	separator      rune
 	escapeFormulas bool
 }
 
-// write writes one line. Flushing out returns the errors.
+// write writes one line. Flushing w.out returns any error.
 func (w *csvWriter) write(cells []cell) error {
 	for i, c := range cells {
 		if i > 0 {
@@ -52,8 +52,8 @@ func (w *csvWriter) writeCell(c cell) {
 // FormulaPrefix is added to cells that a spreadsheet program could interpret as a formula.
 const FormulaPrefix = "'"
 
-// EscapeFormula adds [FormulaPrefix] to a text that starts with =, +, -, @, a tab or a carriage return, possibly
-// after prefixes. Removing one prefix from every such cell restores the text.
+// EscapeFormula adds [FormulaPrefix] to text that starts with =, +, -, @, a tab or a carriage return, possibly after
+// one or more prefixes. Removing one prefix from each such cell restores the text.
 func EscapeFormula(text string) string {
 	if isFormula(text) {
 		return FormulaPrefix + text

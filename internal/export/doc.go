@@ -1,2 +1,2 @@
-// Package export writes the submissions of a form as CSV or NDJSON. It holds one page of submissions in memory.
+// Package export writes a form's submissions as CSV or NDJSON. It holds one page of submissions in memory at a time.
 package export

@@ -1,4 +1,4 @@
-// Package formdiff compares the content of forms, such as a working copy and its form, or two versions.
+// Package formdiff compares form content, such as a working copy and its form, or two versions.
 package formdiff
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Parts are the parts of a form's content that two users can change without a conflict: the name, the type, each
+// Parts holds the parts of a form's content that two users can change without a conflict: the name, the type, each
 // setting, each top-level block, and each other section. Their paths are JSON Pointers into a FormUpdate, with block
 // IDs instead of positions.
 type Parts struct {
@@ -26,8 +26,8 @@ type Parts struct {
 // Path returns the path of a section.
 func Path(section string) string { return "/definition/" + section }
 
-// Split returns the parts of a form's content. A nil section is empty. It returns an error if settings or blocks are
-// invalid JSON, or if block IDs are missing or duplicate.
+// Split returns the parts of a form's content. A nil section counts as empty. Split returns an error if settings or
+// blocks are invalid JSON, or if block IDs are missing or duplicated.
 func Split(c storage.FormContent) (Parts, error) {
 	p := Parts{map[string]json.RawMessage{
 		"/name": jsontree.AppendString(nil, c.Name),
@@ -65,7 +65,7 @@ func Split(c storage.FormContent) (Parts, error) {
 	return p, nil
 }
 
-// Change is a part that differs in two contents. A missing value is nil.
+// Change is a part that differs between two versions of the content. A missing value is nil.
 type Change struct {
 	Path          string
 	Before, After json.RawMessage
@@ -83,7 +83,7 @@ func Compare(before, after Parts) (found []Change) {
 	return found
 }
 
-// Join returns a section with the named parts.
+// Join returns a section that consists of the named parts.
 func (p Parts) Join(s storage.Section, names []string) json.RawMessage {
 	members := make([][]byte, len(names))
 	for i, name := range names {
@@ -95,7 +95,7 @@ func (p Parts) Join(s storage.Section, names []string) json.RawMessage {
 	return slices.Concat([]byte(s.Empty[:1]), bytes.Join(members, []byte(",")), []byte(s.Empty[1:]))
 }
 
-// Digests identifies the values of all parts, to detect later which have changed.
+// Digests identifies the values of all parts, so that callers can later detect which parts have changed.
 type Digests map[string]string
 
 // Digests returns the digests of the parts.

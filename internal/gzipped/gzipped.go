@@ -12,23 +12,23 @@ import (
 // gzipPattern matches an Accept-Encoding header that contains gzip with a non-zero quality.
 var gzipPattern = regexp.MustCompile(`(?i)(^|,)\s*gzip\s*(;\s*q=[0.]*[1-9][\d.]*\s*)?(,|$)`)
 
-// CanCompress reports whether the client accepts gzip and no middleware of the host has set an encoding.
+// CanCompress reports whether the client accepts gzip and none of the host's middleware has set an encoding.
 func CanCompress(w http.ResponseWriter, r *http.Request) bool {
 	return w.Header().Get("Content-Encoding") == "" && gzipPattern.MatchString(r.Header.Get("Accept-Encoding"))
 }
 
 var writers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
-// Writer is a response writer that compresses HTML documents. Other content and encoded documents pass unchanged.
-// Call Close at the end.
+// Writer is a response writer that compresses HTML documents. It passes other content and already encoded documents
+// through unchanged. Call Close at the end.
 type Writer struct {
 	http.ResponseWriter
 	r       *http.Request
 	started bool
-	gzip    *gzip.Writer // nil if the response passes unchanged
+	gzip    *gzip.Writer // nil if the response is not compressed
 }
 
-// NewWriter returns the response writer for a request.
+// NewWriter returns a response writer for a request.
 func NewWriter(w http.ResponseWriter, r *http.Request) *Writer {
 	return &Writer{ResponseWriter: w, r: r}
 }
@@ -63,7 +63,7 @@ func (p *Writer) Write(b []byte) (int, error) {
 	return p.gzip.Write(b)
 }
 
-// FlushError sends the buffered data, see [http.ResponseController.Flush].
+// FlushError sends the buffered data; see [http.ResponseController.Flush].
 func (p *Writer) FlushError() error {
 	if p.gzip != nil {
 		if err := p.gzip.Flush(); err != nil {
@@ -73,7 +73,8 @@ func (p *Writer) FlushError() error {
 	return http.NewResponseController(p.ResponseWriter).Flush()
 }
 
-// Close ends a compressed document. Do not call it after a panic, so that a truncated document looks incomplete.
+// Close ends a compressed document. Do not call it after a panic, so that clients can tell that the document is
+// truncated.
 func (p *Writer) Close() {
 	if p.gzip != nil {
 		_ = p.gzip.Close() // the client may be gone

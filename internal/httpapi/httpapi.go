@@ -1,4 +1,4 @@
-// Package httpapi contains types with which packages formsvc and handler create the HTTP API.
+// Package httpapi defines types that packages formsvc and handler use to create the HTTP API.
 package httpapi
 
 import (
@@ -14,14 +14,14 @@ import (
 type Config struct {
 	Core *core.Core
 
-	// returns the API key; defaults to X-API-Key or a Bearer token in Authorization
+	// Credential returns the API key. It defaults to X-API-Key or a Bearer token in Authorization.
 	Credential func(*http.Request) string
 
 	Limiter     *ratelimit.Limiter // limits requests by key; nil means no limit
 	LimiterName string             // prefix of key IDs in the limiter's store, without "#"; defaults to BaseURL and BasePath
 
 	BasePath string // empty, or starts with a slash and does not end with one
-	// BaseURL precedes BasePath in links. It is empty, a path such as "/api", or an absolute URL without trailing slash.
+	// BaseURL precedes BasePath in links. It is empty, a path such as "/api", or an absolute URL without a trailing slash.
 	BaseURL     string
 	BaseURLFunc func(*http.Request) string // overrides BaseURL for each request; can be nil
 
@@ -34,7 +34,7 @@ type API interface {
 	Exports() http.Handler // serves exports at any URL path that ends with a form ID and .csv or .ndjson
 	// For serves all operations for an actor, without keys, scopes or rate limits.
 	For(actor storage.Actor) http.Handler
-	// WorkingCopy serves the operations on one form's content for an actor, without keys, scopes or rate limits.
-	// copies is a Core of [core.Core.ForWorkingCopies].
+	// WorkingCopy serves the operations on one form's content for an actor, without keys, scopes or rate limits. copies is
+	// the result of [core.Core.ForWorkingCopies].
 	WorkingCopy(copies *core.Core, actor storage.Actor, form storage.ID) http.Handler
 }

@@ -40,24 +40,26 @@ func (i Intake) withCompiled(f storage.Form, err error) (storage.Form, *Compiled
 	return f, known, nil
 }
 
-// CompiledForm is an immutable compiled form. Its name and workspace can be outdated, because they are not compared.
+// CompiledForm is an immutable compiled form. Its name and workspace can be outdated, because the cache does not
+// compare them.
 type CompiledForm struct {
 	storage.Form
 	Blocks   []schema.Block
 	Settings schema.Settings
 	Theme    schema.Theme
 	answers  answers.Form
-	// read outside a host's transaction; after a rollback, another definition can get the same revision
+	// committed says whether the form was read outside a host's transaction. After a rollback, another definition can get
+	// the same revision.
 	committed bool
 }
 
-// compiledFormBytes is added to the size of a definition to get its size in the cache, although a compiled form takes
-// about twelve times its definition. A full cache takes 40 MB with 620 forms of 30 questions, and 94 MB with 91 forms
-// of 3,000 choices.
+// compiledFormBytes is added to a definition's size to get its size in the cache, although a compiled form uses about
+// twelve times as much memory as its definition. A full cache uses 40 MB with 620 forms of 30 questions, and 94 MB with
+// 91 forms of 3,000 choices.
 const compiledFormBytes = 8 << 10
 
-// compile returns the compiled form of a stored form, if possible from the cache. It compares the bytes of the
-// definition, because revisions can repeat after a rollback. An equal definition shares its bytes.
+// compile compiles a stored form, or returns it from the cache. It compares the definition's bytes, because revisions
+// can repeat after a rollback. If the definition is the same, the new entry shares its bytes.
 func (i Intake) compile(f storage.Form) (*CompiledForm, error) {
 	known, ok := i.forms.Get(f.ID)
 	same := ok && known.Definition.Equal(&f.Definition)
@@ -86,7 +88,7 @@ func (k *CompiledForm) Path(answers map[string]json.RawMessage, hidden map[strin
 	return path, nil
 }
 
-// matches reports whether two forms are equal for submissions, apart from the definition.
+// matches reports whether two forms treat submissions the same, apart from the definition.
 func (k *CompiledForm) matches(f *storage.Form) bool {
 	return k.Revision == f.Revision && k.Status == f.Status && k.Acceptance == f.Acceptance
 }

@@ -10,7 +10,7 @@ import (
 
 const eventResponseCompleted = "form.response.completed"
 
-// eventBody returns the request body of all attempts. Test events have no submission ID.
+// eventBody returns the request body that all attempts send. Test events have no submission ID.
 func eventBody(event storage.ID, s storage.Submission, a answers.Answers) []byte {
 	w := jsontree.NewWriter(make([]byte, 0, 256+len(a.ByField)+len(s.Hidden)+len(a.Variables)+len(s.Metadata)))
 	w.Object()
@@ -36,7 +36,8 @@ var sampleMetadata = Metadata{Country: "NL", Device: "desktop", UserAgent: "Mozi
 	"campaign": "sample", "content": "sample", "medium": "sample", "source": "sample", "term": "sample",
 }}
 
-// SendTestEvent sends a webhook a test event with sample answers. If a test event is already pending, it becomes due.
+// SendTestEvent sends a test event with sample answers to a webhook. If a test event is already pending, that event
+// becomes due.
 func (i Intake) SendTestEvent(ctx context.Context, webhookID storage.ID) error {
 	w, err := i.core.Storage.Webhook(ctx, storage.AsHost(), webhookID)
 	if err != nil {

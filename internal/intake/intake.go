@@ -12,7 +12,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// errDraft is an ErrNotFound that explains the likely cause to hosts.
+// errDraft wraps ErrNotFound and explains the likely cause to hosts.
 var errDraft = fmt.Errorf("formsvc: the form is a draft, publish it with Client.PublishForm: %w", storage.ErrNotFound)
 
 // Intake accepts submissions. It is safe for concurrent use.
@@ -23,19 +23,19 @@ type Intake struct {
 	inHostTransaction bool // created by On
 }
 
-// New returns an intake with an empty cache. It calls startDispatch before it stores a submission with an event, and
-// the returned stored afterward.
+// New returns an Intake with an empty cache. The Intake calls startDispatch before it stores a submission with an
+// event, and calls the returned stored function afterward.
 func New(c *core.Core, startDispatch func() (to storage.DirectDispatcher, stored func())) Intake {
 	return Intake{core: c, forms: new(cache.Cache[storage.ID, *CompiledForm]), startDispatch: startDispatch}
 }
 
-// On returns a copy for another core, whose storage is a host's transaction.
+// On returns a copy that uses c, whose storage is a host's transaction.
 func (i Intake) On(c *core.Core) Intake {
 	i.core, i.inHostTransaction = c, true
 	return i
 }
 
-// Input contains the parts of a submission that the form checks.
+// Input holds the parts of a submission that are checked against the form.
 type Input = answers.Input
 
 // SubmitParams is a respondent's submission. Package formsvc documents its fields.

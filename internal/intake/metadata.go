@@ -63,7 +63,7 @@ func checkMetadata(m Metadata) error {
 	return violation.Join(broken...)
 }
 
-// sanitizeHeaderText makes text from headers valid for storage, because odd headers must not cause a rejection.
+// sanitizeHeaderText makes header text valid for storage, because a submission must not be rejected for an odd header.
 func sanitizeHeaderText(s string) string {
 	const maxLength = 1000
 	s = strings.ToValidUTF8(s, "\ufffd")

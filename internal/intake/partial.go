@@ -22,17 +22,17 @@ import (
 const (
 	// PartialDays is how many days a partial submission is retained after its last save.
 	PartialDays = 30
-	// maxPartials limits a form's partial submissions, because anyone with the form page can create any number. With
-	// the default of Limits.Partial, they take at most 640 MB. 300 partial submissions a day do not reach the limit
+	// maxPartials limits a form's partial submissions, because anyone with the form page can create any number. With the
+	// default Limits.Partial, they take at most 640 MB. A form with 300 partial submissions a day does not reach the limit
 	// in a month.
 	maxPartials = 10_000
 )
 
-// hashToken returns the storage's key for a token. It treats invalid tokens like unknown ones.
+// hashToken returns the key under which a token is stored. It accepts invalid tokens, which are then unknown.
 func hashToken(token string) [32]byte { return sha256.Sum256([]byte(token)) }
 
-// newToken returns the token of a visit's partial submission. It is the same for each call, so that a visit creates
-// at most one partial submission.
+// newToken returns the token for a visit's partial submission. It returns the same token for each call, so that a visit
+// creates at most one partial submission.
 func newToken(form storage.ID, visit string) string {
 	if visit == "" {
 		visit = rand.Text()
@@ -41,11 +41,11 @@ func newToken(form storage.ID, visit string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// SavePartial saves a partial submission, as package formsvc documents. It uses the fields FormID, Revision, Block,
-// Seconds, Shared, Verified and LinkIssued of p.
+// SavePartial saves a partial submission, as package formsvc documents. Of p, it uses FormID, Revision, Block, Seconds,
+// Shared, Verified and LinkIssued.
 func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.Partial, in Input, m Metadata) (_ string, dropped []string, err error) {
 	ctx = timeout.WithBudget(ctx)
-	// Bypass the cache, because a cached form can lack new questions.
+	// Bypass the cache, because a cached form may lack new questions.
 	f, known, err := i.Form(ctx, p.FormID)
 	if err != nil {
 		return "", nil, err

@@ -23,7 +23,7 @@ import (
 func (i Intake) Submit(ctx context.Context, r *SubmitParams) (storage.Submission, error) {
 	ctx = timeout.WithBudget(ctx)
 	form, cached := i.forms.Get(r.FormID)
-	cached = cached && form.committed && !i.inHostTransaction // a transaction can have another form
+	cached = cached && form.committed && !i.inHostTransaction // the form can be different in a host's transaction
 	for range core.MaxConflictRetries {
 		if !cached {
 			var err error
@@ -53,8 +53,8 @@ func (i Intake) Submit(ctx context.Context, r *SubmitParams) (storage.Submission
 	return storage.Submission{}, storage.ErrUnavailable
 }
 
-// store stores a submission and dispatches its deliveries, except in a host's transaction, because only the host
-// commits.
+// store stores a submission and dispatches its deliveries. In a host's transaction it does not dispatch, because only
+// the host commits.
 func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
 	made := func() {}
 	if !i.inHostTransaction && !n.Event.ID.IsZero() {
@@ -62,7 +62,8 @@ func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Sub
 	}
 	returned := false
 	defer func() {
-		// If the storage panics, release its reservation. If it returns because ctx ended, it can still dispatch.
+		// If the storage panics, release its reservation. If it returns because ctx ended, it can still dispatch the
+		// deliveries.
 		if n.Dispatcher != nil && !returned {
 			n.Dispatcher.Dispatch(nil, false)
 		}
@@ -76,7 +77,8 @@ func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Sub
 	return stored, replayed, err
 }
 
-// replayByKey returns the first result of an idempotency key, or otherwise the error refused.
+// replayByKey returns the submission that was first stored with the idempotency key. If there is none, it returns the
+// error refused.
 func (i Intake) replayByKey(ctx context.Context, form *CompiledForm, r *SubmitParams, refused error) (storage.Submission, error) {
 	if r.IdempotencyKey == "" || checkIdempotencyKey(r.IdempotencyKey) != nil {
 		return storage.Submission{}, refused
@@ -94,8 +96,8 @@ func (i Intake) replayByKey(ctx context.Context, form *CompiledForm, r *SubmitPa
 	return stored, err
 }
 
-// sameContent reports whether a stored submission has the same answers and hidden fields. It ignores whitespace and
-// escapes, which a store can change.
+// sameContent reports whether a stored submission has the same answers and hidden fields. It ignores differences in
+// whitespace and escapes, because a store can change both.
 func sameContent(stored storage.Submission, list, hidden json.RawMessage) bool {
 	return reflect.DeepEqual(decodeJSON(stored.Answers), decodeJSON(list)) && reflect.DeepEqual(decodeJSON(stored.Hidden), decodeJSON(hidden))
 }

@@ -9,7 +9,7 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString appends s as a JSON string. Each invalid UTF-8 byte becomes U+FFFD.
+// AppendString appends s as a JSON string. It replaces each invalid UTF-8 byte with U+FFFD.
 func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
@@ -57,12 +57,13 @@ func AppendTime(b []byte, t time.Time) []byte {
 	return append(b, '"')
 }
 
-// AppendFloat appends f in its shortest form, without an exponent if that is short. NaN, infinities and -0 become 0.
+// AppendFloat appends f in its shortest form, without an exponent if the result is short. NaN, infinities and -0 become
+// 0.
 func AppendFloat(b []byte, f float64) []byte {
 	if f == 0 || math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(b, '0')
 	}
-	// Most numbers have at most three decimals. Up to 15 digits always identify a float64, so these numbers need no
+	// Most numbers have at most three decimals. Up to 15 digits always identify a float64, so these numbers do not need a
 	// search for the shortest form.
 	if thousandth := math.Round(f * 1000); math.Abs(thousandth) < 1e15 && thousandth/1000 == f {
 		return appendThousandths(b, int64(thousandth))
@@ -90,7 +91,8 @@ func appendThousandths(b []byte, n int64) []byte {
 	return b
 }
 
-// appendComma appends a comma unless b is empty or a value starts an array, object or field. last precedes b, or is 0.
+// appendComma appends a comma unless the next value is the first in an array, object or field, or in the whole text.
+// last is the byte before b, or 0.
 func appendComma(b []byte, last byte) []byte {
 	if len(b) > 0 {
 		last = b[len(b)-1]

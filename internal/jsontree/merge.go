@@ -1,10 +1,10 @@
 package jsontree
 
-// Merge applies an RFC 7396 merge patch. Fields that the patch does not contain keep their bytes and order. New
-// fields follow in the order of the patch.
+// Merge applies an RFC 7396 merge patch. Fields that are not in the patch keep their bytes and order. New fields follow
+// in the order in which the patch lists them.
 func Merge(target, patch Node) []byte { return appendMerged(nil, target, patch) }
 
-// appendMerged appends the patched target, which does not exist if the patch adds a field.
+// appendMerged appends the patched target. If the patch adds a field, target does not exist.
 func appendMerged(b []byte, target, patch Node) []byte {
 	if patch.Kind() != Object {
 		return append(b, patch.Raw()...)

@@ -12,31 +12,32 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of every text.
+// Limits that always apply.
 const (
 	maxDepth    = 64
-	maxNumber   = 64  // characters of a number literal
+	maxNumber   = 64  // maximum characters in a number literal
 	maxExponent = 400 // float64 needs 324
 )
 
-// MaxValues and MaxName are the limits of a request body.
+// MaxValues and MaxName are the limits for a request body.
 const (
 	MaxValues = 100_000
 	MaxName   = 1000 // bytes of a member name
 )
 
-// Limits limits a text. Zero values mean no limit. Depth and the length of numbers are always limited.
+// Limits are the limits for parsing. A zero value means no limit. The depth and the length of numbers are always
+// limited.
 type Limits struct {
-	Values int // values in total
+	Values int // total number of values
 	Name   int // bytes of a member name
 }
 
-// BodyLimits are the limits of a request body. They ensure that checking a value takes milliseconds, and that a
-// database does not print it in a longer form.
+// BodyLimits are the limits for a request body. They ensure that checking a value takes only milliseconds and that no
+// database stores it in a longer form.
 var BodyLimits = Limits{Values: MaxValues, Name: MaxName}
 
-// Parse strictly parses one JSON value within limits. It rejects invalid UTF-8, trailing data, duplicate names and
-// lone surrogates. Errors are a *SyntaxError. The tree contains a copy of raw.
+// Parse strictly parses one JSON value within limits. It rejects invalid UTF-8, trailing data, duplicate names and lone
+// surrogates. Any error it returns is a *SyntaxError. The tree contains a copy of raw.
 func Parse(raw []byte, b Limits) (*Tree, error) {
 	t, _ := pool.Get().(*Tree)
 	p := parser{Tree: t, raw: raw, limits: b}
@@ -48,7 +49,7 @@ func Parse(raw []byte, b Limits) (*Tree, error) {
 	return t, nil
 }
 
-// SyntaxError describes invalid JSON. Reason is a text for people.
+// SyntaxError describes invalid JSON. Reason is human-readable.
 type SyntaxError struct {
 	Offset int // in bytes
 	Reason string
@@ -66,7 +67,7 @@ type parser struct {
 	err    *SyntaxError
 }
 
-// byteOrderMarks contains prefixes that some programs write, and their encodings.
+// byteOrderMarks lists the byte order marks that some programs write, with their encodings.
 var byteOrderMarks = [...][2]string{
 	{"\xef\xbb\xbf", "UTF-8"}, {"\xff\xfe\x00\x00", "UTF-32"}, {"\x00\x00\xfe\xff", "UTF-32"}, {"\xff\xfe", "UTF-16"}, {"\xfe\xff", "UTF-16"},
 }
@@ -99,12 +100,12 @@ func (p *parser) document() bool {
 	return true
 }
 
-// maxValueCount returns an upper limit for the number of values. Allocating the list once costs less time, and half
-// the memory, than growing it.
+// maxValueCount returns an upper limit for the number of values. Allocating the list once takes less time than growing
+// it, and half the memory.
 func (p *parser) maxValueCount() int {
 	// Every value except the first follows a comma or an opening bracket.
 	count := 1 + bytes.Count(p.raw, []byte{','}) + bytes.Count(p.raw, []byte{'['}) + bytes.Count(p.raw, []byte{'{'})
-	count = min(count, len(p.raw)/2+1) // each value takes a byte, and so does its separator
+	count = min(count, len(p.raw)/2+1) // each value takes at least one byte, and so does its separator
 	if p.limits.Values > 0 {
 		count = min(count, p.limits.Values)
 	}
@@ -140,7 +141,7 @@ func (p *parser) space() {
 	}
 }
 
-// next returns the next byte, or 0 at the end. U+0000 is always invalid outside of strings.
+// next returns the next byte, or 0 at the end. U+0000 is always invalid outside strings.
 func (p *parser) next() byte {
 	if p.pos < len(p.raw) {
 		return p.raw[p.pos]
@@ -276,14 +277,16 @@ func (p *parser) name() (name token, ok bool) {
 	return name, true
 }
 
-// smallObject is the number of fields, a power of two, up to which names are compared one by one without a hash table.
+// smallObject is the number of fields up to which names are compared one by one, without a hash table. It is a power of
+// two.
 const smallObject = 64
 
 // table is a hash table of an object's fields. It contains indexes into the list of values, and 0 in free slots. Its
-// size is a power of two, and at least half of the slots are free. A map would take four times the memory.
+// size is a power of two, and at least half of the slots are free. A map would use four times as much memory.
 type table []uint32
 
-// isNew reports whether the object does not have the name, and adds the next value to members if the object is large.
+// isNew reports whether the object does not have the name yet. If the object is large, isNew also adds the next value
+// to members.
 func (p *parser) isNew(name token, object uint32, members *table) bool {
 	around := Node{p.Tree, object}
 	size := around.Len()
@@ -454,13 +457,13 @@ func (p *parser) escapedString(from int) (text token, ok bool) {
 	return text, p.fail(p.pos, "unterminated string")
 }
 
-// escapes are the characters after a backslash, and escaped are the bytes that they represent.
+// escapes lists the characters that can follow a backslash, and escaped lists the bytes that they represent.
 const (
 	escapes = `"\/bfnrt`
 	escaped = "\"\\/\b\f\n\r\t"
 )
 
-// escape parses an escape sequence, or two for a surrogate pair.
+// escape parses an escape sequence, or two escape sequences for a surrogate pair.
 func (p *parser) escape() (rune, bool) {
 	at := p.pos
 	p.pos++

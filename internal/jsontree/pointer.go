@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// MaxPointer is the maximum length of a pointer in bytes. A longer pointer is replaced by an ancestor's, because
-// deeply nested long names could otherwise make one violation larger than the body.
+// MaxPointer is the maximum length of a pointer in bytes. A longer pointer is replaced by an ancestor's pointer,
+// because deeply nested long names could otherwise make one violation larger than the body.
 const MaxPointer = 4000
 
-// Pointer returns the JSON Pointer of a value, or of an ancestor if it exceeds [MaxPointer]. base is the root's.
+// Pointer returns the JSON Pointer of a value, or of an ancestor if it exceeds [MaxPointer]. base is the pointer of the
+// root.
 func (n Node) Pointer(base string) string {
 	b, _ := n.appendPointer(append(make([]byte, 0, pointerCapacity), base...))
 	return string(b)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Edit replaces the bytes from Start to End of a text, or inserts text if they are equal.
+// Edit replaces the bytes of a text from Start up to End. If Start and End are equal, it inserts text.
 type Edit struct {
 	Start, End int
 	Text       string
@@ -16,7 +16,7 @@ func SortEdits(edits []Edit) {
 	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Compare(a.Start, b.Start) })
 }
 
-// Splice returns a copy of text[start:end] with the edits inside it applied. The edits must be sorted and must not
+// Splice returns a copy of text[start:end] with the edits in that range applied. The edits must be sorted and must not
 // overlap, but duplicates are allowed.
 func Splice(text string, start, end int, edits []Edit) []byte {
 	first, _ := slices.BinarySearchFunc(edits, start, func(e Edit, at int) int { return cmp.Compare(e.Start, at) })

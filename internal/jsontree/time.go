@@ -6,19 +6,20 @@ import (
 	"time"
 )
 
-// FormatTime formats t in UTC and whole seconds, such as 2026-11-20T08:33:01Z.
+// FormatTime formats t in UTC with whole seconds, such as 2026-11-20T08:33:01Z.
 func FormatTime(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// ParseTime parses an RFC 3339 time, converts it to UTC and truncates it to the second. A leap second becomes the
-// next second. The result is in the years 1 to 9999 and never a zero time, which means that no time is set.
+// ParseTime parses an RFC 3339 time, converts it to UTC and truncates it to the second. A leap second becomes the next
+// second. The result is in the years 1 to 9999. It is never the zero time, because a zero time means that no time is
+// set.
 func ParseTime(s string) (time.Time, bool) {
 	t, ok := ParseWrittenTime(s)
 	return t.UTC(), ok
 }
 
-// ParseWrittenTime is [ParseTime] with the original UTC offset, for the original day and clock time.
+// ParseWrittenTime is like [ParseTime] but keeps the original UTC offset, and so the original day and clock time.
 func ParseWrittenTime(s string) (time.Time, bool) {
 	t, ok := parseTime(s)
 	return t, ok && !t.IsZero()
@@ -27,7 +28,7 @@ func ParseWrittenTime(s string) (time.Time, bool) {
 // bareOffset matches an offset without a colon or minutes, as many programs print it.
 var bareOffset = regexp.MustCompile(`[+ -]\d\d(\d\d)?$`)
 
-// ParseQueryTime is [ParseTime] for query parameters. It also accepts offsets such as +0100 and +01, an unescaped
+// ParseQueryTime is like [ParseTime], for query parameters. It also accepts offsets such as +0100 and +01, an unescaped
 // plus sign that became a space, and the first second of the year 1. fraction reports whether fractional seconds were
 // removed.
 func ParseQueryTime(s string) (t time.Time, fraction, ok bool) {
@@ -45,8 +46,8 @@ func ParseQueryTime(s string) (t time.Time, fraction, ok bool) {
 }
 
 func parseTime(s string) (time.Time, bool) {
-	// RFC 3339 allows a lowercase t and z and leap seconds, which time.Parse rejects. time.Parse also accepts
-	// one-digit hours, commas before fractions and offsets of 24 hours.
+	// RFC 3339 allows lowercase t and z, and leap seconds, but time.Parse rejects them. time.Parse also accepts one-digit
+	// hours, commas before fractions and offsets of 24 hours, which RFC 3339 does not allow.
 	const clock = len("2006-01-02T15:04:05")
 	if len(s) <= clock || s[13] != ':' || s[16] != ':' || s[clock] == ',' {
 		return time.Time{}, false

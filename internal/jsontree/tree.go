@@ -23,13 +23,13 @@ const (
 // Tree is a parsed JSON text. Its values are immutable except for [Node.SetText].
 type Tree struct {
 	text      string
-	unescaped []byte // the decoded strings and names that have escapes
+	unescaped []byte // decoded strings and names that had escapes
 	plain     string // unescaped as a string, set after parsing
 	nodes     []node // depth-first
 	seed      maphash.Seed
 }
 
-// node is a value. The 100,000 values of the largest body take 4 MB.
+// node is a value. The largest body has 100,000 values, which take 4 MB.
 type node struct {
 	start, end uint32    // the value's bytes in text
 	name       [2]uint32 // the start and end of a field's name, or the index of an array item
@@ -53,7 +53,7 @@ const (
 
 func span(from, to uint32) uint64 { return uint64(from)<<32 | uint64(to) }
 
-// Node is a value of a tree. The zero Node is a missing value: null without fields.
+// Node is a value in a tree. The zero Node is a missing value, which is treated as null without fields.
 type Node struct {
 	tree *Tree
 	at   uint32
@@ -81,7 +81,7 @@ func (n Node) Start() int { return int(n.node().start) }
 // End returns the offset after the value's last byte.
 func (n Node) End() int { return int(n.node().end) }
 
-// Raw returns the original bytes of the value.
+// Raw returns the value's original bytes.
 func (n Node) Raw() string {
 	d := n.node()
 	return n.tree.text[d.start:d.end]
@@ -93,7 +93,7 @@ func (n Node) Source() string { return n.tree.text }
 // Bool reports whether the value is true.
 func (n Node) Bool() bool { return n.tree != nil && n.node().flags&isTrue != 0 }
 
-// Float returns a number, or 0 for other values.
+// Float returns the value of a number, or 0 for other values.
 func (n Node) Float() float64 {
 	if n.Kind() != Number {
 		return 0
@@ -101,8 +101,8 @@ func (n Node) Float() float64 {
 	return math.Float64frombits(n.node().value)
 }
 
-// Text returns a decoded string, a number literal, or "" for other values. It shares memory with the tree, so clone
-// it to retain it longer.
+// Text returns a decoded string, a number literal, or "" for other values. The text shares memory with the tree, so
+// clone it if it must outlive the tree.
 func (n Node) Text() string {
 	if n.tree == nil {
 		return ""
@@ -124,7 +124,7 @@ func (t *Tree) slice(from, to uint32, escaped bool) string {
 	return t.text[from:to]
 }
 
-// SetText replaces the decoded text of a string, but not its bytes.
+// SetText replaces the decoded text of a string but not the original bytes.
 func (n Node) SetText(text string) {
 	d := n.node()
 	from := uint32(len(n.tree.plain))
@@ -144,7 +144,7 @@ func (n Node) Name() string {
 	return n.tree.slice(d.name[0], d.name[1], d.flags&nameEscaped != 0)
 }
 
-// NameStart returns the offset of a field's name.
+// NameStart returns the offset of the field's name.
 func (n Node) NameStart() int { return int(n.node().nameAt) }
 
 // Len returns the number of array items or object fields.
@@ -172,7 +172,7 @@ func (n Node) Next() Node {
 	return Node{n.tree, next}
 }
 
-// All iterates over the items or fields with their index.
+// All iterates over the items or fields with their indexes.
 func (n Node) All() iter.Seq2[int, Node] {
 	return func(yield func(int, Node) bool) {
 		i := 0
@@ -210,7 +210,7 @@ func (n Node) Size() int {
 	}
 }
 
-// Value decodes the value like encoding/json.
+// Value decodes the value as encoding/json does.
 func (n Node) Value() any {
 	switch n.Kind() {
 	case Bool:
@@ -236,7 +236,7 @@ func (n Node) Value() any {
 	}
 }
 
-// Larger trees are not pooled, because they are rare. A definition of 500 blocks fits.
+// Larger trees are not pooled, because they are rare. A definition with 500 blocks fits.
 const (
 	maxPooledNodes = 8192 // 320 kB
 	maxPooledBytes = 64 << 10
@@ -254,8 +254,8 @@ func Inspect[T any](raw []byte, bounds Limits, look func(Node) T) (seen T) {
 	return look(tree.Root())
 }
 
-// Release returns the tree's memory to a pool for [Parse]. After the optional call, the tree and its nodes must not
-// be used, but texts and names remain valid.
+// Release returns the tree's memory to a pool for [Parse]. Calling it is optional. After the call, the tree and its
+// nodes must not be used, but texts and names remain valid.
 func (t *Tree) Release() {
 	if cap(t.nodes) > maxPooledNodes || cap(t.unescaped) > maxPooledBytes {
 		return

@@ -80,7 +80,7 @@ func (w *Writer) Bool(v bool) { w.b = strconv.AppendBool(w.next(), v) }
 // Null writes null.
 func (w *Writer) Null() { w.b = append(w.next(), "null"...) }
 
-// OrNull calls value if there is true, and otherwise writes null.
+// OrNull calls value if there is true. Otherwise it writes null.
 func (w *Writer) OrNull(there bool, value func()) {
 	if there {
 		value()
@@ -92,7 +92,7 @@ func (w *Writer) OrNull(there bool, value func()) {
 // Raw writes a JSON value, which must not have surrounding whitespace.
 func (w *Writer) Raw(value []byte) { w.b = append(w.next(), value...) }
 
-// RawString is [Writer.Raw] for a string.
+// RawString is like [Writer.Raw] but takes a string.
 func (w *Writer) RawString(value string) { w.b = append(w.next(), value...) }
 
 // LineBreak ends a document with a line break.

@@ -8,12 +8,13 @@ import (
 )
 
 const (
-	randomDigits    = 43 // as many values as 32 bytes
+	randomDigits    = 43 // has as many possible values as 32 bytes
 	checkDigits     = 6  // a CRC-32
-	displayedDigits = 6  // stored for display
+	displayedDigits = 6  // number of digits stored for display
 )
 
-// generateKey creates a key: a prefix, base-62 digits, and a checksum, which rejects mistyped keys without a lookup.
+// generateKey creates a key: a prefix, base-62 digits, and a checksum, so that mistyped keys are rejected without a
+// lookup.
 func generateKey(start string) string {
 	return string(appendChecksum([]byte(start + objectid.Random(randomDigits))))
 }
@@ -32,6 +33,6 @@ func isWellFormed(start, key string) bool {
 	if len(key) != len(start)+randomDigits+checkDigits || !strings.HasPrefix(key, start) {
 		return false
 	}
-	var b [64]byte // enough for prefixes of up to 9 characters; append grows it for others
+	var b [64]byte // enough for prefixes of up to 9 characters; append grows it for longer prefixes
 	return string(appendChecksum(append(b[:0], key[:len(key)-checkDigits]...))) == key
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// ErrInvalid is the error for a key that is unknown, malformed, expired or revoked.
+// ErrInvalid is returned for a key that is unknown, malformed, expired or revoked.
 var ErrInvalid = errors.New("keyring: invalid key")
 
-// Owner is the user of a key, with the key's permissions.
+// Owner is the user that a key belongs to, with the key's permissions.
 type Owner struct {
 	KeyID       string
 	UserID      storage.ID
@@ -35,8 +35,8 @@ type Keyring struct {
 	clock      func() time.Time
 	lastUses   *batching.Batcher[storage.Key]      // keys with their last uses
 	recentUses *cache.Cache[storage.ID, time.Time] // last uses that were passed to lastUses
-	// keyIDs contains the IDs of resolved keys by a seeded hash. They are only used for rate limits, so revoked keys
-	// and hash collisions are acceptable.
+	// keyIDs maps a seeded hash of each resolved key to its ID. The IDs are used only for rate limits, so revoked keys and
+	// hash collisions are acceptable.
 	keyIDs *cache.Cache[uint64, string]
 	seed   maphash.Seed
 }
@@ -52,7 +52,7 @@ func New(prefix string, store storage.KeyStore, clock func() time.Time, logger *
 }
 
 // WithStore returns a keyring with another store. Last uses are still written to the first store, because the other
-// may be a transaction that has ended by then.
+// store may be a transaction that has already ended.
 func (k *Keyring) WithStore(store storage.KeyStore) *Keyring {
 	copied := *k
 	copied.store = store
@@ -62,8 +62,8 @@ func (k *Keyring) WithStore(store storage.KeyStore) *Keyring {
 // Close writes the pending last uses.
 func (k *Keyring) Close(ctx context.Context) error { return k.lastUses.Close(ctx) }
 
-// Create creates a key with an ID from newID, and returns its record and the key. It returns a [*schema.Error] with
-// all violations of the request, or [storage.ErrLimitReached] if the user has too many keys.
+// Create creates a key with an ID from newID, and returns its record and the key. If the request is invalid, it returns
+// a [*schema.Error] with all violations. If the user has too many keys, it returns [storage.ErrLimitReached].
 func (k *Keyring) Create(ctx context.Context, r Request, now time.Time, newID func(time.Time) storage.ID) (storage.Key, string, error) {
 	if err := r.validate(now); err != nil {
 		return storage.Key{}, "", err
@@ -91,8 +91,8 @@ func (k *Keyring) Resolve(ctx context.Context, key string) (Owner, error) {
 	return k.checkKey(key, stored, user, k.clock(), err)
 }
 
-// FormForKey returns the owner of a key, and a form that is nil if the owner cannot access it. It reads the form only
-// if the key has the scope. The key must have been resolved before, so its format is not checked again.
+// FormForKey returns the owner of a key and a form, which is nil if the owner cannot access it. It reads the form only
+// if the key has the scope. It does not check the key's format, because the key must already have been resolved.
 func (k *Keyring) FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (Owner, *storage.Form, error) {
 	now := k.clock()
 	got, err := k.store.FormForKey(ctx, storage.FormForKeyParams{Hash: hashKey(key), Form: form, Scope: scope, At: now})

@@ -9,7 +9,7 @@ import (
 
 const lastUseInterval = time.Minute
 
-// recordUse queues the last use of a key for writing, at most once a minute.
+// recordUse queues a key's last use for writing, at most once a minute.
 func (k *Keyring) recordUse(used storage.Key, now time.Time) {
 	now = now.UTC().Truncate(time.Second)
 	if now.Sub(used.LastUsedAt) < lastUseInterval {

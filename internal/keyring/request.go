@@ -14,12 +14,12 @@ import (
 
 const (
 	maxKeys      = 20
-	maxKeyName   = 120 // maximum lengths in characters
+	maxKeyName   = 120 // maximum number of characters
 	maxUserName  = 200
 	maxUserEmail = 254
 )
 
-// Request contains the parameters of a new key. Package formsvc documents its fields.
+// Request holds the parameters for a new key. Package formsvc documents its fields.
 type Request struct {
 	User      storage.User
 	Name      string
@@ -57,7 +57,7 @@ func (r Request) validate(now time.Time) error {
 	return violation.Join(errs...)
 }
 
-// expiresAt returns the key's expiry in whole seconds. A zero value means never.
+// expiresAt returns the key's expiry time in whole seconds. A zero time means that the key never expires.
 func (r Request) expiresAt() time.Time {
 	if r.ExpiresAt == nil {
 		return time.Time{}
@@ -65,7 +65,7 @@ func (r Request) expiresAt() time.Time {
 	return r.ExpiresAt.UTC().Truncate(time.Second)
 }
 
-// checkText checks that text is valid UTF-8 without U+0000, and its number of characters.
+// checkText checks that text is valid UTF-8 without U+0000, and has an allowed number of characters.
 func checkText(path, text string, minimum, maximum int) error {
 	switch n := utf8.RuneCountInString(text); {
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):

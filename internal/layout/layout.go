@@ -9,13 +9,14 @@ import (
 	"io"
 )
 
-// head and body represent the parts of a page. Templates do not escape HTML comments in any context.
+// head and body are placeholders for the parts of a page. Templates do not escape HTML comments in any context.
 const (
 	head template.HTML = "<!--formsvc:head-->"
 	body template.HTML = "<!--formsvc:body-->"
 )
 
-// Check executes a layout once. It returns the layout's error, or an error for each part that does not occur exactly once.
+// Check executes a layout once. It returns the layout's error, or an error for each part that does not occur exactly
+// once in the output.
 func Check(execute func(out io.Writer, head, body template.HTML) error) error {
 	var out bytes.Buffer
 	if err := execute(&out, head, body); err != nil {

@@ -23,7 +23,7 @@ type Logic struct {
 	readsComputed bool
 }
 
-// UnreadableError reports an unknown operator.
+// UnreadableError is the error for an unknown operator.
 type UnreadableError struct {
 	Operator string
 	At       jsontree.Node // the operation
@@ -33,8 +33,8 @@ func (e *UnreadableError) Error() string {
 	return fmt.Sprintf("logic: unknown operator %.64q", e.Operator)
 }
 
-// Compile compiles logic. The parser limits the nesting of n, and the result retains the text of its tree. An error
-// is an [*UnreadableError].
+// Compile compiles logic. The parser limits how deeply n is nested. The result keeps the text of n's tree in memory.
+// Any error it returns is an [*UnreadableError].
 func Compile(n jsontree.Node) (*Logic, error) {
 	c := compiler{logic: new(Logic)}
 	root, err := c.compile(n, true)
@@ -47,18 +47,19 @@ func Compile(n jsontree.Node) (*Logic, error) {
 	return c.logic, nil
 }
 
-// Size returns the number of operations and values. For short arrays and texts, this is the maximum number of steps.
+// Size returns the number of operations and values. If arrays and texts are short, an evaluation takes at most this
+// many steps.
 func (l *Logic) Size() int { return l.size }
 
-// Reads returns the constant paths that the logic reads, sorted. any reports whether it also reads computed paths.
+// Reads returns the constant paths that the logic reads, sorted. any is true if it also reads computed paths.
 func (l *Logic) Reads() (paths []string, any bool) { return l.reads, l.readsComputed }
 
-// Constant reports whether the logic reads no data, so that its value is always the same.
+// Constant reports whether the logic reads no data, and so always has the same value.
 func (l *Logic) Constant() bool { return len(l.reads) == 0 && !l.readsComputed }
 
 type compiler struct{ logic *Logic }
 
-// compile compiles n. If outer is true, var reads the data and not an array's item.
+// compile compiles n. If outer is true, var reads from the data. Otherwise it reads from an array item.
 func (c *compiler) compile(n jsontree.Node, outer bool) (node, error) {
 	c.logic.size++
 	switch {
@@ -196,7 +197,7 @@ func (c *compiler) reads(path string, whole bool) {
 	c.logic.reads = append(c.logic.reads, path)
 }
 
-// pathOf returns the path in a value. whole means that it refers to all data.
+// pathOf returns the path in a value. whole is true if the path refers to all data.
 func pathOf(v any) (path string, whole bool) {
 	if v == nil || v == "" {
 		return "", true

@@ -3,7 +3,7 @@
 //
 // A value is nil, a bool, a float64, a string, a []any or a map[string]any of values, or an [Object].
 //
-// An evaluation takes its steps from a [Budget]: one for each operation, for each item that it reads or copies, and
-// for each 16 bytes of text. Slower work, such as parsing or formatting numbers, takes more steps. The evaluation
-// stops when the budget is exceeded, so the budget limits its time and memory.
+// An evaluation takes its steps from a [Budget]: one step for each operation, one for each item that it reads or
+// copies, and one for each 16 bytes of text. Slower work, such as parsing or formatting numbers, takes more steps. The
+// evaluation stops when the budget is exceeded, so the budget limits its time and memory.
 package logic

@@ -7,27 +7,27 @@ import (
 	"unicode/utf8"
 )
 
-// Budget is a number of steps that several evaluations share. It must not be copied while in use.
+// Budget is a number of steps that evaluations can share. It must not be copied while in use.
 type Budget struct{ left int }
 
-// NewBudget returns a budget.
+// NewBudget returns a budget of the given number of steps.
 func NewBudget(steps int) Budget { return Budget{left: steps} }
 
 // Spend takes steps for work outside an evaluation, such as creating a value.
 func (b *Budget) Spend(steps int) { b.left -= steps }
 
-// SpendText takes the steps for a text's length in bytes.
+// SpendText takes steps for processing a text of the given length in bytes.
 func (b *Budget) SpendText(bytes int) { b.left -= 1 + bytes/bytesPerStep }
 
 // Left returns the remaining steps. It is negative if the budget is exceeded.
 func (b *Budget) Left() int { return b.left }
 
-// Exceeded reports whether the budget is exceeded. Results are then undefined.
+// Exceeded reports whether the budget is exceeded. If so, results are undefined.
 func (b *Budget) Exceeded() bool { return b.left < 0 }
 
 const bytesPerStep = 16
 
-// Eval evaluates the logic for data. The result is undefined if the budget is exceeded.
+// Eval evaluates the logic with data. The result is undefined if the budget is exceeded.
 func (l *Logic) Eval(data any, b *Budget) any {
 	return evaluation{b}.eval(&l.root, data)
 }
@@ -37,7 +37,7 @@ func (l *Logic) Holds(data any, b *Budget) bool { return truthy(l.Eval(data, b))
 
 type evaluation struct{ *Budget }
 
-// spendText returns true for use in conditions.
+// spendText takes the steps for a text. It always returns true, so that it can be used in conditions.
 func (e evaluation) spendText(bytes int) bool {
 	e.left -= bytes / bytesPerStep
 	return true
@@ -127,7 +127,7 @@ func (e evaluation) constantMember(n *node, data any) any {
 	return v
 }
 
-// firstOperand returns the first argument whose truth equals holds, or otherwise the last.
+// firstOperand implements and and or. It returns the first argument whose truth equals holds, or the last argument.
 func firstOperand(holds bool) operator {
 	return func(e evaluation, n *node, data any) (last any) {
 		for i := range n.args {
@@ -205,7 +205,7 @@ func arithmetic(of func(a, b float64) float64) operator {
 
 var difference = arithmetic(func(a, b float64) float64 { return a - b })
 
-// subtract implements -, which negates a single argument.
+// subtract implements -. It negates a single argument.
 func (e evaluation) subtract(n *node, data any) any {
 	if len(n.args) == 1 {
 		return -e.number(e.eval(&n.args[0], data))
@@ -213,7 +213,7 @@ func (e evaluation) subtract(n *node, data any) any {
 	return difference(e, n, data)
 }
 
-// extreme implements min and max. from is the result without arguments.
+// extreme implements min and max. from is the result if there are no arguments.
 func extreme(from float64, beyond func(a, b float64) bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		result := from
@@ -258,8 +258,8 @@ func (e evaluation) leadingNumber(v any) float64 {
 	}
 }
 
-// numericText returns a value's text for parsing as a number. It takes a step per byte, because parsing digits costs
-// more than other work on text.
+// numericText returns a value's text for parsing as a number. It takes one step per byte, because parsing digits is
+// slower than other work on text.
 func (e evaluation) numericText(v any) string {
 	s := e.text(v)
 	if e.Spend(len(s)); e.Exceeded() {
@@ -284,7 +284,7 @@ func (e evaluation) cat(n *node, data any) any {
 	return b.String()
 }
 
-// substr returns part of a text by code points. Negative positions count from the end.
+// substr implements substr. Positions count code points, and negative positions count from the end.
 func (e evaluation) substr(n *node, data any) any {
 	source := e.arg(n, 0, data)
 	if source == nil {
@@ -383,7 +383,7 @@ func (e evaluation) variable(n *node, data any) any {
 	return e.arg(n, 1, data)
 }
 
-// lookup follows a path into data. It tries the rest of the path as a name before it splits it at the first dot.
+// lookup follows a path into data. It tries the rest of the path as a name before splitting it at the first dot.
 func (e evaluation) lookup(data any, path string) (any, bool) {
 	for {
 		e.Spend(1)
@@ -406,7 +406,7 @@ func (e evaluation) lookup(data any, path string) (any, bool) {
 	}
 }
 
-// member returns a value's own field. Arrays and texts have indexes and a length.
+// member returns a field of a value. Arrays and texts have indexes and a length as fields.
 func (e evaluation) member(v any, name string) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -472,7 +472,7 @@ func (e evaluation) missingKeys(keys []any, data any) []any {
 	return missing
 }
 
-// missingSome returns the keys without a value, or nothing if at least need keys have one.
+// missingSome returns the keys without a value, or nothing if enough keys have one.
 func (e evaluation) missingSome(n *node, data any) any {
 	need, options := e.arg(n, 0, data), e.arg(n, 1, data)
 	keys, ok := options.([]any)
@@ -486,8 +486,8 @@ func (e evaluation) missingSome(n *node, data any) any {
 	return missing
 }
 
-// quantifierOf implements some, all and none. It returns found for the first item whose condition equals sought,
-// otherwise the opposite, and ofNone without items.
+// quantifierOf implements some, all and none. It returns found if the condition equals sought for an item, and !found
+// otherwise. If there are no items, it returns ofNone.
 func quantifierOf(sought, found, ofNone bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		items, _ := e.eval(&n.args[0], data).([]any)

@@ -11,7 +11,7 @@ import (
 
 // Object is an object that creates its fields lazily.
 type Object interface {
-	Member(name string) (any, bool) // returns a field and whether it exists
+	Member(name string) (any, bool) // returns a field and reports whether it exists
 	Members() map[string]any        // returns all fields; callers must not change the map
 }
 
@@ -42,7 +42,7 @@ func isComposite(v any) bool {
 	}
 }
 
-// Text converts a value like JavaScript's String.
+// Text converts a value to text as JavaScript's String does.
 func Text(v any) string { return text(v) }
 
 func text(v any) string {
@@ -71,7 +71,7 @@ func text(v any) string {
 	}
 }
 
-// numberText formats a number like JavaScript.
+// numberText formats a number as JavaScript does.
 func numberText(f float64) string {
 	switch abs := math.Abs(f); {
 	case math.IsNaN(f):
@@ -89,7 +89,8 @@ func numberText(f float64) string {
 	}
 }
 
-// parseNumber parses a decimal number, or an integer with the prefix 0x, 0o or 0b. Empty text is 0, other text is NaN.
+// parseNumber parses a decimal number, or an integer with the prefix 0x, 0o or 0b. It returns 0 for empty text and NaN
+// for other text.
 func parseNumber(s string) float64 {
 	s = strings.TrimFunc(s, isSpace)
 	if s == "" {
@@ -127,7 +128,7 @@ func parseInteger(digits string, base float64) float64 {
 	return n
 }
 
-// parseLeading parses the number at the start of a text, like JavaScript's parseFloat.
+// parseLeading parses the number at the start of a text, as JavaScript's parseFloat does.
 func parseLeading(s string) float64 {
 	s = strings.TrimLeftFunc(s, isSpace)
 	return parseDecimal(s[:numberEnd(s)])
@@ -144,7 +145,7 @@ func parseDecimal(s string) float64 {
 	return f // infinite if the number is too large
 }
 
-// numberEnd returns the end of the number or Infinity at the start of s, or 0 if there is none.
+// numberEnd returns the end of the number or "Infinity" at the start of s, or 0 if s starts with neither.
 func numberEnd(s string) int {
 	i := 0
 	if i < len(s) && (s[i] == '+' || s[i] == '-') {
@@ -182,7 +183,7 @@ func digitsEnd(s string, i int) int {
 	return i
 }
 
-// isSpace reports whether JavaScript trims r.
+// isSpace reports whether JavaScript's trim removes r.
 func isSpace(r rune) bool {
 	switch r {
 	case '\t', '\n', '\v', '\f', '\r', ' ', 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff:
@@ -284,7 +285,7 @@ func (e evaluation) compare(a, b any) (order int, ordered bool) {
 	bText, bIsText := b.(string)
 	if aIsText && bIsText {
 		e.spendText(len(aText) + len(bText))
-		return strings.Compare(aText, bText), true // UTF-8 preserves the order of code points
+		return strings.Compare(aText, bText), true // comparing UTF-8 bytes preserves the order of code points
 	}
 	x, y := e.number(a), e.number(b)
 	return cmp.Compare(x, y), !math.IsNaN(x) && !math.IsNaN(y)

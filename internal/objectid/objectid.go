@@ -11,8 +11,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Source creates IDs that are unique within the process. IDs of two processes in the same second collide with a
-// probability of 1 in 2^40. It is safe for concurrent use.
+// Source creates IDs that are unique within the process. IDs that two processes create in the same second collide with
+// a probability of 1 in 2^40. It is safe for concurrent use.
 type Source struct {
 	process [5]byte
 	counter atomic.Uint32
@@ -27,7 +27,7 @@ func NewSource() *Source {
 	return s
 }
 
-// New returns the next ID. Its first four bytes are the second of at.
+// New returns the next ID. The first four bytes hold at in Unix seconds.
 func (s *Source) New(at time.Time) storage.ID {
 	var id storage.ID
 	binary.BigEndian.PutUint32(id[:4], uint32(at.Unix())) // #nosec G115 -- the layout has 32 bits of seconds
@@ -37,7 +37,7 @@ func (s *Source) New(at time.Time) storage.ID {
 	return id
 }
 
-// Base62 contains the digits of base-62 numbers.
+// Base62 lists the digits of base-62 numbers.
 const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // Random returns n random digits of [Base62].
@@ -47,7 +47,7 @@ func Random(n int) string {
 	for len(out) < n {
 		rand.Read(pool[:]) // never fails, according to its documentation
 		for _, b := range pool {
-			// 248 is the largest multiple of 62 in a byte. Larger values would favor the first characters.
+			// 248 is the largest multiple of 62 that fits in a byte. Accepting larger values would favor the first characters.
 			if b < 248 && len(out) < n {
 				out = append(out, Base62[b%62])
 			}
