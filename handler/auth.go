@@ -12,8 +12,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Credential returns the API key of a request: the value of X-API-Key if the header is present, otherwise the Bearer
-// token of Authorization. It returns "" if the header is repeated or has no key. It ignores keys in the URL.
+// Credential returns the API key sent with a request: the X-API-Key header if present, otherwise the Bearer token in
+// the Authorization header. It returns "" if the header is empty or repeated. Keys in the URL are ignored.
 func Credential(r *http.Request) string {
 	if keys, ok := r.Header["X-Api-Key"]; ok {
 		if len(keys) != 1 {
@@ -35,8 +35,8 @@ func Credential(r *http.Request) string {
 	return token
 }
 
-// authenticate finds the principal, counts the request against the key's rate limit and checks the scope. If one of
-// these steps fails, nothing else is read.
+// authenticate resolves the API key, counts the request against the key's rate limit and checks the scope. If one of
+// these checks fails, nothing else is read.
 func (c *call) authenticate() error {
 	key := c.h.config.Credential(c.r)
 	if key == "" {
@@ -61,15 +61,15 @@ func (c *call) authenticate() error {
 	return nil
 }
 
-// resolveKey finds the principal of the key. If this process has seen the key before, it checks the rate limit first
-// and then reads the key and the form in one statement. Otherwise, it reads only the key.
+// resolveKey resolves the API key. If this process has seen the key before, resolveKey checks the rate limit first and
+// then reads the key and the form in one statement. Otherwise, it reads only the key.
 func (c *call) resolveKey(key string) (early limitResult, err error) {
 	together, ok := c.h.keys.(formKeyResolver)
 	if ok && c.op.readsForm {
 		if id := together.CachedKeyID(key); id != "" {
 			if early = c.takeToken(id); early.allowed() {
 				owner, form, err := together.FormForKey(c.ctx(), key, c.pathID("formId"), c.op.scope)
-				// The operation reports values that the storage cannot compare, after the other checks.
+				// The operation itself reports values that the storage cannot compare, after the other checks.
 				if !errors.Is(err, storage.ErrUnimplemented) && !errors.Is(err, storage.ErrInvalidValue) {
 					c.principal, c.form, c.formRead = Principal(owner), form, err == nil
 					return early, c.resolveError(err)
@@ -87,7 +87,7 @@ func (c *call) resolveError(err error) error {
 		return nil
 	case errors.Is(err, ErrInvalidKey), errors.Is(err, keyring.ErrInvalid):
 		return apierror.ErrInvalidAPIKey
-	case errors.Is(err, context.Canceled) && c.ctx().Err() != nil: // The resolver's own contexts can be canceled too.
+	case errors.Is(err, context.Canceled) && c.ctx().Err() != nil: // The resolver may also cancel its own contexts.
 		return err
 	default:
 		c.log(slog.LevelError, "key resolver failed", slog.Any("error", err))

@@ -15,11 +15,12 @@ import (
 	"github.com/formsvc/formsvc/internal/apierror"
 )
 
-// initialBufferSize is the initial size of the body buffer in bytes. The buffer grows only with the received data, so a
-// client cannot reserve memory with a large Content-Length.
+// initialBufferSize is the initial size of the body buffer in bytes. The buffer grows only as data arrives, so a client
+// cannot reserve memory by sending a large Content-Length.
 const initialBufferSize = 4 << 10
 
-// readBody reads a body of at most Limits.Body bytes. It can be empty, because the validators report missing fields.
+// readBody reads a request body of up to Limits.Body bytes. An empty body is allowed, because the validators report
+// missing fields.
 func (c *call) readBody() ([]byte, error) {
 	r := c.r
 	if !hasBody(r) {
@@ -41,7 +42,7 @@ func (c *call) readBody() ([]byte, error) {
 		return nil, apierror.ErrBodyTooLarge
 	case err == nil:
 	case errors.As(err, new(*http.MaxBytesError)):
-		// The host can set a lower limit with http.MaxBytesReader.
+		// The host may have set a lower limit with http.MaxBytesReader.
 		return nil, apierror.ErrBodyTooLarge
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, apierror.ErrUnavailable
@@ -59,25 +60,25 @@ func hasBody(r *http.Request) bool {
 	return r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0
 }
 
-// These limits apply to the unread rest of a body. The largest allowed body is always read, so a request with a
-// rejected key gets 401 whatever its body is.
+// These limits apply to the unread rest of a body. A body within Limits.Body is always read in full, so a request with
+// an invalid key gets a 401 no matter what the body contains.
 const (
 	// maxDrain is the number of bytes to read beyond Limits.Body. Most clients exceed the limit only slightly, and
 	// reading 8 MiB takes a few milliseconds.
 	maxDrain = 8 << 20
-	// drainTimeout is how long a client can take to send these bytes: 1 MiB takes 5 s at 2 Mbit/s.
+	// drainTimeout is how long a client may take to send these bytes. At 2 Mbit/s, 1 MiB takes about 5 s.
 	drainTimeout = 5 * time.Second
 )
 
 // drainBody reads the rest of the request body before the response is sent. Some clients and proxies send the whole
-// request before they read. If a server closes a connection with unread bytes, they see a reset connection instead of
-// the response. net/http drains part of a body, but not on a connection that it is about to close. drainBody stops at
-// the limits. It does not read from a client that waits for 100 Continue, because reading would make the client send
-// the body.
+// request before they read the response. If the server closes the connection before it has read the body, they see a
+// connection reset instead of the response. net/http drains part of a body, but not on a connection that it is about to
+// close. drainBody stops at the limits above. If the client is waiting for 100 Continue, drainBody reads nothing,
+// because reading would make the client send the body.
 func (c *call) drainBody() {
 	r := c.r
 	if c.bodyReadDone || !hasBody(r) || r.ProtoMajor != 1 {
-		return // HTTP/2 can end a request early without losing the response.
+		return // An HTTP/2 server can end a request early without losing the response.
 	}
 	if !c.bodyReadStarted && strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
 		return
@@ -89,7 +90,7 @@ func (c *call) drainBody() {
 	left := min(c.h.core.Limits.Body, math.MaxInt64-maxDrain) + maxDrain
 	_, err := io.Copy(io.Discard, &deadlineReader{r: io.LimitReader(r.Body, left), deadline: deadline})
 	if err == nil {
-		// Reaching the limit does not mean that the body has ended.
+		// Reading up to the limit does not mean that the body has ended.
 		_, err = r.Body.Read(make([]byte, 1))
 	}
 	if !errors.Is(err, io.EOF) {
@@ -100,7 +101,8 @@ func (c *call) drainBody() {
 	}
 }
 
-// deadlineReader stops reading after a deadline, on connections without read deadlines. A single read can block.
+// deadlineReader stops reading after a deadline, for connections that don't support read deadlines. A single read can
+// still block.
 type deadlineReader struct {
 	r        io.Reader
 	deadline time.Time
@@ -113,7 +115,7 @@ func (u *deadlineReader) Read(b []byte) (int, error) {
 	return u.r.Read(b)
 }
 
-// isJSON reports whether the body is uncompressed JSON: application/json or a type that ends in +json.
+// isJSON reports whether the headers declare uncompressed JSON: application/json or a type that ends in +json.
 func isJSON(h http.Header) bool {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return false

@@ -23,31 +23,31 @@ type call struct {
 	r  *http.Request
 	id string
 
-	sharedCtx context.Context //nolint:containedctx // The context of the request. Its storage calls share a deadline.
+	sharedCtx context.Context //nolint:containedctx // The request's context. Its storage calls share a deadline.
 
 	op        *operation
 	route     chi.Context // the path parameters
 	principal Principal
 
-	form     *storage.Form // nil if it is not accessible.
-	formRead bool          // Whether form was read together with the key.
+	form     *storage.Form // Nil if the form is not accessible.
+	formRead bool          // Whether the form was read together with the key.
 
-	requestBase string // The start of all links, see [fixedActor].
+	requestBase string // The prefix of all links, see [fixedActor].
 
 	buffer *[]byte // See borrowBuffer.
 
-	created bool // Whether the status is 201.
+	created bool // Whether to respond with 201.
 
-	bodyReadStarted bool // Whether reading the request body has started.
-	bodyReadDone    bool // Whether the body needs no more reading.
+	bodyReadStarted bool // Whether anything has started reading the request body.
+	bodyReadDone    bool // Whether nothing is left to read from the body.
 
 	responseStarted bool
 }
 
-// callPool reuses calls, mainly because each contains a large route context.
+// callPool reuses calls, mainly because each one contains a large route context.
 var callPool = sync.Pool{New: func() any { return new(call) }}
 
-// unknownOperation is the operation of a call until routing has found the real operation.
+// unknownOperation is a call's operation until routing has found the real one.
 var unknownOperation operation
 
 var noStore = []string{"no-store"}
@@ -58,11 +58,11 @@ func newCall(h *api, w http.ResponseWriter, r *http.Request) *call {
 	c.h, c.w, c.r, c.id, c.op = h, w, r, requestid.FromRequest(r), &unknownOperation
 	c.sharedCtx = timeout.WithBudget(r.Context())
 	w.Header()[requestid.Header] = []string{c.id}
-	w.Header()["Cache-Control"] = noStore // getOpenAPI replaces it.
+	w.Header()["Cache-Control"] = noStore // getOpenAPI overrides it.
 	return c
 }
 
-// finish responds to a panic and returns c to the pool. c must not be used afterwards.
+// finish responds to a panic and returns c to the pool. The caller must not use c afterwards.
 func (c *call) finish() {
 	if v := recover(); v != nil {
 		c.handlePanic(v, debug.Stack())
@@ -84,15 +84,16 @@ func (c *call) actor() storage.Actor {
 	return storage.As(c.principal.UserID)
 }
 
-// param returns a decoded path parameter. The escaped path was used for routing and is valid.
+// param returns a decoded path parameter. Decoding cannot fail, because routing has already validated the escaped path.
 func (c *call) param(name string) string {
 	value, _ := url.PathUnescape(c.route.URLParam(name))
 	return value
 }
 
-// pathID returns an ID in the path. A malformed ID becomes the zero ID, so that other errors are reported first.
+// pathID returns the ID in a path parameter. It returns the zero ID if the ID is malformed, so that other errors are
+// reported first.
 func (c *call) pathID(name string) storage.ID {
-	id, _ := storage.ParseID(c.param(name)) // Zero if there is an error.
+	id, _ := storage.ParseID(c.param(name)) // Zero on error.
 	return id
 }
 
@@ -103,7 +104,7 @@ func (c *call) formTarget() core.Target {
 	return core.Target{ID: c.pathID("formId"), Read: c.formRead, Form: c.form}
 }
 
-// bufferPool reuses the buffers of response bodies, except large ones, which would occupy memory permanently.
+// bufferPool reuses response buffers. Large ones are discarded, because the pool would hold on to their memory.
 var bufferPool = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
 
 const maxPooledBuffer = 256 << 10
@@ -115,10 +116,10 @@ func (c *call) borrowBuffer() []byte {
 	return (*c.buffer)[:0]
 }
 
-// sendBuffer sends b as a JSON response that ends with a line break. b must use the call's buffer.
+// sendBuffer sends b as a JSON response, followed by a newline. b must use the call's buffer.
 func (c *call) sendBuffer(b []byte) {
 	b = append(b, '\n')
-	*c.buffer = b // append can replace the buffer.
+	*c.buffer = b // append may have reallocated the buffer.
 	status := http.StatusOK
 	if c.created {
 		status = http.StatusCreated
@@ -149,12 +150,12 @@ func (c *call) write(status int, body []byte) {
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	c.sendHeader(status)
 	if c.r.Method != http.MethodHead {
-		// This fails only if the client has disconnected.
+		// Write fails only if the client has disconnected.
 		_, _ = c.w.Write(body)
 	}
 }
 
-// sendHeader sends the status and the headers. Every response must use it, because it drains the request body.
+// sendHeader sends the status and the headers. Every response must use it, because it also drains the request body.
 func (c *call) sendHeader(status int) {
 	c.drainBody()
 	c.responseStarted = true
@@ -168,7 +169,7 @@ func (c *call) sendNoContent(err error) error {
 	return err
 }
 
-// setCreated sets the status 201 and the Location header, unless err is set. list is the path of the collection.
+// setCreated sets the status to 201 and sets the Location header if err is nil. list is the path of the collection.
 func (c *call) setCreated(list, id string, err error) {
 	if err == nil {
 		c.created = true

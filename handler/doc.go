@@ -2,9 +2,8 @@
 //
 // # Operations
 //
-// The table lists each operation below the base path (by default /v1), the scope that a key needs, and
-// the method of [github.com/formsvc/formsvc.Client] that does the same in Go. GET /v1/openapi.json
-// describes the operations in full:
+// The table lists each operation below the base path (/v1 by default), the scope that the key needs, and the equivalent
+// method of [github.com/formsvc/formsvc.Client]. GET /v1/openapi.json describes the operations in full:
 //
 //	GET    /openapi.json                               no key
 //	GET    /me                                         any key
@@ -36,16 +35,16 @@
 //	DELETE /webhooks/{webhookId}                       webhooks:write     Client.DeleteWebhook
 //	GET    /webhooks/{webhookId}/deliveries            webhooks:read      Client.Deliveries
 //
-// The HTTP API returns workspaces, forms and submissions in pages, and the lists in Go read page by page.
-// Only the Go API provides the methods of [github.com/formsvc/formsvc.Service]: API keys,
-// members, the trash, erasure, test events.
+// The HTTP API returns workspaces, forms and submissions in pages. In Go, the list methods fetch page after page as you
+// iterate. Some features exist only in Go, as methods of [github.com/formsvc/formsvc.Service]: API keys, members, the
+// trash, erasure and test events.
 //
 // # Internal API
 //
-// Hosts use this package through package [github.com/formsvc/formsvc]. Only that package can call [New].
-// It exports [KeyResolver] and [Principal] for hosts.
+// Hosts use this package through package [github.com/formsvc/formsvc]. Only that package can call [New]. Hosts
+// use only [KeyResolver] and [Principal] directly.
 //
-// api.ServeHTTP processes a request in a fixed order: request ID, route, key, rate limit, scope,
-// and then the function of the operation. This function checks the body and the parameters before it calls the
-// storage. It returns an error instead of writing one, so that only one function writes errors.
+// api.ServeHTTP processes a request in a fixed order: request ID, route, key, rate limit, scope, and then the
+// operation's handler. The handler checks the body and the parameters before it calls the storage. It returns an error
+// instead of writing one, so that errors are written in only one place.
 package handler

@@ -13,7 +13,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// translate converts any error to the error of the response. It logs internal errors and hides their causes.
+// translate converts any error to the error to respond with. It logs internal errors and hides their causes.
 func (c *call) translate(err error) *apierror.Error {
 	if own, ok := errors.AsType[*apierror.Error](err); ok {
 		return own
@@ -74,11 +74,11 @@ func (c *call) log(level slog.Level, message string, what ...slog.Attr) {
 	c.h.config.Logger.LogAttrs(c.ctx(), level, message, append(request, what...)...)
 }
 
-// handlePanic responds to a panic with INTERNAL_ERROR. If the response has started, it closes the connection, so that
-// the truncated response does not look complete.
+// handlePanic responds to a panic with INTERNAL_ERROR. If part of the response has already been sent, handlePanic
+// closes the connection, so that the truncated response does not look complete.
 func (c *call) handlePanic(v any, stack []byte) {
 	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-		panic(v) // download.Abort or the host's code raised it
+		panic(v) // Raised by download.Abort or the host's code.
 	}
 	c.log(slog.LevelError, "panic", slog.Any("panic", v), slog.String("stack", string(stack)))
 	if c.responseStarted {

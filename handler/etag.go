@@ -8,7 +8,8 @@ import (
 	"github.com/formsvc/formsvc/internal/core"
 )
 
-// etagPrefix starts the ETag of a form, a strong entity tag with its revision. Clients must treat it as opaque.
+// etagPrefix is the prefix of a form's ETag, a strong entity tag that contains the revision. Clients must treat it as
+// opaque.
 const etagPrefix = `"r`
 
 func etag(revision int64) string {
@@ -20,7 +21,7 @@ func (c *call) setETag(revision int64) {
 }
 
 // ifMatch parses the If-Match header. It accepts tags that compressing proxies have changed, because a tag identifies a
-// revision and not the bytes of a response. If the header has no revision, the request fails with 412.
+// revision and not the bytes of a response. If the header contains no revision, the request fails with 412.
 func (c *call) ifMatch() core.Precondition {
 	values := c.r.Header["If-Match"]
 	if len(values) == 0 {
@@ -34,7 +35,7 @@ func (c *call) ifMatch() core.Precondition {
 	}
 	for _, tag := range tags {
 		own, ok := trimEncoding(tag)
-		if !ok && tag != "" { // Lists can have empty elements (RFC 9110, section 5.6.1).
+		if !ok && tag != "" { // Lists may contain empty elements (RFC 9110, section 5.6.1).
 			return core.Precondition{Set: true}
 		}
 		text := strings.TrimSuffix(strings.TrimPrefix(own, etagPrefix), `"`)
@@ -45,12 +46,12 @@ func (c *call) ifMatch() core.Precondition {
 	return p
 }
 
-// receivedTag matches an entity tag (RFC 9110, section 8.8.3) that a proxy may have changed. nginx and Varnish
-// prepend W/. Apache, Caddy, Jetty and others append a separator and the name of the encoding, inside or after the
-// quotes. Our own tags contain no separator.
+// receivedTag matches an entity tag (RFC 9110, section 8.8.3) that a proxy may have changed. nginx and Varnish prepend
+// W/. Apache, Caddy, Jetty and others append a separator and the encoding's name, before or after the closing quote.
+// The tags that this package sends contain no separator.
 var receivedTag = regexp.MustCompile(`^(?:W/)?("[!#-~]*?)(?:[-+;:._~]{1,2}(?:x-)?(?:gzip|deflate|br|brotli|zstd|compress))?"(?:[-+;:._~]{1,2}(?:x-)?(?:gzip|deflate|br|brotli|zstd|compress))?$`)
 
-// trimEncoding returns the entity tag before a proxy changed it, and whether tag is an entity tag.
+// trimEncoding returns tag as it was before a proxy changed it, and reports whether tag is an entity tag.
 func trimEncoding(tag string) (own string, ok bool) {
 	parts := receivedTag.FindStringSubmatch(tag)
 	if parts == nil {
@@ -59,7 +60,8 @@ func trimEncoding(tag string) (own string, ok bool) {
 	return parts[1] + `"`, true
 }
 
-// parseTags returns the tags of a header, and whether it is *, which matches any tag. A tag can contain commas.
+// parseTags returns the tags in a header, and reports whether the header is *, which matches any tag. A tag can contain
+// commas.
 func parseTags(values []string) (tags []string, star bool) {
 	list, begin, quoted := strings.TrimSpace(strings.Join(values, ",")), 0, false
 	for i := range len(list) {

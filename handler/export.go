@@ -25,7 +25,7 @@ var exportTypes = map[schema.ExportFormat]string{
 	schema.NDJSON: "application/x-ndjson",
 }
 
-// errHTTPVersion rejects HTTP/1.0, where a truncated response without a length looks complete.
+// errHTTPVersion rejects HTTP/1.0, because a truncated HTTP/1.0 response without a length looks complete.
 var errHTTPVersion = &apierror.Error{
 	Status: http.StatusHTTPVersionNotSupported, Code: "HTTP_VERSION_NOT_SUPPORTED",
 	Message: "Exports need HTTP/1.1 or newer, because over HTTP/1.0 a truncated file looks complete. If you use a proxy, set its HTTP version (in nginx, proxy_http_version).",
@@ -47,7 +47,7 @@ func (h *api) Exports() http.Handler {
 	})
 }
 
-// export serves one export. It makes the same checks as an operation, in the same order.
+// export serves an export. It makes the same checks as any operation, in the same order.
 func (c *call) export() error {
 	path := c.r.URL.Path
 	name, ending, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
@@ -84,7 +84,7 @@ func (c *call) export() error {
 		return nil
 	}
 	if _, busy := c.h.runningExports.LoadOrStore(c.principal.KeyID, true); busy {
-		c.w.Header()["Retry-After"] = []string{"10"} // The remaining time of the other export is unknown.
+		c.w.Header()["Retry-After"] = []string{"10"} // How long the other export will take is unknown.
 		return apierror.ErrRateLimited.With("The API key already has an export in progress. Wait until it ends.")
 	}
 	defer c.h.runningExports.Delete(c.principal.KeyID)
@@ -114,8 +114,8 @@ func (c *call) export() error {
 	return nil
 }
 
-// warnHiddenConn logs the first export that the server's WriteTimeout will interrupt because middleware hides the
-// connection.
+// warnHiddenConn logs a warning for the first export that the server's WriteTimeout will interrupt because middleware
+// hides the connection.
 func (c *call) warnHiddenConn() {
 	server, _ := c.r.Context().Value(http.ServerContextKey).(*http.Server)
 	if server == nil || server.WriteTimeout <= 0 {
@@ -153,7 +153,7 @@ func (q *query) separator() rune {
 	return cmp.Or(separators[value], ',')
 }
 
-// flag parses a parameter that is first by default, or second. It reports whether the value is second.
+// flag parses a parameter whose value must be first or second, and reports whether it is second. Defaults to first.
 func (q *query) flag(name, first, second string) bool {
 	value, given := q.get(name)
 	if given && value != first && value != second {
@@ -162,12 +162,12 @@ func (q *query) flag(name, first, second string) bool {
 	return value == second
 }
 
-// pageBudget counts the pages of an export against the key's rate limit. When half of the limit is left, it waits for
-// the full limit before each page, so that the key's other requests are not rejected.
+// pageBudget counts an export's pages against the key's rate limit. Once half of the limit is used, pageBudget waits
+// before each page until the full limit is available again, so that the key's other requests are not rejected.
 type pageBudget struct {
 	c              *call
-	wait           time.Duration // The delay before the next page.
-	firstPageTaken bool          // The request itself counts as the first page.
+	wait           time.Duration // How long to wait before the next page.
+	firstPageTaken bool          // Whether the first page was counted. The request itself counts as that page.
 }
 
 func (b *pageBudget) waitForPage(ctx context.Context) error {
@@ -195,7 +195,7 @@ func (b *pageBudget) waitForPage(ctx context.Context) error {
 	}
 }
 
-// recheckKey resolves the key again before each page, because it can be revoked, expire or lose the scope.
+// recheckKey resolves the key again before each page, because the key may have been revoked, expired or lost the scope.
 func (c *call) recheckKey(ctx context.Context) error {
 	p, err := c.h.keys.ResolveKey(ctx, c.h.config.Credential(c.r))
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// fixedActor lets a handler serve one actor without an API key. A zero form means all forms.
+// fixedActor makes a handler serve a single actor without an API key. If form is zero, the handler serves all of the
+// actor's forms.
 type fixedActor struct {
 	actor storage.Actor
 	form  storage.ID
@@ -29,7 +30,7 @@ func (h *api) WorkingCopy(c *core.Core, actor storage.Actor, form storage.ID) ht
 	return copied
 }
 
-// setRequestBase sets the start of a response's links: the request's URL path without the suffix path.
+// setRequestBase sets the prefix of the response's links: the request's URL path with path trimmed from its end.
 func (*fixedActor) setRequestBase(c *call, path string) {
 	if sent, err := url.ParseRequestURI(c.r.RequestURI); err == nil {
 		if below, ok := strings.CutSuffix(sent.EscapedPath(), path); ok { // Otherwise, the host rewrites paths.

@@ -57,10 +57,10 @@ func (c *call) sendForm(f *storage.Form, err error) error {
 	return c.sendObject(func(w *jsontree.Writer) { view.writeForm(w, f) })
 }
 
-// formView contains the values that the JSON of a form needs in addition to the form.
+// formView holds the values that a form's JSON needs in addition to the form itself.
 type formView struct {
-	linkBase string    // The start of all links.
-	now      time.Time // Determines is_closed.
+	linkBase string    // The prefix of all links.
+	now      time.Time // Used to compute is_closed.
 }
 
 func (c *call) formView() formView {
@@ -85,7 +85,7 @@ func (v formView) writeSummary(w *jsontree.Writer, f *storage.Form) {
 	w.Name("type").String(f.Type)
 }
 
-// writeForm writes a form. It copies the stored sections without decoding them.
+// writeForm writes a form as JSON. It copies the stored sections without decoding them.
 func (v formView) writeForm(w *jsontree.Writer, f *storage.Form) {
 	v.writeSummary(w, f)
 	w.Name("definition").Object()

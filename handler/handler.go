@@ -21,20 +21,22 @@ import (
 
 type api struct {
 	config httpapi.Config
-	// keys resolves API keys. A formKeyResolver can read the key and the form of an operation in one statement.
+	// keys resolves API keys. If it is a formKeyResolver, it can read the key and the operation's form in one
+	// statement.
 	keys  KeyResolver
 	core  *core.Core
 	mount mount
-	// fixedLinkBase is the start of all links if it is the same for every request.
+	// fixedLinkBase is the prefix of all links, if it is the same for every request.
 	fixedLinkBase string
-	// limiterKey is the prefix of the limiter's keys: the service name and a "#", which names cannot contain.
+	// limiterKey is the prefix of the keys passed to the limiter: the service's name and a "#", which names cannot
+	// contain.
 	limiterKey string
 	routes     *chi.Mux
 	// The copies that withCore makes share the fields from limiterHealth to runningExports.
 	limiterHealth     *limiterHealth
-	misplacedOnce     *sync.Once            // Logs the first request outside of the base path.
-	hiddenConnOnce    *sync.Once            // Logs the first export whose connection a middleware hides.
-	runningExports    *sync.Map             // The IDs of the keys with an export in progress.
+	misplacedOnce     *sync.Once            // Logs the first request outside the base path.
+	hiddenConnOnce    *sync.Once            // Logs the first export whose connection is hidden by middleware.
+	runningExports    *sync.Map             // The IDs of keys with an export in progress.
 	operations        map[string]*operation // By method and pattern.
 	contentOperations map[string]*operation // The operations of a working copy, by method and pattern.
 
@@ -44,9 +46,9 @@ type api struct {
 	descriptionETag string
 }
 
-// New returns the API for package formsvc. Other modules cannot call it, because the type of config is internal. on
-// returns the API with another Core, and with another resolver if its argument keys is not nil. New starts no
-// goroutines.
+// New returns the API for package formsvc. Other modules cannot call New, because config has an internal type. The on
+// function returns a copy of the API that uses another Core and, unless its second argument is nil, another resolver.
+// New starts no goroutines.
 func New(config httpapi.Config, keys KeyResolver) (a httpapi.API, on func(*core.Core, KeyResolver) httpapi.API, err error) {
 	description, err := apidoc.Describe(config.BaseURL, config.BasePath)
 	if err != nil {
@@ -78,7 +80,8 @@ func New(config httpapi.Config, keys KeyResolver) (a httpapi.API, on func(*core.
 	for i := range table {
 		op := &table[i]
 		op.pattern = config.BasePath + op.path
-		// The mux only finds the pattern of a path. Serving requests would change the chi context of the host's router.
+		// The mux only finds the pattern that matches a path. If it served requests, it would change the chi context of
+		// the host's router.
 		h.routes.MethodFunc(op.method, op.path, http.NotFound)
 		h.operations[op.method+op.path] = op
 		if op.formContent {
@@ -155,7 +158,7 @@ func (h *api) logMisplaced(r *http.Request, base string) {
 	})
 }
 
-// sendAllow responds to OPTIONS, or rejects a method that is not in methods.
+// sendAllow responds to an OPTIONS request, or to a method that methods does not contain.
 func (c *call) sendAllow(methods string) {
 	c.w.Header()["Allow"] = []string{methods}
 	if c.r.Method == http.MethodOptions {

@@ -10,8 +10,8 @@ import (
 	"github.com/formsvc/formsvc/ratelimit"
 )
 
-// limitResult is the rate limiter's result for one request. If the limiter fails, the request is allowed, because the
-// limiter must not make the service unavailable.
+// limitResult is the rate limiter's result for one request. If the limiter fails, the request is allowed, because a
+// broken limiter must not make the service unavailable.
 type limitResult struct {
 	keyID  string
 	result ratelimit.Result
@@ -26,7 +26,7 @@ func (c *call) takeToken(keyID string) limitResult {
 	}
 	result, err := c.h.config.Limiter.Take(c.ctx(), c.h.limiterKey+keyID)
 	if err != nil {
-		if c.ctx().Err() == nil { // Otherwise, the request ended and the limiter did not fail.
+		if c.ctx().Err() == nil { // Otherwise, the request has ended and the limiter is not at fault.
 			c.h.limiterHealth.recordFailure(c.ctx(), c.h.config.Logger, err)
 		}
 		return limitResult{keyID: keyID}
@@ -40,7 +40,7 @@ func (c *call) applyLimit(t limitResult) error {
 		return nil
 	}
 	h := c.w.Header()
-	// The header names have the spelling of the API description.
+	// The header names are spelled as in the API description.
 	h["Ratelimit-Policy"] = []string{t.result.Policy()}
 	h["Ratelimit"] = []string{t.result.Header()}
 	if !t.result.Allowed {
@@ -50,14 +50,14 @@ func (c *call) applyLimit(t limitResult) error {
 	return nil
 }
 
-// limiterHealth logs when the limiter starts to fail and when it has recovered.
+// limiterHealth logs when the limiter starts to fail and when it recovers.
 type limiterHealth struct {
-	// failedAt is the time of the last failure in nanoseconds since 1970, or zero while the limiter works.
+	// failedAt is when the limiter last failed, in nanoseconds since 1970. A zero value means that it works.
 	failedAt atomic.Int64
 }
 
-// recoveryTime is how long the limiter must work without a failure before it counts as recovered. Without it, a limiter
-// that fails occasionally would write two log lines for each failure.
+// recoveryTime is how long the limiter must work without a failure before it counts as recovered. Without this delay, a
+// limiter that fails occasionally would cause two log lines per failure.
 const recoveryTime = 5 * time.Second
 
 func (l *limiterHealth) recordFailure(ctx context.Context, logger *slog.Logger, err error) {

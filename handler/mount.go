@@ -12,12 +12,12 @@ import (
 	"github.com/formsvc/formsvc/internal/apidoc"
 )
 
-// mount finds the path of an operation in a request. It supports the standard mux with or without StripPrefix, any
-// prefix, and a chi router with Mount, Route or Handle.
+// mount finds the operation's path within a request's URL path. It supports the standard mux with or without
+// StripPrefix, any prefix, and a chi router with Mount, Route or Handle.
 type mount struct {
-	// base is the path of the base URL plus the base path, and is tried first. basePath is only the base path.
+	// base is the base URL's path plus the base path, and is tried first. basePath is only the base path.
 	base, basePath string
-	// resources contains the first path segments of all operations.
+	// resources holds the first path segments of all operations.
 	resources map[string]bool
 }
 
@@ -37,13 +37,13 @@ func urlPath(base string) string {
 	return strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
-// path returns the request's path below base. The path stays percent-encoded, so that a block ID can contain a slash.
-// path returns "" for paths that no operation can have: unclean paths and paths with a trailing slash.
+// path returns the request's path below base. It stays percent-encoded, so that a block ID can contain a slash. path
+// returns "" for paths that no operation can have: unclean paths and paths with a trailing slash.
 func (m mount) path(r *http.Request, base string) string {
 	full := r.URL.EscapedPath()
 	if rctx := chi.RouteContext(r.Context()); rctx != nil && rctx.RoutePath != "" {
-		// A chi router stores the rest of the path in its context. It is escaped if the URL has an escaped form. It
-		// is longer than the URL path if a StripPrefix is between the router and this handler.
+		// A chi router stores the rest of the path in its context. The rest is escaped if the URL has an escaped path.
+		// It is longer than the URL path if there is a StripPrefix between the router and this handler.
 		left := rctx.RoutePath
 		if r.URL.RawPath == "" {
 			left = (&url.URL{Path: left}).EscapedPath()
@@ -58,7 +58,7 @@ func (m mount) path(r *http.Request, base string) string {
 	for _, prefix := range [...]string{base, m.basePath} {
 		below, ok := strings.CutPrefix(full, prefix)
 		// If the host has removed the prefix, the remaining path can start with the same text. For example, with the
-		// base path /forms, the path /forms/5f2b… can be a form.
+		// base path /forms, the path /forms/5f2b… can still identify a form.
 		if ok && strings.HasPrefix(below, "/") && m.resources[firstSegment(below)] {
 			return below
 		}
@@ -66,13 +66,13 @@ func (m mount) path(r *http.Request, base string) string {
 	return full
 }
 
-// isMisplaced reports whether a request is for an operation but outside of the base path. left is the path that
-// [mount.path] returned. A path below the base path is an ordinary 404, even if the host has removed the base path.
+// isMisplaced reports whether a request is meant for an operation but is outside the base path. left is the path that
+// [mount.path] returned. A path below the base path just results in a 404, even if the host has removed the base path.
 func (m mount) isMisplaced(r *http.Request, left, base string) bool {
 	if strings.HasPrefix(left, base+"/") || strings.HasPrefix(left, m.basePath+"/") {
 		return false
 	}
-	sent, _, _ := strings.Cut(r.RequestURI, "?") // A prefix that was stripped is still in the request URI.
+	sent, _, _ := strings.Cut(r.RequestURI, "?") // The request URI still contains a prefix that the host has stripped.
 	taken, ok := strings.CutSuffix(cmp.Or(sent, r.URL.EscapedPath()), left)
 	if ok && strings.HasSuffix(taken, m.basePath) {
 		return false

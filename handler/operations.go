@@ -7,7 +7,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// operation is one operation of the API. id is the operationId in the API description.
+// operation describes an operation of the API. id is the operationId in the API description.
 type operation struct {
 	id     string
 	method string
@@ -17,9 +17,9 @@ type operation struct {
 
 	pattern string // The path with the base path, for the host.
 
-	public      bool // Whether it needs no key.
-	readsForm   bool // Whether it reads the form of its path, so the key and the form can be read in one statement.
-	formContent bool // Whether it concerns only the content of a form, so it also exists for working copies.
+	public      bool // Whether the operation needs no key.
+	readsForm   bool // Whether it reads the form named in its path. The key and the form can then be read in one statement.
+	formContent bool // Whether it only reads or edits form content. It then also exists for working copies.
 }
 
 // operations lists all operations. A test checks the list against the API description.

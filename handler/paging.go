@@ -27,7 +27,7 @@ func (q *query) page(list cursor.List) (storage.Page, error) {
 	return page, q.err()
 }
 
-// writePage reads records and sends them as a list response, with the cursor of the next page if there is one.
+// writePage reads records and sends them as a list response, with a cursor if there is a next page.
 func writePage[T any](c *call, q *query, list cursor.List, read func(storage.Page) ([]T, error),
 	position func(*T) storage.Position, writeItem func(*jsontree.Writer, *T),
 ) error {
@@ -36,7 +36,7 @@ func writePage[T any](c *call, q *query, list cursor.List, read func(storage.Pag
 		return err
 	}
 	most := page.Limit
-	page.Limit++ // An additional record means that there is another page.
+	page.Limit++ // If the storage returns this extra record, there is another page.
 	records, err := read(page)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// query parses query parameters and collects violations. A repeated parameter must have the same value each time.
+// query parses query parameters and collects violations. If a parameter is repeated, all of its values must be equal.
 // Unknown parameters are ignored.
 type query struct {
 	values     url.Values
@@ -29,7 +29,7 @@ func (c *call) query() *query {
 	values, err := url.ParseQuery(c.r.URL.RawQuery)
 	q := &query{values: values}
 	if err != nil {
-		// Ignoring a malformed filter would return more records than requested.
+		// If a malformed filter were ignored, the list would contain more records than requested.
 		q.violations = []schema.Violation{{Path: "query", Code: schema.CodeBadFormat, Message: "is not a well-formed query string"}}
 	}
 	return q
@@ -68,7 +68,7 @@ const (
 	maxPageSize     = 100
 )
 
-// limit parses the page size, from 1 to 100. Defaults to 20.
+// limit parses the page size, which must be from 1 to 100. Defaults to 20.
 func (q *query) limit() int {
 	s, ok := q.get("limit")
 	if !ok {
@@ -84,8 +84,8 @@ func (q *query) limit() int {
 	return n
 }
 
-// timeRange parses since and until. Both default to zero. Records have whole seconds, so a since with a fraction
-// excludes the second that contains it.
+// timeRange parses since and until. Both default to the zero time. Records store whole seconds, so if since has a
+// fraction, records from that second are excluded.
 func (q *query) timeRange() (since, until time.Time) {
 	since, fraction := q.time("since")
 	until, _ = q.time("until")
@@ -93,13 +93,13 @@ func (q *query) timeRange() (since, until time.Time) {
 	if fraction {
 		since = since.Add(time.Microsecond)
 	}
-	if until.IsZero() && q.values.Has("until") { // A zero time would mean no limit.
+	if until.IsZero() && q.values.Has("until") { // A zero time would mean that there is no limit.
 		until = until.Add(time.Microsecond)
 	}
 	return since, until
 }
 
-// time parses an RFC 3339 time in whole seconds. It returns a zero time if the parameter is missing.
+// time parses an RFC 3339 time and truncates it to whole seconds. It returns the zero time if the parameter is missing.
 func (q *query) time(name string) (t time.Time, fraction bool) {
 	s, given := q.get(name)
 	if !given {

@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// listSubmissions writes each record directly from the storage's memory to the response.
+// listSubmissions encodes each record straight from the storage's memory into the response.
 func listSubmissions(c *call) error {
 	form, q := c.pathID("formId"), c.query()
 	params := storage.SubmissionsParams{MaxBytes: core.MaxPageBytes, SummaryOnly: true}
@@ -29,7 +29,7 @@ func listSubmissions(c *call) error {
 	}
 
 	body := append(c.borrowBuffer(), `{"items":[`...)
-	var last storage.Position // The last written record. Zero if there is none.
+	var last storage.Position // The last record written, or zero if there is none.
 	more, err := c.h.core.Storage.Submissions(c.ctx(), c.actor(), form, params, func(s *storage.Submission) error {
 		if !last.ID.IsZero() {
 			body = append(body, ',')

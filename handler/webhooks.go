@@ -10,13 +10,14 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// webhookBatch is the number of webhooks that listWebhooks reads in one batch. Smaller batches need more statements,
-// which take most of a long list's time. With the longest URLs, a batch takes about 2.5 MB.
+// webhookBatch is the number of webhooks that listWebhooks reads at a time. Smaller batches would need more statements,
+// and statements account for most of the time it takes to send a long list. With the longest URLs, a batch takes about
+// 2.5 MB.
 const webhookBatch = 1000
 
-// listWebhooks sends all webhooks in one response, because the API has no pages for them. It reads them in batches, so
-// that it needs the memory of only one batch, and holds no storage resources while the client receives a batch. A
-// failure after the first batch closes the connection, so that a truncated list never looks complete.
+// listWebhooks sends all webhooks in one response, because this list is not paginated in the API. It reads them in
+// batches, so that only one batch is in memory and no storage resources are held while the client receives it. If a
+// later batch fails, listWebhooks closes the connection, so that a truncated list never looks complete.
 func listWebhooks(c *call) error {
 	page := storage.Page{Limit: webhookBatch}
 	found, err := c.h.core.Storage.Webhooks(c.ctx(), c.actor(), page)
@@ -97,7 +98,7 @@ func (c *call) sendWebhook(webhook storage.Webhook, err error) error {
 	return c.sendObject(func(w *jsontree.Writer) { writeWebhook(w, &webhook) })
 }
 
-// writeWebhook writes a webhook. It never includes the secret, only whether there is one.
+// writeWebhook writes a webhook as JSON. It never writes the secret, only whether there is one.
 func writeWebhook(w *jsontree.Writer, webhook *storage.Webhook) {
 	w.Name("id").Hex(webhook.ID[:])
 	w.Name("form_id").Hex(webhook.FormID[:])
@@ -117,7 +118,7 @@ func listDeliveries(c *call) error {
 	return c.sendItems(len(attempts), func(w *jsontree.Writer, i int) { writeAttempt(w, &attempts[i]) })
 }
 
-// writeAttempt writes a summary without the body, headers, URL, IP address and secret.
+// writeAttempt writes a delivery's summary, without the body, headers, URL, IP address and secret.
 func writeAttempt(w *jsontree.Writer, a *storage.Delivery) {
 	w.Name("id").Hex(a.ID[:])
 	w.Name("event").String(a.EventType)

@@ -1,6 +1,6 @@
-// Package apicheck checks the requests and responses of a service against the API description, in tests and in staging.
-// It finds clients that send undocumented requests, and middleware that changes responses. Do not use it in production,
-// because it holds each body in memory and validates it.
+// Package apicheck checks a service's requests and responses against the API description, in tests and in staging. It
+// finds clients that send undocumented requests and middleware that changes responses. Do not use it in production,
+// because it buffers and validates every body.
 package apicheck
 
 import (
@@ -15,10 +15,10 @@ import (
 
 // Config configures [New].
 type Config struct {
-	// BasePath is the prefix of the URL path before the described paths, as the handler receives it.
-	// Defaults to "/v1". Requests to other paths are not checked.
+	// BasePath is the prefix of the API's URL paths, as the handler receives them. Defaults to "/v1". Requests to other
+	// paths are not checked.
 	BasePath string
-	// Report is called with each difference, after the response, in the goroutine of the request. It is required.
+	// Report is called with each difference, after the response, in the request's goroutine. It is required.
 	Report func(Difference)
 }
 
@@ -27,7 +27,7 @@ type Difference struct {
 	Method string
 	// Path is the escaped path, including the base path.
 	Path string
-	// Status is the status code of the response.
+	// Status is the response's status code.
 	Status int
 	// InRequest is true if the request differs, and false if the response differs.
 	InRequest bool
@@ -35,9 +35,10 @@ type Difference struct {
 	Reason string
 }
 
-// New returns a handler that calls service and reports the differences from the API description. It changes neither
+// New returns a handler that calls service and reports differences from the API description. It changes neither
 // requests nor responses. It does not check responses with a Content-Encoding, so mount it inside any middleware that
-// compresses. It checks a request body only if the service has read all of it. It returns an error without a Report.
+// compresses them. It checks a request body only if the service has read all of it. New returns an error if Report is
+// nil.
 func New(service http.Handler, c Config) (http.Handler, error) {
 	if c.Report == nil {
 		return nil, errors.New("apicheck: Config.Report is nil")
@@ -63,7 +64,7 @@ func New(service http.Handler, c Config) (http.Handler, error) {
 		}
 		sent := &response{ResponseWriter: w}
 		service.ServeHTTP(sent, &passed)
-		sent.WriteHeader(http.StatusOK) // This has no effect if the service has written a status.
+		sent.WriteHeader(http.StatusOK) // No effect if the service has already written a status.
 		report := func(inRequest bool, err error) {
 			if err != nil {
 				c.Report(Difference{Method: r.Method, Path: r.URL.EscapedPath(), Status: sent.status, InRequest: inRequest, Reason: err.Error()})
@@ -94,13 +95,13 @@ func (b *requestBody) Read(p []byte) (int, error) {
 
 type response struct {
 	http.ResponseWriter
-	status int // Zero until the header is sent.
+	status int // Zero until the header is written.
 	header http.Header
 	body   bytes.Buffer
 }
 
 func (w *response) WriteHeader(status int) {
-	if w.status == 0 && status >= http.StatusOK { // Statuses below 200 only announce the response.
+	if w.status == 0 && status >= http.StatusOK { // Statuses below 200 are informational; the final response follows.
 		w.status, w.header = status, w.Header().Clone()
 	} else if w.status != 0 {
 		return
@@ -114,11 +115,11 @@ func (w *response) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// FlushError lets [http.ResponseController] flush the response.
+// FlushError flushes the response for [http.ResponseController].
 func (w *response) FlushError() error {
 	w.WriteHeader(http.StatusOK)
 	return http.NewResponseController(w.ResponseWriter).Flush()
 }
 
-// Unwrap lets [http.ResponseController] use the host's writer.
+// Unwrap gives [http.ResponseController] access to the host's writer.
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }

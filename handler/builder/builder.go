@@ -1,5 +1,5 @@
 // Package builder serves the builder: pages in which a host's users create forms, read results and manage webhooks. All
-// pages are below one path.
+// pages share one base path.
 //
 //	pages, err := formpage.New(svc, formpage.Config{Secret: secret})
 //	owners, err := builder.New(svc, builder.Config{User: signedIn, Pages: pages})
@@ -7,20 +7,21 @@
 //	mux.Handle("/forms/", owners)
 //
 // A user has the same access as with [formsvc.Service.As]. Browsers never receive an API key. Users who are not signed
-// in are redirected to the host's sign-in page. The builder rejects changes from pages of another origin.
+// in are redirected to the host's sign-in page. The builder rejects changes sent from pages on other origins.
 //
 // # Concurrent edits
 //
-// Users edit a draft directly. For a published form they edit a working copy ([formsvc.Client.WorkingCopy]), which
-// respondents see only after a user publishes it. The editor saves while the user types. It merges concurrent edits of
-// different parts, and shows both if two users edit the same part.
+// Users edit a draft directly. When they edit a published form, they edit a working copy
+// ([formsvc.Client.WorkingCopy]), and respondents see the changes only after a user publishes them. The editor saves
+// while the user types. If several users edit different parts of a form, the editor merges their changes. If they edit
+// the same part, it shows both versions.
 //
 // # Forms from untrusted authors
 //
-// A form can contain pictures, framed pages of other hosts, and custom CSS, so an author can make a form look like the
-// builder. If users of the builder do not trust each other, serve [Config.Pages] on a separate origin, such as
+// A form can contain pictures, framed pages from other hosts and custom CSS, so its author can make it look like the
+// builder. If the builder's users do not trust each other, serve [Config.Pages] on a separate origin, such as
 // https://forms.example next to https://app.example, and set [Config.PublicURL]. On a shared origin, no page can frame
-// the builder unless [Config.FrameAncestors] lists it, and a form cannot frame pages of its own host.
+// the builder unless [Config.FrameAncestors] lists its origin, and a form cannot frame pages from its own host.
 //
 // # Browsers
 //
@@ -56,67 +57,67 @@ import (
 // Config configures the builder. User and Pages are required.
 type Config struct {
 	// BasePath is the path where the handler is mounted, without a trailing slash. Defaults to "/forms". The handler
-	// removes it from the request path if present, so http.StripPrefix or a proxy can remove it before.
+	// strips it from the request path if it is still there, so http.StripPrefix or a proxy can strip it first.
 	BasePath string
 
-	// User returns the ID of the signed-in user, see [formsvc.UserIDFrom]. It is called for each request. An error or a
-	// zero ID means that no user is signed in. User is required.
+	// User returns the signed-in user's ID, see [formsvc.UserIDFrom]. It is called for each request. An error or a zero
+	// ID means that no user is signed in. User is required.
 	User func(r *http.Request) (formsvc.ID, error)
-	// SignIn handles page requests without a signed-in user, for example with a redirect to the sign-in page. Requests
-	// of the page's script get 401 instead. Defaults to a page with the status 401.
+	// SignIn handles page requests without a signed-in user, typically by redirecting to the sign-in page. Requests
+	// from the page's script get a 401 instead. Defaults to a page with status 401.
 	SignIn http.Handler
 
-	// Pages renders the forms in the editor and serves previews and public links. It is required and needs a Secret.
+	// Pages renders forms in the editor and serves previews and public links. It is required and needs a Secret.
 	Pages *formpage.Handler
-	// PublicURL is the start of public links, such as https://forms.example. Defaults to the origin in the user's
-	// browser.
+	// PublicURL is the origin of public links, such as https://forms.example. Defaults to the origin that the user's
+	// browser is using.
 	PublicURL string
 
-	// AllowedOrigins are the origins whose pages can change data, such as "https://app.example". Defaults to the host
-	// of the request. If a proxy changes the Host header, list the origin that browsers use.
+	// AllowedOrigins are the origins whose pages may change data, such as "https://app.example". Defaults to the
+	// request's host. If a proxy changes the Host header, list the origin that browsers use.
 	AllowedOrigins []string
 
-	// FrameAncestors are the origins whose pages can show the builder in a frame, as sources of a
-	// Content-Security-Policy, such as "https://crm.example". They can make users click things that they do not see.
+	// FrameAncestors are the origins whose pages may show the builder in a frame, written as Content-Security-Policy
+	// sources, such as "https://crm.example". These pages can trick users into clicking on things that they do not see.
 	// Defaults to none.
 	FrameAncestors []string
 
-	// Limits limits the requests of each user.
+	// Limits limits each user's requests.
 	Limits Limits
 
-	// Name is the product name in the title and at the top of each page. Defaults to "Forms". HomeURL is the link of
-	// the name. Defaults to the list of forms.
+	// Name is the product name, shown in each page's title and header. Defaults to "Forms". The name links to HomeURL,
+	// which defaults to the list of forms.
 	Name, HomeURL string
 	// Accent is the color of buttons and highlights, as #rrggbb. Defaults to blue. If its contrast is too low, the
 	// builder uses the nearest readable shade.
 	Accent string
-	// Background is the color of the page, as #rrggbb. It must have enough contrast for dark or for light text, which
-	// then decides the color scheme. Defaults to the scheme that the user's browser prefers.
+	// Background is the page's background color, as #rrggbb. Its contrast with dark or with light text must be high
+	// enough, which also determines the color scheme. Defaults to the scheme that the user's browser prefers.
 	Background string
-	// Font is the font of all texts, as a value of the CSS property font-family: "Inter, sans-serif". Layout must load
-	// web fonts from the page's origin. Defaults to the font of the user's system.
+	// Font is the font for all text, as a value for the CSS property font-family: "Inter, sans-serif". If it is a web
+	// font, Layout must load it from the page's origin. Defaults to the system font.
 	Font string
-	// Theme is the theme of new blank forms, as in a form definition: {"colors":{"primary":"#7a3e9d"}}. Defaults to
+	// Theme is the theme for new blank forms, as in a form definition: {"colors":{"primary":"#7a3e9d"}}. Defaults to
 	// none.
 	Theme json.RawMessage
-	// Layout is the document around the pages, executed with a [Document]. [New] executes it once to validate it. Pages
-	// fill the width of their element, and the editor also fills the window's height. Defaults to a plain page.
+	// Layout is the document around the pages, executed with a [Document]. [New] executes it once to validate it. A
+	// page is as wide as its parent element, and the editor is also as tall as the window. Defaults to a plain page.
 	Layout *template.Template
 
-	// Language returns the language tag of a page. If it is nil or returns "", the builder uses the first supported
-	// language of the Accept-Language header, or English.
+	// Language returns the language tag for a page. If Language is nil or returns "", the builder uses the first
+	// supported language in the Accept-Language header, or English.
 	Language func(r *http.Request) string
-	// Translations adds languages and changes texts, by language tag and then by key. The files in
-	// handler/builder/words contain the keys, such as "editor.add". Missing texts are in English. Keys that start with
-	// "errors." are the texts of errors and warnings by code. They can contain {message}, the English message.
+	// Translations adds languages and overrides texts, by language tag and then by key. The keys, such as "editor.add",
+	// are in the files in handler/builder/words. Missing texts are shown in English. A key that starts with "errors."
+	// is for an error or warning code. Its text can contain {message}, the English message.
 	Translations map[string]map[string]string
 
-	// Logger receives errors and warnings for the host. If nil, they are discarded.
+	// Logger logs errors and warnings for the host. If nil, they are discarded.
 	Logger *slog.Logger
 }
 
-// Handler serves the pages. It is safe for concurrent use. It stores only the request counts of users, see [Limits].
-// Create it with [New], and call Close when the host stops.
+// Handler serves the pages. It is safe for concurrent use. It keeps no state except each user's request count, see
+// [Limits]. Create it with [New], and call Close when the host shuts down.
 type Handler struct {
 	service *formsvc.Service
 	config  Config
@@ -127,12 +128,12 @@ type Handler struct {
 
 	limiters      limiters
 	slots         userSlots
-	misplacedOnce sync.Once // Logs only the first page request outside of the base path.
-	// These slots limit work that needs much memory for a few milliseconds. All users share them.
+	misplacedOnce sync.Once // Logs only the first page request outside the base path.
+	// These slots limit work that needs a lot of memory for a few milliseconds. All users share the slots.
 	renderSlots, compareSlots semaphore
 }
 
-// New returns a Handler for svc. It reports all configuration errors together.
+// New returns a Handler for svc. If the configuration is invalid, the returned error contains all problems.
 func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	var errs []error
 	must := func(holds bool, format string, args ...any) {
@@ -190,11 +191,11 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	return h, nil
 }
 
-// These are the paths that the page's script uses. No form has the ID "-".
+// The page's script uses these paths. No form has the ID "-".
 const (
 	assetsPath = "/-/assets/"
 	apiPath    = "/-/v1"
-	copyPath   = "/-/copy/" // {form}, then a path of the API
+	copyPath   = "/-/copy/" // {form}, then an API path
 	routesPath = "/-/builder"
 	canvasPath = "/-/canvas/" // {form}
 )
@@ -210,7 +211,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if below == "" {
-		// Use only the last part of the path, because a client can choose a path such as http:x that the host strips.
+		// Use only the last path segment, because a client can choose a path such as http:x that the host strips.
 		w.Header().Set("Location", "./"+path.Base(asked)+"/")
 		w.WriteHeader(http.StatusMovedPermanently)
 		return
@@ -251,7 +252,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if rest, ok := strings.CutPrefix(below, copyPath); ok {
 		name, rest, _ := strings.Cut(rest, "/")
-		form, _ := formsvc.ParseID(name) // a malformed ID becomes the zero ID, which no form has
+		form, _ := formsvc.ParseID(name) // a malformed ID results in the zero ID, which no form has
 		serveAt(client.WorkingCopy(form), w, r, "/"+rest)
 		return
 	}
@@ -266,14 +267,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	writeError(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
 }
 
-// maxPath and maxDepth limit the bytes and slashes of a path. A block ID has up to 200 characters of 12 escaped bytes.
+// maxPath and maxDepth limit a path's length in bytes and its number of slashes. A block ID can be 200 characters long,
+// and escaping can turn a character into 12 bytes.
 const (
 	maxPath  = 4096
 	maxDepth = 10
 )
 
 // pathBelowBase returns the path below the base path, with a leading slash, or "" for the base path itself. The host
-// may have removed the base path and the slash. The original path, asked, then shows whether there was a slash.
+// may have stripped the base path together with the slash. The original path, asked, then shows whether there was one.
 func (h *Handler) pathBelowBase(at, asked string) string {
 	if rest, ok := strings.CutPrefix(at, h.config.BasePath); ok && (rest == "" || rest[0] == '/') {
 		return rest
@@ -286,8 +288,8 @@ func (h *Handler) pathBelowBase(at, asked string) string {
 
 var pagePaths = regexp.MustCompile(`^/(w/.*|[0-9a-f]{24}(/.*)?)?$`)
 
-// isMisplaced reports whether a page request is outside of the base path, which the host may have removed. It logs the
-// first such request, because a wrong BasePath makes every page empty.
+// isMisplaced reports whether a page request is outside the base path, which the host may have stripped. It logs a
+// warning for the first such request, because a wrong BasePath makes every page empty.
 func (h *Handler) isMisplaced(r *http.Request, below string) bool {
 	if strings.HasPrefix(r.URL.EscapedPath(), h.config.BasePath+"/") || pagePaths.MatchString(below) {
 		return false

@@ -18,23 +18,23 @@ import (
 )
 
 const (
-	maxMarks      = 24 // bars of a chart, rows and columns of a grid
+	maxMarks      = 24 // bars in a chart, rows and columns in a grid
 	maxTableRows  = 1000
 	maxLabel      = 90 // characters
 	maxScaleSteps = 101
-	maxDays       = 31 // bars of days, months or years
+	maxDays       = 31 // bars for days, months or years
 )
 
-// mark is a bar or cell of a chart, and a row of its table.
+// mark is a bar or cell in a chart, and a row in the chart's table.
 type mark struct {
 	Label string  `json:"label"`
 	Count int64   `json:"count"`
 	Share float64 `json:"share"`          // in percent
-	Place float64 `json:"place,omitzero"` // mean position in a ranking, from 1
+	Place float64 `json:"place,omitzero"` // mean rank in a ranking, starting at 1
 	kind  string  // additional CSS class for NPS
 }
 
-// table contains the numbers of a chart. For a row of a matrix, it has a label. More is the number of omitted rows.
+// table holds a chart's numbers. If it is for a row of a matrix, it has a label. More is the number of omitted rows.
 type table struct {
 	Label string `json:"label,omitempty"`
 	Rows  []mark `json:"rows"`
@@ -46,12 +46,12 @@ type statistic struct {
 	Value float64 `json:"value"`
 }
 
-// chartRenderer renders charts in one language. The page determines their width, so bars use percentages. The text size
-// is the same in all charts. CSS classes set the colors.
+// chartRenderer renders charts in one language. Widths are percentages, because a chart is as wide as the page allows.
+// The text size is the same in all charts. CSS classes set the colors.
 type chartRenderer struct {
 	words   map[string]string
 	printer *message.Printer
-	regions display.Namer // if nil, labels are the codes
+	regions display.Namer // if nil, the charts show codes
 }
 
 func newChartRenderer(tag string, words map[string]string) chartRenderer {
@@ -59,7 +59,7 @@ func newChartRenderer(tag string, words map[string]string) chartRenderer {
 	return chartRenderer{words, message.NewPrinter(parsed), display.Regions(parsed)}
 }
 
-// renderBlock returns the tables, statistics and charts of a block's answers. scale lists the values of a scale block.
+// renderBlock returns the tables, statistics and charts for a block's answers. scale lists a scale block's values.
 func (a chartRenderer) renderBlock(b *formsvc.BlockSummary, scale []float64) (tables []table, figures []statistic, svg string) {
 	switch {
 	case len(b.Rows) > 0:
@@ -151,13 +151,13 @@ func (a chartRenderer) choiceMarks(b *formsvc.BlockSummary, choices []formsvc.Ch
 	return marks
 }
 
-// binMarks returns the marks of a histogram. A scale has a mark for each value, even if no one chose it.
+// binMarks returns a histogram's marks. A scale has a mark for every value, even if no one chose it.
 func (a chartRenderer) binMarks(bins []formsvc.Bin, scale []float64) (marks []mark) {
 	if slices.ContainsFunc(bins, func(b formsvc.Bin) bool { return b.From != b.To }) {
 		for _, b := range bins {
 			label := a.formatNumber(b.From, 6)
 			if b.From != b.To {
-				digits := min(max(1-int(math.Floor(math.Log10(b.To-b.From))), 0), 15) // enough to distinguish the limits
+				digits := min(max(1-int(math.Floor(math.Log10(b.To-b.From))), 0), 15) // enough to tell From and To apart
 				label = a.formatNumber(b.From, digits) + " – " + a.formatNumber(b.To, digits)
 			}
 			marks = append(marks, mark{Label: label, Count: b.Count})
@@ -176,7 +176,8 @@ func (a chartRenderer) binMarks(bins []formsvc.Bin, scale []float64) (marks []ma
 	return marks
 }
 
-// dayUnits are the periods for grouping days. The first digits of a date identify a period; first completes them.
+// dayUnits are the periods by which days are grouped. A date's first digits identify a period; appending first gives
+// its first day.
 var dayUnits = []struct {
 	digits              int
 	first, mark         string
@@ -186,7 +187,7 @@ var dayUnits = []struct {
 	{3, "0-01-01", "x", 10, 0, 0}, {2, "00-01-01", "xx", 100, 0, 0}, {1, "000-01-01", "xxx", 1000, 0, 0},
 }
 
-// dayMarks returns a mark for each day or, if there are too many days, for each month, year or longer period.
+// dayMarks returns a mark for each day or, if there are too many days, for each month, year, decade and so on.
 func dayMarks(days []formsvc.DayCount) (marks []mark) {
 	for _, u := range dayUnits {
 		counts := map[string]int64{}
@@ -206,7 +207,7 @@ func dayMarks(days []formsvc.DayCount) (marks []mark) {
 	return marks
 }
 
-// scaleValues returns the values of a scale block. It returns nil for other blocks and for very long scales.
+// scaleValues returns a scale block's values. It returns nil for other blocks and for very long scales.
 func scaleValues(b *schema.Block) (values []float64) {
 	k, _ := schema.LookupBlockType(b.Type)
 	s, p := k.Scale, cmp.Or(b.Properties, &schema.Properties{})
@@ -243,15 +244,15 @@ func truncate(text string, most int) string {
 	return text
 }
 
-// cell is a bar or a label with its position. Y is in pixels from the top, X in percent from the left.
+// cell is a bar or a label with its position. Y is in pixels from the top, and X is in percent from the left.
 type cell struct {
 	Label, Figure, Kind, Anchor string
 	X, Middle, Width, Opacity   float64
-	At                          float64 // of the label below a column
+	At                          float64 // horizontal position of the label below a column
 	Y, Height                   int
 }
 
-// chart is the data of a chart template. Text describes the chart for screen readers.
+// chart is the data for a chart template. Text describes the chart for screen readers.
 type chart struct {
 	Text   string
 	Height int
@@ -273,7 +274,7 @@ var chartTemplates = template.Must(template.New("").Parse(`
 func executeChart(shape string, p chart) string {
 	var b strings.Builder
 	if err := chartTemplates.ExecuteTemplate(&b, shape, p); err != nil {
-		return "" // the table has the numbers
+		return "" // the table contains the numbers
 	}
 	return b.String()
 }
@@ -287,7 +288,7 @@ func describeChart(label string, marks []mark, size markSize) string {
 	return shortLabel(label) + ": " + strings.Join(said, ", ")
 }
 
-// markSize returns the length of a mark's bar in percent and the text next to the bar.
+// markSize returns the length of a mark's bar in percent and the text next to it.
 type markSize func(mark) (width float64, figure string)
 
 func renderBars(label string, marks []mark, size markSize) string {
@@ -300,7 +301,7 @@ func renderBars(label string, marks []mark, size markSize) string {
 	return executeChart("bars", p)
 }
 
-// renderColumns renders vertical columns. If there are many columns, only some have labels.
+// renderColumns renders vertical columns. If there are many columns, only some of them are labeled.
 func (a chartRenderer) renderColumns(label string, marks []mark) string {
 	p := chart{Text: describeChart(label, marks, a.shareSize), Height: 178}
 	most, longest := int64(1), 1
@@ -308,7 +309,7 @@ func (a chartRenderer) renderColumns(label string, marks []mark) string {
 		most, longest = max(most, m.Count), max(longest, len([]rune(m.Label)))
 	}
 	width := 100 / float64(len(marks))
-	every := max(1, (len(marks)*(longest+(longest+2)/3)+35)/36) // about 36 characters fit next to each other on a phone
+	every := max(1, (len(marks)*(longest+(longest+2)/3)+35)/36) // about 36 characters fit on one line on a phone
 	for i, m := range marks {
 		height := max(int(128*m.Count/most), int(min(2*m.Count, 2)))
 		c := cell{X: round((float64(i) + 0.08) * width), Middle: round((float64(i) + 0.5) * width), Width: round(width * 0.84), Y: 150 - height, Height: height, Anchor: "middle"}

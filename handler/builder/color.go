@@ -11,10 +11,10 @@ func isColor(s string) bool {
 	return len(s) == 7 && s[0] == '#' && strings.Trim(strings.ToLower(s[1:]), "0123456789abcdef") == ""
 }
 
-// scheme is the light or dark color scheme of the pages. Its colors are the same as in base.css and dark.css.
+// scheme is the light or dark color scheme. Its colors match base.css and dark.css.
 type scheme struct {
 	name    string
-	paper   string // background of most texts
+	paper   string // background behind most text
 	text    string // faintest text color on the page's background
 	extreme string // mixed into a color to increase its contrast
 }
@@ -24,13 +24,13 @@ var schemes = [...]scheme{
 	{"dark", "#1b1e25", "#a8afbd", "#ffffff"},
 }
 
-// These are the minimum contrasts of WCAG 2.2, level AA.
+// The minimum contrasts for WCAG 2.2, level AA.
 const (
 	minTextContrast = 4.5
 	minMarkContrast = 3.0
 )
 
-// schemeName returns the scheme whose text is readable on a background, or "" if there is none.
+// schemeName returns the name of the scheme whose text is readable on background, or "" if there is none.
 func schemeName(background string) string {
 	for _, s := range schemes {
 		if background != "" && contrast(background, s.text) >= minTextContrast {
@@ -40,7 +40,7 @@ func schemeName(background string) string {
 	return ""
 }
 
-// cssVariables returns the CSS variables that the Config sets. The accent has a shade for each scheme.
+// cssVariables returns the CSS variables that the Config sets. The accent color has a shade for each scheme.
 func (c *Config) cssVariables() map[string]string {
 	style := map[string]string{}
 	if c.Font != "" {
@@ -68,7 +68,7 @@ func (c *Config) cssVariables() map[string]string {
 	return style
 }
 
-// readableTone returns the shade of a color that is nearest to it and has the given contrast on all surfaces.
+// readableTone returns the shade closest to color whose contrast is at least least on every surface.
 func (s scheme) readableTone(color string, least float64, surfaces []string) string {
 	tone := color
 	for share := 0.0; share <= 1; share += 0.05 {

@@ -13,14 +13,14 @@ import (
 	"github.com/formsvc/formsvc/ratelimit"
 )
 
-// Limits contains the limits for each user. Each process counts separately. A zero field has its default. A negative
-// value means no limit. A request beyond a limit gets 429 with Retry-After.
+// Limits holds the limits that apply to each user. Each process counts separately. Zero fields use the defaults, and
+// negative values mean no limit. A request that exceeds a limit gets a 429 with Retry-After.
 type Limits struct {
 	Requests   int // per minute, except for scripts and styles; defaults to 600
 	TestEvents int // test events per minute; defaults to 10
 
-	// These limits of concurrent work default to 2. Renders and summaries wait up to 10 seconds for a slot.
-	Renders   int // rendered forms in the editor, and comparisons of versions
+	// These limits apply to concurrent work and default to 2. Renders and summaries wait up to 10 seconds for a slot.
+	Renders   int // forms being rendered in the editor, and versions being compared
 	Summaries int
 	Exports   int
 }
@@ -40,7 +40,7 @@ func newLimiters(l Limits) (made limiters, err error) {
 }
 
 // setFramePolicy sets which pages can show the response in a frame: the pages that the host lists and, for a canvas,
-// the editor. Error responses need it too, because otherwise the editor could not reload the canvas.
+// the editor. Error responses need the policy too, because otherwise the editor could not reload the canvas.
 func (h *Handler) setFramePolicy(w http.ResponseWriter, canvas bool) {
 	sources, option := h.config.FrameAncestors, "DENY"
 	if canvas {
@@ -52,7 +52,7 @@ func (h *Handler) setFramePolicy(w http.ResponseWriter, canvas bool) {
 	}
 }
 
-// Close stops the counting of requests. Call it after all requests have ended. It can be called more than once.
+// Close closes the rate limiters. Call it after all requests have ended. It is safe to call more than once.
 func (h *Handler) Close(ctx context.Context) error {
 	var err error
 	for _, l := range []*ratelimit.Limiter{h.limiters.requests, h.limiters.tests} {
@@ -68,7 +68,7 @@ func (h *Handler) allowRequest(w http.ResponseWriter, r *http.Request, l *rateli
 		return true
 	}
 	result, err := l.Take(r.Context(), user)
-	if err != nil || result.Allowed { // an error means that the request has ended or the handler is closed
+	if err != nil || result.Allowed { // on error, the request has ended or the handler is closed
 		return true
 	}
 	writeTooManyRequests(w, result.RetryAfter(), "You sent too many requests in the last minute. Try again after the time in the Retry-After header.")
@@ -91,7 +91,7 @@ const (
 const (
 	maxWait        = 10 * time.Second
 	maxRenders     = 1 // a render takes milliseconds and up to 25 MB
-	maxComparisons = 1 // comparing a form of 4 MiB takes 70 MB
+	maxComparisons = 1 // comparing a 4 MiB form takes 70 MB
 )
 
 type semaphore chan struct{}
@@ -120,11 +120,11 @@ type userSlots struct {
 
 type slotPool struct {
 	inUse chan struct{}
-	users int // requests that have a slot or wait for one; the pool is deleted when there are none
+	users int // requests that hold or wait for a slot; at zero, the pool is deleted
 }
 
-// acquireSlot reserves a slot for work and returns a function that releases it. If no slot becomes free in time, it
-// responds with 429. Exports do not wait, because they take long.
+// acquireSlot reserves a slot and returns a function that releases it. If no slot becomes free in time, it responds
+// with 429. Exports do not wait, because the export in progress can take a long time.
 func (h *Handler) acquireSlot(w http.ResponseWriter, r *http.Request, user formsvc.Client, kind workKind) (end func(), ok bool) {
 	l := h.config.Limits
 	most := cmp.Or(map[workKind]int{renders: l.Renders, summaries: l.Summaries, exports: l.Exports}[kind], 2)
@@ -170,7 +170,7 @@ func (h *Handler) acquireSlot(w http.ResponseWriter, r *http.Request, user forms
 	return nil, false
 }
 
-// compareHandler returns a jsonHandler for work that needs a render slot and much memory.
+// compareHandler returns a jsonHandler for work that needs a render slot and a lot of memory.
 func (h *Handler) compareHandler(do func(*http.Request) (any, error)) http.HandlerFunc {
 	next := h.jsonHandler(do)
 	return h.withSlot(renders, func(w http.ResponseWriter, r *http.Request) {

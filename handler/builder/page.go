@@ -25,14 +25,14 @@ import (
 	"github.com/formsvc/formsvc/internal/gzipped"
 )
 
-// Document is the data for [Config.Layout].
+// Document is the data passed to [Config.Layout].
 type Document struct {
-	Language string // a language tag, for the attribute lang
+	Language string // a language tag, for the lang attribute
 	Title    string
 	// Head belongs in the head element and Body in the body element, once each.
 	Head, Body template.HTML
-	// Nonce is the nonce in the response's Content-Security-Policy for style and script elements. Files of the layout
-	// from the page's origin do not need it.
+	// Nonce is the nonce that the response's Content-Security-Policy requires on style and script elements. Files that
+	// the layout loads from the page's origin don't need it.
 	Nonce string
 }
 
@@ -66,10 +66,10 @@ type pageConfig struct {
 	Style    map[string]string `json:"style"`           // CSS variables
 	Theme    json.RawMessage   `json:"theme,omitempty"` // for new forms
 	Language string            `json:"language"`
-	Zone     string            `json:"zone"` // time zone of calendar days
+	Zone     string            `json:"zone"` // time zone for calendar days
 }
 
-// servePage serves the HTML page. All pages have the same HTML, and the script reads the path.
+// servePage serves the HTML page. Every URL gets the same HTML, and the script decides from the path what to show.
 func (h *Handler) servePage(w http.ResponseWriter, r *http.Request, user formsvc.ID, below string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -125,7 +125,7 @@ func (h *Handler) serveSignIn(w http.ResponseWriter, r *http.Request) {
 		h.config.SignIn.ServeHTTP(w, r)
 		return
 	}
-	if !strings.Contains(r.Header.Get("Accept"), "text/html") { // not a browser that would show a page
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") { // not a browser that would display a page
 		writeError(w, http.StatusUnauthorized, "SIGNED_OUT", "You are not signed in. Sign in and try again.")
 		return
 	}
@@ -153,7 +153,7 @@ func (h *Handler) pageLanguage(r *http.Request) string {
 //go:embed words/*.json
 var wordFiles embed.FS
 
-// loadWords returns the texts by language and key. Missing texts are in English.
+// loadWords returns all texts by language and key. Missing texts are in English.
 func loadWords(own map[string]map[string]string) (map[string]map[string]string, error) {
 	all := map[string]map[string]string{}
 	put := func(tag, key, text string) {
@@ -201,8 +201,8 @@ func loadWords(own map[string]map[string]string) (map[string]map[string]string, 
 //go:embed dist/*.gz
 var assetFiles embed.FS
 
-// assets are the files of the pages. Their paths contain the version, which is a hash of all files. Browsers can
-// therefore cache the files indefinitely, and a page never loads files of two versions.
+// assets holds the files that the pages load. Their paths contain a version, which is a hash of all files. Browsers can
+// therefore cache the files indefinitely, and a page never loads files from two versions.
 type assets struct {
 	files   map[string]asset
 	version string
@@ -234,7 +234,7 @@ func newAssets(words map[string]map[string]string) assets {
 	}
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(a.files)) {
-		_, _ = sum.Write(a.files[name].compressed) // a hash returns no errors
+		_, _ = sum.Write(a.files[name].compressed) // hashes never return errors
 	}
 	a.version = hex.EncodeToString(sum.Sum(nil)[:8])
 	return a
@@ -246,7 +246,7 @@ func compressWords(texts map[string]string) []byte {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
 	raw, _ := json.Marshal(texts)                   //nolint:errchkjson // only strings
-	_, _ = fmt.Fprintf(w, "formsvcWords=%s\n", raw) // a buffer returns no errors
+	_, _ = fmt.Fprintf(w, "formsvcWords=%s\n", raw) // buffers never return errors
 	_ = w.Close()
 	return packed.Bytes()
 }
@@ -267,7 +267,7 @@ func (a assets) serve(w http.ResponseWriter, r *http.Request, path string) {
 	if packed {
 		header.Set("Content-Encoding", "gzip")
 	}
-	w.WriteHeader(http.StatusOK) // some routers call handlers with another status already set
+	w.WriteHeader(http.StatusOK) // some routers call handlers with a different status already set
 	if packed {
 		_, _ = w.Write(file.compressed) // the browser may have disconnected
 		return

@@ -16,8 +16,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// addPublishRoutes adds the endpoints for publishing and sharing a form, for its versions and for the trash. They
-// return 404 for a form that the user cannot see.
+// addPublishRoutes adds the endpoints for publishing and sharing forms, for their versions and for the trash. They
+// return a 404 for forms that the user cannot see.
 //
 //	GET    /forms/{form}/changes            the changes in the working copy, its revision and its warnings
 //	POST   /forms/{form}/publish            {if_revision, take: {path: "copy" | "form"}} → the form as in the API;
@@ -26,19 +26,19 @@ import (
 //	GET    /forms/{form}/versions           ?cursor: 50 versions, newest first
 //	GET    /forms/{form}/versions/{n}       a version, and what restoring it would change
 //	POST   /forms/{form}/versions/{n}/restore  {if_revision} → the form
-//	POST   /forms/{form}/preview            → {url}: a preview for everyone with the link, valid for an hour
-//	GET    /forms/{form}/share              → {url, embed}: the form's page, the script for other pages
+//	POST   /forms/{form}/preview            → {url}: a preview for anyone with the link, valid for an hour
+//	GET    /forms/{form}/share              → {url, embed}: the form page and the script for embedding it
 //	GET    /workspaces/{workspace}/trash    the forms in the trash
 //	POST   /trash/{form}/restore            {from, workspace}: moves a form from the trash of from to workspace;
 //	                                        only the owner of from can choose another workspace
 //	DELETE /trash/{form}?from={workspace}   purges a form in the trash of from, for its owner
 //
-// URLs start with a slash if [Config.PublicURL] is empty. The page adds its origin, which the server does not know
-// behind a proxy.
+// URLs start with a slash if [Config.PublicURL] is empty. The page prepends its own origin, because a server behind a
+// proxy does not know that origin.
 //
-// Users see the trash of every workspace that they can see. Only the host can restore forms of a deleted workspace.
+// Users see the trash of every workspace that they can see. Only the host can restore forms from a deleted workspace.
 // Checking the trash and changing a form are separate steps. If another user restores the form in between, the result
-// is the same as if that user had been a moment later.
+// is the same as if that user had restored it a moment later.
 func (h *Handler) addPublishRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /forms/{form}/changes", h.compareHandler(getChanges))
 	mux.HandleFunc("POST /forms/{form}/publish", h.formHandler(publishForm))
@@ -79,7 +79,7 @@ func (h *Handler) formHandler(do func(*http.Request) error) http.HandlerFunc {
 
 type empty struct{}
 
-// pathID returns an ID in the path. A malformed ID becomes the zero ID, which no record has.
+// pathID returns the ID in a path parameter. It returns the zero ID, which no record has, if the ID is malformed.
 func pathID(r *http.Request, name string) formsvc.ID {
 	id, _ := formsvc.ParseID(r.PathValue(name))
 	return id
@@ -124,7 +124,8 @@ func compare(before, after formsvc.FormContent) (comparison, error) {
 	return c, err
 }
 
-// readFormAndCopy returns a form and its working copy from one moment, or the form twice if it has no working copy.
+// readFormAndCopy returns a consistent pair of a form and its working copy. If there is no working copy, copied is the
+// form.
 func readFormAndCopy(ctx context.Context, client formsvc.Client, id formsvc.ID) (form, copied formsvc.Form, err error) {
 	if form, err = client.Form(ctx, id); err != nil {
 		return form, copied, err
@@ -156,8 +157,8 @@ func getChanges(r *http.Request) (any, error) {
 	}
 	after := copied
 	if copied.Revision != form.Revision {
-		// Publishing keeps later changes of the form, so show its result. If there are conflicts, show the working
-		// copy.
+		// Publishing keeps changes made to the form in the meantime, so show the merged result. If there are conflicts,
+		// show the working copy.
 		merged, err := client.WorkingCopy(id).Publish(r.Context(), formsvc.PublishOptions{IfRevision: copied.Revision, DryRun: true})
 		if err == nil {
 			after = merged
@@ -197,7 +198,7 @@ func publishForm(r *http.Request) error {
 	}
 	client, id := requestClient(r), pathID(r, "form")
 	_, err := client.WorkingCopy(id).Publish(r.Context(), formsvc.PublishOptions{IfRevision: in.IfRevision, Resolutions: in.Take})
-	if errors.Is(err, formsvc.ErrUnsupported) { // the storage has no working copies
+	if errors.Is(err, formsvc.ErrUnsupported) { // the storage does not support working copies
 		published := formsvc.StatusPublished
 		_, err = client.UpdateForm(r.Context(), id, formsvc.FormUpdate{Status: &published, IfRevision: in.IfRevision})
 	}
@@ -247,8 +248,8 @@ func getVersion(r *http.Request) (any, error) {
 	c, err := compare(form.FormContent, v.FormContent)
 	return struct {
 		versionRow
-		Present int64 `json:"present"` // the form's revision, for if_revision
-		Copy    bool  `json:"copy"`    // whether there is a working copy, which restoring preserves
+		Present int64 `json:"present"` // the form's revision, to send as if_revision
+		Copy    bool  `json:"copy"`    // whether there is a working copy; restoring does not change it
 		comparison
 	}{versionRow{v.Revision, v.ReplacedBy, v.ReplacedAt}, form.Revision, copied.Revision != form.Revision, c}, err
 }
@@ -287,8 +288,8 @@ func (h *Handler) readTrash(r *http.Request, workspace formsvc.ID) (forms []form
 	return forms, w.OwnerID == signedInUser(r).user, err
 }
 
-// checkInTrash returns the form's ID in the path. It returns an error if the form is not in the workspace's trash, or
-// if asOwner is set and the user does not own the workspace.
+// checkInTrash returns the form ID in the path. It returns an error if the form is not in the workspace's trash. If
+// asOwner is set, it also returns an error if the user does not own the workspace.
 func (h *Handler) checkInTrash(r *http.Request, workspace formsvc.ID, asOwner bool) (formsvc.ID, error) {
 	id := pathID(r, "form")
 	forms, own, err := h.readTrash(r, workspace)

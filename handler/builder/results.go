@@ -22,28 +22,28 @@ import (
 )
 
 const (
-	maxCountedForms  = 100 // forms in a request for counts
-	partialsPageSize = 100 // partial submissions in a response
-	summaryTexts     = 10  // newest texts of a block in a summary
-	textsPageSize    = 50  // texts in a response
+	maxCountedForms  = 100 // forms per counts request
+	partialsPageSize = 100 // partial submissions per response
+	summaryTexts     = 10  // newest texts per block in a summary
+	textsPageSize    = 50  // texts per response
 	summaryTimeout   = 150 * time.Millisecond
 )
 
-// addResultRoutes adds the endpoints for results that are not in the API.
+// addResultRoutes adds the endpoints for results that the API lacks.
 //
 //	POST   /workspaces/{workspace}/counts  {"forms": ["{id}", …]} → {"{id}": {"responses": 12, "unpublished": true}}:
-//	                                       the total of submissions, and whether there is a working copy, for
+//	                                       the number of submissions, and whether there is a working copy, for
 //	                                       at most 100 forms. It omits forms that the user cannot see.
-//	GET    /times                          {since, until}: the limits of the time range
+//	GET    /times                          {since, until}: the start and end of the time range
 //	GET    /forms/{form}/summary           a summaryResponse. It first counts new submissions for a limited time.
-//	GET    /forms/{form}/texts             ?block&from_text → {items, more}: the newest texts of a block
+//	GET    /forms/{form}/texts             ?block&from_text → {items, more}: a block's newest texts
 //	GET    /forms/{form}/export            the file of Client.Export, streamed: format (csv, ndjson),
 //	                                       separator (comma, semicolon, tab), header (ids, labels), bom (true)
-//	GET    /forms/{form}/partials          ?cursor&limit: a page of partialItem, the last saved first
+//	GET    /forms/{form}/partials          ?cursor&limit: a page of partialItems, last saved first
 //	DELETE /forms/{form}/partials/{id}     → {}
 //
-// Times, summary, texts and export accept a time range: a period of the API's metrics (time) or days (from and to), in
-// the service's time zone, or RFC 3339 times (since and until). The limits are inclusive.
+// The times, summary, texts and export endpoints accept a time range: a period from the API's metrics (time), days in
+// the service's time zone (from and to), or RFC 3339 times (since and until). The start and end are inclusive.
 func (h *Handler) addResultRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("POST /workspaces/{workspace}/counts", h.jsonHandler(countSubmissions))
 	mux.HandleFunc("GET /forms/{form}/summary", h.withSlot(summaries, h.jsonHandler(h.getSummary)))
@@ -124,8 +124,8 @@ func (h *Handler) getTimes(r *http.Request) (any, error) {
 	}{times.Since, times.Until}, err
 }
 
-// summaryResponse is the summary of a form's results. Seconds is the median completion time of the newest 100
-// submissions. If Unfinished is true, older submissions are not counted yet, and the next request continues counting.
+// summaryResponse summarizes a form's results. Seconds is the median completion time of the newest 100 submissions. If
+// Unfinished is true, older submissions have not been counted yet, and the next request continues the count.
 type summaryResponse struct {
 	Responses  int64         `json:"responses"`
 	Seconds    float64       `json:"seconds"`
@@ -143,7 +143,7 @@ type blockResult struct {
 	OtherTypes []typeCount `json:"other_types,omitempty"`
 	Statistics []statistic `json:"figures,omitempty"`
 	Tables     []table     `json:"tables"`
-	SVG        string      `json:"svg"` // escaped, safe to insert into the page
+	SVG        string      `json:"svg"` // escaped, so it is safe to insert into the page
 	Texts      []textCount `json:"texts,omitempty"`
 	MoreTexts  bool        `json:"more_texts,omitempty"`
 }
@@ -209,7 +209,7 @@ func (h *Handler) listTexts(r *http.Request) (any, error) {
 	if at < 0 {
 		return nil, formsvc.ErrNotFound
 	}
-	from, _ := strconv.Atoi(q.Get("from_text")) // an invalid number starts at the beginning
+	from, _ := strconv.Atoi(q.Get("from_text")) // if invalid, start at the beginning
 	items, more := pageTexts(&found.Blocks[at], max(from, 0), textsPageSize)
 	return map[string]any{"items": items, "more": more}, nil
 }
@@ -246,7 +246,7 @@ func (h *Handler) serveExport(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !r.ProtoAtLeast(1, 1) { // HTTP/1.0 cannot show that a file is truncated
+	if !r.ProtoAtLeast(1, 1) { // HTTP/1.0 cannot signal that a file is truncated
 		writeError(w, http.StatusHTTPVersionNotSupported, "HTTP_VERSION_NOT_SUPPORTED", "Exports need HTTP/1.1 or newer. If you use a proxy, set its HTTP version.")
 		return nil
 	}
@@ -275,14 +275,14 @@ func (h *Handler) serveExport(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// unsafeInFileName matches characters that have a meaning in file paths of any operating system.
+// unsafeInFileName matches characters that have a special meaning in file paths on any operating system.
 var unsafeInFileName = regexp.MustCompile(`[/\\:*?"<>|%]+`)
 
 func fileName(name string) string {
 	return cmp.Or(strings.Trim(truncate(unsafeInFileName.ReplaceAllString(name, "-"), 60), " .-"), "responses")
 }
 
-// partialItem is a partial submission. The fields from Answers on are absent unless Shared is true, which means that
+// partialItem is a partial submission. Answers and the fields after it are set only if Shared is true, which means that
 // the page told the respondent that the form's users can read them.
 type partialItem struct {
 	ID        string          `json:"id"`
@@ -299,12 +299,12 @@ type partialItem struct {
 
 func listPartials(r *http.Request) (any, error) {
 	q := r.URL.Query()
-	limit, _ := strconv.Atoi(q.Get("limit")) // an invalid number means the default
+	limit, _ := strconv.Atoi(q.Get("limit")) // if invalid, use the default
 	at, id, _ := strings.Cut(q.Get("cursor"), ".")
 	limit = min(max(cmp.Or(limit, partialsPageSize), 1), partialsPageSize)
 	query := formsvc.Query{Limit: limit + 1} // the extra item shows whether there is a next page
 	last, err := strconv.ParseInt(at, 10, 64)
-	if after, bad := formsvc.ParseID(id); err == nil && bad == nil { // an invalid cursor starts at the beginning
+	if after, bad := formsvc.ParseID(id); err == nil && bad == nil { // if the cursor is invalid, start at the beginning
 		query.After = &formsvc.Position{Time: time.Unix(0, last), ID: after}
 	}
 	return readPage(requestClient(r).Partials(r.Context(), pathID(r, "form"), query), limit,

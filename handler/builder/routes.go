@@ -49,7 +49,7 @@ type errorBody struct {
 	Status    int                `json:"status"`
 	RequestID string             `json:"request_id"`
 	Details   []schema.Violation `json:"details,omitempty"`
-	Conflicts []conflict         `json:"conflicts,omitempty"` // from Publish
+	Conflicts []conflict         `json:"conflicts,omitempty"` // returned by Publish
 	Revision  int64              `json:"revision,omitempty"`  // of the working copy; set with Conflicts
 }
 
@@ -65,18 +65,18 @@ func writeError(w http.ResponseWriter, status int, code, message string) {
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	to := &statusWriter{w, status}
-	e := json.NewEncoder(to) // streams, because a value can be large
-	e.SetEscapeHTML(false)   // escaping makes HTML three times as long, and browsers never interpret JSON as HTML
+	e := json.NewEncoder(to) // streams the value, which can be large
+	e.SetEscapeHTML(false)   // escaping would triple the size of HTML, and browsers never interpret JSON as HTML
 	if err := e.Encode(value); err != nil && to.status != 0 {
 		w.WriteHeader(http.StatusInternalServerError)
 		_, _ = io.WriteString(w, `{"code":"INTERNAL_ERROR"}`+"\n") // the browser may have disconnected
 	}
 }
 
-// statusWriter delays the status until the first bytes, so that an encoding error can still change it.
+// statusWriter delays the status until the first byte is written, so that an encoding error can still change it.
 type statusWriter struct {
 	w      http.ResponseWriter
-	status int // zero after it is sent
+	status int // zero once it has been sent
 }
 
 func (r *statusWriter) Write(b []byte) (int, error) {
@@ -95,8 +95,8 @@ type listPage[T any] struct {
 	} `json:"page"`
 }
 
-// readPage returns a page of a list without the records before the cursor. show converts a record to an item, and
-// cursor returns the cursor that continues after the record.
+// readPage returns a page of a list and skips the records that before matches. show converts a record to an item, and
+// cursor returns the cursor for continuing after a record.
 func readPage[R, T any](list iter.Seq2[R, error], most int, before func(R) bool, show func(R) T, cursor func(R) string) (p listPage[T], err error) {
 	p.Items = []T{}
 	var next string

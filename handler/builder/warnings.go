@@ -20,7 +20,7 @@ func readWarnings(r *http.Request) (schema.Warnings, error) {
 	return append(schema.Warnings{}, found...), err
 }
 
-// listWarnings returns the warnings and whether there is a working copy. Paths are /name or JSON Pointers.
+// listWarnings returns the warnings, and whether there is a working copy. Paths are either /name or JSON Pointers.
 func listWarnings(r *http.Request) (any, error) {
 	found, err := readWarnings(r)
 	if err != nil {
@@ -37,13 +37,13 @@ func listWarnings(r *http.Request) (any, error) {
 	}{found, unpublished}, err
 }
 
-// findOutsideChanges returns a warning for the name and for each setting that changed in the form after its working
-// copy was created. Publishing keeps these changes. Errors are ignored, because publishing reports them again.
+// findOutsideChanges returns warnings if the form's name or settings were changed outside the working copy after it was
+// created. Publishing keeps these changes. Errors are ignored, because publishing reports them again.
 func findOutsideChanges(r *http.Request, copied formsvc.Form) (list schema.Warnings) {
 	client, id := requestClient(r), pathID(r, "form")
 	options := formsvc.PublishOptions{IfRevision: copied.Revision, DryRun: true, Resolutions: map[string]formsvc.Side{}}
 	merged, err := client.WorkingCopy(id).Publish(r.Context(), options)
-	if clash, ok := errors.AsType[*formsvc.ConflictError](err); ok { // publishing asks the user to resolve conflicts
+	if clash, ok := errors.AsType[*formsvc.ConflictError](err); ok { // the user resolves conflicts when publishing
 		for _, c := range clash.Conflicts {
 			options.Resolutions[c.Path] = formsvc.CopySide
 		}

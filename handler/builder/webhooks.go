@@ -9,20 +9,20 @@ import (
 	"github.com/formsvc/formsvc"
 )
 
-// addWebhookRoutes adds the endpoints for webhooks that are not in the API. They return 404 if the user cannot see the
-// webhook's form, and 409 if the webhook is disabled.
+// addWebhookRoutes adds the webhook endpoints that the API lacks. They return a 404 if the user cannot see the
+// webhook's form, and a 409 if the webhook is disabled.
 //
-//	GET  /forms/{form}/webhooks                   the webhooks of a form, as in the API
-//	GET  /webhooks/paused?form=                   the paused webhooks of one form or of all forms
+//	GET  /forms/{form}/webhooks                   a form's webhooks, as in the API
+//	GET  /webhooks/paused?form=                   the paused webhooks for one form or for all forms
 //	POST /webhooks/{webhook}/test                 sends a test event
 //	POST /webhooks/{webhook}/redeliver            {since} → {queued}: redelivers failed deliveries
 //	POST /webhooks/{webhook}/deliveries/{delivery}/redeliver  redelivers a delivery
 //	GET  /webhooks/{webhook}/deliveries/{delivery}/body       → {body}; 404 if the submission was deleted
 //
-// The methods of Service check no permissions, so these endpoints first read the webhook with the user's client. If the
-// user loses access in between, the result is the same as if the request had come a moment earlier.
+// Service's methods do not check permissions, so these endpoints first read the webhook with the user's client. If the
+// user loses access in between, the result is the same as if the request had arrived a moment earlier.
 //
-// Users see only the status and an error class of a receiver's response. Otherwise, they could explore the host's
+// Of a receiver's response, users see only the status and an error class. Otherwise, they could probe the host's
 // network.
 func (h *Handler) addWebhookRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /forms/{form}/webhooks", h.jsonHandler(listFormWebhooks))
@@ -62,7 +62,7 @@ func listPausedWebhooks(r *http.Request) (any, error) {
 		Failures     int        `json:"failures"`
 		FailingSince time.Time  `json:"failing_since"`
 		PausedUntil  time.Time  `json:"paused_until"`
-		Reason       string     `json:"reason"` // "failures", or "retry_after" if the receiver requested it
+		Reason       string     `json:"reason"` // "failures", or "retry_after" if the receiver asked for a pause
 	}
 	items := []item{}
 	form, _ := formsvc.ParseID(r.URL.Query().Get("form"))
@@ -112,7 +112,7 @@ func (h *Handler) redeliver(r *http.Request) (any, error) {
 	return empty{}, err
 }
 
-// event is the body of a webhook request, see the API description.
+// event is the body of a webhook request, as in the API description.
 type event struct {
 	ID       formsvc.ID `json:"id"`
 	Response struct {
@@ -127,8 +127,8 @@ type event struct {
 	} `json:"response"`
 }
 
-// getDeliveredBody rebuilds the body of an event from its submission, because the sent bytes are not stored. The result
-// has the same content. It is null for a test event.
+// getDeliveredBody rebuilds an event's body from its submission, because the sent bytes are not stored. The content is
+// the same as in the sent body. For a test event, the body is null.
 func getDeliveredBody(r *http.Request) (any, error) {
 	client, id := requestClient(r), pathID(r, "delivery")
 	hook, err := readWebhook(r)
@@ -166,7 +166,7 @@ func newEvent(id formsvc.ID, s formsvc.Submission) (event, error) {
 	if err := json.Unmarshal(s.Answers, &list); err != nil {
 		return event{}, err
 	}
-	var answers, variables bytes.Buffer // objects, in the order of the answers
+	var answers, variables bytes.Buffer // JSON objects, in the order of the answers
 	for _, a := range list {
 		to := &answers
 		if a.Field.Type == "variable" {

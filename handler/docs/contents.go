@@ -42,7 +42,7 @@ func newContents(d *document, path string, o Options) *contents {
 	}
 	const events = "Events"
 	all := append(d.operations(d.Paths, ""), d.operations(d.Webhooks, events)...)
-	headerNames := map[string]string{} // The header name of each component.
+	headerNames := map[string]string{} // Each component's header name.
 	for _, op := range all {
 		for _, r := range op.Responses {
 			for _, h := range r.Value.Headers {
@@ -70,8 +70,8 @@ func newContents(d *document, path string, o Options) *contents {
 	return c
 }
 
-// operations returns the operations of paths, with the parameters of their path and with resolved references. If tag is
-// set, the operations are webhook events.
+// operations returns the operations in paths. It resolves references and adds each path's parameters to its operations.
+// If tag is set, the operations are webhook events.
 func (d *document) operations(paths ordered[pathItem], tag string) []operation {
 	var all []operation
 	for _, path := range paths {
@@ -97,7 +97,7 @@ func (d *document) operations(paths ordered[pathItem], tag string) []operation {
 	return all
 }
 
-// Scope returns the scope that a key needs for the operation, or "" if any key or no key is enough.
+// Scope returns the scope that the key needs, or "" if any key is sufficient or no key is needed.
 func (op operation) Scope() string {
 	if len(op.Security) == 0 {
 		return ""
@@ -137,7 +137,7 @@ func (c *contents) functions() template.FuncMap {
 	}
 }
 
-// fields returns the fields of a schema. If owner is empty, they have no anchors.
+// fields returns a schema's fields. If owner is empty, they have no anchors.
 func (c *contents) fields(owner string, n node) []entry {
 	var all []entry
 	for _, p := range n.Properties {
@@ -179,7 +179,7 @@ func (c *contents) entry(owner, name string, n node, needed bool) entry {
 	return e
 }
 
-// typeOf describes the type of a schema as HTML, with links to other schemas.
+// typeOf describes a schema's type as HTML, with links to other schemas.
 func typeOf(n node) template.HTML {
 	var text string
 	switch branches := slices.Concat(n.AnyOf, n.OneOf); {
@@ -247,7 +247,7 @@ func constraints(n node) string {
 	} else {
 		span(n.MinLength, n.MaxLength, " characters")
 	}
-	if to, ok := n.Maximum.(float64); !ok || to < 1<<53-1 { // ignore the general limit of integers
+	if to, ok := n.Maximum.(float64); !ok || to < 1<<53-1 { // ignore the general limit on integers
 		span(n.Minimum, n.Maximum, "")
 	}
 	span(n.MinItems, n.MaxItems, " items")

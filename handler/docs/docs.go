@@ -2,12 +2,12 @@
 //
 //	mux.Handle("GET /docs", docs.Handler(svc, "/v1/openapi.json", docs.Options{}))
 //
-// The page is one HTML document. It loads nothing from other hosts and works without JavaScript. It
-// describes every operation with its parameters, bodies, response headers and errors, and shows requests
-// in curl, Go and JavaScript. It also contains every schema.
+// The page is a single HTML document. It loads nothing from other hosts and works without JavaScript. It describes
+// every operation with its parameters, bodies, response headers and errors, and shows example requests for curl, Go and
+// JavaScript. It also documents every schema.
 //
-// To use a renderer with a request console instead, a host adds three lines. Scalar, for example, reads
-// the API description from the service, and the host provides its script:
+// If you prefer a renderer with a request console, three lines are enough. Scalar, for example, reads the API
+// description from the service. The host serves Scalar's script:
 //
 //	mux.HandleFunc("GET /reference", func(w http.ResponseWriter, _ *http.Request) {
 //		fmt.Fprint(w, `<!doctype html><script id="api-reference" data-url="/v1/openapi.json"></script><script src="/static/scalar.js"></script>`)
@@ -28,18 +28,18 @@ import (
 
 // Options customizes the page. The zero value is valid.
 type Options struct {
-	// Title is the title of the page. Defaults to the title of the API description.
+	// Title is the page's title. Defaults to the API description's title.
 	Title string
-	// Key is the API key in the example requests, so that they work when they are copied. Every reader of the page
-	// can see it, so use a key for demonstrations. Defaults to a placeholder.
+	// Key is the API key in the example requests. With a valid key, readers can copy and run them. Every reader can see
+	// the key, so use a demo key. Defaults to a placeholder.
 	Key string
-	// HomeURL is the link of the title. If empty, the title is not a link.
+	// HomeURL is where the title links to. If empty, the title is not a link.
 	HomeURL string
 }
 
-// Handler returns the documentation page of an API. On the first request it reads the API description from api at
-// path, such as "/v1/openapi.json", and then caches the page. If it cannot read the description, it responds with 502
-// and tries again on the next request. It is safe for concurrent use.
+// Handler returns a handler for the API's documentation page. On the first request, it fetches the API description from
+// api at path, such as "/v1/openapi.json", and then caches the page. If it cannot fetch the description, it responds
+// with a 502 and tries again on the next request. The handler is safe for concurrent use.
 func Handler(api http.Handler, path string, o Options) http.Handler {
 	return &page{api: api, path: path, options: o}
 }
@@ -50,7 +50,7 @@ type page struct {
 	options Options
 
 	mu   sync.Mutex
-	html []byte // The rendered page. nil before the first request.
+	html []byte // The rendered page. Nil before the first request.
 }
 
 var (
@@ -88,7 +88,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// render returns the page. It renders the page on the first call.
+// render returns the page. The first call renders it.
 func (p *page) render(r *http.Request) ([]byte, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

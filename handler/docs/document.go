@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// document contains the parts of an OpenAPI 3.1 document that the page shows.
+// document holds the parts of an OpenAPI 3.1 document that the page shows.
 type document struct {
 	Info       struct{ Title, Version, Summary, Description string }
 	Servers    []struct{ URL string }
@@ -33,7 +33,7 @@ type pathItem struct {
 type operation struct {
 	OperationID, Summary, Description string
 	Tags                              []string
-	Security                          []struct{ APIKey []string } // Scopes.
+	Security                          []struct{ APIKey []string } // The required scopes.
 	Parameters                        []parameter
 	RequestBody                       message
 	Responses                         ordered[message]
@@ -104,7 +104,7 @@ func (a *additional) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, &a.Schema)
 }
 
-// resolve returns the component that ref names, or value if there is none.
+// resolve returns the component that ref refers to, or value if there is none.
 func resolve[T any](value T, ref string, components ordered[T]) T {
 	for _, c := range components {
 		if ref != "" && c.Name == lastPart(ref) {

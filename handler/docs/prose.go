@@ -12,12 +12,12 @@ var (
 	blankLine = regexp.MustCompile(`\n\s*\n`)
 )
 
-// renderInline renders text with `code` spans. It escapes the text before it adds tags.
+// renderInline renders text that contains `code` spans. It escapes the text before it adds tags.
 func renderInline(text string) template.HTML {
 	return template.HTML(codeSpan.ReplaceAllString(html.EscapeString(text), "<code>$1</code>")) //nolint:gosec // escaped
 }
 
-// renderProse renders the Markdown of descriptions: paragraphs, headings, lists, tables and `code`.
+// renderProse renders the Markdown used in descriptions: paragraphs, headings, lists, tables and `code`.
 func renderProse(text string) template.HTML {
 	var out strings.Builder
 	for _, part := range blankLine.Split(strings.TrimSpace(text), -1) {
@@ -40,7 +40,7 @@ func renderProse(text string) template.HTML {
 	return template.HTML(out.String()) //nolint:gosec // each part is escaped by renderInline
 }
 
-// renderTable renders the rows of a Markdown table. The second row only separates the header.
+// renderTable renders the rows of a Markdown table. It skips the second row, which only separates the header.
 func renderTable(out *strings.Builder, rows []string) {
 	out.WriteString(`<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`)
 	for i, row := range rows {

@@ -26,10 +26,11 @@ var (
 	}).Parse(sampleText))
 )
 
-// hostPlaceholder is the origin in examples without a known origin. The script replaces it with the page's origin.
+// hostPlaceholder is the origin used in examples if the real one is unknown. The script replaces it with the page's
+// origin.
 const hostPlaceholder = "https://api.example.com"
 
-// samples returns example requests with the required parameters and the first example of the body.
+// samples returns example requests. They contain the required parameters and the body's first example.
 func (c *contents) samples(op operation) ([]sample, error) {
 	address := c.Server + op.Path
 	if !strings.Contains(address, "://") {

@@ -21,8 +21,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// jsonForm is a form for the host's own front end, without hidden blocks, variables and rules, so that quiz answers and
-// quotas stay secret.
+// jsonForm is a form as sent to the host's own front end. It omits hidden blocks, variables and rules, so that quiz
+// answers and quotas stay secret.
 type jsonForm struct {
 	PublicID      string          `json:"public_id"`
 	Name          string          `json:"name"`
@@ -30,7 +30,7 @@ type jsonForm struct {
 	Closed        bool            `json:"closed"`
 	ClosedMessage string          `json:"closed_message,omitempty"`
 	Language      string          `json:"language"`
-	State         string          `json:"state"` // required in all requests
+	State         string          `json:"state"` // every request must send it back
 	Settings      schema.Settings `json:"settings"`
 	Theme         schema.Theme    `json:"theme"`
 	Blocks        []schema.Block  `json:"blocks"` // must be the last field, see serveFormJSON
@@ -47,8 +47,8 @@ type jsonError struct {
 	Code       string          `json:"code"`
 	Message    string          `json:"message"`
 	Violations []jsonViolation `json:"faults,omitempty"`
-	Captcha    string          `json:"captcha,omitempty"` // Replaces the token in the next request, because a token is valid once.
-	State      string          `json:"state,omitempty"`   // Replaces the state in later requests, because the previous state has stored its submission.
+	Captcha    string          `json:"captcha,omitempty"` // If set, send this instead of the token in the next request, because a token is valid only once.
+	State      string          `json:"state,omitempty"`   // If set, send this in later requests, because the previous state belongs to the stored submission.
 }
 
 type jsonStep struct {
@@ -63,8 +63,8 @@ type jsonPath struct {
 }
 
 type jsonSubmitted struct {
-	Ending      string       `json:"ending"` // a block ID, or "" for none
-	Block       schema.Block `json:"block"`  // the ending, or a standard one
+	Ending      string       `json:"ending"` // a block ID, or "" if there is none
+	Block       schema.Block `json:"block"`  // the ending or, if there is none, the standard ending
 	RedirectURL string       `json:"redirect_url"`
 }
 
@@ -82,14 +82,14 @@ func writeJSONHeader(w http.ResponseWriter, status int) {
 
 func (c *call) serveFormJSON() {
 	form := c.Form
-	// Only the service uses these settings, and only respondents who submit learn the redirect URL.
+	// Only the service uses these settings. The redirect URL is only for respondents who submit the form.
 	form.Settings.ResponseLimit, form.Settings.DuplicateField, form.Settings.RedirectURL = nil, "", ""
 	public := jsonForm{
 		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
 		Language: c.Words.Tag, State: c.h.signer.Sign(pagestate.PurposeVisit, pagestate.New(form.ID.String(), c.now)),
 		Settings: form.Settings, Theme: form.Theme, Blocks: []schema.Block{},
 	}
-	// The blocks can have 4 MB. Encoding them one by one needs no buffer for all of them.
+	// The blocks can take up 4 MB. Encoding them one at a time avoids a buffer for all of them.
 	head, _ := json.Marshal(public) //nolint:errchkjson // only strings and valid JSON
 	writeJSONHeader(c.w, http.StatusOK)
 	_, _ = c.w.Write(bytes.TrimSuffix(head, []byte("]}")))
@@ -108,7 +108,7 @@ func withoutSecrets(blocks []schema.Block) []schema.Block {
 		if formblock.Properties(&b).Hide {
 			continue
 		}
-		if b.Type == schema.TypeEnding { // only respondents who reach the ending see its text
+		if b.Type == schema.TypeEnding { // only respondents who reach the ending may see its text
 			b = schema.Block{ID: b.ID, Type: b.Type}
 		}
 		if b.Children != nil {
@@ -128,7 +128,7 @@ func withoutRule(b schema.Block) schema.Block {
 	return b
 }
 
-// readJSON parses the body as strictly as the API. If it is invalid, readJSON writes the error response.
+// readJSON parses the body as strictly as the API does. If the body is invalid, readJSON writes the error response.
 func (c *call) readJSON() (in formdata.FrontEndBody, ok bool) {
 	if kind := c.r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
 		c.writeError(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "unreadable.text")
@@ -185,7 +185,7 @@ func (c *call) serveSubmitJSON() {
 			c.Values.Set(v.Widget().Input, proofs[n-1])
 		}
 	}
-	// A token is valid once, so all other violations are reported first.
+	// A token is valid only once, so report all other violations before using it.
 	if len(c.h.config.Verifiers) > 0 {
 		if violations := c.stepViolations(c.OnPath); len(violations) > 0 {
 			c.writeViolations(violations)
@@ -219,7 +219,7 @@ func (c *call) writeFailure(err error) {
 	c.writeError(c.reportFailure("failed to store response", err))
 }
 
-// reportFailure returns the status, code and text key of an error. It logs errors that the respondent did not cause.
+// reportFailure returns the status, code and text key for an error. It logs every error except errLimited.
 func (c *call) reportFailure(what string, err error) (status int, code, word string) {
 	if errors.Is(err, errLimited) {
 		c.w.Header().Set("Retry-After", "60")

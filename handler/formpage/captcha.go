@@ -13,37 +13,38 @@ import (
 	"time"
 )
 
-// Verifier checks with a CAPTCHA service whether a person solved its challenge. It must be safe for concurrent use.
+// Verifier asks a CAPTCHA service whether a respondent solved its challenge. It must be safe for concurrent use.
 // [Turnstile], [HCaptcha] and [ReCAPTCHA] return implementations.
 type Verifier interface {
-	// Widget returns the CAPTCHA that the page shows.
+	// Widget describes the CAPTCHA to show on the page.
 	Widget() Widget
-	// Verify reports whether a token of the widget is valid. An error means that the service is not available. Nothing
-	// is then stored, and the page is shown again. address is the result of [Config.ClientIP], or "" without it.
+	// Verify reports whether a token from the widget is valid. It returns an error if the service is unavailable. In
+	// this case, nothing is stored and the page is shown again. address is the result of [Config.ClientIP], or "" if
+	// ClientIP is nil.
 	Verify(ctx context.Context, token, address string) (bool, error)
 }
 
-// Widget describes how a page includes the challenge of a CAPTCHA service.
+// Widget describes how a page includes a CAPTCHA service's challenge.
 type Widget struct {
 	Script  string // https URL of the script
 	Class   string // CSS class for the script's element
-	SiteKey string // value of its attribute data-sitekey
-	Input   string // name of the input that the script adds for the token
-	// Sources are the script's sources in a Content-Security-Policy, for scripts, frames, connections and styles.
+	SiteKey string // value of the element's data-sitekey attribute
+	Input   string // name of the input that the script adds to hold the token
+	// Sources are the sources that the Content-Security-Policy must allow for scripts, frames, connections and styles.
 	Sources []string
 }
 
-// CaptchaKeys are the keys of a site at a CAPTCHA service. Logs, JSON and package fmt omit the Secret.
+// CaptchaKeys are a site's keys at a CAPTCHA service. Logs, JSON and package fmt omit the Secret.
 type CaptchaKeys struct {
 	SiteKey string // public
 	Secret  string
-	// Endpoint is the URL that verifies tokens. Defaults to the URL of the service. Set it for tests and proxies.
+	// Endpoint is the URL that verifies tokens. Defaults to the service's URL. Set it for tests and proxies.
 	Endpoint string
-	// Client sends the requests. Defaults to a client with a timeout of 5 s.
+	// Client sends the requests. Defaults to a client with a 5 s timeout.
 	Client *http.Client
 }
 
-// Turnstile returns the verifier of Cloudflare Turnstile, for the captchaType turnstile.
+// Turnstile returns a verifier for Cloudflare Turnstile, for the captchaType turnstile.
 func Turnstile(keys CaptchaKeys) Verifier {
 	return newSiteVerifier(keys, "https://challenges.cloudflare.com/turnstile/v0/siteverify", Widget{
 		Script: "https://challenges.cloudflare.com/turnstile/v0/api.js", Class: "cf-turnstile", Input: "cf-turnstile-response",
@@ -51,7 +52,7 @@ func Turnstile(keys CaptchaKeys) Verifier {
 	})
 }
 
-// HCaptcha returns the verifier of hCaptcha, for the captchaType hcaptcha.
+// HCaptcha returns a verifier for hCaptcha, for the captchaType hcaptcha.
 func HCaptcha(keys CaptchaKeys) Verifier {
 	return newSiteVerifier(keys, "https://api.hcaptcha.com/siteverify", Widget{
 		Script: "https://js.hcaptcha.com/1/api.js", Class: "h-captcha", Input: "h-captcha-response",
@@ -59,7 +60,7 @@ func HCaptcha(keys CaptchaKeys) Verifier {
 	})
 }
 
-// ReCAPTCHA returns the verifier of reCAPTCHA v2, for the captchaType recaptcha.
+// ReCAPTCHA returns a verifier for reCAPTCHA v2, for the captchaType recaptcha.
 func ReCAPTCHA(keys CaptchaKeys) Verifier {
 	return newSiteVerifier(keys, "https://www.google.com/recaptcha/api/siteverify", Widget{
 		Script: "https://www.google.com/recaptcha/api.js", Class: "g-recaptcha", Input: "g-recaptcha-response",
@@ -67,7 +68,7 @@ func ReCAPTCHA(keys CaptchaKeys) Verifier {
 	})
 }
 
-// siteVerifier implements the protocol of all three services: a POST that returns JSON with success.
+// siteVerifier implements the protocol that all three services use: a POST that returns JSON with a success field.
 type siteVerifier struct {
 	keys   CaptchaKeys
 	widget Widget

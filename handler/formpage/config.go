@@ -16,138 +16,140 @@ import (
 
 // Config configures the form pages. The zero value is valid.
 type Config struct {
-	// BasePath is the path where the handler is mounted, without a trailing slash. Defaults to "/f". The handler
-	// removes it from the request path if present, so it also works below http.StripPrefix.
+	// BasePath is the path where the handler is mounted, without a trailing slash. Defaults to "/f". The handler strips
+	// it from the request path if it is still there, so http.StripPrefix also works.
 	BasePath string
 
-	// Secret signs preview links and the state of a page: when it was opened, its idempotency key, stored files and its
-	// partial submission. All processes of a host must use the same secret of at least 16 bytes. If nil, previews are
-	// disabled, and each process generates its own secret and logs this once. A page from another process, or from
-	// before a restart, is then shown again with its input and must be submitted again. An empty secret is an error,
-	// because its environment variable is probably not set.
+	// Secret signs preview links and each page's state: when the page was opened, its idempotency key, its stored files
+	// and its partial submission. All of a host's processes must use the same secret of at least 16 bytes. If Secret is
+	// nil, previews are disabled, and each process generates its own secret and logs this once. If a respondent then
+	// submits a page from another process or from before a restart, the page is shown again with the input and must be
+	// submitted again. An empty non-nil secret is an error, because its environment variable is probably not set.
 	Secret Secret
-	// PreviousSecrets are other secrets whose signatures are accepted. To change the secret, first list the new secret
-	// here in all processes. Then make it the Secret and list the old secret here. Remove the old secret after eight
-	// days and after its preview links have expired. No page then has to be submitted twice.
+	// PreviousSecrets are other secrets whose signatures are accepted. To rotate the secret, first list the new secret
+	// here in all processes. Then make it the Secret and list the old secret here. Remove the old secret once eight
+	// days have passed and its preview links have expired. This way, no page has to be submitted twice.
 	PreviousSecrets Secrets
 
 	// Layout is the document around a form, executed with a [Document]. [New] executes it once to validate it. Defaults
 	// to a plain page.
 	Layout *template.Template
 
-	// Language returns the language tag of a page. If it is nil or returns "", the page uses its lang parameter, the
-	// Accept-Language header, or English, in this order. Numbers have the format of the tag's region. If the tag has
-	// none, the region of the respondent's first language is used if the languages are the same.
+	// Language returns the language tag for a page. If Language is nil or returns "", the page uses its lang parameter,
+	// the Accept-Language header, or English, in this order. The tag's region determines the number format. If the tag
+	// has no region, the page uses the region of the respondent's first language, provided that it is the same
+	// language.
 	Language func(r *http.Request, form formsvc.PublicForm) string
-	// Translations adds languages and changes texts, by language tag and then by key. The files in
-	// handler/formpage/internal/words/texts contain the keys. Missing texts are in English.
+	// Translations adds languages and overrides texts, by language tag and then by key. The keys are in the files in
+	// handler/formpage/internal/words/texts. Missing texts are shown in English.
 	Translations map[string]map[string]string
 
-	// Brand is shown below forms whose settings.branding is true. A zero value shows nothing.
+	// Brand is shown below forms whose settings.branding is true. If zero, nothing is shown.
 	Brand Link
 
-	// Location is the time zone for the limits of dates. It is also used for a date with a time if the browser sends no
-	// time zone, which requires JavaScript. Defaults to the service's TimeZone.
+	// Location is the time zone for date limits. It also applies to a date with a time if the browser sends no time
+	// zone, because sending it requires JavaScript. Defaults to the service's TimeZone.
 	Location *time.Location
 
-	// FrameAncestors are the origins whose pages can show a form in a frame, as sources of a Content-Security-Policy.
-	// Defaults to 'self'.
+	// FrameAncestors are the origins whose pages may show a form in a frame, written as Content-Security-Policy
+	// sources. Defaults to 'self'.
 	FrameAncestors []string
 
-	// AllowedOrigins are the origins whose pages can use form.json, path, submit, view and start, such as
-	// "https://app.example", or "*" for all. These requests never contain cookies. A listed origin can also post the
-	// form page itself, for which browsers may add cookies. Defaults to the host of the request. If a proxy changes the
-	// Host header, list the origin that browsers use. Requests from other origins are rejected, even from the same site
-	// and from the origin "null" of a sandboxed frame.
+	// AllowedOrigins are the origins whose pages may use form.json, path, submit, view and start, such as
+	// "https://app.example", or "*" for all. Their requests to these routes never include cookies. A listed origin may
+	// also post the form page itself, and browsers may include cookies in such a post. Defaults to the request's host.
+	// If a proxy changes the Host header, list the origin that browsers use. Requests from other origins are rejected,
+	// even from the same site and from the "null" origin of a sandboxed frame.
 	AllowedOrigins []string
 
-	// MinFillTime is the minimum time between opening a page and submitting the form. If a form is submitted earlier,
-	// it is shown again with the input. Defaults to 2 s. A negative value means no minimum, for example in tests.
+	// MinFillTime is the minimum time between opening a page and submitting the form. A form submitted earlier is shown
+	// again with the input. Defaults to 2 s. A negative value means no minimum, which is useful in tests.
 	MinFillTime time.Duration
 
-	// Partials selects whether pages save partial submissions, so that respondents can continue later. A zero value
-	// saves nothing before the form is submitted. The storage must support partial submissions. A visit creates at most
-	// one, and a form stores at most 10,000. A new one then replaces the newest partial submission that was saved only
-	// once and has no link. If there is none, it replaces the one that was saved longest ago. If the form has a
-	// captcha, its users see only partial submissions of visits that solved it.
+	// Partials selects whether pages save partial submissions, so that respondents can continue later. If zero, nothing
+	// is saved before the form is submitted. The storage must support partial submissions. A visit creates at most one,
+	// and a form stores at most 10,000. Beyond that limit, a new one replaces the newest partial submission that was
+	// saved only once and has no link. If there is none, it replaces the least recently saved one. If the form has a
+	// captcha, its users see a partial submission only if the visit solved it.
 	Partials Partials
 
-	// ClientIP returns a respondent's address for Limiter, such as r.RemoteAddr without the port, or a header that the
-	// host's proxy sets. Behind a proxy, RemoteAddr is the same for everyone. Requests with "" are not limited.
-	// ClientIP and Limiter must be set together.
+	// ClientIP returns the respondent's address for Limiter, such as r.RemoteAddr without the port, or a header that
+	// the host's proxy sets. Behind a proxy, RemoteAddr is the same for everyone. Requests for which ClientIP returns
+	// "" are not limited. ClientIP and Limiter must be set together.
 	ClientIP func(*http.Request) string
-	// Limiter limits the requests of an address that store a submission or files, or call a Verifier. Each request
-	// takes one token. Views, starts, new partial submissions, saves, and opened links each have a separate budget of
-	// the same size. Beyond it they are not counted or saved, and the page says that it did not save. The handler never
-	// closes the limiter, and its keys start with "formsvc:page:". If the limiter fails, or does not respond within
-	// [ratelimit.StoreTimeout], the request is allowed and the error is logged. Without a Limiter,
-	// [Handler.MissingFeatures] reports forms with files, a captcha or partial submissions.
+	// Limiter limits how many requests an address can make that store a submission or files, or call a Verifier. Each
+	// such request takes one token. Views, starts, new partial submissions, saves, and opened links each have a
+	// separate budget of the same size. When a budget is used up, they are not counted or saved, and the page says if
+	// it could not save. The handler never closes the limiter, and its keys start with "formsvc:page:". If the limiter
+	// fails or does not respond within [ratelimit.StoreTimeout], the request is allowed and the error is logged. If
+	// Limiter is nil, [Handler.MissingFeatures] reports forms with files, a captcha or partial submissions.
 	Limiter limiter.Store
 
-	// Verifiers check the challenges of captcha blocks, by captchaType: "turnstile", "hcaptcha" or "recaptcha". A block
-	// without a verifier is not shown, checks nothing, and is logged.
+	// Verifiers verify the challenges of captcha blocks, by captchaType: "turnstile", "hcaptcha" or "recaptcha". A
+	// captcha block without a verifier is logged. It is not shown and checks nothing.
 	Verifiers map[string]Verifier
 
-	// Files stores the files of file_upload and signature blocks. If nil, these blocks accept no files.
+	// Files stores the files for file_upload and signature blocks. If nil, these blocks accept no files.
 	Files FileStore
-	// MaxFileSize is the maximum size of a file in bytes. Blocks cannot exceed it. Defaults to the limit of the
-	// service. For a block with maxFileSize, the limit of the service also applies.
+	// MaxFileSize is the maximum file size in bytes. It applies to all blocks, even if their maxFileSize is larger.
+	// Defaults to the service's limit. For a block with maxFileSize, the service's limit applies too.
 	MaxFileSize int64
-	// MaxVisitFiles is the maximum size of all files of a visit before its submission is stored, in bytes. Removed
-	// files count as well, and each file counts 4 KiB more. Defaults to 32 MiB, or to MaxFileSize if that is larger. A
-	// negative value means no limit. Each process counts separately. To limit the files of all visits, see
-	// [Dir.MaxUnsubmitted].
+	// MaxVisitFiles is the maximum total size of the files that a visit uploads before its submission is stored, in
+	// bytes. Removed files count too, and each file counts as 4 KiB larger than it is. Defaults to 32 MiB, or to
+	// MaxFileSize if that is larger. A negative value means no limit. Each process counts separately. To limit all
+	// visits together, see [Dir.MaxUnsubmitted].
 	MaxVisitFiles int64
 
-	// Submit wraps the storing of a submission. It calls next, which is [formsvc.Service.Submit], or stores the
+	// Submit runs in place of [formsvc.Service.Submit], which is passed as next. It can call next, or store the
 	// submission in another way, such as in the host's transaction ([formsvc.Service.WithStorage]). If nil, next is
 	// called directly.
 	//
 	// If Submit returns an error, the submission is rejected and the page is shown again with its input:
 	//
-	//   - For an [*formsvc.Error] of the host, the page shows the Message of each violation unchanged, whatever its
-	//     Code. The message is next to the block in Field, or above the form if Field is empty. Without a Message, the
+	//   - For the host's own [*formsvc.Error], the page shows each violation's Message unchanged, whatever its Code.
+	//     The message appears next to the block in Field, or above the form if Field is empty. If Message is empty, the
 	//     page uses its own text for the Code.
-	//   - For an error of next, which may be wrapped, the page uses a text in its language. The same applies to
+	//   - For an error from next, possibly wrapped, the page shows a text in its language. It also does so for
 	//     formsvc.ErrClosed, ErrNotFound and ErrDuplicate from any function.
 	//   - Any other error is logged, and the page says that the response could not be saved.
 	//
 	// The respondent can then submit the page again, possibly with the same IdempotencyKey. Submit must therefore
-	// reject a submission before it is stored, or in its transaction.
+	// reject a submission before storing it, or within its transaction.
 	Submit func(ctx context.Context, r formsvc.SubmitParams, next func(context.Context, formsvc.SubmitParams) (formsvc.Submission, error)) (formsvc.Submission, error)
 
-	// HostAnswers returns answers that only the host can give, such as to a payment. It is called for every page that
-	// is opened, submitted or saved, except previews, because rules may read these answers. It must be fast and change
-	// nothing. After an error, the page is shown again and nothing is stored. Defaults to none.
+	// HostAnswers returns answers that only the host can provide, such as to a payment. It is called for every page
+	// that is opened, submitted or saved, except for previews, because rules may use these answers. It must be fast and
+	// have no side effects. If it returns an error, the page is shown again and nothing is stored. Defaults to no
+	// answers.
 	HostAnswers func(r *http.Request, form formsvc.PublicForm) (map[string]json.RawMessage, error)
-	// Country returns the respondent's country for the metadata of the submission. If nil, no country is stored.
+	// Country returns the respondent's country for the submission's metadata. If nil, no country is stored.
 	Country func(*http.Request) string
 
 	// MaxBody is the maximum size of the text that a page can submit, in bytes. Defaults to 1 MiB. If a body is larger,
 	// the page is shown again with the part that was read.
 	MaxBody int64
 
-	// Logger receives errors and warnings for the host. If nil, they are discarded.
+	// Logger logs errors and warnings for the host. If nil, they are discarded.
 	Logger *slog.Logger
 	// Clock returns the current time, for tests. Defaults to time.Now.
 	Clock func() time.Time
 }
 
-// Link is a text with a link.
+// Link is a piece of text with an optional URL.
 type Link struct{ Text, URL string }
 
-// Format implements [fmt.Formatter]. It prints no fields, because package fmt would print the secrets inside them.
+// Format implements [fmt.Formatter]. It prints no fields, because package fmt would also print the secrets inside them.
 func (c Config) Format(f fmt.State, _ rune) { redact(f, "formpage.Config") }
 
-// Document is the data for [Config.Layout].
+// Document is the data passed to [Config.Layout].
 type Document struct {
-	Language  string // a language tag, for the attribute lang
-	Direction string // "ltr" or "rtl", for the attribute dir
+	Language  string // a language tag, for the lang attribute
+	Direction string // "ltr" or "rtl", for the dir attribute
 	Title     string
 	// Head belongs in the head element and Body in the body element, once each.
 	Head, Body template.HTML
-	// Nonce is the nonce in the response's Content-Security-Policy for style and script elements. Files of the layout
-	// from the page's origin do not need it.
+	// Nonce is the nonce that the response's Content-Security-Policy requires on style and script elements. Files that
+	// the layout loads from the page's origin don't need it.
 	Nonce string
-	Form  formsvc.PublicForm // zero if the URL has no form
+	Form  formsvc.PublicForm // zero if the URL matches no form
 }

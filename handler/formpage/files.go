@@ -29,7 +29,7 @@ func (c *call) fileBlock(id string) *schema.Block {
 	return b
 }
 
-// readForm parses the posted inputs and stores the files. If the text exceeds most bytes, complete is false.
+// readForm parses the posted inputs and stores the files. If the text is longer than most bytes, complete is false.
 func (c *call) readForm(most int64) (values url.Values, complete bool, err error) {
 	bounds := formdata.BodyLimits{Bytes: most, Inputs: c.maxInputs()}
 	if c.fileStore() == nil {
@@ -40,7 +40,8 @@ func (c *call) readForm(most int64) (values url.Values, complete bool, err error
 
 const maxUploads = 100
 
-// maxDiscarded is how many bytes of rejected files are read, so that the browser receives the response.
+// maxDiscarded is how many bytes of rejected files to read. A browser shows the response only after it has sent the
+// body.
 const maxDiscarded = 32 << 20
 
 var errVisitFull = errors.New("the files of the visit exceed the total size limit")
@@ -55,7 +56,7 @@ func (c *call) receiveFile(block, name string, body io.Reader, values url.Values
 	return c.discardedBytes < maxDiscarded
 }
 
-// saveFile stores a file and adds its record to the values. It returns the violation's code if it rejects the file.
+// saveFile stores a file and adds its record to values. If it rejects the file, it returns the violation's code.
 func (c *call) saveFile(block, name string, body io.Reader, values url.Values) (refused string) {
 	b := c.fileBlock(block)
 	if b == nil {
@@ -115,20 +116,20 @@ func (c *call) uploadErrorCode(err error, brokeOff bool) (code string) {
 
 func (c *call) fileRecords() upload.Records {
 	purpose := pagestate.PurposeFile
-	if c.Preview != nil { // the form itself must not accept the record of a file that is not stored
+	if c.Preview != nil { // the form itself must not accept records of files that were not stored
 		purpose = pagestate.PurposePreviewFile
 	}
 	return upload.Records{Signer: c.h.signer, Purpose: purpose, Form: c.Form.ID.String(), Now: c.now}
 }
 
-// loadFiles opens the file records of the page, and reports whether the respondent removed files.
+// loadFiles opens the page's file records, and reports whether the respondent removed files.
 func (c *call) loadFiles() (takenBack bool) {
 	stored, lost, takenBack := c.fileRecords().Open(c.Values)
 	c.Files, c.rejectedFiles = stored, append(c.rejectedFiles, lost...)
 	return takenBack
 }
 
-// retainFiles retains the files of a submission before it is stored. If it is not stored, the caller must call release.
+// retainFiles retains a submission's files before it is stored. If it is not stored, the caller must call release.
 func (c *call) retainFiles(files []string) (release func(), err error) {
 	keeper, ok := c.fileStore().(FileRetainer)
 	if !ok || len(files) == 0 {
@@ -136,7 +137,7 @@ func (c *call) retainFiles(files []string) (release func(), err error) {
 	}
 	attempt := rand.Text()
 	if err := keeper.Retain(c.r.Context(), attempt, files); err != nil {
-		return nil, errors.New("failed to retain files: " + err.Error()) // hides the error's type, which would be mistaken for an error of the submission
+		return nil, errors.New("failed to retain files: " + err.Error()) // hides the error's type, because it could look like an error from Submit
 	}
 	return func() {
 		if err := keeper.Release(context.WithoutCancel(c.r.Context()), attempt, files); err != nil {
@@ -156,5 +157,5 @@ func (h *Handler) visitUsage(visit string) *atomic.Int64 {
 	return used
 }
 
-// resetVisitUsage starts a new counter. Uploads in progress still use the old counter.
+// resetVisitUsage starts a new counter. Uploads in progress still use the old one.
 func (h *Handler) resetVisitUsage(visit string) { h.usage.Put(visit, new(atomic.Int64), len(visit)) }

@@ -26,40 +26,42 @@ import (
 
 // FileStore stores the files that respondents upload. It must be safe for concurrent use.
 type FileStore interface {
-	// Save stores the content of u.Body and returns the file with its ID, URL and Size. An error while reading Body
-	// means that the file is too large or that the respondent has disconnected. Save must then remove the content and
-	// return this error, which can be wrapped. Without space for the file, Save returns [ErrNoSpace].
+	// Save stores the content of u.Body and returns the file with its ID, URL and Size. If reading Body fails, the file
+	// is too large or the respondent has disconnected. Save must then delete what it has stored and return the error,
+	// possibly wrapped. If there is no space for the file, Save returns [ErrNoSpace].
 	Save(ctx context.Context, u Upload) (schema.File, error)
 	// Open returns a stored file, or an error that matches [fs.ErrNotExist].
 	Open(ctx context.Context, id string) (io.ReadCloser, schema.File, error)
 }
 
-// ErrNoSpace is returned by a [FileStore] that has no space for a file. The page then shows a message.
+// ErrNoSpace means that a [FileStore] has no space for a file. The page then shows a message.
 var ErrNoSpace = errors.New("formpage: the file store is full")
 
-// FileRetainer contains the methods that a [FileStore] needs to remove files that were never submitted. A page can
-// submit its files for a week. Afterwards, a file that no attempt retains can be removed.
+// FileRetainer is implemented by a [FileStore] that can delete files that were never submitted. A page can submit its
+// files for up to a week. After that, the store may delete a file unless an attempt retains it.
 type FileRetainer interface {
-	// Retain is called before a submission is stored. The store must not remove a file while an attempt retains it.
-	// attempt has 26 letters and digits. After an error, nothing is stored and the page is shown again.
+	// Retain is called before a submission is stored. The store must not delete a file while an attempt retains it.
+	// attempt consists of 26 letters and digits. If Retain returns an error, nothing is stored and the page is shown
+	// again.
 	Retain(ctx context.Context, attempt string, ids []string) error
-	// Release reverts a call of Retain after the submission was rejected. Other attempts can still retain the files.
+	// Release undoes a Retain call after the submission was rejected. Other attempts may still retain the files.
 	Release(ctx context.Context, attempt string, ids []string) error
 }
 
-// Upload is a file that a respondent uploads.
+// Upload is a file that a respondent is uploading.
 type Upload struct {
 	Form  formsvc.PublicForm
 	Block string
-	Name  string // The file name on the respondent's device, without a path. It has at most 200 characters.
-	// MIMEType is the type that was detected from the first bytes, never the type that the browser reports. It can
-	// differ from the extension in Name. HTML files have the type application/octet-stream.
+	Name  string // The file's name on the respondent's device, without a path. It has at most 200 characters.
+	// MIMEType is detected from the first bytes, and is never the type that the browser reports. It can contradict the
+	// extension in Name. HTML files get the type application/octet-stream.
 	MIMEType string
 	Body     io.Reader
 }
 
-// FileHandler serves the files of a store by the last part of the path, always as an attachment, so that a browser
-// never shows a file in the host's origin. Limit access to users who can read submissions:
+// FileHandler returns a handler that serves a store's files. The last path segment is the file's ID. Files are always
+// served as attachments, so that browsers never show them in the host's origin. Allow access only to users who may read
+// submissions:
 //
 //	mux.Handle("GET /files/", signedIn(formpage.FileHandler(files)))
 func FileHandler(files FileStore) http.Handler {
@@ -88,14 +90,14 @@ func FileHandler(files FileStore) http.Handler {
 	})
 }
 
-// Dir stores files in a directory, for small hosts and experiments. File IDs cannot be guessed. It implements
-// [FileRetainer], see [Dir.Sweep]. To remove files with their submissions, see [Dir.RemoveFiles].
+// Dir stores files in a directory. It is meant for small hosts and experiments. File IDs cannot be guessed. Dir
+// implements [FileRetainer], see [Dir.Sweep]. To delete files along with their submissions, see [Dir.RemoveFiles].
 type Dir struct {
-	// MaxUnsubmitted is the maximum size of all files that are not part of a submission, in bytes. Each file counts 4
-	// KiB more. Defaults to 1 GiB. A negative value means no limit. Set it before the first Save. Beyond the limit,
-	// Save returns [ErrNoSpace] until files are submitted or swept. Save reads the total from the directory at most
-	// once a minute, or every five seconds if the limit is reached. In between, a process knows only its own files, so
-	// n processes that save concurrently can store n times as much.
+	// MaxUnsubmitted is the maximum total size of all files that are not part of a submission, in bytes. Each file
+	// counts as 4 KiB larger than it is. Defaults to 1 GiB. A negative value means no limit. Set it before the first
+	// Save. Beyond the limit, Save returns [ErrNoSpace] until files are submitted or swept. A process reads the total
+	// from the directory at most once a minute, or every five seconds if the limit is reached. In between, it adds only
+	// the files that it saves itself, so n processes that save concurrently can store n times the limit.
 	MaxUnsubmitted int64
 
 	root *os.Root
@@ -107,8 +109,8 @@ type Dir struct {
 	full        atomic.Bool // a file has been rejected since usageReadAt
 }
 
-// NewDir returns a store in an existing directory. A file's URL is url, such as "https://example.com/files/", and its
-// ID.
+// NewDir returns a store in an existing directory. The URL of each file is url, such as "https://example.com/files/",
+// followed by the file's ID.
 func NewDir(path, url string) (*Dir, error) {
 	if policy.Origin(url) == "" || !strings.HasSuffix(url, "/") {
 		return nil, fmt.Errorf("formpage: %q is not an absolute http or https URL with a slash at the end", url)
@@ -120,12 +122,12 @@ func NewDir(path, url string) (*Dir, error) {
 	return &Dir{root: root, url: url}, nil
 }
 
-// Close closes the directory. The files are not removed.
+// Close closes the directory. It deletes no files.
 func (d *Dir) Close() error { return d.root.Close() }
 
 const (
-	recordSuffix = ".json"  // suffix of the file with the result of Save
-	retainedMark = ".kept-" // precedes an attempt that retains the file, in the name of an empty file
+	recordSuffix = ".json"  // suffix of the file that contains Save's result
+	retainedMark = ".kept-" // in an empty file's name, separates the file ID from an attempt that retains the file
 )
 
 // Save implements [FileStore].
@@ -138,7 +140,7 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ schema.File, err error) {
 	body := upload.Meter(u.Body, &d.used, cmp.Or(d.MaxUnsubmitted, 1<<30), ErrNoSpace)
 	defer func() {
 		if err != nil {
-			body.Release() // before remove, so that a concurrent refreshUsage counts too much, not too little
+			body.Release() // before remove, so that a concurrent refreshUsage counts too much instead of too little
 			_ = d.remove(file.ID)
 			d.full.CompareAndSwap(false, errors.Is(err, ErrNoSpace))
 		}
@@ -158,14 +160,14 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ schema.File, err error) {
 	return file, d.root.WriteFile(file.ID+recordSuffix, record, 0o600)
 }
 
-// refreshUsage reads the size of unsubmitted files from the directory if the last value is too old.
+// refreshUsage reads the total size of unsubmitted files from the directory if the last value is too old.
 func (d *Dir) refreshUsage() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if age := time.Since(d.usageReadAt); d.MaxUnsubmitted < 0 || age < 5*time.Second || age < time.Minute && !d.full.Load() {
 		return nil
 	}
-	used := -d.used.Load() // keeps what other calls of Save add in the meantime
+	used := -d.used.Load() // keeps what other Save calls add in the meantime
 	unsent, err := d.unsubmitted()
 	if err != nil {
 		return err
@@ -192,7 +194,7 @@ func (d *Dir) unsubmitted() (list []fs.FileInfo, err error) {
 		}
 	}
 	for _, entry := range entries {
-		// Check the content files, because a process that ended during Save left no record.
+		// Look for content files, because a process that crashed during Save left no record.
 		if id := entry.Name(); !isFileID(id) || kept[id] {
 			continue
 		}
@@ -237,8 +239,8 @@ func (d *Dir) Release(_ context.Context, attempt string, ids []string) error {
 	return errors.Join(errs...)
 }
 
-// Sweep removes the unsubmitted files that were saved before a time, and returns their number. Call it regularly for
-// files older than eight days, because a page can submit younger files.
+// Sweep deletes the unsubmitted files that were saved before a given time, and returns how many it deleted. Call it
+// regularly for files older than eight days. A page may still submit newer files.
 func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err error) {
 	unsent, err := d.unsubmitted()
 	if err != nil {
@@ -262,7 +264,7 @@ func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err err
 	return removed, nil
 }
 
-// remove removes a file. It removes the content last, because Sweep finds files by their content.
+// remove deletes a file. It deletes the content last, because Sweep finds files by their content.
 func (d *Dir) remove(id string) error {
 	for _, end := range []string{recordSuffix, ""} {
 		if err := d.root.Remove(id + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -272,8 +274,8 @@ func (d *Dir) remove(id string) error {
 	return nil
 }
 
-// RemoveFiles implements [formsvc.FileRemover], so that [formsvc.WithFiles] removes files with their submissions. It
-// ignores IDs of other stores. It reads the names of all files.
+// RemoveFiles implements [formsvc.FileRemover], so that [formsvc.WithFiles] deletes files along with their submissions.
+// It ignores IDs from other stores. Each call lists the entire directory.
 func (d *Dir) RemoveFiles(ctx context.Context, ids []string) error {
 	marks, err := fs.Glob(d.root.FS(), "*"+retainedMark+"*")
 	removed := map[string]bool{}
@@ -316,7 +318,7 @@ func writeInternalError(w http.ResponseWriter) {
 	http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
 }
 
-// discardStore accepts files for previews without storing them.
+// discardStore accepts files in previews without storing them.
 type discardStore struct{}
 
 func (discardStore) Save(_ context.Context, u Upload) (schema.File, error) {

@@ -12,12 +12,12 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// A visit has a view when the script runs in a visible tab, and a start at the first input. A posted page counts for
-// both. The script's request contains the signed state of a page that was shown. countedVisits and the page's inputs
-// ensure that each visit is counted once.
+// Each visit counts as one view when the script runs in a visible tab, and as one start at the first input. Posting a
+// page counts as both. The script's requests contain the signed state of a page that was shown. countedVisits and the
+// page's inputs ensure that no visit is counted twice.
 
 type event struct {
-	input  string // marks the event as counted in the page
+	input  string // input that marks the event as counted
 	record func(s *formsvc.Service, ctx context.Context, form storage.ID) error
 }
 
@@ -26,7 +26,7 @@ var (
 	startEvent = event{input.Started, (*formsvc.Service).RecordStart}
 )
 
-// serveBeacon serves the script's requests to count a view or a start.
+// serveBeacon serves the requests by which the script reports a view or a start.
 func (c *call) serveBeacon(e event) {
 	values, _, _ := c.readForm(4096) // a malformed body has no state
 	v, ok := c.h.signer.OpenVisit(pagestate.PurposeVisit, c.Form.ID.String(), values.Get(input.State), c.now)
@@ -39,7 +39,7 @@ func (c *call) serveBeacon(e event) {
 	c.w.WriteHeader(http.StatusNoContent)
 }
 
-// recordOnce records an event once per visit. Budgets per address limit clients that open many pages.
+// recordOnce records an event once per visit. Per-address budgets limit clients that open many pages.
 func (c *call) recordOnce(e event) {
 	if isAutomated(c.r) {
 		return
@@ -52,8 +52,8 @@ func (c *call) recordOnce(e event) {
 	}
 }
 
-// recordPosted records a view and a start for a posted page. If the page has no valid state, the next page counts. The
-// pages of a preview are marked as counted, so that the script sends nothing.
+// recordPosted records a view and a start for a posted page. If the page has no valid state, the next page is counted
+// instead. Preview pages are marked as counted, so that their script sends nothing.
 func (c *call) recordPosted() {
 	if c.Form.Closed || !c.visitValid && c.Preview == nil {
 		return
@@ -66,7 +66,8 @@ func (c *call) recordPosted() {
 	}
 }
 
-// isAutomated reports whether a browser preloads the page, or a bot identifies itself. Bots can run the page's script.
+// isAutomated reports whether a browser is preloading the page, or a bot identifies itself. Bots may run the page's
+// script.
 func isAutomated(r *http.Request) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		purpose := strings.ToLower(r.Header.Get(name))
@@ -74,12 +75,12 @@ func isAutomated(r *http.Request) bool {
 			return true
 		}
 	}
-	// Cubot is a brand of phones.
+	// Cubot is a phone brand.
 	agent := strings.ReplaceAll(strings.ToLower(r.UserAgent()), "cubot", "")
 	return slices.ContainsFunc(botNames, func(word string) bool { return strings.Contains(agent, word) })
 }
 
-// botNames contains words in the names of crawlers and link previews, such as Slackbot-LinkExpanding.
+// botNames lists words that occur in the names of crawlers and link previewers, such as Slackbot-LinkExpanding.
 var botNames = []string{
 	"bot", "crawl", "spider", "slurp", "facebookexternalhit", "whatsapp", "skypeuripreview", "linkpreview", "link preview",
 	"bingpreview", "embedly", "lighthouse", "pagespeed", "mediapartners-google", "google-inspectiontool",

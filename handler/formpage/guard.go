@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// originCheck compares hosts and not schemes, because TLS may end at a proxy.
+// originCheck compares only hosts, not schemes, because TLS may end at a proxy.
 var originCheck http.CrossOriginProtection
 
 // isCrossOrigin checks Sec-Fetch-Site and Origin, and reports whether a POST comes from an origin that is not allowed.
-// Programs other than browsers send neither header, and no user's cookies. open is for routes to which browsers send no
-// cookies from other origins, so that "*" in AllowedOrigins applies.
+// Programs other than browsers send neither header, and no user's cookies. open is true for routes to which browsers
+// send no cookies from other origins. For these routes, AllowedOrigins may contain "*".
 func (h *Handler) isCrossOrigin(r *http.Request, open bool) bool {
 	origin, allowed := r.Header.Get("Origin"), h.config.AllowedOrigins
 	if slices.Contains(allowed, origin) || open && slices.Contains(allowed, "*") || originCheck.Check(r) == nil {
@@ -21,7 +21,7 @@ func (h *Handler) isCrossOrigin(r *http.Request, open bool) bool {
 	return true
 }
 
-// rejectFraming rejects a canvas or preview in a frame that another origin has requested or redirected. The
+// rejectFraming rejects a canvas or preview in a frame if another origin requested or redirected the frame. The
 // frame-ancestors policy alone does not prevent this, because a redirected frame keeps the ancestors of its first page.
 func (h *Handler) rejectFraming(w http.ResponseWriter, r *http.Request) bool {
 	site, kind := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Sec-Fetch-Dest")
@@ -32,7 +32,7 @@ func (h *Handler) rejectFraming(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// handleCORS allows a request from another origin if the host allows the origin. It never allows credentials. It
+// handleCORS allows a request from another origin if the host allows that origin. It never allows credentials. It
 // reports whether it responded to a preflight request.
 func (h *Handler) handleCORS(w http.ResponseWriter, r *http.Request, methods string) (answered bool) {
 	w.Header().Add("Vary", "Origin")
@@ -52,8 +52,8 @@ func (h *Handler) handleCORS(w http.ResponseWriter, r *http.Request, methods str
 	return true
 }
 
-// takeToken takes a token from one of the address's budgets. The budget "" limits requests that store a submission or
-// files, or call a Verifier. Each event has its own budget.
+// takeToken takes a token from one of the address's budgets. kind "" is the budget for requests that store a submission
+// or files, or call a Verifier. Each event has its own budget.
 func (h *Handler) takeToken(r *http.Request, kind string) bool {
 	address := h.config.ClientIP(r)
 	if address == "" || h.limiter == nil {
@@ -74,7 +74,7 @@ const (
 	readMethods = "GET, HEAD, OPTIONS"
 )
 
-// handleMethod responds to OPTIONS and to unsupported methods. It reports whether it responded.
+// handleMethod responds to OPTIONS requests and to unsupported methods. It reports whether it responded.
 func (h *Handler) handleMethod(w http.ResponseWriter, r *http.Request, methods string, inJSON bool) bool {
 	if r.Method != http.MethodOptions && slices.Contains(strings.Split(methods, ", "), r.Method) {
 		return false

@@ -33,7 +33,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Handler serves the pages of all published forms of a service. It is safe for concurrent use. Create it with [New].
+// Handler serves the pages for all of a service's published forms. It is safe for concurrent use. Create it with [New].
 type Handler struct {
 	service *formsvc.Service
 	config  Config
@@ -44,8 +44,8 @@ type Handler struct {
 	site render.Site
 
 	forms         cache.Cache[storage.ID, *cachedForm]
-	warned        cache.Cache[string, struct{}] // missing features that were logged, by form ID
-	countedVisits cache.Cache[string, struct{}] // visits whose view or start was counted
+	warned        cache.Cache[string, struct{}] // missing features that were already logged, by form ID
+	countedVisits cache.Cache[string, struct{}] // visits whose view or start was already counted
 
 	limiter *ratelimit.Limiter // if nil, requests are unlimited
 	usageMu sync.Mutex
@@ -55,7 +55,7 @@ type Handler struct {
 	misplacedOnce sync.Once // used by warnMisplaced
 }
 
-// New returns a Handler for the forms of svc. It reports all configuration errors together.
+// New returns a Handler for svc's forms. If the configuration is invalid, the returned error contains all problems.
 func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	var errs []error
 	must := func(holds bool, format string, args ...any) {
@@ -150,7 +150,7 @@ func (h *Handler) MissingFeatures(form formsvc.PublicForm) []string {
 	return list
 }
 
-// warnMissingFeatures logs each missing feature of a form once, as long as the form is in the cache.
+// warnMissingFeatures logs each of a form's missing features once while the form is cached.
 func (h *Handler) warnMissingFeatures(ctx context.Context, form *formsvc.PublicForm) {
 	for _, l := range h.host.MissingFeatures(form.Blocks) {
 		key := form.ID.String() + l.Text
@@ -160,7 +160,7 @@ func (h *Handler) warnMissingFeatures(ctx context.Context, form *formsvc.PublicF
 	}
 }
 
-// chooseWords returns the texts in the language that the host, the URL or the browser selects, in this order.
+// chooseWords returns the texts in the language selected by the host, the URL or the browser, in this order.
 func (h *Handler) chooseWords(r *http.Request, form formsvc.PublicForm) *words.Words {
 	wish := ""
 	if h.config.Language != nil {
@@ -179,10 +179,10 @@ func (h *Handler) warnSecret() {
 	})
 }
 
-// Format implements [fmt.Formatter]. It prints no part of the Config.
+// Format implements [fmt.Formatter]. It prints nothing from the Config.
 func (h *Handler) Format(f fmt.State, _ rune) { redact(f, "formpage.Handler") }
 
-// pathBelowBase removes the base path if it is present. A form's ID can start like the base path.
+// pathBelowBase strips the base path if the path starts with it. A form's ID can start like the base path.
 func (h *Handler) pathBelowBase(path string) string {
 	if rest, ok := strings.CutPrefix(path, h.config.BasePath+"/"); ok {
 		return rest
@@ -190,8 +190,8 @@ func (h *Handler) pathBelowBase(path string) string {
 	return strings.TrimPrefix(path, "/")
 }
 
-// cachedForm contains the parsed style sheet of a form, and its definition for serveUnavailable. The entry is used only
-// if its definition is the same as that of the service's form, so it is never outdated.
+// cachedForm holds a form's parsed style sheet, and its definition for serveUnavailable. An entry is used only if its
+// definition equals that of the service's form, so it is never outdated.
 type cachedForm struct {
 	publicID   string
 	definition storage.Definition // shared with the service
@@ -206,7 +206,7 @@ func (c *call) cached() *cachedForm {
 	}
 	c.h.warnMissingFeatures(c.r.Context(), f)
 	s = &cachedForm{publicID: f.PublicID, definition: f.Definition, theme: theme.New(&f.Theme, &f.Settings)}
-	if f.PublicID != "" && c.Preview == nil { // not for pages without a form, and not for previews, which can show a draft
+	if f.PublicID != "" && c.Preview == nil { // the page has a form and is not a preview, which can show a draft
 		d := &s.definition
 		c.h.forms.Put(f.ID, s, d.Size()+len(d.Theme)+len(d.Settings)+len(s.theme.Custom))
 	}

@@ -136,9 +136,9 @@ func TestEveryMemberOfSettingsAndThemeDoesSomething(t *testing.T) {
 	settings := map[string]any{"darkMode": true, "cover": map[string]any{"image": image}}
 	theme := map[string]any{"logo": image, "background": map[string]any{"image": image}}
 	documentation := expect.Must(os.ReadFile("doc.go"))
-	_, left, found := strings.Cut(string(documentation), "// # Fields without an effect here\n")
+	_, left, found := strings.Cut(string(documentation), "// # Ignored fields\n")
 	left, _, _ = strings.Cut(left, "//\n// # ")
-	expect.Require(t, found, "the documentation has no section on fields without an effect here")
+	expect.Require(t, found, "the documentation has no section on ignored fields")
 	named := regexp.MustCompile(`[a-zA-Z0-9_]+(\.[a-zA-Z0-9_]+)*`).FindAllString(left, -1)
 
 	m := newMembers(t)

@@ -43,7 +43,7 @@ func (c *call) showFirstPage() {
 	c.showStep(http.StatusOK, 0, nil)
 }
 
-// handlePost handles a submitted page. The response always contains the input, unless it was stored.
+// handlePost handles a submitted page. The response always contains the input, unless the input was stored.
 func (c *call) handlePost() {
 	h, r := c.h, c.r
 	values, complete, err := c.readForm(h.config.MaxBody)
@@ -107,7 +107,7 @@ func (c *call) useLanguage(tag string) {
 
 func (c *call) goForward() {
 	on := c.Steps[c.At].Blocks
-	// Do not report violations of blocks that only the answers of this page have added to it.
+	// Do not report violations for blocks that appear only because of this page's answers.
 	unseen := formstep.Unseen(on, c.Values[input.Seen])
 	isUnseen := func(v schema.Violation) bool { return unseen[v.Field] }
 	violations := c.stepViolations(on)
@@ -128,13 +128,13 @@ func (c *call) goForward() {
 		c.showStep(http.StatusOK, c.At, nil)
 	case formstep.NeedsConfirmation(on, c.Interpretations, c.Values[input.InterpretationShown]):
 		c.showAgain(http.StatusUnprocessableEntity, "interpreted.check")
-	case !last && c.Form.Closed: // otherwise, the respondent would fill in the rest in vain
+	case !last && c.Form.Closed: // fail early, so that the respondent does not fill in the rest in vain
 		c.showClosed()
 	case !last:
 		c.goToStep(c.At + 1)
 	case !c.visitValid:
 		c.showAgain(http.StatusUnprocessableEntity, "review_answers")
-	case c.Preview != nil: // previews skip the checks for bots
+	case c.Preview != nil: // previews skip the bot checks
 		c.submit()
 	case c.Values.Get(input.Honeypot) != "":
 		c.Values.Del(input.Honeypot)
@@ -172,9 +172,9 @@ func (c *call) submit() {
 	}
 }
 
-// serveUnavailable responds to a page of a form that has become a draft or is in the trash. As for a closed form, it
-// shows the input for copying. It reports whether it responded. Without a valid signature, the form does not exist for
-// the client.
+// serveUnavailable responds to a posted page if its form has become a draft or is in the trash. As for a closed form,
+// it shows the input for copying. It reports whether it responded. Clients without a valid signature must not learn
+// that the form exists.
 func (h *Handler) serveUnavailable(w http.ResponseWriter, r *http.Request, publicID string) bool {
 	c := h.newCall(w, r, formsvc.PublicForm{Closed: true})
 	values, _, err := c.readForm(h.config.MaxBody)
@@ -182,13 +182,13 @@ func (h *Handler) serveUnavailable(w http.ResponseWriter, r *http.Request, publi
 	if err != nil || !h.signer.Open(pagestate.PurposeVisit, values.Get(input.State), &v) {
 		return false
 	}
-	id, _ := storage.ParseID(v.Form) // the ID is signed
+	id, _ := storage.ParseID(v.Form) // the ID is signed, so it is valid
 	c.setValues(values)
 	c.Form.ID = id
 	c.useLanguage(values.Get(input.Language))
-	// Use the last public labels, because the current form is not public. Without them, the page shows block IDs.
+	// Use the last published labels, because the current form is not public. Without them, the page shows block IDs.
 	if s, ok := h.forms.Get(id); ok && s.publicID == publicID {
-		c.Form.Blocks, _ = schema.DecodeBlocks(s.definition.Blocks) // they were decoded before
+		c.Form.Blocks, _ = schema.DecodeBlocks(s.definition.Blocks) // cannot fail, because they were decoded before
 		c.Index = formblock.Index{Blocks: c.Form.Blocks}
 	}
 	c.loadFiles()
@@ -196,8 +196,8 @@ func (h *Handler) serveUnavailable(w http.ResponseWriter, r *http.Request, publi
 	return true
 }
 
-// rejectCrossOrigin shows the input for copying and stores nothing, because behind a proxy that changes the Host
-// header, all posts look cross-origin. It does not call HostAnswers.
+// rejectCrossOrigin shows the input for copying and stores nothing. The post may be legitimate, because all posts look
+// cross-origin behind a proxy that changes the Host header. rejectCrossOrigin does not call HostAnswers.
 func (c *call) rejectCrossOrigin() {
 	c.Form.Closed = true // rejects files
 	if values, _, err := c.readForm(c.h.config.MaxBody); err == nil {

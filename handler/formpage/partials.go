@@ -27,10 +27,10 @@ import (
 type Partials int
 
 const (
-	// Resume saves partial submissions for respondents who continue later.
+	// Resume saves partial submissions so that respondents can continue later.
 	Resume Partials = 1 + iota
 	// ResumeAndShow also lets the form's users read partial submissions with [formsvc.Client.Partials], even if they
-	// are never submitted. The page says so.
+	// are never submitted. The page tells respondents about it.
 	ResumeAndShow
 )
 
@@ -50,10 +50,10 @@ func (c *call) saveOffer() *render.SaveOffer {
 	}
 }
 
-// saveAndMerge saves the partial submission of a respondent who has reached a block. If another page saved in the
-// meantime, it merges those answers and taken reports whether there were any. Creating and saving have separate
-// budgets, so that a respondent can always submit, even if many others share the address. The next save includes the
-// input of a rejected save.
+// saveAndMerge saves the partial submission of a respondent who has reached a block. If another page has saved in the
+// meantime, it merges that page's answers. taken reports whether there were any. Creating and saving have separate
+// budgets, so that respondents can always submit, even if many of them share an address. If a save is rejected, the
+// next save includes its input.
 func (c *call) saveAndMerge(block string) (taken bool, err error) {
 	kind := "save:"
 	if c.partial.Token == "" {
@@ -78,11 +78,11 @@ func (c *call) saveAndMerge(block string) (taken bool, err error) {
 func (c *call) saveOnce() error {
 	token, dropped, err := c.savePartial(c.visit.Key)
 	if errors.Is(err, formsvc.ErrAlreadySubmitted) && c.partial.Token == "" {
-		// The respondent went back after submitting, and may submit other answers.
+		// The respondent went back after submitting, and may want to submit other answers.
 		token, dropped, err = c.savePartial(c.visit.Key + " again")
 	}
 	if errors.Is(err, storage.ErrRevisionMismatch) && c.partial.Token == "" {
-		c.partial.Token = token // an earlier page of the visit created it
+		c.partial.Token = token // an earlier page of this visit created it
 	}
 	if err == nil {
 		kept := maps.Clone(c.parsed.Answers)
@@ -93,7 +93,7 @@ func (c *call) saveOnce() error {
 	return err
 }
 
-// savePartial saves the input. It creates at most one partial submission for each visit.
+// savePartial saves the input. It creates at most one partial submission per visit.
 func (c *call) savePartial(visitKey string) (token string, dropped []string, err error) {
 	return c.h.service.SavePartial(c.r.Context(), formsvc.PartialSubmission{
 		FormID: c.Form.ID, Token: c.partial.Token, Answers: c.allAnswers(), Hidden: c.parsed.Hidden, Metadata: c.metadata(),
@@ -103,8 +103,8 @@ func (c *call) savePartial(visitKey string) (token string, dropped []string, err
 	})
 }
 
-// solvedCaptcha reports whether the visit has solved a captcha, or the form has captchas but no verifier for any of
-// them.
+// solvedCaptcha reports whether the visit has solved a captcha. It also returns true if the form has captchas but no
+// verifier for any of them.
 func (c *call) solvedCaptcha() bool {
 	shown, lacking := false, false
 	for b, hidden := range formblock.Walk(c.Form.Blocks) {
@@ -122,8 +122,9 @@ func (c *call) solvedCaptcha() bool {
 	return lacking && !shown
 }
 
-// mergeSaved takes over answers that another page saved, except answers that this page changed, and reports whether
-// there were any. It keeps answers that the other page lacks, because their blocks may be off the path only there.
+// mergeSaved takes over answers that another page saved, except for answers that this page changed. It reports whether
+// there were any. If the other page lacks an answer, this page keeps it, because the block may be off the path only on
+// that page.
 func (c *call) mergeSaved() (taken bool, err error) {
 	theirs, err := c.h.service.ResumePartial(c.r.Context(), c.Form.ID, c.partial.Token)
 	if err != nil || theirs.Revision == c.partial.Revision {
@@ -148,7 +149,8 @@ func (c *call) mergeSaved() (taken bool, err error) {
 	return taken, err
 }
 
-// saveBeforeStep saves before a step is shown. It reports whether it responded: after an error or a merge.
+// saveBeforeStep saves before a step is shown. It reports whether it responded, which it does after an error or a
+// merge.
 func (c *call) saveBeforeStep(at int) (answered bool) {
 	taken, err := c.saveAndMerge(c.Steps[at].ID)
 	answered = c.handleSaveError(err)
@@ -158,7 +160,8 @@ func (c *call) saveBeforeStep(at int) (answered bool) {
 	return answered || taken
 }
 
-// goToStep shows another step and saves the input. Without answers or a valid state, it creates no partial submission.
+// goToStep shows another step and saves the input. If there are no answers or no valid state, it creates no partial
+// submission.
 func (c *call) goToStep(at int) {
 	save := c.savesPartials() && !c.Form.Closed && !c.partial.Disabled && (c.partial.Token != "" || len(c.parsed.Answers) > 0 && c.visitValid)
 	if !save || !c.saveBeforeStep(at) {
@@ -175,14 +178,16 @@ func (c *call) mergeBeforeSubmit() bool {
 	return taken && err == nil
 }
 
-// handleSave saves and shows the same page, from which the script reads the result. link requests a link on the page.
+// handleSave saves and shows the same page, which also tells the script the result. If link is true, the page contains
+// the link.
 func (c *call) handleSave(link bool) {
 	if link && c.partial.Disabled {
 		c.partial = pagestate.PartialState{SharingShown: c.partial.SharingShown}
 	}
 	c.linkRequested = link
 	if !c.partial.Disabled && !c.Form.Closed && (c.partial.Token != "" || c.visitValid) {
-		// Saving does not require the captcha. The page contains its proof, because a token is valid only once.
+		// Saving does not require the captcha. The page carries the proof that it was solved, because a token is valid
+		// only once.
 		if _, err := c.checkCaptchas(c.Steps[c.At].Blocks); err != nil && !errors.Is(err, errLimited) {
 			c.h.config.Logger.WarnContext(c.r.Context(), "failed to check the captcha of a partial submission", "form", c.Form.ID, "error", err)
 		}
@@ -192,7 +197,7 @@ func (c *call) handleSave(link bool) {
 		c.showClosed()
 	case c.partial.Token == "" && !c.visitValid:
 		c.showAgain(http.StatusUnprocessableEntity, "review_answers")
-	case !c.partial.Disabled && c.saveBeforeStep(c.At): // it has responded
+	case !c.partial.Disabled && c.saveBeforeStep(c.At): // saveBeforeStep has responded
 	case link && c.saveErrorKey != "":
 		c.showAgain(http.StatusUnprocessableEntity, c.saveErrorKey)
 	case link:
@@ -214,14 +219,14 @@ func (c *call) deletePartial() {
 	c.showAgain(http.StatusOK, "partial.deleted")
 }
 
-// handleSaveError responds if the form was submitted or closed. It reports whether it responded.
+// handleSaveError handles a failed save. It responds if the form was submitted or closed, and reports whether it did.
 func (c *call) handleSaveError(err error) bool {
 	var refused *schema.Error
 	switch {
 	case err == nil:
 		return false
 	case errors.Is(err, formsvc.ErrAlreadySubmitted) && c.partial.Token == "":
-		// The respondent went back after submitting. The visit continues with another submission.
+		// The respondent went back after submitting. The visit continues as a new submission.
 		c.partial.Disabled = true
 	case errors.Is(err, formsvc.ErrAlreadySubmitted) && c.hasUnsavedChanges():
 		c.showForCopying(http.StatusConflict, "partial.submitted", "", nil)
@@ -234,7 +239,7 @@ func (c *call) handleSaveError(err error) bool {
 		c.showClosed()
 		return true
 	case errors.Is(err, storage.ErrNotFound):
-		// The partial submission was deleted or has expired. The respondent may not want it to be created again.
+		// The partial submission was deleted or has expired. The respondent may not want another one.
 		c.partial, c.saveErrorKey = pagestate.PartialState{Disabled: true}, "partial.expired"
 	case errors.As(err, &refused) && slices.ContainsFunc(refused.Violations, func(v schema.Violation) bool { return v.Path == "" && v.Code == schema.CodeTooLong }):
 		c.saveErrorKey = "partial.too_long"
@@ -255,7 +260,7 @@ func (c *call) hasUnsavedChanges() bool {
 	return false
 }
 
-// showOnlyEnding shows the form's ending without its redirect, because another page, or even another person, submitted
+// showOnlyEnding shows the form's ending without redirecting, because another page, or even another person, submitted
 // the form. If there are several endings, it shows the standard ending.
 func (c *call) showOnlyEnding() {
 	var ids []string
@@ -270,9 +275,9 @@ func (c *call) showOnlyEnding() {
 	c.showDone()
 }
 
-// showLinkPage shows the page of a link without the saved data, because programs open links in messages too. The token
-// is in the fragment of the link, so no server receives or logs it. The page sends its URL only to this host. If it
-// sent none, browsers would send the Origin "null", which is rejected.
+// showLinkPage shows the page that a link opens, without the saved data, because messaging programs open links too. The
+// token is in the link's fragment, so no server receives or logs it. The page sends its URL as the referrer only to
+// this host. With no referrer at all, browsers would send the Origin "null", which is rejected.
 func (c *call) showLinkPage(status int, word string) {
 	c.Notice = c.Words.Get(word)
 	c.w.Header().Set("X-Robots-Tag", "noindex, nofollow")
@@ -306,8 +311,8 @@ func (c *call) handleLink(forget bool) {
 	}
 }
 
-// resume shows a partial submission on the last page that the respondent reached. It starts a new visit, which has
-// solved no captcha and is not counted again. If the form is closed, it shows the input for copying.
+// resume shows a partial submission on the last page that the respondent reached. This starts a new visit, which has
+// solved no captcha and is not counted again. If the form is closed, resume shows the input for copying.
 func (c *call) resume(p *formsvc.PartialSubmission) {
 	values, lost := formdata.FillInputs(c.Form.Blocks, p.Answers, c.readOptions().Comma)
 	for name, text := range p.Hidden {

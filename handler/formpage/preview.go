@@ -21,19 +21,18 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// ErrNoPreview is returned by [Handler.PreviewPath] without a [Config.Secret].
+// ErrNoPreview is the error that [Handler.PreviewPath] returns if [Config.Secret] is nil.
 var ErrNoPreview = errors.New("formpage: previews need Config.Secret")
 
-// PreviewPath returns the path of a page that shows the stored form, draft or published, until a time. The path begins
-// with Config.BasePath. The caller must prepend its origin and the prefix that a StripPrefix removes. The path accepts
-// the query of a form's URL, such as lang.
+// PreviewPath returns the path of a page that shows the stored form, draft or published, until the given time. The path
+// starts with Config.BasePath. The caller must prepend its origin and any prefix that StripPrefix removes. The page
+// accepts the same query parameters as the form's page, such as lang.
 //
-// Everyone who has the link can see the form. It becomes invalid after the time, when the form is moved to the trash,
-// or when the Secret changes. The caller must check that the form exists and that its user can see it. Submitting the
-// preview checks the answers and stores nothing. It does not show errors that only the storage can find, such as a
-// duplicate.
+// Anyone who has the link can see the form until the given time, or until the form is moved to the trash or the Secret
+// changes. The caller must check that the form exists and that its user may see it. Submitting the preview checks the
+// answers and stores nothing. It does not show errors that only the storage can detect, such as a duplicate.
 //
-// PreviewPath returns [ErrNoPreview] without a Config.Secret, and another error for a time that is not in the future.
+// PreviewPath returns [ErrNoPreview] if Config.Secret is nil, and another error if until is not in the future.
 func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) {
 	if !h.previewsEnabled() {
 		return "", ErrNoPreview
@@ -41,20 +40,20 @@ func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) 
 	if !until.After(h.config.Clock()) {
 		return "", fmt.Errorf("formpage: the preview end %s is in the past", until.Format(time.RFC3339))
 	}
-	// Round milliseconds up, so that the link is valid for the requested time.
+	// Add a millisecond, so that truncation does not shorten the link's validity.
 	token := h.signer.Sign(pagestate.PurposePreview, previewLink{Form: form.String(), Until: until.UnixMilli() + 1})
 	return h.config.BasePath + "/" + static.Dir + "/" + previewDir + token, nil
 }
 
-// Path returns the path of a form's page by its public ID. It begins with Config.BasePath. The caller must prepend its
-// origin and the prefix that a StripPrefix removes.
+// Path returns the path of a form's page, given its public ID. The path starts with Config.BasePath. The caller must
+// prepend its origin and any prefix that StripPrefix removes.
 func (h *Handler) Path(publicID string) string {
 	return h.config.BasePath + "/" + url.PathEscape(publicID)
 }
 
 type previewLink struct {
 	Form  string `json:"f"`
-	Until int64  `json:"u"` // end of the preview, in Unix milliseconds
+	Until int64  `json:"u"` // when the preview expires, in Unix milliseconds
 }
 
 func (h *Handler) previewsEnabled() bool {
@@ -96,7 +95,7 @@ func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm
 	if !h.previewsEnabled() || !h.signer.Open(pagestate.PurposePreview, token, &link) || h.config.Clock().UnixMilli() >= link.Until {
 		return formsvc.PublicForm{}, nil, storage.ErrNotFound
 	}
-	id, _ := storage.ParseID(link.Form) // the ID is signed
+	id, _ := storage.ParseID(link.Form) // the ID is signed, so it is valid
 	return h.service.PreviewForm(r.Context(), id)
 }
 
@@ -117,8 +116,8 @@ func (c *call) previewNotes() []string {
 	return notes
 }
 
-// previewWarnings returns the form's warnings with the labels of their blocks, and its missing features. It omits
-// captchas, which have a note, and features that do not affect respondents.
+// previewWarnings returns the form's warnings with their blocks' labels, and its missing features. It omits captchas,
+// which already have a note, and features that do not affect respondents.
 func (c *call) previewWarnings(warnings schema.Warnings) []render.Warning {
 	var list []render.Warning
 	for _, w := range warnings {

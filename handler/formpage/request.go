@@ -21,13 +21,13 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// call is one request for a form, with its input and the page that the response shows.
+// call is a request for a form, with its input and the page that it responds with.
 type call struct {
 	h    *Handler
 	w    http.ResponseWriter
 	r    *http.Request
 	now  time.Time
-	link string // the token of a preview
+	link string // the preview's token
 
 	limitChecked, limited bool // set by withinLimit
 
@@ -36,12 +36,12 @@ type call struct {
 	uploadedBlocks []string // the block of each file
 	rejectedFiles  []schema.Violation
 	discardedBytes int64                      // bytes of rejected files
-	parsed         formdata.ParsedAnswers     // the answers in the format of the service
+	parsed         formdata.ParsedAnswers     // the answers as the service expects them
 	fromHost       map[string]json.RawMessage // the result of Config.HostAnswers
-	proofs         pagestate.Proofs           // the solved captchas
+	proofs         pagestate.Proofs           // the captchas that were solved
 	partial        pagestate.PartialState     // the page's partial submission
-	saveErrorKey   string                     // key of the text if saving failed
-	resumeLink     string                     // set if the link was requested
+	saveErrorKey   string                     // text key if saving failed
+	resumeLink     string                     // set if the page must contain the link
 
 	linkRequested bool
 	submitted     bool // the service has stored the submission
@@ -54,7 +54,7 @@ const previewDir = "preview/"
 func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) *call {
 	c := &call{h: h, w: w, r: r, now: h.config.Clock(), Page: render.Page{
 		Source: field.Source{Words: h.chooseWords(r, form), Host: &h.host, Own: policy.OwnHosts(r, h.config.AllowedOrigins)}, Form: &form, Site: &h.site, Index: formblock.Index{Blocks: form.Blocks},
-		// The path from {base}/{id} is "", and from {base}/{id}/done it is "../".
+		// For {base}/{id}, the path is "". For {base}/{id}/done, it is "../".
 		Up: strings.Repeat("../", strings.Count(h.pathBelowBase(r.URL.Path), "/")), Posted: r.Method == http.MethodPost,
 	}}
 	c.setValues(url.Values{})
@@ -88,7 +88,7 @@ func (c *call) withinLimit() bool {
 func (c *call) openVisit() {
 	id := c.Form.ID.String()
 	if c.visit, c.visitValid = c.h.signer.OpenVisit(pagestate.PurposeVisit, id, c.Values.Get(input.State), c.now); !c.visitValid {
-		// The page comes from another process or is too old. A new visit replaces its visit.
+		// The page comes from another process or is too old, so start a new visit.
 		c.visit = pagestate.New(id, c.now)
 		c.h.warnSecret()
 	}
@@ -106,8 +106,8 @@ func (c *call) readAnswers() {
 	c.parsed, c.Interpretations = formdata.ParseAnswers(c.Form.Blocks, c.Values, c.readOptions())
 }
 
-// findPath evaluates the rules like Submit. It does not request the host's answers for a preview, because an author is
-// not a respondent. After an error, the path is not set.
+// findPath evaluates the rules as Submit does. For a preview, it does not request the host's answers, because an author
+// is not a respondent. If it returns an error, it sets no path.
 func (c *call) findPath() error {
 	if c.h.config.HostAnswers != nil && c.Preview == nil {
 		answers, err := c.h.config.HostAnswers(c.r, *c.Form)
@@ -123,8 +123,8 @@ func (c *call) findPath() error {
 	return err
 }
 
-// allAnswers returns the answers of the page and the host. It removes the respondent's answers to blocks that only the
-// host can answer, because the service would accept them as the host's answers.
+// allAnswers returns the page's and the host's answers. It removes the respondent's answers to blocks that only the
+// host can answer, because the service would treat them as the host's answers.
 func (c *call) allAnswers() map[string]json.RawMessage {
 	all := maps.Clone(c.parsed.Answers)
 	removeHostAnswers(c.Form.Blocks, all)

@@ -5,11 +5,11 @@ import (
 	"io"
 )
 
-// Secret is a signing key. Package fmt, logs and JSON show it as [secret]. Code that prints unexported fields of the
-// host's own types can still reveal it.
+// Secret is a signing key. Package fmt, logs and JSON print it as [secret]. It can still leak if it is in an unexported
+// field of one of the host's types, because package fmt does not call Format for unexported fields.
 type Secret []byte
 
-// Secrets is a list of secrets. It is shown like a [Secret].
+// Secrets is a list of secrets. Like a [Secret], it is printed as [secret].
 type Secrets [][]byte
 
 const redacted = "[secret]"

@@ -22,7 +22,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// codeDuplicate is the page's code for a duplicate answer.
+// codeDuplicate is the code that pages use for a duplicate answer.
 const codeDuplicate = "KNOWN"
 
 var errLimited = errors.New("the rate limit of the address is exceeded")
@@ -33,7 +33,7 @@ func (c *call) stepViolations(blocks []schema.Block) []schema.Violation {
 	return formstep.Violations(blocks, c.Path, answers)
 }
 
-// checkCaptchas checks the captchas among blocks. Each is checked once per visit, because a token is valid only once.
+// checkCaptchas checks the captchas in blocks. It checks each once per visit, because a token is valid only once.
 func (c *call) checkCaptchas(blocks []schema.Block) (violations []schema.Violation, err error) {
 	for b, hidden := range formblock.Walk(blocks) {
 		w := c.Host.Widget(b)
@@ -48,7 +48,7 @@ func (c *call) checkCaptchas(blocks []schema.Block) (violations []schema.Violati
 			}
 			v := c.h.config.Verifiers[formblock.Properties(b).CaptchaType]
 			if ok, err = v.Verify(c.r.Context(), token, c.h.config.ClientIP(c.r)); err != nil {
-				return nil, errors.New("captcha: " + err.Error()) // hides the error's type, which would be mistaken for an error of the submission
+				return nil, errors.New("captcha: " + err.Error()) // hides the error's type, because it could look like an error from Submit
 			}
 		}
 		if !ok {
@@ -61,8 +61,8 @@ func (c *call) checkCaptchas(blocks []schema.Block) (violations []schema.Violati
 	return violations, nil
 }
 
-// checkAndSubmit checks all captchas on the path and stores the submission. It does not rely on the checks of earlier
-// pages, because a client can post only the last page. A preview checks all answers and stores nothing.
+// checkAndSubmit checks all captchas on the path and stores the submission. It does not rely on checks made for earlier
+// pages, because a client can post just the last page. For a preview, it checks all answers and stores nothing.
 func (c *call) checkAndSubmit() error {
 	violations, err := c.checkCaptchas(c.OnPath)
 	if c.Preview != nil {
@@ -88,10 +88,10 @@ func (c *call) checkAndSubmit() error {
 	if err != nil {
 		return err
 	}
-	key := c.visit.Key // the files belong to this visit, and submitAgain can start another
+	key := c.visit.Key // the files belong to this visit, but submitAgain may start another one
 	err = c.submitAgain(c.submitParams())
 	switch {
-	case !c.submitted && (isClosed(err) || len(c.submitViolations(err)) > 0): // after other errors the submission may be stored
+	case !c.submitted && (isClosed(err) || len(c.submitViolations(err)) > 0): // after any other error, the submission may have been stored
 		release()
 	case err == nil && len(kept) > 0: // the files are part of the submission
 		c.h.resetVisitUsage(key)
@@ -117,7 +117,8 @@ func isClosed(err error) bool {
 }
 
 // submitAgain submits the answers. With a captcha, a visit can store only one submission, because its key is the
-// idempotency key. Other answers need a new visit, which it starts if this request has solved all captchas.
+// idempotency key. If the answers have changed, submitAgain starts a new visit, provided that this request has solved
+// all captchas.
 func (c *call) submitAgain(r formsvc.SubmitParams) error {
 	err := c.submitOnce(r)
 	if !errors.Is(err, formsvc.ErrIdempotencyKeyReused) {
@@ -132,7 +133,7 @@ func (c *call) submitAgain(r formsvc.SubmitParams) error {
 	return c.submitOnce(r)
 }
 
-// serviceError marks errors of the service, so that they differ from other errors of [Config.Submit].
+// serviceError marks errors from the service, to distinguish them from other errors that [Config.Submit] returns.
 type serviceError struct{ error }
 
 func (e serviceError) Unwrap() error { return e.error }
@@ -193,8 +194,8 @@ func (c *call) elapsedSeconds() float64 {
 	return c.visit.PreviousSeconds + age
 }
 
-// idempotencyKey returns the same key for the same answers of a visit, so that a second click finds the stored
-// submission. Changed answers have another key. With a captcha, the key is that of the visit, see submitAgain.
+// idempotencyKey returns the same key for the same answers in a visit, so that a second click finds the stored
+// submission. Changed answers result in another key. With a captcha, the visit's key is used, see submitAgain.
 func (c *call) idempotencyKey() string {
 	if c.proofs.AnyChecked() {
 		return c.visit.Key
@@ -203,7 +204,7 @@ func (c *call) idempotencyKey() string {
 	encoder := json.NewEncoder(sum)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode([]any{c.parsed.Answers, c.fileAnswers(), c.parsed.Hidden}); err != nil {
-		return c.visit.Key // impossible, because the answers are valid JSON
+		return c.visit.Key // cannot happen, because the answers are valid JSON
 	}
 	return c.visit.Key + "." + base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
 }

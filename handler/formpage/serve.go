@@ -14,7 +14,7 @@ import (
 type route struct {
 	serve    func(c *call)
 	methods  string
-	json     bool // whether errors are JSON
+	json     bool // whether to report errors as JSON
 	cors     bool // whether allowed origins can use the route
 	partials bool // whether the route exists only if pages save partial submissions
 }
@@ -33,12 +33,12 @@ var routes = map[string]route{
 // maxDepth is the maximum number of slashes in a path below the base path, as in -/preview/{token}/done.
 const maxDepth = 3
 
-// ServeHTTP serves {base}/{public id} and the paths below it. Compressing pages that show values from the URL is safe,
-// because they contain no secret that an attacker could guess from their length. The visit token and the nonce are new
-// in each page, no cookie is read, and cross-origin posts are rejected.
+// ServeHTTP serves {base}/{public id} and the paths below it. Compressing pages that contain values from the URL is
+// safe, because attackers cannot guess the pages' secrets from their compressed size. Each page has a new visit token
+// and a new nonce, no cookie is read, and cross-origin posts are rejected.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	below := h.pathBelowBase(r.URL.Path)
-	if strings.Count(below, "/") > maxDepth { // limits the "../" in the links of a page
+	if strings.Count(below, "/") > maxDepth { // limits the number of "../" in a page's links
 		http.NotFound(w, r)
 		return
 	}
@@ -92,8 +92,9 @@ func (h *Handler) serveForm(w http.ResponseWriter, r *http.Request, publicID, re
 	}
 }
 
-// warnMisplaced logs the first request for an unknown form outside of the base path, because the handler is probably
-// mounted elsewhere. If the host has removed a prefix, it logs only requests for an unknown path below a form.
+// warnMisplaced logs a warning for the first request for an unknown form outside the base path, because the handler is
+// probably mounted elsewhere. If the host has stripped a prefix, only requests for unknown paths below a form cause the
+// warning.
 func (h *Handler) warnMisplaced(r *http.Request, unknownPart bool) {
 	at, _, _ := strings.Cut(r.RequestURI, "?")
 	stripped := at != "" && at != r.URL.EscapedPath()

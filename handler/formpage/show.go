@@ -23,7 +23,8 @@ func (c *call) showFirst(status int, violations []schema.Violation) {
 	c.showStep(status, formstep.FirstWithViolation(c.Steps, violations, c.At), violations)
 }
 
-// showFailure shows the page again after an error. Its idempotency key stays the same, so it can be submitted again.
+// showFailure shows the page again after an error. The idempotency key stays the same, so the page can be submitted
+// again.
 func (c *call) showFailure(err error, violations ...schema.Violation) {
 	status, _, word := c.reportFailure("failed to process form page", err)
 	c.Notice = c.Words.Get(word)
@@ -50,7 +51,7 @@ func (c *call) showClosed() {
 	c.showForCopying(http.StatusGone, "closed.title", text, c.Files.Names(c.rejectedFiles))
 }
 
-// showForCopying shows a message with the input and the file names, so that the respondent can copy them.
+// showForCopying shows a message, the input and the file names, so that the respondent can copy them.
 func (c *call) showForCopying(status int, title, text string, files []string) {
 	p := c.preparePage()
 	p.Lost, p.LostFiles = c.typedText(), files
@@ -79,8 +80,8 @@ func (c *call) addLabels(list []formdata.UnmatchedInput) []formdata.UnmatchedInp
 	return list
 }
 
-// serveDone shows the ending of a submission, with a button for the form's redirect. It does not redirect, because
-// anyone can have the link. Without a valid token, it shows the standard ending.
+// serveDone shows the ending after a submission, with a button that leads to the form's redirect URL. It does not
+// redirect automatically, because anyone may have the link. Without a valid token, it shows the standard ending.
 func (c *call) serveDone() {
 	if sent, ok := c.h.signer.OpenVisit(pagestate.PurposeDone, c.Form.ID.String(), c.r.URL.Query().Get(input.Sent), c.now); ok {
 		c.showEnding(c.findEnding(sent.Key), c.redirect(), false)
@@ -98,12 +99,12 @@ func (c *call) findEnding(id string) schema.Block {
 	return schema.Block{Type: schema.TypeEnding}
 }
 
-// scriptHeader marks a page that the page's script posted: "1", or "framed" in a frame. In a frame, the ending is
-// always shown, because it reports the redirect to the page around the frame.
+// scriptHeader identifies posts from the page's script. Its value is "1", or "framed" in a frame. In a frame, the
+// ending is always shown, because it reports the redirect to the page around the frame.
 const scriptHeader = "Formpage-Script"
 
-// showSubmitted redirects after a submission, or shows the ending. Without the page's script, the response to the POST
-// is the ending, which then redirects.
+// showSubmitted redirects after a submission, or shows the ending. Without the page's script, it responds to the POST
+// with the ending, which then redirects.
 func (c *call) showSubmitted() {
 	switch target := c.redirect(); {
 	case target != "" && c.r.Header.Get(scriptHeader) == "1":
@@ -115,7 +116,7 @@ func (c *call) showSubmitted() {
 	}
 }
 
-// showDone redirects to the ending, so that a reload does not post again.
+// showDone redirects to the ending, so that reloading does not post again.
 func (c *call) showDone() {
 	page, query := c.Form.PublicID, url.Values{input.Language: {c.Words.Tag}}
 	if c.Preview != nil {
@@ -131,9 +132,9 @@ func (c *call) showDone() {
 }
 
 // redirect returns the form's redirect URL, or "" to stay on the ending. mailto: and tel: URLs are only links on the
-// ending, because browsers do not follow redirects to them. Without the script, the ending redirects, not the response
-// to the POST. Browsers apply the page's form-action policy to every redirect after a POST, and the target can redirect
-// further.
+// ending, because browsers do not follow redirects to them. Without the script, the ending redirects and not the
+// response to the POST. The reason is that browsers apply the page's form-action policy to every redirect after a POST,
+// and the target may redirect again.
 func (c *call) redirect() template.URL {
 	if c.Preview != nil {
 		return ""
@@ -142,10 +143,10 @@ func (c *call) redirect() template.URL {
 }
 
 func (c *call) leadTo(target string) {
-	// The header is relative. http.Redirect would make it absolute, without a prefix that StripPrefix removed.
+	// Set a relative Location. http.Redirect would make it absolute and omit a prefix that StripPrefix removed.
 	c.w.Header().Set("Cache-Control", "no-store")
 	if c.r.Header.Get(scriptHeader) != "" {
-		// A script cannot follow a redirect to another origin, so the page navigates itself.
+		// A script cannot follow a redirect to another origin, so the page navigates by itself.
 		c.w.Header().Set("Formpage-Location", target)
 		c.w.WriteHeader(http.StatusNoContent)
 		return
@@ -180,7 +181,7 @@ func (c *call) showMessage(status int, title, text string) {
 	c.checkRendered(c.preparePage().SendMessage(c.w, status, title, text))
 }
 
-// showEnding shows an ending with a button to the target. If redirects is true, the page also opens the target.
+// showEnding shows an ending with a button that leads to target. If redirects is true, the page also opens target.
 func (c *call) showEnding(ending schema.Block, target template.URL, redirects bool) {
 	c.checkRendered(c.preparePage().SendEnding(c.w, &ending, target, redirects))
 }

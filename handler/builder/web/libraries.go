@@ -14,7 +14,7 @@ import (
 
 type library struct{ name, of string }
 
-// libraries is in dependency order. Each file contains one module, bundled with its other dependencies, such as tslib.
+// libraries is in dependency order. Each file contains one module and bundles its other dependencies, such as tslib.
 var libraries = []library{
 	{"preact", "preact"},
 	{"preact/hooks", "preact"},
@@ -93,7 +93,7 @@ func appendNotice(to *bytes.Buffer, name string) error {
 
 var inSVG = regexp.MustCompile(`(?s)<svg[^>]*>(.*)</svg>`)
 
-// copyIcons writes the icons that icons.txt lists, without their outer SVG element. Each has a grid of 24 by 24 units.
+// copyIcons writes the icons listed in icons.txt, without the outer SVG element. Each icon is drawn on a 24 by 24 grid.
 func copyIcons() error {
 	names, err := os.ReadFile("libraries/icons.txt")
 	if err != nil {

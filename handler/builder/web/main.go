@@ -63,13 +63,13 @@ func sourceDir() string {
 
 const (
 	output = "../dist"
-	most   = 150_000 // in compressed bytes, for all outputs
+	most   = 150_000 // compressed bytes, for all outputs together
 
-	licenses = "libraries/LICENSES.txt" // of the libraries
+	licenses = "libraries/LICENSES.txt" // of the bundled libraries
 )
 
-// bundle writes the files to dist or compares them with it. Every page loads app.js. Pages of a form also load form.js.
-// chunk.js contains their common code.
+// bundle writes the bundles to dist or, if check is set, compares them with the files there. Every page loads app.js.
+// Form pages in the builder also load form.js. Code that both need is in chunk.js.
 func bundle(check bool) error {
 	made, err := buildOutputs()
 	if err != nil {
@@ -135,7 +135,7 @@ func buildOutputs() (map[string][]byte, error) {
 	return made, err
 }
 
-// buildOptions returns the common options of all builds. It maps imports of libraries to the folder libraries.
+// buildOptions returns the options that all builds share. It maps library imports to the folder libraries.
 func buildOptions() api.BuildOptions {
 	alias := map[string]string{}
 	for _, l := range libraries {
@@ -183,7 +183,8 @@ func decompress(path string) ([]byte, error) {
 	return io.ReadAll(content)
 }
 
-// runTests bundles the tests and runs them with Node. If names is not empty, the path of a test must contain a name.
+// runTests bundles the tests and runs them with Node. If names is not empty, it runs only tests whose path contains one
+// of the names.
 func runTests(names []string) error {
 	dir, err := os.MkdirTemp("", "web")
 	if err != nil {

@@ -17,8 +17,8 @@ const (
 	table       = "src/props/props.gen.ts"
 )
 
-// blockTypes contains the data that the API description lacks: the group in the editor, the icon, whether there is an
-// answer, whether answers can be unique, and the scale. A test compares it with package schema.
+// blockTypes holds what the API description lacks: a block type's group and icon in the editor, whether it has answers,
+// whether answers can be unique, and its scale. A test compares this table with package schema.
 var blockTypes = map[string]blockType{
 	"short_text": {Group: "basic", Icon: "type", Answer: true, Unique: true}, "long_text": {Group: "basic", Icon: "align-left", Answer: true, Unique: true},
 	"number": {Group: "basic", Icon: "hash", Answer: true, Unique: true}, "date": {Group: "basic", Icon: "calendar", Answer: true, Unique: true},
@@ -57,7 +57,8 @@ type blockType struct {
 	Scale  []float64 `json:"scale,omitempty"` // from, to, step
 }
 
-// property is a value that the properties panel can set. Type is one of schema.Property, "color" or "image".
+// property is a value that the properties panel can set. Type is one of the types in schema.Property, "color" or
+// "image".
 type property struct {
 	Type    string   `json:"type"`
 	Of      []string `json:"of,omitempty"` // the block types; if empty, all of them
@@ -68,7 +69,7 @@ type property struct {
 	Hex     bool     `json:"hex,omitempty"` // whether a color must be hexadecimal
 }
 
-// node is a schema of the API description.
+// node is a schema in the API description.
 type node struct {
 	Ref         string   `json:"$ref"`
 	Type        any      `json:"type"`
@@ -82,7 +83,7 @@ type node struct {
 	Of          []string `json:"x-block-types"`
 }
 
-// ordered is a JSON object of schemas that preserves the order.
+// ordered is a JSON object that contains schemas and preserves their order.
 type ordered []member
 
 type member struct {
@@ -115,7 +116,7 @@ func (o *ordered) get(name string) node {
 
 var defaults = map[string]string{"imageAlign": "inline", "icon": "star"}
 
-// property converts the schema of a field. It resolves references.
+// property converts a field's schema to a property and resolves references.
 func (o *ordered) property(m member) property {
 	s, about := m.schema, m.schema.Description
 	if component, ok := strings.CutPrefix(s.Ref, "#/components/schemas/"); ok {
@@ -162,7 +163,7 @@ func (o *ordered) property(m member) property {
 	return p
 }
 
-// members yields the fields of an object. The paths of nested fields contain dots.
+// members yields an object's fields. The paths of nested fields contain dots.
 func (o *ordered) members(in node, path string) iter.Seq2[string, property] {
 	return func(yield func(string, property) bool) {
 		for _, m := range in.Properties {
@@ -185,7 +186,7 @@ func (o *ordered) members(in node, path string) iter.Seq2[string, property] {
 	}
 }
 
-// writePropertyTable writes the table of properties or, if check is set, compares it with the existing table.
+// writePropertyTable writes the property table or, if check is set, compares it with the existing file.
 func writePropertyTable(check bool) error {
 	raw, err := os.ReadFile(description)
 	if err != nil {
