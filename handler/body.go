@@ -19,8 +19,7 @@ import (
 // cannot reserve memory by sending a large Content-Length.
 const initialBufferSize = 4 << 10
 
-// readBody reads a request body of up to Limits.Body bytes. An empty body is allowed, because the validators report
-// missing fields.
+// readBody reads a body of up to Limits.Body bytes. It may be empty, because the validators report missing fields.
 func (c *call) readBody() ([]byte, error) {
 	r := c.r
 	if !hasBody(r) {
@@ -101,8 +100,7 @@ func (c *call) drainBody() {
 	}
 }
 
-// deadlineReader stops reading after a deadline, for connections that don't support read deadlines. A single read can
-// still block.
+// deadlineReader stops reading after a deadline if the connection supports none. A single read can still block.
 type deadlineReader struct {
 	r        io.Reader
 	deadline time.Time

@@ -90,8 +90,8 @@ func (c *call) param(name string) string {
 	return value
 }
 
-// pathID returns the ID in a path parameter. It returns the zero ID if the ID is malformed, so that other errors are
-// reported first.
+// pathID returns the ID in a path parameter, or the zero ID if it is malformed, so that other errors are reported
+// first.
 func (c *call) pathID(name string) storage.ID {
 	id, _ := storage.ParseID(c.param(name)) // Zero on error.
 	return id

@@ -8,8 +8,7 @@ import (
 	"github.com/formsvc/formsvc/internal/core"
 )
 
-// etagPrefix is the prefix of a form's ETag, a strong entity tag that contains the revision. Clients must treat it as
-// opaque.
+// etagPrefix is the prefix of a form's ETag, a strong entity tag with the revision. Clients must treat it as opaque.
 const etagPrefix = `"r`
 
 func etag(revision int64) string {
@@ -60,8 +59,7 @@ func trimEncoding(tag string) (own string, ok bool) {
 	return parts[1] + `"`, true
 }
 
-// parseTags returns the tags in a header, and reports whether the header is *, which matches any tag. A tag can contain
-// commas.
+// parseTags returns the tags in a header, and reports whether it is *, which matches any tag. Tags can contain commas.
 func parseTags(values []string) (tags []string, star bool) {
 	list, begin, quoted := strings.TrimSpace(strings.Join(values, ",")), 0, false
 	for i := range len(list) {

@@ -9,8 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// fixedActor makes a handler serve a single actor without an API key. If form is zero, the handler serves all of the
-// actor's forms.
+// fixedActor makes a handler serve one actor without an API key. If form is zero, it serves all of the actor's forms.
 type fixedActor struct {
 	actor storage.Actor
 	form  storage.ID

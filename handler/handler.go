@@ -21,15 +21,13 @@ import (
 
 type api struct {
 	config httpapi.Config
-	// keys resolves API keys. If it is a formKeyResolver, it can read the key and the operation's form in one
-	// statement.
+	// keys resolves API keys. A formKeyResolver can read the key and the operation's form in one statement.
 	keys  KeyResolver
 	core  *core.Core
 	mount mount
 	// fixedLinkBase is the prefix of all links, if it is the same for every request.
 	fixedLinkBase string
-	// limiterKey is the prefix of the keys passed to the limiter: the service's name and a "#", which names cannot
-	// contain.
+	// limiterKey is the prefix of the limiter's keys: the service's name and a "#", which names cannot contain.
 	limiterKey string
 	routes     *chi.Mux
 	// The copies that withCore makes share the fields from limiterHealth to runningExports.
@@ -80,8 +78,7 @@ func New(config httpapi.Config, keys KeyResolver) (a httpapi.API, on func(*core.
 	for i := range table {
 		op := &table[i]
 		op.pattern = config.BasePath + op.path
-		// The mux only finds the pattern that matches a path. If it served requests, it would change the chi context of
-		// the host's router.
+		// The mux only finds the matching pattern. Serving requests would change the chi context of the host's router.
 		h.routes.MethodFunc(op.method, op.path, http.NotFound)
 		h.operations[op.method+op.path] = op
 		if op.formContent {

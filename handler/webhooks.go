@@ -11,8 +11,7 @@ import (
 )
 
 // webhookBatch is the number of webhooks that listWebhooks reads at a time. Smaller batches would need more statements,
-// and statements account for most of the time it takes to send a long list. With the longest URLs, a batch takes about
-// 2.5 MB.
+// which take most of the time for a long list. With the longest URLs, a batch takes about 2.5 MB.
 const webhookBatch = 1000
 
 // listWebhooks sends all webhooks in one response, because this list is not paginated in the API. It reads them in

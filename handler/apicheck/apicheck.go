@@ -37,8 +37,7 @@ type Difference struct {
 
 // New returns a handler that calls service and reports differences from the API description. It changes neither
 // requests nor responses. It does not check responses with a Content-Encoding, so mount it inside any middleware that
-// compresses them. It checks a request body only if the service has read all of it. New returns an error if Report is
-// nil.
+// compresses them. It checks a request body only if the service reads all of it. It returns an error if Report is nil.
 func New(service http.Handler, c Config) (http.Handler, error) {
 	if c.Report == nil {
 		return nil, errors.New("apicheck: Config.Report is nil")

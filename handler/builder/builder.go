@@ -11,10 +11,9 @@
 //
 // # Concurrent edits
 //
-// Users edit a draft directly. When they edit a published form, they edit a working copy
-// ([formsvc.Client.WorkingCopy]), and respondents see the changes only after a user publishes them. The editor saves
-// while the user types. If several users edit different parts of a form, the editor merges their changes. If they edit
-// the same part, it shows both versions.
+// Users edit a draft directly. For a published form, they edit a working copy ([formsvc.Client.WorkingCopy]), which
+// respondents see only after it is published. The editor saves while the user types. If several users edit different
+// parts of a form, it merges their changes. If they edit the same part, it shows both versions.
 //
 // # Forms from untrusted authors
 //
@@ -267,8 +266,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	writeError(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
 }
 
-// maxPath and maxDepth limit a path's length in bytes and its number of slashes. A block ID can be 200 characters long,
-// and escaping can turn a character into 12 bytes.
+// maxPath and maxDepth limit the bytes and slashes in a path. A block ID has up to 200 characters of 12 escaped bytes.
 const (
 	maxPath  = 4096
 	maxDepth = 10

@@ -176,8 +176,7 @@ func (a chartRenderer) binMarks(bins []formsvc.Bin, scale []float64) (marks []ma
 	return marks
 }
 
-// dayUnits are the periods by which days are grouped. A date's first digits identify a period; appending first gives
-// its first day.
+// dayUnits are the periods that days are grouped by. digits is the length of a date prefix; first completes the date.
 var dayUnits = []struct {
 	digits              int
 	first, mark         string

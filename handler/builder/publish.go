@@ -124,8 +124,7 @@ func compare(before, after formsvc.FormContent) (comparison, error) {
 	return c, err
 }
 
-// readFormAndCopy returns a consistent pair of a form and its working copy. If there is no working copy, copied is the
-// form.
+// readFormAndCopy returns a form and its working copy from the same moment. Without a working copy, copied is the form.
 func readFormAndCopy(ctx context.Context, client formsvc.Client, id formsvc.ID) (form, copied formsvc.Form, err error) {
 	if form, err = client.Form(ctx, id); err != nil {
 		return form, copied, err

@@ -26,8 +26,7 @@ var (
 	}).Parse(sampleText))
 )
 
-// hostPlaceholder is the origin used in examples if the real one is unknown. The script replaces it with the page's
-// origin.
+// hostPlaceholder is the origin in examples if the real one is unknown. The script replaces it with the page's origin.
 const hostPlaceholder = "https://api.example.com"
 
 // samples returns example requests. They contain the required parameters and the body's first example.

@@ -30,8 +30,7 @@ type CanvasParts struct {
 	// Style is the theme's style sheet. It belongs in the element with the data-theme attribute in the page's head. A
 	// block's own rules are in its HTML, in an element's data-style attribute.
 	Style string `json:"style"`
-	// Frame is the page's body without blocks. Blocks belong in its fs-fields element, and endings in its fs-ends
-	// element.
+	// Frame is the page's body without blocks. Blocks belong in its element fs-fields, and endings in fs-ends.
 	Frame  string        `json:"around"`
 	Blocks []CanvasBlock `json:"blocks"` // in form order
 }

@@ -18,9 +18,8 @@ import (
 type Verifier interface {
 	// Widget describes the CAPTCHA to show on the page.
 	Widget() Widget
-	// Verify reports whether a token from the widget is valid. It returns an error if the service is unavailable. In
-	// this case, nothing is stored and the page is shown again. address is the result of [Config.ClientIP], or "" if
-	// ClientIP is nil.
+	// Verify reports whether a token from the widget is valid. An error means that the service is unavailable. Nothing
+	// is then stored, and the page is shown again. address is the result of [Config.ClientIP], or "" if that is nil.
 	Verify(ctx context.Context, token, address string) (bool, error)
 }
 

@@ -36,9 +36,8 @@ type Config struct {
 	Layout *template.Template
 
 	// Language returns the language tag for a page. If Language is nil or returns "", the page uses its lang parameter,
-	// the Accept-Language header, or English, in this order. The tag's region determines the number format. If the tag
-	// has no region, the page uses the region of the respondent's first language, provided that it is the same
-	// language.
+	// the Accept-Language header, or English, in this order. The tag's region determines the number format. If it has
+	// none, the region of the respondent's first language is used, provided that the languages are the same.
 	Language func(r *http.Request, form formsvc.PublicForm) string
 	// Translations adds languages and overrides texts, by language tag and then by key. The keys are in the files in
 	// handler/formpage/internal/words/texts. Missing texts are shown in English.
@@ -119,8 +118,7 @@ type Config struct {
 
 	// HostAnswers returns answers that only the host can provide, such as to a payment. It is called for every page
 	// that is opened, submitted or saved, except for previews, because rules may use these answers. It must be fast and
-	// have no side effects. If it returns an error, the page is shown again and nothing is stored. Defaults to no
-	// answers.
+	// have no side effects. After an error, the page is shown again and nothing is stored. Defaults to none.
 	HostAnswers func(r *http.Request, form formsvc.PublicForm) (map[string]json.RawMessage, error)
 	// Country returns the respondent's country for the submission's metadata. If nil, no country is stored.
 	Country func(*http.Request) string

@@ -40,8 +40,7 @@ func (c *call) readForm(most int64) (values url.Values, complete bool, err error
 
 const maxUploads = 100
 
-// maxDiscarded is how many bytes of rejected files to read. A browser shows the response only after it has sent the
-// body.
+// maxDiscarded is how many bytes of rejected files to read, because browsers read the response only after sending.
 const maxDiscarded = 32 << 20
 
 var errVisitFull = errors.New("the files of the visit exceed the total size limit")

@@ -41,8 +41,7 @@ var ErrNoSpace = errors.New("formpage: the file store is full")
 // files for up to a week. After that, the store may delete a file unless an attempt retains it.
 type FileRetainer interface {
 	// Retain is called before a submission is stored. The store must not delete a file while an attempt retains it.
-	// attempt consists of 26 letters and digits. If Retain returns an error, nothing is stored and the page is shown
-	// again.
+	// attempt has 26 letters and digits. If Retain fails, nothing is stored and the page is shown again.
 	Retain(ctx context.Context, attempt string, ids []string) error
 	// Release undoes a Retain call after the submission was rejected. Other attempts may still retain the files.
 	Release(ctx context.Context, attempt string, ids []string) error

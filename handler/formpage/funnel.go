@@ -66,8 +66,7 @@ func (c *call) recordPosted() {
 	}
 }
 
-// isAutomated reports whether a browser is preloading the page, or a bot identifies itself. Bots may run the page's
-// script.
+// isAutomated reports whether a browser is preloading the page or a bot identifies itself. Bots may run the script.
 func isAutomated(r *http.Request) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		purpose := strings.ToLower(r.Header.Get(name))

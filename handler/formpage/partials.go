@@ -123,8 +123,7 @@ func (c *call) solvedCaptcha() bool {
 }
 
 // mergeSaved takes over answers that another page saved, except for answers that this page changed. It reports whether
-// there were any. If the other page lacks an answer, this page keeps it, because the block may be off the path only on
-// that page.
+// there were any. It keeps answers that the other page lacks, because their blocks may be off the path only there.
 func (c *call) mergeSaved() (taken bool, err error) {
 	theirs, err := c.h.service.ResumePartial(c.r.Context(), c.Form.ID, c.partial.Token)
 	if err != nil || theirs.Revision == c.partial.Revision {
@@ -149,8 +148,8 @@ func (c *call) mergeSaved() (taken bool, err error) {
 	return taken, err
 }
 
-// saveBeforeStep saves before a step is shown. It reports whether it responded, which it does after an error or a
-// merge.
+// saveBeforeStep saves before a step is shown. It reports whether it responded, because saving failed or merged
+// answers.
 func (c *call) saveBeforeStep(at int) (answered bool) {
 	taken, err := c.saveAndMerge(c.Steps[at].ID)
 	answered = c.handleSaveError(err)
@@ -160,8 +159,8 @@ func (c *call) saveBeforeStep(at int) (answered bool) {
 	return answered || taken
 }
 
-// goToStep shows another step and saves the input. If there are no answers or no valid state, it creates no partial
-// submission.
+// goToStep shows another step and saves the input. Without answers or a valid state, nothing is saved for the first
+// time.
 func (c *call) goToStep(at int) {
 	save := c.savesPartials() && !c.Form.Closed && !c.partial.Disabled && (c.partial.Token != "" || len(c.parsed.Answers) > 0 && c.visitValid)
 	if !save || !c.saveBeforeStep(at) {
@@ -178,16 +177,16 @@ func (c *call) mergeBeforeSubmit() bool {
 	return taken && err == nil
 }
 
-// handleSave saves and shows the same page, which also tells the script the result. If link is true, the page contains
-// the link.
+// handleSave saves and shows the same page, which tells the script the result. If link is true, the page contains the
+// link.
 func (c *call) handleSave(link bool) {
 	if link && c.partial.Disabled {
 		c.partial = pagestate.PartialState{SharingShown: c.partial.SharingShown}
 	}
 	c.linkRequested = link
 	if !c.partial.Disabled && !c.Form.Closed && (c.partial.Token != "" || c.visitValid) {
-		// Saving does not require the captcha. The page carries the proof that it was solved, because a token is valid
-		// only once.
+		// Saving does not require the captcha. The page carries proof that it was solved, because tokens are valid
+		// once.
 		if _, err := c.checkCaptchas(c.Steps[c.At].Blocks); err != nil && !errors.Is(err, errLimited) {
 			c.h.config.Logger.WarnContext(c.r.Context(), "failed to check the captcha of a partial submission", "form", c.Form.ID, "error", err)
 		}

@@ -117,8 +117,7 @@ func isClosed(err error) bool {
 }
 
 // submitAgain submits the answers. With a captcha, a visit can store only one submission, because its key is the
-// idempotency key. If the answers have changed, submitAgain starts a new visit, provided that this request has solved
-// all captchas.
+// idempotency key. For other answers, it starts a new visit, provided that this request has solved all captchas.
 func (c *call) submitAgain(r formsvc.SubmitParams) error {
 	err := c.submitOnce(r)
 	if !errors.Is(err, formsvc.ErrIdempotencyKeyReused) {

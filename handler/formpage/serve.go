@@ -92,9 +92,8 @@ func (h *Handler) serveForm(w http.ResponseWriter, r *http.Request, publicID, re
 	}
 }
 
-// warnMisplaced logs a warning for the first request for an unknown form outside the base path, because the handler is
-// probably mounted elsewhere. If the host has stripped a prefix, only requests for unknown paths below a form cause the
-// warning.
+// warnMisplaced logs the first request for an unknown form outside the base path, because the handler is probably
+// mounted elsewhere. If the host has stripped a prefix, only a request for an unknown path below a form is logged.
 func (h *Handler) warnMisplaced(r *http.Request, unknownPart bool) {
 	at, _, _ := strings.Cut(r.RequestURI, "?")
 	stripped := at != "" && at != r.URL.EscapedPath()

@@ -23,8 +23,8 @@ func (c *call) showFirst(status int, violations []schema.Violation) {
 	c.showStep(status, formstep.FirstWithViolation(c.Steps, violations, c.At), violations)
 }
 
-// showFailure shows the page again after an error. The idempotency key stays the same, so the page can be submitted
-// again.
+// showFailure shows the page again after an error. It can be submitted again, because its idempotency key stays the
+// same.
 func (c *call) showFailure(err error, violations ...schema.Violation) {
 	status, _, word := c.reportFailure("failed to process form page", err)
 	c.Notice = c.Words.Get(word)

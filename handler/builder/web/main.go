@@ -183,8 +183,7 @@ func decompress(path string) ([]byte, error) {
 	return io.ReadAll(content)
 }
 
-// runTests bundles the tests and runs them with Node. If names is not empty, it runs only tests whose path contains one
-// of the names.
+// runTests bundles the tests and runs them with Node. If names is not empty, the path of each test must contain a name.
 func runTests(names []string) error {
 	dir, err := os.MkdirTemp("", "web")
 	if err != nil {

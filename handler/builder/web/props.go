@@ -57,8 +57,7 @@ type blockType struct {
 	Scale  []float64 `json:"scale,omitempty"` // from, to, step
 }
 
-// property is a value that the properties panel can set. Type is one of the types in schema.Property, "color" or
-// "image".
+// property is a value that the properties panel can set. Type is "color", "image" or a type in schema.Property.
 type property struct {
 	Type    string   `json:"type"`
 	Of      []string `json:"of,omitempty"` // the block types; if empty, all of them

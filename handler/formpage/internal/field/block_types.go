@@ -11,7 +11,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// fillByType selects the rendering of a block type. Other types are questions with a text input.
+// fillByType sets up the rendering for the block's type. Types that it does not list are questions with a text input.
 func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties) {
 	switch block.Type {
 	case schema.TypeShortText:
@@ -130,8 +130,8 @@ func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties
 	}
 }
 
-// decimalMode returns the inputmode of a number. The decimal keyboard of iPhones has no minus sign, so it is only for
-// positive numbers.
+// decimalMode returns the inputmode for a number. The iPhone's decimal keyboard has no minus sign, so it is only used
+// for positive numbers.
 func decimalMode(positive bool) string {
 	if positive {
 		return "decimal"

@@ -15,9 +15,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Source contains the data that fields are rendered from.
+// Source holds the data that fields are rendered from.
 type Source struct {
-	Blocks   []schema.Block // The blocks of the form.
+	Blocks   []schema.Block // All blocks of the form.
 	Settings *schema.Settings
 	Numbered []schema.Block // The blocks whose questions are numbered.
 	Single   bool           // Whether each question has its own page.
@@ -25,30 +25,30 @@ type Source struct {
 	Words *words.Words
 	Host  *host.Host
 	Theme *theme.Theme // Rendering adds rules for the blocks.
-	Own   policy.Hosts // The hosts of the page itself, which no frame on it shows.
+	Own   policy.Hosts // The page's own hosts, which must not be shown in a frame.
 
-	Values          url.Values                         // The typed values.
-	Interpretations map[string]formdata.Interpretation // The interpretations of values, by input.
-	Files           upload.Files                       // The files of the page.
+	Values          url.Values                         // The values that the respondent entered.
+	Interpretations map[string]formdata.Interpretation // How values were interpreted, by input.
+	Files           upload.Files                       // The page's files.
 	Violations      []schema.Violation
-	Verbatim        bool                    // Whether to show the messages of Violations unchanged.
+	Verbatim        bool                    // Whether to show violations' messages unchanged.
 	Solved          func(block string) bool // Reports whether a captcha is solved.
-	Visit           string                  // The seed for random orders, so that they stay the same within a visit.
-	Focus           bool                    // Whether the first field can have the focus.
+	Visit           string                  // The seed for random orders, which keeps them the same throughout a visit.
+	Focus           bool                    // Whether the first field may be focused.
 	Canvas          bool                    // Whether the blocks are rendered for an editor.
-	Top             bool                    // Whether the link of an ending opens outside of the frame.
+	Top             bool                    // Whether an ending's link opens outside the frame.
 }
 
-// Rendered contains the rendered fields and information about them that the page needs.
+// Rendered holds the rendered fields, and what the page needs to know about them.
 type Rendered struct {
 	HTML         []htmlwriter.Chunk
 	Problems     []Problem
 	Violations   map[string][]schema.Violation // By block.
-	Used         map[string]bool               // The names of the inputs on the page.
+	Used         map[string]bool               // The names of the page's inputs.
 	Policy       policy.Policy
 	Multipart    bool
-	Native       bool   // Whether the browser must submit the form, because the page runs a script of another host.
-	Omitted      int    // The number of blocks that are missing or incomplete because of the size limit.
+	Native       bool   // Whether the browser must submit the form, because the page runs another host's script.
+	Omitted      int    // How many blocks are missing or incomplete because of the size limit.
 	FirstOmitted string // The label of the first such block.
 }
 
@@ -60,18 +60,18 @@ type builder struct {
 	Rendered
 	out     *writer
 	numbers map[string]int // Question numbers, if the questions are numbered.
-	index   map[string]int // All blocks, for the IDs of elements.
+	index   map[string]int // All blocks, for element IDs.
 
 	pictures map[*byte]*policy.Picture // By the address of their JSON.
-	options  []Option                  // The options of the last field. Their memory is reused for the next.
+	options  []Option                  // The last field's options. The next field reuses their memory.
 	parts    []Field
-	digits   map[string]string // The formatted numbers. Scales repeat them.
-	focus    bool              // Whether the next field can have the focus.
-	elements int               // The number of blocks of a canvas that can still have an element.
-	contacts int               // The number of blocks with an address or contact.
+	digits   map[string]string // Numbers that were already formatted, because scales repeat them.
+	focus    bool              // Whether the next field may be focused.
+	elements int               // How many more of a canvas's blocks can have an element.
+	contacts int               // How many blocks contain an address or contact.
 }
 
-// maxHTML is the size limit of a form's HTML in bytes. A complete page then has at most 4 MiB plus the typed text.
+// maxHTML is the size limit for a form's HTML in bytes. A complete page then takes at most 4 MiB plus the entered text.
 const maxHTML = 7 << 19
 
 func newBuilder(s *Source) *builder {
@@ -86,7 +86,7 @@ func newBuilder(s *Source) *builder {
 		b.Rendered.Violations[v.Field] = append(b.Rendered.Violations[v.Field], v)
 	}
 	for block, hidden := range formblock.Walk(s.Blocks) {
-		b.index[block.ID] = len(b.index) + 1 // The number is the same on all pages.
+		b.index[block.ID] = len(b.index) + 1 // The number is the same on every page.
 		if s.Canvas {
 			b.index[block.ID] = elementNumber(block.ID)
 		}
@@ -105,8 +105,8 @@ func newBuilder(s *Source) *builder {
 	return b
 }
 
-// allowSources allows a block's sources. The script shows other pages in the same document, so their blocks need it
-// too.
+// allowSources allows the sources that a block loads. Blocks on other pages need this too, because the script shows
+// those pages in the same document.
 func (b *builder) allowSources(block *schema.Block) {
 	p := formblock.Properties(block)
 	b.allowPicture(p.Image, "")
@@ -125,7 +125,7 @@ func (b *builder) allowSources(block *schema.Block) {
 	}
 }
 
-// allowPicture parses a JSON value that can be an image: a URL, or an object with a URL. Otherwise, it returns nil.
+// allowPicture parses JSON that may be an image: a URL, or an object with a URL. It returns nil if it is neither.
 func (b *builder) allowPicture(raw json.RawMessage, alt string) *policy.Picture {
 	if len(raw) == 0 {
 		return nil
@@ -147,7 +147,7 @@ func (b *builder) allowPicture(raw json.RawMessage, alt string) *policy.Picture 
 	return &pic
 }
 
-// posted returns the values of an input and marks the input as shown. All rendering must read inputs with it.
+// posted returns an input's values and marks the input as shown. All rendering code must read inputs with posted.
 func (b *builder) posted(name string) []string {
 	b.Used[name] = true
 	return b.Values[name]

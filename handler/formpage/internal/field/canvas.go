@@ -13,15 +13,15 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Part is a top-level block of a canvas.
+// Part is a top-level block in a canvas.
 type Part struct{ ID, HTML string }
 
-// RenderCanvas renders all blocks for an editor, including hidden blocks. Each block is in an element with data-block.
-// An element with the class fs-none shows only a name: of a page break, an ending, or a block without visible content
-// or beyond the size limit. An element with data-style contains a block's style rules, so that blocks can be rendered
-// alone.
+// RenderCanvas renders all blocks for an editor, including hidden blocks. Each block is in an element with a data-block
+// attribute. An element of class fs-none shows only a name: it stands for a page break, an ending, or a block that has
+// no visible content or exceeds the size limit. A block's style rules are in an element with a data-style attribute, so
+// that the block can be rendered alone.
 func RenderCanvas(s *Source, blocks []schema.Block) []Part {
-	source := *s // Collect style rules for each block and not in the theme.
+	source := *s // Collect style rules per block instead of in the theme.
 	b := newBuilder(&source)
 	b.reserveElements(blocks)
 	parts := make([]Part, 0, min(len(blocks), b.elements))
@@ -45,8 +45,8 @@ func RenderCanvas(s *Source, blocks []schema.Block) []Part {
 	return parts
 }
 
-// reserveElements reserves space for the elements of all blocks, because the editor needs each block's element even if
-// the HTML is truncated. Valid forms have enough space for all.
+// reserveElements reserves space for all blocks' elements, because the editor needs every element even if the HTML is
+// truncated. In valid forms, there is enough space for all of them.
 func (b *builder) reserveElements(blocks []schema.Block) {
 	const tags = 150 // The maximum size of an element without the ID.
 	left := b.out.Remaining * 3 / 4
@@ -114,7 +114,7 @@ func (b *builder) writeCanvasBlock(f *Field, block *schema.Block) {
 		`<div class="fs-actions fs-own"><span class="fs-button">%s</span></div>`, text)
 }
 
-// elementNumber derives the number in a block's element IDs from its ID, so that other blocks do not change it.
+// elementNumber derives the number in a block's element IDs from its ID, so that other blocks do not affect it.
 func elementNumber(id string) int {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(id))

@@ -76,7 +76,7 @@ func badge(kind string, i int) string {
 	return ""
 }
 
-// orderChoices returns the choices in the configured order. A random order stays the same for the visit.
+// orderChoices returns the choices in the configured order. A random order stays the same throughout a visit.
 func (b *builder) orderChoices(block *schema.Block, p *schema.Properties) []schema.Choice {
 	list := slices.Clone(block.Choices)
 	switch {
@@ -129,7 +129,7 @@ func (p *writer) writeSelect(f *Field) {
 	p.writeOtherText(f)
 }
 
-// writeClearButton writes a button that clears a choice. The style sheet shows it while a choice is selected.
+// writeClearButton writes a button that clears a selection. The style sheet shows it only while a choice is selected.
 func (p *writer) writeClearButton(f *Field, name, label string) {
 	p.PutIf(f.Input == "radio" && !f.Required, `<button class="fs-clear" name="clear" value="%i">%s<span class="vh">: %s</span></button>`, name, p.words.Get("clear"), label)
 }
@@ -167,7 +167,7 @@ func rankOf(text string) int {
 
 func (p *writer) writeRanking(f *Field) {
 	p.Put(`<ol class="ranking">`)
-	most := formblock.MaxRendered(schema.TypeRanking) // Longer rankings have number inputs instead of dropdowns.
+	most := formblock.MaxRendered(schema.TypeRanking) // Longer rankings use number inputs instead of dropdowns.
 	for _, o := range htmlwriter.Each(p.Writer, f.Options) {
 		p.Put(`<li data-label="%s"><span class="grip" aria-hidden="true"></span>`, o.Label)
 		if len(f.Options) > most {
@@ -214,7 +214,7 @@ func (b *builder) addMatrix(f *Field, block *schema.Block) {
 	}
 }
 
-// fitsPhone reports whether the columns of a matrix fit on a phone: there are at most five, with only short words.
+// fitsPhone reports whether a matrix's columns fit on a phone: there are at most five, and their words are short.
 func fitsPhone(columns []Option) bool {
 	return len(columns) <= 5 && !slices.ContainsFunc(columns, func(c Option) bool {
 		return utf8.RuneCountInString(c.Label) > 24 ||

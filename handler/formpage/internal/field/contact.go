@@ -25,7 +25,7 @@ var autocompleteTokens = map[string]string{
 func (b *builder) addContact(f *Field, block *schema.Block, p *schema.Properties) {
 	parts := slices.Clone(formblock.ContactParts)
 	if base, _ := language.Make(b.Words.Tag).Base(); slices.Contains([]string{"hu", "ja", "ko", "vi", "zh"}, base.String()) {
-		parts[0], parts[1] = parts[1], parts[0] // The family name is first.
+		parts[0], parts[1] = parts[1], parts[0] // The family name comes first.
 	}
 	country := p.DefaultCountry
 	if given := b.Values[input.SubName(input.Part, "country", block.ID)]; len(given) > 0 && !p.AddressOrContact.Part("country").Hide {
@@ -37,7 +37,7 @@ func (b *builder) addContact(f *Field, block *schema.Block, p *schema.Properties
 			continue
 		}
 		complete := autocompleteTokens[name]
-		if b.contacts > 1 && !b.Canvas { // Otherwise, browsers fill in the same person everywhere.
+		if b.contacts > 1 && !b.Canvas { // Otherwise, browsers would fill in the same person everywhere.
 			complete = "section-" + f.ID + " " + complete
 		}
 		part := Field{
@@ -75,7 +75,7 @@ func (p *writer) writeContact(f *Field) {
 	p.Put("</div>")
 }
 
-// countryOptions returns the options of a country field. A template would be slow, because there are 250 options.
+// countryOptions returns a country field's options. A template would be slow, because there are 250 options.
 func (b *builder) countryOptions(list, name, preset string) string {
 	chosen := strings.ToUpper(strings.TrimSpace(b.value(name)))
 	if len(b.posted(name)) == 0 {
@@ -87,13 +87,13 @@ func (b *builder) countryOptions(list, name, preset string) string {
 	value := `value="` + html.EscapeString(chosen) + `"`
 	if strings.Contains(list, value) {
 		list = strings.Replace(list, value, value+" selected", 1)
-	} else { // Text that is not a country. The service reports the violation.
+	} else { // The text is not a country. The service reports the violation.
 		list += "<option " + value + " selected>" + html.EscapeString(chosen) + "</option>"
 	}
 	return list
 }
 
-// callingCodeOptions returns the options for the country of a phone number. The first is empty if no country is preset.
+// callingCodeOptions returns the country options for a phone number. The first option is empty if no country is preset.
 func (b *builder) callingCodeOptions(name, preset string) string {
 	own, _ := answertype.PhoneCountry(preset)
 	here, _ := answertype.PhoneCountry(b.Words.Region)

@@ -1,6 +1,6 @@
 package field
 
-// This file renders blocks without an answer.
+// This file renders blocks that have no answer.
 
 import (
 	"cmp"
@@ -88,7 +88,7 @@ func (p *writer) writeLinkText(f *Field) {
 	}
 }
 
-// addCaptcha shows a captcha unless it is solved or has no verifier. A captcha that nothing verifies must not be shown.
+// addCaptcha shows a captcha unless it is already solved, or solving it is pointless because it has no verifier.
 func (b *builder) addCaptcha(f *Field, block *schema.Block) {
 	f.write = nil
 	w := b.Host.Widget(block)

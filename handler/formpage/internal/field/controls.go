@@ -74,7 +74,7 @@ func (p *writer) writeDateParts(f *Field) {
 	p.PutIf(f.Zone != "", `<input type="hidden" name="%i" data-zone>`, f.Zone)
 }
 
-// writeChoiceInput writes the input of an option. begin is the start of the option's label.
+// writeChoiceInput writes an option's input. begin is the start of the option's label.
 func (p *writer) writeChoiceInput(begin, kind string, o *Option) {
 	p.Put(begin+`<input type="%i" name="%i" value="%v"`, kind, o.Name, o.Value)
 	p.PutIf(o.Chosen, " checked")

@@ -12,7 +12,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// These are the orders and labels of the inputs if a date has three inputs.
+// The order and the labels of the inputs if a date has three inputs.
 var (
 	dateOrders = map[string][]string{
 		"DDMMYYYY": {input.Day, input.Month, input.Year}, "MMDDYYYY": {input.Month, input.Day, input.Year}, "YYYYMMDD": {input.Year, input.Month, input.Day},
@@ -20,7 +20,7 @@ var (
 	dateWords = map[string]string{input.Day: "date.day", input.Month: "date.month", input.Year: "date.year"}
 )
 
-// addDate renders a date as one input with the browser's calendar, or as three inputs in the configured order.
+// addDate renders a date as a single input with the browser's calendar, or as three inputs in the configured order.
 func (b *builder) addDate(f *Field, block *schema.Block, p *schema.Properties) {
 	f.Input, f.Classes = "date", " short"
 	location := b.Host.Location
@@ -47,7 +47,7 @@ func (b *builder) addDate(f *Field, block *schema.Block, p *schema.Properties) {
 	case listed:
 		b.addDayOptions(f, days)
 	case split:
-		// A link contains the whole date.
+		// A prefilled value from a link contains the whole date.
 		day, err := time.Parse(time.DateOnly, b.value(f.Name))
 		numbers := map[string]int{input.Day: day.Day(), input.Month: int(day.Month()), input.Year: day.Year()}
 		for _, name := range order {
@@ -75,14 +75,14 @@ func (b *builder) addDate(f *Field, block *schema.Block, p *schema.Properties) {
 	}
 }
 
-// At most maxDayButtons specific dates are shown as buttons, and more as a dropdown. If there are more than
-// maxListedDays, the page does not list them.
+// Up to maxDayButtons specific dates are shown as buttons, and more as a dropdown. Beyond maxListedDays, the page does
+// not list them.
 const (
 	maxDayButtons = 10
 	maxListedDays = 10_000
 )
 
-// possibleDays returns the specific dates that all other rules allow, sorted, in the format YYYY-MM-DD.
+// possibleDays returns the specific dates that all other rules allow, sorted and formatted as YYYY-MM-DD.
 func possibleDays(p *schema.Properties, zone *time.Location, low, high string) (days []string) {
 	if len(p.SpecificDates) > maxListedDays {
 		return nil
@@ -98,7 +98,7 @@ func possibleDays(p *schema.Properties, zone *time.Location, low, high string) (
 	return slices.Compact(days)
 }
 
-// weekdays returns the allowed days of the week. 0 is Sunday.
+// weekdays returns the allowed weekdays. 0 is Sunday.
 func weekdays(p *schema.Properties) (list []int) {
 	for _, day := range []int{1, 2, 3, 4, 5, 6, 0} {
 		if p.DisabledDays == nil || *p.DisabledDays>>day&1 == 0 {
@@ -115,14 +115,14 @@ func (b *builder) addDayOptions(f *Field, days []string) {
 	}
 	var pairs []string
 	for _, day := range days {
-		at, _ := time.Parse(time.DateOnly, day) // The caller has formatted the day.
+		at, _ := time.Parse(time.DateOnly, day) // The caller has formatted the day, so it is valid.
 		name := b.Words.Weekdays([]int{int(at.Weekday())})
 		pairs = append(pairs, day, b.Words.List([]string{name, b.Words.Date(day)}))
 	}
 	b.addFixedOptions(f, pairs...)
 }
 
-// dateHelp returns a text about the allowed dates. on contains the allowed days of the week.
+// dateHelp returns a help text about the allowed dates. on lists the allowed weekdays.
 func (b *builder) dateHelp(low, high string, on []int) (help string) {
 	low, high = b.Words.Date(low), b.Words.Date(high)
 	help = b.Words.Get("help.date_"+words.BoundsSuffix(low != "", high != ""), "min", low, "max", high)

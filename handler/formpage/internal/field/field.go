@@ -1,7 +1,7 @@
-// Package field renders the blocks of a form. It creates the view of each block and writes its HTML, including the
-// violations of its answer. It does not use html/template, which needs ten times the time and memory per block, because
-// a page can have thousands of blocks. Instead, package htmlwriter escapes all values in text and in quoted attributes,
-// and package policy checks the URLs. block_types.go contains the rendering of each block type.
+// Package field renders a form's blocks. It builds a view of each block and writes its HTML, including the violations
+// in its answer. It does not use html/template, which needs ten times as much time and memory per block, because a page
+// can have thousands of blocks. Instead, package htmlwriter escapes all values in text and in quoted attributes, and
+// package policy checks the URLs. block_types.go contains the rendering for each block type.
 package field
 
 import (
@@ -27,23 +27,23 @@ type writer struct {
 	words *words.Words
 }
 
-// Field contains the data that the HTML of one block needs.
+// Field holds the data for one block's HTML.
 type Field struct {
 	write   func(*writer, *Field) // If nil, the block has no HTML.
-	control func(*writer, *Field) // Writes the inputs of a question. nil if it has none.
+	control func(*writer, *Field) // Writes a question's inputs. Nil if it has none.
 
 	Type     string // The block type.
-	Kind     string // A CSS class for a block without an answer.
-	Fieldset bool   // Whether to use a fieldset, because there are several controls.
-	ID       string // The ID of the element, and the prefix for the IDs of its parts.
-	Block    string // The ID of the block.
+	Kind     string // A CSS class, for blocks without an answer.
+	Fieldset bool   // Whether to use a fieldset, because there is more than one control.
+	ID       string // The element's ID, which is also the prefix for the IDs of its parts.
+	Block    string // The block's ID.
 
 	Label, Description string
-	Number             int // Zero if the question has no number.
+	Number             int // Zero if the question is not numbered.
 	Required           bool
 	Error              string
-	Focus              bool   // Whether it has the focus initially.
-	Help               string // A sentence about the expected answer.
+	Focus              bool   // Whether the field is focused initially.
+	Help               string // A sentence that describes the expected answer.
 	Image              *policy.Picture
 	ImageAlign         string
 	Properties         *schema.Properties
@@ -58,36 +58,36 @@ type Field struct {
 	MaxChars            int
 	Options             []Option // The choices, or the columns of a matrix.
 	Other               *Option
-	OtherName           string // The name of the input for its text.
+	OtherName           string // The name of the input for the "other" text.
 	OtherText           string
 	Rows                []Row
 	Parts               []Field
 	Low, Mid, High      string // The labels of a scale.
-	Icon                string // The SVG path of the icon.
+	Icon                string // The icon's SVG path.
 	Link                template.URL
-	Separator           string // The separator between the parts of a date.
-	Frame               string // The URL of an embed.
-	Video               string // The URL of a video file.
+	Separator           string // The separator between a date's parts.
+	Frame               string // An embed's URL.
+	Video               string // A video file's URL.
 	Zone                string // The name of the input for the browser's UTC offset.
-	Countries           string // The HTML options of a country field.
-	CallingCodes        string // The HTML options of a phone number's country.
-	ShowsInterpretation bool   // Whether the interpretation of its text is shown below it.
+	Countries           string // A country field's HTML options.
+	CallingCodes        string // The HTML options for a phone number's country.
+	ShowsInterpretation bool   // Whether to show below the field how its text is interpreted.
 	Interpretation      string
 	Stored              []upload.File
 	Widget              *host.Widget
 	Accept              string
-	MaxBytes            int64 // The size limit of a file.
+	MaxBytes            int64 // The size limit for a file.
 	Multiple            bool
-	Remove              string // The name of the buttons that remove a file.
-	Amount              string // The amount of a payment with its currency.
+	Remove              string // The name of the buttons that remove files.
+	Amount              string // A payment's amount with its currency.
 	Classes             string
 }
 
-// Option is a choice of a field.
+// Option is one of a field's choices.
 type Option struct {
 	ID, Name, Value, Label string
 	Badge                  string
-	Color                  string // The CSS class of its swatch.
+	Color                  string // The CSS class of the choice's color swatch.
 	Image                  *policy.Picture
 	Chosen, Required       bool
 }
@@ -98,10 +98,10 @@ type Row struct {
 	Chosen          []string // The values of the selected columns.
 }
 
-// Problem is an entry of the summary above the form. ID is empty if the page has no field for it.
+// Problem is an entry in the summary above the form. ID is empty if the page has no matching field.
 type Problem struct{ ID, Label, Text string }
 
-// Render renders blocks of a page.
+// Render renders the blocks of a page.
 func Render(s *Source, blocks []schema.Block) *Rendered {
 	b := newBuilder(s)
 	b.renderBlocks(blocks)
@@ -109,7 +109,7 @@ func Render(s *Source, blocks []schema.Block) *Rendered {
 	return &b.Rendered
 }
 
-// RenderEnding renders an ending. If leads is true, it shows no link, because the page opens the link automatically.
+// RenderEnding renders an ending. If leads is true, it renders no link, because the page opens the link automatically.
 func RenderEnding(s *Source, block *schema.Block, leads bool) *Rendered {
 	b, f := newBuilder(s), new(Field)
 	b.fill(f, block)
@@ -121,10 +121,10 @@ func RenderEnding(s *Source, block *schema.Block, leads bool) *Rendered {
 	return &b.Rendered
 }
 
-// renderBlocks renders blocks until the size limit is reached. It reuses one Field, because the Fields of all blocks
+// renderBlocks renders blocks until the size limit is reached. All blocks share one Field, because separate Fields
 // would take more memory than the page.
 func (b *builder) renderBlocks(blocks []schema.Block) {
-	var f Field // Shared by all blocks, because it has a size of 1 KB.
+	var f Field // Shared by all blocks, because it takes 1 KB.
 	for i := range blocks {
 		block := &blocks[i]
 		if formblock.Properties(block).Hide || block.Type == schema.TypeEnding || block.Type == schema.TypePageBreak {
@@ -192,7 +192,7 @@ func (b *builder) fill(f *Field, block *schema.Block) {
 	}
 }
 
-// addViolation adds the violations of a field to the field, or to one of its parts, and to the summary.
+// addViolation adds a field's violations to the field, or to one of its parts, and to the summary.
 func (b *builder) addViolation(f *Field, block *schema.Block) {
 	for _, v := range b.Rendered.Violations[block.ID] {
 		sub := ViolationPart(v.Path)

@@ -62,7 +62,7 @@ func (p *writer) writeScale(f *Field) {
 	p.writeScaleLabels(f)
 }
 
-// writeNumberScale writes a number input for a scale with too many steps for buttons.
+// writeNumberScale writes a number input for a scale that has too many steps for buttons.
 func (p *writer) writeNumberScale(f *Field) {
 	p.writeInput(f)
 	p.writeScaleLabels(f)
@@ -72,7 +72,7 @@ func (p *writer) writeScaleLabels(f *Field) {
 	p.PutIf(f.Low != "" || f.Mid != "" || f.High != "", `<div class="ends"><span>%s</span><span>%s</span><span>%s</span></div>`, f.Low, f.Mid, f.High)
 }
 
-// iconPaths lists icons: each line has the name and the SVG path on a grid of 24 by 24 units.
+// iconPaths lists the icons. Each line contains a name and an SVG path on a 24 by 24 grid.
 //
 //go:embed icons.txt
 var iconPaths string
@@ -86,5 +86,5 @@ var icons = func() map[string]string {
 	return list
 }()
 
-// iconPath returns the SVG path of an icon. Defaults to a star.
+// iconPath returns an icon's SVG path. Defaults to a star.
 func iconPath(name string) string { return cmp.Or(icons[name], icons["star"]) }

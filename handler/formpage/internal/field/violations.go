@@ -10,9 +10,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// ViolationText returns the text of a violation for respondents. It always uses a message of the host. It uses a
-// message of the library only for unknown codes, because the message is in English. b is nil if the form does not
-// contain the block. part is whether the violation is about a part of the block.
+// ViolationText returns the text that respondents see for a violation. Messages from the host are always shown. The
+// library's messages are in English, so they are shown only for unknown codes. b is nil if the form does not contain
+// the block. part is true if the violation is in a part of the block.
 func (s *Source) ViolationText(v schema.Violation, b *schema.Block, part bool) string {
 	if s.Verbatim && v.Message != "" {
 		return v.Message
@@ -30,10 +30,10 @@ func (s *Source) ViolationText(v schema.Violation, b *schema.Block, part bool) s
 var formatWords = map[string]string{
 	"email": "email", "phone": "phone", "international_phone": "phone", "url": "website",
 	"date": "date", "date-time": "date", "year": "year", "time": "time",
-	"offset": "skipped", // The page sends no offset for a time that does not exist.
+	"offset": "skipped", // For a time that does not exist, the page sends no offset.
 }
 
-// textVariant selects the text for a violation. It returns the parts of its key and its parameters.
+// textVariant selects the text for a violation. It returns the parts of the text's key and its parameters.
 func (s *Source) textVariant(v schema.Violation, b *schema.Block, part bool) (code, kind string, params []any) {
 	code, unit, reason := v.Code, v.Params["unit"], v.Params["reason"]
 	switch {
@@ -118,7 +118,7 @@ func (s *Source) allowedDays(allowed any) string {
 	return s.Words.List(names)
 }
 
-// rangeVariant selects the text for a violation of a minimum or maximum.
+// rangeVariant selects the text for a value outside a minimum or maximum.
 func (s *Source) rangeVariant(v schema.Violation) (kind string, params []any) {
 	low, hasLow := v.Params["min"]
 	high, hasHigh := v.Params["max"]
@@ -131,7 +131,7 @@ func (s *Source) rangeVariant(v schema.Violation) (kind string, params []any) {
 	return prefix + words.BoundsSuffix(hasLow, hasHigh), []any{"min", low, "max", high}
 }
 
-// ViolationPart returns the last element of a JSON Pointer into an answer, or "" for the whole answer.
+// ViolationPart returns the last element of a JSON Pointer into an answer, or "" if it points to the whole answer.
 func ViolationPart(pointer string) string {
 	parts := strings.Split(pointer, "/")
 	if len(parts) < 4 {

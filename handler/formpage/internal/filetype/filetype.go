@@ -1,4 +1,4 @@
-// Package filetype detects the type of a file from its first bytes and its name, and checks whether a block accepts it.
+// Package filetype detects a file's type from its first bytes and its name, and checks whether a block accepts it.
 package filetype
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// HeadSize is the number of bytes that Sniff needs. A PDF header can be anywhere in them.
+// HeadSize is the number of bytes that Sniff needs. A PDF header can be anywhere within them.
 const HeadSize = 1024
 
-// CleanName returns the last path element of name, without invisible characters.
+// CleanName returns name's last path element, without invisible characters.
 func CleanName(name string) string {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
@@ -37,9 +37,9 @@ func CleanName(name string) string {
 	return name
 }
 
-// Sniff returns the media type of a file. It trusts the extension if the first bytes can have that type, because many
-// formats start with the bytes of another format. Otherwise, it returns the type of the bytes. HTML without an HTML
-// extension, and text with one, have an unknown type.
+// Sniff returns a file's media type. It trusts the extension if the first bytes are consistent with it, because many
+// formats start with the bytes of another format. Otherwise, it returns the type that the bytes indicate. HTML without
+// an HTML extension has an unknown type, and so does text with one.
 func Sniff(head []byte, name string) string {
 	kind, claimed := detect(head), answertype.TypeByName(name)
 	isText := strings.HasPrefix(kind, "text/")
@@ -60,7 +60,7 @@ func extension(name string) string { return strings.ToLower(filepath.Ext(name)) 
 const (
 	htmlType    = "text/html"
 	programType = "application/x-executable"
-	oleType     = "application/x-ole-storage" // The format of old Office files and of Office files with a password.
+	oleType     = "application/x-ole-storage" // Old Office files and password-protected Office files.
 )
 
 // signatures lists first bytes that [http.DetectContentType] does not know.
@@ -77,7 +77,7 @@ var signatures = []struct{ begin, kind string }{
 	{"\x00\x00\x00\x0cJXL ", "image/jxl"},
 }
 
-// brands maps the brands of an ISO media file to media types. A file lists its main brand first.
+// brands maps ISO media file brands to media types. A file lists its main brand first.
 var brands = map[string]string{
 	"heic": "image/heic", "heix": "image/heic", "hevc": "image/heic", "hevx": "image/heic", "heim": "image/heic", "heis": "image/heic",
 	"avif": "image/avif", "avis": "image/avif", "mif1": "image/heif", "msf1": "image/heif",
@@ -89,7 +89,7 @@ func detect(head []byte) string {
 		switch tags := skipPrologue(head); {
 		case answertype.MediaType(http.DetectContentType(tags)) == htmlType:
 			return htmlType
-		case kind == htmlType: // Only a comment, as SVG files have.
+		case kind == htmlType: // There is only a comment, as in SVG files.
 			return "text/xml"
 		}
 		return kind
@@ -115,8 +115,8 @@ func detect(head []byte) string {
 	return kind
 }
 
-// skipPrologue removes what hides the first tag from [http.DetectContentType] but not from browsers: a byte order mark,
-// declarations and comments.
+// skipPrologue removes text that hides the first tag from [http.DetectContentType] but not from browsers: a byte order
+// mark, declarations and comments.
 func skipPrologue(head []byte) []byte {
 	text := bytes.ReplaceAll(head, []byte{0}, nil) // UTF-16.
 	for _, mark := range []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"} {
@@ -138,7 +138,7 @@ func skipPrologue(head []byte) []byte {
 	}
 }
 
-// alwaysDetected lists types that detect finds for every valid file. Without their signature, a file has another type.
+// alwaysDetected lists types that detect recognizes in every valid file. A file without the signature has another type.
 var alwaysDetected = []string{
 	"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff", "image/heic", "image/heif", "image/avif", "image/jxl",
 	"application/pdf", "application/zip", "application/gzip",
@@ -175,8 +175,8 @@ func isCompatible(kind, claimed string) bool {
 
 var programExtensions = []string{".exe", ".com", ".scr", ".msi", ".dll", ".bat", ".cmd", ".ps1", ".vbs", ".hta", ".lnk"}
 
-// Accepts reports whether a block accepts a file of type kind. If the extension belongs to another type, kind decides.
-// Programs, and HTML pages with another extension, are always rejected.
+// Accepts reports whether a block accepts a file of type kind. If the extension belongs to another type, kind takes
+// precedence. Programs are always rejected, and so are HTML pages with another extension.
 func Accepts(b *schema.Block, name, kind string) bool {
 	if b.Type == schema.TypeSignature && !slices.Contains(SignatureTypes, kind) {
 		return false
@@ -184,7 +184,7 @@ func Accepts(b *schema.Block, name, kind string) bool {
 	types, claimed := answertype.FileTypesOf(formblock.Properties(b)), answertype.TypeByName(name)
 	switch {
 	case slices.Contains(programExtensions, extension(name)):
-		return types.Allow(name, "") // Only by name.
+		return types.Allow(name, "") // By name only.
 	case claimed == "" || claimed == kind:
 		return types.Allow(name, kind)
 	case kind == answertype.UnknownFile:

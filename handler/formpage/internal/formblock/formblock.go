@@ -1,4 +1,4 @@
-// Package formblock contains helpers for blocks, which both the parsing and the rendering of a page need.
+// Package formblock contains block helpers that both parsing and rendering need.
 package formblock
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Walk ranges over blocks and their children in page order. It also yields whether a block or its parent is hidden.
+// Walk iterates over blocks and their children in page order. It also yields whether a block or its parent is hidden.
 func Walk(blocks []schema.Block) iter.Seq2[*schema.Block, bool] {
 	return func(yield func(*schema.Block, bool) bool) { walkIn(blocks, false, yield) }
 }
@@ -24,7 +24,7 @@ func walkIn(blocks []schema.Block, hide bool, yield func(*schema.Block, bool) bo
 	return true
 }
 
-// Properties returns the properties of a block, never nil. Callers must not modify them.
+// Properties returns a block's properties. The result is never nil. Callers must not modify it.
 func Properties(b *schema.Block) *schema.Properties {
 	if b.Properties == nil {
 		return &noProperties
@@ -34,13 +34,13 @@ func Properties(b *schema.Block) *schema.Properties {
 
 var noProperties schema.Properties
 
-// Index finds the blocks of a form by ID at any level.
+// Index finds a form's blocks by ID, at any level.
 type Index struct {
 	Blocks []schema.Block
 	byID   map[string]*schema.Block // Created by the first Find.
 }
 
-// Find returns the block with an ID, or nil.
+// Find returns the block with the given ID, or nil.
 func (x *Index) Find(id string) *schema.Block {
 	if x.byID == nil {
 		x.byID = map[string]*schema.Block{}
@@ -51,20 +51,20 @@ func (x *Index) Find(id string) *schema.Block {
 	return x.byID[id]
 }
 
-// TakesFile reports whether the answer of a block consists of files.
+// TakesFile reports whether a block's answer consists of files.
 func TakesFile(b *schema.Block) bool {
 	shape := b.AnswerShape()
 	return shape == schema.ShapeFiles || shape == schema.ShapeFile
 }
 
-// MaxFiles is the maximum number of files in one block.
+// MaxFiles is the maximum number of files per block.
 const MaxFiles = 20
 
 // TakesSeveral reports whether a respondent can select more than one choice.
 func TakesSeveral(b *schema.Block) bool { return b.AnswerShape() == schema.ShapeChoices }
 
-// Scale returns the range of a rating, an opinion scale or a Net Promoter Score, and its number of buttons. buttons is
-// zero if the page shows a number input instead.
+// Scale returns the range of a rating, an opinion scale or a Net Promoter Score, and its number of buttons. If the page
+// shows a number input instead, buttons is zero.
 func Scale(typ string, p *schema.Properties) (from, to, step float64, buttons int) {
 	kind, _ := schema.LookupBlockType(typ)
 	from, to, step = kind.Scale.From, kind.Scale.To, kind.Scale.Step
@@ -89,13 +89,13 @@ func IsButtonScale(b *schema.Block) bool {
 	return n > 0
 }
 
-// MaxRendered returns the maximum number of options that a page renders for a block type.
+// MaxRendered returns the maximum number of options that a page renders for a given block type.
 func MaxRendered(typ string) int {
 	kind, _ := schema.LookupBlockType(typ)
 	return kind.MaxRendered
 }
 
-// ContactParts lists the parts of an address or contact in the order of the page.
+// ContactParts lists the parts of an address or contact in page order.
 var ContactParts = []string{
 	"firstName", "lastName", "email", "phone", "company", "address", "address2", "zip", "city", "state", "country",
 }

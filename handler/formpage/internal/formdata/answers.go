@@ -20,30 +20,30 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// ParsedAnswers contains a respondent's answers in the format of Submit.
+// ParsedAnswers holds a respondent's answers in the format that Submit expects.
 type ParsedAnswers struct {
 	Answers   map[string]json.RawMessage // By block ID.
 	Hidden    map[string]string          // Hidden fields by name, including undeclared fields.
-	Unmatched []UnmatchedInput           // Values without a matching block, sorted by name.
+	Unmatched []UnmatchedInput           // Values that match no block, sorted by name.
 }
 
-// UnmatchedInput is typed text without a matching block.
+// UnmatchedInput is entered text that matches no block.
 type UnmatchedInput struct{ Block, Text string }
 
 // Options configures how inputs are parsed.
 type Options struct {
 	Comma bool           // Whether numbers have a decimal comma.
-	Zone  *time.Location // The time zone for times without an offset from the browser.
-	Words *words.Words   // The words of the page. If nil, no interpretations are created.
+	Zone  *time.Location // The time zone for times if the browser sent no offset.
+	Words *words.Words   // The page's words. If nil, no interpretations are created.
 }
 
-// ParseAnswers converts inputs, named as in package input, to answers and to the interpretations that the page shows.
+// ParseAnswers converts inputs, named as in package input, to answers and to the interpretations to show on the page.
 func ParseAnswers(blocks []schema.Block, values url.Values, m Options) (ParsedAnswers, map[string]Interpretation) {
 	r := newParser(values, m)
 	for name := range values {
 		if input.IsAnswer(name) {
 			r.parseBlocks(blocks)
-			break // Skip blocks whose inputs are all missing.
+			break // Without any answer input, the blocks are not parsed at all.
 		}
 	}
 	for name, values := range values {
@@ -55,7 +55,7 @@ func ParseAnswers(blocks []schema.Block, values url.Values, m Options) (ParsedAn
 	return r.parsed, r.interpretations
 }
 
-// TypedInput returns the text of all block inputs, whatever blocks the form has.
+// TypedInput returns the text in all block inputs, regardless of the form's blocks.
 func TypedInput(values url.Values) []UnmatchedInput {
 	r := newParser(values, Options{})
 	r.collectUnmatched()
@@ -81,7 +81,7 @@ func newParser(values url.Values, m Options) *parser {
 func (r *parser) parseBlocks(blocks []schema.Block) {
 	for b, hidden := range formblock.Walk(blocks) {
 		if hidden {
-			continue // The value was typed before its block was hidden.
+			continue // The value was entered before its block was hidden.
 		}
 		if value := r.parseAnswer(b); value != nil {
 			raw, err := marshal(value)
@@ -92,7 +92,7 @@ func (r *parser) parseBlocks(blocks []schema.Block) {
 	}
 }
 
-// marshal returns the same JSON as json.Marshal, but json.Marshal uses six bytes for a "<" in a growing buffer.
+// marshal returns the same JSON as json.Marshal, which would use six bytes for a "<" in a growing buffer.
 func marshal(value any) (json.RawMessage, error) {
 	if text, ok := value.(string); ok {
 		return jsontree.AppendString(make([]byte, 0, 2*len(text)+2), text), nil
@@ -100,7 +100,7 @@ func marshal(value any) (json.RawMessage, error) {
 	return json.Marshal(value)
 }
 
-// text returns the first value of an input with normalized line breaks.
+// text returns an input's first value with normalized line breaks.
 func (r *parser) text(name string) string {
 	values, ok := r.values[name]
 	if ok {
@@ -130,7 +130,7 @@ func (r *parser) parseAnswer(b *schema.Block) any {
 			return nil
 		}
 		if formblock.IsButtonScale(b) && isNumber(text) {
-			return json.RawMessage(text) // The value of a button, which the page has written.
+			return json.RawMessage(text) // A button's value, which the page itself has written.
 		}
 		number, other, ok := parseNumber(text, r.Comma)
 		if !ok {
@@ -157,7 +157,7 @@ func (r *parser) parseAnswer(b *schema.Block) any {
 	return text
 }
 
-// parsePicks parses choices. A value without a prefix was typed into another type of field, so it stays unmatched.
+// parsePicks parses choices. A value without a prefix was entered into another type of field, so it stays unmatched.
 func (r *parser) parsePicks(name string) (picks []any, other bool) {
 	for _, v := range r.values[name] {
 		id, picked := strings.CutPrefix(v, input.ChoicePrefix)
@@ -269,7 +269,7 @@ func (r *parser) parseContact(b *schema.Block) any {
 	return parts
 }
 
-// parseDate joins the parts of a date. It also returns an incomplete date, so that the service rejects it.
+// parseDate joins a date's parts. It also returns an incomplete date, so that the service rejects it.
 func (r *parser) parseDate(b *schema.Block) any {
 	day := strings.TrimSpace(r.text(input.Answer + b.ID))
 	y, m, d := r.parseDatePart(input.Year+b.ID, false), r.parseDatePart(input.Month+b.ID, true), r.parseDatePart(input.Day+b.ID, true)
@@ -315,7 +315,7 @@ func (r *parser) parseDatePart(name string, isDay bool) string {
 func (r *parser) collectUnmatched() {
 	var names []string
 	for name := range r.values {
-		// Skip values that the respondent did not type: time zones, calling codes and files.
+		// Skip values that the respondent did not enter: time zones, calling codes and files.
 		if input.IsAnswer(name) && !r.used[name] && !strings.HasPrefix(name, input.Zone) && !strings.HasPrefix(name, input.CallingCountry) && !strings.HasPrefix(name, input.File) {
 			names = append(names, name)
 		}
@@ -324,7 +324,7 @@ func (r *parser) collectUnmatched() {
 	for _, name := range names {
 		prefix, id := name[:2], input.Block(name)
 		for _, text := range r.values[name] {
-			// The ID of a choice was not typed, and it has no meaning without its label.
+			// The respondent did not enter a choice's ID, and it means nothing without its label.
 			if strings.TrimSpace(text) != "" && !strings.HasPrefix(text, input.ChoicePrefix) && text != input.OtherChoice && prefix != input.Rank {
 				r.parsed.Unmatched = append(r.parsed.Unmatched, UnmatchedInput{Block: id, Text: text})
 			}

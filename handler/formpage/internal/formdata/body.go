@@ -21,15 +21,15 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// ExtraInputs is the number of values that a page or link can contain in addition to those of the form. A page can be
-// from another revision of the form, and a link can contain parameters of other programs.
+// ExtraInputs is the number of values that a page or link can contain in addition to the form's own. A page may be from
+// another revision of the form, and a link may contain other programs' parameters.
 const ExtraInputs = 1000
 
-// MaxInputs returns the maximum number of values in a page of a form or in a link to it.
+// MaxInputs returns the maximum number of values in a form's page or in a link to the form.
 func MaxInputs(blocks []schema.Block, hiddenFields json.RawMessage) int {
 	most := ExtraInputs + bytes.Count(hiddenFields, []byte{','})
 	for b := range formblock.Walk(blocks) {
-		most += 2 + len(b.Choices) // Its answer and its entry in the list of seen blocks.
+		most += 2 + len(b.Choices) // For the answer and the entry in the list of seen blocks.
 		switch b.AnswerShape() {
 		case schema.ShapeDate:
 			most += 5
@@ -47,7 +47,7 @@ func MaxInputs(blocks []schema.Block, hiddenFields json.RawMessage) int {
 	return most
 }
 
-// ParseQuery parses at most the given number of values of a query string. It drops values with an invalid escape.
+// ParseQuery parses at most the given number of values in a query string. It drops values with an invalid escape.
 func ParseQuery(raw string, most int) (values url.Values, complete bool) {
 	values = url.Values{}
 	for n := 0; raw != ""; {
@@ -71,7 +71,7 @@ func ParseQuery(raw string, most int) (values url.Values, complete bool) {
 	return values, true
 }
 
-// toValidUTF8 replaces invalid UTF-8. strings.ToValidUTF8 uses memory of five times the size of a long text.
+// toValidUTF8 replaces invalid UTF-8. strings.ToValidUTF8 would use five times as much memory as a long text takes.
 func toValidUTF8(text string) string {
 	if utf8.ValidString(text) {
 		return text
@@ -89,16 +89,16 @@ func toValidUTF8(text string) string {
 	return b.String()
 }
 
-// BodyLimits are the limits for a body.
+// BodyLimits holds the limits for a body.
 type BodyLimits struct {
-	Bytes  int64 // The size of the text in bytes.
+	Bytes  int64 // The size of the text, in bytes.
 	Inputs int   // The number of values, see MaxInputs.
 }
 
 // ReceiveFile stores a file for a block and adds its record to values. If it returns false, reading stops.
 type ReceiveFile func(block, name string, body io.Reader, values url.Values) (more bool)
 
-// ParseForm parses a posted form. If the body is too large, complete is false. If take is nil, it ignores files.
+// ParseForm parses a posted form. If the body is too large, complete is false. If take is nil, files are ignored.
 func ParseForm(r *http.Request, most BodyLimits, take ReceiveFile) (values url.Values, complete bool, err error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
@@ -132,7 +132,7 @@ func readAll(body io.Reader, most int64) (raw []byte, complete bool, err error) 
 		raw = raw[:most]
 		drain(body)
 	}
-	if errors.As(err, new(*http.MaxBytesError)) { // The host has a lower limit.
+	if errors.As(err, new(*http.MaxBytesError)) { // The host has set a lower limit.
 		return raw, false, nil
 	}
 	return raw, complete, err
@@ -141,8 +141,8 @@ func readAll(body io.Reader, most int64) (raw []byte, complete bool, err error) 
 // ErrTooLarge means that a body or file exceeds its limit.
 var ErrTooLarge = errors.New("the body is too large")
 
-// LimitedReader reads at most Left bytes. It fails if the input is longer, or exceeds the limit of the host's
-// [http.MaxBytesReader]. Left is then negative.
+// LimitedReader reads at most Left bytes. It fails if the input is longer or exceeds the host's [http.MaxBytesReader].
+// Left is negative after such a failure.
 type LimitedReader struct {
 	Reader io.Reader
 	Left   int64
@@ -163,11 +163,11 @@ func (b *LimitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// partCost is added to the size of each part's name and text. The headers of a part have about this size, and parsing
-// them takes ten times as much memory.
+// partCost is added to the size of each part's name and text. A part's headers take up about this many bytes, and ten
+// times as much memory when parsed.
 const partCost = 100
 
-// readParts parses a page with files. A page sends its other inputs before the files.
+// readParts parses a page that contains files. Pages send their other inputs before the files.
 func readParts(r io.Reader, boundary string, bounds BodyLimits, take ReceiveFile) (values url.Values, complete bool, err error) {
 	if boundary == "" {
 		return nil, false, errors.New("the multipart body has no boundary")
@@ -182,7 +182,7 @@ func readParts(r io.Reader, boundary string, bounds BodyLimits, take ReceiveFile
 		switch {
 		case errors.Is(err, io.EOF):
 			return values, true, nil
-		case err != nil && body.Left < 0: // A truncated header returns another error.
+		case err != nil && body.Left < 0: // A truncated header results in another error.
 			drain(r)
 			return values, false, nil
 		case err != nil:
@@ -208,18 +208,18 @@ func readParts(r io.Reader, boundary string, bounds BodyLimits, take ReceiveFile
 			body.Left = math.MaxInt64 // Files have their own limit.
 			more := take(block, part.FileName(), part, values)
 			body.Left = left
-			if !more { // The rest of the body can be endless, so do not read it.
+			if !more { // Do not read the rest of the body, which can be endless.
 				return values, true, nil
 			}
 		}
 	}
 }
 
-// drain reads the rest of a body up to a limit. Some clients write everything before they read, and would see a reset
-// connection instead of the response.
+// drain reads the rest of a body up to a limit. Clients that send everything before they read would otherwise see a
+// connection reset instead of the response.
 func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, 8<<20) }
 
-// FrontEndBody is the JSON body of a request from a host's own front end.
+// FrontEndBody is the JSON body that a host's own front end sends.
 type FrontEndBody struct {
 	State   string                     `json:"state"`
 	Answers map[string]json.RawMessage `json:"answers"` // As in Service.Submit.
@@ -231,8 +231,8 @@ type FrontEndBody struct {
 
 var knownFields = []string{"state", "answers", "hidden", "utm", "captcha", "took"}
 
-// ParseJSON parses a [FrontEndBody] as strictly as the API does. It treats null as a missing field. wrong contains
-// violations for unknown fields, fields of the wrong type, and too many values. If the body is too large, the error is
+// ParseJSON parses a [FrontEndBody] as strictly as the API does. It treats null as a missing field. wrong lists
+// violations for unknown fields, fields of the wrong type, and too many values. If the body is too large, it returns
 // [ErrTooLarge].
 func ParseJSON(body io.Reader, most BodyLimits) (in FrontEndBody, wrong []schema.Violation, err error) {
 	raw, complete, err := readAll(body, most.Bytes)

@@ -16,8 +16,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// FillInputs converts answers to inputs, from which [ParseAnswers] returns the same answers. The answers can be from
-// another version of the form. lost contains answers that do not fit completely. comma is whether numbers have a
+// FillInputs converts answers to inputs from which [ParseAnswers] returns the same answers. The answers may be from
+// another version of the form. lost contains the answers that do not fit completely. comma is true if numbers have a
 // decimal comma.
 func FillInputs(blocks []schema.Block, answers map[string]json.RawMessage, comma bool) (values url.Values, lost []UnmatchedInput) {
 	f := filler{url.Values{}, comma}
@@ -33,7 +33,7 @@ func FillInputs(blocks []schema.Block, answers map[string]json.RawMessage, comma
 		if json.Unmarshal(left[id], &text) != nil {
 			_ = json.Unmarshal(left[id], &beside)
 		}
-		lost = append(lost, UnmatchedInput{id, cmp.Or(text, beside.Other, "–")}) // A choice has no meaning without its label.
+		lost = append(lost, UnmatchedInput{id, cmp.Or(text, beside.Other, "–")}) // A choice means nothing without its label.
 	}
 	return f.values, lost
 }
@@ -72,7 +72,7 @@ func (f filler) fill(b *schema.Block, raw json.RawMessage) (fits bool) {
 				fits = false
 			}
 		}
-	case schema.ShapeFiles, schema.ShapeFile, schema.ShapePayment: // Respondents do not type these.
+	case schema.ShapeFiles, schema.ShapeFile, schema.ShapePayment: // Respondents do not enter these.
 	default:
 		return f.text(b, raw)
 	}
@@ -140,7 +140,7 @@ func (f filler) date(b *schema.Block, text string) (fits bool) {
 	return true
 }
 
-// pick selects choices and fills in the text of an "Other" option.
+// pick selects choices and fills in the text for an "Other" option.
 func (f filler) pick(b *schema.Block, name string, raw json.RawMessage, choices []schema.Choice, several bool) (fits bool) {
 	type pick struct {
 		ID    string

@@ -11,18 +11,18 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Interpretation shows how typed text is interpreted. The page shows it below the field. With JavaScript, it appears
-// when the respondent leaves the field.
+// Interpretation describes how entered text was interpreted. The page shows it below the field. With JavaScript, it
+// appears when the respondent leaves the field.
 type Interpretation struct {
 	Block             string
 	Text              string
-	NeedsConfirmation bool // Whether the page must show it before the respondent can continue.
+	NeedsConfirmation bool // Whether the respondent must see it before continuing.
 }
 
-// Confirmation returns the value of the hidden input that reports that the page has shown the interpretation.
+// Confirmation returns the value for the hidden input that reports that the page has shown the interpretation.
 func (r Interpretation) Confirmation(name string) string { return name + "=" + r.Text }
 
-// addInterpretation stores the interpretation of an input. Bidirectional isolates keep its values from left to right.
+// addInterpretation stores how an input was interpreted. Bidirectional isolates keep the values left-to-right.
 func (r *parser) addInterpretation(block, name string, ask bool, key, value, other string) {
 	if r.Words != nil {
 		text := r.Words.Get(key, "value", "\u2066"+value+"\u2069", "other", "\u2066"+other+"\u2069")
@@ -30,7 +30,7 @@ func (r *parser) addInterpretation(block, name string, ask bool, key, value, oth
 	}
 }
 
-// checkNumber adds an interpretation to a number with another possible meaning.
+// checkNumber adds an interpretation if a number could also mean something else.
 func (r *parser) checkNumber(block, name, number, other string) {
 	if other == "" {
 		return
@@ -51,8 +51,8 @@ func (r *parser) checkNumber(block, name, number, other string) {
 	r.addInterpretation(block, name, true, key, written(number), written(other))
 }
 
-// parsePhone parses a phone number of the selected country. It returns invalid numbers unchanged for the service to
-// check.
+// parsePhone parses a phone number from the selected country. It returns invalid numbers unchanged, so that the service
+// rejects them.
 func (r *parser) parsePhone(b *schema.Block, name, text, country string) string {
 	own, _ := answertype.PhoneCountry(formblock.Properties(b).DefaultCountry)
 	read, ok := answertype.ReadPhone(text, cmp.Or(country, own))
@@ -66,7 +66,7 @@ func (r *parser) parsePhone(b *schema.Block, name, text, country string) string 
 	case read.Other != "":
 		r.addInterpretation(b.ID, name, true, "interpreted.instead_of", read.Text, read.Other)
 	case r.Words != nil:
-		// The form's default country can differ from the respondent's country.
+		// The form's default country may not be the respondent's country.
 		stranger := read.National && country == own && r.Words.Region != "" && r.Words.Region != country
 		r.addInterpretation(b.ID, name, stranger, "interpreted.as", read.Text, "")
 	}
@@ -80,7 +80,7 @@ var providers = []string{
 	"yandex.ru", "mail.ru", "rediffmail.com", "naver.com", "uol.com.br", "comcast.net", "verizon.net",
 }
 
-// similarProviders lists providers whose domains differ from another provider's in one letter.
+// similarProviders lists providers whose domains differ from another provider's domain by one letter.
 var similarProviders = []string{"mail.com", "email.com", "ymail.com", "bol.com.br"}
 
 // checkEmail adds an interpretation if the domain looks like a misspelled provider.
@@ -95,14 +95,14 @@ func (r *parser) checkEmail(block, name, text string) {
 	}
 }
 
-// inDifferentCountries reports whether two domains have different country codes. Both can belong to one provider.
+// inDifferentCountries reports whether two domains have different country codes. One provider may own both domains.
 func inDifferentCountries(a, b string) bool {
 	a, b = a[strings.LastIndexByte(a, '.')+1:], b[strings.LastIndexByte(b, '.')+1:]
 	_, calling := answertype.PhoneCountry(a)
 	return a != b && len(a) == 2 && len(b) == 2 && calling != 0
 }
 
-// isTypo reports whether a equals b except for one additional, missing or wrong letter, or two swapped letters.
+// isTypo reports whether a equals b except for one extra, missing or wrong letter, or two swapped letters.
 func isTypo(a, b string) bool {
 	for a != "" && b != "" && a[0] == b[0] {
 		a, b = a[1:], b[1:]

@@ -23,18 +23,18 @@ var (
 	spacedNumber  = regexp.MustCompile(`\d\p{Zs}+(\d{1,2}|\d{4,})(\D|$)`)
 )
 
-// asciiSigns replaces signs by ASCII signs. Signs that can only separate groups become apostrophes.
+// asciiSigns replaces signs with ASCII signs. Signs that can only separate groups become apostrophes.
 var (
 	asciiSigns = strings.NewReplacer("’", "'", "٬", "'", "＇", "'", "٫", ".", "．", ".", "，", ",",
 		"−", "-", "－", "-", "‐", "-", "‑", "-", "–", "-", "＋", "+")
 	swapSeparators = strings.NewReplacer(".", ",", ",", ".")
 )
 
-// maxNumberBytes is the size limit of a typed number. The service accepts at most 64 digits.
+// maxNumberBytes is the size limit for an entered number. The service accepts at most 64 digits.
 const maxNumberBytes = 256
 
-// dropSpaces removes spaces and invisible characters, such as the direction marks that programs write before a minus.
-// It preserves direction overrides, so that numbers with them are rejected.
+// dropSpaces removes spaces and invisible characters, such as the direction marks that some programs write before a
+// minus. It keeps direction overrides, so that numbers containing them are rejected.
 func dropSpaces(c rune) rune {
 	if c != '\u202d' && c != '\u202e' && unicode.In(c, unicode.Zs, unicode.Cf) {
 		return -1
@@ -42,14 +42,14 @@ func dropSpaces(c rune) rune {
 	return c
 }
 
-// parseNumber parses a number as people write it in a language and region, with the digits of any script. It returns
-// the JSON literal. It removes spaces between digits, and apostrophes before groups of three.
+// parseNumber parses a number as people write it in a language and region, with digits from any script. It returns the
+// number as a JSON literal. It removes spaces between digits, and apostrophes before groups of three.
 //
-// If a number contains points and commas, the last separator is the decimal separator. A separator that occurs twice
-// separates groups. A single separator before three digits has its meaning in the region; otherwise, it is the decimal
-// separator.
+// If a number contains both points and commas, the last separator is the decimal separator. A separator that occurs
+// twice separates groups. A single separator before three digits means what it means in the region. Any other single
+// separator is the decimal separator.
 //
-// other is a second possible meaning: "1,500" can be 1500 or 1.5. If spaces separate unusual groups, other is equal to
+// other is a second possible meaning: "1,500" can be 1500 or 1.5. If spaces separate unusual groups, other equals
 // literal: "5 10" can be 510 or two numbers. parseNumber rejects all other text, because asking again is better than
 // storing a wrong number.
 func parseNumber(text string, comma bool) (literal, other string, ok bool) {
@@ -60,7 +60,7 @@ func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 	spaced := spacedNumber.MatchString(text)
 	text = asciiSigns.Replace(strings.Map(dropSpaces, text))
 	if strings.Trim(text, "0123456789+-.,'") != "" {
-		return "", "", false // Reject most other texts before the slower patterns below.
+		return "", "", false // Reject most other text before the slower patterns below.
 	}
 	if strings.Contains(text, "'") && !quotedGroups.MatchString(text) {
 		return "", "", false // Feet and inches.

@@ -18,8 +18,8 @@ import (
 
 const maxHiddenChars = 10_000
 
-// CleanText replaces line breaks and tabs by spaces and removes other control characters. The service would reject
-// them, and a respondent cannot correct text from a link.
+// CleanText replaces line breaks and tabs with spaces and removes other control characters. The service would reject
+// them, and respondents cannot correct text from a link.
 func CleanText(text string) string {
 	return strings.Map(func(c rune) rune {
 		switch {
@@ -33,14 +33,14 @@ func CleanText(text string) string {
 }
 
 // Prefill converts a link's query to inputs: hidden fields and campaign parameters by name, and answers by block ID. A
-// choice is an ID or a label. Several choices are repeated or separated by commas.
+// choice is an ID or a label. For several choices, the parameter is repeated or contains commas.
 func Prefill(blocks []schema.Block, query url.Values, w *words.Words) url.Values {
 	values := url.Values{input.Language: {w.Locale.String()}}
 	for name, given := range query {
 		if utf8.RuneCountInString(given[0]) > maxHiddenChars {
 			continue // The service rejects such a hidden field, and respondents cannot correct it.
 		}
-		text := CleanText(given[0]) // Clean now, because browsers convert U+0000 to U+FFFD.
+		text := CleanText(given[0]) // Clean the text now, because browsers convert U+0000 to U+FFFD.
 		values.Set(input.Hidden+name, text)
 		if strings.HasPrefix(name, input.UTM) { // A campaign parameter can also be a hidden field.
 			values.Set(name, text)
@@ -68,11 +68,11 @@ func prefillBlocks(blocks []schema.Block, query, values url.Values, w *words.Wor
 				values.Set(input.SubName(input.Rank, id, b.ID), strconv.Itoa(i+1))
 			}
 		case schema.ShapeMatrix, schema.ShapeContact, schema.ShapeFiles, schema.ShapeFile, schema.ShapePayment:
-			// A query has one value for each name.
+			// A query has only one value per name.
 		case schema.ShapeDate:
 			day, clock, _ := strings.Cut(given[0], "T")
 			if strings.ContainsAny(clock, "Zz+-") && formblock.Properties(b).ShowTimePicker {
-				continue // The respondent's local time for this instant is unknown.
+				continue // The respondent's local time at this instant is unknown.
 			}
 			values.Set(input.Answer+b.ID, day)
 			if len(clock) >= 5 && formblock.Properties(b).ShowTimePicker {
@@ -86,7 +86,7 @@ func prefillBlocks(blocks []schema.Block, query, values url.Values, w *words.Wor
 	}
 }
 
-// prefillText converts text of a link to the value of an input. It restores a plus sign that was decoded as a space.
+// prefillText converts a link's text to an input's value. It restores a plus sign that was decoded as a space.
 func prefillText(b *schema.Block, text string, w *words.Words) string {
 	k, _ := schema.LookupBlockType(b.Type)
 	switch bare := strings.TrimSpace(text); {
@@ -107,7 +107,7 @@ func prefillText(b *schema.Block, text string, w *words.Words) string {
 	case b.Type == schema.TypeCountry:
 		return w.CountryCode(text)
 	case b.Type == schema.TypeNumber:
-		if w.Comma && isNumber(text) { // Programs that write links use a point.
+		if w.Comma && isNumber(text) { // Links usually contain numbers with a decimal point.
 			return strings.Replace(text, ".", ",", 1)
 		}
 	}
@@ -119,10 +119,10 @@ func foldLabel(label string) string {
 	return strings.ToLower(strings.ToUpper(norm.NFC.String(strings.TrimSpace(label))))
 }
 
-// findChoices returns the IDs of the choices that given contains, by ID or label, and the remaining texts.
+// findChoices returns the IDs of the choices that given contains, by ID or label, and the remaining text.
 func findChoices(choices []schema.Choice, given []string) (ids, others []string) {
 	byID, byLabel, commas := map[string]string{}, map[string]string{}, 0
-	for _, c := range slices.Backward(choices) { // The first of several equal labels wins.
+	for _, c := range slices.Backward(choices) { // If labels are equal, the first one wins.
 		byID[c.ID] = c.ID
 		if key := foldLabel(c.Label); key != "" {
 			byLabel[key] = c.ID
@@ -143,7 +143,7 @@ func findChoices(choices []schema.Choice, given []string) (ids, others []string)
 		if find(text) {
 			continue
 		}
-		pieces := strings.SplitN(text, ",", len(choices)+commas+1) // More pieces cannot match.
+		pieces := strings.SplitN(text, ",", len(choices)+commas+1) // Additional pieces cannot match.
 		var rest []string
 		for len(pieces) > 0 {
 			n := min(len(pieces), commas+1) // A label can contain commas.
@@ -168,7 +168,7 @@ func prefillChoices(b *schema.Block, given []string, values url.Values) {
 		given = given[:1]
 	}
 	ids, others := findChoices(b.Choices, given)
-	if !several && len(ids)+len(others) > 1 { // One text that contains commas.
+	if !several && len(ids)+len(others) > 1 { // It is a single text that contains commas.
 		ids, others = nil, given
 	}
 	for _, id := range ids {

@@ -1,5 +1,5 @@
-// Package formstep divides the blocks on a form's path into pages. It finds violations in the answers of a page, and
-// other reasons to show the page again.
+// Package formstep splits the blocks on a form's path into pages. It finds violations in a page's answers, and other
+// reasons to show the page again.
 package formstep
 
 import (
@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Step is a page of the form: blocks that are shown together.
+// Step is a page of the form: the blocks that are shown together.
 type Step struct {
 	ID     string // The ID of the block that starts the page.
 	Blocks []schema.Block
@@ -21,7 +21,7 @@ func OneAtATime(form *formsvc.PublicForm) bool {
 	return form.Type == "SINGLE" && !form.Settings.SinglePage
 }
 
-// Split divides the blocks on the path into at least one page, at page breaks or one page per question.
+// Split divides the blocks on the path into at least one page, either at page breaks or with one question per page.
 func Split(form *formsvc.PublicForm, blocks []schema.Block) []Step {
 	var steps []Step
 	switch {
@@ -43,7 +43,7 @@ func Split(form *formsvc.PublicForm, blocks []schema.Block) []Step {
 	return steps
 }
 
-// OnPath returns the top-level blocks on the path, except endings. The path determines which blocks are required.
+// OnPath returns the top-level blocks on the path, except endings. It sets Required as the path demands.
 func OnPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
 	required := make(map[string]bool, len(path.Blocks))
 	for _, b := range path.Blocks {
@@ -61,7 +61,7 @@ func OnPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
 
 func splitAtBreaks(blocks []schema.Block) []Step {
 	var steps []Step
-	id := "" // The ID of the preceding page break.
+	id := "" // The preceding page break's ID.
 	for {
 		end := slices.IndexFunc(blocks, isPageBreak)
 		if end < 0 {
@@ -80,11 +80,11 @@ func splitAtBreaks(blocks []schema.Block) []Step {
 func isPageBreak(b schema.Block) bool { return b.Type == schema.TypePageBreak }
 
 // splitSingle creates a page for each question, welcome block and statement. Other content is shown above the next
-// question, or at the end of the last page. Captchas are shown on the page before them.
+// question, or at the end of the last page. Captchas are added to the preceding page.
 func splitSingle(blocks []schema.Block) []Step {
 	var (
 		steps   []Step
-		waiting []schema.Block // Content for the next question.
+		waiting []schema.Block // Content to show with the next question.
 	)
 	for _, b := range blocks {
 		switch {
@@ -106,12 +106,12 @@ func splitSingle(blocks []schema.Block) []Step {
 	return steps
 }
 
-// startsStep reports whether a block starts a page if each question has its own page.
+// startsStep reports whether a block starts a new page if each question has its own page.
 func startsStep(b *schema.Block) bool {
 	return b.TakesAnswer() || slices.Contains([]string{schema.TypeGroup, schema.TypeWelcome, schema.TypeStatement}, b.Type)
 }
 
-// Find returns the index of the page with an ID. If the path does not contain it, Find returns the last page before it.
+// Find returns the index of the page with the given ID. If the path lacks it, Find returns the last page before it.
 func Find(form *formsvc.PublicForm, steps []Step, id string) int {
 	if at := slices.IndexFunc(steps, func(s Step) bool { return s.ID == id }); at >= 0 {
 		return at
@@ -129,7 +129,7 @@ func indexOf(form *formsvc.PublicForm, id string) int {
 	return slices.IndexFunc(form.Blocks, func(b schema.Block) bool { return b.ID == id })
 }
 
-// Later returns the ID of the later of two top-level blocks.
+// Later returns the ID of whichever of two top-level blocks comes later.
 func Later(form *formsvc.PublicForm, a, b string) string {
 	if indexOf(form, a) > indexOf(form, b) {
 		return a
@@ -137,7 +137,7 @@ func Later(form *formsvc.PublicForm, a, b string) string {
 	return b
 }
 
-// Contains reports whether blocks or their children contain a block.
+// Contains reports whether blocks contain a block, at any level.
 func Contains(blocks []schema.Block, id string) bool {
 	return slices.ContainsFunc(blocks, func(b schema.Block) bool { return b.ID == id || Contains(b.Children, id) })
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Violations returns the violations that the path has found in blocks, and a violation for each required block without
-// an answer. It skips payment blocks, which the host answers.
+// Violations returns the path's violations in blocks, and a violation for each required block that has no answer. It
+// skips payment blocks, because the host answers them.
 func Violations(blocks []schema.Block, path schema.Path, answers map[string]json.RawMessage) (violations []schema.Violation) {
 	for _, v := range path.Violations {
 		if Contains(blocks, v.Field) {
@@ -33,7 +33,7 @@ func Violations(blocks []schema.Block, path schema.Path, answers map[string]json
 	return violations
 }
 
-// FirstWithViolation returns the index of the first page with a violation in violations, or otherwise if there is none.
+// FirstWithViolation returns the index of the first page that contains a violation, or otherwise if no page does.
 func FirstWithViolation(steps []Step, violations []schema.Violation, otherwise int) int {
 	at := slices.IndexFunc(steps, func(s Step) bool {
 		return slices.ContainsFunc(violations, func(v schema.Violation) bool { return Contains(s.Blocks, v.Field) })
@@ -44,8 +44,8 @@ func FirstWithViolation(steps []Step, violations []schema.Violation, otherwise i
 	return at
 }
 
-// Unseen returns the question blocks that are now on a page but were not on the submitted page. If seen is nil, it
-// returns none, because the page did not report its blocks.
+// Unseen returns the question blocks that are now on a page but were not on it when it was submitted. If seen is nil,
+// it returns none, because the page did not report its blocks.
 func Unseen(on []schema.Block, seen []string) map[string]bool {
 	unseen := map[string]bool{}
 	if seen == nil {
@@ -60,8 +60,8 @@ func Unseen(on []schema.Block, seen []string) map[string]bool {
 	return unseen
 }
 
-// NeedsConfirmation reports whether a page has an ambiguous value whose interpretation the respondent has not seen.
-// Without JavaScript, the page is then shown again with the interpretation.
+// NeedsConfirmation reports whether a page contains an ambiguous value and the respondent has not seen how it was
+// interpreted. Without JavaScript, the page is then shown again with the interpretation.
 func NeedsConfirmation(on []schema.Block, interpretations map[string]formdata.Interpretation, shown []string) bool {
 	for name, r := range interpretations {
 		if r.NeedsConfirmation && Contains(on, r.Block) && !slices.Contains(shown, r.Confirmation(name)) {

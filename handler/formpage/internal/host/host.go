@@ -1,5 +1,5 @@
-// Package host describes the features that a host provides for its form pages, such as file storage. It finds features
-// that a form needs and the host does not provide.
+// Package host describes the features that a host provides for its form pages, such as file storage. It also finds
+// features that a form needs but the host does not provide.
 package host
 
 import (
@@ -10,23 +10,23 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Host describes the features and limits of a host.
+// Host describes a host's features and limits.
 type Host struct {
 	Files      bool           // Whether files can be stored.
 	Payments   bool           // Whether the host can answer payment blocks.
 	HasLimiter bool           // Whether requests are limited by IP address.
 	Partials   bool           // Whether partial submissions are saved.
-	Location   *time.Location // The time zone for the limits of dates.
+	Location   *time.Location // The time zone for date limits.
 
-	MaxFile     int64 // The size limit of one file, in bytes.
-	ServiceFile int64 // The service's own size limit of a file. Zero means no limit.
-	MaxVisit    int64 // The size limit of all files of a visit.
+	MaxFile     int64 // The size limit for a file, in bytes.
+	ServiceFile int64 // The service's own size limit for a file. Zero means no limit.
+	MaxVisit    int64 // The total size limit for a visit's files.
 
-	// Captcha returns the widget for a captcha type, or nil without a verifier.
+	// Captcha returns the widget for a captcha type, or nil if there is no verifier for it.
 	Captcha func(kind string) *Widget
 }
 
-// Widget describes how a page includes the challenge of a captcha service.
+// Widget describes how a page includes a CAPTCHA service's challenge.
 type Widget struct {
 	Script  string
 	Class   string
@@ -35,7 +35,7 @@ type Widget struct {
 	Sources []string
 }
 
-// Widget returns the widget of a captcha block, or nil without a verifier.
+// Widget returns the widget for a captcha block, or nil if there is no verifier for it.
 func (h *Host) Widget(b *schema.Block) *Widget {
 	p := formblock.Properties(b)
 	if b.Type != schema.TypeCaptcha || p.Hide {
@@ -44,13 +44,13 @@ func (h *Host) Widget(b *schema.Block) *Widget {
 	return h.Captcha(p.CaptchaType)
 }
 
-// CannotAnswer reports whether a required block cannot be answered: a file block without file storage, or a payment
-// block that the host does not support.
+// CannotAnswer reports whether a block is required but cannot be answered, because it is a file block and there is no
+// file storage, or a payment block that the host does not support.
 func (h *Host) CannotAnswer(b *schema.Block) bool {
 	return b.Required && (formblock.TakesFile(b) && !h.Files || b.Type == schema.TypePayment && !h.Payments)
 }
 
-// CannotSubmit reports whether blocks contain a required block that cannot be answered.
+// CannotSubmit reports whether a required block cannot be answered.
 func (h *Host) CannotSubmit(blocks []schema.Block) bool {
 	for b, hidden := range formblock.Walk(blocks) {
 		if !hidden && h.CannotAnswer(b) {
@@ -60,7 +60,7 @@ func (h *Host) CannotSubmit(blocks []schema.Block) bool {
 	return false
 }
 
-// MaxBlockFile returns the size limit of one file in a block, in bytes.
+// MaxBlockFile returns a block's size limit per file, in bytes.
 func (h *Host) MaxBlockFile(p *schema.Properties) int64 {
 	if p.MaxFileSize && h.ServiceFile > 0 {
 		return min(h.MaxFile, h.ServiceFile)
@@ -68,13 +68,13 @@ func (h *Host) MaxBlockFile(p *schema.Properties) int64 {
 	return h.MaxFile
 }
 
-// MissingFeature describes a feature that a form needs and the host does not provide.
+// MissingFeature describes a feature that a form needs but the host does not provide.
 type MissingFeature struct {
 	Text            string
-	HiddenInPreview bool // Whether a preview omits it, because a note explains it or respondents do not notice it.
+	HiddenInPreview bool // Whether previews omit it, because a note explains it or respondents do not notice it.
 }
 
-// MissingFeatures returns the features that blocks need and the host does not provide.
+// MissingFeatures returns the features that blocks need but the host does not provide.
 func (h *Host) MissingFeatures(blocks []schema.Block) []MissingFeature {
 	var list []MissingFeature
 	if h.Partials && !h.HasLimiter {
@@ -100,7 +100,7 @@ func (h *Host) MissingFeatures(blocks []schema.Block) []MissingFeature {
 			lack(false, " asks for files but Config.Files is not set")
 		case file && !h.HasLimiter:
 			lack(true, " accepts files but Config.Limiter is not set, so one address can send any number of them")
-		case h.CannotAnswer(b): // Only a required payment remains here.
+		case h.CannotAnswer(b): // Only a required payment block can reach this case.
 			lack(false, " requires a payment but Config.HostAnswers is not set, so no response can be stored")
 		}
 	}

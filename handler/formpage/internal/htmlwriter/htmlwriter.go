@@ -1,4 +1,4 @@
-// Package htmlwriter writes and escapes the HTML of pages.
+// Package htmlwriter escapes values and writes the HTML of pages.
 package htmlwriter
 
 import (
@@ -11,20 +11,20 @@ import (
 	"unicode/utf8"
 )
 
-// Writer writes HTML up to a size limit. It stores chunks, because one growing buffer would be copied many times.
+// Writer writes HTML up to a size limit. It stores chunks, because a single growing buffer would be copied many times.
 type Writer struct {
-	Remaining int  // The remaining size of the form's content, in bytes.
+	Remaining int  // The remaining size for the form's content, in bytes.
 	Truncated bool // Whether content was omitted because of the limit.
 
 	out     io.Writer // The destination. If nil, the writer stores the chunks.
 	chunks  []Chunk
 	buf     []byte
-	inserts Inserts // The inserts of the template that writes to this writer.
+	inserts Inserts // The inserts for the template that writes to this writer.
 }
 
-const chunkSize = 64 << 10 // Most pages fit in one chunk, so one write sends them.
+const chunkSize = 64 << 10 // Most pages fit in one chunk, so a single write sends them.
 
-// Chunk is HTML, or a long text of a respondent, which is escaped when it is sent.
+// Chunk is HTML, or a respondent's long text that is escaped only when it is sent.
 type Chunk struct {
 	html []byte
 	text string
@@ -40,7 +40,7 @@ func release(html []byte) {
 	}
 }
 
-// New returns a writer that stores its output. room is the size limit of the form's content, in bytes.
+// New returns a writer that stores its output. room is the size limit for the form's content, in bytes.
 func New(room int) *Writer { return &Writer{Remaining: room} }
 
 // NewStream returns a writer that sends its output to out. The caller must call Close.
@@ -76,7 +76,7 @@ func (p *Writer) flush() {
 	}
 }
 
-// WriteChunks sends the output of another writer and reuses its memory.
+// WriteChunks sends another writer's output and reuses its memory.
 func (p *Writer) WriteChunks(list []Chunk) {
 	for _, one := range list {
 		if len(p.buf)+len(one.html) <= cap(p.buf) {
@@ -90,10 +90,10 @@ func (p *Writer) WriteChunks(list []Chunk) {
 	}
 }
 
-// entities contains the escapes of bytes that have a meaning in text or in double-quoted attributes.
+// entities contains the escapes for bytes that have a special meaning in text or in double-quoted attributes.
 var entities = [256]string{0: "\uFFFD", '"': "&#34;", '\'': "&#39;", '&': "&amp;", '<': "&lt;", '>': "&gt;"}
 
-// WriteEscaped writes text of a respondent. It does not count against the limit.
+// WriteEscaped writes text from a respondent. It does not count against the limit.
 func (p *Writer) WriteEscaped(s string) {
 	if p.out == nil && len(s) > chunkSize {
 		p.flush()
@@ -117,7 +117,7 @@ func (p *Writer) WriteMarkup(s string) {
 	p.WriteRaw(s)
 }
 
-// WriteFormText writes text of the form. It truncates the text at the limit.
+// WriteFormText writes text from the form and truncates it at the limit.
 func (p *Writer) WriteFormText(s string) {
 	for i := range len(s) {
 		if p.Remaining -= max(1, len(entities[s[i]])); p.Remaining < 0 && utf8.RuneStart(s[i]) {
@@ -128,7 +128,7 @@ func (p *Writer) WriteFormText(s string) {
 	p.WriteEscaped(s)
 }
 
-// EscapedSize returns the size of a text in bytes after escaping.
+// EscapedSize returns a text's size in bytes after escaping.
 func EscapedSize(s string) int {
 	n := len(s)
 	for i := range len(s) {
@@ -154,8 +154,8 @@ func Each[T any](p *Writer, list []T) iter.Seq2[int, *T] {
 	}
 }
 
-// Put writes HTML with escaped values. %s is text of the form, which can be truncated. %i is a value that must be
-// complete. %v is text of a respondent.
+// Put writes HTML with escaped values. %s is text from the form, which can be truncated. %i is a value that must be
+// complete. %v is text from a respondent.
 func (p *Writer) Put(format string, values ...string) {
 	for _, value := range values {
 		before, rest, _ := strings.Cut(format, "%")
@@ -164,7 +164,7 @@ func (p *Writer) Put(format string, values ...string) {
 		case 's':
 			p.WriteFormText(value)
 		case 'i':
-			p.Remaining -= EscapedSize(value) // Truncation would change the meaning.
+			p.Remaining -= EscapedSize(value) // Truncating the value would change its meaning.
 			p.WriteEscaped(value)
 		case 'v':
 			p.WriteEscaped(value)
@@ -181,7 +181,7 @@ func (p *Writer) PutIf(is bool, format string, values ...string) {
 	}
 }
 
-// PutSentence writes a text of the page. It replaces {place} with value, which can be truncated.
+// PutSentence writes one of the page's texts. It replaces {place} with value, which can be truncated.
 func (p *Writer) PutSentence(text, place, value string) {
 	before, after, _ := strings.Cut(text, "{"+place+"}")
 	p.Put("%i%s%i", before, value, after)
@@ -195,22 +195,22 @@ func (p *Writer) TakeChunks() []Chunk {
 	return kept
 }
 
-// Write receives the output of a template. A template writes each value with a separate call.
+// Write receives a template's output. Templates write each value with a separate call.
 func (p *Writer) Write(b []byte) (int, error) {
 	if chunks, ok := p.inserts[string(b)]; ok {
 		p.flush()
 		p.chunks = append(p.chunks, chunks...)
-		delete(p.inserts, string(b)) // The sender reuses the memory of the chunks, so an insert is used only once.
+		delete(p.inserts, string(b)) // Each insert is used only once, because sending a chunk reuses its memory.
 	} else {
 		p.WriteRaw(string(b))
 	}
 	return len(b), nil
 }
 
-// Inserts maps placeholders in a template's output to the output of other writers.
+// Inserts maps placeholders in a template's output to other writers' output.
 type Inserts map[string][]Chunk
 
-// Add returns a placeholder for chunks, to use in a template. No one can guess it.
+// Add returns a placeholder for chunks that can be used in a template. No one can guess it.
 func (i *Inserts) Add(chunks []Chunk) template.HTML {
 	if *i == nil {
 		*i = Inserts{}
@@ -220,7 +220,7 @@ func (i *Inserts) Add(chunks []Chunk) template.HTML {
 	return template.HTML(mark) //nolint:gosec // only letters and digits
 }
 
-// Execute executes a template. It replaces the placeholders in the output with the inserts.
+// Execute executes a template and replaces the placeholders in its output with the inserts.
 func (i Inserts) Execute(t *template.Template, name string, data any) ([]Chunk, error) {
 	p := Writer{inserts: i}
 	err := t.ExecuteTemplate(&p, name, data)

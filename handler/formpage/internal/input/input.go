@@ -7,64 +7,64 @@ import (
 	"strings"
 )
 
-// These are the names of the inputs. A name ends with the block ID, because block IDs can contain any characters.
+// The prefixes of input names. A name ends with the block ID, because block IDs can contain any character.
 const (
 	Answer         = "a." // The answer. For a choice, the value is ChoicePrefix and the ID, or OtherChoice.
 	Other          = "o." // The respondent's own text in addition to the choices.
-	Row            = "r." // Followed by the ID of a row: a row of a matrix.
-	Rank           = "k." // Followed by the ID of a choice: its position in a ranking, from 1.
-	Part           = "p." // Followed by the name of a part: a part of an address or contact.
-	Day            = "d." // The day of a date in three inputs.
+	Row            = "r." // Followed by a row's ID: a row in a matrix.
+	Rank           = "k." // Followed by a choice's ID: its position in a ranking, starting at 1.
+	Part           = "p." // Followed by a part's name: a part of an address or contact.
+	Day            = "d." // The day, if a date has three inputs.
 	Month          = "m."
 	Year           = "y."
-	Time           = "t." // The time of a date.
-	Zone           = "z." // The UTC offset of that time from the browser.
-	CallingCountry = "c." // Followed by the name of a phone input: the country of the number.
+	Time           = "t." // The time that belongs to a date.
+	Zone           = "z." // The browser's UTC offset at that time.
+	CallingCountry = "c." // Followed by the name of a phone input: the number's country.
 	Upload         = "u." // A file to upload.
 	File           = "f." // The signed record of a stored file.
 	Remove         = "x." // The ID of a stored file to remove.
-	Hidden         = "h." // Followed by the name of a hidden field.
+	Hidden         = "h." // Followed by a hidden field's name.
 	UTM            = "utm_"
 )
 
-// These are the names of the page's own inputs.
+// The names of the page's own inputs.
 const (
 	State               = "state"     // Signed: the form, the opening time and the idempotency key.
-	At                  = "at"        // The submitted page of the form.
-	Action              = "go"        // The action of a button, see the Action constants.
-	Language            = "lang"      // The language and region of number formats.
-	InterpretationShown = "shown"     // An input and the interpretation that the page has shown.
+	At                  = "at"        // The form page that was submitted.
+	Action              = "go"        // A button's action, see the Action constants.
+	Language            = "lang"      // The language and region for number formats.
+	InterpretationShown = "shown"     // An input, and the interpretation that the page has shown for it.
 	Seen                = "seen"      // The blocks on the page.
 	LostShown           = "lost"      // Whether unmatched answers were shown.
 	Viewed              = "viewed"    // Whether the view was counted.
 	Started             = "started"   // Whether the start was counted.
-	Seconds             = "took"      // The seconds since the first input, measured by the browser.
-	Honeypot            = "more_info" // Invisible to people, so only programs fill it in.
+	Seconds             = "took"      // Seconds since the first input, measured by the browser.
+	Honeypot            = "more_info" // Invisible to people, so only bots fill it in.
 	Embed               = "embed"     // Whether the page is shown in a frame.
-	Ending              = "ending"    // The ending in the URL of a preview.
-	Sent                = "sent"      // Signed, in the URL of an ending: the submission is stored.
+	Ending              = "ending"    // The ending, in a preview's URL.
+	Sent                = "sent"      // Signed, in an ending's URL: the submission was stored.
 	Proof               = "proof"     // Signed: this visit has solved the captcha.
-	Partial             = "half"      // Signed: the saved partial submission, see pagestate.PartialState.
-	Clear               = "clear"     // The value of a button: the input whose choice it clears.
-	Link                = "link"      // The token of a link to a partial submission.
+	Partial             = "half"      // Signed: the partial submission that was saved, see pagestate.PartialState.
+	Clear               = "clear"     // A button's value: the input whose selection the button clears.
+	Link                = "link"      // The token in a link to a partial submission.
 )
 
-// NoSuchTime is the value of Zone for a time that a change to daylight saving time skips.
+// NoSuchTime is the value of Zone for times skipped by a change to daylight saving time.
 const NoSuchTime = "none"
 
-// These are the actions of buttons. The default action opens the next page.
+// Button actions. Without an action, the next page opens.
 const (
 	ActionBack   = "back"
-	ActionStay   = "stay"   // Show the same page, updated for the answers.
-	ActionUpload = "upload" // Store the selected files and show the same page.
+	ActionStay   = "stay"   // Update the page for the answers and show it again.
+	ActionUpload = "upload" // Store the selected files and show the page again.
 
-	ActionSave     = "save"   // Save the partial submission and show the same page.
+	ActionSave     = "save"   // Save the partial submission and show the page again.
 	ActionShowLink = "later"  // Save the partial submission and show a link to it.
 	ActionDelete   = "forget" // Delete the partial submission.
-	ActionResume   = "resume" // Resume the partial submission of a link.
+	ActionResume   = "resume" // Resume the partial submission from a link.
 )
 
-// A posted choice has a prefix, so that its ID never equals OtherChoice.
+// The ID in a posted choice has a prefix, so that it never equals OtherChoice.
 const (
 	ChoicePrefix = "id:"
 	OtherChoice  = "other"
@@ -72,12 +72,12 @@ const (
 
 var answerPrefixes = []string{Answer, Other, Row, Rank, Part, Day, Month, Year, Time, Zone, CallingCountry, File}
 
-// SubName returns the name of an input for a row, choice or part of a block.
+// SubName returns the name of an input for one of a block's rows, choices or parts.
 func SubName(prefix, sub, id string) string {
 	return prefix + strings.ReplaceAll(url.QueryEscape(sub), ".", "%2E") + "." + id
 }
 
-// Block returns the ID of the block that an input belongs to, or "".
+// Block returns the ID of the block that an input belongs to, or "" if there is none.
 func Block(name string) string {
 	prefix, id, _ := strings.Cut(name, ".")
 	switch prefix += "."; {

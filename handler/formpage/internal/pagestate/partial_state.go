@@ -6,17 +6,17 @@ import (
 	"encoding/json"
 )
 
-// PartialState is the state of a partial submission that a page contains.
+// PartialState is what a page stores about a partial submission.
 type PartialState struct {
 	Token        string            `json:"t,omitempty"` // Empty until the partial submission is created.
 	Revision     int64             `json:"r,omitempty"`
-	Block        string            `json:"b,omitempty"` // The farthest block that the respondent has reached.
-	Digests      map[string]string `json:"k,omitempty"` // By block, at the revision. Answers with another digest were changed on this page.
-	SharingShown bool              `json:"s,omitempty"` // Whether the page said that the form's users can see it.
+	Block        string            `json:"b,omitempty"` // The last block that the respondent has reached.
+	Digests      map[string]string `json:"k,omitempty"` // The answers' digests at this revision, by block. If an answer's digest differs, this page has changed the answer.
+	SharingShown bool              `json:"s,omitempty"` // Whether the page said that the form's users can read it.
 	Disabled     bool              `json:"o,omitempty"` // Whether the respondent deleted it, which stops automatic saving.
 }
 
-// Digest returns a short digest of an answer, or "" for a missing answer.
+// Digest returns a short digest of an answer, or "" if there is no answer.
 func Digest(answer json.RawMessage) string {
 	if len(answer) == 0 {
 		return ""
@@ -25,7 +25,7 @@ func Digest(answer json.RawMessage) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:6])
 }
 
-// Changed reports whether an answer differs from the stored answer at the revision.
+// Changed reports whether answer differs from the answer that was stored at the revision.
 func (h *PartialState) Changed(block string, answer json.RawMessage) bool {
 	return h.Digests[block] != Digest(answer)
 }

@@ -9,25 +9,25 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// These are a page's error codes for captchas.
+// A page's error codes for captchas.
 const (
 	CodeCaptcha = "CAPTCHA"      // The captcha is not solved.
 	CodeUsed    = "CAPTCHA_USED" // The captcha was already used for a stored submission.
 )
 
-// Proofs records which captchas a visit has solved, because a captcha service verifies each token only once.
+// Proofs records which captchas a visit has solved, because a CAPTCHA service verifies each token only once.
 type Proofs struct {
 	Signer Signer
 	Visit  *Visit
-	Values url.Values // The values of the page, including the proofs.
+	Values url.Values // The page's values, including the proofs.
 
-	checked map[string]bool // True if this request solved the captcha, by block.
+	checked map[string]bool // By block. True if this request solved the captcha.
 	proven  map[string]bool // Set by Solved.
 }
 
 const maxProofs = 100
 
-// Solved reports whether the visit has solved a captcha. The first call verifies all proofs and drops invalid proofs.
+// Solved reports whether the visit has solved a captcha. The first call verifies all proofs and drops invalid ones.
 func (p *Proofs) Solved(block string) bool {
 	if p.proven == nil {
 		p.proven = map[string]bool{}
@@ -54,18 +54,18 @@ func (p *Proofs) Checked(block string) bool {
 	return solved
 }
 
-// AddProof records that this visit has solved a checked captcha.
+// AddProof records that this visit has solved a captcha that was checked.
 func (p *Proofs) AddProof(block string) {
 	proof := p.Visit.Key + "/" + block
 	p.checked[block], p.proven[proof] = true, true
 	p.Values.Add(input.Proof, p.Signer.Sign(PurposeProof, proof))
 }
 
-// AnyChecked reports whether a captcha was checked. The visit then allows only one submission.
+// AnyChecked reports whether any captcha was checked. If so, the visit allows only one submission.
 func (p *Proofs) AnyChecked() bool { return len(p.checked) > 0 }
 
-// Renew replaces the proofs after the visit has a new key. It returns false if an earlier request solved a checked
-// captcha, because its proof is not valid for the new visit.
+// Renew replaces the proofs after the visit's key has changed. It returns false if an earlier request solved one of the
+// checked captchas, because that proof is not valid for the new visit.
 func (p *Proofs) Renew() bool {
 	p.Values.Del(input.Proof)
 	for _, now := range p.checked {
@@ -79,7 +79,7 @@ func (p *Proofs) Renew() bool {
 	return true
 }
 
-// UsedViolations returns violations for the checked captchas if they were already used for a stored submission.
+// UsedViolations returns a violation for each checked captcha. The captchas were used for a stored submission before.
 func (p *Proofs) UsedViolations() (violations []schema.Violation) {
 	for _, block := range slices.Sorted(maps.Keys(p.checked)) {
 		violations = append(violations, schema.Violation{Field: block, Code: CodeUsed})

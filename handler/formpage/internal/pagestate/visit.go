@@ -1,4 +1,4 @@
-// Package pagestate contains the state that a page passes from one request to the next, as signed tokens.
+// Package pagestate defines the state that pages carry from one request to the next in signed tokens.
 package pagestate
 
 import (
@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// Signer creates and verifies tokens. A token is valid only for one purpose.
+// Signer creates and verifies tokens. A token is valid for only one purpose.
 type Signer struct {
 	Secret   []byte
-	Previous [][]byte // Previous secrets, whose tokens are still valid.
+	Previous [][]byte // Previous secrets, whose tokens are still accepted.
 }
 
 func mac(secret []byte, purpose, payload string) []byte {
@@ -24,11 +24,11 @@ func mac(secret []byte, purpose, payload string) []byte {
 	return m.Sum(nil)
 }
 
-// Sign returns v as signed JSON. The result is safe in URLs and inputs.
+// Sign returns v as signed JSON. The result is safe to use in URLs and inputs.
 func (s Signer) Sign(purpose string, v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		return "" // Signed values contain only strings and numbers.
+		return "" // Cannot happen, because v contains only strings and numbers.
 	}
 	payload := base64.RawURLEncoding.EncodeToString(raw)
 	return payload + "." + base64.RawURLEncoding.EncodeToString(mac(s.Secret, purpose, payload))
@@ -46,22 +46,22 @@ func (s Signer) Open(purpose, token string, v any) bool {
 	return err == nil && json.Unmarshal(raw, v) == nil
 }
 
-// These are the purposes of tokens.
+// Token purposes.
 const (
 	PurposeVisit       = "visit"
 	PurposeFile        = "file"
-	PurposeDone        = "done" // A stored submission. Key is the ID of the ending.
+	PurposeDone        = "done" // A stored submission. Key is the ending's ID.
 	PurposeProof       = "captcha"
 	PurposePreview     = "preview"
 	PurposePreviewFile = "preview file"
 	PurposePartial     = "half response"
 )
 
-// Visit is one respondent's visit to a form, from the first page to the end.
+// Visit is a respondent's visit to a form, from the first page to the last.
 type Visit struct {
 	Form            string  `json:"f"`
 	Opened          int64   `json:"t"`           // Unix milliseconds.
-	Key             string  `json:"k"`           // The idempotency key. A second click returns the first result.
+	Key             string  `json:"k"`           // The idempotency key. With the same key, a second click returns the first result.
 	PreviousSeconds float64 `json:"b,omitempty"` // Seconds that the respondent spent in previous visits.
 }
 
@@ -70,17 +70,17 @@ func New(form string, now time.Time) Visit {
 	return Visit{Form: form, Opened: now.UnixMilli(), Key: rand.Text()}
 }
 
-// Age returns the time since the visit started.
+// Age returns how long ago the visit started.
 func (v Visit) Age(now time.Time) time.Duration { return now.Sub(time.UnixMilli(v.Opened)) }
 
-// MaxAge is how long an opened page can be submitted. Afterwards, the respondent must press the button twice.
+// MaxAge is how long a page can be submitted after it was opened. After that, the respondent must submit it twice.
 const MaxAge = 7 * 24 * time.Hour
 
-// OpenVisit verifies the token of a visit for a purpose. If the token is for another form, it returns an empty visit.
+// OpenVisit verifies a visit's token for a purpose. If the token is for another form, it returns an empty visit.
 func (s Signer) OpenVisit(purpose, form, token string, now time.Time) (v Visit, ok bool) {
 	if !s.Open(purpose, token, &v) || v.Form != form {
 		return Visit{}, false
 	}
 	age := v.Age(now)
-	return v, age < MaxAge && age > -time.Minute // The clocks of processes can differ slightly.
+	return v, age < MaxAge && age > -time.Minute // The clocks of processes may differ slightly.
 }

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// Hosts is a set of hostnames, as normalizeHost returns them.
+// Hosts is a set of hostnames, normalized by normalizeHost.
 type Hosts map[string]bool
 
-// OwnHosts returns the hostnames of the site that serves a request, and the hosts of origins. It includes forwarded
-// names, because a proxy can change the Host header. A client that forges a name only loses a frame.
+// OwnHosts returns the hostnames of the site that serves a request, and the hosts in origins. It includes forwarded
+// names, because a proxy may change the Host header. A client that forges a name only makes its own page lose a frame.
 func OwnHosts(r *http.Request, origins []string) Hosts {
 	own := Hosts{}
 	for _, origin := range append([]string{r.Header.Get("Origin")}, origins...) {
@@ -34,8 +34,8 @@ func OwnHosts(r *http.Request, origins []string) Hosts {
 	return own
 }
 
-// normalizeHost returns the normalized hostname of a URL, without the port, because cookies ignore ports. All names of
-// the local machine become "localhost".
+// normalizeHost returns a URL's normalized hostname without the port, because cookies ignore ports. All names for the
+// local machine become "localhost".
 func normalizeHost(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -59,8 +59,8 @@ func normalizeHost(address string) string {
 	return name
 }
 
-// parseIPv4 parses an IPv4 address as browsers do: up to four decimal, octal or hexadecimal numbers, of which the last
-// fills the remaining bytes.
+// parseIPv4 parses an IPv4 address as browsers do. The address is up to four decimal, octal or hexadecimal numbers, and
+// the last number fills the remaining bytes.
 func parseIPv4(name string) (netip.Addr, bool) {
 	parts := strings.Split(name, ".")
 	if len(parts) > 4 {

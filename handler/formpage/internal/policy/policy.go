@@ -16,14 +16,15 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Policy collects the sources that a page can load: its files, the author's media and embeds, and the host's verifier.
+// Policy collects the sources that a page may load: its files, the author's media and embeds, and the host's verifier.
 type Policy struct {
-	Own Hosts // The hosts that frames cannot show.
+	Own Hosts // The hosts that frames must not show.
 
 	images, frames, media, scripts, connects, styles []string
 }
 
-// Header returns the Content-Security-Policy of a page. Only pages of the ancestors can show it in a frame.
+// Header returns a page's Content-Security-Policy. Only pages whose origin is in ancestors can show the page in a
+// frame.
 func (p *Policy) Header(nonce string, ancestors []string) string {
 	if len(ancestors) == 0 {
 		ancestors = []string{"'self'"}
@@ -45,16 +46,16 @@ func (p *Policy) Header(nonce string, ancestors []string) string {
 		sources("frame-src", "", p.frames)
 }
 
-// CanvasHeader returns the policy of a canvas, which runs no scripts and submits nothing. It allows images of any host,
-// because the editor adds some. The ancestors and pages of its own origin can show the canvas in a frame.
+// CanvasHeader returns the policy for a canvas, which runs no scripts and submits nothing. It allows images from any
+// host, because the editor adds images. Pages on its own origin or on an origin in ancestors can show it in a frame.
 func CanvasHeader(nonce string, ancestors []string) string {
 	return "default-src 'none'; base-uri 'none'; object-src 'none'; script-src 'none'; form-action 'none'; frame-ancestors " +
 		strings.Join(append([]string{"'self'"}, ancestors...), " ") + "; " +
 		"style-src 'nonce-" + nonce + "'; img-src 'self' data: http: https:; media-src http: https:"
 }
 
-// AllowFrame allows a URL in a frame and returns it, or "" for the site's own pages, which would use the respondent's
-// cookies.
+// AllowFrame allows a URL in a frame and returns it. It returns "" for the site's own pages, because they would receive
+// the respondent's cookies.
 func (p *Policy) AllowFrame(link string) string {
 	if origin := Origin(link); origin != "" && !p.Own[normalizeHost(origin)] {
 		p.frames = append(p.frames, origin)
@@ -63,7 +64,7 @@ func (p *Policy) AllowFrame(link string) string {
 	return ""
 }
 
-// AllowWidget allows the script of a verifier's widget and the sources that it loads.
+// AllowWidget allows a verifier widget's script and the sources that the script loads.
 func (p *Policy) AllowWidget(script string, sources []string) {
 	p.scripts = append(p.scripts, sources...)
 	if origin := Origin(script); origin != "" {
@@ -74,11 +75,11 @@ func (p *Policy) AllowWidget(script string, sources []string) {
 	p.styles = append(p.styles, sources...)
 }
 
-// maxURL is the size limit of a URL, in bytes. Servers and browsers reject longer URLs.
+// maxURL is the size limit for a URL, in bytes. Servers and browsers reject longer URLs.
 const maxURL = 8 << 10
 
 // Origin returns the origin of an absolute http or https URL as a policy source, or "" for other URLs. It rejects URLs
-// with a user name, because the name can make a foreign host look like a known host.
+// with a username, which can make a foreign host look like a known one.
 func Origin(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || len(raw) > maxURL || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -94,7 +95,7 @@ func Origin(raw string) string {
 		}
 		u.Host = ascii
 	}
-	// Allow only the characters of a host, because others could end a source or a directive.
+	// Allow only characters that occur in hosts, because others could end a source or a directive.
 	if strings.ContainsFunc(u.Host, func(c rune) bool {
 		return c <= ' ' || c > '~' || strings.ContainsRune(`;,'"*\<>`, c)
 	}) {
@@ -119,7 +120,7 @@ type Picture struct {
 	Width, Height int
 }
 
-// maxInlineImage is the size limit of an image in the form definition.
+// maxInlineImage is the size limit for an image in the form definition, in bytes.
 const maxInlineImage = 256 << 10
 
 // AllowPicture allows an image and returns it, or nil if the page cannot show the image.
@@ -153,8 +154,8 @@ func (p *Policy) AllowPicture(image *schema.Image) *Picture {
 	return nil
 }
 
-// AllowVideo allows a video file, or a YouTube or Vimeo video in a frame, and returns its URL. For other videos, both
-// results are empty.
+// AllowVideo allows a video file, or a YouTube or Vimeo video in a frame, and returns its URL. Both results are empty
+// for any other video.
 func (p *Policy) AllowVideo(link string) (frame, file string) {
 	u, err := url.Parse(link)
 	if Link(link) == "" || err != nil {
@@ -189,7 +190,7 @@ func (p *Policy) allowYouTube(id string) string {
 	return p.AllowFrame("https://www.youtube-nocookie.com/embed/" + id)
 }
 
-// IsSafeName reports whether text is a short name of letters, digits, "-" and "_".
+// IsSafeName reports whether text is a short name that consists of letters, digits, "-" and "_".
 func IsSafeName(text string) bool {
 	return text != "" && len(text) <= 64 && SafeName(text) == text
 }

@@ -17,13 +17,13 @@ func (p *Page) newCanvas() (*view, []field.Part) {
 		p.Numbered = p.Blocks
 	}
 	parts := field.RenderCanvas(&p.Source, p.Blocks)
-	v.Step, v.First, v.Last, v.Steps = 1, true, true, make([]formstep.Step, 3) // A sample, because the pages depend on the answers.
+	v.Step, v.First, v.Last, v.Steps = 1, true, true, make([]formstep.Step, 3) // An example, because the real pages depend on the answers.
 	v.Progress, v.Navigation = p.Settings.ProgressBar, p.Settings.Navigation
 	v.Next = v.nextLabel(formstep.Step{})
 	return v, parts
 }
 
-// SendCanvas sends a page with all blocks for an editor. Pages of the ancestors can show it in a frame.
+// SendCanvas sends a page with all blocks for an editor. Pages whose origin is in ancestors can show it in a frame.
 func (p *Page) SendCanvas(w http.ResponseWriter, ancestors []string) error {
 	v, parts := p.newCanvas()
 	fields, ends := htmlwriter.New(0), htmlwriter.New(0)
@@ -39,7 +39,7 @@ func (p *Page) SendCanvas(w http.ResponseWriter, ancestors []string) error {
 	return v.send(w, http.StatusOK)
 }
 
-// CanvasParts returns the style of the theme, the HTML around the blocks, and the blocks.
+// CanvasParts returns the theme's style, the HTML around the blocks, and the blocks.
 func (p *Page) CanvasParts() (style, around string, parts []field.Part, err error) {
 	v, parts := p.newCanvas()
 	v.Theme.Allow(v.policy)

@@ -1,4 +1,4 @@
-// Package render renders pages from data: the questions of a form, its ending, and messages.
+// Package render renders pages: a form's questions, its ending, and messages.
 package render
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Page contains the data of a page.
+// Page holds the data for a page.
 type Page struct {
 	field.Source
 	Form *formsvc.PublicForm
@@ -29,7 +29,7 @@ type Page struct {
 
 	Up       string // The relative path from the page to the base path.
 	Posted   bool   // Whether the page responds to a POST.
-	Embedded bool   // Whether the page is in a frame that has asked for the embedded layout.
+	Embedded bool   // Whether the page is in a frame that asked for the embedded layout.
 	Framed   bool   // Whether the page is in a frame.
 	Preview  *Preview
 
@@ -38,8 +38,8 @@ type Page struct {
 	LostFiles []string
 
 	// These fields are for a page with questions.
-	Steps     []formstep.Step // The pages of the form.
-	At        int             // The index of this page in Steps.
+	Steps     []formstep.Step // The form's pages.
+	At        int             // This page's index in Steps.
 	Path      schema.Path
 	OnPath    []schema.Block // The result of formstep.OnPath.
 	Index     formblock.Index
@@ -47,25 +47,25 @@ type Page struct {
 	SaveOffer *SaveOffer // If nil, the page saves nothing.
 }
 
-// SaveOffer describes the partial submission that a page saves.
+// SaveOffer describes the partial submission that a page offers to save.
 type SaveOffer struct {
-	State  string // The signed state, for its input.
+	State  string // The signed state, for the page's input.
 	Auto   bool   // Whether the page saves automatically.
 	Saved  bool   // Whether a partial submission exists.
-	Days   int    // The number of days until it expires.
+	Days   int    // The number of days until the partial submission expires.
 	Shared bool   // Whether the form's users can read it.
-	Status string // The key of the status text.
-	Link   string // Empty if the page does not show a link.
+	Status string // The status text's key.
+	Link   string // Empty if the page shows no link.
 }
 
-// Site contains the settings of the host's Config for all pages.
+// Site holds the settings in the host's Config that apply to all pages.
 type Site struct {
-	Layout         func(io.Writer, Document) error // If nil, the page has the built-in layout.
+	Layout         func(io.Writer, Document) error // If nil, the built-in layout is used.
 	Brand          struct{ Text, URL string }
 	FrameAncestors []string
 }
 
-// Document contains the parts of a page for the host's layout.
+// Document holds the parts of a page, for the host's layout.
 type Document struct {
 	Language   string
 	Direction  string
@@ -75,14 +75,14 @@ type Document struct {
 	Form       formsvc.PublicForm
 }
 
-// Preview contains the bar above a page in a preview.
+// Preview holds the contents of the bar above a page in a preview.
 type Preview struct {
 	Text     string   // The key of the text next to "preview".
 	Notes    []string // How the preview differs from the form page.
 	Warnings []Warning
 }
 
-// Warning is a warning for the author of a form.
+// Warning is a warning for a form's author.
 type Warning struct{ Label, Path, Message string }
 
 const maxSummary = 1 << 18
@@ -135,7 +135,7 @@ func (v *view) addProblems(list []field.Problem) {
 	v.Problems = v.inserts.Add(p.TakeChunks())
 }
 
-// otherProblems returns the violations that belong to no field on this page or on another page.
+// otherProblems returns the violations that belong to no field, neither on this page nor on another.
 func (p *Page) otherProblems(drawn *field.Rendered) []field.Problem {
 	var list []field.Problem
 	for _, id := range slices.Sorted(maps.Keys(drawn.Violations)) {
@@ -221,14 +221,14 @@ func (p *Page) SendMessage(w http.ResponseWriter, status int, title, text string
 }
 
 // SendResume sends the page that a link to a partial submission opens. It has a button and, if no script can read the
-// link from the URL, an input for the link.
+// link from the URL, a text field for the link.
 func (p *Page) SendResume(w http.ResponseWriter, status int) error {
 	v := p.newView("resume")
 	v.Title, v.Action, v.referrer = p.Words.Get("partial.title"), p.Up+p.Form.PublicID, "same-origin"
 	return v.send(w, status)
 }
 
-// SendEnding sends an ending with a button to target, if any. If redirects is true, the page also opens target.
+// SendEnding sends an ending with a button for target, if any. If redirects is true, the page also opens target.
 func (p *Page) SendEnding(w http.ResponseWriter, ending *schema.Block, target template.URL, redirects bool) error {
 	v := p.newView("ending")
 	p.Top = p.Preview == nil

@@ -1,4 +1,4 @@
-// Package static serves the style sheet and the scripts of form pages.
+// Package static serves the form pages' style sheet and scripts.
 package static
 
 import (
@@ -36,7 +36,7 @@ type File struct {
 	tag        string
 }
 
-// Files contains the files by name.
+// Files holds the files by name.
 var Files = map[string]File{
 	"page.css": newFile(pageCSS, "", "text/css; charset=utf-8"),
 	"page.js":  newFile(pageJS, "\n", "text/javascript; charset=utf-8"),
@@ -52,16 +52,16 @@ func newFile(raw []byte, between, kind string) File {
 func compress(content []byte) []byte {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
-	_, _ = w.Write(content) // Writing to a buffer does not fail.
+	_, _ = w.Write(content) // Writing to a buffer never fails.
 	_ = w.Close()
 	return packed.Bytes()
 }
 
-// Version changes with the files, so that browsers can cache them indefinitely.
+// Version changes whenever the files change, so that browsers can cache them indefinitely.
 var Version = Files["page.css"].tag[1:9] + Files["page.js"].tag[1:9]
 
-// minify removes indentation and comment lines, about a tenth of a file. It would break strings of several lines, which
-// no file has. Scripts keep their line breaks, because a line break can end a statement.
+// minify removes indentation and comment lines, which make up about a tenth of a file. It would break multi-line
+// strings, but no file contains any. Line breaks in scripts are kept, because a line break can end a statement.
 func minify(content []byte, between string) []byte {
 	var kept [][]byte
 	comment := false
@@ -76,7 +76,7 @@ func minify(content []byte, between string) []byte {
 	return bytes.Join(kept, []byte(between))
 }
 
-// Style is the content of the style sheet. Canvas contains additional rules for a canvas.
+// Style is the style sheet. Canvas holds additional rules for a canvas.
 var (
 	Style  = string(Files["page.css"].content)
 	Canvas = string(minify(canvasCSS, ""))

@@ -19,9 +19,9 @@ import (
 	"github.com/formsvc/formsvc/internal/color"
 )
 
-// SanitizeCSS rebuilds the author's style sheet from allowed properties, functions and selectors, so that it also
-// removes features that browsers add later. It removes all URLs and all at-rules except @media, and limits every
-// selector to the form's element.
+// SanitizeCSS rebuilds the author's style sheet from allowed properties, functions and selectors. Working from a list
+// of what is allowed also removes features that browsers may add later. SanitizeCSS removes all URLs and all at-rules
+// except @media, and limits every selector to the form's element.
 func SanitizeCSS(sheet string) string {
 	if strings.TrimSpace(sheet) == "" {
 		return ""
@@ -37,9 +37,9 @@ type writer struct {
 	parser    *css.Parser
 	out       bytes.Buffer
 	selectors []string
-	rules     int // The number of open rulesets.
-	skipped   int // The number of open at-rules that are removed.
-	media     int // The number of open @media rules.
+	rules     int // How many rulesets are open.
+	skipped   int // How many open at-rules are being removed.
+	media     int // How many @media rules are open.
 	body      bytes.Buffer
 }
 
@@ -128,20 +128,20 @@ func (w *writer) selector() {
 	}
 }
 
-// selectorPseudos lists the names that are allowed after a colon.
+// selectorPseudos lists the names allowed after a colon.
 var selectorPseudos = []string{
 	":", "root", "hover", "focus", "focus-visible", "focus-within", "active", "checked", "disabled", "first-child", "last-child",
 	"only-child", "first-of-type", "last-of-type", "placeholder", "empty",
 }
 
-// These are the delimiters that are allowed in selectors, media queries and values.
+// The delimiters allowed in selectors, media queries and values.
 var (
 	selectorSigns = []string{".", ">", "+", "~", "*"}
 	mediaSigns    = []string{"(", ")", ":", ","}
 	valueSigns    = []string{"/", "+", "-", "*", "!", ","}
 )
 
-// allowedToken returns a token's text and whether it is allowed. signs lists the allowed delimiters.
+// allowedToken returns a token's text, and whether the token is allowed. signs lists the allowed delimiters.
 func allowedToken(t css.Token, signs []string) (string, bool) {
 	text := string(t.Data)
 	switch t.TokenType {
@@ -155,7 +155,7 @@ func allowedToken(t css.Token, signs []string) (string, bool) {
 	return text, slices.Contains(signs, text)
 }
 
-// rootNames lists the selectors that authors use for the whole form.
+// rootNames lists the selectors that authors use for the form as a whole.
 var rootNames = []string{"html", "body", ":root", ".fs"}
 
 // scopeSelector rebuilds a selector so that it matches only inside the form's element.
@@ -178,7 +178,7 @@ func scopeSelector(tokens []css.Token) (string, bool) {
 	for _, root := range rootNames {
 		if rest, ok := strings.CutPrefix(text, root); ok && (rest == "" || rest[0] == ' ' || rest[0] == '>') {
 			if strings.ContainsAny(strings.TrimSpace(rest + "x")[:1], "+~") {
-				return "", false // A sibling of the form.
+				return "", false // The selector matches a sibling of the form.
 			}
 			return ".fs" + rest, true
 		}
@@ -208,7 +208,7 @@ func mediaPrelude(tokens []css.Token) (string, bool) {
 //go:embed properties.txt
 var properties string
 
-// allowedProperties are properties that cannot load resources, leave the form's element or cover other content.
+// allowedProperties lists properties that cannot load resources, leave the form's element or cover other content.
 var allowedProperties = strings.Fields(properties)
 
 var allowedFunctions = strings.Fields(`
@@ -277,7 +277,7 @@ func ParseColor(text string) (string, bool) {
 
 var lengthUnits = []string{"px", "em", "rem", "%", "vw", "vh", "ch", "pt"}
 
-// ParseLength parses and normalizes a length from 0 to 4000. The unit defaults to px.
+// ParseLength parses and normalizes a length from 0 to 4000. The default unit is px.
 func ParseLength(text string) (string, bool) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz%")
@@ -289,7 +289,7 @@ func ParseLength(text string) (string, bool) {
 	return words.FormatPlain(n) + unit, true
 }
 
-// QuoteURL quotes a URL for url(). It escapes all characters that could end the string.
+// QuoteURL quotes a URL for use in url(). It escapes all characters that could end the string.
 func QuoteURL(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -14,8 +14,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Theme contains the style rules and attributes of a form. It contains no text of the author, because all colors,
-// lengths and names are parsed and rebuilt.
+// Theme holds a form's style rules and attributes. It contains no text from the author, because all colors, lengths and
+// names are parsed and rebuilt.
 type Theme struct {
 	rules    []string // "selector{declarations}"
 	Custom   string   // The author's sanitized style sheet.
@@ -29,7 +29,7 @@ type Theme struct {
 	logo, cover, background *schema.Image
 }
 
-// AddRule adds a rule unless it has no declarations. The declarations must not contain text of the author.
+// AddRule adds a rule unless it has no declarations. The declarations must not contain text from the author.
 func (t *Theme) AddRule(selector string, d ...string) {
 	if len(d) > 0 {
 		t.rules = append(t.rules, selector+"{"+strings.Join(d, ";")+"}")
@@ -71,7 +71,7 @@ func deref[T any](p *T) (v T) {
 	return v
 }
 
-// Style writes the content of the page's style element.
+// Style writes the contents of the page's style element.
 func (t *Theme) Style(raw func(string)) {
 	for _, rule := range t.rules {
 		raw(rule)
@@ -93,7 +93,7 @@ func (t *Theme) Allow(p *policy.Policy) {
 	}
 }
 
-// New converts a theme and the settings that change the appearance.
+// New converts a theme, and the settings that affect the appearance.
 func New(theme *schema.Theme, settings *schema.Settings) Theme {
 	t := Theme{logo: theme.Logo, Name: policy.SafeName(theme.Theme)}
 	t.setColors(deref(theme.Colors), settings.DarkMode)
@@ -118,14 +118,14 @@ func New(theme *schema.Theme, settings *schema.Settings) Theme {
 		t.AddRule(".fs-back", "background-size:auto;background-repeat:repeat")
 	}
 	if background.Brightness != nil {
-		// Builders write the brightness as a fraction or as a percentage.
+		// Builders write the brightness either as a fraction or as a percentage.
 		n := *background.Brightness
 		if math.Abs(n) > 3 {
 			n /= 100
 		}
 		t.AddRule(".fs-back", "filter:brightness("+words.FormatPlain(math.Max(0, math.Min(n, 3)))+")")
 	}
-	t.Custom, t.rules = SanitizeCSS(theme.CustomCSS), slices.Clip(t.rules) // Clip, because pages append rules.
+	t.Custom, t.rules = SanitizeCSS(theme.CustomCSS), slices.Clip(t.rules) // Clip the slice, because pages append rules.
 	return t
 }
 
@@ -136,7 +136,7 @@ func (t *Theme) setShape(theme *schema.Theme, settings *schema.Settings) {
 		root.set("--font", font)
 	}
 	root.setPixels("--radius", settings.BorderRadius, most)
-	root.setPixels("--radius", theme.Corners, most) // Overrides the radius of the settings.
+	root.setPixels("--radius", theme.Corners, most) // Overrides the radius in the settings.
 	layout, text := deref(theme.Layout), deref(theme.Size)
 	root.setLength("--width", cmp.Or(pageWidths[strings.ToLower(layout.PageWidth)], layout.PageWidth))
 	root.setLength("--text", layout.BaseFontSize)
@@ -206,7 +206,7 @@ func (t *Theme) setAlignment(selector string, n *float64) {
 	}
 }
 
-// parseAlignment returns the values of an alignment for text and for flexboxes.
+// parseAlignment returns an alignment's values for text and for flexboxes.
 func parseAlignment(word string) (text, flex string, ok bool) {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "left", "start", "flex-start":
@@ -226,18 +226,18 @@ func FormatPixels(pixels float64) string { return words.FormatPlain(pixels) + "p
 
 func percent(n float64) string {
 	if n > 0 && n < 1 {
-		n *= 100 // A fraction.
+		n *= 100 // n is a fraction.
 	}
 	return words.FormatPlain(math.Max(0, math.Min(n, 100))) + "%"
 }
 
-// setColors writes the colors of the light and dark modes. It corrects pairs with less contrast than WCAG 2.2 AA.
+// setColors writes the colors for light and dark mode. It adjusts pairs whose contrast is below WCAG 2.2 AA.
 func (t *Theme) setColors(c schema.Colors, dark bool) {
 	t.AddRule(".fs", "color-scheme:light", palette(&c.Palette, &lightPalette))
 	if dark {
 		t.Dark = true
 		night := deref(c.Dark)
-		night.Primary = cmp.Or(night.Primary, c.Primary) // Preserve the brand color.
+		night.Primary = cmp.Or(night.Primary, c.Primary) // Keep the brand color.
 		t.rules = append(t.rules, "@media screen and (prefers-color-scheme:dark){.fs{color-scheme:dark;--ink:invert(.9);"+palette(&night, &darkPalette)+"}}")
 	}
 }
@@ -270,13 +270,13 @@ func palette(p, preset *schema.Palette) string {
 		return c
 	}
 	back := set("bg", pick(p.Background, preset.Background))
-	// A light background with a dark preset, or the reverse, needs another text color.
+	// A light background with a dark preset, or vice versa, needs a different text color.
 	text := set("fg", color.EnsureContrast(pick(p.Text, p.Foreground, preset.Foreground), back, 4.5))
 	card := set("card", pick(p.Card, p.Background, preset.Background))
 	set("card-fg", color.EnsureContrast(pick(p.CardForeground, p.Text, p.Foreground, preset.Foreground), card, 4.5))
 	primary := set("primary", color.EnsureContrast(pick(p.Primary, preset.Primary), back, 4.5))
 	set("primary-fg", color.ButtonText(pick(p.PrimaryForeground, "#ffffff"), primary))
-	// Colors that the theme does not set are mixed from its text and its background, as in the preset.
+	// Colors that the theme does not set are mixed from its text and background colors, as in the preset.
 	shade := func(text string, fallback string, share float64) color.RGB {
 		if p.Background == "" && p.Foreground == "" && p.Text == "" {
 			return pick(text, fallback)
@@ -285,7 +285,7 @@ func palette(p, preset *schema.Palette) string {
 	}
 	secondary := set("secondary", shade(p.Secondary, preset.Secondary, 0.07))
 	set("secondary-fg", color.EnsureContrast(pick(p.SecondaryForeground, p.Foreground, preset.Foreground), secondary, 4.5))
-	// Text is shown on this color, so it must have enough contrast.
+	// This color is used behind text, so the contrast must be high enough.
 	muted := shade(p.Muted, preset.Muted, 0.05)
 	if color.Contrast(text, muted) < 4.5 {
 		muted = back
@@ -303,7 +303,7 @@ func palette(p, preset *schema.Palette) string {
 	return strings.Join(out, ";")
 }
 
-// fonts contains stacks of system fonts. Forms never load fonts.
+// fonts maps names to stacks of system fonts. Forms never load fonts.
 var fonts = map[string]string{
 	"":          "",
 	"serif":     "ui-serif,Georgia,Cambria,\"Times New Roman\",serif",

@@ -1,4 +1,4 @@
-// Package upload manages the files of a page: their signed records and their storage space.
+// Package upload manages a page's files: their signed records and their storage space.
 package upload
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// These are a page's error codes for files.
+// A page's error codes for files.
 const (
 	CodeSize  = "FILE_SIZE"
 	CodeEmpty = "FILE_EMPTY"
@@ -33,13 +33,13 @@ const (
 // Records signs and verifies the file records in a form's pages.
 type Records struct {
 	Signer  pagestate.Signer
-	Purpose string // The purpose of the tokens.
+	Purpose string // The tokens' purpose.
 	Form    string
 	Now     time.Time
 }
 
-// record is a signed file record in a page. It is valid for one form and one block, as long as the page can be
-// submitted. Afterwards, a store can remove the file if it was not submitted.
+// record is a file's signed record in a page. It is valid for one form and one block, for as long as the page can be
+// submitted. After that, a store may delete the file if it was not submitted.
 type record struct {
 	Form   string      `json:"o"`
 	Block  string      `json:"b"`
@@ -47,23 +47,23 @@ type record struct {
 	File   schema.File `json:"f"`
 }
 
-// Sign creates the record of a stored file for a block.
+// Sign returns a signed record for a stored file in a block.
 func (r Records) Sign(block string, file schema.File) string {
 	return r.Signer.Sign(r.Purpose, record{r.Form, block, r.Now.UnixMilli(), file})
 }
 
-// File is a stored file with its signed record.
+// File is a stored file and its signed record.
 type File struct {
 	Token, Input string
 	schema.File
 }
 
-// Files contains the files of a page by block.
+// Files holds a page's files by block.
 type Files map[string][]File
 
-// Open verifies the file records of a page. It omits files that the respondent has removed, and reports whether there
-// were any. It rejects files that are older than a page can be, or that were signed with another secret, so that the
-// respondent uploads them again.
+// Open verifies a page's file records. It omits files that the respondent has removed, and reports whether there were
+// any. It rejects a record if it is too old to be submitted or was signed with another secret. The respondent then has
+// to upload the file again.
 func (r Records) Open(values url.Values) (files Files, refused []schema.Violation, takenBack bool) {
 	files = Files{}
 	for name, tokens := range values {
@@ -97,7 +97,7 @@ func (r Records) Open(values url.Values) (files Files, refused []schema.Violatio
 	return files, refused, takenBack
 }
 
-// ForBlock returns the files of a block, at most as many as a submission can contain.
+// ForBlock returns a block's files, but no more than a submission can contain.
 func (f Files) ForBlock(b *schema.Block) (list []schema.File) {
 	most := formblock.MaxFiles
 	if b.Type == schema.TypeSignature {
@@ -109,7 +109,7 @@ func (f Files) ForBlock(b *schema.Block) (list []schema.File) {
 	return list[:min(len(list), most)]
 }
 
-// Answers returns the answers of the form's file blocks.
+// Answers returns the answers to the form's file blocks.
 func (f Files) Answers(form *formblock.Index) map[string]json.RawMessage {
 	answers := map[string]json.RawMessage{}
 	for block := range f {
@@ -122,14 +122,14 @@ func (f Files) Answers(form *formblock.Index) map[string]json.RawMessage {
 		if b.Type == schema.TypeSignature {
 			value = files[0]
 		}
-		if raw, err := json.Marshal(value); err == nil { // Strings and a number always encode.
+		if raw, err := json.Marshal(value); err == nil { // Strings and numbers can always be encoded.
 			answers[block] = raw
 		}
 	}
 	return answers
 }
 
-// Unmatched returns the uploaded files of blocks that no longer accept files.
+// Unmatched returns the uploaded files whose blocks no longer accept files.
 func (f Files) Unmatched(takes func(block string) *schema.Block) (list []formdata.UnmatchedInput) {
 	for _, block := range slices.Sorted(maps.Keys(f)) {
 		if takes(block) != nil {
@@ -142,7 +142,7 @@ func (f Files) Unmatched(takes func(block string) *schema.Block) (list []formdat
 	return list
 }
 
-// Names returns the names of the files, including the rejected files.
+// Names returns the names of the files, including rejected ones.
 func (f Files) Names(refused []schema.Violation) (list []string) {
 	for _, files := range f {
 		for _, file := range files {
@@ -158,7 +158,7 @@ func (f Files) Names(refused []schema.Violation) (list []string) {
 	return list
 }
 
-// FileCost is the size of a file's record and its last partial disk block, in bytes.
+// FileCost is the storage space taken up by a file's record and its last, partly filled disk block, in bytes.
 const FileCost = 4096
 
 // MeteredReader reads a file and counts its bytes against a limit that concurrent uploads share.
@@ -166,12 +166,12 @@ type MeteredReader struct {
 	r        io.Reader
 	used     *atomic.Int64
 	limit    int64 // A negative value means no limit.
-	limitErr error // The error when the limit is exceeded.
+	limitErr error // The error to return when the limit is exceeded.
 	taken    int64
-	err      error // The latest error of r.
+	err      error // r's latest error.
 }
 
-// Meter returns a reader that adds the size of a file to used. It fails with full if used exceeds most bytes.
+// Meter returns a reader that adds the file's size to used. It fails with full once used exceeds most bytes.
 func Meter(r io.Reader, used *atomic.Int64, most int64, full error) *MeteredReader {
 	used.Add(FileCost)
 	return &MeteredReader{r: r, used: used, limit: most, limitErr: full, taken: FileCost}
@@ -189,5 +189,5 @@ func (m *MeteredReader) Read(p []byte) (n int, err error) {
 // Release subtracts the size of a file that was not stored.
 func (m *MeteredReader) Release() { m.used.Add(-m.taken) }
 
-// Interrupted reports whether reading failed before the end, because the respondent disconnected.
+// Interrupted reports whether reading failed before the end because the respondent disconnected.
 func (m *MeteredReader) Interrupted() bool { return m.err != nil && !errors.Is(m.err, io.EOF) }

@@ -16,8 +16,8 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/answertype"
 )
 
-// countryOptions returns the HTML options of all countries, sorted for the language. If calling is true, it returns
-// only countries with a calling code and includes the code.
+// countryOptions returns the HTML options for all countries, sorted for the language. If calling is true, it returns
+// only countries that have a calling code, and includes the code.
 func countryOptions(tag language.Tag, calling bool) string {
 	namer, by := display.Regions(tag), collate.New(tag)
 	names := map[string]string{}
@@ -41,8 +41,8 @@ func countryOptions(tag language.Tag, calling bool) string {
 	return b.String()
 }
 
-// CountryCode finds a country by its code, or its name in English or the page's language. It returns other text
-// unchanged.
+// CountryCode finds a country by its code, or by its name in English or in the page's language. It returns any other
+// text unchanged.
 func (w *Words) CountryCode(text string) string {
 	if code, ok := answertype.CountryCode(strings.ToUpper(strings.TrimSpace(text))); ok {
 		return code
@@ -56,7 +56,7 @@ func countryKey(name string) string {
 		if unicode.IsLetter(c) {
 			return unicode.ToLower(c)
 		}
-		return -1 // An accent, a space or punctuation.
+		return -1 // Drop accents, spaces and punctuation.
 	}, norm.NFD.String(name))
 }
 

@@ -1,4 +1,4 @@
-// Package words contains the texts of form pages in every language, and formats numbers, dates and country names.
+// Package words holds the form pages' texts in every language, and formats numbers, dates and country names.
 package words
 
 import (
@@ -21,29 +21,29 @@ import (
 //go:embed texts/*.json
 var files embed.FS
 
-// Words contains the texts of a page in one language.
+// Words holds a page's texts in one language.
 type Words struct {
 	Tag          string
-	Region       string       // The respondent's region. Empty if it is unknown.
+	Region       string       // The respondent's region. Empty if unknown.
 	Locale       language.Tag // The tag with the region, for number formats.
 	Direction    string
 	Texts        map[string]string
 	printer      *message.Printer
 	Comma        bool          // Whether the decimal separator is a comma.
-	Countries    func() string // The HTML options of all countries.
-	CallingCodes func() string // The HTML options of all calling codes.
+	Countries    func() string // The HTML options for all countries.
+	CallingCodes func() string // The HTML options for all calling codes.
 	codes        func() map[string]string
 }
 
-// Catalog contains the texts of all languages.
+// Catalog holds the texts in all languages.
 type Catalog struct {
-	list    []*Words // English first, because it is the fallback of the matcher.
+	list    []*Words // English comes first, because the matcher falls back to the first language.
 	matcher language.Matcher
 }
 
-// NewCatalog loads the languages of this package and the host's translations.
+// NewCatalog loads this package's languages and the host's translations.
 func NewCatalog(more map[string]map[string]string) (Catalog, error) {
-	list, _ := files.ReadDir("texts") // The directory and its files are embedded.
+	list, _ := files.ReadDir("texts") // The directory is embedded.
 	texts := map[string]map[string]string{}
 	for _, file := range list {
 		raw, _ := files.ReadFile("texts/" + file.Name())
@@ -64,7 +64,7 @@ func NewCatalog(more map[string]map[string]string) (Catalog, error) {
 				return Catalog{}, fmt.Errorf("Config.Translations: %s: unknown key %q", tag, key)
 			}
 		}
-		// A variant of a language inherits the texts that it does not define.
+		// A language variant inherits the texts that it does not define.
 		base, _ := parsed.Base()
 		merged := map[string]string{}
 		maps.Copy(merged, texts[base.String()])
@@ -78,8 +78,8 @@ func NewCatalog(more map[string]map[string]string) (Catalog, error) {
 	for _, tag := range append([]string{"en"}, others...) {
 		t := language.Make(tag)
 		parsed = append(parsed, t)
-		// Dates, phone numbers and the script use Latin digits, so all numbers must use them.
-		numbers, _ := t.SetTypeForKey("nu", "latn") // The key and the type exist.
+		// Dates, phone numbers and the script use Latin digits, so all numbers must use them too.
+		numbers, _ := t.SetTypeForKey("nu", "latn") // The key and the type are valid.
 		own := maps.Clone(texts["en"])              // The fallback for missing texts.
 		maps.Copy(own, texts[tag])
 		c.list = append(c.list, &Words{
@@ -112,14 +112,14 @@ func (c Catalog) Tags() []string {
 	return tags
 }
 
-// Choose returns the texts in the language wish or, if wish is empty, of the Accept-Language header accept.
+// Choose returns the texts in the language wish or, if wish is empty, in the best match for the Accept-Language header.
 func (c Catalog) Choose(wish, accept string) *Words {
 	tags := parseAcceptLanguage(accept)
 	if wish != "" {
 		w := c.ByTag(wish, c.list[0])
 		if w.Region == "" && len(tags) > 0 {
 			own, _ := w.Locale.Base()
-			if theirs, _ := tags[0].Base(); own == theirs { // The host's or URL's choice of a language does not change the region.
+			if theirs, _ := tags[0].Base(); own == theirs { // A language chosen by the host or the URL does not change the region.
 				return w.inRegion(regionOf(tags[0]))
 			}
 		}
@@ -145,8 +145,8 @@ func regionOf(t language.Tag) string {
 	return ""
 }
 
-// inRegion returns the texts with the formats of a region. Switzerland and Germany, for example, write numbers
-// differently.
+// inRegion returns the texts with a region's formats. For example, numbers are written differently in Switzerland and
+// Germany.
 func (w *Words) inRegion(region string) *Words {
 	parsed, err := language.ParseRegion(region)
 	if err != nil {
@@ -161,7 +161,7 @@ func (w *Words) inRegion(region string) *Words {
 	return &own
 }
 
-// parseAcceptLanguage returns the valid languages of an Accept-Language header in order of preference.
+// parseAcceptLanguage returns the valid languages in an Accept-Language header, in order of preference.
 func parseAcceptLanguage(header string) []language.Tag {
 	if len(header) > 1000 {
 		header = header[:1000]
@@ -180,7 +180,7 @@ func parseAcceptLanguage(header string) []language.Tag {
 	return tags
 }
 
-// ByTag returns the texts of the language closest to a tag, in the tag's region.
+// ByTag returns the texts in the language closest to a tag, with the formats of the tag's region.
 func (c Catalog) ByTag(tag string, fallback *Words) *Words {
 	parsed, err := language.Parse(tag)
 	if err != nil {
@@ -193,7 +193,7 @@ func (c Catalog) ByTag(tag string, fallback *Words) *Words {
 	return c.list[i].inRegion(regionOf(parsed))
 }
 
-// Get returns a text. It replaces {placeholders} with params, pairs of a name and a value, and formats numbers.
+// Get returns a text. It replaces {placeholders} with params, pairs of names and values, and formats numbers.
 func (w *Words) Get(key string, params ...any) string {
 	text := w.Texts[key]
 	for i := 0; i+1 < len(params); i += 2 {
@@ -203,7 +203,7 @@ func (w *Words) Get(key string, params ...any) string {
 	return text
 }
 
-// Weekdays lists the names of weekdays. 0 is Sunday.
+// Weekdays returns a list of weekday names. 0 is Sunday.
 func (w *Words) Weekdays(days []int) string {
 	var names []string
 	for _, day := range days {
@@ -212,7 +212,7 @@ func (w *Words) Weekdays(days []int) string {
 	return w.List(names)
 }
 
-// List joins items as a list in the language.
+// List joins items into a list, as the language writes it.
 func (w *Words) List(items []string) string {
 	between := strings.TrimSuffix(strings.TrimPrefix(w.Get("list"), "{a}"), "{b}")
 	return strings.Join(items, between)
@@ -245,7 +245,7 @@ func (w *Words) Number(plain string) string {
 	return w.printer.Sprint(number.Decimal(n, number.MaxFractionDigits(len(fraction)), number.MinFractionDigits(len(fraction))))
 }
 
-// FormatPlain formats a number without the rounding errors of binary fractions.
+// FormatPlain formats a number without the rounding errors that binary fractions cause.
 func FormatPlain(n float64) string {
 	return strconv.FormatFloat(math.Round(n*1e9)/1e9, 'f', -1, 64)
 }
@@ -259,12 +259,12 @@ func (w *Words) Date(day string) string {
 	return at.Format(w.Get("date.layout"))
 }
 
-// HasDecimalComma reports whether numbers have a decimal comma in the language and region of a tag.
+// HasDecimalComma reports whether numbers have a decimal comma in a tag's language and region.
 func HasDecimalComma(t language.Tag) bool {
 	return strings.Contains(message.NewPrinter(t).Sprint(number.Decimal(1.5)), ",")
 }
 
-// Megabytes converts a size to megabytes for display. It rounds down, but not to zero.
+// Megabytes converts a size to megabytes for display. It rounds down, but never to zero.
 func Megabytes(bytes int64) float64 {
 	n := float64(bytes) / (1 << 20)
 	if n >= 1 {
@@ -273,7 +273,7 @@ func Megabytes(bytes int64) float64 {
 	return max(0.01, math.Floor(n*100)/100)
 }
 
-// BoundsSuffix returns the key suffix of texts about a minimum and a maximum, or "" without limits.
+// BoundsSuffix returns the key suffix for texts about a minimum and a maximum, or "" if there are no limits.
 func BoundsSuffix(low, high bool) string {
 	switch {
 	case low && high:
