@@ -51,11 +51,10 @@
 // an answer. The page says that it saves, who can see the data, and how long the data is stored (at most 30 days after
 // the last save). A button deletes the data and stops automatic saving.
 //
-// In the same tab, the form continues automatically. To continue elsewhere, the respondent gets a link by clicking a
-// button. The link leads to /f/{public_id}/later and has its token after a #, so that servers and their logs never
-// receive the token. The linked page shows a button but no answers, because messengers and mail filters open links too.
-// Without a script, the page asks for the link in a text field. Anyone who has the link can read and change the
-// answers.
+// In the same tab, the form continues automatically. To continue elsewhere, the respondent clicks a button to get a
+// link. The link leads to /f/{public_id}/later and has its token after a #, so that no server and no log receives the
+// token. The linked page shows a button but no answers, because messengers and mail filters open links too. Without a
+// script, the page asks for the link in a text field. Anyone who has the link can read and change the answers.
 //
 // Files and solved CAPTCHAs are not saved. Answers to removed questions are shown so that the respondent can copy them.
 // If the form is closed, all answers are shown this way. Several tabs or devices can continue the same partial
@@ -103,13 +102,13 @@
 //
 // # Theme
 //
-// colors sets the named colors. If text is not readable on its background, both are adjusted to the contrast that WCAG
-// 2.2 AA requires. theme adds the class "theme-{name}" for customCss. font is a font family installed on the
-// respondent's system, or "serif", "mono" or "rounded"; no fonts are loaded. corners, inputs and buttons are lengths
-// and colors. alignment is 0 (start), 1 (center) or 2 (end). size is 0 (small), 1 (normal), 2 (large) and so on.
-// layout.pageWidth is a length, or "narrow", "medium", "wide" or "full". background.layout is "cover" (the default),
-// "contain" or "repeat", and brightness is a factor or a percentage. logoPlacement.align is "left", "center" or
-// "right", and vertical is "top" or "bottom".
+// colors sets the named colors. If text is not readable on its background, both are adjusted to the contrast of WCAG
+// 2.2 AA. theme adds the class "theme-{name}" for customCss. font is a font family on the respondent's system, or
+// "serif", "mono" or "rounded"; no fonts are loaded. corners, inputs and buttons are lengths and colors. alignment is 0
+// (start), 1 (center) or 2 (end). size is 0 (small), 1 (normal), 2 (large) and so on. layout.pageWidth is a length, or
+// "narrow", "medium", "wide" or "full". background.layout is "cover" (the default), "contain" or "repeat", and
+// brightness is a factor or a percentage. logoPlacement.align is "left", "center" or "right", and vertical is "top" or
+// "bottom".
 //
 // customCss is parsed and rewritten using a list of allowed properties and functions. It can contain no URLs, and no
 // at-rules except @media. Every selector matches .fs (the form) or elements inside it. A container element clips the
@@ -131,8 +130,6 @@
 //
 // # Ignored fields
 //
-// Form pages ignore these fields, or leave them to the service:
-//
 //	Settings       responseLimit, closed, closeAt, duplicateField: the service uses them
 //	Settings       cover.image.id, cover.image.width, cover.image.height
 //	Theme          logo.id, background.image.id, background.image.width, background.image.height
@@ -152,10 +149,9 @@
 //
 // # Files
 //
-// Blocks of type file_upload and signature need [Config.Files]. A file's type is the one that its extension names,
-// unless the file's first bytes rule this type out. Then its first bytes determine the type. Files of common types are
-// rejected if their bytes contradict their names. The service does not inspect the rest of a file. To scan for viruses,
-// do it in [FileStore].Save.
+// Blocks of type file_upload and signature need [Config.Files]. A file's extension determines its type, unless its
+// first bytes rule this type out. Then the bytes determine the type. Files of common types are rejected if their bytes
+// contradict their names. The rest of a file is not inspected. To scan for viruses, use [FileStore].Save.
 //
 // Files are stored when they are uploaded, before the form is submitted. The server's ReadTimeout must therefore be
 // long enough for the largest file: 10 MiB take 90 s at 1 Mbit/s. [Config.MaxVisitFiles] limits the files that a visit

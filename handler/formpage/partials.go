@@ -159,8 +159,7 @@ func (c *call) saveBeforeStep(at int) (answered bool) {
 	return answered || taken
 }
 
-// goToStep shows another step and saves the input. Without answers or a valid state, nothing is saved for the first
-// time.
+// goToStep shows another step and saves the input, but creates no partial submission without answers or a valid state.
 func (c *call) goToStep(at int) {
 	save := c.savesPartials() && !c.Form.Closed && !c.partial.Disabled && (c.partial.Token != "" || len(c.parsed.Answers) > 0 && c.visitValid)
 	if !save || !c.saveBeforeStep(at) {

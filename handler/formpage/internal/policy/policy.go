@@ -23,8 +23,7 @@ type Policy struct {
 	images, frames, media, scripts, connects, styles []string
 }
 
-// Header returns a page's Content-Security-Policy. Only pages whose origin is in ancestors can show the page in a
-// frame.
+// Header returns a page's Content-Security-Policy. Only pages on an origin in ancestors can show it in a frame.
 func (p *Policy) Header(nonce string, ancestors []string) string {
 	if len(ancestors) == 0 {
 		ancestors = []string{"'self'"}
