@@ -84,9 +84,9 @@ func (s *Service) Submit(ctx context.Context, r SubmitParams) (Submission, error
 //
 // A partial submission expires 30 days after its last save, at the end of the day in the service's time zone
 // ([WithTimeZone]). A form can have 10,000 partial submissions, and up to 128 more per process if processes create them
-// concurrently. At this limit, a new one replaces the newest one that was saved only once without LinkIssued. If there
-// is none, it replaces the one with the oldest save. Strangers can create any number of them, so the host should limit
-// them by IP address. Partial submissions do not appear in submissions, exports, webhooks or metrics, and do not count
+// concurrently. At this limit, a new partial submission replaces the newest that was saved only once without
+// LinkIssued, or otherwise the one with the oldest save. Strangers can create any number, so the host should limit them
+// by IP address. Partial submissions do not appear in submissions, exports, webhooks or metrics, and do not count
 // toward the response limit. If the database crashes, the saves of the last second may be lost.
 //
 // The first revision is 1, and each save increments it. With r.Revision, a save at another revision returns a
@@ -98,7 +98,7 @@ func (s *Service) Submit(ctx context.Context, r SubmitParams) (Submission, error
 // SavePartial returns an [*Error] if the answers and hidden fields exceed Limits.Partial, if Submit would reject a
 // hidden field, the metadata or the seconds, or if the form's rules are too expensive. It returns [ErrNotFound] if the
 // form does not exist, is a draft or is in the trash, or if the token is invalid, expired or belongs to another form.
-// For a closed form, it returns [ErrClosed] even if the token is invalid. It can also return [ErrAlreadySubmitted] or
+// For a closed form, it returns [ErrClosed] with any token. Other errors are [ErrAlreadySubmitted] and
 // [ErrUnsupported].
 func (s *Service) SavePartial(ctx context.Context, r PartialSubmission) (token string, dropped []string, err error) {
 	p := Partial{
@@ -127,19 +127,18 @@ func (s *Service) ResumePartial(ctx context.Context, formID ID, token string) (P
 }
 
 // DeletePartial permanently deletes the partial submission with a token. An unknown token is not an error. It returns
-// [ErrNotFound] if there is no such form. It can also return [ErrUnsupported].
+// [ErrNotFound] if the form does not exist. It can also return [ErrUnsupported].
 func (s *Service) DeletePartial(ctx context.Context, formID ID, token string) error {
 	return s.intake.DeletePartial(ctx, formID, token)
 }
 
 // Path returns the path through a form for the given answers, which can be incomplete. The path consists of the blocks
 // to show, the required blocks, the ending and the variables. The form can be a draft or closed. [Service.Submit]
-// computes the same path and discards answers to other blocks. Path returns [ErrNotFound] if there is no such form, and
-// an [*Error] if its rules are too expensive. Path.Violations lists invalid answers.
+// computes the same path and discards answers to other blocks. Path returns [ErrNotFound] if the form does not exist,
+// and an [*Error] if its rules are too expensive. Path.Violations lists invalid answers.
 //
-// answers must include the host's answers (SubmitParams.HostAnswers). A host that passes on answers from a respondent
-// must first remove the respondent's answers to payment, file_upload and signature blocks, and to blocks with
-// properties.hide.
+// answers must include the host's answers (SubmitParams.HostAnswers). Before a host passes on a respondent's answers,
+// it must remove answers to payment, file_upload and signature blocks, and to blocks with properties.hide.
 func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
 	// Read the form from the storage, because a caller cannot tell that a cached form is outdated.
 	_, compiled, err := s.intake.Form(ctx, formID)
@@ -222,8 +221,8 @@ var (
 // Call it at startup, and in a health check about once a minute. If the error is [ErrUnavailable], the service is
 // unavailable. After any other error it still accepts requests, but an operator must act. ErrNoDispatcher and
 // ErrNoMaintenance concern all processes together. After an outage of all processes, Check may report them until the
-// new dispatcher has run for two minutes. A process whose deliveries are not sent also logs ErrNoDispatcher, at most
-// every five minutes.
+// new dispatcher has run for two minutes. A process whose deliveries are not sent logs ErrNoDispatcher at most every
+// five minutes.
 func (s *Service) Check(ctx context.Context) error { return s.core.Check(ctx) }
 
 // ErrSecret means that no cipher of [WithSecretCipher] can decrypt a signing secret.
@@ -262,7 +261,7 @@ func (s *Service) PurgeForm(ctx context.Context, formID ID) error {
 // webhooks and metrics, and returns the number of removed forms. Forms remain in the trash until the host purges them,
 // for example after 30 days. It returns an error if olderThan is zero. The forms become inaccessible immediately. Their
 // rows are removed in batches, so that no request waits and statement_timeout is not exceeded. If the call returns no
-// error, no row remains. After an error, a canceled context or a crash, the next call or [Service.Maintain] removes the
+// error, no row remains. After an error, a cancellation or a crash, the next call or [Service.Maintain] removes the
 // rest.
 func (s *Service) PurgeTrash(ctx context.Context, olderThan time.Time) (int, error) {
 	return s.core.PurgeTrash(ctx, olderThan)
@@ -312,8 +311,8 @@ func (s *Service) DeleteUser(ctx context.Context, user ID) error { return s.core
 // An [*Error] means that nothing can match and nothing was removed: wanted is empty, a value is empty, neither the form
 // nor a submission has the key, or its answers are never compared (a variable, matrix, file, signature, payment or
 // whole contact). A key can be a block that was removed from the form. EraseRespondent returns [ErrNotFound] if the
-// form does not exist or is in the trash. A result of 0 means that no submission matched, for example because a value
-// is misspelled.
+// form does not exist or is in the trash. A result of 0 means that nothing matched, for example because a value is
+// misspelled.
 //
 // Matching partial submissions are also removed, but not counted. Their invalid answers are compared as they were sent.
 // EraseRespondent may miss a partial submission that is saved concurrently.
@@ -321,7 +320,7 @@ func (s *Service) DeleteUser(ctx context.Context, user ID) error { return s.core
 // EraseRespondent reads all submissions and removes matches in batches. After an error, the result is the number of
 // removed submissions. Repeat the call for the rest, and for submissions that arrived in the meantime. Deliveries that
 // a dispatcher has already claimed may still be sent. The host must inform webhook receivers. The example searches all
-// forms of a user.
+// of a user's forms.
 func (s *Service) EraseRespondent(ctx context.Context, formID ID, wanted map[string]string) (int, error) {
 	return s.core.EraseRespondent(ctx, formID, wanted)
 }
@@ -332,25 +331,25 @@ func (s *Service) CreateWorkspace(ctx context.Context, owner ID, name string) (W
 }
 
 // AddMember gives a user access to a workspace. Only its owner can rename or delete the workspace. Adding a member
-// twice is not an error. AddMember returns [ErrNotFound] if there is no such workspace.
+// twice is not an error. AddMember returns [ErrNotFound] if the workspace does not exist.
 func (s *Service) AddMember(ctx context.Context, workspaceID, userID ID) error {
 	return s.core.AddMember(ctx, workspaceID, userID)
 }
 
 // RemoveMember removes a member from a workspace. If the user is not a member, it does nothing. It returns
-// [ErrNotFound] if there is no such workspace, and [ErrConflict] if the user is its owner.
+// [ErrNotFound] if the workspace does not exist, and [ErrConflict] if the user is its owner.
 func (s *Service) RemoveMember(ctx context.Context, workspaceID, userID ID) error {
 	return s.core.Storage.SetMember(ctx, workspaceID, userID, false)
 }
 
-// Members lists the members of a workspace in ascending order, without the owner. It returns [ErrNotFound] if there is
-// no such workspace.
+// Members lists the members of a workspace, except the owner, in ascending order. If the workspace does not exist, it
+// returns [ErrNotFound].
 func (s *Service) Members(ctx context.Context, workspaceID ID) ([]ID, error) {
 	return s.core.Storage.Members(ctx, workspaceID)
 }
 
 // TransferWorkspace makes newOwner the owner of a workspace, even if newOwner then exceeds Limits.Workspaces. The
-// previous owner becomes a member. It returns [ErrNotFound] if there is no such workspace.
+// previous owner becomes a member. It returns [ErrNotFound] if the workspace does not exist.
 func (s *Service) TransferWorkspace(ctx context.Context, workspaceID, newOwner ID) error {
 	return s.core.TransferWorkspace(ctx, workspaceID, newOwner)
 }
@@ -373,15 +372,14 @@ func (s *Service) RecordStart(ctx context.Context, formID ID) error {
 
 // SetLifetimeCounters sets the totals that an imported form had before the import. They are added to the metrics of
 // [PeriodAll], which are then marked as Estimated. If all counters are zero, it removes the totals. It returns
-// [ErrNotFound] if there is no such form.
+// [ErrNotFound] if the form does not exist.
 func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters) error {
 	return s.core.SetLifetimeCounters(ctx, formID, c)
 }
 
 // Warnings finds the parts of a definition that make a form unanswerable or have no effect: limits that exclude all
 // values, required questions without choices, jumps without a target, invalid logic. Writes accept all of them. Nil
-// sections are empty. Days are in the time zone set by [WithTimeZone]. It returns an error if the API would reject a
-// section.
+// sections are empty. Days are in the time zone set by [WithTimeZone]. It fails if the API would reject a section.
 //
 // To test a condition, the service evaluates it with answers equal to and next to the values, choices and limits in the
 // condition. It treats the conditions of different blocks as independent. All warnings are therefore correct, but some
@@ -389,7 +387,7 @@ func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters
 func (s *Service) Warnings(d Definition) (schema.Warnings, error) { return s.core.Warnings(d) }
 
 // Redeliver sends the event of an earlier delivery again, with the same bytes and a new series of attempts. deliveryID
-// is the ID of a [Delivery]. It returns [ErrNotFound] if there is no such delivery or its submission was deleted, and
+// is the ID of a [Delivery]. It returns [ErrNotFound] if the delivery does not exist or its submission was deleted, and
 // [ErrConflict] if the webhook is disabled.
 func (s *Service) Redeliver(ctx context.Context, webhookID, deliveryID ID) error {
 	return s.wakeDispatcher(ctx, s.core.Storage.Redeliver(ctx, webhookID, deliveryID))
@@ -404,8 +402,8 @@ func (s *Service) Redeliver(ctx context.Context, webhookID, deliveryID ID) error
 // succeeded later but the record of this success was removed, it is sent once more.
 //
 // Each delivery is queued separately. After an error, the result is the number of queued deliveries. Repeat the call
-// for the rest. A repeated or concurrent call does not queue a delivery twice. It returns [ErrNotFound] if there is no
-// such webhook, and [ErrConflict] if there are deliveries to send but the webhook is disabled.
+// for the rest. A repeated or concurrent call does not queue a delivery twice. It returns [ErrNotFound] if the webhook
+// does not exist, and [ErrConflict] if there are deliveries to send but the webhook is disabled.
 func (s *Service) RedeliverFailed(ctx context.Context, webhookID ID, since time.Time) (int, error) {
 	n, err := s.core.RedeliverFailed(ctx, webhookID, since)
 	if n > 0 {
@@ -416,7 +414,7 @@ func (s *Service) RedeliverFailed(ctx context.Context, webhookID ID, since time.
 
 // SendTestEvent queues an event for one webhook, with sample answers to the form's blocks. The event has no
 // submissionId, but is signed, logged and retried like other events. If a test event is already pending, it becomes due
-// immediately instead. It returns [ErrNotFound] if there is no such webhook, and [ErrConflict] if it is disabled.
+// immediately instead. It returns [ErrNotFound] if the webhook does not exist, and [ErrConflict] if it is disabled.
 func (s *Service) SendTestEvent(ctx context.Context, webhookID ID) error {
 	return s.wakeDispatcher(ctx, s.intake.SendTestEvent(ctx, webhookID))
 }

@@ -89,8 +89,7 @@ func (c Client) Workspace(ctx context.Context, id ID) (Workspace, error) {
 	return c.core().Storage.Workspace(ctx, c.actor, id)
 }
 
-// CreateWorkspace creates a workspace. It returns [ErrLimitReached] if the owner already has Limits.Workspaces
-// workspaces.
+// CreateWorkspace creates a workspace. It returns [ErrLimitReached] if the owner already has the maximum number.
 func (c Client) CreateWorkspace(ctx context.Context, n WorkspaceCreate) (Workspace, error) {
 	b := core.NewBody().Text("name", n.Name)
 	user, isUser := c.actor.User()
@@ -277,8 +276,8 @@ func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (Publ
 // decodeValid decodes the valid parts of a JSON value and ignores errors.
 func decodeValid(raw json.RawMessage, into any) { _ = json.Unmarshal(raw, into) }
 
-// ServeHTTP serves all operations of the HTTP API on behalf of the client's user. The host's own pages, such as
-// handler/builder, use it. It requires no key or scope, and has no rate limit.
+// ServeHTTP serves all operations of the HTTP API for the client's user. The host's own pages, such as handler/builder,
+// use it. It requires no key or scope, and has no rate limit.
 //
 // The host must identify the signed-in user, use this user's Client, and reject requests from other sites. It must also
 // strip everything before the operation's path (such as /workspaces) from the URL path. Links in responses start with
@@ -354,7 +353,7 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 }
 
 // Publish atomically copies the name, the type and the definition from the working copy to the form, publishes the
-// form, and deletes the working copy. If the form was already published, its previous state becomes a version
+// form, and deletes the working copy. If the form was already published, its old state becomes a version
 // ([Client.Versions]).
 //
 // Publish also merges changes that were made to the form since the working copy was created. It merges by part: the
@@ -362,8 +361,8 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 // used. If both sides changed a part differently, Publish changes nothing and returns a [*ConflictError], until
 // p.Resolutions selects a side for each conflict. Parts are compared byte by byte. Blocks follow the order of the
 // working copy, even if only the form was reordered. A block that only the form has stays after its predecessor. If the
-// result violates a rule for writes, the error is a [*schema.Error]. A form without a working copy is published as it
-// is.
+// result violates a rule for writes, the error is a [*schema.Error]. Without a working copy, the form is published as
+// it is.
 func (w WorkingCopy) Publish(ctx context.Context, p PublishOptions) (Form, error) {
 	return cloneForm(w.formClient.core().Publish(ctx, w.formClient.actor, w.form, precondition([]Precondition{IfRevision(p.IfRevision)}), p.Resolutions, p.DryRun))
 }
@@ -397,7 +396,7 @@ func (c Client) Version(ctx context.Context, form ID, revision int64) (FormVersi
 
 // RestoreVersion replaces the name, the type and the definition of a form with those of a version. The same rules apply
 // as for any write. If the form is published, its replaced state becomes a version. The status and the working copy do
-// not change. It returns [ErrNotFound] if there is no such version.
+// not change. It returns [ErrNotFound] if the version does not exist.
 func (c Client) RestoreVersion(ctx context.Context, form ID, revision int64, r RestoreOptions) (Form, error) {
 	return cloneForm(c.core().RestoreVersion(ctx, c.actor, form, revision, precondition([]Precondition{IfRevision(r.IfRevision)})))
 }
@@ -435,8 +434,8 @@ func DecodeForm(f Form) (content FormValues, err error) {
 	return content, nil
 }
 
-// Submissions lists the submissions to a form, newest first. It holds one page in memory, and no storage connection
-// between pages.
+// Submissions lists the submissions to a form, newest first. It holds one page in memory, but no connection between
+// pages.
 func (c Client) Submissions(ctx context.Context, form ID, q SubmissionQuery) iter.Seq2[Submission, error] {
 	return c.submissions(ctx, form, q, clientPageSize)
 }
@@ -588,8 +587,8 @@ func (s *Service) PeriodQuery(period Period) (SubmissionQuery, error) {
 }
 
 // Metrics describes the funnel of a form in a period. Estimated reports whether it includes the totals set by
-// [Service.SetLifetimeCounters]. CompletionRate is Submissions as a percentage of Starts with two decimals. It is 0 if
-// there are no starts.
+// [Service.SetLifetimeCounters]. CompletionRate is Submissions as a percentage of Starts with two decimals. It is 0
+// without starts.
 type Metrics struct {
 	Period                     Period
 	Estimated                  bool
@@ -752,8 +751,7 @@ func (c Client) FormWebhooks(ctx context.Context, form ID) ([]Webhook, error) {
 }
 
 // PausedWebhooks lists the accessible webhooks that are paused, ordered by FailingSince, newest first. A pause ends
-// with the first successful request. [Service.SendTestEvent], [Service.Redeliver] and a new URL trigger an immediate
-// request.
+// with the first successful request. [Service.SendTestEvent], [Service.Redeliver] and a new URL trigger a request.
 func (c Client) PausedWebhooks(ctx context.Context, q Query) iter.Seq2[PausedWebhook, error] {
 	return list(ctx, q, clientPageSize, func(page storage.Page) ([]PausedWebhook, bool, error) {
 		found, err := c.core().Storage.PausedWebhooks(ctx, c.actor, page)

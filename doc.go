@@ -96,7 +96,7 @@
 // and middleware, see [Service.ExportHandler].
 //
 // By default, each key can make 600 requests a minute, counted per process. To change this, use [WithRateLimit] or
-// [WithLimiter]. The service does not limit requests with unknown keys. Limit them by IP address, in a proxy or a
+// [WithLimiter]. The service does not limit requests with unknown keys. Limit them by IP address, in a proxy or
 // middleware.
 //
 // The host provides CORS and compression. Expose the headers ETag, Location, X-Request-ID, Retry-After, RateLimit and
@@ -126,8 +126,7 @@
 // [UserIDFrom] for your product's user ID, as for [Service.As].
 //
 // Browsers also send cookies with requests from other sites. If you accept a cookie, wrap the service and
-// [Service.ExportHandler] in [http.CrossOriginProtection]. The program in examples/auth is a complete product with
-// users.
+// [Service.ExportHandler] in [http.CrossOriginProtection]. For a complete product with users, see examples/auth.
 //
 // # Polling
 //

@@ -124,8 +124,7 @@ func New(opts ...Option) (*Service, error) {
 //
 // A list is an iterator that reads one page at a time, and holds no storage connection between pages. A loop can end
 // early, and a second loop over the same iterator starts again. The iteration ends at the first error, which is yielded
-// with a zero record. A record that exists during the whole loop is neither repeated nor skipped, even if other records
-// change.
+// with a zero record. Concurrent changes do not repeat or skip a record that exists during the whole loop.
 type Client struct {
 	s     *Service
 	actor storage.Actor
@@ -151,8 +150,7 @@ func (s *Service) TimeZone() *time.Location { return s.core.TimeZone }
 // Limits returns the limits set by [WithLimits]. Unset limits have their defaults.
 func (s *Service) Limits() Limits { return s.core.Limits }
 
-// ServeHTTP serves the HTTP API. Mount the service at its base path, with or without [http.StripPrefix], or at a
-// server's root.
+// ServeHTTP serves the HTTP API. Mount it at its base path, with or without [http.StripPrefix], or at a server's root.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 // ExportHandler returns a handler that serves exports over HTTP. Exports are not an operation of the API, so the host
@@ -188,13 +186,13 @@ func (s *Service) ExportHandler() http.Handler { return s.handler.Exports() }
 // For when to cancel the context of Run, see "Graceful shutdown" in the package documentation.
 func (s *Service) Dispatcher() *webhooks.Dispatcher { return s.dispatcher }
 
-// WithStorage returns a copy of the service that uses another storage, usually the host's own transaction. Making a
-// copy is cheap:
+// WithStorage returns a copy of the service that uses another storage, usually the host's own transaction. Copying is
+// cheap:
 //
 //	svc.WithStorage(store.On(tx)).Submit(ctx, params)
 //
-// If the host wraps the service's storage, for example to audit, count or encrypt, it must wrap the result of On in the
-// same way:
+// If the host wraps the service's storage, for example to audit or encrypt, it must wrap the result of On in the same
+// way:
 //
 //	svc.WithStorage(audited{store.On(tx)}).Submit(ctx, params)
 //
@@ -261,6 +259,5 @@ func publicURLError(err error) error {
 }
 
 // Version returns the version of this module in the program, such as "v0.1.0" or a pseudo-version, as recorded by the
-// Go build. In tests and in builds from a checkout, it is "(devel)". The API description contains it as
-// x-formsvc-version.
+// Go build. In tests and builds from a checkout, it is "(devel)". In the API description, it is x-formsvc-version.
 func Version() string { return version.String() }

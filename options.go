@@ -124,7 +124,7 @@ func WithKeyResolver(r KeyResolver) Option {
 // These types are for hosts that have their own keys or sessions.
 type (
 	// Principal identifies the user and the scopes of a credential. KeyID must not be the key or a cookie: see
-	// "Sessions and keys" in the package documentation. See [handler.Principal].
+	// "Sessions and keys" in the package documentation. For the fields, see [handler.Principal].
 	Principal = handler.Principal
 	// KeyResolver finds the principal of a credential. It is called concurrently, once for each request. For an unknown
 	// credential it returns [ErrInvalidKey], which results in status 401. Any other error results in status 503. For
@@ -136,8 +136,8 @@ type (
 var ErrInvalidKey = handler.ErrInvalidKey
 
 // Credential is the default for [WithCredential]. It returns the value of X-API-Key, or the bearer token in
-// Authorization. A host that also accepts a cookie should call Credential first, so that a key takes precedence over an
-// old cookie.
+// Authorization. A host that also accepts cookies should call it first, so that a key takes precedence over an old
+// cookie.
 func Credential(r *http.Request) string { return handler.Credential(r) }
 
 // WithCredential sets the function that returns the credential of a request, for example from a cookie. An empty string
@@ -201,8 +201,7 @@ func WithLimiter(store limiter.Store) Option {
 
 // WithLimiterName sets the name of the service in the store keys of [WithLimiter]. It must have 1 to 100 visible ASCII
 // characters without "#". Defaults to the base URL and base path. Use different names for services with the same URL
-// and path. Use the same name to share limits between services, or to retain limits when a service moves to another
-// URL.
+// and path. Use the same name to share limits between services, or to retain limits when a service's URL changes.
 func WithLimiterName(name string) Option {
 	var err error
 	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '#' }) {
@@ -293,16 +292,15 @@ type FileRemover interface {
 // Files are removed first. If the submissions then cannot be removed, they remain without files until the call is
 // repeated. In a host's transaction ([Service.WithStorage]), a rollback does not restore the files. If files of purged
 // forms cannot be removed, the rows of these forms remain but are inaccessible. The error is returned, or logged by the
-// dispatcher, and maintenance tries again. If two submissions contain the same file, it is removed with the first of
-// them.
+// dispatcher, and maintenance tries again. A file in two submissions is removed with the first.
 func WithFiles(f FileRemover) Option {
 	return newOption("WithFiles", rejectNil(f == nil), func(o *options) { o.removeFiles = f.RemoveFiles })
 }
 
 // WithBeforeDelete sets a function that is called before submissions are permanently removed, in the cases that
 // [WithFiles] lists. f receives the IDs of at most 1,000 submissions to one form, and can remove or archive the host's
-// related data. You do not need it for rows in the same PostgreSQL database: see "Rows next to submissions" in package
-// storage/postgres.
+// related data. For rows in the same PostgreSQL database, see "Rows next to submissions" in package storage/postgres
+// instead.
 //
 // f is called at least once for each submission, before files are removed and before the removal is committed. It may
 // receive the same IDs again after an error, a crash or a rollback of a host's transaction ([Service.WithStorage]), or

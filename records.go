@@ -29,7 +29,7 @@ type (
 	// FormContent contains the name, the type and the definition of a form, for [schema.Diff]. See
 	// [storage.FormContent].
 	FormContent = storage.FormContent
-	// Definition contains the sections of a form as JSON values. Package schema has their Go types. See
+	// Definition contains a form's sections as JSON values. Package schema has Go types for them. See
 	// [storage.Definition].
 	Definition = storage.Definition
 	// Webhook is a destination for the submissions to a form. It does not contain the signing secret, but HasSecret
@@ -142,8 +142,8 @@ type WorkspaceCreate struct {
 	Owner ID
 }
 
-// FormQuery selects which forms a list returns. The zero value selects all accessible forms. A Limit below 1 means no
-// limit.
+// FormQuery selects which forms a list returns. The zero value selects all accessible forms. If Limit is below 1, there
+// is none.
 type FormQuery struct {
 	Workspace ID // If set, only forms in this workspace are returned.
 	Limit     int
@@ -268,8 +268,8 @@ type KeyRequest struct {
 	// User owns the key. User.ID is required. GET /me returns Name (at most 200 characters) and Email (at most 254).
 	// They replace the name and email in the user's earlier keys, even if they are empty.
 	User User
-	// Name identifies the key to the user. It must have 1 to 120 characters, without control or bidirectional control
-	// characters.
+	// Name identifies the key to the user. It must have 1 to 120 characters, none of them control or bidirectional
+	// control characters.
 	Name      string
 	Scopes    []Scope    // The permissions. At least one is required.
 	ExpiresAt *time.Time // If nil, the key does not expire.
@@ -414,15 +414,13 @@ type SubmitParams struct {
 	Metadata       Metadata
 	CompletionTime float64 // The time that the respondent took, in seconds.
 	// IdempotencyKey identifies this submission in the form. It can have at most 255 bytes. If Submit is called again
-	// with the same key, it returns the first submission, even if the content differs. If empty, every Submit stores a
+	// with the same key, it returns the first submission, even if the content differs. If empty, each call stores a
 	// submission.
 	IdempotencyKey string
-	// StrictIdempotency makes a repeated Submit return [ErrIdempotencyKeyReused] if its answers or hidden fields
-	// differ.
+	// StrictIdempotency makes a repeated Submit fail with [ErrIdempotencyKeyReused] if answers or hidden fields differ.
 	StrictIdempotency bool
-	// Partial is the token of the partial submission that this submission completes. Submit then removes the content of
-	// the partial submission and links it to the submission: see [Service.ResumePartial]. An invalid, expired or used
-	// token is ignored.
+	// Partial is the token of the partial submission that this submission completes. Submit then replaces its content
+	// by a reference to the submission: see [Service.ResumePartial]. An invalid, expired or used token is ignored.
 	Partial string
 	// SubmittedAt is the original time of an imported submission, in whole seconds and not in the future. A zero value
 	// means now.
@@ -438,8 +436,7 @@ type PartialSubmission struct {
 	// Token is the result of an earlier SavePartial: 22 letters, digits, - and _. If empty, SavePartial creates a partial
 	// submission.
 	Token string
-	// Answers, Hidden and Metadata are as in [SubmitParams]. Answers can be invalid, because the respondent has not
-	// finished.
+	// Answers, Hidden and Metadata are as in [SubmitParams]. Answers can be invalid, because they are unfinished.
 	Answers  map[string]json.RawMessage
 	Hidden   map[string]string
 	Metadata Metadata

@@ -13,7 +13,7 @@ import (
 	"github.com/sethvargo/go-limiter/memorystore"
 )
 
-// DefaultTokens in DefaultPer are the default limit.
+// The default limit is DefaultTokens per DefaultPer.
 const (
 	DefaultTokens = 600
 	DefaultPer    = time.Minute
@@ -25,19 +25,19 @@ const keyPrefix = "formsvc:"
 // ErrClosed is returned by [Limiter.Take] after Close.
 var ErrClosed = errors.New("ratelimit: closed")
 
-// Limiter limits calls by key. It is safe for concurrent use. Create it with [New] or [NewWithStore].
+// Limiter limits the rate of calls for each key. It is safe for concurrent use. Create it with [New] or [NewWithStore].
 type Limiter struct {
 	policy    string
-	ownConfig *memorystore.Config // config of the limiter's own store; nil for a host's store
-	slots     chan struct{}       // limits concurrent calls of a host's store
+	ownConfig *memorystore.Config // configures the limiter's own store; nil for a host's store
+	slots     chan struct{}       // limits concurrent calls to a host's store
 
 	mu     sync.Mutex
-	store  limiter.Store // the limiter's own store is nil until the first Take
+	store  limiter.Store // the limiter's own store is opened at the first Take
 	closed bool
 }
 
 // New returns a limiter that allows each key the given number of calls per interval, counted in this process. The first
-// Take starts a goroutine, which Close stops.
+// call to Take starts a goroutine, which Close stops.
 func New(tokens uint64, per time.Duration) (*Limiter, error) {
 	if tokens == 0 || per <= 0 {
 		return nil, errors.New("ratelimit: the limit must have at least one token and a positive interval")
@@ -49,9 +49,9 @@ func New(tokens uint64, per time.Duration) (*Limiter, error) {
 	}, nil
 }
 
-// NewWithStore returns a limiter that uses the host's store, which defines the limit and which several processes can
-// share. Keys have the prefix "formsvc:". A hanging store blocks a call for at most [StoreTimeout]. The limiter never
-// closes the store.
+// NewWithStore returns a limiter that uses the host's store. The store defines the limit, and several processes can
+// share it. Keys have the prefix "formsvc:". If the store hangs, a call takes at most [StoreTimeout]. The limiter never
+// closes it.
 func NewWithStore(store limiter.Store) *Limiter {
 	return &Limiter{store: store, slots: make(chan struct{}, maxStoreCalls)}
 }
@@ -61,14 +61,14 @@ type Result struct {
 	Allowed   bool
 	Limit     uint64
 	Remaining uint64
-	// Reset is the time until the key has its full limit again, rounded up to whole seconds, at least 1 s.
+	// Reset is the time until the key's full limit is available again, rounded up to whole seconds. It is at least 1 s.
 	Reset time.Duration
 
 	policy string
 }
 
-// Take counts one call for key and reports whether it is allowed. An error means that the store or ctx failed, not that
-// the key exceeds its limit. It is [ErrTimeout] if a host's store did not respond within [StoreTimeout].
+// Take counts one call for key and reports whether the call is allowed. An error means that the store or ctx failed,
+// not that the limit was exceeded. If a host's store does not respond within [StoreTimeout], the error is [ErrTimeout].
 func (l *Limiter) Take(ctx context.Context, key string) (Result, error) {
 	store, err := l.openStore()
 	if err != nil {
@@ -92,12 +92,12 @@ func (l *Limiter) Take(ctx context.Context, key string) (Result, error) {
 	}, nil
 }
 
-// StoreTimeout is the timeout for calls of a host's store. A call over the network usually takes a millisecond. It is
-// better not to count a request than to delay it for longer.
+// StoreTimeout is the timeout for calls to a host's store. A call over the network usually takes a millisecond. Failing
+// to count a request is better than delaying it for longer.
 const StoreTimeout = 250 * time.Millisecond
 
-// maxStoreCalls limits concurrent calls of a host's store, and so the goroutines of a store that ignores its context.
-// At a millisecond a call, it allows a million calls a second.
+// maxStoreCalls limits concurrent calls to a host's store, so that a store that ignores its context cannot block any
+// number of goroutines. At a millisecond per call, it allows a million calls per second.
 const maxStoreCalls = 1024
 
 // ErrTimeout is returned by [Limiter.Take] if the host's store does not respond within [StoreTimeout].
@@ -152,7 +152,7 @@ func (r Result) Policy() string {
 	return `"key";q=` + strconv.FormatUint(r.Limit, 10)
 }
 
-// Header returns the value of the RateLimit header.
+// Header returns the value of the RateLimit header (same draft as Policy).
 func (r Result) Header() string {
 	b := make([]byte, 0, 32)
 	b = append(b, `"key";r=`...)
@@ -182,7 +182,7 @@ func (l *Limiter) openStore() (limiter.Store, error) {
 	return l.store, nil
 }
 
-// Close stops the limiter's own store, but not a host's store. It can be called several times.
+// Close stops the limiter's own store, but not a host's store. It can be called more than once.
 func (l *Limiter) Close(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

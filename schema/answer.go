@@ -9,13 +9,13 @@ import (
 )
 
 // Answer is the stored value of a block, a hidden field (Type is [TypeHidden]) or a variable ([TypeVariable]). Type and
-// Label are from the time of the submission.
+// Label are as they were when the answer was submitted.
 type Answer struct {
 	ID    string
 	Type  string
 	Label string
 	JSON  json.RawMessage // the stored value
-	Value Value           // the same value in Go, for a type switch
+	Value Value           // JSON as a Go value, for a type switch
 }
 
 // String returns the value as readable text, on one line unless the answer contains line breaks.
@@ -29,34 +29,34 @@ type Value interface {
 }
 
 type (
-	// Text is an answer to short_text, long_text, email, phone, website, country or time, or the value of a hidden field
-	// or a text variable.
+	// Text is an answer to a short_text, long_text, email, phone, website, country or time block, or the value of a
+	// hidden field or a text variable.
 	Text string
 
-	// Number is an answer to number, rating, opinion_scale or nps, or the value of a numeric variable. Stored numbers have
-	// no more precision than a float64.
+	// Number is an answer to a number, rating, opinion_scale or nps block, or the value of a numeric variable. Stored
+	// numbers have no more precision than a float64.
 	Number float64
 
-	// Bool is an answer to yes_no or legal.
+	// Bool is an answer to a yes_no or legal block.
 	Bool bool
 
-	// Date is an answer to date. If HasTime is set, Time has the offset that was sent. Otherwise it is in UTC.
+	// Date is an answer to a date block. If HasTime is set, Time has the offset that was sent. Otherwise it is in UTC.
 	Date struct {
 		Time    time.Time
 		HasTime bool
 	}
 
-	// Picks is an answer to single_choice, dropdown, multiple_choice or picture_choice. For ranking, it is in the
-	// respondent's order.
+	// Picks is an answer to a single_choice, dropdown, multiple_choice, picture_choice or ranking block. For ranking,
+	// it is in the respondent's order.
 	Picks []Pick
 
-	// Matrix is an answer to matrix: the answered rows in the form's order.
+	// Matrix is an answer to a matrix block. It contains the answered rows in the form's order.
 	Matrix []MatrixRow
 
-	// Files is an answer to file_upload, or to signature with one file.
+	// Files is an answer to a file_upload block, or to a signature block, where it contains one file.
 	Files []File
 
-	// Other is the JSON of a value that does not match its type, because the host or another release stored it.
+	// Other is the JSON of a value that does not match its type, because the host or another release stored the value.
 	Other string
 )
 
@@ -67,7 +67,7 @@ type Pick struct {
 	Other string `json:"other"` // the text of an “Other” answer
 }
 
-// MatrixRow contains the selected choices of one row.
+// MatrixRow contains the choices selected in one row.
 type MatrixRow struct {
 	ID    string
 	Picks Picks
@@ -82,7 +82,7 @@ type File struct {
 	Size     int64  `json:"size"` // bytes
 }
 
-// Contact is an answer to address or contact_info. Unanswered parts are empty.
+// Contact is an answer to an address or contact_info block. Unanswered parts are empty.
 type Contact struct {
 	FirstName string `json:"firstName"`
 	LastName  string `json:"lastName"`
@@ -97,7 +97,7 @@ type Contact struct {
 	Country   string `json:"country"`
 }
 
-// Payment is an answer to payment, which the host provides.
+// Payment is an answer to a payment block. The host provides it.
 type Payment struct {
 	Amount    string `json:"amount"`   // a decimal number
 	Currency  string `json:"currency"` // ISO 4217
@@ -120,10 +120,10 @@ func (Other) value()   {}
 // String returns the text.
 func (v Text) String() string { return string(v) }
 
-// String returns the shortest decimal notation of the number.
+// String returns the number in the shortest decimal notation.
 func (v Number) String() string { return strconv.FormatFloat(float64(v), 'f', -1, 64) }
 
-// String returns true or false.
+// String returns "true" or "false".
 func (v Bool) String() string { return strconv.FormatBool(bool(v)) }
 
 // String returns the day, or an RFC 3339 time if HasTime is set.
@@ -148,10 +148,10 @@ func (p Pick) String() string {
 // String returns the choices, separated by commas.
 func (v Picks) String() string { return joinText(v, ", ") }
 
-// String returns the ID and the choices of each row.
+// String returns the ID and the selected choices of each row.
 func (v Matrix) String() string { return joinText(v, "; ") }
 
-// String returns the row's ID and its choices.
+// String returns the row's ID and its selected choices.
 func (r MatrixRow) String() string { return r.ID + ": " + r.Picks.String() }
 
 // String returns the names of the files, separated by commas.
@@ -168,10 +168,10 @@ func joinText[T fmt.Stringer](list []T, separator string) string {
 	return strings.Join(texts, separator)
 }
 
-// ContactPart is one part of an address or contact, with its JSON name.
+// ContactPart is one part of an address or contact. Name is the part's JSON name.
 type ContactPart struct{ Name, Text string }
 
-// textFields returns the JSON names of the parts with pointers to their fields, in stored order.
+// textFields returns the JSON names of the parts and pointers to their fields, in stored order.
 func (v *Contact) textFields() []textField {
 	return []textField{
 		{"firstName", &v.FirstName},
@@ -209,7 +209,7 @@ func (v Contact) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// String returns the amount, the currency and the status.
+// String returns the amount, the currency and the status, separated by spaces.
 func (v Payment) String() string { return v.Amount + " " + v.Currency + " " + v.Status }
 
 // String returns the JSON.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Block is a question, container, control or piece of content in a form. In all Go types of definitions, a missing JSON
-// field is the zero value, and encoding omits zero values. Numbers are pointers, because 0 differs from a missing
+// Block is a question, container, control or piece of content in a form. In all Go types for definitions, a missing
+// JSON field is the zero value, and encoding omits zero values. Numbers are pointers, because 0 differs from a missing
 // number. Fields that accept any JSON contain it as it was sent.
 type Block struct {
 	ID            string      `json:"id"`
@@ -26,8 +26,8 @@ type Block struct {
 	MatrixRows    []Choice    `json:"matrix_rows,omitzero"`
 }
 
-// TakesAnswer reports whether the respondent or the host answers the block: it is not content, a container or a
-// control. It returns true for an unknown type.
+// TakesAnswer reports whether the respondent or the host answers the block, that is, whether it is not content, a
+// container or a control. It returns true for an unknown type.
 func (b *Block) TakesAnswer() bool {
 	k, known := LookupBlockType(b.Type)
 	return !known || k.TakesAnswer()
@@ -53,8 +53,8 @@ type Choice struct {
 	Alt   string          `json:"alt,omitzero"`
 }
 
-// Properties are the properties of a block. [BlockType.Properties] lists those that apply to its type. The others are
-// stored without effect.
+// Properties are the properties of a block. [BlockType.Properties] lists the properties that apply to a block's type.
+// Other properties are stored but have no effect.
 type Properties struct {
 	ButtonText   string `json:"buttonText,omitzero"`
 	ButtonLink   string `json:"buttonLink,omitzero"`
@@ -67,7 +67,7 @@ type Properties struct {
 	MinVal bool     `json:"minVal,omitzero"` // whether Min applies
 	MaxVal bool     `json:"maxVal,omitzero"` // whether Max applies
 
-	DateFormat     string      `json:"dateFormat,omitzero"` // the displayed format: MMDDYYYY, DDMMYYYY or YYYYMMDD
+	DateFormat     string      `json:"dateFormat,omitzero"` // how the date is displayed: MMDDYYYY, DDMMYYYY or YYYYMMDD
 	DateSeparator  string      `json:"dateSeparator,omitzero"`
 	DisabledDays   *Integer    `json:"disabledDays,omitzero"`  // a bit mask of weekdays, where bit 0 is Sunday
 	BeforeDate     *time.Time  `json:"beforeDate,omitzero"`    // the latest allowed day, in the service's time zone
@@ -82,7 +82,7 @@ type Properties struct {
 	MultiSelection bool     `json:"multiSelection,omitzero"` // picture_choice and matrix: whether several choices can be selected
 	Randomize      bool     `json:"randomize,omitzero"`
 	AlphaOrder     bool     `json:"alphaOrder,omitzero"`
-	OtherOption    bool     `json:"otherOption,omitzero"` // choices: whether respondents can enter another text
+	OtherOption    bool     `json:"otherOption,omitzero"` // choices: whether respondents can enter their own text
 	OtherText      string   `json:"otherText,omitzero"`
 	Limit          *Integer `json:"limit,omitzero"` // multiple_choice, picture_choice: maximum selections
 	SuperSize      bool     `json:"superSize,omitzero"`
@@ -123,7 +123,7 @@ type Properties struct {
 
 	LegalText        string   `json:"legalText,omitzero"`
 	LegalType        *Integer `json:"legalType,omitzero"`        // 0 for buttons, 1 for a checkbox
-	LegalStopFurther bool     `json:"legalStopFurther,omitzero"` // whether false rejects the submission
+	LegalStopFurther bool     `json:"legalStopFurther,omitzero"` // whether the answer false rejects the submission
 
 	CaptchaType     string `json:"captchaType,omitzero"` // none, recaptcha, hcaptcha or turnstile
 	PlaceholderText string `json:"placeholderText,omitzero"`
@@ -138,7 +138,7 @@ type Properties struct {
 	Rule        json.RawMessage `json:"rule,omitzero"` // top-level blocks: an object with show, require, set and next; it can have other fields
 }
 
-// AddressFields defines the parts of an address or contact_info block. A nil part is shown and not required.
+// AddressFields defines the parts of an address or contact_info block. A nil part is shown and is not required.
 type AddressFields struct {
 	FirstName *AddressField `json:"firstName,omitzero"`
 	LastName  *AddressField `json:"lastName,omitzero"`
@@ -158,7 +158,7 @@ var addressParts = [...]string{
 	"firstName", "lastName", "email", "phone", "company", "address", "address2", "city", "state", "zip", "country",
 }
 
-// Part returns the field with a JSON name. f can be nil.
+// Part returns the field with the given JSON name. f can be nil.
 func (f *AddressFields) Part(name string) (field AddressField) {
 	at := slices.Index(addressParts[:], name)
 	if f == nil || at < 0 {
@@ -177,7 +177,7 @@ type AddressField struct {
 	Required bool `json:"required,omitzero"`
 }
 
-// Image is the image of a cover, a logo or a background.
+// Image is a cover image, a logo or a background image.
 type Image struct {
 	ID     string   `json:"id,omitzero"`
 	URL    string   `json:"url,omitzero"`
@@ -189,7 +189,7 @@ type Image struct {
 // Integer is a whole number. Definitions store numbers as the caller wrote them, so 5, 5.0 and 5e0 all decode to 5.
 type Integer int64
 
-// UnmarshalJSON decodes a whole number within ±(2⁵³−1) in any JSON notation.
+// UnmarshalJSON decodes a whole number from −(2⁵³−1) to 2⁵³−1, in any JSON notation.
 func (i *Integer) UnmarshalJSON(raw []byte) error {
 	if string(raw) == "null" {
 		return nil
@@ -205,8 +205,8 @@ func (i *Integer) UnmarshalJSON(raw []byte) error {
 // maxInteger is the largest whole number that every JSON parser decodes exactly.
 const maxInteger = 1<<53 - 1
 
-// DecodeBlocks decodes the blocks section of a stored definition. nil means an empty section. Unknown fields are
-// ignored. It returns an error if raw is not in the stored format.
+// DecodeBlocks decodes the blocks section of a stored definition. If raw is nil, the section is empty. Unknown fields
+// are ignored. DecodeBlocks returns an error if raw is not in the stored format.
 func DecodeBlocks(raw json.RawMessage) ([]Block, error) {
 	return decodeSection[[]Block](raw, "blocks")
 }

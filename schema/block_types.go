@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// These block types are answered by the respondent.
+// The respondent answers blocks of these types.
 const (
 	TypeShortText      = "short_text"
 	TypeLongText       = "long_text"
@@ -31,20 +31,20 @@ const (
 	TypeCountry        = "country"
 )
 
-// These block types are answered by the host, separately from the respondent's answers.
+// The host answers blocks of these types, separately from the respondent's answers.
 const (
 	TypeFileUpload = "file_upload"
 	TypeSignature  = "signature"
 	TypePayment    = "payment"
 )
 
-// These block types have no stored answer: a container, whose children can have answers, and a control.
+// Blocks of these types have no stored answer. A group's children can have answers. A captcha is a control.
 const (
 	TypeGroup   = "group"
 	TypeCaptcha = "captcha"
 )
 
-// These block types only display content.
+// Blocks of these types only display content.
 const (
 	TypeWelcome   = "welcome"
 	TypeStatement = "statement"
@@ -59,7 +59,7 @@ const (
 	TypePageBreak = "page_break"
 )
 
-// These types of an [Answer] are not block types: a hidden field, and a variable that a rule has set.
+// These are types of an [Answer] but not block types: a hidden field, and a variable that a rule has set.
 const (
 	TypeHidden   = "hidden"
 	TypeVariable = "variable"
@@ -69,24 +69,24 @@ const (
 type BlockType struct {
 	Type       string      // one of the Type constants
 	Answerer   Answerer    // whether the respondent or the host answers the block
-	Shape      AnswerShape // the shape of a stored answer; empty if there are none
-	Comparison Comparison  // how two answers are compared
-	// MaxText is the maximum number of characters of an answer, of each part of an address or contact, or of an “Other”
-	// text. A block's maxChars replaces it. A zero value means that answers contain no free text.
+	Shape      AnswerShape // the shape of a stored answer; empty if answers are not stored
+	Comparison Comparison  // how answers are compared
+	// MaxText is the maximum number of characters in an answer, in each part of an address or contact, or in an “Other”
+	// text. A block's maxChars overrides it. A zero value means that answers contain no free text.
 	MaxText int
 	// Scale is the default scale of rating, opinion_scale and nps, which a block's properties can change. It is zero for
 	// other types.
 	Scale Scale
 	// MaxRendered is the maximum number of options that a page renders: rating icons, scale steps, ranking positions or
-	// days. If a block has more, respondents type the answer. A zero value means that there is no maximum, or that there
-	// are no options.
+	// days. If a block has more options, respondents type the answer. A zero value means that there is no maximum, or
+	// that there are no options.
 	MaxRendered int
 }
 
 // TakesAnswer reports whether the respondent or the host answers blocks of the type.
 func (k BlockType) TakesAnswer() bool { return k.Answerer != NoOne }
 
-// IsCompared reports whether two answers to blocks of the type can be duplicates.
+// IsCompared reports whether two answers to blocks of the type can be duplicates of each other.
 func (k BlockType) IsCompared() bool {
 	return k.Comparison != CompareNever && k.Comparison != CompareWord
 }
@@ -101,8 +101,8 @@ const (
 	Host                       // the program that embeds the service, because a respondent could forge the answer
 )
 
-// AnswerShape is the shape of a stored answer. Its value is the name of the schema in the API description. For the
-// shape of answers in rules, see "Data of rules" in the package documentation.
+// AnswerShape is the shape of a stored answer. Its value is the name of a schema in the API description. For the shape
+// of answers in rules, see "Data of rules" in the package documentation.
 type AnswerShape string
 
 // These are the shapes of answers.
@@ -123,25 +123,24 @@ const (
 	ShapePayment AnswerShape = "PaymentAnswer"
 )
 
-// Comparison defines when two answers are equal, for settings.duplicateField and for erasing a respondent's
-// submissions.
+// Comparison defines when two answers are equal. Duplicate checks and erasing a respondent use it.
 type Comparison string
 
 // These are the comparisons of answers. With CompareNever and CompareWord, answers are never duplicates.
 const (
 	CompareNever   Comparison = ""
-	CompareWord    Comparison = "word"    // only for erasing, ignoring case
+	CompareWord    Comparison = "word"    // only for erasing; ignores case
 	CompareText    Comparison = "text"    // ignores case, character width and whitespace
 	CompareEmail   Comparison = "email"   // like text, with the ASCII form of the domain
 	ComparePhone   Comparison = "phone"   // in E.164
-	CompareWebsite Comparison = "website" // ignores the scheme, a default port and one slash at the end
-	CompareNumber  Comparison = "number"  // by value, in any notation
+	CompareWebsite Comparison = "website" // ignores the scheme, a default port and one trailing slash
+	CompareNumber  Comparison = "number"  // by value; the notation does not matter
 	CompareChoices Comparison = "choices" // by choice IDs and “Other” texts, in any order
 	CompareRanking Comparison = "ranking" // by choice IDs, in order
 	CompareStored  Comparison = "stored"  // byte by byte
 )
 
-// Scale contains the numbers from From to To, both included, at intervals of Step.
+// Scale contains the numbers from From to To, inclusive, at intervals of Step.
 type Scale struct{ From, To, Step float64 }
 
 // blockTypes contains all block types, in the order of the API description. It is read-only.
@@ -175,7 +174,7 @@ var blockTypes = [...]BlockType{
 	{Type: TypeText}, {Type: TypeImage}, {Type: TypeVideo}, {Type: TypePDF}, {Type: TypeEmbed}, {Type: TypeDivider}, {Type: TypePageBreak},
 }
 
-// blockTypesByName contains blockTypes by type. It is read-only.
+// blockTypesByName maps the names of block types to the types. It is read-only.
 var blockTypesByName = func() map[string]BlockType {
 	index := make(map[string]BlockType, len(blockTypes))
 	for _, k := range blockTypes {
@@ -184,8 +183,8 @@ var blockTypesByName = func() map[string]BlockType {
 	return index
 }()
 
-// LookupBlockType returns the block type with a name. For an unknown name, which a newer release may have stored, known
-// is false and k is the zero BlockType.
+// LookupBlockType returns the block type with the given name. If the name is unknown, for example because a newer
+// release stored it, known is false and k is the zero BlockType.
 func LookupBlockType(blockType string) (k BlockType, known bool) {
 	k, known = blockTypesByName[blockType]
 	return k, known
@@ -194,7 +193,7 @@ func LookupBlockType(blockType string) (k BlockType, known bool) {
 // BlockTypes iterates over all block types, in the order of the API description.
 func BlockTypes() iter.Seq[BlockType] { return slices.Values(blockTypes[:]) }
 
-// PartType returns the block type with the same kind of answer as a part of an address or contact.
+// PartType returns the block type whose answers have the same format as the given part of an address or contact.
 func PartType(part string) string {
 	switch part {
 	case TypeEmail, TypePhone, TypeCountry: // these parts have the names of their block types

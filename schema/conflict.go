@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Side is the working copy or the form.
+// Side is one side of a conflict: the working copy or the form.
 type Side string
 
 // These are the sides of a conflict.
@@ -14,16 +14,16 @@ const (
 	FormSide Side = "form"
 )
 
-// Conflict is a part of a form that both the form and its working copy changed.
+// Conflict is a part of a form that was changed both in the form and in its working copy.
 type Conflict struct {
 	// Path is a JSON Pointer into a FormUpdate, with block IDs instead of positions: /name, /definition/theme,
 	// /definition/settings/closed, /definition/blocks/email.
 	Path string
-	// Copy and Form are the values on each side. Nil means that the part was removed.
+	// Copy and Form are the values of the part on each side. Nil means that the part was removed.
 	Copy, Form json.RawMessage
 }
 
-// ConflictError lists the conflicts that prevent publishing a working copy, sorted by path.
+// ConflictError lists the conflicts that prevent a working copy from being published, sorted by path.
 type ConflictError struct {
 	Conflicts []Conflict
 	Revision  int64 // the revision of the working copy

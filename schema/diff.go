@@ -13,33 +13,32 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Difference contains the differences between two contents of a form.
+// Difference describes the differences between two versions of a form's content.
 type Difference struct {
-	// Blocks are the different top-level blocks: first the blocks of the later content, then the removed blocks, each in
-	// form order.
+	// Blocks lists the top-level blocks that differ: first the blocks of the later content, then removed blocks, each
+	// in form order.
 	Blocks []BlockDifference
-	// Fields are the sorted paths of all other differences: /name, /type, /hidden_fields, and the fields of settings,
+	// Fields lists the sorted paths of all other differences: /name, /type, /hidden_fields, and the fields of settings,
 	// theme and variables, such as /settings/closed.
 	Fields []string
 }
 
-// BlockDifference describes the changes of one top-level block.
+// BlockDifference describes how one top-level block changed.
 type BlockDifference struct {
 	ID             string
 	Before, After  json.RawMessage // nil if the block did not exist
 	Added, Removed bool
-	// Moved is whether the block has another position among the blocks of both contents. If one block was moved, only that
-	// block is reported, not the blocks that it passed.
+	// Moved reports whether the block has another position among the blocks that both contents have. If one block was
+	// moved, only that block is reported, not the blocks that it passed.
 	Moved bool
-	// Changed are the sorted JSON Pointers of the different fields in the block, with separate paths for its properties,
-	// such as /properties/max.
+	// Changed lists the sorted JSON Pointers of the fields that differ in the block, with separate paths for its
+	// properties, such as /properties/max.
 	Changed []string
 }
 
-// Diff returns the differences between two stored contents of a form. Values are compared as JSON: whitespace, the
-// order of fields and the notation of a number make no difference, and null equals a missing field. Numbers are
-// compared as float64. A nil section is empty. It returns an error if a section is not JSON or a block has no unique
-// ID.
+// Diff returns the differences between two stored contents of a form. It compares values as JSON: it ignores
+// whitespace, the order of fields and the notation of numbers, and treats null like a missing field. Numbers are
+// compared as float64. A nil section is empty. It fails if a section is not JSON or a block has no unique ID.
 func Diff(before, after storage.FormContent) (Difference, error) {
 	var d Difference
 	earlier, err := formdiff.Split(before)
@@ -51,7 +50,7 @@ func Diff(before, after storage.FormContent) (Difference, error) {
 		return d, fmt.Errorf("schema: %w", err)
 	}
 	list := formdiff.Path("blocks")
-	changed := map[string][]string{} // by path of the block
+	changed := map[string][]string{} // by block path
 	for _, part := range formdiff.Compare(earlier, later) {
 		isBlock := strings.HasPrefix(part.Path, list+"/")
 		found, err := changedFields(part, isBlock)
@@ -65,7 +64,7 @@ func Diff(before, after storage.FormContent) (Difference, error) {
 		}
 	}
 	slices.Sort(d.Fields)
-	earlierIndex := map[string]int{} // position in the earlier content
+	earlierIndex := map[string]int{} // positions in the earlier content
 	for i, id := range earlier.Order[list] {
 		earlierIndex[id] = i
 	}
@@ -94,8 +93,8 @@ func Diff(before, after storage.FormContent) (Difference, error) {
 	return d, nil
 }
 
-// changedFields returns the sorted paths of the different fields in a changed part. For a block, they start at the
-// block.
+// changedFields returns the sorted paths of the fields that differ in a changed part. For a block, the paths are
+// relative to the block.
 func changedFields(part formdiff.Change, isBlock bool) ([]string, error) {
 	from, err := decodeJSON(part.Path, part.Before)
 	if err != nil {
@@ -126,8 +125,8 @@ func decodeJSON(path string, raw json.RawMessage) (value any, err error) {
 	return value, nil
 }
 
-// differentPaths returns the sorted paths of the differences between two values, down to a depth of nested objects. A missing
-// object is treated as empty.
+// differentPaths returns the sorted paths of the differences between two values. It descends up to depth levels into
+// nested objects. A missing object is treated as empty.
 func differentPaths(path string, from, to any, depth int) (found []string) {
 	fromObject, wasObject := from.(map[string]any)
 	toObject, isObject := to.(map[string]any)
@@ -147,7 +146,7 @@ func differentPaths(path string, from, to any, depth int) (found []string) {
 	return found
 }
 
-// longestIncreasing returns the numbers of a longest increasing subsequence: the blocks that were not moved.
+// longestIncreasing returns the numbers in a longest increasing subsequence, which are the blocks that were not moved.
 func longestIncreasing(numbers []int) map[int]bool {
 	ends := []int{}                     // for each length minus 1, the index of the smallest last number
 	before := make([]int, len(numbers)) // the index of the previous number in the subsequence, or -1

@@ -1,13 +1,13 @@
 // Package schema contains the API description, Go types for definitions and answers, the limits that a host can set,
-// and the error that lists the violations of a body or a submission.
+// and the error that lists the violations in a body or a submission.
 //
 // The API description ([OpenAPI]) defines the format of requests, which the service enforces. The sections below
-// describe rules that it cannot express: the answers that blocks accept, the comparison of answers, and the meaning of
-// a form's rules.
+// describe rules that it cannot express: which answers are accepted, how they are compared, and how a form's rules
+// work.
 //
 // # Answers
 //
-// Answers are sent by block ID. A host passes them in SubmitParams.Answers of
+// Answers are sent by block ID. A host passes them in SubmitParams.Answers to
 // [github.com/formsvc/formsvc.Service.Submit]. The service normalizes each answer, and uses the normalized form in the
 // storage, lists, exports and webhooks. [DecodeAnswers] converts it to Go values. The block types accept these answers:
 //
@@ -59,10 +59,10 @@
 //     defines them, and reference is always optional. A required payment has the status "paid".
 //
 // For every block type, null, [] and text without visible characters mean that the block is unanswered, even if it is
-// required. Unanswered blocks are not stored. An answer to content or a group is NOT_ALLOWED. An answer with an unknown
-// block ID is UNKNOWN_FIELD. An answer to a captcha block is accepted but not stored. Because some text is slow to
-// check, a submission can contain at most 64 KiB of text that is not in NFC and of email addresses and URLs that are
-// not in ASCII.
+// required. Unanswered blocks are not stored. An answer to content or a group results in NOT_ALLOWED, and an answer
+// with an unknown block ID results in UNKNOWN_FIELD. An answer to a captcha block is accepted but not stored. Some text
+// is slow to check. Therefore, a submission can contain at most 64 KiB of text that is not in NFC and of email
+// addresses and URLs that are not in ASCII.
 //
 // Answers to file_upload, signature, payment and any block with properties.hide are accepted only from the host, in
 // SubmitParams.HostAnswers, because a respondent could forge them. An [Error] contains all violations. A [Violation]
@@ -70,8 +70,8 @@
 //
 // # Comparison of answers
 //
-// The answers to the block in settings.duplicateField must be unique in the form. Two answers are equal if they have
-// the same meaning, even if the form has changed in the meantime:
+// The answers to the block in settings.duplicateField must be unique in the form. Two answers are equal if they mean
+// the same, even if the form has changed in the meantime:
 //
 //   - short_text, long_text: the same text after NFKC and case folding, with whitespace collapsed.
 //   - email: the same address after case folding, with the domain in its ASCII form.
@@ -83,7 +83,7 @@
 //     other. The order counts only in a ranking.
 //   - date, time: the same stored value.
 //
-// Text answers are compared even if the block types differ. Answers of other types are never equal.
+// Text answers are compared even if the block types differ. Other answers of different types are never equal.
 //
 // # Rules
 //
@@ -105,43 +105,43 @@
 // path, the rest of its rule is ignored. For other blocks, the service evaluates require first. It then reads the
 // answer, and sets all variables in set at the same time. The first entry of next whose if is true or missing jumps to
 // a later block. The path ends at the first block of the type ending. "end" jumps to the first ending that neither show
-// nor hide removes from the path. For a rule, answers to blocks that are not yet reached are null, and invalid answers
-// are unanswered.
+// nor hide removes from the path. For a rule, answers to later blocks are null, and invalid answers count as
+// unanswered.
 //
 // [github.com/formsvc/formsvc.Service.Submit] uses the same path as [github.com/formsvc/formsvc.Service.Path] for the
-// same answers, including the host's. It discards answers to blocks that are not on the path, without checking them. A
-// block with properties.hide is never on the path. Only the host can answer it, and rules read its answer like any
-// other.
+// same answers, including the host's. Submit discards answers to blocks that are not on the path, without checking
+// them. A block with properties.hide is never on the path. Only the host can answer such a block, and rules read its
+// answer like any other.
 //
-// A variable is a finite number, or a text of at most 10,000 characters. If a rule sets another value, the variable
-// does not change. Variables that rules set are stored with the submission, as answers of the type "variable", and sent
+// A variable is a finite number, or a text of at most 10,000 characters. If a rule sets any other value, the variable
+// does not change. Variables that rules set are stored with the submission as answers of the type "variable", and sent
 // to webhooks.
 //
 // The service ignores invalid parts of rules: logic with an unknown operator, a jump backward or to a missing block,
 // and an undefined variable. [github.com/formsvc/formsvc.Service.Warnings] reports them. All rules of a form together
-// can take at most 100,000 steps per submission, about 2 ms. Otherwise the submission is rejected with an [Error]. A
-// form with 20 rules takes some hundred steps.
+// can take at most 100,000 steps per submission, about 2 ms. Otherwise the submission is rejected with an [Error]. The
+// rules of a form with 20 rules take a few hundred steps.
 //
 // Package [github.com/formsvc/formsvc] contains five example forms with rules.
 //
 // # Data of rules
 //
-// The data of a rule is
+// The data that a rule can read is
 //
 //	{"answers": {...}, "hidden": {...}, "variables": {...}}
 //
-// A choice is its ID, and the text of an "Other" option is {"other": "..."}. Several choices are an array. A matrix is
-// an object that maps row IDs to column IDs. A date with a time is in UTC. All other answers are as they are stored. A
-// hidden field is a text, or null if it is empty or undeclared.
+// A choice is represented by its ID, and the text of an "Other" option by {"other": "..."}. Several choices are an
+// array. A matrix is an object that maps row IDs to column IDs. A date with a time is in UTC. All other answers are as
+// stored. A hidden field is a text, or null if it is empty or undeclared.
 //
-// Comparisons by <, <=, > and >= with an unanswered question are false. In arithmetic (+, -, *, /, %, min and max) an
+// Comparisons of an unanswered question with <, <=, > and >= are false. In arithmetic (+, -, *, /, %, min and max), an
 // unanswered question counts as 0. To use another default, write {"var": ["answers.age", 18]}.
 //
 // # JsonLogic
 //
 // The operators are if, ?:, and, or, !, !!, ==, ===, !=, !==, <, <=, >, >=, min, max, +, -, *, /, %, cat, substr, in,
 // merge, var, missing, missing_some, some, all and none. An object with exactly one field is an operation. Any other
-// object is a value. The items of an array are evaluated. Results are the same as in the JavaScript implementation,
+// object is a value. Array items are evaluated. Results are the same as in the JavaScript implementation,
 // json-logic-js, with these exceptions:
 //
 //   - var reads only own properties of objects. For a path such as answers.a.b, it first looks for a block with the ID

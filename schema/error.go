@@ -8,18 +8,17 @@ import (
 	"strings"
 )
 
-// These are errors of the Go API. They may be wrapped, so compare them with [errors.Is].
+// These errors are returned by the Go API. They may be wrapped, so compare them with [errors.Is].
 var (
 	// ErrClosed means that the form accepts no more submissions.
 	ErrClosed = errors.New("formsvc: the form is closed")
-	// ErrIdempotencyKeyReused means that a different submission is stored with this idempotency key, and that
-	// StrictIdempotency is set.
+	// ErrIdempotencyKeyReused means that StrictIdempotency is set and the key belongs to a different submission.
 	ErrIdempotencyKeyReused = errors.New("formsvc: another submission has this idempotency key")
 	// ErrAlreadySubmitted means that the partial submission was already submitted.
 	ErrAlreadySubmitted = errors.New("formsvc: the response was already submitted")
 	// ErrBlockExists means that the form already has a block with this ID.
 	ErrBlockExists = errors.New("formsvc: the form already has a block with this ID")
-	// ErrUnsupported means that the storage, for example a host's own, does not support the feature.
+	// ErrUnsupported means that the storage, for example a host's own storage, does not support the feature.
 	ErrUnsupported = errors.New("formsvc: the storage does not support this kind of data")
 	// ErrNoDispatcher means that deliveries have been due for five minutes without a running dispatcher.
 	ErrNoDispatcher = errors.New("formsvc: deliveries are waiting but no process runs a dispatcher")
@@ -27,11 +26,11 @@ var (
 	ErrNoMaintenance = errors.New("formsvc: no process runs the maintenance")
 )
 
-// RejectedURLError reports that the guard of package webhooks rejects the URL of a webhook. It wraps an *[Error], so
-// code that handles *Error also handles this error.
+// RejectedURLError means that the guard of package webhooks rejects the URL of a webhook. It wraps an *[Error], so code
+// that handles *Error also handles this error.
 type RejectedURLError struct {
-	// Reason is an English text for the user, such as "its scheme must be http or https". It reveals nothing about the
-	// host's network.
+	// Reason is an English text for the user, such as "its scheme must be http or https". It does not reveal the host's
+	// network.
 	Reason string
 }
 
@@ -41,7 +40,7 @@ func (e *RejectedURLError) Error() string { return "URL rejected: " + e.Reason }
 // Unwrap returns the *[Error] with the violation.
 func (e *RejectedURLError) Unwrap() error { return &Error{Violations: []Violation{e.Violation()}} }
 
-// Violation returns the error as a violation of a request body.
+// Violation returns the error as a violation in a request body.
 func (e *RejectedURLError) Violation() Violation {
 	return Violation{Path: "/url", Code: CodeNotAllowed, Message: e.Reason}
 }
@@ -52,14 +51,14 @@ const (
 	CodeWrongType    = "WRONG_TYPE"    // the JSON type is wrong, or null is not allowed
 	CodeTooLong      = "TOO_LONG"      // more characters or bytes than allowed
 	CodeTooShort     = "TOO_SHORT"     // fewer characters than required
-	CodeOutOfRange   = "OUT_OF_RANGE"  // a number, date or time outside its limits
-	CodeNotAChoice   = "NOT_A_CHOICE"  // an answer that is not one of the block's choices
+	CodeOutOfRange   = "OUT_OF_RANGE"  // a number, date or time is outside its limits
+	CodeNotAChoice   = "NOT_A_CHOICE"  // an answer is not one of the block's choices
 	CodeTooMany      = "TOO_MANY"      // more items or levels than allowed
 	CodeTooFew       = "TOO_FEW"       // fewer items or fields than required
 	CodeDuplicate    = "DUPLICATE"     // a value that must be unique occurs twice
-	CodeBadFormat    = "BAD_FORMAT"    // a text that is not in the expected format
-	CodeNotAllowed   = "NOT_ALLOWED"   // a value that is not one of the allowed values
-	CodeUnknownField = "UNKNOWN_FIELD" // a field that is not in the API description
+	CodeBadFormat    = "BAD_FORMAT"    // a text is not in the expected format
+	CodeNotAllowed   = "NOT_ALLOWED"   // a value is not one of the allowed values
+	CodeUnknownField = "UNKNOWN_FIELD" // a field is not in the API description
 )
 
 // MaxViolations is the maximum number of violations in an [Error].
@@ -67,22 +66,23 @@ const MaxViolations = 50
 
 // Violation is one broken rule.
 type Violation struct {
-	// Path is a JSON Pointer into the body, and "" for the body itself. For other values it is the location and the name:
-	// "query:limit", "path:blockId". If the pointer would be very long, it identifies an outer value, so that the response
-	// stays small.
+	// Path is a JSON Pointer into the body, or "" for the body itself. For other values, it consists of a location and
+	// a name, such as "query:limit" or "path:blockId". If the pointer would be very long, Path points to an enclosing
+	// value, so that the response stays small.
 	Path string `json:"path"`
-	// Field is the block ID of an answer. It is empty for other values.
+	// Field is the block ID if the violation is in an answer. Otherwise it is empty.
 	Field string `json:"field,omitempty"`
 	// Code is one of the Code constants.
 	Code string `json:"code"`
 	// Message is an English sentence that says what is expected. It never repeats the value.
 	Message string `json:"message"`
-	// Params are the values in Message, with which a host can write it in another language: see [CodeParams]. They are nil
-	// if the code has no parameters, and for values other than answers.
+	// Params are the values in Message. A host can use them to write Message in another language: see [CodeParams].
+	// Params is nil if the code has no parameters, and for values other than answers.
 	Params map[string]any `json:"params,omitempty"`
 }
 
-// CodeParams returns the parameters that violations of answers have with a code, always or only in some cases.
+// CodeParams returns the parameters that violations with a code have in answers. always lists the parameters that are
+// always present, and optional lists the rest.
 //
 //   - type: the expected type: "string", "number", "integer", "boolean", "array", "object" or "choice" (a choice ID, or
 //     an object with it).
@@ -101,7 +101,7 @@ type Violation struct {
 //   - allowed: the accepted values: an []int of weekdays, where 0 is Sunday, and otherwise a []string. It is missing if
 //     there is no list, or if the list has more than [MaxViolations] items.
 //
-// The caller can change the slices. They are nil for a code without parameters, and for a code that answers never have.
+// The caller can modify the slices. They are nil for a code that has no parameters or that answers never have.
 func CodeParams(code string) (always, optional []string) {
 	p := codeParams[code]
 	return slices.Clone(p.always), slices.Clone(p.optional)
@@ -120,13 +120,13 @@ var codeParams = map[string]params{
 }
 
 // Error lists the violations in a body, a parameter or a submission (status 422), sorted by path and code. It contains
-// the first [MaxViolations]. If there are several hundred violations, the check stops before it finds all of them.
+// only the first [MaxViolations]. If there are several hundred violations, the check stops before it finds all of them.
 type Error struct {
 	Violations []Violation
 }
 
-// Error returns a text for logs, with the first five violations and the number of further violations. Pages should show
-// the Message of each violation next to its field instead.
+// Error returns a text for logs, with the first five violations and the number of remaining violations. Instead of this
+// text, pages should show the Message of each violation next to its field.
 func (e *Error) Error() string {
 	const shown = 5
 	texts := make([]string, 0, shown)

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// Limits are size limits that a host can change. They are not in the API description. Exceeding a limit is a violation
-// (status 422), except for Body (413) and Workspaces (409). A zero field means its default.
+// Limits are size limits that a host can change. They are not in the API description. Exceeding a limit results in a
+// violation (status 422), except for Body (413) and Workspaces (409). Zero fields have their defaults.
 type Limits struct {
 	Body       int64 // bytes of a request body; defaults to 1 MiB
 	Workspaces int   // workspaces that one user can own; defaults to 100
@@ -16,9 +16,9 @@ type Limits struct {
 	Blocks    int // top-level blocks of a form; defaults to 500
 	AllBlocks int // blocks of a form at all levels; defaults to 2,000
 	Nesting   int // levels of blocks, including the top level; defaults to 8
-	// Cells limits the options that a page renders: rows times columns of a matrix, choices times positions of a ranking
-	// with up to 40 choices, choices of other blocks, buttons of a scale, and up to 50 specificDates. A list of countries,
-	// alone or next to a phone number, counts as 40, because it costs a page as much as 40 choices.
+	// Cells limits the options that a page renders: rows times columns of a matrix, choices times positions of a
+	// ranking with up to 40 choices, choices of other blocks, buttons of a scale, and up to 50 specificDates. A country
+	// list, alone or next to a phone number, counts as 40, because it is as expensive for a page as 40 choices.
 	Cells     int // options of a block; defaults to 2,000
 	AllCells  int // options of a form; defaults to 10,000
 	Choices   int // choices, matrix_rows and matrix_columns of a block, each; defaults to 500
@@ -26,8 +26,8 @@ type Limits struct {
 	Text      int // characters of a label, a description, settings.closedMessage and settings.submitLabel, each; defaults to 5,000
 	Rule      int // bytes of a block's properties.rule; defaults to 16,000
 
-	// Definition is the total size of a form's stored sections, in bytes. Defaults to 4 MiB. A form that is already larger
-	// can be changed unless it grows.
+	// Definition is the total size of a form's stored sections, in bytes. Defaults to 4 MiB. A form that is already
+	// larger can be changed if it does not grow.
 	Definition int
 	// Submission is the size of a submission's stored answers, in bytes. Defaults to 1 MiB. Stored answers contain the
 	// labels of selected choices, so they can be larger than the answers that the respondent sent.

@@ -5,7 +5,7 @@ import (
 	_ "embed"
 )
 
-// Version is the version of the API, as in info.version of the API description.
+// Version is the version of the API. It is the value of info.version in the API description.
 const Version = "2026-08-01"
 
 //go:embed openapi.json

@@ -2,22 +2,22 @@ package schema
 
 // Path is a respondent's path through a form, as far as the answers determine it.
 type Path struct {
-	// Blocks are the top-level blocks on the path, in order. A question that is not answered yet counts as unanswered in
-	// later rules, so the blocks after it may still change. If the path reaches an ending, it is the last block.
+	// Blocks are the top-level blocks on the path, in order. A question that has not been answered counts as unanswered
+	// in later rules, so the blocks after it may still change. An ending is always the last block.
 	Blocks []PathBlock
-	// Ending is the ID of the ending block that the path reaches. It is empty if the path ends without an ending block.
+	// Ending is the ID of the ending block that the path reaches, or "" if it reaches none.
 	Ending string
-	// Variables are the form's variables with their values at the end of the path, each a float64 or a string.
+	// Variables contains the values of the form's variables at the end of the path, each a float64 or a string.
 	Variables map[string]any
-	// Violations are the violations in the given answers, in the order of an [*Error]. An invalid answer counts as
-	// unanswered. A missing required answer is not a violation here, but a missing required part of an answer is.
+	// Violations lists the violations in the given answers, in the same order as an [*Error]. An invalid answer counts
+	// as unanswered. A missing required answer is not a violation here, but a missing required part of an answer is.
 	Violations []Violation
 }
 
 // PathBlock is one block on a path.
 type PathBlock struct {
 	ID string
-	// Required is whether the submission is rejected without an answer to the block. It does not apply to the children of
-	// a group, which have their own required field.
+	// Required reports whether a submission without an answer to the block is rejected. It does not apply to the
+	// children of a group, which have their own required field.
 	Required bool
 }

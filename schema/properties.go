@@ -9,21 +9,21 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// Property describes a field of [Properties], for a program that lets users edit it.
+// Property describes a field of [Properties], for programs that let users edit the field.
 type Property struct {
 	Name        string // the JSON name
 	Type        PropertyType
-	Description string   // English sentences
+	Description string   // in English sentences
 	Values      []string // the allowed values of a PropertyEnum, or of an integer with few values
 	Min, Max    float64  // the limits of an integer without Values
-	Default     any      // the value of a missing property; nil if it is the zero value or nothing
+	Default     any      // the value if the property is missing; nil if that is the zero value or nothing
 }
 
 // PropertyType is the type of a property.
 type PropertyType string
 
-// These are the types of properties. In JSON, booleans, numbers, lists and objects have their own types, and all others
-// are strings.
+// These are the types of properties. In JSON, booleans, numbers, lists and objects have their own types. All others are
+// strings.
 const (
 	PropertyBoolean PropertyType = "boolean"
 	PropertyInteger PropertyType = "integer"
@@ -40,16 +40,15 @@ const (
 	PropertyObject  PropertyType = "object"  // with any fields
 )
 
-// propertyTypes contains the types of properties, and of components of the API description, whose JSON type is not
-// specific enough.
+// propertyTypes contains the types of properties and API components whose JSON type is not specific enough.
 var propertyTypes = map[string]PropertyType{
 	"buttonLink": PropertyLink, "videoLink": PropertyURL, "pdfLink": PropertyURL, "embedLink": PropertyURL,
 	"defaultCountry": PropertyCountry, "specificDates": PropertyDates, "allowedFiles": PropertyTexts,
 	"DateTime": PropertyDate, "AddressParts": PropertyParts,
 }
 
-// Properties returns the properties that apply to the type, in the order of the API description. Other properties are
-// stored without effect. The caller can change the result.
+// Properties returns the properties that apply to the block type, in the order of the API description. Other properties
+// are stored but have no effect. The caller can modify the result.
 func (k BlockType) Properties() (list []Property) {
 	defaults := map[string]any{"imageAlign": "inline", "icon": "star"}
 	if k.Scale != (Scale{}) {
@@ -65,7 +64,7 @@ func (k BlockType) Properties() (list []Property) {
 	return list
 }
 
-// componentSchemas returns the component schemas of the API description, which is parsed once.
+// componentSchemas returns the component schemas of the API description, which it parses once.
 var componentSchemas = sync.OnceValue(func() jsontree.Node {
 	tree, err := jsontree.Parse(embedded, jsontree.Limits{})
 	if err != nil {
@@ -74,7 +73,7 @@ var componentSchemas = sync.OnceValue(func() jsontree.Node {
 	return tree.Root().Member("components").Member("schemas")
 })
 
-// newProperty converts the schema of a property, and follows a $ref.
+// newProperty converts the schema of a property. It resolves a $ref.
 func newProperty(n jsontree.Node) Property {
 	p := Property{Name: n.Name(), Description: n.Member("description").Text()}
 	component := strings.TrimPrefix(n.Member("$ref").Text(), "#/components/schemas/")
@@ -90,7 +89,7 @@ func newProperty(n jsontree.Node) Property {
 	return p
 }
 
-// enumValues returns texts and numbers as text without quotes.
+// enumValues returns the texts and numbers in list as unquoted text.
 func enumValues(list jsontree.Node) (texts []string) {
 	for _, n := range list.All() {
 		texts = append(texts, n.Text())

@@ -8,7 +8,7 @@ import (
 
 // Rule returns a rule for [Properties].Rule of a top-level block. The first GoTo or Otherwise whose condition is true
 // determines the next block. Only the last Show and the last Require apply. Clauses that change the same variable apply
-// in order, each to the result of the previous clause. Their conditions read the value from before the rule.
+// in order, each to the result of the previous clause. But their conditions read the value from before the rule.
 //
 // The builder shows rules as sentences. Users can edit a rule if its condition groups are nested at most three levels
 // deep, and if its clauses for each variable are either all Add or all Set.
@@ -48,7 +48,7 @@ func (r *rule) apply(clauses ...Clause) {
 // Subject is the value that a condition tests: an answer, a part of an answer, a hidden field or a variable.
 type Subject struct{ path string }
 
-// When starts a condition on the answer to the block with an ID.
+// When starts a condition on the answer to a block. block is the block's ID.
 func When(block string) Subject { return Subject{"answers." + block} }
 
 // WhenHidden starts a condition on a hidden field.
@@ -57,8 +57,8 @@ func WhenHidden(name string) Subject { return Subject{"hidden." + name} }
 // WhenVariable starts a condition on a variable of the definition.
 func WhenVariable(name string) Subject { return Subject{"variables." + name} }
 
-// Part selects a part of an answer: "country" of an address, the ID of a matrix row, "other" for the text of an “Other”
-// answer, or "length" for the number of selected choices.
+// Part selects a part of an answer: "country" for an address, the ID of a matrix row, "other" for the text of an
+// “Other” answer, or "length" for the number of selected choices.
 func (s Subject) Part(name string) Subject { return Subject{s.path + "." + name} }
 
 func (s Subject) read() any { return map[string]any{"var": s.path} }
@@ -88,8 +88,8 @@ func (s Subject) IsNo() Condition { return s.compare("==", false) }
 // Equals tests whether the answer is the number n.
 func (s Subject) Equals(n float64) Condition { return s.compare("==", number(n)) }
 
-// IsExactly tests whether exactly these choices are selected. List them in the order of the definition, or for a
-// ranking in the ranked order.
+// IsExactly tests whether the selected choices are exactly the given choices. List them in the order of the definition,
+// or for a ranking in the ranked order.
 func (s Subject) IsExactly(choices ...string) Condition {
 	return s.compare("==", append([]string{}, choices...))
 }
@@ -104,44 +104,43 @@ func (s Subject) Includes(choice string) Condition {
 	return Condition{map[string]any{"in": []any{choice, s.read()}}}
 }
 
-// Contains tests whether a text contains a piece, with the same case.
+// Contains tests whether a text contains piece. It is case-sensitive.
 func (s Subject) Contains(piece string) Condition { return s.Includes(piece) }
 
-// Below tests whether a number is below n. Like all comparisons by order, it is false without an answer, and if n is
-// not finite.
+// Below tests whether a number is below n. Like all ordered comparisons, it is false without an answer or a finite n.
 func (s Subject) Below(n float64) Condition { return s.compare("<", number(n)) }
 
-// AtMost tests whether a number is n or below.
+// AtMost tests whether a number is at most n.
 func (s Subject) AtMost(n float64) Condition { return s.compare("<=", number(n)) }
 
 // Above tests whether a number is above n.
 func (s Subject) Above(n float64) Condition { return s.compare(">", number(n)) }
 
-// AtLeast tests whether a number is n or above.
+// AtLeast tests whether a number is at least n.
 func (s Subject) AtLeast(n float64) Condition { return s.compare(">=", number(n)) }
 
-// Between tests whether a number is from least to most, both included.
+// Between tests whether a number is from least to most, inclusive.
 func (s Subject) Between(least, most float64) Condition {
 	return Condition{map[string]any{"<=": []any{number(least), s.read(), number(most)}}}
 }
 
-// Before tests whether a date ("2026-11-20") or time ("09:30") is before another. A date with a time is compared in
-// UTC, as "2026-11-20T08:00:00Z".
+// Before tests whether an answer is before date, which is a date ("2026-11-20") or a time ("09:30"). If the answer is a
+// date with a time, it is compared in UTC, as "2026-11-20T08:00:00Z".
 func (s Subject) Before(date string) Condition { return s.compare("<", date) }
 
-// After tests whether a date or time is after another, in the format of [Subject.Before].
+// After tests whether an answer is after date, which has the format described at [Subject.Before].
 func (s Subject) After(date string) Condition { return s.compare(">", date) }
 
 // Condition determines whether a clause applies. The zero value is always true.
 type Condition struct{ logic any }
 
-// Always returns the condition that is always true.
+// Always returns a condition that is always true.
 func Always() Condition { return Condition{} }
 
 // And returns a condition that is true if c and all others are true.
 func (c Condition) And(others ...Condition) Condition { return group("and", c, others) }
 
-// Or returns a condition that is true if c or another condition is true.
+// Or returns a condition that is true if c or any of the others is true.
 func (c Condition) Or(others ...Condition) Condition { return group("or", c, others) }
 
 // Not returns a condition that is true if c is false, even if c is false because an answer is missing.
@@ -168,7 +167,7 @@ func (c Condition) Not() Condition {
 	return Condition{map[string]any{"!": logic}}
 }
 
-// group joins conditions with the operator "and" or "or". It flattens nested groups with the same operator.
+// group combines conditions with the operator "and" or "or". It flattens nested groups with the same operator.
 func group(operator string, first Condition, others []Condition) Condition {
 	var list []any
 	for _, c := range append([]Condition{first}, others...) {
@@ -178,7 +177,7 @@ func group(operator string, first Condition, others []Condition) Condition {
 			list = append(list, same...)
 		case isLogic:
 			list = append(list, c.logic)
-		case (c.logic == nil) == (operator == "or"): // c alone determines the result; otherwise it has no effect
+		case (c.logic == nil) == (operator == "or"): // c alone determines the result, or else has no effect
 			return c
 		}
 	}
@@ -191,12 +190,12 @@ func group(operator string, first Condition, others []Condition) Condition {
 	return Condition{map[string]any{operator: list}}
 }
 
-// GoTo jumps to a later top-level block. "end" jumps to the first ending.
+// GoTo jumps to a later top-level block, or to the first ending if block is "end".
 func (c Condition) GoTo(block string) Clause {
 	return Clause{func(r *rule) { r.Next = append(r.Next, jump{c.logic, block}) }}
 }
 
-// Otherwise jumps to a block if no earlier clause jumps.
+// Otherwise jumps to a block if no previous clause jumps.
 func (c Clause) Otherwise(block string) Clause {
 	return Clause{func(r *rule) { r.apply(c, Always().GoTo(block)) }}
 }
@@ -204,13 +203,13 @@ func (c Clause) Otherwise(block string) Clause {
 // Show removes the block from the path unless the condition is true.
 func (c Condition) Show() Clause { return Clause{func(r *rule) { r.Show = c.value() }} }
 
-// Require requires an answer if the condition is true. It replaces [Block].Required.
+// Require requires an answer if the condition is true. It overrides [Block].Required.
 func (c Condition) Require() Clause { return Clause{func(r *rule) { r.Require = c.value() }} }
 
 // Add adds n, which can be negative, to a variable.
 func (c Condition) Add(variable string, n float64) Clause { return c.add(variable, number(n)) }
 
-// AddAnswer adds the numeric answer to a block to a variable. An unanswered block counts as 0.
+// AddAnswer adds the numeric answer to block to a variable. An unanswered block counts as 0.
 func (c Condition) AddAnswer(variable, block string) Clause {
 	return c.add(variable, When(block).read())
 }
@@ -241,7 +240,7 @@ func (c Condition) set(variable string, value any) Clause {
 	}}
 }
 
-// value returns the logic for a variable's value after the previous clauses.
+// variableLogic returns the logic for a variable's value after the previous clauses.
 func (r *rule) variableLogic(variable string) any {
 	if logic, ok := r.Set[variable]; ok {
 		return logic
@@ -249,8 +248,7 @@ func (r *rule) variableLogic(variable string) any {
 	return WhenVariable(variable).read()
 }
 
-// operands returns the operands of the logic for a variable if it uses the operator, and otherwise the logic as the
-// only operand.
+// operands returns the operands of a variable's logic if it uses the operator, and otherwise the logic itself.
 func (r *rule) operands(variable, operator string) []any {
 	logic, _ := r.variableLogic(variable).(map[string]any)
 	if operands, ok := logic[operator].([]any); ok {
@@ -266,7 +264,7 @@ func (c Condition) value() any {
 	return c.logic
 }
 
-// number returns n for JSON. An n that is not finite becomes an empty object, which equals no answer.
+// number returns n for use in JSON. If n is not finite, it returns an empty object, which does not equal any answer.
 func number(n float64) any {
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		return struct{}{}

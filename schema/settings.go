@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Settings define the behavior of a form. For missing fields see [Block].
+// Settings defines the behavior of a form. For missing fields see [Block].
 type Settings struct {
 	Branding          bool       `json:"branding,omitzero"`
 	Navigation        bool       `json:"navigation,omitzero"`
@@ -28,7 +28,7 @@ type Settings struct {
 }
 
 // UTMFlags selects the campaign parameters that a form page should send with a submission. The service does not enforce
-// it, and stores all parameters that it receives.
+// the selection, and stores all parameters that it receives.
 type UTMFlags struct {
 	Campaign bool `json:"campaign,omitzero"`
 	Content  bool `json:"content,omitzero"`
@@ -44,13 +44,13 @@ type Cover struct {
 	Position *Position `json:"position,omitzero"`
 }
 
-// Position is the point of a cover image that remains visible.
+// Position is the point in a cover image that remains visible.
 type Position struct {
 	X *float64 `json:"x,omitzero"`
 	Y *float64 `json:"y,omitzero"`
 }
 
-// DecodeSettings decodes the settings section of a stored definition, like [DecodeBlocks].
+// DecodeSettings decodes the settings section of a stored definition, as [DecodeBlocks] decodes blocks.
 func DecodeSettings(raw json.RawMessage) (Settings, error) {
 	return decodeSection[Settings](raw, "settings")
 }

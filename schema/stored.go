@@ -9,16 +9,16 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// errStored means that an answer or a part of it is not in the stored format.
+// errStored means that an answer or a part of an answer is not in the stored format.
 var errStored = errors.New("not the stored JSON format")
 
-// DecodeAnswers decodes the answers of a stored submission, in order. A value that does not match its type is an
-// [Other]. It returns an error if raw is not in the stored format.
+// DecodeAnswers decodes the answers of a stored submission, in order. A value that does not match its type is decoded
+// as an [Other]. DecodeAnswers returns an error if raw is not in the stored format.
 func DecodeAnswers(raw json.RawMessage) ([]Answer, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	// jsontree is faster than encoding/json, and summaries and exports decode up to a million submissions.
+	// jsontree is faster than encoding/json. Summaries and exports decode up to a million submissions.
 	tree, err := jsontree.Parse(raw, jsontree.Limits{})
 	if err != nil {
 		return nil, fmt.Errorf("schema: decode stored answers: %w", err)
@@ -40,13 +40,13 @@ func DecodeAnswers(raw json.RawMessage) ([]Answer, error) {
 	return answers, nil
 }
 
-// textField is a JSON field with a text, and the variable to decode it into.
+// textField is a JSON field that contains a text, and the variable to decode it into.
 type textField struct {
 	name   string
 	target *string
 }
 
-// decodeTexts decodes fields of an object. At least one of them must exist. Null is decoded as an empty string.
+// decodeTexts decodes text fields of an object, at least one of which must exist. Null becomes an empty string.
 func decodeTexts(n jsontree.Node, fields ...textField) error {
 	found := false
 	for _, f := range fields {
@@ -109,7 +109,7 @@ func decodeValue(fieldType string, n jsontree.Node) Value {
 	return value
 }
 
-// decodeAll decodes every item of an array or field of an object.
+// decodeAll decodes all items of an array or all fields of an object.
 func decodeAll[L ~[]T, T any](n jsontree.Node, decode func(jsontree.Node) (T, error)) (L, error) {
 	list := make(L, n.Len())
 	for i, item := range n.All() {

@@ -18,7 +18,7 @@ type Theme struct {
 	Inputs        *InputStyle    `json:"inputs,omitzero"`
 	Buttons       *ButtonStyle   `json:"buttons,omitzero"`
 	CustomCSS     string         `json:"customCss,omitzero"`
-	Theme         string         `json:"theme,omitzero"` // the name of the theme on which this one is based
+	Theme         string         `json:"theme,omitzero"` // the name of the theme that this theme is based on
 }
 
 // Background is the background of a form.
@@ -28,7 +28,7 @@ type Background struct {
 	Image      *Image   `json:"image,omitzero"`
 }
 
-// Colors are the colors of a form in light mode, and in Dark the colors in dark mode.
+// Colors contains the colors of a form in light mode. Dark contains the colors in dark mode.
 type Colors struct {
 	Palette
 
@@ -72,14 +72,14 @@ type Palette struct {
 	SidebarRing              string `json:"sidebarRing,omitzero"`
 }
 
-// Alignment is the alignment of texts. The renderer defines the meaning of the numbers.
+// Alignment is the alignment of text. The renderer defines the meaning of the numbers.
 type Alignment struct {
 	WelcomeAndEndings *float64 `json:"welcomeAndEndings,omitzero"`
 	Questions         *float64 `json:"questions,omitzero"`
 	Logo              *float64 `json:"logo,omitzero"`
 }
 
-// TextSize is the size of texts. The renderer defines the meaning of the numbers.
+// TextSize is the size of text. The renderer defines the meaning of the numbers.
 type TextSize struct {
 	WelcomeAndEndings *float64 `json:"welcomeAndEndings,omitzero"`
 	Questions         *float64 `json:"questions,omitzero"`
@@ -91,7 +91,7 @@ type LogoPlacement struct {
 	Vertical string `json:"vertical,omitzero"`
 }
 
-// Layout is the width of the page and the base size of texts.
+// Layout is the width of the page and the base text size.
 type Layout struct {
 	PageWidth    string `json:"pageWidth,omitzero"`
 	BaseFontSize string `json:"baseFontSize,omitzero"`
@@ -104,7 +104,7 @@ type LogoSize struct {
 	Radius *float64 `json:"radius,omitzero"`
 }
 
-// InputStyle defines the appearance of input fields. The colors are any strings.
+// InputStyle defines the appearance of input fields. The colors can be any strings.
 type InputStyle struct {
 	Width        string   `json:"width,omitzero"`
 	Height       string   `json:"height,omitzero"`
@@ -117,7 +117,7 @@ type InputStyle struct {
 	PaddingX     *float64 `json:"paddingX,omitzero"`
 }
 
-// ButtonStyle defines the appearance of buttons. The colors are any strings.
+// ButtonStyle defines the appearance of buttons. The colors can be any strings.
 type ButtonStyle struct {
 	Width      string   `json:"width,omitzero"`
 	Height     string   `json:"height,omitzero"`
@@ -130,7 +130,7 @@ type ButtonStyle struct {
 	PaddingX   *float64 `json:"paddingX,omitzero"`
 }
 
-// DecodeTheme decodes the theme section of a stored definition, like [DecodeBlocks].
+// DecodeTheme decodes the theme section of a stored definition, as [DecodeBlocks] decodes blocks.
 func DecodeTheme(raw json.RawMessage) (Theme, error) {
 	return decodeSection[Theme](raw, "theme")
 }

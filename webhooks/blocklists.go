@@ -1,11 +1,11 @@
 package webhooks
 
-// nonPublicSuffixes are name suffixes that do not exist in the public DNS.
+// nonPublicSuffixes are suffixes of names that do not exist in the public DNS.
 var nonPublicSuffixes = [...]string{
 	"localhost", "local", "internal", "localdomain", "home.arpa", "lan", "svc",
 }
 
-// blockedPorts are the ports that browsers block, because line-based services can interpret an HTTP request as
+// blockedPorts are the ports that browsers block, because line-based services on them can interpret an HTTP request as
 // commands. Source: https://fetch.spec.whatwg.org/#port-blocking
 var blockedPorts = [...]uint16{
 	1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79,

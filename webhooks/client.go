@@ -20,28 +20,28 @@ import (
 const (
 	maxResponseHeader = 64 << 10
 	maxResponseBody   = 64 << 10
-	// readBufferSize limits the data that net/http writes to the standard logger if a receiver sends more than a response.
-	// Longer headers are read in parts, and longer trailers are rejected.
+	// readBufferSize limits the data that net/http writes to the standard logger if a receiver sends more than a
+	// response. Longer headers are read in parts, and longer trailers are rejected.
 	readBufferSize = 1 << 10
 	minDialTimeout = 2 * time.Second
 	// idleTimeout is how long an unused connection stays open. Many receivers close theirs after a minute or later.
 	idleTimeout = 30 * time.Second
-	// maxIdleConns exceeds the number of destinations to which a process sends within idleTimeout. With 1,000
+	// maxIdleConns exceeds the number of destinations that a process sends requests to within idleTimeout. With 1,000
 	// destinations, a limit of 512 halved the throughput.
 	maxIdleConns = 4096
-	// renewInterval is how often all idle connections are closed, so that changed names are resolved again.
+	// renewInterval is how often all idle connections are closed, so that hostnames are resolved again.
 	renewInterval = 5 * time.Minute
-	// maxSpareDials limits the dials whose requests have ended; see transport.dialContext. Their connections serve later
-	// requests.
+	// maxSpareDials limits dials that continue after their requests have ended (see transport.dialContext). The
+	// resulting connections serve later requests.
 	maxSpareDials = 64
-	// tlsCloseTimeout limits how long closing TLS waits for a receiver that does not read. The socket's buffer usually
-	// accepts the record immediately.
+	// tlsCloseTimeout limits how long closing a TLS connection waits for a receiver that does not read. Usually, the
+	// socket's buffer accepts the last record immediately.
 	tlsCloseTimeout = 100 * time.Millisecond
 )
 
 // ClientConfig configures [NewClient]. The zero value allows only public addresses and a timeout of 15 s.
 type ClientConfig struct {
-	// AllowedNetworks are networks that are allowed although they are not public; see [Config.AllowedNetworks].
+	// AllowedNetworks are non-public networks to allow; see [Config.AllowedNetworks].
 	AllowedNetworks []netip.Prefix
 	// DeniedNetworks are networks that are never allowed; see [Config.DeniedNetworks].
 	DeniedNetworks []netip.Prefix
@@ -51,17 +51,18 @@ type ClientConfig struct {
 	Timeout time.Duration
 }
 
-// NewClient returns an HTTP client for untrusted URLs, with the same restrictions as webhook deliveries. Hosts can use
-// it for their own requests. It is safe for concurrent use.
+// NewClient returns an HTTP client for untrusted URLs, with the same restrictions as for webhook deliveries. Hosts can
+// use it for their own requests. It is safe for concurrent use.
 //
-// Each URL must satisfy [Guard.CheckURL] except for its length. Otherwise the error is a *[URLError]. For each new
-// connection, the client resolves the name under the rules of [Guard.CheckHost], dials the addresses that it checked,
-// and checks the socket's address again. A name that later resolves differently therefore cannot bypass the check.
+// Each URL must satisfy [Guard.CheckURL], except for its length. Otherwise the error is a *[URLError]. For each new
+// connection, the client resolves the hostname under the rules of [Guard.CheckHost], dials only the addresses that it
+// checked, and checks the socket's address again. A name that later resolves to another address cannot bypass the
+// check.
 //
 // The client uses no proxy, does not follow redirects (it returns them), stores no cookies, and requests no
-// compression. It uses HTTP/1.1, and TLS 1.2 or later with verified certificates. Responses can have 64 kB of headers.
+// compression. It uses HTTP/1.1, and TLS 1.2 or later with verified certificates. Response headers can have 64 kB.
 // Reading more than 64 kB of a body returns an *[http.MaxBytesError]. A 101 response has no body. Idle connections stay
-// open for 30 s. While requests are made, all idle connections are closed every 5 minutes, so that changes of DNS take
+// open for 30 s. While requests are made, all idle connections are closed every 5 minutes, so that DNS changes take
 // effect.
 func NewClient(c ClientConfig) *http.Client {
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
@@ -73,7 +74,7 @@ func NewClient(c ClientConfig) *http.Client {
 	}
 }
 
-// guardedTransport checks the URL of each request before it sends the request.
+// guardedTransport checks the URL of each request before sending it.
 type guardedTransport struct {
 	guard *Guard
 	next  *transport
@@ -83,7 +84,7 @@ func (j guardedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	to, err := j.guard.checkParts(req.URL)
 	if err != nil {
 		if req.Body != nil {
-			_ = req.Body.Close() // a RoundTripper must close it, also on errors
+			_ = req.Body.Close() // a RoundTripper must close it, even on errors
 		}
 		return nil, err
 	}
@@ -100,23 +101,24 @@ func (j guardedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 // CloseIdleConnections is called by [http.Client.CloseIdleConnections].
 func (j guardedTransport) CloseIdleConnections() { j.next.CloseIdleConnections() }
 
-// transport sends requests whose URLs are already checked. It connects only to addresses that its guard permits.
+// transport sends requests whose URLs have already been checked. It connects only to addresses that its guard permits.
 type transport struct {
 	guard      *Guard
 	timeout    time.Duration // for connecting, including DNS and TLS
 	tls        *tls.Config
 	http       *http.Transport
 	createdAt  time.Time
-	renewedAt  atomic.Int64 // when idle connections were last closed, as time since createdAt
+	renewedAt  atomic.Int64 // when idle connections were last closed, as the time since createdAt
 	spareDials atomic.Int64 // dials whose requests have ended
 }
 
-// newTransport returns a transport that holds up to idle unused connections per host.
+// newTransport returns a transport that keeps up to idle unused connections per host.
 func newTransport(guard *Guard, timeout time.Duration, idle int, config *tls.Config) *transport {
 	t := &transport{guard: guard, timeout: timeout, tls: config, createdAt: time.Now()}
 	config.MinVersion, config.NextProtos = tls.VersionTLS12, []string{"http/1.1"}
-	// Proxy is nil, so the environment's proxy is ignored. HTTP/2 is off, as with any DialTLSContext that does not enable
-	// it. With HTTP/2, net/http answers and logs each frame of a receiver, and dials as often as the receiver requests.
+	// Proxy is nil, so the proxies in the environment are ignored. HTTP/2 is off, as with any DialTLSContext unless it
+	// is enabled explicitly. With HTTP/2, net/http would reply to and log each frame of a receiver, and dial as often
+	// as the receiver requests.
 	t.http = &http.Transport{
 		DialContext:            t.dial,
 		DialTLSContext:         t.dialTLS,
@@ -130,7 +132,7 @@ func newTransport(guard *Guard, timeout time.Duration, idle int, config *tls.Con
 	return t
 }
 
-// requestContextKey is the context key under which a dial finds the context of its request.
+// requestContextKey is the context key that gives a dial the context of its request.
 type requestContextKey struct{}
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -161,9 +163,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // CloseIdleConnections closes unused connections, and ends dials without a waiting request.
 func (t *transport) CloseIdleConnections() { t.http.CloseIdleConnections() }
 
-// dialContext returns the context of a dial, and a function to call after it. A dial has the timeout of a request. If
-// its request gets another connection, net/http continues the dial for later requests. maxSpareDials limits such dials,
-// because a receiver that serves one connection and lets all others hang would cause one for each request.
+// dialContext returns the context for a dial, and a function to call after the dial. A dial has the same timeout as a
+// request. If its request gets another connection, net/http continues the dial for later requests. maxSpareDials limits
+// such dials. Otherwise, a receiver that serves one connection and lets all others hang would cause one per request.
 func (t *transport) dialContext(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	request, ok := ctx.Value(requestContextKey{}).(context.Context)
@@ -186,8 +188,8 @@ func (t *transport) dial(ctx context.Context, _, address string) (net.Conn, erro
 	return t.connectHost(ctx, address)
 }
 
-// dialTLS connects to a host and port and performs the TLS handshake within the timeout of one dial, because net/http
-// applies a separate timeout to each.
+// dialTLS connects to a host and port and performs the TLS handshake. Both together have the timeout of one dial,
+// because net/http would give each a separate timeout.
 func (t *transport) dialTLS(ctx context.Context, _, address string) (net.Conn, error) {
 	ctx, done := t.dialContext(ctx)
 	defer done()
@@ -214,12 +216,12 @@ func (t *transport) dialTLS(ctx context.Context, _, address string) (net.Conn, e
 	return tlsConn{client, &state}, nil
 }
 
-// tlsConn is a TLS connection whose Close does not block. net/http closes connections under a global lock, and
-// crypto/tls can block: 5 s for its last record, and indefinitely for an alert or a key update that a receiver does not
-// read.
+// tlsConn is a TLS connection whose Close does not block. net/http closes connections while it holds a global lock.
+// Closing with crypto/tls can block for 5 s while it writes the last record, and indefinitely while it writes an alert
+// or a key update that a receiver does not read.
 type tlsConn struct {
-	// Conn is a *tls.Conn. It is embedded as net.Conn, because with a ConnectionState method net/http reports a second
-	// handshake since Go 1.27.
+	// Conn is a *tls.Conn. It is embedded as net.Conn, because if it had a ConnectionState method, net/http would
+	// report a second handshake since Go 1.27.
 	net.Conn
 	state *tls.ConnectionState
 }
@@ -232,8 +234,8 @@ func (s tlsConn) Close() error {
 	return nil
 }
 
-// connectHost connects to one of the host's permitted addresses, in the resolver's order. Each address gets a share of
-// the remaining time, so that an unresponsive address leaves time for the next.
+// connectHost connects to one of the host's permitted addresses, which it tries in the resolver's order. Each address
+// gets a share of the remaining time, so that an unresponsive address leaves time for the next.
 func (t *transport) connectHost(ctx context.Context, address string) (net.Conn, error) {
 	name, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -250,7 +252,7 @@ func (t *transport) connectHost(ctx context.Context, address string) (net.Conn, 
 	return t.connectAny(ctx, addrs, port)
 }
 
-// connectAny tries addrs in order. The dialer's Control rejects addresses that the guard does not permit.
+// connectAny tries addrs in order. The dialer's Control function rejects addresses that the guard does not permit.
 func (t *transport) connectAny(ctx context.Context, addrs []netip.Addr, port string) (net.Conn, error) {
 	dialer := net.Dialer{Control: t.guard.checkSocket}
 	var errs []error
@@ -270,7 +272,7 @@ func (t *transport) connectAny(ctx context.Context, addrs []netip.Addr, port str
 	return nil, errors.Join(errs...)
 }
 
-// parseDialHost parses the host of a dial and checks it again, because a host's Config.Transport may have changed it.
+// parseDialHost parses and checks the host of a dial again, because a host's Config.Transport may have changed it.
 func (g *Guard) parseDialHost(name string) (host, error) {
 	if addr, err := netip.ParseAddr(name); err == nil && addr.Is6() {
 		return g.parseIPv6(name)
@@ -278,8 +280,8 @@ func (g *Guard) parseDialHost(name string) (host, error) {
 	return g.parseName(name)
 }
 
-// checkSocket is called with a socket's address before it connects. This check is decisive, because it sees the address
-// that the system dials instead of a name.
+// checkSocket is called with a socket's address before the socket connects. This check is decisive, because it sees the
+// address that the system dials, not a name.
 func (g *Guard) checkSocket(network, address string, _ syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
 		return fmt.Errorf("webhooks: network %s is not allowed", network)

@@ -28,81 +28,84 @@ const (
 	DefaultMaxAge          = 3 * 24 * time.Hour
 )
 
-// Config contains the settings of deliveries. The zero value is ready for use, and zero fields have their defaults.
+// Config configures webhook deliveries. The zero value is ready for use, and zero fields have their defaults.
 type Config struct {
-	// Timeout limits one attempt, from resolving the name to the end of the response. Defaults to 15 s; at most an hour.
+	// Timeout limits one attempt, from the DNS lookup to the end of the response. Defaults to 15 s; at most an hour.
 	Timeout time.Duration
 	// Retry defines when failed deliveries are retried. See [RetryPolicy] for the default.
 	Retry RetryPolicy
-	// MaxAge is the age at which deliveries of a failing webhook expire. Defaults to three days; at least an hour. A
-	// delivery expires if it was queued or redelivered MaxAge ago and all requests to its webhook have failed since.
+	// MaxAge is the age at which deliveries of a failing webhook expire. Defaults to three days. The minimum is an
+	// hour. A delivery expires if it was queued or redelivered MaxAge ago and all later requests to its webhook failed.
 	//
-	// A delivery also ends if its next attempt would be later than MaxAge, unless it was already that old when its webhook
-	// started to fail, because no dispatcher was running or the host could not send it. Deliveries that expire together
-	// get one summary.
+	// A delivery also ends if its next attempt would exceed MaxAge. This does not apply if the delivery was already
+	// that old when its webhook started to fail, because no dispatcher was running or the host could not send the
+	// delivery. Deliveries that expire together get one summary.
 	MaxAge time.Duration
-	// InFlight limits the concurrent requests of this process to fast webhooks. Defaults to 64; at most 65,536. A hostname
-	// gets at most a quarter of them while others wait.
+	// InFlight limits the concurrent requests of this process to fast webhooks. Defaults to 64. The maximum is 65,536.
+	// While requests to other hostnames wait, a hostname gets at most a quarter of these slots.
 	//
-	// At most eight times as many deliveries to fast webhooks are sent but not yet recorded. Another process sends these
-	// again if this process is killed.
+	// At most eight times as many deliveries to fast webhooks may have been sent but not yet recorded. If this process
+	// is killed, another process sends them again.
 	InFlight int
-	// InFlightSlow limits the other concurrent requests of this process: to webhooks that are new, slow or failing, and to
-	// fast webhooks if the request takes longer than 50 ms. Defaults to 4,096; at most 65,536. New and failing webhooks
-	// together get at most half, and so does each hostname. A workspace gets no more slots while it uses more than half of
-	// the number of free slots, so that slow webhooks of one workspace do not delay others.
+	// InFlightSlow limits the other concurrent requests of this process: to webhooks that are new, slow or failing, and
+	// to fast webhooks if a request takes longer than 50 ms. Defaults to 4,096. The maximum is 65,536. New and failing
+	// webhooks together get at most half of these slots, and so does each hostname. A workspace gets no more slots if
+	// it already uses more than half as many slots as are free. This way, one workspace's slow webhooks do not delay
+	// others.
 	//
-	// Each request uses a socket, a body and 41 kB of memory (170 MB for 4,096), more with TLS. The limit is the number of
-	// requests that can start to hang within a Timeout without delaying others. [Observer].InFlightObserved reports
-	// whether it was reached. It includes requests that ended but are not recorded. Another process sends these again if
-	// this process is killed.
+	// Each request uses a socket, a body and 41 kB of memory (170 MB for 4,096 requests), and more with TLS. Up to
+	// InFlightSlow requests can start to hang within one Timeout without delaying others. [Observer].InFlightObserved
+	// reports whether the limit was reached. The limit includes requests that have ended but are not yet recorded. If
+	// this process is killed, another process sends their deliveries again.
 	InFlightSlow int
-	// InFlightWebhook limits the concurrent requests of this process to one URL of a webhook. Defaults to 4. It is 1 for a
-	// webhook that never succeeded or whose last request failed.
+	// InFlightWebhook limits the concurrent requests of this process to one webhook URL. Defaults to 4. The limit is 1
+	// for a webhook that has never succeeded or whose last request failed.
 	InFlightWebhook int
 	// HeaderPrefix is the prefix of the version and signature headers, as in Service-Version and Service-Signature.
-	// Defaults to "Service". It must not be "Webhook" with StandardWebhooks, whose signature header has this prefix.
+	// Defaults to "Service". With StandardWebhooks, it must not be "Webhook", which is the prefix of that
+	// specification's signature header.
 	HeaderPrefix string
-	// UserAgent is the User-Agent header. Defaults to [DefaultUserAgent], which is the same in all releases.
+	// UserAgent is the value of the User-Agent header. Defaults to [DefaultUserAgent], the same in all releases.
 	UserAgent string
-	// AllowedNetworks are networks that are allowed although they are not public, for development and for receivers on
-	// your premises. 127.0.0.1/32 allows a receiver at http://127.0.0.1:8080. A name that resolves only to these networks
-	// can have any form, so 127.0.0.1/32 and ::1/128 allow http://localhost:8080. Defaults to none.
+	// AllowedNetworks are non-public networks to allow, for development and for receivers on your premises.
+	// 127.0.0.1/32 allows a receiver at http://127.0.0.1:8080. Hostnames that resolve only to these networks can have
+	// any form, so 127.0.0.1/32 and ::1/128 allow http://localhost:8080. Defaults to none.
 	AllowedNetworks []netip.Prefix
 	// DeniedNetworks are networks that are never allowed, such as your own public addresses or a provider's NAT64 prefix.
 	// They take precedence over AllowedNetworks. Defaults to none.
 	DeniedNetworks []netip.Prefix
 	// Resolver resolves hostnames. Defaults to [net.DefaultResolver].
 	Resolver Resolver
-	// RootCAs are the certificate authorities of receivers, for example your own. Defaults to the system's authorities.
+	// RootCAs are the certificate authorities for receivers' certificates. Defaults to the system's authorities.
 	RootCAs *x509.CertPool
-	// ClientCertificate returns the certificate for a receiver that requests one, like GetClientCertificate of
-	// [tls.Config]. It is called at each TLS handshake and must be safe for concurrent use. The user who chooses a URL
-	// decides who sees the certificate. If nil, no certificate is sent.
+	// ClientCertificate returns the certificate to present to a receiver that requests one, like GetClientCertificate
+	// in [tls.Config]. It is called for each TLS handshake and must be safe for concurrent use. The user who chooses a
+	// URL decides who sees the certificate. If nil, no certificate is sent.
 	ClientCertificate func(*tls.CertificateRequestInfo) (*tls.Certificate, error)
-	// Transport wraps the transport of deliveries, for traces and metrics. It is called once, when the service is created.
-	// The result must send all requests through guarded, which restricts them to permitted addresses, and must not follow
-	// redirects. Defaults to guarded itself.
+	// Transport wraps the transport for deliveries, for traces and metrics. It is called once, when the service is
+	// created. The result must send all requests through guarded, which restricts them to permitted addresses, and must
+	// not follow redirects. Defaults to guarded itself.
 	Transport func(guarded http.RoundTripper) http.RoundTripper
-	// Headers returns additional headers for the requests to a webhook, such as a token for the receiver's gateway. It is
-	// called once per attempt, concurrently. ctx has the attempt's deadline. The webhook has only ID, FormID and URL. The
-	// user who chooses the URL sees the headers, so select a secret by URL. The result must not be changed afterwards.
+	// Headers returns additional headers for the requests to a webhook, such as a token for the receiver's gateway. It
+	// is called once per attempt, concurrently. ctx has the attempt's deadline. Only the fields ID, FormID and URL of
+	// webhook are set. The user who chooses the URL sees the headers, so select a secret by URL. Do not change the
+	// header after returning it.
 	//
-	// If a name or value is invalid in HTTP, if Headers panics, or if a header is reserved, nothing is sent. The problem
-	// is logged, and the delivery is retried after a minute without counting an attempt. Headers that the dispatcher or
-	// the protocol sets are reserved: content type, length, signatures, User-Agent, Idempotency-Key, Host, Connection and
-	// the like. If nil, no headers are added.
+	// Nothing is sent if a name or value is invalid in HTTP, if Headers panics, or if a header is reserved. The problem
+	// is logged, and the delivery is retried after a minute without counting an attempt. Reserved headers are those
+	// that the dispatcher or the protocol sets: content type, length, signatures, User-Agent, Idempotency-Key, Host,
+	// Connection and the like. If nil, no headers are added.
 	Headers func(ctx context.Context, webhook storage.Webhook) http.Header
-	// StandardWebhooks adds the headers of the Standard Webhooks specification, with which receivers can reject replayed
-	// deliveries: webhook-id and webhook-timestamp to all deliveries, and webhook-signature if the webhook has a signing
-	// secret. The specification's libraries require a secret of "whsec_" and valid base64. For secrets without "whsec_",
-	// the key is the secret's bytes.
+	// StandardWebhooks adds the headers of the Standard Webhooks specification, which let receivers reject replayed
+	// deliveries. All deliveries get webhook-id and webhook-timestamp, and also webhook-signature if the webhook has a
+	// signing secret. The specification's libraries require a secret that consists of "whsec_" and valid base64. For
+	// secrets without "whsec_", the key is the secret's bytes.
 	StandardWebhooks bool
 	// Observer receives attempts, queue statistics and pauses, for metrics. If nil, nothing is reported.
 	Observer Observer
 }
 
-// Validate returns an error for each field that is out of range, joined into one error.
+// Validate checks that all fields are in range. It joins the errors of all fields.
 func (c Config) Validate() error {
 	var errs []error
 	reject := func(when bool, format string, args ...any) {
@@ -140,7 +143,7 @@ func (c Config) withDefaults() Config {
 func validateNetworks(field string, networks []netip.Prefix) error {
 	var errs []error
 	for _, p := range networks {
-		// An IPv4-mapped IPv6 prefix would never match, because addresses are unmapped before the comparison.
+		// An IPv4-mapped IPv6 prefix would never match, because addresses are unmapped before they are compared.
 		if !p.IsValid() || p.Addr().Is4In6() {
 			errs = append(errs, fmt.Errorf("webhooks: %s has %q, want an IPv4 or IPv6 prefix", field, p))
 		}
@@ -148,7 +151,7 @@ func validateNetworks(field string, networks []netip.Prefix) error {
 	return errors.Join(errs...)
 }
 
-// isFieldValue reports whether s contains only visible ASCII, and spaces except at its ends.
+// isFieldValue reports whether s contains only visible ASCII characters and spaces, with no space at either end.
 func isFieldValue(s string) bool {
 	return strings.Trim(s, " ") == s && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' })
 }

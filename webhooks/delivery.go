@@ -23,32 +23,32 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// These are the classes of failed attempts in [storage.Delivery].Error. Users see only these and
+// These are the classes of failed attempts in [storage.Delivery].Error. Users see only these classes and
 // [storage.DeliveryExpired], because more detail would let them scan the host's network. The log contains the cause.
 const (
 	// ClassTimeout means that the status and headers did not arrive in time. An incomplete body is not a failure.
 	ClassTimeout = "timeout"
-	// ClassNetwork means that there was no response: the name did not resolve, an address is not permitted, the connection
-	// or TLS failed, or the response was not HTTP.
+	// ClassNetwork means that there was no response: the name did not resolve, an address was not permitted, the
+	// connection or TLS failed, or the response was not HTTP.
 	ClassNetwork = "network"
-	// ClassRedirect means status 3xx. Redirects are not followed.
+	// ClassRedirect means that the status was 3xx. Redirects are not followed.
 	ClassRedirect = "redirect"
-	// ClassStatus means any other status except 2xx.
+	// ClassStatus means that the status was neither 2xx nor 3xx.
 	ClassStatus = "status"
 )
 
 const payloadVersion = "1.0.0"
 
-// errStopped is the cancellation cause of requests that end because the dispatcher stops.
+// errStopped is the cancellation cause of requests that are canceled because the dispatcher stops.
 var errStopped = errors.New("webhooks: dispatcher stopped")
 
 // hostErrorRetryDelay is the wait before retrying a delivery that an error of the host prevented. Fixing the
 // configuration takes minutes, and claiming and releasing all such deliveries once a minute costs little.
 const hostErrorRetryDelay = time.Minute
 
-// maxResends limits how often an attempt resends its request because a reused connection ended. net/http would try all
-// idle connections, and a receiver may have received each copy. With a quarter of all connections dead, one attempt in
-// 250,000 exceeds the limit.
+// maxResends limits how often an attempt resends its request because a reused connection was closed. net/http would try
+// all idle connections, and a receiver may have received each copy. With a quarter of all connections dead, one attempt
+// in 250,000 exceeds the limit.
 const maxResends = 8
 
 var errResent = errors.New("webhooks: reused connections closed without a response")
@@ -104,8 +104,8 @@ func (d *Dispatcher) deliver(postCtx context.Context, del *storage.ClaimedDelive
 
 // checkHostError reports whether err is an error of the host: a secret that cannot be decrypted, or invalid
 // Config.Headers. Such a delivery is not sent, because a receiver that does not check signatures would not notice a
-// missing one. checkHostError logs the first error and the recovery of each webhook. With very many such webhooks, some
-// are logged again.
+// missing signature. For each webhook, checkHostError logs the first error and the recovery. If very many webhooks have
+// such errors, some are logged again.
 func (d *Dispatcher) checkHostError(a *storage.Delivery, err error) bool {
 	isHostError := errors.Is(err, storage.ErrSecret) || errors.Is(err, errHeaders)
 	wasHostError, _ := d.hostErrors.Get(a.WebhookID)
@@ -145,9 +145,9 @@ func (d *Dispatcher) planRetry(del *storage.ClaimedDelivery, a *storage.Delivery
 // takes a Timeout.
 const maxLateness = time.Minute
 
-// wouldExpire reports whether a delivery would exceed Config.MaxAge after a wait from the start of its attempt. A
+// wouldExpire reports whether a delivery would exceed Config.MaxAge after wait, which starts with its attempt. A
 // delivery that was too old before its webhook started to fail does not expire, because it had to wait for a dispatcher
-// or the host. After storage.MaxFailureGap, a new series of failures starts.
+// or the host. After storage.MaxFailureGap without a failure, a new series of failures starts.
 func (d *Dispatcher) wouldExpire(del *storage.ClaimedDelivery, wait time.Duration) bool {
 	failing := del.FailingFor
 	if del.FailedAgo > storage.MaxFailureGap {
@@ -176,21 +176,21 @@ func (d *Dispatcher) post(postCtx context.Context, del *storage.ClaimedDelivery,
 		return body()
 	}
 	req.URL, req.Host = to.url, to.url.Host
-	req.Header = maps.Clone(d.header) // a shallow copy is enough, because values are never changed in place
+	req.Header = maps.Clone(d.header) // a shallow copy is enough, because values are never modified in place
 	if err = d.addSignatures(req.Header, del, now); err == nil {
 		err = d.addHeaders(ctx, req.Header, del)
 	}
 	if err != nil {
 		return 0, nil, err
 	}
-	// An http.Client would fail if the Location of a redirect is malformed.
+	// An http.Client would return an error if the Location of a redirect is malformed.
 	resp, err := d.transport.RoundTrip(req)
 	if err != nil {
-		return 0, nil, cmp.Or(context.Cause(ctx), err) // the timeout or errStopped, rather than the transport's error
+		return 0, nil, cmp.Or(context.Cause(ctx), err) // the timeout or errStopped instead of the transport's error
 	}
 	defer func() { _ = resp.Body.Close() }()
-	// A connection is reused only if its response was read completely. The status is valid even if reading fails. The
-	// transport limits the body.
+	// A connection can be reused only if its response was read completely. The status is valid even if reading fails.
+	// The transport limits the size of the body.
 	_, _ = io.Copy(io.Discard, resp.Body)
 	return resp.StatusCode, resp.Header, nil
 }
@@ -212,7 +212,7 @@ func (d *Dispatcher) addSignatures(header http.Header, del *storage.ClaimedDeliv
 		return nil
 	}
 	signatures := []string{signStandard(secret, id, at, del.Body)}
-	// If the old secret cannot be decrypted, only the new secret signs.
+	// If the old secret cannot be decrypted, sign only with the new secret.
 	if old, err := d.secrets.Decrypt(del.Lease.WebhookID, del.OldSecret); err == nil && old != "" && old != secret {
 		signatures = append(signatures, signStandard(old, id, at, del.Body))
 	}
@@ -220,8 +220,8 @@ func (d *Dispatcher) addSignatures(header http.Header, del *storage.ClaimedDeliv
 	return nil
 }
 
-// reservedHeaders are headers that Config.Headers cannot set, in addition to Dispatcher.header. They would change the
-// request's meaning, or look like the dispatcher's signatures.
+// reservedHeaders are headers that Config.Headers cannot set, in addition to those in Dispatcher.header. They would
+// change the request's meaning, or look like the dispatcher's signatures.
 var reservedHeaders = []string{
 	"Host", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Trailer", "Te", "Connection", "Keep-Alive", "Proxy-Connection",
 	"Upgrade", "Expect", "Accept-Encoding", "Webhook-Id", "Webhook-Timestamp", "Webhook-Signature",
@@ -252,7 +252,7 @@ func (d *Dispatcher) addHeaders(ctx context.Context, header http.Header, del *st
 	return nil
 }
 
-// classifyError returns the class of an error. A DNS timeout is a network error.
+// classifyError returns the class of an error. A DNS timeout counts as a network error.
 func classifyError(err error) string {
 	if _, rejected := errors.AsType[*URLError](err); rejected {
 		return ClassNetwork
@@ -264,12 +264,12 @@ func classifyError(err error) string {
 	return ClassNetwork
 }
 
-// maxCauseBytes limits the logged cause of an attempt. net/http quotes a malformed response, and a certificate can have
+// maxCauseBytes limits the size of a logged cause. net/http quotes malformed responses, and certificates can have
 // hundreds of names.
 const maxCauseBytes = 512
 
-// errorText returns the text of err for the log, up to maxCauseBytes. It omits the URL, whose query may contain a
-// credential of the receiver.
+// errorText returns the text of err for the log, up to maxCauseBytes. It omits the URL, because its query may contain
+// the receiver's credentials.
 func errorText(err error) string {
 	if withURL, ok := errors.AsType[*url.Error](err); ok {
 		err = withURL.Err

@@ -22,8 +22,8 @@ type directDispatch struct {
 
 var _ storage.DirectDispatcher = (*directDispatch)(nil)
 
-// newDirectDispatch is the newDirect function of NewDispatcher. If a store does not call the direct dispatcher, stored
-// wakes d to claim the deliveries.
+// newDirectDispatch is the newDirect function that NewDispatcher returns. If the store did not call the direct
+// dispatcher, stored wakes d to claim the deliveries.
 func (d *Dispatcher) newDirectDispatch() (to storage.DirectDispatcher, stored func()) {
 	r := d.currentRun.Load()
 	if r == nil {
@@ -51,8 +51,7 @@ func (h *directDispatch) Reserve(form storage.ID) (webhooks []storage.ID, lease 
 	return webhooks, h.run.scheduler.Lease()
 }
 
-// Dispatch ends the reservation only once, because after a panic of the store, both the service and the store may call
-// it.
+// Dispatch ends the reservation only once, because both the service and the store may call it if the store panics.
 func (h *directDispatch) Dispatch(leased []storage.ClaimedDelivery, others bool) {
 	h.mu.Lock()
 	reserved, at := h.reserved, h.at
@@ -67,9 +66,9 @@ func (h *directDispatch) Dispatch(leased []storage.ClaimedDelivery, others bool)
 	}
 }
 
-// stepLater passes an event to a step soon, together with other events that arrive in the meantime. It first lets other
-// goroutines run, so that callers whose submissions were stored can already store their next ones. With 16 callers in a
-// loop, this stores a tenth more submissions.
+// stepLater passes an event to a step soon, together with other events that arrive in the meantime. It first yields to
+// other goroutines, so that callers whose submissions were stored can already store their next submissions. With 16
+// callers in a loop, this increases the number of stored submissions by a tenth.
 func (r *run) stepLater(e scheduler.Event) {
 	r.pendingMu.Lock()
 	defer r.pendingMu.Unlock()

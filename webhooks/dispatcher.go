@@ -20,14 +20,14 @@ import (
 )
 
 const (
-	// gracePeriod is how long in-flight requests can continue after a stop. With finalWriteTime it is half of the 30 s
-	// that Kubernetes gives a process by default. The deliveries of longer requests are sent again.
+	// gracePeriod is how long in-flight requests can continue after a stop. gracePeriod and finalWriteTime together are
+	// half of the 30 s that Kubernetes gives a process by default. Deliveries that take longer are sent again.
 	gracePeriod = 10 * time.Second
-	// storeTimeout limits each call of the store, which usually takes tens of milliseconds. A call that takes longer has
-	// lost its connection or waits for a lock, and another call may succeed.
+	// storeTimeout limits each call to the store, which usually takes tens of milliseconds. A call that takes longer
+	// has lost its connection or is waiting for a lock. Another call may then succeed.
 	storeTimeout = 10 * time.Second
-	// finalWriteTime is how long a stopping dispatcher tries to write results after gracePeriod. Deliveries without a
-	// written result are sent again.
+	// finalWriteTime is how long a stopping dispatcher tries to write results after gracePeriod. Deliveries whose
+	// results are not written are sent again.
 	finalWriteTime = 5 * time.Second
 	// observerTimeout is how long a stopping dispatcher finally waits for an Observer, whose methods should return
 	// quickly.
@@ -53,19 +53,19 @@ type Dispatcher struct {
 	randomDuration func(least, most time.Duration) time.Duration
 
 	signatureHeader string      // in canonical form
-	header          http.Header // of every request
+	header          http.Header // sent with every request
 
 	hostErrors cache.Cache[storage.ID, bool] // whether an error of the host prevents deliveries to a webhook
 
 	running    atomic.Bool
-	currentRun atomic.Pointer[run] // nil if no run accepts direct dispatch
+	currentRun atomic.Pointer[run] // nil if no run accepts direct dispatches
 }
 
 // NewDispatcher returns a service's dispatcher for package formsvc. Other modules cannot name the type of p. It starts
 // no goroutine and opens no connection. It returns an error if p.Store is nil or config is invalid.
 //
-// newDirect returns the direct dispatcher for one submission, which is nil while d does not run, and a function to call
-// after the submission is stored.
+// newDirect returns the direct dispatcher for one submission, which is nil while d is not running, and a function to
+// call after the submission is stored.
 func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, newDirect func() (to storage.DirectDispatcher, stored func()), err error) {
 	if p.Store == nil {
 		return nil, nil, errors.New("webhooks: Params.Store is nil")
@@ -104,38 +104,38 @@ func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, newDirect f
 			"Content-Type": {"application/json"},
 			"User-Agent":   {c.UserAgent},
 			http.CanonicalHeaderKey(c.HeaderPrefix + "-Version"): {payloadVersion},
-			// The header has no value, so it is not sent. Its key makes net/http resend a request if a reused connection ends
-			// before the response starts.
+			// The header has no value, so it is not sent. Because the key is present, net/http resends a request if a
+			// reused connection is closed before the response starts.
 			"Idempotency-Key": {},
 		},
 	}
 	return d, d.newDirectDispatch, nil
 }
 
-// Guard returns the rules for destinations. They also apply when a webhook is created.
+// Guard returns the rules for destinations. The same rules apply when a webhook is created.
 func (d *Dispatcher) Guard() *Guard { return d.guard }
 
 // Wake makes a running dispatcher claim due deliveries before its next poll, which is 100 to 250 ms after the last
-// claim. The claim starts immediately if the last one ended at least 10 ms ago and there is capacity. Wake does not
-// wait for it. Wake is not needed before Run, which starts with a claim.
+// claim. The claim starts immediately if the last claim ended at least 10 ms ago and there is capacity. Wake does not
+// wait for the claim to end. Wake is not needed before Run, which starts with a claim.
 func (d *Dispatcher) Wake() {
 	if r := d.currentRun.Load(); r != nil {
 		r.step(scheduler.Woken{})
 	}
 }
 
-// Run delivers until ctx ends, then drains and returns nil. While it drains, it claims nothing, lets in-flight requests
-// continue for up to 10 s, releases the other deliveries, and writes all results. This takes at most 15 s, and one more
-// second if an [Observer] or a transport does not return. It takes longer if the store or maintenance ignores its
-// context. Errors of the store do not end Run. They are logged at most every 5 s, and Run retries after at most 0.4 s,
-// or as soon as another call of the service succeeds.
+// Run sends deliveries until ctx ends, then drains and returns nil. While it drains, it claims nothing, lets in-flight
+// requests continue for up to 10 s, releases the other deliveries, and writes all results. Draining takes at most 15 s,
+// plus one second if an [Observer] or a transport does not return. It takes longer if the store or maintenance ignores
+// its context. Store errors do not end Run. They are logged at most every 5 s, and Run retries after at most 0.4 s, or
+// as soon as another call by the service succeeds.
 //
-// Deliveries are claimed up to a second before they are sent. Such a delivery is sent even if its webhook is then
-// disabled or deleted, or to the old URL with the old secret if they are then changed.
+// Deliveries are claimed up to a second before they are sent. If a webhook is disabled or deleted in the meantime, its
+// claimed deliveries are still sent. If its URL or secret changes, they are sent to the old URL with the old secret.
 //
-// A stopping process ends ctx after its server stops: see "Graceful shutdown" in package [github.com/formsvc/formsvc].
-// Run returns [ErrRunning] if another Run is active. It can be called again after it returned. Any number of
-// dispatchers, in this or other processes, can use the same store.
+// To stop a process, cancel ctx after the server has stopped: see "Graceful shutdown" in package
+// [github.com/formsvc/formsvc]. Run returns [ErrRunning] if another call of Run is active. It can be called again after
+// it has returned. Any number of dispatchers, in this or other processes, can use the same store.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	if !d.running.CompareAndSwap(false, true) {
 		return ErrRunning

@@ -1,15 +1,16 @@
 // Package webhooks delivers events to the URLs that users have registered.
 //
 // A [Dispatcher] claims pending deliveries from a [storage.DeliveryStore], sends them and records the results.
-// [github.com/formsvc/formsvc.Service.Dispatcher] returns a service's dispatcher. A host calls its Run, and its Wake
-// after a commit of its own transaction. Any number of processes can run a dispatcher on the same store, which leases a
+// [github.com/formsvc/formsvc.Service.Dispatcher] returns a service's dispatcher. A host calls its Run method, and
+// calls Wake after committing its own transactions. Any number of processes can run a dispatcher on the same store,
+// which leases a delivery to only one process at a time.
 // delivery to one process at a time.
 //
 // # Receivers
 //
-// Each delivery is a POST request with a JSON body, whose fields are documented under "webhooks" in the API description
+// Each delivery is a POST request with a JSON body. Its fields are documented under "webhooks" in the API description
 // (GET /v1/openapi.json). The keys of answers are block IDs, and package schema documents their values. A test event
-// has no submissionId. An example:
+// has no submissionId. For example:
 //
 //	{"id": "65a1f0c2d4e5b6a7980c1d06", "response": {
 //	  "formId": "65a1f0c2d4e5b6a7980c1d02", "submissionId": "65a1f0c2d4e5b6a7980c1d03",
@@ -19,7 +20,7 @@
 //
 // A delivery has the header Service-Version. If the webhook has a signing secret, it also has Service-Signature:
 // sha256= and the hexadecimal HMAC-SHA-256 of the body. A receiver must read the whole body, verify the signature, and
-// promptly return a 2xx status. In Go, call [Verify]; the [example Receiver] is a complete receiver. In JavaScript and
+// promptly return a 2xx status. In Go, call [Verify]. The [example Receiver] is a complete receiver. In JavaScript and
 // Python, use these functions:
 //
 //	const crypto = require("node:crypto");
@@ -36,51 +37,51 @@
 //	    return hmac.compare_digest(want.encode(), signature.encode())
 //
 // With [Config.StandardWebhooks], receivers can verify deliveries and reject replays with the libraries of the Standard
-// Webhooks specification. After a secret changes, webhook-signature contains signatures by both secrets for a day, or
+// Webhooks specification. After a secret changes, webhook-signature contains signatures with both secrets for a day, or
 // until the next change.
 //
 // # Repeated deliveries
 //
-// A delivery arrives at least once, in no guaranteed order. Every attempt has the same ID and the same bytes. Use the
-// ID to detect an event that you have already processed, and return 2xx again.
+// Each delivery arrives at least once. The order is not guaranteed. Every attempt has the same ID and the same bytes.
+// Use the ID to detect an event that you have already processed, and return 2xx again.
 //
-// There are eight attempts over about 28 hours (33 at most, see [RetryPolicy]): immediately, and then after 5 seconds,
-// 5 minutes, 30 minutes, 2 hours, 5 hours and twice 10 hours. Status 410 ends a delivery. A Retry-After of up to a day
-// applies to all deliveries of the webhook. No retry is scheduled for later than three days after the event was queued
-// ([Config.MaxAge]), so store IDs for four days at least. An event can arrive even later after an outage of the host,
-// or because of [github.com/formsvc/formsvc.Service.Redeliver]. To handle every case, store the ID together with your
-// result, in a unique column.
+// A delivery has eight attempts over about 28 hours (33 at most, see [RetryPolicy]): immediately, and then after 5
+// seconds, 5 minutes, 30 minutes, 2 hours, 5 hours, 10 hours and 10 hours. Status 410 ends a delivery. A Retry-After of
+// up to a day applies to all deliveries of the webhook. No retry is scheduled for later than three days after the event
+// was queued ([Config.MaxAge]), so store IDs for at least four days. An event can arrive even later after an outage of
+// the host, or because of [github.com/formsvc/formsvc.Service.Redeliver]. To handle every case, store the ID together
+// with your result, in a unique column.
 //
 // A webhook is paused if it fails ten times in a row over 30 s. The dispatcher then sends one delivery as a probe after
-// 10 s, and again at growing intervals of up to an hour. The other deliveries wait, and expire after three days of
-// failures ([Config.MaxAge]). [github.com/formsvc/formsvc.Client.PausedWebhooks] lists the paused webhooks.
+// 10 s, and again at growing intervals of up to an hour. In the meantime, the other deliveries wait. They expire after
+// three days of failures ([Config.MaxAge]). [github.com/formsvc/formsvc.Client.PausedWebhooks] lists paused webhooks.
 //
-// # Processing of deliveries
+// # How deliveries are processed
 //
 // A delivery is stored in the same transaction as the submission, and leaves the queue only when its result is stored.
 // If a process is killed, its leases expire after 60 s, and any process with a dispatcher claims its deliveries again.
-// Receivers get some of these events twice: those sent in the last 10 ms or so (at most 8 × [Config.InFlight]), and
-// those in the slow pool (at most [Config.InFlightSlow]).
+// Receivers then get some events twice: events sent in about the last 10 ms (at most 8 × [Config.InFlight]), and events
+// in the slow pool (at most [Config.InFlightSlow]).
 //
-// The process that stores a submission sends its deliveries immediately if it runs a dispatcher. Otherwise another
-// process sends them within 250 ms. [github.com/formsvc/formsvc.WithSecretCipher] encrypts the signing secrets in the
-// storage.
+// If the process that stores a submission runs a dispatcher, it sends the submission's deliveries immediately.
+// Otherwise another process sends them within 250 ms. [github.com/formsvc/formsvc.WithSecretCipher] encrypts the stored
+// secrets.
 //
-// A destination that does not respond does not delay others, because a process has two pools of requests:
+// A destination that does not respond does not delay others, because each process has two pools of requests:
 //
 //   - The fast pool has 64 slots, for webhooks that respond within half a second.
 //   - The slow pool has 4,096 slots. It is for slow webhooks, for new and failing webhooks (at most half of the slots),
 //     and for requests that take longer than 50 ms. A workspace gets no more slots while it uses more than half of the
 //     number of free slots.
 //
-// A webhook has 4 slots, or 1 while it is new or fails. A hostname has a quarter of the 64 slots while others wait. Any
-// number of new or failing destinations therefore delays no others. While the slow pool has free slots, up to 1,280
-// requests to fast webhooks can start to hang in the same second without delaying others. [Config] contains these
-// numbers.
+// A webhook has 4 slots, or 1 while it is new or failing. While requests to other hostnames wait, a hostname gets at
+// most a quarter of the 64 slots. Therefore, new or failing destinations do not delay other destinations, however many
+// there are. While the slow pool has free slots, up to 1,280 requests to fast webhooks can start to hang in the same
+// second without delaying others. You can change these numbers in [Config].
 //
-// An [Observer] receives each attempt, each pause of a webhook, and every 15 s the queue's size, the age of the oldest
-// due delivery, and whether the slow pool was full. examples/otel exports these values to OpenTelemetry. Failed
-// attempts are logged.
+// An [Observer] receives each attempt and each pause of a webhook. Every 15 s, it also receives the queue's size, the
+// age of the oldest due delivery, and whether the slow pool was full. The program in examples/otel exports these values
+// to OpenTelemetry. Failed attempts are logged.
 //
 // # Allowed destinations
 //
@@ -96,20 +97,21 @@
 //     documentation and reserved addresses, 168.63.129.16 of Azure, everything in IPv6 outside 2000::/3, and tunnels
 //     inside it (6to4, Teredo, ISATAP).
 //
-// For each new connection, the client resolves the name without the search list, and dials only addresses that it
+// For each new connection, the client resolves the name without the search list, and dials only addresses that it has
 // checked. It does not use the environment's proxies and does not follow redirects. It requires TLS 1.2 or later with a
-// verified certificate, and uses HTTP/1.1. One attempt ends within [Config.Timeout], 15 s, and reads at most 64 kB of
-// headers and 64 kB of body. Users see only timeout, network, redirect or status; your log contains the cause.
-// [NewClient] returns such a client for your own requests.
+// verified certificate, and uses HTTP/1.1. An attempt ends within [Config.Timeout] (15 s by default), and reads at most
+// 64 kB of headers and 64 kB of the body. Users see only timeout, network, redirect or status as the cause of a
+// failure. Your log contains the exact cause. [NewClient] returns such a client for your own requests.
 //
 // [Config.AllowedNetworks] lists additional prefixes that webhooks can reach, for development (127.0.0.1/32, ::1/128)
 // and for receivers on your premises. Names that resolve only to these prefixes can have any form. Every user who can
-// create a webhook can then reach these networks, on all ports except the blocked ones. Use the narrowest prefixes.
+// create a webhook can then reach these networks, on all ports except the blocked ports. Use the narrowest prefixes.
 //
-// Some public addresses should not be reachable either: your own services, such as a load balancer, public ranges that
-// your network uses privately, and a NAT64 or 6rd prefix of your provider. Add known ones to [Config.DeniedNetworks].
-// For the others, use a firewall or a network policy that allows the dispatcher's process to reach only the internet.
-// You can run the dispatcher in a separate process for this. The client supports only transparent proxies.
+// Some public addresses should not be reachable either: your own services (such as a load balancer), public ranges that
+// your network uses privately, and your provider's NAT64 or 6rd prefixes. Add known addresses to
+// [Config.DeniedNetworks]. For the rest, use a firewall or a network policy that allows the dispatcher's process to
+// reach only the internet. For this, you can run the dispatcher in a separate process. Of all proxies, the client
+// supports only transparent proxies.
 //
 // # Monitoring
 //

@@ -26,14 +26,14 @@ const (
 	lookupTimeout = 5 * time.Second
 )
 
-// Resolver looks up the addresses of a hostname. *[net.Resolver] implements it. The network is "ip". A host that
-// contains a dot also ends in a dot, so that the system does not apply its search list.
+// Resolver looks up the addresses of a hostname. *[net.Resolver] implements it. network is "ip". If host contains a
+// dot, it also ends in a dot, so that the system does not apply its search list.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// URLError means that a destination is rejected. Reason can be shown to the user who chose the URL. It reveals no
-// addresses and no names in the host's network.
+// URLError means that the guard rejects a destination. Reason can be shown to the user who chose the URL. It reveals no
+// addresses or names in the host's network.
 type URLError struct {
 	Reason string
 	cause  error
@@ -45,7 +45,7 @@ func (e *URLError) Error() string { return "webhooks: URL rejected: " + e.Reason
 // Unwrap returns the cause, or nil if there is none. It is only for the host's log.
 func (e *URLError) Unwrap() error { return e.cause }
 
-// These are the reasons of a URLError.
+// These are possible reasons in a URLError.
 const (
 	reasonLength     = "it must have 1 to 2048 bytes"
 	reasonCharacters = "it must not contain spaces, control characters, invisible characters or backslashes"
@@ -65,8 +65,7 @@ func rejectURL(reason string) error { return &URLError{Reason: reason} }
 
 // GuardConfig configures a [Guard]. The zero value allows only public addresses.
 type GuardConfig struct {
-	// AllowedNetworks are networks that are allowed although they are not public; see [Config.AllowedNetworks]. Invalid
-	// prefixes match nothing.
+	// AllowedNetworks are non-public networks to allow; see [Config.AllowedNetworks]. Invalid prefixes match nothing.
 	AllowedNetworks []netip.Prefix
 	// DeniedNetworks are networks that are never allowed; see [Config.DeniedNetworks].
 	DeniedNetworks []netip.Prefix
@@ -89,9 +88,9 @@ func NewGuard(c GuardConfig) *Guard {
 	return &Guard{allowed: slices.Clone(c.AllowedNetworks), denied: slices.Clone(c.DeniedNetworks), resolver: c.Resolver}
 }
 
-// CheckURL applies all rules that need no network: scheme, length, characters, credentials, fragment, port, form of the
-// host, and literal addresses. It returns a *[URLError] if raw violates one. Without allowed networks it also rejects
-// names that cannot be public, such as localhost. Otherwise [Guard.CheckHost] decides about them.
+// CheckURL applies all rules that can be checked without a network: scheme, length, characters, credentials, fragment,
+// port, format of the host, and literal addresses. It returns a *[URLError] if raw violates a rule. If no networks are
+// allowed, it also rejects names that cannot be public, such as localhost. Otherwise, [Guard.CheckHost] checks them.
 func (g *Guard) CheckURL(raw string) error {
 	_, err := g.parseURL(raw)
 	return err
@@ -114,9 +113,9 @@ type checkedURL struct {
 }
 
 type host struct {
-	addr netip.Addr // a literal address, or invalid if there is a name
+	addr netip.Addr // a literal address; invalid if the host is a name
 	name string     // in lowercase ASCII, without a final dot
-	// special is whether the name cannot be public. All its addresses must then be in allowed networks.
+	// special reports whether the name cannot be public. In this case, all its addresses must be in allowed networks.
 	special bool
 }
 
@@ -132,7 +131,7 @@ func (g *Guard) parseURL(raw string) (checkedURL, error) {
 	if raw == "" || len(raw) > maxURL {
 		return checkedURL{}, rejectURL(reasonLength)
 	}
-	// url.Parse decodes an escaped host, which other programs may read differently, and ignores an empty fragment.
+	// url.Parse decodes escapes in the host, which other programs may read differently, and ignores an empty fragment.
 	_, authority, _ := strings.Cut(raw, "://")
 	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
 		authority = authority[:end]
@@ -151,7 +150,7 @@ func (g *Guard) parseURL(raw string) (checkedURL, error) {
 	}
 }
 
-// checkParts checks all parts of u, and returns it with the host in canonical form.
+// checkParts checks all parts of u and returns u with the host in canonical form.
 func (g *Guard) checkParts(u *url.URL) (checkedURL, error) {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -187,13 +186,13 @@ func (g *Guard) checkParts(u *url.URL) (checkedURL, error) {
 	return checkedURL{url: &checked, host: h}, nil
 }
 
-// isForbidden reports whether a URL must not contain c, because URL parsers treat c differently.
+// isForbidden reports whether c is not allowed in a URL, because URL parsers treat it differently.
 func isForbidden(c rune) bool {
 	return c == '\\' || unicode.IsSpace(c) || unicode.IsControl(c)
 }
 
-// splitAuthority returns the host, in brackets if present, and the port. The port is empty if it is the scheme's
-// default.
+// splitAuthority returns the host, in brackets if it has any, and the port. If the port is the scheme's default, it
+// returns an empty port.
 func splitAuthority(u *url.URL) (name, port string, err error) {
 	name = u.Host
 	if i := strings.LastIndexByte(u.Host, ':'); i > strings.LastIndexByte(u.Host, ']') {
@@ -221,9 +220,9 @@ func (g *Guard) parseIPv6(literal string) (host, error) {
 	return host{addr: addr}, nil
 }
 
-// hostMapping converts a name for the lookup: full-width digits become digits, upper case becomes lower case, and other
+// hostMapping converts a name for the lookup: full-width digits become digits, uppercase becomes lowercase, and other
 // scripts become xn-- labels. Without it, http://１２７.０.０.１/ would pass every comparison and reach loopback. It accepts
-// all ASCII, because public names can contain underscores. isLabel checks the characters.
+// all ASCII characters, because public names can contain underscores. isLabel checks the characters.
 var hostMapping = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false), idna.CheckHyphens(false))
 
 func (g *Guard) parseName(raw string) (host, error) {
@@ -234,7 +233,7 @@ func (g *Guard) parseName(raw string) (host, error) {
 		return host{}, rejectURL(reasonHost)
 	}
 	if last := labels[len(labels)-1]; strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
-		switch addr, err := netip.ParseAddr(raw); { // raw, because only the plain form is allowed
+		switch addr, err := netip.ParseAddr(raw); { // raw, because only the plain notation is allowed
 		case err != nil || !addr.Is4():
 			return host{}, rejectURL(reasonNumber)
 		case !g.isPermitted(addr):
@@ -252,7 +251,7 @@ func (g *Guard) parseName(raw string) (host, error) {
 	return host{name: name, special: special}, nil
 }
 
-// isLabel reports whether s is a label of letters, digits, underscores, and hyphens except at its ends.
+// isLabel reports whether s is a DNS label of letters, digits, underscores and hyphens, without a hyphen at either end.
 func isLabel(s string) bool {
 	return s != "" && len(s) <= 63 && strings.Trim(s, "-") == s && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
@@ -265,8 +264,8 @@ func (g *Guard) isAllowed(addr netip.Addr) bool {
 	return addr.Zone() == "" && publicaddr.InNetworks(g.allowed, addr.Unmap())
 }
 
-// resolve returns up to maxAddresses addresses of h. It rejects h if any of its addresses is not permitted, even beyond
-// maxAddresses, because such a name cannot be trusted.
+// resolve returns up to maxAddresses addresses of h. It rejects h if any of its addresses, even beyond maxAddresses, is
+// not permitted, because such a name cannot be trusted.
 func (g *Guard) resolve(ctx context.Context, h host) ([]netip.Addr, error) {
 	if h.addr.IsValid() {
 		return []netip.Addr{h.addr}, nil
@@ -278,7 +277,7 @@ func (g *Guard) resolve(ctx context.Context, h host) ([]netip.Addr, error) {
 	defer cancel()
 	name := h.name
 	if strings.Contains(name, ".") {
-		name += "." // but not for single labels, which a hosts file lists without a final dot
+		name += "." // not for single labels, because a hosts file lists them without a final dot
 	}
 	found, err := g.resolver.LookupNetIP(lookup, "ip", name)
 	if ctx.Err() != nil {

@@ -11,13 +11,13 @@ const (
 	// The interval is random, so that processes do not run maintenance at the same time.
 	minMaintenanceInterval = 45 * time.Second
 	maxMaintenanceInterval = 75 * time.Second
-	// maxExpired limits the deliveries that one call expires. PostgreSQL takes 0.2 s for them on a busy machine. During
-	// this time, results of the same webhooks wait for its row locks.
+	// maxExpired limits the deliveries that one call expires. On a busy machine, PostgreSQL takes 0.2 s to expire them.
+	// During this time, results of the same webhooks wait for its row locks.
 	maxExpired = 1000
 )
 
-// runMaintenance calls d.sweep and expires old deliveries until ctx ends. It needs its own goroutine, so that it delays
-// no deliveries. aside runs functions that an Observer may block.
+// runMaintenance calls d.sweep and expires old deliveries until ctx ends. It needs its own goroutine, so that it does
+// not delay deliveries. runAside runs functions that an Observer may block.
 func (d *Dispatcher) runMaintenance(ctx context.Context, runAside func(func())) {
 	timer := time.NewTimer(d.randomDuration(minMaintenanceInterval, maxMaintenanceInterval))
 	defer timer.Stop()

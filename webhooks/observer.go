@@ -11,18 +11,19 @@ import (
 // observeInterval is how often an Observer receives queue statistics.
 const observeInterval = 15 * time.Second
 
-// maxObserverCalls limits the unfinished calls of AttemptFinished, and the pauses that are not yet reported.
+// maxObserverCalls limits the unfinished calls to AttemptFinished, and the pauses that are not yet reported.
 const maxObserverCalls = 2000
 
-// Observer receives events of a dispatcher, for a host's metrics. Its methods are called concurrently and should return
-// quickly. A blocked call delays neither deliveries nor the end of Run. After two thousand blocked calls, further calls
-// are omitted. A panic is logged and has no other effect.
+// Observer receives events from a dispatcher, for a host's metrics. Its methods are called concurrently and should
+// return quickly. A blocked call does not delay deliveries, or Run when it stops. If 2,000 calls are blocked, further
+// calls are skipped. A panic is logged and has no other effect.
 //
-// ctx has the values of Run's context but does not end with it. Embed [NoObserver], so that your observer still
+// ctx has the values of Run's context, but is not canceled with it. Embed [NoObserver], so that your observer still
 // compiles if later versions add methods.
 type Observer interface {
-	// AttemptFinished is called once after each attempt, and for each summary of expired deliveries (see [Config.MaxAge]).
-	// a.Success, a.Error, a.Status and a.Duration are the result, and a.NextAttemptAt is the time of the next attempt.
+	// AttemptFinished is called once after each attempt, and once for each summary of expired deliveries (see
+	// [Config.MaxAge]). a.Success, a.Error, a.Status and a.Duration describe the result, and a.NextAttemptAt the next
+	// attempt.
 	AttemptFinished(ctx context.Context, a storage.Delivery)
 	// QueueObserved is called about every 15 s while a dispatcher runs.
 	QueueObserved(ctx context.Context, q storage.QueueStats)
@@ -37,9 +38,10 @@ type Observer interface {
 
 // InFlight describes the in-flight requests of a dispatcher.
 type InFlight struct {
-	// Fast and Slow are the numbers of in-flight requests that count for [Config.InFlight] and [Config.InFlightSlow].
+	// Fast and Slow are the numbers of in-flight requests that count toward [Config.InFlight] and
+	// [Config.InFlightSlow].
 	Fast, Slow int
-	// SlowFullFor is the total time since the start of Run for which all slots of [Config.InFlightSlow] were in use.
+	// SlowFullFor is the total time since the start of Run during which all slots of [Config.InFlightSlow] were in use.
 	// During this time, hanging requests occupy slots of [Config.InFlight], and other webhooks may wait.
 	SlowFullFor time.Duration
 }
@@ -64,7 +66,7 @@ func (NoObserver) WebhookPaused(context.Context, storage.PausedWebhook) {}
 // WebhookResumed implements [Observer].
 func (NoObserver) WebhookResumed(context.Context, storage.ID) {}
 
-// observe calls f with the Observer, if there is one, and recovers panics.
+// observe calls f with the Observer, if there is one, and recovers from panics.
 func (d *Dispatcher) observe(f func(Observer)) {
 	if d.config.Observer == nil {
 		return

@@ -11,20 +11,21 @@ import (
 	"time"
 )
 
-// maxRetryAfter limits the wait that a receiver can request with Retry-After.
+// maxRetryAfter limits the delay that a receiver can request with Retry-After.
 const maxRetryAfter = 24 * time.Hour
 
 // RetryPolicy defines when failed deliveries are retried. The zero value means eight attempts with seven delays: 5 s, 5
 // min, 30 min, 2 h, 5 h, 10 h and 10 h. Each delay varies randomly by up to 20 %.
 type RetryPolicy struct {
-	// Delays are the waits before attempts 2, 3 and so on. After the last one the delivery ends. If nil, the default
-	// delays apply. An empty slice that is not nil means one attempt.
+	// Delays are the delays before attempts 2, 3 and so on. If the attempt after the last delay fails, the delivery
+	// ends. If nil, the default delays apply. An empty slice that is not nil means one attempt.
 	//
-	// A delay beyond [Config.MaxAge] ends the delivery. A delay can be at most 30 days. With delays of more than 26 hours
-	// ([storage.MaxFailureGap]), each failure starts a new series, so that a webhook may never count as failing.
+	// A delay beyond [Config.MaxAge] ends the delivery. A delay can be at most 30 days. If a delay exceeds 26 hours
+	// ([storage.MaxFailureGap]), each failure starts a new series, so a webhook may never count as failing.
 	Delays []time.Duration
-	// Jitter is the maximum random share by which each delay varies, from 0 to below 1. It prevents deliveries that failed
-	// together from being retried together. A zero value means no jitter, but the zero RetryPolicy uses 0.2.
+	// Jitter is the maximum fraction by which each delay varies randomly. It must be at least 0 and below 1. It
+	// prevents deliveries that failed together from being retried together. A zero value means no jitter, but the zero
+	// RetryPolicy uses 0.2.
 	Jitter float64
 }
 
@@ -54,8 +55,8 @@ func (p RetryPolicy) validate() error {
 	return nil
 }
 
-// delayAfter returns the wait after the failure of attempt n, starting with 1, and false if there is no further
-// attempt. The wait is at least requestedPause, up to maxRetryAfter.
+// delayAfter returns the delay after attempt n fails, or false if there is no further attempt. The first attempt is 1.
+// The delay is at least requestedPause, up to maxRetryAfter.
 func (p RetryPolicy) delayAfter(n int, requestedPause time.Duration) (time.Duration, bool) {
 	if n < 1 || n > len(p.Delays) {
 		return 0, false

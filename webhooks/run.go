@@ -14,13 +14,13 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// run is the state of one call of Run. It passes events to the scheduler in steps, and starts the actions that the
+// run is the state of one call to Run. It passes events to the scheduler in steps, and starts the actions that the
 // scheduler returns. Claims, writes and requests run in separate goroutines, which report their results as events.
 type run struct {
 	d *Dispatcher
 	//nolint:containedctx // the context of Run without its end, for the whole run
 	baseCtx    context.Context
-	cancelBase context.CancelCauseFunc // ends requests and calls of the store
+	cancelBase context.CancelCauseFunc // cancels requests and calls to the store
 	//nolint:containedctx // ends after the grace period of a stop
 	postCtx     context.Context
 	cancelPosts context.CancelCauseFunc
@@ -40,8 +40,8 @@ type run struct {
 	storeFailing atomic.Bool    // whether the last claim or write failed
 	// claimLogged and writeLogged are the times of the last log entries at level error, in Unix nanoseconds.
 	claimLogged, writeLogged atomic.Int64
-	observerCalls            atomic.Int64 // unfinished calls of AttemptFinished
-	logBlockedObserver       sync.Once    // for logging too many unfinished calls
+	observerCalls            atomic.Int64 // unfinished calls to AttemptFinished
+	logBlockedObserver       sync.Once    // logs only once that too many calls are unfinished
 }
 
 func newRun(ctx context.Context, d *Dispatcher) *run {
@@ -65,8 +65,8 @@ func (r *run) step(events ...scheduler.Event) {
 	}
 }
 
-// stepRequests is like step, but returns the requests, each of which the caller must send. r.requests already counts
-// them, because the caller may send them after the run has ended.
+// stepRequests is like step, but returns the requests instead of sending them. The caller must send each request.
+// r.requests already counts them, because the caller may send them after the run has ended.
 func (r *run) stepRequests(events ...scheduler.Event) []*scheduler.Request {
 	r.stepMu.Lock()
 	defer r.stepMu.Unlock()
@@ -84,7 +84,7 @@ func (r *run) stepRequests(events ...scheduler.Event) []*scheduler.Request {
 	for _, p := range actions.Pauses {
 		select {
 		case r.pauses <- p:
-		default: // the Observer blocks
+		default: // the Observer is blocked
 		}
 	}
 	if !actions.NextStep.IsZero() {
@@ -132,7 +132,7 @@ func (r *run) wait() {
 }
 
 // send makes a request, and reports the result first to the scheduler and then to the Observer. It then makes the next
-// request, because growing a new goroutine's stack takes a tenth of a delivery's processor time.
+// request in the same goroutine, because growing a new goroutine's stack takes a tenth of a delivery's processor time.
 func (r *run) send(req *scheduler.Request) {
 	for next := []*scheduler.Request{req}; len(next) > 0; {
 		req = next[0]
@@ -177,11 +177,11 @@ func (r *run) claim(p storage.ClaimParams) scheduler.ClaimFinished {
 	return e
 }
 
-// logInterval is the minimum time between error entries for failed calls of the store, which occur several times a
-// second during an outage.
+// logInterval is the minimum time between log entries for failed calls to the store. During an outage, such calls fail
+// several times a second.
 const logInterval = 5 * time.Second
 
-// storeFailed records a failed call of the store and returns the level at which to log it.
+// storeFailed records a failed call to the store and returns the level at which to log it.
 func (r *run) storeFailed(logged *atomic.Int64) slog.Level {
 	r.storeFailing.Store(true)
 	now := time.Now().UnixNano()
@@ -191,7 +191,7 @@ func (r *run) storeFailed(logged *atomic.Int64) slog.Level {
 	return slog.LevelDebug
 }
 
-// storeResponded reports a successful call of the store to the scheduler.
+// storeResponded reports to the scheduler that a call to the store succeeded.
 func (r *run) storeResponded() {
 	if r.storeFailing.Load() {
 		r.step(scheduler.StoreResponded{})
@@ -222,7 +222,7 @@ func (r *run) write(results []storage.Result) scheduler.WriteFinished {
 	return scheduler.WriteFinished{Err: err, Rejected: rejected}
 }
 
-// isTransient reports whether a failed call of the store may succeed later.
+// isTransient reports whether the call to the store that returned err may succeed later.
 func isTransient(err error) bool {
 	return errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrOutcomeUnknown) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)

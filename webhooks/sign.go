@@ -17,17 +17,17 @@ var ErrSignature = errors.New("webhooks: signature does not match")
 
 const signaturePrefix = "sha256="
 
-// Sign returns the signature of a request body: "sha256=" and the lower-case hexadecimal HMAC-SHA-256 of the exact
+// Sign returns the signature of a request body: "sha256=" and the lowercase hexadecimal HMAC-SHA-256 of the exact
 // bytes, with the bytes of secret as the key. The format will not change.
 func Sign(secret string, body []byte) string {
 	var text [len(signaturePrefix) + 2*sha256.Size]byte
 	return string(hex.AppendEncode(append(text[:0], signaturePrefix...), computeMAC(secret, body)))
 }
 
-// Verify returns nil if signature, the value of the Service-Signature header, is the signature of body, and
-// [ErrSignature] otherwise. body must be the received bytes before any decoding. Hexadecimal digits can have either
-// case. The comparison takes constant time. Verification with an empty secret always fails, because anyone could create
-// its signatures.
+// Verify returns nil if signature (the value of the Service-Signature header) is the signature of body. Otherwise, it
+// returns [ErrSignature]. body must contain the received bytes before any decoding. Hexadecimal digits can have either
+// case. The comparison takes constant time. Verification with an empty secret always fails, because anyone could sign
+// with it.
 func Verify(secret string, body []byte, signature string) error {
 	digits, ok := strings.CutPrefix(signature, signaturePrefix)
 	if secret == "" || !ok || len(digits) != 2*sha256.Size {
@@ -40,7 +40,7 @@ func Verify(secret string, body []byte, signature string) error {
 	return nil
 }
 
-// signStandard returns the signature of the Standard Webhooks specification for id, timestamp and body.
+// signStandard returns the signature for id, timestamp and body that the Standard Webhooks specification defines.
 func signStandard(secret, id, timestamp string, body []byte) string {
 	key, ok := secrets.SigningKey(secret)
 	if !ok { // the service rejects such a secret, but a storage may already contain one
