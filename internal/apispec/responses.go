@@ -110,8 +110,8 @@ func isMethod(name string) bool {
 
 // Check returns an error that says how a response differs from the description. The path is the escaped URL path below
 // the base path ("/forms/…"), without the query. For a described request, it checks the status, headers and body. HEAD
-// is checked like GET, but without a body. A request with an unknown path must return 404, and one with an unknown
-// method 405, both with an Error. OPTIONS must return 204.
+// is checked like GET, but without a body. An unknown path must return 404 and an unknown method 405, both with an
+// Error. OPTIONS must return 204.
 func (r *Description) Check(method, path string, status int, header http.Header, body []byte) error {
 	known, op := r.find(method, path)
 	switch {

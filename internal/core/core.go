@@ -90,8 +90,8 @@ type URLChecker interface {
 	CheckHost(ctx context.Context, raw string) error
 }
 
-// Precondition is a condition on a form's revision, like If-Match (RFC 9110, section 13.1.1). The zero value means
-// that there is no condition.
+// Precondition is a condition on a form's revision, like If-Match (RFC 9110, section 13.1.1). The zero value always
+// holds.
 type Precondition struct {
 	Set       bool    // there is a condition
 	Any       bool    // any revision meets it
@@ -103,7 +103,7 @@ func (p Precondition) Holds(revision int64) bool {
 	return !p.Set || p.Any || slices.Contains(p.Revisions, revision)
 }
 
-// OnlyRevisions returns the allowed revisions for the storage, or nil if there is no condition. If no revision is
+// OnlyRevisions returns the allowed revisions for the storage, or nil if all revisions are allowed. If no revision is
 // allowed, it returns 0, which is never a form's revision.
 func (p Precondition) OnlyRevisions() []int64 {
 	if !p.Set || p.Any {

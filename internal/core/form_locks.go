@@ -22,8 +22,8 @@ type formLock struct {
 	editors int           // editors that hold the lock or wait for it
 }
 
-// lockTimeout is how long an editor waits for the lock before it writes without it. It does not wait forever, because
-// the holder's connection may be dead. A change of 50 blocks takes 1 to 5 ms.
+// lockTimeout is how long an editor waits for the lock before it writes without it. The wait is limited because the
+// holder's connection may be dead. A change of 50 blocks takes 1 to 5 ms.
 const lockTimeout = time.Second
 
 // acquire waits for the form's lock if the editor has lost a race or other editors are waiting. In that case it

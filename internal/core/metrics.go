@@ -66,8 +66,8 @@ func (c *Core) Metrics(ctx context.Context, actor storage.Actor, form storage.ID
 	return m, nil
 }
 
-// completionRate returns a percentage rounded to two decimals, or 0 if there are no starts. Submissions without a start
-// can make it exceed 100.
+// completionRate returns a percentage rounded to two decimals, or 0 if starts is 0. Submissions without a start can
+// make it exceed 100.
 func completionRate(submissions, starts int64) float64 {
 	if starts == 0 {
 		return 0

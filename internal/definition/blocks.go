@@ -21,8 +21,8 @@ type Blocks struct {
 	typed bool            // every block has a type or gets one from an edit
 }
 
-// StoredBlocks parses stored blocks without checking rules. If raw is empty, there are no blocks. It returns an error
-// if raw is not an array of blocks.
+// StoredBlocks parses stored blocks without checking rules. It treats an empty raw as an empty array. It returns an
+// error if raw is not an array of blocks.
 func StoredBlocks(raw json.RawMessage) (*Blocks, error) {
 	if len(raw) == 0 {
 		raw = json.RawMessage("[]")
@@ -149,7 +149,7 @@ func (b *Blocks) ids() map[string]jsontree.Node {
 }
 
 // WithTypesFrom returns b with a type for every block. It copies a missing type from the stored block with the same ID,
-// at any level, or infers the type if there is no such block. stored can be nil.
+// at any level, or else infers the type. stored can be nil.
 func (b *Blocks) WithTypesFrom(stored *Blocks) *Blocks {
 	if b.typed {
 		return b

@@ -213,7 +213,7 @@ func (e evaluation) subtract(n *node, data any) any {
 	return difference(e, n, data)
 }
 
-// extreme implements min and max. from is the result if there are no arguments.
+// extreme implements min and max. from is the result for an empty argument list.
 func extreme(from float64, beyond func(a, b float64) bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		result := from
@@ -487,7 +487,7 @@ func (e evaluation) missingSome(n *node, data any) any {
 }
 
 // quantifierOf implements some, all and none. It returns found if the condition equals sought for an item, and !found
-// otherwise. If there are no items, it returns ofNone.
+// otherwise. For an empty array, it returns ofNone.
 func quantifierOf(sought, found, ofNone bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		items, _ := e.eval(&n.args[0], data).([]any)

@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// The address table. Sources, as of 2026-07-18:
+// The address tables come from these sources, as of 2026-07-18:
 //
 //	https://www.iana.org/assignments/iana-ipv4-special-registry/
 //	https://www.iana.org/assignments/iana-ipv6-special-registry/
 //	https://www.iana.org/assignments/multicast-addresses/ (224.0.0.0/4)
 //	https://www.iana.org/assignments/ipv6-unicast-address-assignments/ (3ffe::/16)
 //
-// Blocks inside a listed block are omitted. Blocks that the registry calls globally reachable (AS112, AMT, anycast
-// services) are listed, because no receiver of webhooks uses them.
+// Networks inside a listed network are omitted. Networks that the registry calls globally reachable (AS112, AMT,
+// anycast services) are listed, because no webhook receiver uses them.
 
-// special4 contains the IPv4 networks that are not public.
+// special4 lists the IPv4 networks that are not public.
 var special4 = mustParsePrefixes(
 	"0.0.0.0/8",        // this network, RFC 791
 	"10.0.0.0/8",       // private use, RFC 1918
@@ -39,12 +39,12 @@ var special4 = mustParsePrefixes(
 	"240.0.0.0/4",      // reserved, RFC 1112, with limited broadcast, RFC 919
 )
 
-// globalUnicast6 contains all IPv6 addresses that are currently global unicast (RFC 4291). Others are not public:
-// loopback, mapped and compatible IPv4, NAT64, discard, segment routing, unique local, link and site local,
-// multicast, and unassigned addresses.
+// globalUnicast6 is the network of all currently assigned global unicast IPv6 addresses (RFC 4291). All other IPv6
+// addresses are non-public: loopback, mapped and compatible IPv4, NAT64, discard, segment routing, unique local, link
+// and site local, multicast, and unassigned addresses.
 var globalUnicast6 = netip.MustParsePrefix("2000::/3")
 
-// special6 contains the networks in globalUnicast6 that are not public.
+// special6 lists the networks in globalUnicast6 that are not public.
 var special6 = mustParsePrefixes(
 	"2001::/23",         // IETF protocol assignments: Teredo, benchmarking, AMT, ORCHID …, RFC 2928
 	"2001:db8::/32",     // documentation, RFC 3849
@@ -54,8 +54,8 @@ var special6 = mustParsePrefixes(
 	"3fff::/20",         // documentation, RFC 9637
 )
 
-// BeforeDial is a hook for tests (package dialguard). It receives the address of each socket of the webhooks' client
-// before it connects. An error ends the attempt.
+// BeforeDial is a test hook (see package dialguard). It receives the address of each socket of the webhook client
+// before the socket connects. If it returns an error, the attempt fails.
 var BeforeDial func(address string) error
 
 // IsPublic reports whether addr is a public internet address. A mapped IPv4 address is checked as IPv4.
@@ -73,10 +73,11 @@ func IsPublic(addr netip.Addr) bool {
 	return false
 }
 
-// isISATAP reports whether addr contains an IPv4 tunnel address (RFC 5214, section 6.1). Any prefix can.
+// isISATAP reports whether addr contains an IPv4 tunnel address (RFC 5214, section 6.1). Such addresses can have any
+// prefix.
 func isISATAP(addr netip.Addr) bool {
 	b := addr.As16()
-	// The two variable bits mean universal and group.
+	// The two bits that can vary are the universal and group bits.
 	return b[8]&^0x03 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 

@@ -1,4 +1,4 @@
-// Package requestid manages the request ID in the response header X-Request-ID.
+// Package requestid manages the request ID in the X-Request-ID response header.
 package requestid
 
 import (
@@ -18,7 +18,7 @@ func FromRequest(r *http.Request) string {
 	if ids := r.Header[Header]; len(ids) == 1 && valid(ids[0]) {
 		return ids[0]
 	}
-	// 128 random bits. They need not be secret.
+	// These 128 random bits need not be secret.
 	b := append(make([]byte, 0, 32), "req_"...)
 	b = strconv.AppendUint(b, rand.Uint64(), 36) // #nosec G404 -- an id, not a secret
 	b = strconv.AppendUint(b, rand.Uint64(), 36) // #nosec G404 -- as above

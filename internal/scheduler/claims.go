@@ -7,17 +7,17 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// claims is the state of claims, of which one runs at a time. Computing the free capacity takes time for each known
-// webhook. If the fast pool has no capacity, it is therefore computed at most once per BatchDelay.
+// claims holds the state of claims. Only one claim runs at a time. Computing the free capacity takes time for each
+// known webhook, so if the fast pool has no capacity, it is computed at most once per BatchDelay.
 type claims struct {
 	running       bool // a claim is in progress
 	startedAt     time.Time
 	notBefore     time.Time // earliest start of the next claim
 	nextCheck     time.Time // earliest next check while the fast pool has no capacity
-	nextPoll      time.Time // next claim without events
+	nextPoll      time.Time // time of the next claim if no event occurs
 	failures      int       // consecutive errors
 	failedAt      time.Time // end of the last failed claim
-	knownWebhooks int       // webhooks that share maxPrefetch
+	knownWebhooks int       // number of webhooks that share maxPrefetch
 }
 
 func (s *Scheduler) wantClaims() { s.fast.claimWanted, s.slow.claimWanted = true, true }
@@ -54,22 +54,22 @@ func (s *Scheduler) startClaim() {
 	params.NewOrFailing.MaxDeliveries = min(params.Slow.MaxDeliveries, s.config.maxNewOrFailing-s.newOrFailing)
 	fast, slow := s.fast.claimWanted && params.Fast.MaxDeliveries > 0, s.slow.claimWanted && params.Slow.MaxDeliveries > 0
 	if !fast && !slow {
-		return // until a request ends or a delivery waits too long
+		return // try again when a request ends or a delivery has waited too long
 	}
-	// A pool without capacity still needs a claim, which the next one does.
+	// A pool without capacity still wants a claim, so its claimWanted stays set for the next claim.
 	s.fast.claimWanted, s.slow.claimWanted = s.fast.claimWanted && !fast, s.slow.claimWanted && !slow
 	c.running, c.startedAt, c.notBefore = true, s.now, c.nextCheck
 	s.actions.Claim = &params
 }
 
-// claimWanted reports whether to start a claim as soon as there is capacity.
+// claimWanted reports whether a claim should start as soon as there is capacity.
 func (s *Scheduler) claimWanted() bool {
 	return (s.fast.claimWanted || s.slow.claimWanted) && !s.claims.running && !s.stopped
 }
 
 // poolParams returns the limits of a claim for p. It excludes hostnames with little capacity, because the store would
-// serve their webhooks instead of others. It excludes a workspace while it uses more slots of the slow pool than half
-// of the free ones, so that workspaces with few requests always find a slot.
+// serve their webhooks instead of others. It excludes a workspace while the workspace uses more slow-pool slots than
+// half the number of free slots, so that workspaces with few requests always find a slot.
 func (s *Scheduler) poolParams(p *pool) storage.Pool {
 	params := storage.Pool{MaxDeliveries: s.poolCapacity(p), PerHost: p.maxHostDeliveries, Hosts: make(map[string]int, len(p.hosts))}
 	for host := range p.hosts {
@@ -85,16 +85,16 @@ func (s *Scheduler) poolParams(p *pool) storage.Pool {
 	return params
 }
 
-// freeSlowSlots returns the unreserved slots of the slow pool.
+// freeSlowSlots returns how many free slots in the slow pool are not reserved.
 func (s *Scheduler) freeSlowSlots() int { return s.slow.freeSlots() - s.slow.waiting }
 
-// poolCapacity returns how many more deliveries p can accept. While p waits for writes, holds too many bytes or a
-// write has failed, it returns 0. Otherwise claims could return deliveries whose results are not recorded.
+// poolCapacity returns how many more deliveries p can accept. It returns 0 while p is waiting for writes or holds too
+// many bytes, or if the last write failed. Otherwise claims could return deliveries that were sent but not recorded.
 func (s *Scheduler) poolCapacity(p *pool) int {
 	room := s.config.maxPrefetch - p.waiting
 	if p == &s.slow {
-		// Deliveries that cannot start soon wait in the store. A claim uses this limit twice, for slow webhooks and
-		// for new or failing ones. Half of the slots stay free for workspaces with few requests.
+		// Deliveries that cannot start soon stay in the store. A claim uses this limit twice, for slow webhooks and for new
+		// or failing ones. Half of the slots stay free for workspaces with few requests.
 		room = (s.freeSlowSlots() + s.config.claimDivisor - 1) / s.config.claimDivisor
 	}
 	// Serving a webhook costs the store about as much as several deliveries. Claims for the fast pool therefore wait
@@ -125,14 +125,14 @@ func (s *Scheduler) finishClaim(e ClaimFinished) {
 	}
 }
 
-// backoff returns the wait after consecutive errors of the store.
+// backoff returns how long to wait after consecutive errors from the store.
 func (s *Scheduler) backoff(failures int) time.Duration {
 	wait := min(s.config.minBackoff<<min(failures-1, maxFailures), s.config.maxBackoff)
 	return s.randomDuration(wait/2, wait)
 }
 
-// shortenBackoff shortens the waits after errors, because a call of the store succeeded. It keeps minBackoff, because
-// claims or writes may still fail.
+// shortenBackoff shortens the waits after errors, because a call to the store has succeeded. It still waits for
+// minBackoff, because claims or writes may continue to fail.
 func (s *Scheduler) shortenBackoff() {
 	if c := &s.claims; c.failures > 0 {
 		c.notBefore = earliest(c.notBefore, c.failedAt.Add(s.config.minBackoff))
@@ -144,8 +144,8 @@ func (s *Scheduler) shortenBackoff() {
 
 func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
 
-// Reserve returns the form's webhooks to which a new delivery can be sent without a claim: fast webhooks with
-// capacity. It leaves half of the waiting capacity to claims, because other deliveries may have waited longer. A
+// Reserve returns the form's webhooks to which a new delivery can be sent without a claim: fast webhooks with capacity.
+// It leaves half of the capacity for waiting deliveries to claims, because other deliveries may have waited longer. A
 // [Dispatched] event must follow.
 func (s *Scheduler) Reserve(form ID) []ID {
 	var reserved []ID

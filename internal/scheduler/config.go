@@ -2,60 +2,61 @@ package scheduler
 
 import "time"
 
-// Config contains the independent settings. [DefaultConfig] gives the reasons for their values.
+// Config holds the settings that do not depend on others. [DefaultConfig] explains their values.
 type Config struct {
 	Fast, Slow int           // slots in the fast and the slow pool
 	PerWebhook int           // maximum in-flight requests of a healthy webhook
 	Timeout    time.Duration // maximum duration of a request
-	// FastSlotTime is how long a request can use a fast slot, and the minimum time after which it counts as hanging.
-	// Fast ÷ FastSlotTime requests per second can start to hang without delaying others.
+	// FastSlotTime is how long a request can use a fast slot. A request never counts as hanging before this time. Fast ÷
+	// FastSlotTime requests per second can start to hang without delaying others.
 	FastSlotTime       time.Duration
 	FastThreshold      time.Duration // maximum duration of a fast request
 	SuccessesUntilFast int           // fast successes that a webhook needs after a slow one
 	// MaxWait is how long a delivery can wait before it is released. Until then, it is sent even if its webhook is
-	// deleted, and with the old secret if that changes.
+	// deleted, and with the old secret if the secret changes.
 	MaxWait time.Duration
-	// BatchDelay is the maximum delay of results for a larger batch, unless a write is in progress or has failed. It
-	// is also the minimum time between claims.
+	// BatchDelay is how long results can wait for a larger batch, unless a write is in progress or has failed. It is also
+	// the minimum time between claims.
 	BatchDelay   time.Duration
 	PollInterval time.Duration // maximum time between claims without events
 	MaxBatch     int           // maximum results per write
 	PoolBytes    int           // maximum total size of the bodies in each pool
 }
 
-// DefaultConfig returns settings for the given numbers of slots, requests per webhook and timeout. They were measured
-// with 64, 4,096, 4 and 15 s. With a slow pool of 1,024 slots, 1,088 destinations that hang at the same time use all
-// fast slots and delay other deliveries by 10 s.
+// DefaultConfig returns the settings for the given numbers of slots and requests per webhook, and the given timeout.
+// They were measured with 64, 4,096, 4 and 15 s. With a slow pool of 1,024 slots, 1,088 destinations that hang at the
+// same time use all fast slots and delay other deliveries by 10 s.
 //
-// The comments name their measurements: (mutants) is the simulation, make mutants; (outage) is make bench-outage;
-// (drain) is make bench-river and go run -C internal/lab/bench ./deliveries, which sends 20,000 deliveries to 100
-// webhooks; (submit) is make bench-submit and make bench-hotpaths.
+// The comments name the source of their figures: (mutants) is the simulation, make mutants; (outage) is make
+// bench-outage; (drain) is make bench-river and go run -C internal/lab/bench ./deliveries, which sends 20,000
+// deliveries to 100 webhooks; (submit) is make bench-submit and make bench-hotpaths.
 func DefaultConfig(fast, slow, perWebhook int, timeout time.Duration) Config {
 	return Config{
 		Fast: fast, Slow: slow, PerWebhook: perWebhook, Timeout: timeout,
-		// 1,280 requests per second can start to hang (64 ÷ 50 ms). If a thousand requests hang at the same instant,
-		// 100 ms delays 5 % of the healthy events, and 50 ms none (mutants). Receivers between this time and
+		// 1,280 requests per second can start to hang (64 ÷ 50 ms). If a thousand requests start to hang at the same instant,
+		// 100 ms delays 5 % of the healthy events, and 50 ms delays none (mutants). Receivers that take between this time and
 		// FastThreshold lose nothing when their requests move to the slow pool.
 		FastSlotTime: 50 * time.Millisecond,
-		// With 100 ms, a process that waited for a processor (ten busy loops on two processors) classified all
-		// webhooks as slow. When 1,000 of them hung, they took the slots of healthy webhooks and delayed nearly all
-		// healthy events. With 500 ms, no event was late (outage). A request still uses a fast slot for only 50 ms.
+		// With 100 ms, a process that was short of CPU (ten busy loops on two processors) classified all webhooks as slow.
+		// When 1,000 webhooks then hung, they took the slots of healthy webhooks and delayed nearly all healthy events. With
+		// 500 ms, no event was late (outage). A request still uses a fast slot for only 50 ms.
 		FastThreshold: 500 * time.Millisecond,
-		// A webhook that is slow once in fifteen requests is in the slow pool half of the time. A webhook that is
-		// slow every second time is always in it (mutants).
+		// A webhook that is slow once in fifteen requests is in the slow pool half of the time. A webhook that is slow every
+		// second time always stays there (mutants).
 		SuccessesUntilFast: 8,
-		// A changed webhook can receive outdated deliveries for this long. A smaller value reduces maxPrefetch, so
-		// that each claim returns fewer deliveries.
+		// After a change, a webhook can receive outdated deliveries for this long. A smaller value reduces maxPrefetch, so
+		// each claim returns fewer deliveries.
 		MaxWait: time.Second,
-		// Allows at most 100 claims a second and, until a stop, 100 small writes. With 16 clients that submit
-		// continuously, immediate writes cost PostgreSQL 392 µs per submission instead of 117, and the throughput was
-		// 2,080 a second instead of 5,605. 25 and 50 ms were slower, too (submit).
+		// This allows at most 100 claims a second and, until a stop, 100 small writes. With 16 clients that submit
+		// continuously, immediate writes cost PostgreSQL 392 µs per submission instead of 117, and throughput was 2,080
+		// submissions a second instead of 5,605. Delays of 25 and 50 ms were also slower (submit).
 		BatchDelay: 10 * time.Millisecond,
-		// Deliveries of another process are up to 250 ms late. Four to ten empty polls a second cost little (drain).
+		// Deliveries that another process stores start up to 250 ms late. Four to ten empty polls a second cost little
+		// (drain).
 		PollInterval: 250 * time.Millisecond,
-		// PostgreSQL records a hundred results in 10 to 30 ms (drain), so a write takes much less than its 10 s.
+		// PostgreSQL records a hundred results in 10 to 30 ms (drain), so a write takes far less than its timeout of 10 s.
 		MaxBatch: 1000,
-		// Bodies usually have a kilobyte. With the largest bodies, of a megabyte, a process holds 128 MB.
+		// A body is usually about a kilobyte. Even with the largest bodies, a megabyte each, a process holds only 128 MB.
 		PoolBytes: 64 << 20,
 	}
 }
@@ -66,24 +67,25 @@ type derivedConfig struct {
 	fast, slow             poolLimits
 	maxNewOrFailing        int           // maximum slow-pool requests to webhooks that are new or whose last request failed
 	maxPrefetch            int           // maximum deliveries that wait for the fast pool
-	minClaim               int           // minimum capacity for a claim for the fast pool; direct dispatch leaves it to claims
+	minClaim               int           // minimum capacity for a fast-pool claim; direct dispatch leaves this capacity to claims
 	writeThreshold         int           // number of fast-pool results that starts a write immediately
-	maxClaimBytes          int           // maximum total size of the bodies that a claim returns for each pool
-	prefetchTime           time.Duration // how long the waiting deliveries of a webhook keep it busy
+	maxClaimBytes          int           // maximum total size of the bodies that a claim returns per pool
+	prefetchTime           time.Duration // how long a webhook's waiting deliveries keep it busy
 	lease, startWithin     time.Duration // duration of a lease, and how long after the claim a request can start
 	minPollInterval        time.Duration // minimum time between claims without events
-	minBackoff, maxBackoff time.Duration // the wait after an error of the store doubles from minBackoff to maxBackoff
-	// A request hangs if it takes longer than hangFactor times the usual duration of its webhook. The last request
-	// contributes 1/smoothing to this duration.
+	minBackoff, maxBackoff time.Duration // the wait after a store error doubles from minBackoff to maxBackoff
+	// A request counts as hanging if it takes longer than hangFactor times its webhook's usual duration. The last request
+	// contributes 1/smoothing to the usual duration.
 	hangFactor, smoothing int
-	// These divide the number of free slots in the slow pool. A workspace that uses more than the first quotient gets no
-	// more deliveries. A claim requests up to the second quotient for slow webhooks, and again for new and failing ones.
+	// Both divide the number of free slots in the slow pool. A workspace that uses more slots than the first quotient gets
+	// no more deliveries. A claim requests up to the second quotient for slow webhooks, and again for new and failing
+	// ones.
 	workspaceDivisor, claimDivisor int
-	idleLifetime                   time.Duration // how long an idle webhook stays known, which direct dispatch requires
+	idleLifetime                   time.Duration // how long an idle webhook stays known; direct dispatch works only for known webhooks
 }
 
-// derive computes the values that follow from n. Shares are halves and quarters unless a reason is given, because
-// finer ones make no difference in the simulation.
+// derive computes the values that depend on n. Shares are halves and quarters unless a reason is given, because finer
+// shares make no difference in the simulation.
 func (n Config) derive() derivedConfig {
 	d := derivedConfig{Config: n}
 
@@ -91,59 +93,60 @@ func (n Config) derive() derivedConfig {
 	// move to the slow pool. For 20,000 deliveries to 100 webhooks, PostgreSQL then uses 33 µs per delivery. It uses
 	// 40 µs with 8 × Fast and claims for any capacity (drain).
 	d.maxPrefetch = n.Fast * int(n.MaxWait*4/5/n.FastSlotTime)
-	// A claim returns at least half of this. Serving a webhook costs PostgreSQL about as much as a delivery, so it
-	// should return several per webhook.
+	// A claim starts only if it can return at least half of this. Serving a webhook costs PostgreSQL about as much as a
+	// delivery, so a claim should return several deliveries per webhook.
 	d.minClaim = d.maxPrefetch / 2
 
-	// maxHeld: the documentation promises that a killed process repeats at most 8 × Fast deliveries, and Slow of the
-	// other pool.
+	// maxHeld: the documentation promises that a killed process repeats at most 8 × Fast deliveries from the fast pool,
+	// and Slow deliveries from the slow pool.
 	//
-	// hostShare: with a quarter of the slots, four hostnames are served concurrently, and a hanging one leaves three
-	// quarters to the others. maxPerHost: a single hostname uses three quarters, so that a second one finds slots
-	// immediately. maxHostDeliveries: if a hostname could use three quarters, 1,500 or 3,000 hanging webhooks of one
+	// hostShare: with a quarter of the slots, four hostnames are served concurrently, and a hanging hostname leaves three
+	// quarters to the others. maxPerHost: a single hostname uses three quarters, so that a second hostname finds slots
+	// immediately. maxHostDeliveries: if a hostname could use three quarters, 1,500 or 3,000 hanging webhooks on one
 	// hostname would delay 23 to 49 % of the healthy events (mutants).
 	d.fast = poolLimits{maxStarted: n.Fast, maxHeld: 8 * n.Fast, hostShare: max(1, n.Fast/4), maxPerHost: max(1, n.Fast*3/4), maxHostDeliveries: d.maxPrefetch / 2}
-	// A write starts after a quarter of these results, so that requests continue during the write. For 20,000
-	// deliveries to 100 webhooks, writes every 10 ms block requests for a quarter of the time, and these writes for
-	// an eighth (drain).
+	// A write starts once a quarter of this many results are pending, so that requests continue during the write. With
+	// 20,000 deliveries to 100 webhooks, writes every 10 ms block requests for a quarter of the time. Writes at this
+	// threshold block them for an eighth of the time (drain).
 	d.writeThreshold = d.fast.maxHeld / 4
 
-	// Three quarters are for requests that start in this pool. So 1,024 requests to fast webhooks can hang at the
-	// same time even if all other slots are in use. Requests of a hostname may hang for the whole Timeout, so half of
-	// the slots stay free for other hostnames (mutants).
+	// Three quarters are for requests that start in this pool. So 1,024 requests to fast webhooks can hang at the same
+	// time even if all other slots are in use. Requests to a hostname may hang for the whole Timeout, so half of the slots
+	// stay free for other hostnames (mutants).
 	half := max(1, n.Slow/2)
 	d.slow = poolLimits{maxStarted: max(1, n.Slow*3/4), maxHeld: n.Slow, hostShare: half, maxPerHost: half, maxHostDeliveries: half}
-	// The last quarter is for slow webhooks that work. Without it, 1,000 failing webhooks delay 57 % of the events of
-	// healthy webhooks that are slow once in fifteen requests (mutants).
+	// The last quarter is for slow webhooks that work. Without this quarter, 1,000 failing webhooks delay 57 % of the
+	// events for healthy webhooks that are slow once in fifteen requests (mutants).
 	d.maxNewOrFailing = half
 
-	// With less than an eighth, a store would serve this hostname's webhooks instead of others.
+	// If a hostname with less capacity than an eighth were included, the store would serve its webhooks instead of others.
 	d.fast.minHostClaim, d.slow.minHostClaim = d.fast.maxHostDeliveries/8, d.slow.maxHostDeliveries/8
 
-	// A claim starts if there is any capacity, so a pool exceeds its limit by at most an eighth.
+	// A claim can start as long as there is any capacity, so a pool exceeds its limit by at most an eighth.
 	d.maxClaimBytes = n.PoolBytes / 8
-	// A claim on PostgreSQL takes 10 to 40 ms. With a smaller value, healthy receivers of 300 ms reach only 0.7 of
+	// A claim on PostgreSQL takes 10 to 40 ms. With a smaller value, healthy receivers that take 300 ms reach only 0.7 of
 	// the throughput of four concurrent requests (mutants).
 	d.prefetchTime = n.FastSlotTime
 
-	// A request starts within half of its lease. The rest is for its Timeout, and 15 s to write its result, of which
-	// the write itself takes up to 10 s.
+	// A request starts in the first half of its lease. The second half is for its Timeout plus 15 s to record its result,
+	// of which the write itself takes up to 10 s.
 	d.startWithin = n.Timeout + 15*time.Second
 	d.lease = 2 * d.startWithin
-	// Each claim reads all known webhooks, even without capacity. The default is a minute.
+	// Each claim reads all known webhooks, even those without capacity. With the defaults, this is a minute.
 	d.idleLifetime = d.lease
 
-	// Requests rarely take twice the usual duration by chance. With a quarter, a single slow request changes little,
-	// and after eight requests the old duration counts for a tenth (mutants).
+	// Requests rarely take twice the usual duration by chance. With a smoothing of 4, a single slow request changes
+	// little, and after eight requests the old duration counts for only a tenth (mutants).
 	d.hangFactor, d.smoothing = 2, 4
-	// With a half, one workspace gets a third to two thirds of the slots. If n workspaces could fill the pool, each gets
-	// about one part of n + 1, and as much stays free. With two quarters, a claim leaves half to the next one (mutants).
+	// With a workspaceDivisor of 2, a single workspace gets a third to two thirds of the slots. If n workspaces each could
+	// fill the pool, each gets about 1/(n + 1) of the slots, and as many stay free. With a claimDivisor of 4, a claim
+	// requests two quarters and leaves half of the slots to the next claim (mutants).
 	d.workspaceDivisor, d.claimDivisor = 2, 4
 
-	// The random interval spreads the polls of several processes.
+	// The interval is random so that several processes do not poll at the same time.
 	d.minPollInterval = n.PollInterval * 2 / 5
-	// An error that ends immediately then costs as little as a poll, a tenth of a second. If a store works for only
-	// half a second at a time, each period gets a call, with fewer calls than idle polls make.
+	// A call that fails immediately then costs as little as a poll every tenth of a second. If a store works for only half
+	// a second at a time, there is a call in each such period, with fewer calls than idle polling makes.
 	d.minBackoff = d.minPollInterval
 	d.maxBackoff = 4 * d.minBackoff
 	return d

@@ -4,11 +4,11 @@ import "slices"
 
 type poolLimits struct {
 	maxStarted        int // slots for requests that start in this pool
-	maxHeld           int // requests in flight or not recorded
-	hostShare         int // slots of a hostname while another waits
-	maxPerHost        int // slots of a hostname otherwise
-	maxHostDeliveries int // waiting and in-flight deliveries of a hostname
-	minHostClaim      int // minimum capacity of a hostname for a claim
+	maxHeld           int // maximum requests in flight or not recorded
+	hostShare         int // maximum slots per hostname while another hostname waits
+	maxPerHost        int // maximum slots per hostname otherwise
+	maxHostDeliveries int // maximum waiting and in-flight deliveries per hostname
+	minHostClaim      int // minimum capacity that a hostname needs to be claimed
 }
 
 type pool struct {
@@ -16,7 +16,7 @@ type pool struct {
 
 	inFlight    int
 	moved       int  // in-flight requests that started in the fast pool
-	waiting     int  // deliveries and reservations
+	waiting     int  // waiting deliveries and reservations
 	bytes       int  // total size of the waiting and in-flight bodies
 	unrecorded  int  // sent deliveries whose results are not recorded
 	claimWanted bool // the store may have due deliveries for this pool
@@ -32,9 +32,9 @@ func (p *pool) freeSlots() int {
 	return min(p.maxStarted-(p.inFlight-p.moved), p.maxHeld-p.inFlight-p.unrecorded)
 }
 
-// isFull reports whether p must wait until the store has recorded results, because a killed process repeats
-// unrecorded deliveries. Each pool counts only its own results, so that a thousand timeouts in the slow pool do not
-// stop the fast pool.
+// isFull reports whether p must wait until the store has recorded results, because unrecorded deliveries are repeated
+// if the process is killed. Each pool counts only its own results, so a thousand timeouts in the slow pool do not stop
+// the fast pool.
 func (p *pool) isFull() bool { return p.inFlight+p.unrecorded >= p.maxHeld }
 
 // accepts reports whether a request can move from the fast pool to p.
@@ -47,7 +47,7 @@ func (p *pool) updateLoad(r *Request, waiting, used int) {
 	p.inFlight += used
 	p.bytes += (waiting + used) * len(r.Delivery.Body)
 	addLoad(p.hosts, r.webhook.host, waiting, used)
-	addLoad(p.workspaces, r.Delivery.WorkspaceID, waiting, used) // not of the form, which may have moved
+	addLoad(p.workspaces, r.Delivery.WorkspaceID, waiting, used) // not the form's workspace, because the form may have moved
 }
 
 func addLoad[K comparable](to map[K]load, of K, waiting, used int) {
@@ -62,7 +62,8 @@ func (p *pool) hostCapacity(host string) int {
 	return max(0, p.maxHostDeliveries-l.waiting-l.inFlight)
 }
 
-// nextWebhook removes the next webhook from the queue and returns it. Hostnames below their share come first.
+// nextWebhook removes the next webhook from the queue and returns it. Webhooks on hostnames below their share come
+// first.
 func (p *pool) nextWebhook(ready func(*webhook) bool) *webhook {
 	var next *webhook
 	for i := 0; i < len(p.queue); i++ {

@@ -8,11 +8,11 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// results is the state of results and writes. Only one write runs at a time.
+// results holds the state of results and writes. Only one write runs at a time.
 type results struct {
 	pending      []result
 	waitingSince time.Time // start of the last write or arrival of the first pending result, whichever is later
-	fastResults  int       // results of the fast pool since the last write started
+	fastResults  int       // fast-pool results since the last write started
 	writing      []result  // results in the current write
 	notBefore    time.Time // earliest start of the next write
 	failedAt     time.Time // end of the last failed write
@@ -21,15 +21,15 @@ type results struct {
 	failures int
 }
 
-// maxFailures is the number of errors after which writes have one result, because MaxBatch is less than
-// 2^maxFailures. After as many successes, writes have their full size again.
+// maxFailures is the number of errors after which a write contains a single result, because MaxBatch is less than
+// 2^maxFailures. After as many successes, writes are back to their full size.
 const maxFailures = 10
 
 // result is the result of a delivery. If it has no attempt, the delivery is released.
 type result struct {
 	*Request
 	storage.Result
-	blocked bool // another transaction blocks its rows, which may take long
+	blocked bool // another transaction blocks the delivery's rows, possibly for a long time
 }
 
 func (s *Scheduler) queueResult(r *Request, of storage.Result) {
@@ -49,8 +49,8 @@ func (s *Scheduler) queueResult(r *Request, of storage.Result) {
 }
 
 // startWrite starts a write after BatchDelay, or earlier if the fast pool has many results. Only the fast pool needs
-// the capacity soon, and blocked results were tried before. After errors, writes have fewer results in order to find
-// the result that the store rejects.
+// its capacity back soon, and blocked results do not count, because they were already tried. After errors, writes
+// contain fewer results, so that the result that the store rejects is found.
 func (s *Scheduler) startWrite() {
 	r := &s.results
 	if len(r.writing) > 0 || len(r.pending) == 0 || s.now.Before(r.notBefore) || s.now.Sub(r.waitingSince) < s.config.BatchDelay && r.fastResults < s.config.writeThreshold && !s.stopped {
@@ -58,13 +58,13 @@ func (s *Scheduler) startWrite() {
 	}
 	n := max(1, min(len(r.pending), s.config.MaxBatch)>>r.failures)
 	r.writing, r.pending, r.waitingSince, r.fastResults = r.pending[:n:n], r.pending[n:], s.now, 0
-	// Results of a webhook are adjacent, so that the store handles them together.
+	// Group the results by webhook, so that the store handles a webhook's results together.
 	slices.SortStableFunc(r.writing, func(a, b result) int {
 		return bytes.Compare(a.Lease.WebhookID[:], b.Lease.WebhookID[:])
 	})
 	s.actions.Write = make([]storage.Result, n)
 	for i, of := range r.writing {
-		if w := of.webhook; of.Result.Delivery != nil { // the same for all results of a URL, so that their order does not matter
+		if w := of.webhook; of.Result.Delivery != nil { // the same for all results for a URL, so that their order does not matter
 			of.Health = w.health
 			if left := w.pause.until.Sub(s.now); left > 0 {
 				of.PauseFor, of.PauseReason = left, w.pause.reason
@@ -79,7 +79,7 @@ func (s *Scheduler) finishWrite(e WriteFinished) {
 	batch := r.writing
 	r.writing = nil
 	if e.Err != nil && (!e.Rejected || len(batch) > 1) {
-		r.pending = append(r.pending, batch...) // at the end, so that they do not block others
+		r.pending = append(r.pending, batch...) // at the end, so that they do not block other results
 		r.failures = min(r.failures+1, maxFailures)
 		r.failedAt, r.notBefore = s.now, s.now.Add(s.backoff(r.failures))
 		return
@@ -97,7 +97,7 @@ func (s *Scheduler) finishWrite(e WriteFinished) {
 			of.webhook.recordedAt = s.now
 		}
 		if (of.claimed || of.webhook.skipped) && of.Result.Delivery != nil || of.Result.Delivery == nil && of.RetryIn == 0 {
-			of.webhook.pool.claimWanted = true // more may be due, because the store now knows the new health
+			of.webhook.pool.claimWanted = true // more deliveries may be due, because the store now knows the new health
 		}
 	}
 	if len(e.Blocked) == len(batch) {

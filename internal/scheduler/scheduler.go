@@ -35,15 +35,15 @@ type Request struct {
 	Delivery storage.ClaimedDelivery
 
 	webhook   *webhook
-	claimed   bool      // not by direct dispatch
+	claimed   bool      // by a claim, not by direct dispatch
 	leasedAt  time.Time // at or before the start of the lease
 	arrivedAt time.Time
 
 	// These fields are set when the request starts.
 	startedAt    time.Time
-	pool         *pool // of its slot
-	moved        bool  // from the fast to the slow pool
-	newOrFailing bool  // of its webhook at the start
+	pool         *pool // pool that its slot belongs to
+	moved        bool  // whether it moved from the fast to the slow pool
+	newOrFailing bool  // whether its webhook was new or failing at the start
 }
 
 // Event is one of the types below.
@@ -59,7 +59,7 @@ type (
 		More       bool // another immediate claim may return more
 		Err        error
 	}
-	// Dispatched contains the deliveries that were stored after a call of Reserve.
+	// Dispatched holds the deliveries that were stored after a call to Reserve.
 	Dispatched struct {
 		Reserved   []ID
 		Deliveries []storage.ClaimedDelivery
@@ -76,26 +76,26 @@ type (
 	}
 	// WriteFinished is the result of a write.
 	WriteFinished struct {
-		Blocked  []storage.Lease // of results that must be written again
+		Blocked  []storage.Lease // leases of results that must be written again
 		Err      error           // if set, no result was written
 		Rejected bool            // the store permanently rejects a result
 	}
-	// StoreResponded reports that another call of the store succeeded.
+	// StoreResponded reports that another call to the store succeeded.
 	StoreResponded struct{}
 	// Stop ends claims and new requests.
 	Stop struct{}
 )
 
-// Actions are the results of a step.
+// Actions is the result of a step: what the caller must do next.
 type Actions struct {
 	Send     []*Request
 	Claim    *storage.ClaimParams    // if set, a ClaimFinished must follow
 	Write    []storage.Result        // if not empty, a WriteFinished must follow
-	Pauses   []storage.PausedWebhook // started or extended, or ended if Reason is empty
-	NextStep time.Time               // latest time of the next step; zero if it only follows an event
+	Pauses   []storage.PausedWebhook // pauses that were started or extended, or ended if Reason is empty
+	NextStep time.Time               // latest time for the next step; zero if the next step only follows an event
 }
 
-// New returns a scheduler. randomDuration returns a duration between its arguments.
+// New returns a Scheduler. randomDuration must return a random duration between its arguments.
 func New(n Config, randomDuration func(minimum, maximum time.Duration) time.Duration) *Scheduler {
 	d := n.derive()
 	return &Scheduler{
@@ -148,7 +148,7 @@ func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
 	return s.actions
 }
 
-// nextStep returns when Step must be called even without an event. While something can expire, it is soon, and
+// nextStep returns when Step must be called even without an event. This is soon while anything can time out, and
 // otherwise the time of the next poll.
 func (s *Scheduler) nextStep() time.Time {
 	results := len(s.results.pending) > 0 && len(s.results.writing) == 0
@@ -163,8 +163,8 @@ func (s *Scheduler) nextStep() time.Time {
 	return s.claims.nextPoll
 }
 
-// InFlight returns the number of in-flight requests in each pool. full is the total time for which the slow pool was
-// full, so that no request could move to it.
+// InFlight returns the number of in-flight requests in each pool. full is the total time during which the slow pool was
+// full, so that no request could move there.
 func (s *Scheduler) InFlight() (fast, slow int, full time.Duration) {
 	return s.fast.inFlight, s.slow.inFlight, s.slowFullFor
 }
@@ -177,7 +177,7 @@ func (s *Scheduler) Done() bool {
 func (s *Scheduler) addDelivery(del storage.ClaimedDelivery, leased time.Time, claimed bool) {
 	w := s.findOrAddWebhook(del, leased)
 	r := &Request{Delivery: del, webhook: w, claimed: claimed, leasedAt: leased, arrivedAt: s.now}
-	if s.stopped || w.pool.bytes >= s.config.PoolBytes { // direct dispatch reserves a number, not bytes
+	if s.stopped || w.pool.bytes >= s.config.PoolBytes { // direct dispatch reserves a number of deliveries, not bytes
 		s.queueResult(r, storage.Result{})
 		return
 	}
@@ -231,12 +231,13 @@ func (s *Scheduler) popWaiting(w *webhook) *Request {
 	return r
 }
 
-// waitedTooLong reports whether r exceeds MaxWait, or its lease could expire before its result is written.
+// waitedTooLong reports whether r has waited for longer than MaxWait, or its lease could expire before its result is
+// recorded.
 func (s *Scheduler) waitedTooLong(r *Request) bool {
 	return s.now.Sub(r.arrivedAt) > s.config.MaxWait || s.now.Sub(r.leasedAt) > s.config.startWithin
 }
 
-// release returns the delivery that has waited longest for w to the store. It is due again after retryIn.
+// release returns w's longest-waiting delivery to the store. The delivery is due again after retryIn.
 func (s *Scheduler) release(w *webhook, retryIn time.Duration) {
 	s.queueResult(s.popWaiting(w), storage.Result{RetryIn: retryIn})
 }
@@ -247,8 +248,8 @@ func (s *Scheduler) releaseAll(w *webhook, retryIn time.Duration) {
 	}
 }
 
-// moveToSlowPool moves requests that exceed FastSlotTime to the slow pool, as long as it accepts them. Other requests
-// keep their fast slots, and their results count there, so that each pool limits its unrecorded deliveries.
+// moveToSlowPool moves requests that exceed FastSlotTime to the slow pool if it accepts them. Other requests keep their
+// fast slots, and their results count in the fast pool, so that each pool limits its unrecorded deliveries.
 func (s *Scheduler) moveToSlowPool() {
 	s.fastRequests = slices.DeleteFunc(s.fastRequests, func(r *Request) bool {
 		if s.now.Sub(r.startedAt) < s.config.FastSlotTime || !s.slow.accepts(r, s.config.PoolBytes) {

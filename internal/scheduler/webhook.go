@@ -7,25 +7,25 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// webhook is the state of a webhook with one URL. After a change of the URL, a new webhook replaces it, because the
-// destination is another. In-flight requests keep the old one.
+// webhook is the state of a webhook with one URL. If the URL changes, a new value replaces it, because the destination
+// is different. In-flight requests keep the old value.
 type webhook struct {
 	id, form   ID
 	url, host  string
 	generation int64 // version of its URL
 
 	health        storage.Health // from the store, updated by unrecorded results
-	failingSince  time.Time      // zero if it does not fail
+	failingSince  time.Time      // zero if it is not failing
 	pause         pause
 	usualDuration time.Duration // smoothed duration of successes; zero if unknown
 	unrecorded    int
 	recordedAt    time.Time // time of the last recorded result
 
-	pool     *pool // in which its requests start
+	pool     *pool // pool in which its requests start
 	queued   bool  // in the pool's queue
 	waiting  []*Request
 	inFlight []*Request // oldest first
-	reserved int        // for direct dispatch
+	reserved int        // reservations for direct dispatch
 	skipped  bool       // the last claim had no capacity for it
 
 	activeAt time.Time // time of the last event
@@ -35,16 +35,16 @@ func (w *webhook) isIdle() bool {
 	return len(w.waiting)+len(w.inFlight)+w.reserved+w.unrecorded == 0
 }
 
-// pause is a time in which a webhook gets only probes.
+// pause is a period in which a webhook gets only probes.
 type pause struct {
 	startedAt time.Time // zero if the pause came from the store
-	until     time.Time // zero without a pause
+	until     time.Time // zero if the webhook is not paused
 	reason    storage.PauseReason
 }
 
-// A webhook is paused after ten consecutive failures over half a minute. Until it succeeds, it gets only probes, each
-// after a third of the time for which it has failed: the first after 10 s, the last ones every hour. The
-// documentation promises these numbers.
+// A webhook is paused after ten consecutive failures over half a minute. Until it succeeds, it gets only probes. The
+// wait before each probe is a third of the time for which the webhook has been failing, at least 10 s and at most an
+// hour. The documentation promises these numbers.
 const (
 	pauseAfterFailures = 10
 	pauseAfter         = 30 * time.Second
@@ -109,7 +109,7 @@ func (s *Scheduler) updateHealth(w *webhook, began time.Time, e RequestFinished)
 			w.pause = pause{s.now, until, reason}
 		}
 	case began.Before(w.pause.startedAt):
-		// The attempt is older than the pause.
+		// The attempt started before the pause, so it does not end the pause.
 	default:
 		is = s.config.healthAfterSuccess(is, e.Duration)
 		w.failingSince, w.pause = time.Time{}, pause{}
@@ -137,8 +137,9 @@ func (n Config) healthAfterSuccess(s storage.Health, took time.Duration) storage
 	return storage.Health{Succeeded: true, SuccessesUntilFast: s.SuccessesUntilFast}
 }
 
-// setHealth sets the health of w and its pool. It releases the waiting deliveries after a failure, because they are
-// too many for a failing webhook, and after a change of the pool, because the new pool has not reserved capacity.
+// setHealth sets w's health and pool. It releases the waiting deliveries after a failure, because they are too many for
+// a failing webhook. It also releases them if the pool changes, because the new pool has not reserved capacity for
+// them.
 func (s *Scheduler) setHealth(w *webhook, standing storage.Health) {
 	w.health = standing
 	to := &s.slow
@@ -163,16 +164,16 @@ func (s *Scheduler) maxInFlight(w *webhook) int {
 	return 1
 }
 
-// isHanging reports whether a fast webhook has a request that takes at least hangFactor times its usual duration.
-// Such a webhook gets no further request until that request ends.
+// isHanging reports whether a fast webhook has a request that has taken at least hangFactor times its usual duration.
+// Such a webhook gets no further requests until that request ends.
 func (s *Scheduler) isHanging(w *webhook) bool {
 	return w.pool == &s.fast && len(w.inFlight) > 0 && s.now.Sub(w.inFlight[0].startedAt) >= max(s.config.FastSlotTime, time.Duration(s.config.hangFactor)*w.usualDuration)
 }
 
-// webhookCapacity returns how many more deliveries of w can be claimed: its in-flight limit plus, if it is healthy,
-// the deliveries that it sends in prefetchTime, up to its share of maxPrefetch.
+// webhookCapacity returns how many more deliveries for w can be claimed: its in-flight limit plus, if it is healthy,
+// the deliveries that can be sent to it in prefetchTime, up to its share of maxPrefetch.
 func (s *Scheduler) webhookCapacity(w *webhook) int {
-	if s.isHanging(w) || w.unrecorded > 0 && !w.health.Healthy() { // the store may not yet know that it is paused
+	if s.isHanging(w) || w.unrecorded > 0 && !w.health.Healthy() { // the store may not know yet that the webhook is paused
 		return 0
 	}
 	room := s.maxInFlight(w)

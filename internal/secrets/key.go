@@ -10,12 +10,12 @@ import (
 	"github.com/formsvc/formsvc/internal/textclean"
 )
 
-// standardPattern finds a Standard Webhooks secret in pasted text: after other characters, in capitals, or with
+// standardPattern finds a Standard Webhooks secret in pasted text, even after other characters, in capitals, or with
 // another character instead of the underscore.
 var standardPattern = regexp.MustCompile(`(?i)whsec[^0-9a-z]`)
 
-// InvalidReason returns why a secret is invalid, or "" if it is valid. Only secrets that resemble those of the Standard
-// Webhooks specification have a required format, because a receiver would derive another key from an invalid one.
+// InvalidReason returns why a secret is invalid, or "" if it is valid. It requires a format only for secrets that
+// resemble Standard Webhooks secrets, because a receiver would derive a different key from an invalid secret.
 func InvalidReason(secret string) string {
 	shown := strings.Map(func(c rune) rune {
 		if textclean.HasInvisible(string(c)) {
@@ -32,8 +32,8 @@ func InvalidReason(secret string) string {
 	return ""
 }
 
-// SigningKey returns the signing key of a secret under the Standard Webhooks specification: the decoded base64 after
-// "whsec_", or the secret's bytes if it has no such prefix. ok is false if the base64 is invalid or empty.
+// SigningKey returns the signing key for a secret under the Standard Webhooks specification: the decoded base64 after
+// "whsec_", or the secret's bytes if it does not have that prefix. ok is false if the base64 is invalid or empty.
 func SigningKey(secret string) (key []byte, ok bool) {
 	encoded, standard := strings.CutPrefix(secret, "whsec_")
 	if !standard {

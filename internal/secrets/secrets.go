@@ -1,4 +1,4 @@
-// Package secrets encrypts the signing secrets of webhooks for the storage.
+// Package secrets encrypts the signing secrets of webhooks for storage.
 package secrets
 
 import (
@@ -10,23 +10,24 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// First byte of a stored secret. The secret itself follows, or a nonce and the encrypted secret.
+// The first byte of a stored secret is its format. The secret itself follows, or a nonce and the encrypted secret.
 const (
 	formatPlain     = 0
 	formatEncrypted = 1
 )
 
-// Encrypter encrypts and decrypts signing secrets for the storage. A nil *Encrypter stores them unencrypted. It is
-// safe for concurrent use if its AEADs are, like those of the standard library.
+// Encrypter encrypts and decrypts stored signing secrets. A nil *Encrypter leaves secrets unencrypted. An Encrypter is
+// safe for concurrent use if its AEADs are, as the standard library's are.
 type Encrypter struct {
 	current     cipher.AEAD
 	decrypters  []cipher.AEAD // current first
 	rejectPlain bool          // reject unencrypted secrets
 }
 
-// New returns an Encrypter that encrypts with current and decrypts with current and previous. It also reads
-// unencrypted secrets. To change the key, pass the old one as previous and use [Encrypter.Reencrypt]. If current is
-// nil, secrets are stored unencrypted. Nonces are random and have the AEAD's size. A nil previous AEAD is an error.
+// New returns an Encrypter that encrypts with current and decrypts with current and previous. It also reads unencrypted
+// secrets. To change the key, pass the old one as previous and use [Encrypter.Reencrypt]. If current is nil, secrets
+// are stored unencrypted. Nonces are random and have the AEAD's nonce size. New returns an error if a previous AEAD is
+// nil.
 func New(current cipher.AEAD, previous ...cipher.AEAD) (*Encrypter, error) {
 	s := &Encrypter{current: current}
 	if current != nil {
@@ -48,7 +49,7 @@ func (s *Encrypter) EncryptedOnly() *Encrypter {
 	return &only
 }
 
-// Encrypt returns the stored form of a webhook's secret, which only Decrypt with the same webhook can read. It
+// Encrypt returns a webhook's secret in the stored format. Only Decrypt with the same webhook can decrypt it. It
 // returns nil for an empty secret.
 func (s *Encrypter) Encrypt(webhook storage.ID, secret string) []byte {
 	if secret == "" {
@@ -80,7 +81,7 @@ func (s *Encrypter) Decrypt(webhook storage.ID, sealed []byte) (string, error) {
 				continue
 			}
 			nonce, box := rest[:aead.NonceSize()], rest[aead.NonceSize():]
-			// The box is copied because the delivery's bytes are read-only.
+			// Copy the box, because the delivery's bytes are read-only.
 			secret, err := aead.Open(nil, nonce, slices.Clone(box), webhook[:])
 			if err == nil && len(secret) > 0 {
 				return string(secret), nil
@@ -90,14 +91,14 @@ func (s *Encrypter) Decrypt(webhook storage.ID, sealed []byte) (string, error) {
 	return "", storage.ErrSecret
 }
 
-// Reencrypt returns a stored secret as [Encrypter.Encrypt] would store it, or nil if it does not change. It returns
+// Reencrypt returns a stored secret as [Encrypter.Encrypt] would now store it, or nil if it need not change. It returns
 // [storage.ErrSecret] if the secret cannot be decrypted.
 func (s *Encrypter) Reencrypt(webhook storage.ID, stored []byte) ([]byte, error) {
 	secret, err := s.Decrypt(webhook, stored)
 	if err != nil || secret == "" {
 		return nil, err
 	}
-	var current Encrypter // decrypts only the expected form
+	var current Encrypter // decrypts only secrets in the expected format
 	if s != nil && s.current != nil {
 		current = Encrypter{decrypters: s.decrypters[:1], rejectPlain: true}
 	}

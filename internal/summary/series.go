@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A series counts up to exactValues distinct numbers exactly, which is enough for every usual scale. With more
-// numbers, it rounds each to a number of a geometric series. The median is then accurate within 1 %, and at most
+// A Series counts up to exactValues distinct numbers exactly, which is enough for every usual scale. If there are more,
+// it rounds each number to an element of a geometric series. The median is then accurate to within 1 %, and at most
 // 5,600 counters are needed. Magnitudes below 1e-9 count as 0, and magnitudes above 1e15 as 1e15.
 const (
 	exactValues = 1000
@@ -15,18 +15,18 @@ const (
 	largest     = 1e15
 	logStep     = 0.0198 // half of it is 1 %
 
-	largestWhole = 1 << 50 // up to here, edges of whole-number bins are exact
+	largestWhole = 1 << 50 // edges of whole-number bins are exact up to this number
 )
 
-// Series describes a stream of numbers in limited memory: count, minimum, maximum, mean, spread, median and
+// Series describes a stream of numbers with limited memory: count, minimum, maximum, mean, spread, median and
 // histogram. All results for finite numbers are finite. The zero value is an empty series.
 type Series struct {
 	Count    int64
 	Min, Max float64
 
 	mean       float64
-	halfStdDev float64           // half, because the distance of two numbers can overflow
-	counts     map[float64]int64 // by number
+	halfStdDev float64           // half, because the distance between two numbers can overflow
+	counts     map[float64]int64 // how often each number occurs
 	rounded    bool              // the numbers in counts are rounded
 	broken     bool              // a number is a fraction, or too large for exact whole-number bins
 }
@@ -39,7 +39,7 @@ func (n *Series) Add(x float64) {
 	n.Min, n.Max = min(n.Min, x), max(n.Max, x)
 	n.Count++
 	n.broken = n.broken || x != math.Trunc(x) || math.Abs(x) > largestWhole
-	// This is Welford's algorithm with the square root of the sum, because the sum of squares can overflow.
+	// This is Welford's algorithm, but it stores a square root, because the sum of squares can overflow.
 	count := float64(n.Count)
 	halfDistance := x/2 - n.mean/2
 	n.mean += x/count - n.mean/count
@@ -61,7 +61,7 @@ func (n *Series) Merge(other *Series) {
 	own, others := float64(n.Count), float64(other.Count)
 	n.Count += other.Count
 	all := float64(n.Count)
-	// This is the algorithm of Add for several numbers (Chan, Golub and LeVeque).
+	// This is the same algorithm as in Add, generalized to several numbers (Chan, Golub and LeVeque).
 	halfDistance := other.mean/2 - n.mean/2
 	n.mean = n.mean*(own/all) + other.mean*(others/all)
 	n.halfStdDev = math.Hypot(math.Hypot(n.halfStdDev*math.Sqrt(own/all), other.halfStdDev*math.Sqrt(others/all)), halfDistance*(math.Sqrt(own/all)*math.Sqrt(others/all)))
@@ -110,7 +110,7 @@ func (n *Series) Mean() float64 { return n.mean }
 
 // StdDev returns the population standard deviation.
 func (n *Series) StdDev() float64 {
-	return min(2*n.halfStdDev, math.MaxFloat64) // rounding can exceed MaxFloat64
+	return min(2*n.halfStdDev, math.MaxFloat64) // the result can exceed MaxFloat64 because of rounding
 }
 
 type counted struct {
@@ -141,14 +141,14 @@ func valueAt(list []counted, place int64) float64 {
 	return 0
 }
 
-// Bin counts the numbers from From up to To. If the next bin starts with To, that bin counts To.
+// Bin counts the numbers from From up to To. If the next bin starts at To, that bin counts To.
 type Bin struct {
 	From, To float64
 	Count    int64
 }
 
-// Histogram returns one bin per value, or maxBins bins of equal width if there are more values. Whole numbers
-// can have fewer bins, which start and end with whole numbers.
+// Histogram returns one bin per distinct value, or maxBins bins of equal width if there are more than maxBins values.
+// For whole numbers there can be fewer bins, which start and end at whole numbers.
 func (n *Series) Histogram(maxBins int) []Bin {
 	list := n.values()
 	if len(list) <= maxBins {

@@ -18,13 +18,13 @@ import (
 const (
 	// MaxBins is the maximum number of bins in a histogram.
 	MaxBins    = 20
-	maxUnknown = 10_000 // distinct choices and days of a block that are not in the form
-	// MaxTexts limits a block's stored distinct texts, and maxText their characters.
+	maxUnknown = 10_000 // maximum distinct choices and days per block that are not in the form
+	// MaxTexts limits how many distinct texts a block stores, and maxText limits their length in characters.
 	MaxTexts, maxText = 1000, 300
-	maxSeconds        = 100 // stored completion times
+	maxSeconds        = 100 // maximum number of stored completion times
 )
 
-// Tally contains the counts of the submissions so far. Submissions are added newest first.
+// Tally holds the counts of the submissions added so far. Submissions must be added newest first.
 type Tally struct {
 	Responses int64
 	Seconds   []float64 // completion times of the newest submissions
@@ -39,16 +39,17 @@ type Response struct {
 	Answers []schema.Answer
 }
 
-// Text is a free-text answer, truncated to its first characters.
+// Text is a free-text answer, truncated to the maximum length.
 type Text struct {
 	Text       string
 	Submission storage.ID // newest submission with this text
 	Count      int64
 
-	hash uint64 // of the whole text
+	hash uint64 // hash of the whole text
 }
 
-// Texts contains a block's newest distinct texts. Counts include older submissions, but a full list adds no texts.
+// Texts holds a block's newest distinct texts. Older submissions still increase their counts, but once the list is
+// full, no texts are added.
 type Texts struct {
 	List  []Text
 	index map[uint64]int // positions in List by hash; nil until a text is added
@@ -88,7 +89,7 @@ type Block struct {
 	unknown int // distinct choices and days that are not in the form
 }
 
-// Row counts the choices in one row of a matrix.
+// Row counts the choices in a matrix row.
 type Row struct {
 	ID, Label string
 	Choices   ChoiceCounts
@@ -114,7 +115,7 @@ type ChoiceCounts struct {
 }
 
 func (t *ChoiceCounts) indexOf(id string) (at int, known bool) {
-	if t.index == nil { // at first, or after compact
+	if t.index == nil { // not yet created, or removed by compact
 		t.index = make(map[string]int, len(t.list))
 		for i := range t.list {
 			t.index[t.list[i].ID] = i
@@ -127,7 +128,7 @@ func (t *ChoiceCounts) indexOf(id string) (at int, known bool) {
 func (t *ChoiceCounts) define(id, label string) *Choice {
 	at, known := t.indexOf(id)
 	if !known {
-		id, label = strings.Clone(id), strings.Clone(label) // do not retain the page's memory
+		id, label = strings.Clone(id), strings.Clone(label) // do not keep the whole page in memory
 		at = len(t.list)
 		t.index[id] = at
 		t.list = append(t.list, Choice{ID: id, Label: label})
@@ -209,7 +210,7 @@ func (b *Block) row(id, label string) *Row {
 	return r
 }
 
-// Add counts one submission. More than [export.MaxColumns] distinct fields are a [*schema.Error].
+// Add counts one submission. It returns a [*schema.Error] if there are more than [export.MaxColumns] distinct fields.
 func (t *Tally) Add(r Response) error {
 	t.Responses++
 	if len(t.Seconds) < maxSeconds {
@@ -275,8 +276,8 @@ func (t *Tally) block(id, kind, label string) (*Block, error) {
 	return b, nil
 }
 
-// countedTogether reports whether answers of two types are counted together, because both are texts or choices. Two
-// numeric types differ in scale.
+// countedTogether reports whether answers of two types are counted together, because both types are texts or both are
+// choices. Numeric types are not, because their scales differ.
 func countedTogether(a, b string) bool {
 	if a == b {
 		return true
@@ -286,7 +287,7 @@ func countedTogether(a, b string) bool {
 	return x.Comparison == schema.CompareText && y.Comparison == schema.CompareText || x.Shape == schema.ShapeChoice && y.Shape == schema.ShapeChoice
 }
 
-// freeText returns the text of an answer that charts do not show, or "".
+// freeText returns the part of an answer that charts do not show, as text, or "".
 func freeText(a *schema.Answer) string {
 	switch v := a.Value.(type) {
 	case schema.Picks:
@@ -304,7 +305,7 @@ func freeText(a *schema.Answer) string {
 }
 
 func truncate(text string) string {
-	if len(text) > maxText { // bytes, so there can be fewer characters
+	if len(text) > maxText { // len counts bytes, so there can be fewer characters
 		if runes := []rune(text); len(runes) > maxText {
 			return string(runes[:maxText-1]) + "…"
 		}
@@ -400,7 +401,7 @@ func (b *Block) addChoice(t *ChoiceCounts, c Choice) {
 	to.MeanPosition += c.MeanPosition
 }
 
-// reserveUnknown counts another unknown value if the limit allows it.
+// reserveUnknown counts another unknown value. It returns false if the limit is reached.
 func (b *Block) reserveUnknown() bool {
 	if b.unknown == maxUnknown {
 		return false
@@ -420,7 +421,7 @@ func (b *Block) addNPS(detractors, passives, promoters int64) {
 	n.Score = 100 * float64(n.Promoters-n.Detractors) / float64(n.Promoters+n.Passives+n.Detractors)
 }
 
-// Compact removes indexes that Add can recreate, and all but a block's newest texts. It returns the approximate size
+// Compact removes indexes that Add can recreate, and all but each block's newest texts. It returns the approximate size
 // of the tally in bytes.
 func (t *Tally) Compact(texts int) (size int) {
 	for _, b := range t.Blocks {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// IsBlank reports whether s is empty or contains only whitespace and invisible characters. Such a text cannot be a
-// name or an answer. Other texts can need these characters, such as the joiners of many scripts.
+// IsBlank reports whether s is empty or contains only whitespace and invisible characters. Such text cannot be a name
+// or an answer. Other text may need these characters, such as the joiners in many scripts.
 func IsBlank(s string) bool {
 	return strings.TrimFunc(s, invisible) == ""
 }
@@ -18,10 +18,10 @@ func Trim(s string) string {
 }
 
 // CleanName removes invisible characters and surrounding whitespace from a name. It retains joiners, variation
-// selectors and the tags of flags, because they change how other characters look, and misleading characters, which
+// selectors and flag tags, because they change how other characters look. It also retains misleading characters, which
 // [IsMisleading] reports.
 func CleanName(s string) string {
-	flag := false // c belongs to a flag emoji with tags
+	flag := false // whether c belongs to a flag emoji with tags
 	return strings.TrimSpace(strings.Map(func(c rune) rune {
 		tag := c >= 0xe0020 && c <= 0xe007f
 		flag = c == '\U0001f3f4' || flag && tag
@@ -32,23 +32,23 @@ func CleanName(s string) string {
 	}, s))
 }
 
-// HasInvisible reports whether s contains an invisible character without a width.
+// HasInvisible reports whether s contains a zero-width invisible character.
 func HasInvisible(s string) bool { return strings.ContainsFunc(s, hidden) }
 
 func hidden(c rune) bool {
 	return invisible(c) && !unicode.IsSpace(c) && !unicode.IsControl(c) && c != '\u2800'
 }
 
-// IsMisleading reports whether s contains a line break, another control character, or a character that changes the
-// text direction (Bidi_Control). In a name, these could forge log lines or imitate another name.
+// IsMisleading reports whether s contains a line break, another control character, or a character that changes the text
+// direction (Bidi_Control). A name with such characters could forge log lines or imitate another name.
 func IsMisleading(s string) bool {
 	return strings.ContainsFunc(s, func(c rune) bool {
 		return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' || unicode.Is(unicode.Bidi_Control, c)
 	})
 }
 
-// invisible follows Unicode's Default_Ignorable_Code_Point, derived from other tables (UAX #44) because Go has none
-// for it. It includes control characters and the blank Braille pattern.
+// invisible follows Unicode's Default_Ignorable_Code_Point. It derives the property from other tables (UAX #44),
+// because Go has no table for it. It also includes control characters and the blank Braille pattern.
 func invisible(c rune) bool {
 	switch {
 	case c > ' ' && c < 0x7f:

@@ -9,8 +9,8 @@ import (
 
 type budgetKey struct{}
 
-// WithBudget returns a context whose storage calls share one timeout. Time between the calls does not count. An
-// existing budget is retained.
+// WithBudget returns a context whose storage calls share one timeout. Time between the calls does not count. If ctx
+// already has a budget, that budget is kept.
 func WithBudget(ctx context.Context) context.Context {
 	if ctx.Value(budgetKey{}) != nil {
 		return ctx
@@ -18,7 +18,8 @@ func WithBudget(ctx context.Context) context.Context {
 	return context.WithValue(ctx, budgetKey{}, new(atomic.Int64))
 }
 
-// WithTimeout limits a call to d minus the time of earlier calls with the same budget. The function ends the call.
+// WithTimeout limits a call to d minus the time of earlier calls with the same budget. Call the returned function when
+// the call ends.
 func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	left, end := TimeLeft(ctx, d)
 	ctx, cancel := context.WithTimeout(ctx, left)
@@ -28,7 +29,8 @@ func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context
 	}
 }
 
-// TimeLeft is like WithTimeout for a call with a timer, which costs a third of a context. left is the remaining time.
+// TimeLeft is like WithTimeout, for a call that uses a timer, which costs a third as much as a context. left is the
+// remaining time.
 func TimeLeft(ctx context.Context, d time.Duration) (left time.Duration, end func()) {
 	used, ok := ctx.Value(budgetKey{}).(*atomic.Int64)
 	if !ok {

@@ -21,7 +21,7 @@ type Check struct {
 	Violations violation.List
 	Edits      []jsontree.Edit
 
-	skipped map[jsontree.Node]bool // the caller checks these values instead of [Check.Validate]
+	skipped map[jsontree.Node]bool // values that the caller checks instead of [Check.Validate]
 }
 
 // Add reports a violation at a value.
@@ -134,9 +134,9 @@ func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 // maxInteger is 2⁵³−1, the largest integer that every JSON parser represents exactly.
 const maxInteger = 1<<53 - 1
 
-// checkInteger reports whether a number is an integer, and normalizes it, because typed decoders accept 10 but neither
-// 1e1 nor 10.0. It checks the literal, because a float64 would round 9007199254740991.4 to an integer. The parser's
-// limits keep the exact arithmetic cheap.
+// checkInteger reports whether a number is an integer. It normalizes an integer, because typed decoders accept 10 but
+// reject 1e1 and 10.0. It checks the literal, because converting 9007199254740991.4 to a float64 would round it to an
+// integer. The parser's limits keep the exact arithmetic cheap.
 func (c *Check) checkInteger(n jsontree.Node) bool {
 	literal := n.Text()
 	if isPlainInteger(literal) {
@@ -145,7 +145,7 @@ func (c *Check) checkInteger(n jsontree.Node) bool {
 	if exact, ok := new(big.Rat).SetString(literal); !ok || !exact.IsInt() {
 		return false
 	}
-	if value := n.Float(); value >= -maxInteger && value <= maxInteger { // the description excludes other values
+	if value := n.Float(); value >= -maxInteger && value <= maxInteger { // the API description excludes other values
 		c.addEdit(n, strconv.FormatInt(int64(value), 10))
 	}
 	return true

@@ -16,7 +16,7 @@ import (
 
 const documentURL = "mem:///openapi.json"
 
-// Location returns the library's URL of the schema at a JSON Pointer.
+// Location returns the URL by which the library identifies the schema at a JSON Pointer.
 func Location(pointer string) string { return documentURL + "#" + pointer }
 
 // NewCompiler returns a compiler for an OpenAPI document, with URLs from [Location]. It never loads other documents.
@@ -34,7 +34,7 @@ func NewCompiler(document string, formats map[string]func(any) bool) (*jsonschem
 	return c, nil
 }
 
-// normalForms are the formats of request bodies. A value that is not in its normal form violates its format, and
+// normalForms holds the formats that request bodies use. A value outside its normal form violates its format, and
 // [Check] normalizes or rejects it.
 var normalForms = map[string]func(any) bool{
 	"date-time": isNormalTime, "int32": isPlain, "int64": isPlain,
@@ -49,7 +49,7 @@ func isNormalTime(v any) bool {
 	return ok && jsontree.FormatTime(t) == text
 }
 
-// isPlain returns false for a number that convert passes as a literal.
+// isPlain reports whether v is not a number that convert passes as a literal.
 func isPlain(v any) bool {
 	_, isLiteral := v.(json.Number)
 	return !isLiteral
@@ -62,10 +62,10 @@ var compiler = sync.OnceValues(func() (*jsonschema.Compiler, error) {
 // compiling guards the compiler, which is not safe for concurrent use.
 var compiling sync.Mutex
 
-// Schema is a component schema of the description. It is safe for concurrent use.
+// Schema is a component schema from the API description. It is safe for concurrent use.
 type Schema struct {
-	// compiled returns the schema and its nested schemas by location. The first body compiles it, because the largest
-	// schemas take 20 ms of CPU.
+	// compiled returns the schema, and its nested schemas by location. The schema is compiled for the first body, because
+	// the largest schemas take 20 ms of CPU time.
 	compiled func() (compiledSchema, error)
 }
 
@@ -74,12 +74,12 @@ type compiledSchema struct {
 	at   map[string]*jsonschema.Schema
 }
 
-// Component returns the component schema with a name.
+// Component returns the component schema with the given name.
 func Component(name string) *Schema { return Outline(name, unlimited) }
 
 const unlimited = -1
 
-// Outline returns a component schema that only checks some levels, and only the types of the last level.
+// Outline returns a component schema that checks only the given number of levels, and only the types in the last level.
 func Outline(name string, levels int) *Schema {
 	return &Schema{sync.OnceValues(func() (compiledSchema, error) {
 		compiling.Lock()
@@ -97,7 +97,7 @@ func Outline(name string, levels int) *Schema {
 	})}
 }
 
-// simplify returns a copy of a compiled schema without references and unions. Request bodies only have unions of
+// simplify returns a copy of a compiled schema without references and unions. Request schemas have only unions of
 // types, and references without other keywords that check values. A test enforces both.
 func simplify(s *jsonschema.Schema, at map[string]*jsonschema.Schema, levels int) *jsonschema.Schema {
 	for s.Ref != nil {

@@ -12,16 +12,18 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// These limits describe the largest body that the library validates. Its cost grows with the number of values times
-// the properties of their schemas (a block has 68), and faster with the depth. For 500 blocks with 7,500 values, it
-// takes 16 ms of CPU and 3.8 MB, and walk takes 0.7 ms and 64 kB. 50 blocks have about 600 values.
+// These limits determine the largest body that the library validates. The library's cost grows with the number of
+// values times the number of properties in their schemas (a block has 68), and even faster with the depth. For 500
+// blocks with 7,500 values, the library takes 16 ms of CPU time and 3.8 MB, while walk takes 0.7 ms and 64 kB. 50
+// blocks have about 600 values.
 const (
 	maxValues = 700
 	maxBytes  = 64 << 10
 	maxDepth  = 24
 )
 
-// Validate checks a value against a schema and reports violations. An error means that the schema itself is invalid.
+// Validate checks a value against a schema and adds violations to c. It returns an error if the schema itself is
+// invalid.
 func (c *Check) Validate(n jsontree.Node, s *Schema) error {
 	compiled, err := s.compiled()
 	if err != nil || c.Violations.Full() {
@@ -41,8 +43,8 @@ type difference struct {
 	s *jsonschema.Schema
 }
 
-// validateWithLibrary validates a value with the library. It sorts the library's errors by their position in the
-// body, because their order is random.
+// validateWithLibrary validates a value with the library. It sorts the library's errors by their position in the body,
+// because the library returns them in random order.
 func (c *Check) validateWithLibrary(n jsontree.Node, value any, compiled compiledSchema) error {
 	err := compiled.root.Validate(value)
 	var invalid *jsonschema.ValidationError
@@ -68,7 +70,7 @@ func (c *Check) validateWithLibrary(n jsontree.Node, value any, compiled compile
 	return nil
 }
 
-// Leaves returns the errors without further causes.
+// Leaves returns the errors that have no causes of their own.
 func Leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		return []*jsonschema.ValidationError{e}
@@ -80,7 +82,8 @@ func Leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	return list
 }
 
-// instancePointer returns the JSON Pointer of an error's value. The library escapes the pointer for a URL.
+// instancePointer returns the JSON Pointer to the value that an error is about. The library escapes the pointer for a
+// URL.
 func instancePointer(e *jsonschema.ValidationError) string {
 	pointer, err := url.PathUnescape(e.InstanceLocation)
 	if err != nil { // cannot happen: the library escapes every token
@@ -89,9 +92,9 @@ func instancePointer(e *jsonschema.ValidationError) string {
 	return pointer
 }
 
-// convert returns a value for the library. It returns false for values that are nested too deeply or have an empty
-// name, because the library omits it from locations. Skipped arrays are empty. Numbers other than plain integers keep
-// their literals, because rounding to a float64 would hide a fraction.
+// convert converts a value for the library. It returns false for values that are nested too deeply, and for values with
+// an empty name, because the library omits empty names from locations. Skipped arrays become empty. Numbers other than
+// plain integers keep their literals, because rounding to a float64 would hide a fraction.
 func (c *Check) convert(n jsontree.Node, depth int) (value any, ok bool) {
 	switch n.Kind() {
 	case jsontree.Number:

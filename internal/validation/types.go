@@ -44,7 +44,7 @@ func typeList(s *jsonschema.Schema) string {
 	return strings.Join(names, " or ")
 }
 
-// allows reports whether an enum contains a value that is not an array or object.
+// allows reports whether a schema's enum contains n. n must not be an array or object.
 func allows(s *jsonschema.Schema, n jsontree.Node) bool {
 	value := n.Value()
 	return slices.ContainsFunc(s.Enum, func(item any) bool {

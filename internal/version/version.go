@@ -1,4 +1,4 @@
-// Package version determines the module's version in a program.
+// Package version determines which version of the module a program uses.
 package version
 
 import (

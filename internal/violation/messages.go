@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// LongerThan reports whether s has more than limit characters. It usually only compares the number of bytes.
+// LongerThan reports whether s has more than limit characters. It counts characters only if the number of bytes exceeds
+// limit.
 func LongerThan(s string, limit int) bool {
 	return len(s) > limit && utf8.RuneCountInString(s) > limit
 }

@@ -1,4 +1,5 @@
-// Package violation collects the violations in a body, sorted and with a limit. It also contains shared messages.
+// Package violation collects the violations in a request body, sorted and up to a limit. It also contains shared
+// messages.
 package violation
 
 import (
@@ -11,7 +12,7 @@ import (
 )
 
 // collectLimit is the number of violations after which checks stop, so that a body with 100,000 violations costs no
-// more than a small one. It exceeds [schema.MaxViolations], so that a [schema.Error] usually contains the first
+// more than a small one. It is higher than [schema.MaxViolations], so that a [schema.Error] usually contains the first
 // violations by path.
 const collectLimit = 16 * schema.MaxViolations
 
@@ -22,12 +23,12 @@ type List struct {
 	list []schema.Violation
 }
 
-// Accepts reports whether the list would add a violation with this code, before callers create its path.
+// Accepts reports whether the list would add a violation with this code. Callers check this before they build the path.
 func (l *List) Accepts(code string) bool {
 	return !l.Full() && (!l.OnlySizes || code == schema.CodeTooMany || code == schema.CodeTooLong || code == schema.CodeUnknownField)
 }
 
-// Full reports whether the list ignores all further violations, so that callers can stop.
+// Full reports whether the list ignores all further violations, in which case callers can stop.
 func (l *List) Full() bool { return len(l.list) >= collectLimit }
 
 // Add adds a violation without parameters.
@@ -42,7 +43,7 @@ func (l *List) Put(v schema.Violation) {
 	}
 }
 
-// Err returns a sorted *[schema.Error] without duplicates, or nil without violations.
+// Err returns a *[schema.Error] with the violations sorted and without duplicates, or nil if the list is empty.
 func (l *List) Err() error {
 	if len(l.list) == 0 {
 		return nil
@@ -58,11 +59,11 @@ func (l *List) Err() error {
 	list = slices.CompactFunc(list, func(a, b schema.Violation) bool {
 		return a.Path == b.Path && a.Code == b.Code && a.Field == b.Field
 	})
-	// Clone again, so that the rest of the list can be garbage collected.
+	// Clone again so that the rest of the list can be garbage collected.
 	return &schema.Error{Violations: slices.Clone(list[:min(len(list), schema.MaxViolations)])}
 }
 
-// New returns an error with one violation. The params are pairs of names and values, see [schema.CodeParams].
+// New returns an error with one violation. params are pairs of names and values; see [schema.CodeParams].
 func New(path, code, message string, params ...any) error {
 	v := schema.Violation{Path: path, Code: code, Message: message}
 	for i := 0; i+1 < len(params); i += 2 {
@@ -74,8 +75,8 @@ func New(path, code, message string, params ...any) error {
 	return &schema.Error{Violations: []schema.Violation{v}}
 }
 
-// Join combines the violations of several errors into one *[schema.Error]. It skips nil, and returns nil if all
-// errors are nil. It returns the first error of another type unchanged.
+// Join combines the violations of several errors into one *[schema.Error]. It skips nil errors and returns nil if all
+// errors are nil. If an error has another type, Join returns the first such error unchanged.
 func Join(errs ...error) error {
 	var all List
 	for _, err := range errs {

@@ -1,4 +1,4 @@
-// Package weburl parses absolute URLs, and accepts only those that all parsers interpret in the same way.
+// Package weburl parses absolute URLs. It accepts only URLs that all parsers interpret in the same way.
 package weburl
 
 import (
@@ -10,10 +10,10 @@ import (
 	"github.com/formsvc/formsvc/internal/textclean"
 )
 
-// Parse parses an absolute http, https, mailto or tel URL, because these schemes are harmless. It rejects misleading
-// characters. Browsers skip control characters and whitespace, and treat a backslash as a slash. Quotes and angle
-// brackets end a URL in a page. Invisible characters hide that a URL differs. Joiners and variation selectors are
-// allowed after the host, because words and emoji use them.
+// Parse parses an absolute http, https, mailto or tel URL. It rejects other schemes, because they can be harmful, and
+// misleading characters. Browsers skip control characters and whitespace, and treat a backslash as a slash. Quotes and
+// angle brackets end a URL in a page. Invisible characters can make different URLs look the same. Joiners and variation
+// selectors are allowed after the host, because words and emoji use them.
 func Parse(s string) (*url.URL, bool) {
 	if textclean.CleanName(s) != s || textclean.IsMisleading(s) || strings.ContainsFunc(s, func(c rune) bool {
 		return unicode.IsSpace(c) || unicode.IsControl(c) || strings.ContainsRune("\\\"<>", c)
@@ -40,7 +40,8 @@ func IsPort(s string) bool {
 	return s == "" || err == nil && n > 0
 }
 
-// IsPlain reports whether s is an http or https URL without credentials, which can make another host look familiar.
+// IsPlain reports whether s is an http or https URL without credentials. Credentials can make an unknown host look
+// familiar.
 func IsPlain(s string) bool {
 	u, ok := Parse(s)
 	return ok && IsWeb(u) && u.User == nil

@@ -124,7 +124,7 @@ func decimalPlaces(num float64) int {
 func (t numberRule) Sample() string {
 	switch {
 	case !math.IsInf(t.minimum, -1) && t.maximum >= t.minimum:
-		// Use the middle of a scale, or the minimum if there is no maximum.
+		// Use the middle of a scale, or the minimum if the maximum is unlimited.
 		num := t.minimum
 		if t.step > 0 {
 			num = t.stepAt(math.Floor((t.maximum - t.minimum) / t.step / 2))

@@ -56,7 +56,7 @@ func WarnIneffective(r Rule, b *schema.Block, warn func(name string, why Explana
 // as names, and their length is unlimited.
 var ParseLimits = jsontree.Limits{Values: jsontree.MaxValues}
 
-// IsBlankJSON reports whether raw is no answer.
+// IsBlankJSON reports whether raw does not count as an answer.
 func IsBlankJSON(raw json.RawMessage) bool {
 	return len(raw) == 0 || jsontree.Inspect(raw, ParseLimits, IsBlank)
 }
@@ -66,7 +66,8 @@ func Storable(raw json.RawMessage) bool {
 	return jsontree.Inspect(raw, ParseLimits, func(n jsontree.Node) bool { return !n.HasNUL() })
 }
 
-// IsBlank reports whether n is no answer: absent, null, a string without visible characters, or an empty array.
+// IsBlank reports whether n does not count as an answer: absent, null, a string without visible characters, or an empty
+// array.
 func IsBlank(n jsontree.Node) bool {
 	switch n.Kind() {
 	case jsontree.Null:

@@ -55,8 +55,8 @@ type walk struct {
 	w *check.Writer
 
 	budget logic.Budget
-	// answerRanges holds the start and end of each answer in the list, by index in Form.Blocks. Zeros mean that there
-	// is no answer.
+	// answerRanges holds the start and end of each answer in the list, by index in Form.Blocks. Zeros mean a missing
+	// answer.
 	answerRanges [][2]int
 	ruleValues   []any // answers that rules have read, by index in Form.Blocks; nil until a rule reads one
 	setVariables map[string]any
