@@ -61,7 +61,7 @@ type ClaimedDelivery struct {
 	OldSecret []byte
 	Attempt   int    // number of this attempt, starting at 1
 	Health    Health // the webhook's health when the delivery was claimed
-	// FailingFor is the time since the first of Health.Failures was recorded. If there are no failures, FailingFor and
+	// FailingFor is the time since the first of Health.Failures was recorded. Without failures, FailingFor and
 	// FailedAgo are zero.
 	FailingFor time.Duration
 	FailedAgo  time.Duration // time since the last of these failures was recorded
@@ -88,8 +88,7 @@ type ClaimParams struct {
 	// Fast applies to webhooks whose Health is fast, Slow to other healthy webhooks, and NewOrFailing to webhooks that
 	// are new or whose last request failed.
 	Fast, Slow, NewOrFailing Pool
-	// Webhooks limits the deliveries for each listed webhook. If a limit is below 1, nothing is claimed for the
-	// webhook.
+	// Webhooks limits the deliveries for each listed webhook. If a limit is below 1, nothing is claimed.
 	Webhooks map[ID]int
 	// Generations maps webhooks to the Generation to which their limit in Webhooks applies. If a webhook now has a
 	// different Generation, its limit is ignored, because requests to the old URL must not delay deliveries to the new
@@ -129,8 +128,7 @@ type Result struct {
 	Summary ID
 	// Health becomes the webhook's Health. PauseFor is how long to pause the webhook. If PauseFor is zero or Health has
 	// no failures, an earlier pause ends. Health, PauseFor and PauseReason are ignored if Delivery is nil. They are
-	// also ignored if the lease is older than the webhook's URL, because the result then belongs to the old
-	// destination.
+	// also ignored if the lease is older than the webhook's URL, because the result is for the old destination.
 	Health      Health
 	PauseFor    time.Duration
 	PauseReason PauseReason // defaults to PauseFailures
@@ -239,8 +237,7 @@ type DeliveryStore interface {
 
 	// FinishDeliveries records results, up to MaxFinishedResults in one step. It adds each attempt to the history, and
 	// reschedules the delivery or removes it from the queue. The history contains the newest MaxHistory attempts. A
-	// store never returns older ones and may remove them later. If there are several results for a webhook, the last
-	// one sets its Health.
+	// store never returns older ones and may remove them later. The last of a webhook's results sets its Health.
 	//
 	// If the delivery is gone or was claimed again, its result changes nothing and its lease is returned in fenced. An
 	// expired lease is still valid if the delivery was not claimed again. Repeating a call with the same results is

@@ -37,8 +37,8 @@ type DocumentChange struct {
 	// By and At become the document's By and UpdatedAt. At also becomes the CreatedAt of a new document.
 	By ID
 	At time.Time
-	// Public reports whether form pages read documents of this kind. If so, the change increases Form.DocumentsRevision
-	// by one.
+	// Public reports whether form pages read documents of this kind. If so, the change increments
+	// Form.DocumentsRevision.
 	Public bool
 	// Retention limits the form's documents of this kind after a write. It does not apply to removals.
 	Retention Retention

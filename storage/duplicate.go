@@ -24,8 +24,7 @@ type DuplicateStore interface {
 
 	// BackfillAnswers adds the entries for one batch and advances to the next batch. After the last batch, the form's
 	// duplicate check is ready. BackfillAnswers skips submissions that no longer exist or already have an entry. It
-	// does nothing if the form no longer exists, or if another process has advanced or restarted the backfill, so that
-	// at is outdated.
+	// does nothing if the form no longer exists, or if another process has advanced or restarted the backfill.
 	BackfillAnswers(ctx context.Context, at BackfillCursor, digests []AnswerDigest) error
 }
 
@@ -58,8 +57,7 @@ type SubmissionAnswers struct {
 	Answers json.RawMessage
 }
 
-// AnswerDigest is the digest of a submission's answer to the unique field. A submission without an answer has no
-// digest.
+// AnswerDigest is the digest of a submission's answer to the unique field. Without an answer, there is no digest.
 type AnswerDigest struct {
 	Submission ID
 	Digest     []byte

@@ -22,8 +22,7 @@ var (
 	ErrLimitReached = errors.New("storage: limit reached")
 	// ErrDuplicate means that a value that must be unique already exists.
 	ErrDuplicate = errors.New("storage: duplicate")
-	// ErrUnavailable means that the store is unreachable or not ready. Nothing was changed, and the call can be
-	// repeated.
+	// ErrUnavailable means that the store is unreachable or not ready. Nothing changed, and the call can be repeated.
 	ErrUnavailable = errors.New("storage: unavailable")
 	// ErrOutcomeUnknown means that the connection was lost during the commit, so the change may have been made.
 	ErrOutcomeUnknown = errors.New("storage: outcome unknown")
@@ -36,8 +35,7 @@ var (
 // ErrSecret means that a signing secret cannot be decrypted. The service returns it, not the store.
 var ErrSecret = errors.New("webhooks: cannot decrypt signing secret")
 
-// RevisionError is an [ErrRevisionMismatch] that contains the current revision of the form, document or partial
-// submission.
+// RevisionError is an [ErrRevisionMismatch] with the current revision of the form, document or partial submission.
 type RevisionError struct {
 	Current int64
 	Kind    string // the document's kind, "partial" for a partial submission, or empty for a form

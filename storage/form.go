@@ -18,7 +18,7 @@ type Definition struct {
 	HiddenFields json.RawMessage `json:"hidden_fields"` // array of strings
 
 	// Format is the encoding version, set by the caller that writes the sections. A change without sections does not
-	// affect Format.
+	// set it.
 	Format int `json:"-"`
 }
 
@@ -131,8 +131,7 @@ type Form struct {
 	// DuplicateCheckReady reports whether the acceptance rules have a unique field for which the answers of all
 	// submissions are indexed. If so, the store rejects all further duplicates. Until then, Submit compares answers
 	// only with those already indexed. Submit compares nothing if the field is not a block of the form or its block
-	// type is never compared; the form's warnings report this. The store sets DuplicateCheckReady. See
-	// [DuplicateStore].
+	// type is never compared; the form's warnings report this. The store sets it. See [DuplicateStore].
 	DuplicateCheckReady bool
 	// DocumentsRevision increases by one with each change of a public document, see [DocumentChange]. It starts at 0.
 	// The store sets it.
@@ -171,8 +170,7 @@ type FormChange struct {
 	WorkspaceID *ID
 	Definition  Definition
 	Acceptance  *AcceptanceRules
-	// IfRevision makes the change conditional: the form must be at one of these revisions. If empty, there is no
-	// condition.
+	// IfRevision lists the revisions at which the change applies. If empty, there is no condition.
 	IfRevision []int64
 	At         time.Time // becomes UpdatedAt
 	// Documents are written in the same step, but only if the change modifies the form. Otherwise they are ignored,
@@ -183,8 +181,7 @@ type FormChange struct {
 
 // TrashParams are the parameters of TrashForm.
 type TrashParams struct {
-	// At becomes TrashedAt. A zero At results in ErrInvalidValue, because it would mean that the form is not in the
-	// trash.
+	// At becomes TrashedAt. A zero time results in ErrInvalidValue, because it means "not in the trash".
 	At time.Time
 	// IfRevision has the same meaning as in [FormChange].
 	IfRevision []int64

@@ -55,8 +55,7 @@ type KeyStore interface {
 	// CreateKey adds k.Key, and adds or updates its user. If several errors apply, it MUST return the first of these:
 	//
 	// 1. ErrInvalidValue if k.Key.UserID is not k.User.ID.
-	// 2. ErrLimitReached if the user has k.Max keys that are neither revoked nor expired at k.Key.CreatedAt, even under
-	//    concurrency.
+	// 2. ErrLimitReached if the user has k.Max keys that are active at k.Key.CreatedAt, even under concurrency.
 	// 3. ErrConflict if k.Key.ID or k.Hash is taken.
 	CreateKey(ctx context.Context, k NewKey) error
 
@@ -68,7 +67,7 @@ type KeyStore interface {
 	Keys(ctx context.Context, user ID) ([]Key, error)
 
 	// RevokeKey revokes a key with immediate effect. It MUST return ErrNotFound if the user has no such key. If the key
-	// is already revoked, its RevokedAt does not change.
+	// is already revoked, RevokedAt does not change.
 	RevokeKey(ctx context.Context, user, key ID, at time.Time) error
 
 	// FormForKey combines KeyByHash and, for the key's user, Form in one step. It reads the form only if the key
@@ -76,7 +75,6 @@ type KeyStore interface {
 	// the two methods returns ErrUnimplemented, and the caller then calls both.
 	FormForKey(ctx context.Context, p FormForKeyParams) (FormForKey, error)
 
-	// TouchKeys sets each key's LastUsedAt to the given time, unless LastUsedAt is already later. It ignores unknown
-	// keys.
+	// TouchKeys sets each key's LastUsedAt to the given time, unless it is already later. It ignores unknown keys.
 	TouchKeys(ctx context.Context, used map[ID]time.Time) error
 }

@@ -2,8 +2,7 @@ package storage
 
 import "time"
 
-// Position is a position in a list that is ordered newest first by (Time, ID). Each list defines which of a record's
-// times it uses.
+// Position is a position in a list that is ordered newest first by (Time, ID). Each list defines which time it uses.
 type Position struct {
 	Time time.Time
 	ID   ID

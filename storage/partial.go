@@ -39,8 +39,8 @@ type SavePartialParams struct {
 	// Max limits the form's partial submissions that are neither submitted nor expired. A new one beyond the limit
 	// replaces an existing one in the same step. Partial submissions at revision 1 without LinkIssued are replaced
 	// first, newest first by (SavedAt, ID), because a program that floods the form creates only these. After that, the
-	// least recently saved partial submission is replaced. A value below 1 means no limit. Each process can exceed the
-	// limit by one batch.
+	// least recently saved partial submission is replaced. A value below 1 means no limit. Each process can exceed it
+	// by a batch.
 	Max int
 }
 

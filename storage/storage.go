@@ -43,8 +43,8 @@ type Storage interface {
 	Sweep(ctx context.Context, p SweepParams) (SweepResult, error)
 
 	// MaintenanceStatus reports when background work was last done. If the store cannot work, for example because
-	// tables or privileges are missing, the error says why and how to fix it. Every process can call it once a minute
-	// or more often.
+	// tables or privileges are missing, the error says why and how to fix it. Every process can call it each minute or
+	// more often.
 	MaintenanceStatus(ctx context.Context) (MaintenanceStatus, error)
 
 	embedUnimplemented()

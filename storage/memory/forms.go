@@ -13,8 +13,7 @@ import (
 )
 
 type form struct {
-	// LimitReached and DuplicateCheckReady are not set in rec; see copy. The bytes of its definition are replaced,
-	// never modified.
+	// rec does not contain LimitReached and DuplicateCheckReady; see copy. Its definition's bytes are never modified.
 	rec storage.Form
 	// lastOwner is the last owner of the form's deleted workspace.
 	lastOwner storage.ID

@@ -41,8 +41,7 @@ func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
 	})
 }
 
-// purgeForm removes a form in the trash with all its records except for submissions, which Sweep first passes to
-// BeforeDelete.
+// purgeForm removes a form in the trash with all its records, except for submissions, which Sweep removes.
 func (s *Store) purgeForm(f *form) {
 	s.purgedSubmissions = append(s.purgedSubmissions, f.submissions.items...)
 	delete(s.forms, f.rec.ID)

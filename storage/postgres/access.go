@@ -2,8 +2,8 @@ package postgres
 
 import "github.com/formsvc/formsvc/storage"
 
-// userArg returns the user for an access condition: null for the host, which passes every condition. The zero actor
-// passes none.
+// userArg returns the user argument of an access condition. It is null for the host, which satisfies every access
+// condition. The zero actor satisfies none.
 func userArg(actor storage.Actor) []byte {
 	if actor.Host() {
 		return nil
@@ -15,13 +15,13 @@ func userArg(actor storage.Actor) []byte {
 	return user[:]
 }
 
-// userParam is the user in $2. The subquery hides the value from the planner, which would otherwise plan each call of
-// the host again.
+// userParam is the user in $2. The subquery hides the value from the planner, which would otherwise plan each of the
+// host's calls again.
 const userParam = `(SELECT $2::bytea)`
 
 // A form is in the trash if its own row or its workspace's row says so. Deleting a workspace updates one row and
-// removes the workspace's users, so only statements for the host read the workspace. A sweep updates the forms later.
-// Each condition is one lookup by primary key. With EXISTS, the planner might hash the access of all users.
+// removes the workspace's users, so only the host's statements have to read the workspace. A sweep updates the forms
+// later. Each condition is one lookup by primary key. With EXISTS, the planner might hash the access of all users.
 const (
 	workspaceNotDeleted = `(SELECT o.deleted_at IS NULL FROM formsvc.workspaces o WHERE o.id = f.workspace_id)`
 
@@ -31,17 +31,17 @@ const (
 
 	formNotTrashed = rowNotTrashed + ` AND ` + workspaceNotDeleted
 
-	// formAccess is the condition that the user in $2 has access to the form f, and that it is not in the trash.
+	// formAccess is the condition that the user in $2 has access to the form f, which is not in the trash.
 	formAccess = rowNotTrashed + ` AND CASE WHEN ` + userParam + ` IS NULL THEN ` + workspaceNotDeleted + `
 	ELSE COALESCE((
 		SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = f.workspace_id AND a.user_id = ` + userParam + `), false) END`
 )
 
-// notPurged is the condition that neither the form f nor its workspace is purged. The form may be in the trash.
+// notPurged is the condition that neither the form f nor its workspace is purged. The form can be in the trash.
 const notPurged = `f.purged_at IS NULL AND NOT COALESCE((SELECT o.purged FROM formsvc.workspaces o WHERE o.id = f.workspace_id), false)`
 
 const webhookNotDeleted = `(SELECT o.deleted_at IS NULL FROM formsvc.workspaces o WHERE o.id = w.workspace_id)`
 
-// workspaceAccess is the condition that the user in $2 has access to the workspace w, and that it is not deleted.
+// workspaceAccess is the condition that the user in $2 has access to the workspace w, which is not deleted.
 const workspaceAccess = `w.deleted_at IS NULL AND (` + userParam + ` IS NULL OR COALESCE((
 	SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = w.id AND a.user_id = ` + userParam + `), false))`

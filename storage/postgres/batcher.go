@@ -15,19 +15,18 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// batcher writes the items of concurrent callers in batches. An item that arrives during a write of its key waits for
-// the end of this write. Then all waiting items are written together. There is no timer, so a single item is written
-// immediately. Items of different keys are never in one batch and never wait for each other. A write runs in its own
-// goroutine and context, so a caller that leaves does not cancel the others. If a write panics, each of its callers
-// panics, and the next write continues.
+// batcher writes the items of concurrent callers in batches. An item that arrives while items with the same key are
+// being written waits for that write to end. Then all waiting items are written together. There is no timer, so a
+// single item is written immediately. Items with different keys never share a batch and never wait for each other. A
+// write runs in its own goroutine and context, so a caller that leaves does not cancel the others. If a write panics,
+// each of its callers panics, and the next write continues.
 type batcher[K comparable, T, R any] struct {
-	// write writes items of one key and returns a result for each, in order. It calls takeItems when it is ready to
+	// write writes items with the same key and returns their results in order. It calls takeItems when it is ready to
 	// write. Until then, callers can leave and others can join. takeItems returns nothing if all callers have left. If
 	// write has stored nothing and must wait, it can call returnItems and take items again later. If all callers leave,
-	// ctx ends immediately before takeItems, and after abandonedWriteTime otherwise.
+	// ctx ends immediately if takeItems has not been called, and after abandonedWriteTime otherwise.
 	write func(ctx context.Context, key K, takeItems func() []T, returnItems func()) []R
-	// maxItems and maxBytes limit a batch. If maxItems is 0, the number is not limited. A single item can exceed
-	// maxBytes.
+	// maxItems and maxBytes limit a batch. A zero maxItems means no limit. A single item can exceed maxBytes.
 	maxItems, maxBytes int
 
 	mu     sync.Mutex
@@ -40,15 +39,15 @@ type batchQueue[T, R any] struct {
 }
 
 const (
-	// settleTime is how long a caller waits after its timeout for a write in progress. A write that waits for a lock
-	// ends within this time.
+	// settleTime is how long a caller waits for a write in progress after the caller's timeout. A write that waits for
+	// a lock ends within this time.
 	settleTime = 3 * conn.LockTimeout
-	// abandonedWriteTime is how long a write continues after all callers have left, so that it can still dispatch the
-	// deliveries. Otherwise they would wait until their lease ends.
+	// abandonedWriteTime is how long a write continues after all callers have left, so that it can still dispatch its
+	// deliveries. Otherwise, these would wait until their leases end.
 	abandonedWriteTime = time.Second
 )
 
-// batchItem is an item whose caller waits.
+// batchItem is an item whose caller is waiting.
 type batchItem[T, R any] struct {
 	value     T
 	size      int
@@ -75,12 +74,12 @@ func (e *panicError) Unwrap() error {
 type batchWrite[T, R any] struct {
 	cancel  context.CancelFunc
 	items   []*batchItem[T, R]
-	callers int // callers of items that have not left
+	callers int // number of callers that have not left
 }
 
-// do writes an item of size bytes and returns its result. It returns the error of ctx if it ends first, or
-// [context.DeadlineExceeded] after timedOut. begun then reports whether the item may still be written. do panics with a
-// *panicError if the write panicked.
+// do writes an item of size bytes and returns its result. If ctx ends first, do returns its error. If timedOut fires
+// first, do returns [context.DeadlineExceeded]. In both cases, begun reports whether the item may still be written. If
+// the write panicked, do panics with a *panicError.
 func (b *batcher[K, T, R]) do(ctx context.Context, timedOut <-chan time.Time, key K, value T, size int) (result R, begun bool, err error) {
 	item := &batchItem[T, R]{value: value, size: size, done: make(chan struct{})}
 	b.mu.Lock()
@@ -125,7 +124,7 @@ func (item *batchItem[T, R]) outcome() R {
 	return item.result
 }
 
-// startWrite prepares the next write. The caller holds the mutex.
+// startWrite prepares the next write. The caller must hold the mutex.
 func (q *batchQueue[T, R]) startWrite() (*batchWrite[T, R], context.Context) {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:gosec // run calls it
 	q.write = &batchWrite[T, R]{cancel: cancel}
@@ -136,7 +135,7 @@ func (b *batcher[K, T, R]) run(ctx context.Context, key K, q *batchQueue[T, R], 
 	for {
 		results, panicErr := b.writeRecovering(ctx, key, func() []T { return b.takeItems(ctx, q, write) }, func() { b.returnItems(q, write) })
 		if panicErr != nil && write.items == nil {
-			b.takeItems(ctx, q, write) // otherwise the items would wait for the same panic again
+			b.takeItems(ctx, q, write) // otherwise the same items would panic again
 		}
 		for i, item := range write.items {
 			if item.panicErr = panicErr; panicErr == nil {
@@ -165,12 +164,12 @@ func (b *batcher[K, T, R]) writeRecovering(ctx context.Context, key K, takeItems
 	return b.write(ctx, key, takeItems, returnItems), nil
 }
 
-// takeItems removes the oldest items from the queue, within the limits of a batch.
+// takeItems removes the oldest items from the queue, up to the limits for a batch.
 func (b *batcher[K, T, R]) takeItems(ctx context.Context, q *batchQueue[T, R], write *batchWrite[T, R]) []T {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if ctx.Err() != nil {
-		return nil // the items that wait now are for the next write
+		return nil // the waiting items belong to the next write
 	}
 	n, size := 0, 0
 	for _, item := range q.waiting {
@@ -215,7 +214,7 @@ func (b *batcher[K, T, R]) stopRetries(item *batchItem[T, R]) bool {
 	return item.abandoned
 }
 
-// abandon removes an item whose caller no longer waits. It reports whether a write has taken the item.
+// abandon removes an item whose caller is no longer waiting. It reports whether a write has taken the item.
 func (b *batcher[K, T, R]) abandon(q *batchQueue[T, R], item *batchItem[T, R]) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -225,7 +224,7 @@ func (b *batcher[K, T, R]) abandon(q *batchQueue[T, R], item *batchItem[T, R]) b
 			time.AfterFunc(abandonedWriteTime, func() {
 				b.mu.Lock()
 				defer b.mu.Unlock()
-				if write.callers == 0 { // otherwise it has taken other items
+				if write.callers == 0 { // otherwise the write contains other callers' items
 					write.cancel()
 				}
 			})
@@ -241,7 +240,7 @@ func (b *batcher[K, T, R]) abandon(q *batchQueue[T, R], item *batchItem[T, R]) b
 
 // writeWithConnection acquires a connection, takes items and calls do with them. It retries after temporary errors.
 // While another transaction holds a lock, it returns the items to the queue, so that callers that leave know that
-// nothing is stored. A zero form means any form. failed returns the result of each item if the whole batch failed.
+// nothing was stored. A zero form means any form. If the whole batch fails, failed returns each item's result.
 func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.ID, lock any, takeItems func() []T, returnItems func(),
 	failed func(error) R, do func(context.Context, []T) ([]R, error),
 ) []R {
@@ -270,7 +269,7 @@ func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.I
 		return out
 	}
 	if conn.LockHeld(err) {
-		return nil // the next write takes the items that still wait
+		return nil // the next write takes the items that are still waiting
 	}
 	if items == nil {
 		items = takeItems()
@@ -278,7 +277,7 @@ func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.I
 	return slices.Repeat([]R{failed(err)}, len(items))
 }
 
-// lateTimer returns a channel that receives shortly before the call times out. The caller must call end.
+// lateTimer returns a channel that receives a value shortly before the call times out. The caller must call end.
 func (s *Store) lateTimer(ctx context.Context) (at <-chan time.Time, end func()) {
 	left, spent := timeout.TimeLeft(ctx, s.db.Timeout)
 	timedOut := time.NewTimer(left - min(settleTime, left/4))

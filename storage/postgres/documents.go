@@ -12,15 +12,15 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// Every change of documents locks the form's row, so that its conditions and limits apply and no purge runs
+// Every change to documents locks the form's row, so that its conditions and limits hold and no purge runs
 // concurrently. lockForDocuments is a separate statement, so that the next statement sees the documents as of the lock.
 const lockForDocuments = `
 SELECT 1 FROM formsvc.forms f
 WHERE f.id = $1::bytea AND ` + formAccess + `
 FOR NO KEY UPDATE OF f`
 
-// requestedChanges is part of a WITH list: the requested changes with the current revisions of their documents, and the
-// first change whose condition does not hold.
+// requestedChanges is part of a WITH list. It selects the requested changes with the current revisions of their
+// documents, and the first change whose condition does not hold.
 const requestedChanges = `asked AS MATERIALIZED (
 	SELECT c.*, d.revision
 	FROM unnest((SELECT $a::text[]), (SELECT $b::text[]), (SELECT $c::json[]), (SELECT $d::text[]), (SELECT $e::bytea[]),
@@ -38,8 +38,8 @@ const requestedChanges = `asked AS MATERIALIZED (
 // documentsRevisionIncrement is the amount by which the changes increase the form's documents revision.
 const documentsRevisionIncrement = `(SELECT count(*) FROM asked a WHERE a.public AND (a.value IS NOT NULL OR a.revision IS NOT NULL))`
 
-// applyDocumentChanges is part of a WITH list. It applies the changes to the form in target, if there is one. It
-// changes no row twice, because the retention never removes a requested document.
+// applyDocumentChanges is part of a WITH list. It applies the changes to the form in target, if any. It changes no row
+// twice, because retention never removes a document that was just written.
 const applyDocumentChanges = `written AS (
 	INSERT INTO formsvc.documents AS d (form_id, kind, key, revision, user_id, created_at, updated_at, value_bytes, value)
 	SELECT t.id, a.kind, a.key, a.first, a.user_id, a.at, a.at, octet_length(a.value::text), a.value

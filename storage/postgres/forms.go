@@ -30,13 +30,13 @@ const formSectionColumns = `f.format, f.blocks, f.settings, f.theme, f.variables
 const formColumns = formHeadColumns + `, ` + formSectionColumns
 
 // formColumnsWithoutLimit omits the subquery for LimitReached, which makes the statement an eighth slower even for
-// forms without a limit. For forms with a limit, readLimitReached reads it.
+// forms without a limit. For forms with a limit, readLimitReached reads LimitReached.
 const formColumnsWithoutLimit = formBaseColumns + `, NULL::boolean, ` + formTimeColumns + `, ` + formSectionColumns
 
 const limitReachedByID = `
 SELECT l.submission_count >= $2::bigint FROM formsvc.form_limits l WHERE l.form_id = $1::bytea`
 
-// readLimitReached sets LimitReached of a form that was read with formColumnsWithoutLimit.
+// readLimitReached sets LimitReached in a form that was read with formColumnsWithoutLimit.
 func (s *Store) readLimitReached(ctx context.Context, f *storage.Form) error {
 	if f.Acceptance.ResponseLimit <= 0 {
 		return nil
@@ -61,7 +61,7 @@ func appendFormTargets(to []any, f *storage.Form) []any {
 		&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields)
 }
 
-// scanForm scans the columns in before, the version of the form's row, and formColumnsWithoutLimit. If the form's
+// scanForm scans columns into before, and then the version of the form's row and formColumnsWithoutLimit. If the form's
 // columns are null, the form does not exist.
 func (s *Store) scanForm(rows pgx.Rows, before []any, f *storage.Form) error {
 	var version rowVersion
@@ -75,7 +75,7 @@ func (s *Store) scanForm(rows pgx.Rows, before []any, f *storage.Form) error {
 	return nil
 }
 
-// createForm locks the workspace, so that it cannot be deleted before the form is in it.
+// createForm locks the workspace, so that it cannot be deleted before the form is created.
 const createForm = `
 WITH target AS (
 	SELECT w.id FROM formsvc.workspaces w
@@ -125,9 +125,9 @@ func (s *Store) Form(ctx context.Context, actor storage.Actor, id storage.ID) (s
 	return s.readForm(ctx, formByID, id[:], userArg(actor))
 }
 
-// FormByPublicID implements [storage.FormStore]. On a pool, calls that arrive during a read of the same form share the
-// next read. It starts when the current one ends, so each call sees all data stored before it. The read does not use
-// the values of ctx.
+// FormByPublicID implements [storage.FormStore]. On a pool, calls that arrive while the same form is being read share
+// the next read. That read starts when the current one ends, so each call sees all data stored before the call. The
+// read does not use the values of ctx.
 func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Form, error) {
 	if !storage.ValidText(publicID) {
 		return storage.Form{}, conn.NotFound(ctx)
@@ -177,7 +177,7 @@ func (s *Store) readForm(ctx context.Context, text string, args ...any) (f stora
 	return f, err
 }
 
-// formListTexts are the statements that list the forms in the trash, or the other forms.
+// formListTexts contains the statements that list either the forms in the trash or all other forms.
 type formListTexts struct{ forUser, forUserInWorkspace, forHost, forHostInWorkspace string }
 
 const (
@@ -238,21 +238,21 @@ func headTargets(f *storage.Form) []any { return appendHeadTargets(make([]any, 0
 
 // notInDeletedWorkspace is the condition that a form or webhook is not in a deleted workspace. The host's lists need
 // it, because the host has access without workspace_users. A statement reads the deleted workspaces once. There are
-// few, because sweeps process them. COALESCE hides the condition from the planner: if one workspace has nearly all
-// forms, it would estimate that none remain.
+// only a few, because sweeps process them. COALESCE hides the condition from the planner, which would estimate that no
+// forms remain if one workspace has nearly all of them.
 func notInDeletedWorkspace(alias string) string {
 	return ` AND COALESCE(` + alias + `.workspace_id <> ALL (ARRAY(
 	SELECT o.id FROM formsvc.workspaces o WHERE o.deleted_at IS NOT NULL AND NOT o.tidied)), true)`
 }
 
-// notInPurgedWorkspace is the condition that a form is not in a purged workspace. It works like notInDeletedWorkspace.
+// notInPurgedWorkspace is like notInDeletedWorkspace, but for purged workspaces.
 const notInPurgedWorkspace = ` AND COALESCE(f.workspace_id <> ALL (ARRAY(SELECT o.id FROM formsvc.workspaces o WHERE o.purged)), true)`
 
 // formListColumns are formHeadColumns without trashed_at.
 const formListColumns = formBaseColumns + `, f.created_at, f.updated_at`
 
-// selectHostTrash lists the trash for the host: forms whose own rows are in the trash, and forms of deleted workspaces
-// that no sweep has updated yet. forms is a condition for the form f, and workspaces for the deleted workspace o.
+// selectHostTrash lists the trash for the host: forms whose own rows are in the trash, and forms in deleted workspaces
+// that no sweep has updated yet. forms is a condition on the form f, and workspaces on the deleted workspace o.
 func selectHostTrash(forms, workspaces string) squirrel.SelectBuilder {
 	trash := listSource{"formsvc.forms f", "f", formListColumns + ", f.trashed_at", trashedForms + notInPurgedWorkspace}
 	rest, args, err := squirrel.Select(formListColumns, "o.deleted_at AS trashed_at").
@@ -267,10 +267,10 @@ func selectHostTrash(forms, workspaces string) squirrel.SelectBuilder {
 	return trash.orderByNewest(squirrel.Select(formHeadColumns).FromSelect(both, "f"), pageLimit)
 }
 
-// lockTargetWorkspace prevents the deletion of the workspace to which a form moves.
+// lockTargetWorkspace prevents the deletion of the workspace that a form moves to.
 const lockTargetWorkspace = `SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea FOR SHARE`
 
-// lockWebhooksOfForm runs before the form's row is locked for a move, which also updates the form's webhooks.
+// lockWebhooksOfForm runs before a move locks the form's row, because a move also updates the form's webhooks.
 const lockWebhooksOfForm = `SELECT 1 FROM formsvc.webhooks w WHERE w.form_id = $1::bytea ORDER BY w.id FOR NO KEY UPDATE`
 
 // Outcomes of updateForm, in the order of the checks.
@@ -280,11 +280,11 @@ const (
 	updateNotOwner
 	updateRevision
 	updateUncounted        // the submissions must be counted for the new limit
-	updateUnchanged        // the change changes nothing
+	updateUnchanged        // nothing would change
 	updateDocumentRevision // plus the index of the document whose condition does not hold
 )
 
-// updateForm changes the form, or returns why it cannot. It neither sends nor writes unchanged sections.
+// updateForm changes the form, or returns why it cannot. Unchanged sections are neither sent nor written.
 // updateFormDocuments also writes documents, and runs after lockForDocuments.
 var (
 	updateForm          = buildUpdateForm(documentClauses{conflictCode: "0", currentRevision: "v.revision"})
@@ -366,10 +366,10 @@ FROM verdict v
 LEFT JOIN (SELECT * FROM changed UNION ALL SELECT s.* FROM seen s, verdict v WHERE v.code = 5) f ON true`
 }
 
-// UpdateForm implements [storage.FormStore]. A change of the acceptance rules waits for submissions in progress and
-// blocks new ones, so each of them sees the old or the new rules. Before it sets a response limit on a form without
-// one, it counts the submissions, see countSubmissions. The count does not check the revision, so the call repeats
-// until no other change interferes.
+// UpdateForm implements [storage.FormStore]. A change to the acceptance rules waits for submissions in progress and
+// blocks new ones, so that each submission sees either the old or the new rules. Before UpdateForm sets the first
+// response limit on a form, it counts the submissions (see countSubmissions). The count does not check the revision, so
+// UpdateForm repeats it until no other change interferes.
 func (s *Store) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
 	if err := checkDocuments(ctx, c.Documents); err != nil {
 		return storage.Form{}, err

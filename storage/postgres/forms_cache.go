@@ -11,17 +11,17 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// formCache stores forms, the keys that read them, and the version of each row. Every read still asks the server
+// formCache stores forms, the API keys that read them, and the version of each row. Every read still asks the server
 // whether the key is valid, whether the user has access, and which versions are current. The cache only avoids sending
-// or copying unchanged bytes, so it needs no invalidation.
+// and copying unchanged bytes, so it needs no invalidation.
 type formCache struct {
 	forms cache.Cache[storage.ID, cachedForm]
-	keys  cache.Cache[[32]byte, cachedKey] // by their hash
+	keys  cache.Cache[[32]byte, cachedKey] // by hash
 }
 
 type cachedKey struct {
 	version rowVersion
-	key     storage.Key // its scopes must be cloned
+	key     storage.Key // callers must clone its scopes
 	user    storage.User
 }
 
@@ -30,7 +30,7 @@ type cachedForm struct {
 	form    storage.Form // its definition is shared with callers
 }
 
-// rowVersion is the transaction that wrote the row (xmin), so every change has another version. A zero value means
+// rowVersion identifies the transaction that wrote the row (xmin), so it differs after every change. A zero value means
 // that the row does not exist.
 type rowVersion uint32
 
@@ -39,14 +39,14 @@ func (v *rowVersion) ScanUint32(n pgtype.Uint32) error {
 	return nil
 }
 
-// matches reports whether the cached form has this version. It also compares the time, because a server can reuse a
-// transaction number after a failover.
+// matches reports whether the cached form has this version. It also compares the times, because a server can reuse a
+// transaction ID after a failover.
 func (f *cachedForm) matches(version rowVersion, updatedAt time.Time) bool {
 	return f.version == version && f.form.UpdatedAt.Equal(updatedAt)
 }
 
 // remember caches a form whose definition is borrowed from the connection. It replaces the definition with the cached
-// one if they are equal, and otherwise with a copy, so that a process stores it only once.
+// definition if they are equal, and otherwise with a copy, so that a process stores it only once.
 func (c *formCache) remember(f *storage.Form, version rowVersion) {
 	if c == nil {
 		copyDefinition(&f.Definition)

@@ -9,19 +9,19 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// Answers to a form's unique field are rows of unique_answers. Submit adds the row of a new submission under the lock
-// of the answer. The backfill adds the rows of earlier submissions in batches, in the order of their IDs.
-// unique_progress contains its position. The backfill misses no submission, because a change of the field holds the
-// form's exclusive lock. Earlier submissions are therefore stored when the backfill starts. Later ones add their own
-// row, or are rejected because of their revision. Each batch also holds this lock, so that none of its submissions is
-// deleted in the meantime, and none is in progress when the last batch completes the backfill. A batch is valid for one
-// pass, and each restart begins a new pass.
+// Answers to a form's unique field are stored in unique_answers. Submit adds the row for a new submission while it
+// holds the answer's lock. The backfill adds the rows for earlier submissions in batches, ordered by ID, and stores its
+// position in unique_progress. The backfill misses no submission, because a change to the field holds the form's
+// exclusive lock. All earlier submissions are therefore stored when the backfill starts, and later ones add their own
+// rows or are rejected because of their revision. Each batch also holds this lock, so that none of its submissions is
+// deleted in the meantime, and no submission is in progress when the last batch completes the backfill. A batch is
+// valid for one pass, and each restart begins a new pass.
 
-// restartProgress restarts the backfill of a form with a row in unique_progress.
+// restartProgress restarts the backfill if the form already has a row in unique_progress.
 const restartProgress = `ON CONFLICT (form_id) DO UPDATE SET round = DEFAULT, entered_to = '', piece_at = clock_timestamp()`
 
-// restartForOtherRules is part of the WITH list of submit. While processes of two releases run, a submission may use
-// another rules version than the form. The backfill then restarts with the newer version.
+// restartForOtherRules is part of the WITH list of submit. While processes of two releases run, a submission can use a
+// different rules version than the form. The backfill then restarts with the newer version.
 const restartForOtherRules = `other AS (
 	UPDATE formsvc.forms f SET unique_rules = GREATEST(f.unique_rules, $16::bigint), duplicates_covered = false
 	FROM stored
@@ -46,8 +46,8 @@ const changeUniqueField = `begun AS (
 	WHERE p.form_id = c.id AND v.another_field AND (c.unique_block = '' OR c.duplicates_covered)
 )`
 
-// restartForNewerRules restarts the backfill of some forms whose rules version is below $1. It holds the form's lock,
-// so no submission with the older rules is in progress. It leaves locked forms to the next call.
+// restartForNewerRules restarts the backfill of some forms whose rules version is below $1. It holds each form's lock,
+// so no submission with older rules is in progress. It leaves locked forms to the next call.
 const restartForNewerRules = `
 WITH older AS MATERIALIZED (
 	SELECT f.id FROM (
@@ -65,8 +65,8 @@ WITH older AS MATERIALIZED (
 INSERT INTO formsvc.unique_progress (form_id) SELECT r.id FROM raised r
 ` + restartProgress
 
-// pendingBackfill reads the next batch of the form that has waited longest. It sums the sizes from json_bytes, so that
-// it does not read answers beyond the batch's limit. It does not read answers that are already indexed.
+// pendingBackfill reads the next batch of the form that has waited longest. It sums json_bytes, so that it does not
+// read answers beyond the batch's limit. It skips answers that are already indexed.
 const pendingBackfill = `
 WITH next AS MATERIALIZED (
 	SELECT p.form_id, p.round, p.entered_to, f.unique_block, f.unique_rules
@@ -119,7 +119,7 @@ func (s *Store) PendingBackfill(ctx context.Context, p storage.PendingBackfillPa
 				})
 			}))
 		if more {
-			at.To = sub.ID // the last row's
+			at.To = sub.ID // from the last row
 		}
 		return err
 	})
@@ -127,9 +127,9 @@ func (s *Store) PendingBackfill(ctx context.Context, p storage.PendingBackfillPa
 }
 
 // backfillAnswers indexes the submissions $2 with the digests $3, for the block $4 and the rules $5, unless they are
-// indexed already. Then it advances to the next batch. It runs under the form's lock. The first row of an answer has
-// copy 0, which later submissions check, and further rows get the next numbers. Each lookup uses an index, because the
-// planner would plan a join for an empty table and compare all rows.
+// already indexed. Then it advances to the next batch. It runs under the form's lock. The first row for an answer has
+// copy 0, which later submissions check, and further rows get the next numbers. Each lookup uses an index, because for
+// a join, the planner would assume an empty table and compare all rows.
 const backfillAnswers = `
 WITH place AS MATERIALIZED (
 	SELECT p.form_id

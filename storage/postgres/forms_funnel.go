@@ -9,8 +9,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// longLogRows is the length of a form's log above which a read also folds a batch of it. Summing this many rows takes
-// about 1 ms. Usually, sweeps keep the log shorter.
+// longLogRows is the number of rows above which reading a form's log also moves a batch of rows into buckets. Summing
+// this many rows takes about 1 ms. Sweeps usually make the log shorter.
 const longLogRows = 2048
 
 const countFunnel = `
@@ -21,7 +21,7 @@ GROUP BY c.form_id, date_trunc('minute', c.at, 'UTC')
 HAVING (SELECT ` + formNotTrashed + ` FROM formsvc.forms f WHERE f.id = c.form_id)`
 
 // CountFunnel implements [storage.MetricsStore]. It appends a row for each form and minute to a log, so that calls do
-// not wait for each other. Sweeps fold the log into buckets.
+// not wait for each other. Sweeps move the rows into buckets, by minute and by day.
 func (s *Store) CountFunnel(ctx context.Context, counts []storage.FunnelCount) error {
 	return s.db.ChangeRow(ctx, countFunnel,
 		conn.Column(counts, func(c *storage.FunnelCount) []byte { return c.Form[:] }),
@@ -31,7 +31,7 @@ func (s *Store) CountFunnel(ctx context.Context, counts []storage.FunnelCount) e
 		conn.Column(counts, func(c *storage.FunnelCount) int64 { return c.Submissions }))
 }
 
-// readFunnel sums the log, the days of the window, and the minutes at its ends.
+// readFunnel sums the log, the whole days in the window, and the minutes at both ends.
 const readFunnel = `
 SELECT total.views, total.starts, total.submissions, total.waiting,
 	l.form_id IS NOT NULL, l.views, l.starts, l.submissions
@@ -106,7 +106,7 @@ func (s *Store) SubmissionTotals(ctx context.Context, actor storage.Actor, forms
 	return totals, err
 }
 
-// windowParts are the whole days of a window, and the minutes before and after them. A zero time in days means no
+// windowParts contains a window's whole days, and the minutes before and after them. A zero time in days means no
 // limit.
 type windowParts struct{ days, head, tail storage.Window }
 
@@ -129,10 +129,10 @@ func splitWindow(w storage.Window) windowParts {
 	return p
 }
 
-// foldRows moves the picked rows of the log into the buckets of their forms. It drops rows of removed forms. Of several
-// concurrent calls, one works and the others do nothing. Minutes are retained for two days before the newest count, or
-// before the server's clock if it is earlier, so that a process whose clock is ahead removes no minutes. As in a purge,
-// days are locked before minutes.
+// foldRows moves the picked log rows into their forms' buckets. It drops the rows of removed forms. If several calls
+// run concurrently, one works and the others do nothing. Minute buckets are kept for two days, counted back from the
+// newest count or the server's time, whichever is earlier. A process whose clock is ahead therefore removes no minutes.
+// As in a purge, days are locked before minutes.
 const foldRows = `, moved AS (
 	DELETE FROM formsvc.funnel_log g
 	WHERE g.ctid = ANY (ARRAY(SELECT l.place FROM picked l)) AND (g.tableoid, g.ctid) IN (SELECT l.rel, l.place FROM picked l)
@@ -195,13 +195,13 @@ func (s *Store) fold(ctx context.Context, text string, form []byte, most int64) 
 	return moved, last, err
 }
 
-// foldForm folds the oldest rows of a form's log and returns their number.
+// foldForm moves the oldest rows of a form's log into buckets and returns their number.
 func (s *Store) foldForm(ctx context.Context, form storage.ID) (moved int64, err error) {
 	moved, _, err = s.fold(ctx, foldFormLog, form[:], 2*longLogRows)
 	return moved, err
 }
 
-// foldCounts folds a batch of the log. It starts after the last form of the previous batch.
+// foldCounts moves a batch of log rows into buckets. It starts after the last form of the previous batch.
 func (s *Store) foldCounts(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
 	after := []byte{}
 	if last := s.sweepPosition.funnel.Load(); last != nil {

@@ -8,14 +8,15 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// A form with a response limit has a row in form_limits with the number of its submissions. Before a new limit is set,
-// the stored submissions are counted in batches, so that a new submission waits for at most one batch. From beginCount
-// on, each new or deleted submission updates the count if its ID is in the range counted so far. Each batch adds the
-// next IDs under the form's exclusive advisory lock, so that none of these submissions is in progress. A row lock would
-// not suffice, because the server grants only advisory locks in order. The limit is set after the last batch. A later
-// call continues an interrupted count, or a sweep drops it after an hour.
+// A form with a response limit has a row in form_limits with its number of submissions. Before a new limit is set, the
+// stored submissions are counted in batches, so that a new submission waits for at most one batch. After beginCount,
+// each new or deleted submission updates the count if its ID is in the range counted so far. Each batch adds the next
+// IDs under the form's exclusive advisory lock, so that none of these submissions is in progress. A row lock would not
+// suffice, because the server grants only advisory locks in order. The limit is set after the last batch. A later call
+// continues an interrupted count, or a sweep drops it after an hour.
 
-// countBatchSize limits how long a submission to the form waits for a batch: about 15 ms if the pages are in memory.
+// countBatchSize limits how long a submission to the form waits for a batch, which takes about 15 ms if the pages are
+// in memory.
 const countBatchSize = 5000
 
 // beginCount runs under the form's exclusive lock, so that every later submission sees the count. An empty counted_to
@@ -36,8 +37,8 @@ const (
 	countIncrement = `CASE WHEN ` + coveredByCount + ` THEN 1 ELSE 0 END`
 )
 
-// countBatch returns a row while submissions are left to count. The offset is a subquery, because without statistics,
-// the planner would read and sort the whole table for its value.
+// countBatch returns a row as long as submissions remain to be counted. The offset is a subquery, because if the
+// planner knew the value but had no statistics, it would read and sort the whole table.
 const countBatch = `
 WITH before AS MATERIALIZED (
 	SELECT l.counted_to FROM formsvc.form_limits l WHERE l.form_id = $1::bytea AND l.counted_to IS NOT NULL

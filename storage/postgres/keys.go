@@ -24,7 +24,7 @@ func appendKey(to []any, k *storage.Key) []any {
 		&k.CreatedAt, &k.ExpiresAt, &k.RevokedAt, &k.LastUsedAt)
 }
 
-// createKey also updates the user's name and email in the user's other keys.
+// createKey also updates the user's name and email address in the user's other keys.
 const createKey = `
 WITH room AS (
 	SELECT $13::bigint < 1 OR $13::bigint > (
@@ -75,8 +75,7 @@ func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, stor
 	return k, u, nil
 }
 
-// formForKey returns nulls instead of the form if the key does not permit it. It checks the key before it looks up the
-// form.
+// formForKey checks the key before it looks up the form. If the key does not permit access, it returns nulls.
 var formForKey = `
 SELECT ` + keyColumns + `, ` + userColumns + `, k.xmin, f.version, ` + formColumnsWithoutLimit + `
 FROM formsvc.api_keys k
@@ -90,15 +89,15 @@ LEFT JOIN LATERAL (
 ) f ON true
 WHERE k.hash = $1::bytea`
 
-// keyPermits reports whether a key is valid at a time and has the scope. An empty scope is always permitted.
+// keyPermits reports whether k is valid at the given time and has the scope. An empty scope is always permitted.
 func keyPermits(k *storage.Key, scope storage.Scope, at time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(at)) &&
 		(scope == "" || slices.Contains(k.Scopes, scope))
 }
 
 // versionsForKey returns the versions of a key and a form if the key is not revoked and the user $4 has access to the
-// workspace $3. $3 and $4 are from the cache, and valid if the versions match. The three lookups do not depend on each
-// other, so that the statement's setup, half of its cost, stays simple.
+// workspace $3. $3 and $4 come from the cache and are valid if the versions match. The three lookups do not depend on
+// each other. This keeps the statement's setup simple, which is half of its cost.
 const versionsForKey = `
 SELECT k.xmin, f.xmin, f.updated_at
 FROM formsvc.api_keys k, formsvc.forms f, formsvc.workspace_users a
@@ -106,7 +105,7 @@ WHERE k.hash = $1::bytea AND k.revoked_at IS NULL
 	AND f.id = $2::bytea AND ` + rowNotTrashed + `
 	AND a.workspace_id = $3::bytea AND a.user_id = $4::bytea`
 
-// FormForKey implements [storage.KeyStore]. It takes unchanged keys and forms from the process's cache.
+// FormForKey implements [storage.KeyStore]. It returns unchanged keys and forms from the process's cache.
 func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
 	var out storage.FormForKey
 	err := s.db.Read(ctx, func(ctx context.Context) error {
@@ -124,7 +123,7 @@ func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (sto
 	return out, nil
 }
 
-// cachedFormForKey returns false if the cache is not sufficient.
+// cachedFormForKey returns false if the cache cannot answer the call.
 func (s *Store) cachedFormForKey(ctx context.Context, p storage.FormForKeyParams, out *storage.FormForKey) (same bool, err error) {
 	key, knowsKey := s.cache.keys.Get(p.Hash)
 	form, knowsForm := s.cache.forms.Get(p.Form)
@@ -183,7 +182,7 @@ func (s *Store) RevokeKey(ctx context.Context, user, key storage.ID, at time.Tim
 	return s.db.ChangeRow(ctx, revokeKey, key[:], user[:], conn.TimeArg(at))
 }
 
-// touchKeys locks rows in the order of their IDs, so that concurrent calls cannot deadlock.
+// touchKeys locks rows in ID order, so that concurrent calls cannot deadlock.
 const touchKeys = `
 WITH touched AS (
 	SELECT k.id, t.at

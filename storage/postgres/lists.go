@@ -9,15 +9,15 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// Lists are newest first. $1 and $2 are the time and ID of the record before the page, and $3 is the page's length.
-// Other arguments follow. If one workspace has nearly all records, the planner may prefer the index of all records to
-// the index by workspace. For a user with empty workspaces, the server would then read the whole index for each
-// workspace. The host's lists therefore have partial indexes, with a condition that is always true and that no other
-// statement contains: the ID is not empty.
+// Lists are in newest-first order. $1 and $2 are the time and ID of the record before the page, and $3 is the page's
+// length. Other arguments follow. If one workspace has nearly all records, the planner might prefer the index of all
+// records over the index by workspace. For a user with empty workspaces, the server would then read the whole index
+// once per workspace. The host's lists therefore use partial indexes, whose condition (the ID is not empty) is always
+// true but occurs in no other statement.
 
-// The page's length is a subquery, because without statistics, the planner expects few rows, and would read and sort
-// all of them for its value. The time is a subquery too: near the end of a list, a plan for its value looks cheaper
-// than the generic plan. The server would then plan each page again, which doubles the cost.
+// The page's length is a subquery, because if the planner knew the value but had no statistics, it would expect few
+// rows, and would read and sort all of them. The time is also a subquery, because near the end of a list, a plan for
+// its value looks cheaper than the generic plan. The server would then plan each page again, which doubles the cost.
 const pageLimit = "(SELECT $3::bigint)"
 
 func pageArgs(p storage.Page) []any {
@@ -31,10 +31,10 @@ func pageArgs(p storage.Page) []any {
 var maxID = []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")
 
 type listSource struct {
-	from    string // a table with the alias, and joins
+	from    string // table with the alias, and joins
 	alias   string
-	columns string // to select
-	where   string // the rows of the list
+	columns string // columns to select
+	where   string // condition for the rows in the list
 }
 
 func (l listSource) selectWhere(condition string) squirrel.SelectBuilder {
@@ -45,9 +45,9 @@ func (l listSource) selectForHost() squirrel.SelectBuilder {
 	return l.selectWhere(l.alias + ".id > ''")
 }
 
-// selectForUser merges the lists of all workspaces of the user $4. It first reads the newest row of each workspace from
-// the index. The page can only contain rows of the workspaces with the newest of these rows, so it then reads a page
-// from at most as many workspaces as the page has rows.
+// selectForUser merges the lists of all workspaces of the user $4. It first reads each workspace's newest row from the
+// index. A page of n rows can only contain rows from the n workspaces with the newest of these rows. It then reads a
+// page from each of these workspaces.
 func (l listSource) selectForUser() squirrel.SelectBuilder {
 	inWorkspace := l.alias + ".workspace_id = a.workspace_id"
 	first := l.orderByNewest(squirrel.Select("a.workspace_id").
@@ -78,7 +78,7 @@ func lateral(q squirrel.SelectBuilder, alias string) squirrel.Sqlizer {
 func listText(list squirrel.SelectBuilder) string {
 	text, args, err := list.ToSql()
 	if err != nil || len(args) > 0 {
-		panic("postgres: invalid list query") // the text depends on constants only
+		panic("postgres: invalid list query") // the text depends only on constants
 	}
 	return text
 }

@@ -13,20 +13,19 @@ import (
 type lockKind string
 
 const (
-	// lockForms is shared by submissions and exclusive for changes of the form. Submissions therefore do not wait for
-	// each other, and write no row for the lock.
+	// lockForms is taken in shared mode by submissions and in exclusive mode by changes to the form. Submissions
+	// therefore do not wait for each other, and write no row to lock the form.
 	lockForms lockKind = "form"
-	// lockFunnels is for moving counts between the tables of the funnel.
+	// lockFunnels serializes moves of counts between the funnel's tables.
 	lockFunnels lockKind = "funnel"
 	// lockOwners, lockKeys and lockPartials serialize the creation of an owner's workspaces, a user's keys and a form's
 	// partial submissions, so that their limits hold.
 	lockOwners lockKind = "owner"
 	lockKeys   lockKind = "keys"
-	// lockValues is for an idempotency key or unique answer, so that a second submission with the value waits for the
-	// first.
+	// lockValues locks an idempotency key or unique answer, so that a second submission with it waits for the first.
 	lockValues   lockKind = "value"
 	lockPartials lockKind = "partial"
-	// lockRequestedDeliveries serializes the requested deliveries of a webhook.
+	// lockRequestedDeliveries serializes requests for a webhook's deliveries.
 	lockRequestedDeliveries lockKind = "probes"
 )
 
@@ -36,7 +35,7 @@ const (
 )
 
 // lock takes an exclusive lock until the end of the transaction. To avoid deadlocks, no transaction waits for the locks
-// of two forms. Rows of workspaces are locked before a form's lock, and all other rows after it.
+// of two forms. Workspace rows are locked before a form's lock is taken, and all other rows afterwards.
 func (s *Store) lock(kind lockKind, id storage.ID) conn.Statement {
 	return conn.Run(lockExclusive, s.lockKey(kind, id)).ForRecord(id[:])
 }
@@ -47,7 +46,7 @@ func (s *Store) lockFormShared(id storage.ID) conn.Statement {
 	return conn.Run(lockShared, s.lockKey(lockForms, id)).ForRecord(id[:])
 }
 
-// lockKey combines the ID's last eight bytes, which differ between IDs, with the kind's salt.
+// lockKey combines the last eight bytes of id, which differ between IDs, with the salt for kind.
 func (s *Store) lockKey(kind lockKind, id storage.ID) int64 {
 	return int64(binary.BigEndian.Uint64(id[4:])) ^ s.lockSalt(kind) // an overflow does not matter
 }
@@ -61,7 +60,7 @@ func (s *Store) lockSalt(kind lockKind) int64 { return s.db.LockSalt(string(kind
 const lockSubmissionValues = `
 SELECT pg_advisory_xact_lock(v.lock) FROM unnest($1::bigint[]) AS v (lock) WHERE v.lock <> 0 ORDER BY v.lock`
 
-// lockSubmissionValues waits for the locks of a submission's values. submissionsForForm takes them without waiting.
+// lockSubmissionValues waits for the locks on a submission's values. submissionsForForm takes them without waiting.
 func (s *Store) lockSubmissionValues(n storage.NewSubmission) []conn.Statement {
 	key, answer := s.valueLockKeys(&n)
 	if key == 0 && answer == 0 {
@@ -70,7 +69,7 @@ func (s *Store) lockSubmissionValues(n storage.NewSubmission) []conn.Statement {
 	return []conn.Statement{conn.Run(lockSubmissionValues, []int64{key, answer})}
 }
 
-// valueLockKeys returns the lock keys of a submission's idempotency key and unique answer, or zero for missing values.
+// valueLockKeys returns the lock keys for a submission's idempotency key and unique answer, or 0 for a missing value.
 func (s *Store) valueLockKeys(n *storage.NewSubmission) (key, answer int64) {
 	if n.IdempotencyKey != "" {
 		key = s.valueLockKey(n.Submission.FormID, 'k', []byte(n.IdempotencyKey))

@@ -18,7 +18,7 @@ UPDATE formsvc.upkeep u SET done_at = statement_timestamp() WHERE u.work = (
 	WHERE n.work = $1::text AND (n.done_at BETWEEN statement_timestamp() - interval '1 minute' AND statement_timestamp()) IS NOT TRUE
 	FOR NO KEY UPDATE SKIP LOCKED)`
 
-// noteWork records that this process did some work. It runs after the work, which succeeds even if noteWork fails.
+// noteWork records that this process did the given work. It runs after the work, which succeeds even if noteWork fails.
 func (s *Store) noteWork(ctx context.Context, work string) {
 	if last, known := s.notedAt.Load(work); known && !s.db.InTx && time.Since(last.(time.Time)) < noteInterval {
 		return
@@ -35,7 +35,7 @@ const maintenanceStatus = `
 SELECT statement_timestamp(), COALESCE(min(u.since), statement_timestamp()), max(u.done_at) FILTER (WHERE u.work = 'dispatched'), max(u.done_at) FILTER (WHERE u.work = 'maintained')
 FROM formsvc.upkeep u`
 
-// MaintenanceStatus implements [storage.Storage]. It returns the errors of [Store.CheckVersion].
+// MaintenanceStatus implements [storage.Storage]. It also returns the errors of [Store.CheckVersion].
 func (s *Store) MaintenanceStatus(ctx context.Context) (storage.MaintenanceStatus, error) {
 	if err := s.CheckVersion(ctx); err != nil {
 		return storage.MaintenanceStatus{}, err

@@ -13,8 +13,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/tables"
 )
 
-// Migrations returns the migrations as NNNN_name.up.sql and NNNN_name.down.sql, for hosts with their own tool. Run each
-// file in one transaction, after
+// Migrations returns the migrations as NNNN_name.up.sql and NNNN_name.down.sql, for hosts that use their own tool. Run
+// each file in one transaction, after
 //
 //	CREATE SCHEMA IF NOT EXISTS formsvc; SET LOCAL search_path = formsvc;
 //
@@ -22,23 +22,24 @@ import (
 //
 //	SET LOCAL search_path = DEFAULT;
 //
-// because the tool writes to its own table in the same transaction. A file that fails changes nothing.
+// because the tool writes to its own table in the same transaction. If a file fails, it changes nothing.
 func Migrations() fs.FS { return tables.ThisBuild.Files }
 
 // Migrate creates the schema and migrates its tables to the version of this program. If they are up to date, it changes
-// nothing. Several processes can call it concurrently: one works and the others wait.
+// nothing. Several processes can call it concurrently. One of them migrates while the others wait.
 //
-// It uses only the configuration of the pool, and opens up to three connections of its own. They must reach the server
+// It uses only the pool's configuration, and opens up to three connections of its own. These must reach the server
 // directly or through a pooler in session mode. Behind a pooler in transaction mode, Migrate returns an error before it
 // changes anything. The user must be allowed to create tables in the schema, and to create the schema unless it exists.
 // Migrate changes nothing outside of the schema.
 //
-// If another session holds a lock, Migrate retries for a minute, with attempts of three seconds. Then it returns an
-// error that names the session. operations.md lists the locks of each migration. Each migration is one transaction. If
-// ctx ends, Migrate completes the current migration and starts no other. If a migration fails, it changes nothing, and
-// Migrate returns a [*MigrationError]. The next call tries it again. Migrate leaves a newer schema unchanged if it
-// supports this program, and returns a [*VersionError] otherwise. Before it changes anything, it rejects servers as
-// [Store.CheckVersion] does, row-level security for the role, and unsupported settings other than timeouts and formats.
+// If another session holds a lock, Migrate retries for a minute, in attempts of three seconds each. Then it returns an
+// error that identifies the session. operations.md lists the locks of each migration. Each migration is one
+// transaction. If ctx ends, Migrate completes the current migration and does not start another. If a migration fails,
+// it changes nothing, and Migrate returns a [*MigrationError]. The next call tries the migration again. If the schema
+// is newer, Migrate leaves it unchanged, and returns a [*VersionError] unless the schema supports this program. Before
+// it changes anything, Migrate rejects the same servers as [Store.CheckVersion], row-level security for the role, and
+// unsupported settings other than timeouts and formats.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, opts ...Option) error {
 	return migrateTo(ctx, tables.ThisBuild, pool, opts...)
 }
@@ -72,11 +73,10 @@ func (s *Store) checkSupported(have tables.State, b tables.Build) error {
 	return &VersionError{Schema: s.db.Schema, Have: have.Version, Want: b.Version, Oldest: have.OldestProgram}
 }
 
-// MigrationError is the error of a migration that failed and changed nothing. errors.As finds its cause, usually a
-// *pgconn.PgError.
+// MigrationError reports that a migration failed and changed nothing. It usually wraps a *pgconn.PgError.
 type MigrationError struct {
 	Schema  string
-	Version int // of the migration
+	Version int // version of the migration
 	Cause   error
 }
 
@@ -87,13 +87,13 @@ func (e *MigrationError) Error() string {
 
 func (e *MigrationError) Unwrap() error { return e.Cause }
 
-// VersionError is the error for tables that this program cannot use. It is a [storage.ErrUnavailable], and nothing
-// was changed.
+// VersionError reports that this program cannot use the tables, and that nothing was changed. It matches
+// [storage.ErrUnavailable].
 type VersionError struct {
 	Schema string
-	Have   int // version of the tables, or 0 without tables
+	Have   int // version of the tables, or 0 if there are none
 	Want   int // version that this program needs
-	// Oldest is the oldest program version that the tables support. If it is above Want, the tables are too new.
+	// Oldest is the oldest program version that the tables support. If Oldest is above Want, the tables are too new.
 	Oldest int
 }
 
@@ -110,12 +110,12 @@ func (e *VersionError) Error() string {
 // Is reports whether target is [storage.ErrUnavailable].
 func (e *VersionError) Is(target error) bool { return target == storage.ErrUnavailable }
 
-// SetupError lists why the service cannot use tables of the correct version. It is a [storage.ErrUnavailable], and
-// nothing was changed.
+// SetupError reports that the service cannot use tables of the correct version, and that nothing was changed. It
+// matches [storage.ErrUnavailable].
 type SetupError struct {
 	Schema string
-	// Problems are missing privileges such as "UPDATE on the table forms", role settings that the pool's mode cannot
-	// read, or a problem of the server.
+	// Problems lists missing privileges such as "UPDATE on the table forms", role settings that the pool's query mode
+	// cannot handle, or a problem with the server.
 	Problems []string
 }
 
@@ -128,8 +128,8 @@ func (e *SetupError) Is(target error) bool { return target == storage.ErrUnavail
 
 // CheckVersion returns an error if this program cannot use the tables. Call it at the start of a program that does not
 // call [Migrate]. It returns a [*VersionError] if the tables are too old or too new. It returns a [*SetupError] if the
-// role lacks privileges that the package documentation lists, if row-level security can hide rows from it, or if its
-// sessions have unsupported settings.
+// role lacks privileges that the package documentation requires, if row-level security can hide rows from the role, or
+// if the role's sessions have unsupported settings.
 //
 // It also returns a [*SetupError] for servers older than PostgreSQL 15, for other databases with the same protocol
 // (CockroachDB, YugabyteDB, Redshift, Aurora DSQL and others), and for servers whose advisory locks have no effect. It

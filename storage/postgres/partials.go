@@ -17,7 +17,7 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// asyncCommit lets a save return before it is on the disk and the standbys. It is not used in a host's transaction.
+// asyncCommit lets a save return before it reaches the disk and the standbys. It is not used in a host's transaction.
 const asyncCommit = `SELECT set_config('synchronous_commit', 'off', true), ` + conn.LockTimeoutSet
 
 func (s *Store) sendPartialSave(ctx context.Context, batch ...conn.Statement) error {
@@ -28,14 +28,14 @@ func (s *Store) sendPartialSave(ctx context.Context, batch ...conn.Statement) er
 }
 
 // SavePartial implements [storage.PartialStore]. On a pool, concurrent new partial submissions of a form are stored in
-// one statement. A save survives a crash of the server after three times its wal_writer_delay, which is 0.6 seconds.
+// one statement. A save survives a server crash after three times the server's wal_writer_delay, 0.6 s by default.
 func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (revision int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
 	v := &p.Partial
 	if err := conn.CheckArgs([]any{v.Answers, v.Hidden, v.Metadata, v.Block, v.SavedAt, v.EndsAt}); err != nil {
-		return 0, err // before the value is part of a batch
+		return 0, err // before the value joins a batch
 	}
 	switch {
 	case !p.New:
@@ -82,7 +82,7 @@ func (s *Store) createPartialInBatch(ctx context.Context, p storage.SavePartialP
 	return cmp.Or(abandonedError(ctx, err, begun), itemErr)
 }
 
-// partialArgs returns the arguments of changePartial, and more from $13.
+// partialArgs returns the arguments of changePartial, followed by more from $13.
 func partialArgs(p *storage.SavePartialParams, more ...any) []any {
 	v := &p.Partial
 	return append([]any{
@@ -108,7 +108,7 @@ WITH seen AS MATERIALIZED (
 )
 SELECT seen.sent, seen.revision, (SELECT saved.revision FROM saved) FROM seen`
 
-// changePartial waits only for other changes of this partial submission.
+// changePartial waits only for other changes to the same partial submission.
 func (s *Store) changePartial(ctx context.Context, p *storage.SavePartialParams) (revision int64, err error) {
 	var sent bool
 	var current int64
@@ -126,10 +126,10 @@ func (s *Store) changePartial(ctx context.Context, p *storage.SavePartialParams)
 }
 
 // createPartials creates the partial submissions $3 to $13 of the form $1, with the limit $14. For each, it returns
-// whether its token is taken, and whether the batch must run again because a replaced partial submission changed
-// concurrently. If a batch exceeds the limit, it skips those that later ones in the batch would replace. It runs under
-// a lock that prevents the form's partial submissions from increasing. $15 is the number that certainly fits, so that
-// only larger batches count the existing partial submissions.
+// whether the token is taken, and whether the batch must run again because a replaced partial submission changed
+// concurrently. If a batch exceeds the limit, createPartials skips the partial submissions that later ones in the batch
+// would replace. It runs under a lock that prevents other callers from adding partial submissions to the form. $15 is a
+// number that is certain to fit, so that only larger batches count the existing partial submissions.
 const createPartials = `
 WITH form AS MATERIALIZED (
 	` + formForPartials + `
@@ -175,7 +175,7 @@ WITH form AS MATERIALIZED (
 SELECT g.place, f.place IS NULL OR s.place IS NOT NULL AND m.token IS NULL, (SELECT count(*) FROM gone) < (SELECT count(*) FROM replaced), (SELECT room.rows - (SELECT count(*) FROM made) FROM room)
 FROM form CROSS JOIN given g LEFT JOIN free f USING (place) LEFT JOIN stays s USING (place) LEFT JOIN made m USING (token)`
 
-// createPartials creates partial submissions of one form. For each, it returns nil or why it was not created.
+// createPartials creates partial submissions for one form. For each, it returns nil or why it was not created.
 func (s *Store) createPartials(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]error, error) {
 	limit := int64(math.MaxInt64)
 	if batch[0].Max > 0 {
@@ -204,7 +204,7 @@ func (s *Store) createPartials(ctx context.Context, form storage.ID, batch []sto
 		switch {
 		case err == nil && !found, errors.Is(err, storage.ErrNotFound):
 			return nil, storage.ErrNotFound
-		case conn.IsPermanent(err) && len(batch) > 1 && ctx.Err() == nil && !s.db.InTx: // one of them may cause it
+		case conn.IsPermanent(err) && len(batch) > 1 && ctx.Err() == nil && !s.db.InTx: // one of them may have caused the error
 			return s.createPartialsSeparately(ctx, form, batch)
 		case err == nil && !again && s.partialBatches != nil:
 			// Other processes create partial submissions too, so assume that at most one more batch fits.
@@ -221,7 +221,7 @@ func (s *Store) createPartials(ctx context.Context, form storage.ID, batch []sto
 	return nil, fmt.Errorf("%w: partial submissions changed repeatedly", storage.ErrUnavailable)
 }
 
-// partialCapacity is the number of partial submissions that certainly fit into a form's limit since the last count.
+// partialCapacity is how many partial submissions are certain to fit within a form's limit, based on the last count.
 type partialCapacity struct{ limit, free int64 }
 
 func (s *Store) createPartialsSeparately(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]error, error) {
@@ -314,8 +314,8 @@ func (s *Store) Partials(ctx context.Context, actor storage.Actor, form storage.
 	return more, err
 }
 
-// trimPage returns the page in the rows of a form. If there is an additional row, the list continues. A row of nulls
-// means that the page is empty. No row means that the form does not exist.
+// trimPage returns the page that rows contains. If there is an additional row, the list continues. A row of nulls means
+// that the page is empty. If there is no row, the form does not exist.
 func trimPage[T any](rows []T, limit int, there func(*T) bool) (found []T, more bool, err error) {
 	if len(rows) == 0 {
 		return nil, false, storage.ErrNotFound
@@ -327,7 +327,7 @@ func trimPage[T any](rows []T, limit int, there func(*T) bool) (found []T, more 
 	return rows[:n:n], n > 0 && n < len(rows), nil
 }
 
-// deletePartials deletes at most $6 partial submissions of the form $1. It returns no row if the form does not exist.
+// deletePartials deletes up to $6 partial submissions of the form $1. It returns no row if the form does not exist.
 const deletePartials = `
 WITH form AS MATERIALIZED (
 	SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + notPurged + ` AND ($2::bytea IS NULL OR ` + formAccess + `)
@@ -346,7 +346,7 @@ WITH form AS MATERIALIZED (
 SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM found) > $6::bigint FROM form`
 
 // DeletePartials implements [storage.PartialStore]. If it can delete several rows, it takes the lock for new partial
-// submissions, because both delete rows in different orders.
+// submissions, because creating these also deletes rows, but in a different order.
 func (s *Store) DeletePartials(ctx context.Context, actor storage.Actor, form storage.ID, p storage.DeletePartialsParams) (n int, more bool, err error) {
 	if p.Max < 1 {
 		return 0, false, ctx.Err()

@@ -32,29 +32,29 @@ type DB interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// Store is a [storage.Storage] on PostgreSQL. On a pool, it is safe for concurrent use. In a transaction, it is not.
+// Store is a [storage.Storage] that uses PostgreSQL. It is safe for concurrent use on a pool, but not in a transaction.
 type Store struct {
 	storage.Unimplemented
 
 	db conn.Conn
-	// These fields are nil unless db is a pool. With them, concurrent calls share batches and reads.
+	// These fields let concurrent calls share batches and reads. They are nil unless db is a pool.
 	submitBatches  *submitBatches
 	partialBatches *partialBatches
 	formReader     *formReader
-	cache          *formCache // nil in a transaction, because its data may be rolled back
+	cache          *formCache // nil in a transaction, whose changes may be rolled back
 	log            *slog.Logger
 	sweepPosition  *sweepPosition
 	queueSize      *atomic.Int64                 // see setQueueSize
 	pollPosition   *atomic.Pointer[pollPosition] // nil before the first poll
 	notedAt        *sync.Map                     // when this process recorded each kind of work, see noteWork
 
-	countBatchSize int64 // defaults to the constant
+	countBatchSize int64 // defaults to the constant of the same name
 }
 
-// sweepPosition is where the next sweep of this process continues. All copies of a store share it.
+// sweepPosition is where this process's next sweep continues. All copies of a store share it.
 type sweepPosition struct {
 	step   atomic.Uint32
-	funnel atomic.Pointer[storage.ID] // the last form whose counts were folded, or nil
+	funnel atomic.Pointer[storage.ID] // last form whose counts were moved into buckets, or nil
 }
 
 // Option configures [New] and [Migrate].
@@ -62,17 +62,17 @@ type Option func(*config)
 
 type config struct {
 	schema    string
-	schemaSet bool // by the host
+	schemaSet bool // whether the host set the schema
 	log       *slog.Logger
 	timeout   time.Duration
 }
 
-// DefaultSchema is the schema without [WithSchema].
+// DefaultSchema is the schema that the store uses without [WithSchema].
 const DefaultSchema = "formsvc"
 
-// WithSchema sets the schema of the tables. Defaults to [DefaultSchema], also if name is empty. The name can be any
-// quoted identifier of PostgreSQL of up to 63 bytes. With an invalid name, every call fails. Services in different
-// schemas of one database are independent.
+// WithSchema sets the schema that contains the tables. Defaults to [DefaultSchema], also if name is empty. The name can
+// be any PostgreSQL identifier of up to 63 bytes, including those that need quotes. With an invalid name, every call
+// fails. Services in different schemas of one database are independent.
 func WithSchema(name string) Option {
 	return func(c *config) {
 		if name != "" {
@@ -94,11 +94,11 @@ func WithLogger(logger *slog.Logger) Option {
 // DefaultTimeout is the timeout of a call without [WithTimeout].
 const DefaultTimeout = 10 * time.Second
 
-// WithTimeout sets how long a call waits for a connection of the pool and for the database's responses, including
-// retries. Defaults to [DefaultTimeout], also if d is not positive. A call that times out returns
-// [storage.ErrUnavailable], or [storage.ErrOutcomeUnknown] if the change may have been made. The HTTP API returns 503
-// for both. The store's calls for one request, page or submission share this time. The timeout also limits how long
-// dropped connections block the pool. In a host's transaction ([Store.On]), only the host's context limits a call.
+// WithTimeout sets how long a call waits for a pool connection and for the database's responses, including retries.
+// Defaults to [DefaultTimeout], also if d is not positive. A call that times out returns [storage.ErrUnavailable], or
+// [storage.ErrOutcomeUnknown] if the change may have been made. The HTTP API returns 503 for both. The store's calls
+// for one request, page or submission share this time. The timeout also limits how long broken connections block the
+// pool. In a host's transaction ([Store.On]), only the host's context limits a call.
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) {
 		if d > 0 {
@@ -115,7 +115,7 @@ func (c config) check() error {
 	return nil
 }
 
-// New returns a store on db, which is a pool. It does not use the server: [Migrate] creates the tables, and
+// New returns a store that uses db, usually a pool. It does not contact the server: [Migrate] creates the tables, and
 // [Store.CheckVersion] checks them. With a nil db or an invalid schema name, every call fails, and [Store.Validate]
 // returns the reason. To use the store in a host's transaction, call [Store.On]. db can also be a [pgx.Tx]. Without
 // [WithSchema], calls then fail if the database has tables of this library in a schema other than [DefaultSchema].
@@ -132,7 +132,7 @@ func New(db DB, opts ...Option) *Store {
 }
 
 // Validate returns an error if every call of the store would fail, because the pool is nil or the schema name is
-// invalid. It does not use the server. [github.com/formsvc/formsvc.New] calls it.
+// invalid. It does not contact the server. [github.com/formsvc/formsvc.New] calls it.
 func (s *Store) Validate() error {
 	if s == nil {
 		return errors.New("postgres: the store is nil")
@@ -140,13 +140,13 @@ func (s *Store) Validate() error {
 	return s.db.Validate()
 }
 
-// On returns a copy of the store on tx, with the same schema and options:
+// On returns a copy of the store that uses tx, with the same schema and options:
 //
 //	svc.WithStorage(store.On(tx)).Submit(ctx, response)
 //
-// If a decorator wraps the service's storage, wrap the copy too. With a [pgx.Tx], or another value with its Commit
-// method, every method is part of that transaction, and its locks are held until the transaction ends. The caller
-// commits. If an error wraps [storage.ErrUnavailable], the transaction is lost and the caller must start again.
+// If a decorator wraps the service's storage, wrap the copy too. If tx is a [pgx.Tx] or has the same Commit method,
+// every call is part of that transaction, which holds the call's locks until it ends. The caller commits. If an error
+// wraps [storage.ErrUnavailable], the transaction is lost and the caller must start again.
 func (s *Store) On(tx DB) *Store {
 	on := *s
 	on.db = s.db.On(tx)
@@ -171,18 +171,18 @@ func (s *Store) On(tx DB) *Store {
 //	})
 //	err = tx.Commit()
 //
-// A [sql.Tx] from [sql.DB.BeginTx] does not expose its connection, so begin it on a [sql.Conn]. Do not use conn or its
-// transaction in do, which would deadlock, and do not use the store afterwards. The host commits or rolls back. InSQLTx
-// returns the error of do. If do panics, it panics with the stack of do. If conn is not a connection of pgx or has no
-// transaction, it returns an error without calling do.
+// A [sql.Tx] from [sql.DB.BeginTx] does not expose its connection, so begin the transaction on a [sql.Conn]. Do not use
+// conn or its transaction in do, which would deadlock, and do not use the store after do returns. The host commits or
+// rolls back. InSQLTx returns the error that do returns. If do panics, InSQLTx panics with do's stack. If conn is not a
+// pgx connection or has no transaction, InSQLTx returns an error without calling do.
 func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	var result error
 	var panicErr *panicError
-	// Hide errors and panics of do from Raw. After a panic or a driver.ErrBadConn, Raw closes conn before it returns,
-	// which would wait for the end of the caller's transaction, a deadlock.
+	// Hide do's errors and panics from Raw. After a panic or a driver.ErrBadConn, Raw closes conn before it returns,
+	// which would wait for the caller's transaction to end and therefore deadlock.
 	err := conn.Raw(func(driverConn any) error {
 		c, ok := driverConn.(*stdlib.Conn)
 		if !ok {
@@ -205,18 +205,18 @@ func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) err
 	return cmp.Or(err, result)
 }
 
-// sqlTx is a connection with a transaction that the host began and ends.
+// sqlTx is a connection with a transaction that the host begins and ends.
 type sqlTx struct{ *pgx.Conn }
 
 var errHostTransaction = errors.New("postgres: the host began this transaction through database/sql")
 
-// Begin is never called, because the store does not begin a transaction in a transaction.
+// Begin is never called, because the store does not nest transactions.
 func (sqlTx) Begin(context.Context) (pgx.Tx, error) { return nil, errHostTransaction }
 
 // Commit marks sqlTx as a transaction (see [Store.On]).
 func (sqlTx) Commit(context.Context) error { return errHostTransaction }
 
-// transaction is like [conn.Conn.Transaction], but passes a copy of the store on the transaction.
+// transaction is like [conn.Conn.Transaction], but passes do a copy of the store that uses the transaction.
 func (s *Store) transaction(ctx context.Context, do func(context.Context, *Store) error) error {
 	return s.db.Transaction(ctx, func(ctx context.Context, tx conn.DB) error { return do(ctx, s.On(tx)) })
 }

@@ -9,17 +9,16 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// Statements address rows by their key, or by table and position: (tableoid, ctid), because a ctid alone is ambiguous
-// with partitions. They also compare the ctid alone, so that the planner uses it whatever the assumed size of the
-// table.
+// Statements identify rows by key, or by table and position (tableoid, ctid), because a ctid alone is ambiguous with
+// partitions. They also compare the ctid alone, so that the planner uses it regardless of the table's assumed size.
 
-// An event counts its references: pending deliveries, and attempts without a next attempt (attemptHoldsReference). A
-// delivery that ends passes its reference to its last attempt, so that results do not update events. If the history has
-// no attempt of it, the reference is removed (transferReferences).
+// An event counts its references: pending deliveries, and attempts without a next attempt (attemptHoldsReference). When
+// a delivery ends, its reference passes to its last attempt, so that results do not update events. If the history
+// contains no attempt of the delivery, the reference is removed (transferReferences).
 const attemptHoldsReference = `a.next_attempt_at IS NULL`
 
-// transferReferences is part of a WITH list. It follows ended, the deliveries that end without a new attempt, and lists
-// the changes of references in left_over.
+// transferReferences is part of a WITH list. It follows ended, the deliveries that end without a new attempt. Its
+// left_over lists the changes to reference counts.
 const transferReferences = `heirs AS (
 	UPDATE formsvc.attempts a SET next_attempt_at = NULL
 	FROM (
@@ -38,8 +37,8 @@ const transferReferences = `heirs AS (
 	SELECT h.event_id, 1 FROM heirs h
 )`
 
-// updateReferences is part of a WITH list. It applies the rows of changes to the reference counts of events, and
-// deletes events without references. All statements lock events last, in the order of their IDs.
+// updateReferences is part of a WITH list. It applies the rows in changes to the events' reference counts, and deletes
+// events without references. All statements lock events last, in ID order.
 const updateReferences = `changed AS MATERIALIZED (
 	SELECT c.event_id, sum(c.refs)::integer AS refs
 	FROM changes c
@@ -72,8 +71,8 @@ WITH lost AS MATERIALIZED (
 )
 DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM lost l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM lost l)`
 
-// deleteWithoutEvent deletes the deliveries whose event is missing, which would be claimed again and again. Only a bug
-// or a manual change causes such a delivery, because deleting an event deletes its deliveries.
+// deleteWithoutEvent deletes deliveries whose event is missing, which would otherwise be claimed again and again. Only
+// a bug or a manual change causes such a delivery, because deleting an event deletes its deliveries.
 func (s *Store) deleteWithoutEvent(ctx context.Context, deliveries []storage.ClaimedDelivery) error {
 	n, err := s.db.ChangeRows(ctx, deleteWithoutEvent,
 		conn.Column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.WebhookID[:] }),
@@ -84,7 +83,7 @@ func (s *Store) deleteWithoutEvent(ctx context.Context, deliveries []storage.Cla
 	return err
 }
 
-// webhookStateColumns are the columns of the webhook w and its destination x that every delivery contains.
+// webhookStateColumns are the columns of the webhook w and its destination x that are part of every delivery.
 const webhookStateColumns = `x.webhook_id, w.form_id, w.workspace_id, w.url, x.host,
 	w.secret, CASE WHEN w.old_secret_until > statement_timestamp() THEN w.old_secret END,
 	x.succeeded, x.slow_for, x.failures,
@@ -101,8 +100,8 @@ func webhookStateTargets(d *storage.ClaimedDelivery) []any {
 	}
 }
 
-// sizedStatement contains the text of a statement for each size of the queue, with the size as a comment. Each size
-// therefore has its own cached plan. The plan for a nearly empty queue would later read whole tables.
+// sizedStatement contains a statement's text for each queue size, with the size as a comment. Each size therefore has
+// its own cached plan, because a plan made for a nearly empty queue would later read whole tables.
 type sizedStatement [32]string
 
 func perQueueSize(text string) (all sizedStatement) {
@@ -114,7 +113,7 @@ func perQueueSize(text string) (all sizedStatement) {
 
 func (t *sizedStatement) text(s *Store) string { return t[min(s.queueSize.Load(), int64(len(t)-1))] }
 
-// setQueueSize sets the queue's size: it adds the logarithms to base 4 of both table sizes.
+// setQueueSize sets the queue size to the sum of both table sizes' base-4 logarithms.
 func (s *Store) setQueueSize(deliveries, attempts int64) {
 	power := func(n int64) int64 { return int64(bits.Len64(uint64(n)/8192)+1) / 2 } // #nosec G115 -- a size
 	s.queueSize.Store(power(deliveries) + power(attempts))

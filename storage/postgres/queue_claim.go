@@ -14,17 +14,17 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// A delivery waits for its own time (due_at), which is its next attempt, or the end of a direct dispatch's lease. Then
-// it waits until its webhook is served next (destinations.next_at). The lease of a claimed delivery (leased_until) ends
-// no earlier than that.
+// A delivery first waits for its own time (due_at), when its next attempt is due or the lease of its direct dispatch
+// ends. Then it waits until its webhook is served next (destinations.next_at). A claimed delivery's lease
+// (leased_until) ends no earlier than that.
 //
 // New deliveries add their webhook to arrivals. A claim reads arrivals and due deliveries, and schedules their webhooks
 // (scheduleWebhooks). Then it locks due webhooks (lockDueWebhooks), divides the capacity among them (divideCapacity),
-// leases their first deliveries (leaseOfWebhooks), and reschedules them (rescheduleWebhooks). It reads no deliveries
-// and webhooks that are due later. Submissions write no row that other transactions write. No delivery is lost, because
-// at every commit, each waiting delivery has a scheduled webhook or an arrival. A claim removes a schedule only if no
-// delivery waits, in a statement that begins after it has locked the webhook's row. Other statements lock this row to
-// schedule the webhook.
+// leases their first deliveries (leaseOfWebhooks), and reschedules the webhooks (rescheduleWebhooks). It does not read
+// deliveries or webhooks that are due later. Submissions write no row that other transactions write. No delivery is
+// lost, because at every commit, each waiting delivery has a scheduled webhook or an arrival. A claim removes a
+// schedule only if no delivery is waiting, in a statement that begins after the claim has locked the webhook's row.
+// Other statements lock this row before they schedule the webhook.
 //
 // Claims and results skip locked rows. Other statements lock deliveries by (event_id, webhook_id), then destinations,
 // attempts and events. In a WITH list, each of these steps reads the previous one, because PostgreSQL runs unread steps
@@ -32,24 +32,25 @@ import (
 
 const (
 	// maxScheduled limits the arrivals and the due deliveries that one claim schedules. Each takes up to 20 µs, so a
-	// claim delays others by up to 10 ms.
+	// claim delays other claims by up to 10 ms.
 	maxScheduled = 500
-	// maxLeasedPerPool limits the leases of one claim in a pool, because they are divided one by one. A dispatcher
-	// requests one or two thousand.
+	// maxLeasedPerPool limits the leases in one pool per claim, because they are divided among webhooks one by one. A
+	// dispatcher requests one or two thousand.
 	maxLeasedPerPool = 4096
 )
 
-// pollPosition is where the next poll starts, in the database's time: shortly before the first waiting row, or before
-// now. Without it, each poll would read the dead rows that stay in the indexes while an older snapshot exists.
+// pollPosition is where the next poll starts, in the database's time: shortly before the first waiting row, or shortly
+// before now if there is none. Without it, each poll would read the dead rows that remain in the indexes while an older
+// snapshot exists.
 type pollPosition struct {
-	fullPollAt              time.Time // the last poll without a position, in this process's time
+	fullPollAt              time.Time // time of the last poll without a position, in this process's time
 	arrivals, due, webhooks pgtype.Timestamptz
 }
 
 const (
-	// pollOverlap is how late a transaction can commit if the next polls must find its rows.
+	// pollOverlap is how late a transaction can commit so that the next polls still find its rows.
 	pollOverlap = `interval '1 minute'`
-	// fullPollInterval is how long the rows of even later commits can wait.
+	// fullPollInterval is how long rows committed even later can wait.
 	fullPollInterval = time.Minute
 	// maxScheduleAge limits how far in the past a claim schedules a webhook. It is less than pollOverlap, so that
 	// another process sees the schedule after the commit.
@@ -66,7 +67,7 @@ func (l *pollPosition) start() pollPosition {
 }
 
 // pollQueue returns whether webhooks are due, whether arrivals or deliveries must be scheduled, the next poll position,
-// and the sizes of tables. All pools share a position, because a webhook can change its pool.
+// and the table sizes. All pools share one position, because a webhook can move to another pool.
 var pollQueue = `
 SELECT f.turn IS NOT NULL, f.arrival IS NOT NULL OR f.due IS NOT NULL,
 	LEAST(f.arrival, statement_timestamp()) - ` + pollOverlap + `, LEAST(f.due, statement_timestamp()) - ` + pollOverlap + `,
@@ -81,7 +82,7 @@ FROM (SELECT
 		ORDER BY x.next_at LIMIT 1) x) AS turn
 	OFFSET 0) f`
 
-// Conditions for the arrivals and deliveries that a claim schedules.
+// These conditions select the arrivals and deliveries that a claim schedules.
 const (
 	arrivalDue  = `a.at >= $1::timestamptz AND a.at <= statement_timestamp()`
 	deliveryDue = `d.due_at >= $2::timestamptz AND d.due_at <= statement_timestamp()`
@@ -89,9 +90,10 @@ const (
 
 const tableSize = `pg_relation_size('formsvc.%[1]s') + (SELECT COALESCE(sum(pg_relation_size(p.relid)), 0)::bigint FROM pg_partition_tree('formsvc.%[1]s') p)`
 
-// scheduleWebhooks schedules the webhooks of up to $3 arrivals and as many due deliveries: immediately, or after a
-// pause unless a user requested the delivery. If a webhook's row is locked, its arrival moves to the end. It returns
-// whether there may be more, and the pools of the scheduled webhooks.
+// scheduleWebhooks schedules the webhooks of up to $3 arrivals and up to $3 due deliveries. A paused webhook is
+// scheduled for the end of its pause unless a user requested the delivery, and all others are due immediately. If a
+// webhook's row is locked, its arrival moves to the end. The statement returns whether there may be more, and the pools
+// of the scheduled webhooks.
 const scheduleWebhooks = `
 WITH come AS MATERIALIZED (
 	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE ` + arrivalDue + `
@@ -123,8 +125,8 @@ WITH come AS MATERIALIZED (
 SELECT EXISTS (SELECT FROM turned) AND GREATEST((SELECT count(*) FROM arrived), (SELECT count(*) FROM ripe)) >= $3::bigint,
 	ARRAY(SELECT DISTINCT t.pool FROM turned t)`
 
-// lockDueWebhooks locks up to $4 webhooks of a pool that are due since $7, in the order of next_at. It skips webhooks
-// if they, their hostname ($5) or their workspace ($6) have no capacity.
+// lockDueWebhooks locks up to $4 of a pool's due webhooks, starting at $7 and ordered by next_at. It skips webhooks if
+// they, their hostname ($5) or their workspace ($6) have no capacity.
 const lockDueWebhooks = `
 SELECT ` + webhookStateColumns + `, ` + webhookCapacity + `
 FROM formsvc.destinations x CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = x.webhook_id LIMIT 1) w
@@ -132,16 +134,16 @@ WHERE x.pool = $3::smallint AND x.next_at >= $7::timestamptz AND x.next_at <= st
 	AND COALESCE(($5::jsonb -> x.host)::bigint, 1) > 0 AND w.workspace_id <> ALL ($6::bytea[]) AND ` + webhookCapacity + ` > 0
 ORDER BY x.next_at LIMIT (SELECT $4::bigint) FOR NO KEY UPDATE OF x SKIP LOCKED`
 
-// webhookCapacity is how many deliveries of the destination x a claim can lease. A limit in $1 does not apply if it is
-// for another generation, in $8.
+// webhookCapacity is how many deliveries to the destination x a claim can lease. A limit in $1 does not apply if $8
+// contains a different generation for the webhook.
 const webhookCapacity = `COALESCE(
 			CASE WHEN COALESCE(($8::jsonb -> encode(x.webhook_id, 'hex'))::bigint, x.generation) = x.generation
 				THEN ($1::jsonb -> encode(x.webhook_id, 'hex'))::bigint END,
 			CASE WHEN x.succeeded AND x.failures = 0 THEN $2::bigint ELSE LEAST($2::bigint, 1) END)`
 
-// leaseOfWebhooks leases the first deliveries of each webhook, up to its share. For a paused webhook, it leases only
-// requested deliveries. If the limit of bytes is too low, the first deliveries of all webhooks precede the second ones.
-// It also returns how many deliveries each webhook has, up to one more than its share. It ignores webhooks that were
+// leaseOfWebhooks leases each webhook's first deliveries, up to its share. For a paused webhook, it leases only
+// requested deliveries. If the byte limit does not suffice, every webhook's first delivery precedes any second one. It
+// also returns how many deliveries each webhook has, up to one more than its share. It ignores webhooks that were
 // disabled or got another URL since lockDueWebhooks.
 var leaseOfWebhooks = perQueueSize(`
 WITH found AS MATERIALIZED (
@@ -165,8 +167,8 @@ SELECT l.number, l.event_id, l.token, l.attempt, l.age FROM leased l
 UNION ALL
 SELECT f.number, NULL, NULL, count(*)::integer, NULL FROM found f GROUP BY f.number`)
 
-// rescheduleWebhooks sets when webhooks are served next. A webhook without available deliveries is next served when a
-// lease or its pause ends. It is served immediately if another transaction had locked a delivery.
+// rescheduleWebhooks sets when webhooks are served next. A webhook without available deliveries is served when a lease
+// or its pause ends. It is served immediately if another transaction has locked one of its deliveries.
 const rescheduleWebhooks = `
 UPDATE formsvc.destinations x SET
 	next_at = CASE t.turn WHEN 'last' THEN statement_timestamp() ELSE (
@@ -178,11 +180,11 @@ FROM unnest((SELECT $1::bytea[]), (SELECT $2::text[])) AS t (webhook_id, turn) W
 
 var eventBodies = perQueueSize(`SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ((SELECT $1::bytea[])::bytea[])`)
 
-// releaseTimeout limits the release of leases after the caller's context has ended. A release takes milliseconds but
-// needs a connection.
+// releaseTimeout is the timeout for releasing leases after the caller's context has ended. Releasing takes milliseconds
+// but needs a connection.
 const releaseTimeout = 5 * time.Second
 
-// ClaimDeliveries implements [storage.DeliveryStore]. Deliveries of an event share its body. more is true if
+// ClaimDeliveries implements [storage.DeliveryStore]. Deliveries of the same event share its body. more is true if
 // maxScheduled, maxLeasedPerPool or a limit shared by several webhooks limited the claim.
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
 	var waiting, arrived bool
@@ -197,7 +199,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	if err != nil {
 		return nil, false, err
 	}
-	s.pollPosition.CompareAndSwap(lastPosition, &position) // otherwise another claim polled, perhaps everything
+	s.pollPosition.CompareAndSwap(lastPosition, &position) // if this fails, another claim has polled, perhaps everything
 	s.setQueueSize(deliveries, attempts)
 	defer s.noteWork(ctx, "dispatched")
 	if !waiting && !arrived {
@@ -234,12 +236,12 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 
 type dueWebhook struct {
 	storage.ClaimedDelivery     // without event and lease
-	capacity                int // by the webhook's own limit
-	share                   int // part of capacity that the pool and hostname allow
+	capacity                int // from the webhook's own limit
+	share                   int // part of the capacity that the pool and hostname allow
 	found, leased           int
 }
 
-// nextSchedule returns how to reschedule the webhook. skipped reports whether another webhook got nothing.
+// nextSchedule returns how to reschedule the webhook. skipped reports whether some other webhook got nothing.
 func (w *dueWebhook) nextSchedule(skipped bool) string {
 	switch {
 	case w.share > 0 && w.leased == w.found:
@@ -251,12 +253,12 @@ func (w *dueWebhook) nextSchedule(skipped bool) string {
 }
 
 // divideCapacity divides the capacity of a pool and its hostnames among the due webhooks. Each webhook gets one
-// delivery, in the order of next_at. Then each gets one more, in random order, while capacity is left.
+// delivery, in order of next_at. As long as capacity is left, each then gets one more, in random order.
 func divideCapacity(due []dueWebhook, pool storage.Pool) {
 	perHost := map[string]int{}
 	for open := conn.Column(due, func(w *dueWebhook) *dueWebhook { return w }); len(open) > 0; {
 		open = slices.DeleteFunc(open, func(w *dueWebhook) bool {
-			limit := cmp.Or(pool.Hosts[w.Host], pool.PerHost) // webhooks of a hostname with 0 are not selected
+			limit := cmp.Or(pool.Hosts[w.Host], pool.PerHost) // webhooks whose hostname has the limit 0 are not selected
 			if w.share >= w.capacity || pool.MaxDeliveries < 1 || limit > 0 && perHost[w.Host] >= limit {
 				return true
 			}
@@ -267,7 +269,7 @@ func divideCapacity(due []dueWebhook, pool storage.Pool) {
 	}
 }
 
-// lockDueWebhooks locks due webhooks, one more than the capacity, and divides the capacity among them.
+// lockDueWebhooks locks due webhooks, up to one more than the capacity, and divides the capacity among them.
 func (s *Store) lockDueWebhooks(ctx context.Context, p storage.ClaimParams, class int, pool storage.Pool, since pgtype.Timestamptz) (due []dueWebhook, err error) {
 	pool.MaxDeliveries = min(pool.MaxDeliveries, maxLeasedPerPool)
 	due, err = conn.Collect(ctx, &s.db, lockDueWebhooks, func(w *dueWebhook) []any {
@@ -278,9 +280,9 @@ func (s *Store) lockDueWebhooks(ctx context.Context, p storage.ClaimParams, clas
 	return due, err
 }
 
-// leaseFromPool leases deliveries of due webhooks of a pool, and appends them to leased. cut reports whether another
-// claim may immediately find more: a webhook got nothing and the schedules changed, or it got some and has more within
-// its own limit.
+// leaseFromPool leases deliveries for a pool's due webhooks, and appends them to leased. cut reports whether another
+// claim could immediately find more deliveries. This is the case if a webhook got nothing and the schedules changed, or
+// if a webhook got some deliveries and has more within its own limit.
 func (s *Store) leaseFromPool(ctx context.Context, p storage.ClaimParams, class int, pool storage.Pool, since pgtype.Timestamptz, leased []storage.ClaimedDelivery) (_ []storage.ClaimedDelivery, cut bool, err error) {
 	due, err := s.lockDueWebhooks(ctx, p, class, pool, since)
 	if err != nil || len(due) == 0 {

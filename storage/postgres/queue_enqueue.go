@@ -7,7 +7,7 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// liveWebhook is part of a WITH list: the webhook $1, unless its form is in the trash.
+// liveWebhook is part of a WITH list. It selects the webhook $1, unless its form is in the trash.
 const liveWebhook = `hook AS (
 	SELECT w.id, w.form_id, w.enabled
 	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
@@ -24,8 +24,8 @@ const makeDueNow = `hastened AS (
 	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id AND hook.enabled
 )`
 
-// enqueue returns no row if the webhook does not exist. With $5, pending is an event without a submission that already
-// waits for the webhook. A lock serializes the calls for a webhook, so each sees the events of earlier calls.
+// enqueue returns no row if the webhook does not exist. If $5 is true, pending is an event without a submission that is
+// already waiting for the webhook. A lock serializes a webhook's calls, so each call sees the events of earlier calls.
 const enqueue = `
 WITH ` + liveWebhook + `, pending AS MATERIALIZED (
 	SELECT d.event_id, d.webhook_id, COALESCE(d.leased_until > statement_timestamp(), false) AS leased, d.token <> 0 AS result_may_come
@@ -61,9 +61,9 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 	return err
 }
 
-// redeliver returns no row if the webhook does not exist. It locks the pending delivery, or otherwise the event, so
-// that the event is not deleted before the new delivery counts as a reference. It does not lock both, because a
-// concurrent deletion can lock the event before a new delivery. With $4, it applies only to failed deliveries. A
+// redeliver returns no row if the webhook does not exist. It locks the pending delivery, or the event if there is none,
+// so that the event is not deleted before the new delivery counts as a reference. It does not lock both, because a
+// concurrent deletion can lock the event before a new delivery. If $4 is true, it applies only to failed deliveries. A
 // concurrent result deletes the delivery and adds its attempt in one step, so the statement's snapshot contains one of
 // them.
 const redeliver = `

@@ -12,12 +12,12 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// maxFailingWebhooks limits the failing webhooks of one call of ExpireDeliveries, which creates an ID for each. A call
-// that finds no old deliveries takes 1 to 10 ms on a busy machine.
+// maxFailingWebhooks limits the failing webhooks that one ExpireDeliveries call handles, because the call creates an ID
+// for each. A call that finds no old deliveries takes 1 to 10 ms on a busy machine.
 const maxFailingWebhooks = 200
 
-// expiredDelivery is the condition that the delivery d waits for its webhook, that no user requested it, and that it is
-// old enough. longFailingWebhook is the condition that the destination x has failed for this time, and failed recently.
+// expiredDelivery is the condition that the delivery d is waiting for its webhook, is old enough, and was not requested
+// by a user. longFailingWebhook is the condition that the destination x has failed for that long, and failed recently.
 const (
 	expiredDelivery = `d.due_at IS NULL AND ` + requestedByUser + ` = 0
 	AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
@@ -26,11 +26,12 @@ const (
 	AND x.failed_at > statement_timestamp() - $5::bigint * interval '1 microsecond'`
 )
 
-// expire ends the expired deliveries of long-failing webhooks, webhook by webhook and oldest first. It returns the
-// summaries. A row without a summary contains the number of ended deliveries, and the last webhook if more are left.
-// Rows can change before they are locked: a user redelivers, the webhook gets a new URL, or a request succeeds. The
-// server then repeats only the conditions on the locked table, so held and marked contain them again. Each of these
-// steps reads the previous one, so that deliveries are locked before destinations, and destinations before events.
+// expire ends the expired deliveries of long-failing webhooks, one webhook after another and oldest first. It returns
+// the summaries. A row without a summary contains the number of ended deliveries, and the last webhook if more remain.
+// Rows can change before they are locked, because a user redelivers, the webhook gets a new URL, or a request succeeds.
+// The server then rechecks only the conditions on the locked table, so held and marked repeat these conditions. Each of
+// these steps reads the previous one, so that deliveries are locked before destinations, and destinations before
+// events.
 var expire = `
 WITH failing AS MATERIALIZED (
 	SELECT x.webhook_id, ` + longFailingWebhook + ` AS given_up, row_number() OVER (ORDER BY x.webhook_id) AS number
@@ -91,8 +92,8 @@ SELECT CASE
 	WHEN (SELECT count(*) FROM failing) >= $4::bigint THEN (SELECT f.webhook_id FROM failing f ORDER BY f.webhook_id DESC LIMIT 1) END,
 	NULL, NULL, NULL, NULL, NULL, NULL, (SELECT count(*) FROM ended)`
 
-// truncateSummaries is part of a WITH list. It follows told, the new summaries. It records their time and deletes
-// summaries above MaxExpiredSummaries.
+// truncateSummaries is part of a WITH list. It follows told, the new summaries. It records when they were added, and
+// deletes older summaries that exceed MaxExpiredSummaries.
 var truncateSummaries = fmt.Sprintf(`past AS MATERIALIZED (
 	SELECT a.rel, a.place FROM told t CROSS JOIN LATERAL (
 		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a
@@ -109,7 +110,7 @@ var truncateSummaries = fmt.Sprintf(`past AS MATERIALIZED (
 	WHERE x.webhook_id = t.webhook_id
 )`, storage.DeliveryExpired, storage.MaxExpiredSummaries)
 
-// addExpiredSummaries adds a summary for the webhooks of deliveries that ended with a result. It skips locked webhooks.
+// addExpiredSummaries adds a summary for each webhook whose delivery expired with its result, unless it is locked.
 var addExpiredSummaries = `
 WITH over AS MATERIALIZED (
 	SELECT DISTINCT ON (o.webhook_id) o.*
@@ -132,8 +133,8 @@ WITH over AS MATERIALIZED (
 ), ` + updateReferences + `
 SELECT count(*) FROM told`
 
-// addExpiredSummaries adds the summaries of settled results. If a user requested the delivery in the meantime, there
-// is no summary, because the delivery did not end.
+// addExpiredSummaries adds the summaries for settled results. If a user requested a delivery in the meantime, it adds
+// no summary, because the delivery did not end.
 func (s *Store) addExpiredSummaries(ctx context.Context, settled []pendingResult) error {
 	over := slices.DeleteFunc(settled, func(r pendingResult) bool { return r.Summary.IsZero() || r.urgency == 2 })
 	if len(over) == 0 {

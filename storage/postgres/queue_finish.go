@@ -10,16 +10,16 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// Two statements of one transaction settle results: lockResults returns which can be settled, and writeResults writes
-// them. Neither waits for locks. If another transaction has locked the delivery, or the destination that the result
-// would change, the caller must pass the result again. A claim skips webhooks with a locked destination. Results
+// Two statements in one transaction settle results: lockResults returns which results can be settled, and writeResults
+// writes these. Neither waits for locks. If another transaction has locked the delivery, or the destination that a
+// result would change, the caller must pass the result again. A claim skips webhooks with a locked destination. Results
 // therefore lock a destination only to change it, and a success of a healthy destination does not change it. If only
-// the destination is locked, the lease of the delivery is extended, so that it is not sent again while its result
-// waits. Results do not update events: a delivery that ends passes its reference to its last attempt, and a delivery
-// that is retried retains it.
+// the destination is locked, the delivery's lease is extended, so that the delivery is not sent again while its result
+// waits. Results do not update events, because a delivery that ends passes its reference to its last attempt, and a
+// delivery that is retried retains its reference.
 
-// lockResults returns the outcome of each result, and how its delivery was requested. The last result of a webhook
-// for its newest URL determines its health.
+// lockResults returns each result's outcome, and how its delivery was requested. A webhook's health is determined by
+// its last result for the newest URL.
 var lockResults = perQueueSize(`
 WITH given AS MATERIALIZED (
 	SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::boolean[], $5::boolean[], $6::integer[], $7::integer[])
@@ -111,8 +111,8 @@ FROM (
 ) j
 WHERE x.webhook_id = j.webhook_id`)
 
-// minResultLease is the minimum remaining time of a lease whose result must be passed again. A dispatcher does this
-// within 5 s, in a write with a timeout of 10 s. If the process is killed, the delivery waits for this time.
+// minResultLease is the minimum remaining lease time if the caller must pass the result again. A dispatcher does this
+// within 5 s, in a write with a timeout of 10 s. If the process is killed, the delivery waits for minResultLease.
 const minResultLease = 20 * time.Second
 
 // FinishDeliveries implements [storage.DeliveryStore]. Each batch is one transaction. Of several results with the
@@ -135,7 +135,7 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 		})
 		if err == nil {
 			err = cmp.Or(s.addExpiredSummaries(ctx, slices.Concat(byOutcome[resultSettled], byOutcome[resultChangesHealth])), s.truncateSomeHistories(ctx, step))
-			if err != nil && !s.db.InTx { // an error in a transaction loses everything; otherwise the results are stored
+			if err != nil && !s.db.InTx { // in a host's transaction, an error loses everything; otherwise, the results are stored
 				s.log.WarnContext(ctx, "formsvc: failed to update the delivery history of webhooks", "error", err)
 				err = nil
 			}
@@ -164,7 +164,7 @@ func (r *pendingResult) webhook() []byte      { return r.Lease.WebhookID[:] }
 func (r *pendingResult) event() []byte        { return r.Lease.EventID[:] }
 func (r *pendingResult) sent() bool           { return r.Delivery != nil }
 
-// settleResults settles results unless their rows are locked, and returns the results by outcome.
+// settleResults settles the results whose rows are not locked, and returns all results by outcome.
 func (s *Store) settleResults(ctx context.Context, step []storage.Result) (map[string][]pendingResult, error) {
 	all := conn.Column(step, func(r *storage.Result) pendingResult { return pendingResult{Result: *r} })
 	byOutcome := map[string][]pendingResult{}

@@ -9,22 +9,21 @@ import (
 )
 
 // If the database's clock is set back, deliveries would stop until the clock reaches their times again. A sweep
-// corrects these times. If a row contains the time at which it was written, and this time is in the future, the
-// difference is the clock's error. In other rows, a time is wrong if it is further ahead than the longest wait.
+// corrects these times. If a row contains the time when it was written, and this time is in the future, the difference
+// from now is the clock's error. In other rows, a time is wrong if it is further ahead than the longest possible wait.
 
 const (
-	// futureFrom is the limit above which the time of a past event is in the future. It allows for clock differences
-	// after a failover.
+	// futureFrom is the time after which the recorded time of a past event counts as being in the future. It allows for
+	// clock differences after a failover.
 	futureFrom = `statement_timestamp() + interval '1 minute'`
-	// The longest waits, with a margin. A Retry-After counts for at most a day. A delay is at most 30 days, plus its
-	// jitter of less than that. A lease is twice a timeout of at most an hour, plus 30 s.
+	// These are the longest waits, with a margin. Retry-After is limited to a day. A delay is at most 30 days, plus a
+	// jitter of less than 30 days. A lease is twice a timeout of at most an hour, plus 30 s.
 	maxPausedUntil = `statement_timestamp() + interval '25 hours'`
 	maxDueAt       = `statement_timestamp() + interval '61 days'`
 	maxLeasedUntil = `statement_timestamp() + interval '3 hours'`
 )
 
-// tooFarAhead returns the condition that a time is too far ahead: its row was written in the future, or the time is
-// after most.
+// tooFarAhead returns the condition that a time is after most, or that its row was written in the future.
 func tooFarAhead(time, written, most string) string {
 	return fmt.Sprintf(`(%[1]s > %[2]s AND %[2]s > %[3]s OR %[1]s > %[4]s)`, time, written, futureFrom, most)
 }
@@ -44,8 +43,8 @@ func notAfterNow(time string) string {
 var leaseTooFarAhead = tooFarAhead("d.leased_until", "d.queued_at", maxLeasedUntil)
 
 // correctFutureTimes corrects about $1 times of each kind. If a webhook has available deliveries but is scheduled for
-// the future, it becomes due, and a claim reschedules it. Deliveries of the last minute are excluded, because a claim
-// may not have read their arrivals yet. It skips locked rows.
+// the future, the webhook becomes due, and a claim reschedules it. Deliveries from the last minute are ignored, because
+// claims may not have read their arrivals yet. Locked rows are skipped.
 var correctFutureTimes = `
 WITH come AS MATERIALIZED (
 	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE a.at > ` + futureFrom + `

@@ -9,10 +9,11 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// A webhook's history is its newest MaxHistory attempts and its summaries of expired deliveries, which
+// A webhook's history consists of its newest MaxHistory attempts and its summaries of expired deliveries, which
 // truncateSummaries limits. Recording an attempt does not truncate the history, so that concurrent results share no
-// row. Instead, each recorded attempt truncates it afterwards with a probability of 1 in MaxHistory. The table then has
-// about MaxHistory additional attempts, and more than ten times as many with a probability of 4 in 100,000.
+// row. Instead, the history is truncated after each recorded attempt with a probability of 1 in MaxHistory. On average,
+// the table therefore contains about MaxHistory additional attempts for the webhook, and more than ten times as many
+// with a probability of 4 in 100,000.
 
 const webhookHistory = `(
 	(SELECT * FROM formsvc.attempts a
@@ -23,7 +24,7 @@ const webhookHistory = `(
 	(SELECT * FROM formsvc.attempts a WHERE a.webhook_id = w.id AND a.error = '` + storage.DeliveryExpired + `')
 )`
 
-// maxTruncated limits the attempts of one webhook that a call deletes. Each takes about 10 µs.
+// maxTruncated limits how many of one webhook's attempts a call deletes. Each takes about 10 µs.
 const maxTruncated = 5 * storage.MaxHistory
 
 // truncateHistories deletes attempts outside of the history, and events without other references. It skips locked
@@ -64,8 +65,8 @@ WITH old AS MATERIALIZED (
 )
 UPDATE formsvc.events e SET refs = t.refs FROM totals t WHERE e.id = t.id AND t.refs > 0`)
 
-// rowUnchanged is the condition that the row of h did not change between the statement's snapshot and the lock. After
-// locking, servers before the updates of November 2025 check a plain condition on a ctid only if it is in a CASE.
+// rowUnchanged is the condition that h's row did not change between the statement's snapshot and the lock. Servers
+// without the updates of November 2025 recheck a condition on a ctid after locking only if it is in a CASE.
 const rowUnchanged = `CASE WHEN h.place = h.seen THEN true ELSE false END`
 
 func (s *Store) truncateSomeHistories(ctx context.Context, recorded []storage.Result) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// lockWorkspacesOfUser locks the user's workspaces, including deleted ones, and those of which the user is a member.
+// lockWorkspacesOfUser locks the workspaces that the user owns or is a member of, including deleted ones.
 const lockWorkspacesOfUser = `
 SELECT 1 FROM formsvc.workspaces w
 WHERE w.owner_id = $1::bytea OR w.id = ANY (ARRAY(SELECT a.workspace_id FROM formsvc.workspace_users a WHERE a.user_id = $1::bytea))
@@ -27,8 +27,8 @@ WITH owned AS (
 )
 DELETE FROM formsvc.api_keys k WHERE k.user_id = $1::bytea`
 
-// DeleteUser implements [storage.RemovalStore]. Its duration does not depend on the number of forms, and it does not
-// wait for submissions. Sweeps do (see trashFormsOfDeleted).
+// DeleteUser implements [storage.RemovalStore]. Its duration does not depend on the number of forms. It does not wait
+// for submissions, but sweeps do (see trashFormsOfDeleted).
 func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
 	if at.IsZero() {
 		return storage.ErrInvalidValue
@@ -37,8 +37,7 @@ func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) e
 		conn.Run(lockWorkspacesOfUser, user[:]), conn.Run(deleteUser, user[:], at.UTC()))
 }
 
-// purgeForm also sets trashed_at if the form is in the trash only because of its workspace. This requires the form's
-// lock.
+// purgeForm requires the form's lock. It also sets trashed_at if the form is in the trash because of its workspace.
 const purgeForm = `
 UPDATE formsvc.forms f SET purged_at = clock_timestamp(), trashed_at = COALESCE(f.trashed_at, (
 	SELECT o.deleted_at FROM formsvc.workspaces o WHERE o.id = f.workspace_id))
@@ -50,10 +49,10 @@ func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
 	return s.db.Change(ctx, s.lockForm(id), conn.Run(purgeForm, id[:]).Into(nil))
 }
 
-// removalStatements delete accessible submissions of a form. lock locks the pending deliveries of their events, and
-// then the events, which prevents redeliveries. remove follows lock, and also deletes a delivery that a redelivery has
-// added in the meantime. With $4, the submissions still count against the response limit, and a count in progress
-// includes them.
+// removalStatements delete accessible submissions of a form. lock locks the pending deliveries of the submissions'
+// events, and then the events, which prevents redeliveries. remove follows lock, and also deletes a delivery that a
+// redelivery has added in the meantime. If $4 is true, the submissions still count against the response limit, and are
+// included in a count in progress.
 type removalStatements struct{ lock, remove string }
 
 var (
@@ -110,7 +109,7 @@ WITH gone AS (
 SELECT count(*) FROM gone`}
 }
 
-// removeSubmissions deletes submissions of a form. If places is true, they still count against the response limit. Like
+// removeSubmissions deletes submissions to a form. If places is true, they still count against the response limit. Like
 // Submit, it takes the form's shared lock, so that a count for a new limit is correct.
 func (s *Store) removeSubmissions(ctx context.Context, by removalStatements, form storage.ID, user []byte, ids []storage.ID, places bool) (gone int, err error) {
 	err = s.db.Change(ctx, s.lockFormShared(form), conn.Run(by.lock, form[:], user, conn.IDsArg(ids)),
@@ -129,11 +128,11 @@ func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []sto
 	return s.removeSubmissions(ctx, removalByHost, form, nil, ids, false)
 }
 
-// maxBeforeDelete limits the submissions in memory, whose answers can have one MiB each.
+// maxBeforeDelete limits the submissions in memory, because their answers can have one MiB each.
 const maxBeforeDelete = 100
 
-// callBeforeDelete reads submissions with the statement text, calls the hook with them, and returns their IDs. It holds
-// no lock during the call. It appends two arguments: the limit and whether to read the answers.
+// callBeforeDelete reads submissions with the statement text, calls hook with them, and returns their IDs. It holds no
+// lock during the call to hook. It appends two arguments to args: the limit, and whether to read the answers.
 func (s *Store) callBeforeDelete(ctx context.Context, hook storage.BeforeDelete, most int, text string, args ...any) (forms, ids []storage.ID, err error) {
 	if hook != nil {
 		most = min(most, maxBeforeDelete)
@@ -150,7 +149,7 @@ func (s *Store) callBeforeDelete(ctx context.Context, hook storage.BeforeDelete,
 	return forms, ids, err
 }
 
-// oldSubmissions selects old submissions of the first form that has any.
+// oldSubmissions selects old submissions to the first form that has any.
 const oldSubmissions = `
 WITH form AS MATERIALIZED (
 	SELECT f.id
@@ -168,7 +167,7 @@ FROM form CROSS JOIN LATERAL (
 	LIMIT (SELECT $3::bigint)
 ) old`
 
-// PurgeSubmissions implements [storage.RemovalStore]. One call purges submissions of one form.
+// PurgeSubmissions implements [storage.RemovalStore]. Each call purges submissions to one form.
 func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
 	if err := ctx.Err(); err != nil {
 		return storage.PurgedSubmissions{}, err

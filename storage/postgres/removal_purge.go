@@ -8,11 +8,11 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// Large deletions have two stages: a call updates one row, which hides all other rows, and sweeps delete these in
-// batches. No call waits for their locks. An interrupted sweep only has to repeat one batch.
+// Large deletions have two stages: a call updates one row, which hides all other rows, and sweeps then delete the
+// hidden rows in batches. No call waits for locks on these rows. An interrupted sweep has to repeat only one batch.
 
-// skipOrWait returns the statement, which skips locked rows, for false. For true, it returns a variant that waits for
-// them, for sweeps with RemovalsOnly.
+// skipOrWait returns two variants of a statement. The variant for false skips locked rows. The variant for true waits
+// for them, and is used by sweeps with RemovalsOnly.
 func skipOrWait(text string) map[bool]string {
 	return map[bool]string{false: text, true: strings.ReplaceAll(text, " SKIP LOCKED", "")}
 }
@@ -66,8 +66,8 @@ SELECT count(*) FROM trashed`
 	LIMIT (SELECT $1::bigint)`
 )
 
-// removeDeletedWorkspaces deletes deleted workspaces without forms. If all forms of a workspace are in the trash, it
-// marks the workspace as tidied.
+// removeDeletedWorkspaces removes the rows of deleted workspaces without forms. If all of a workspace's forms are in
+// the trash, it marks the workspace as tidied.
 var removeDeletedWorkspaces = skipOrWait(`
 WITH empty AS MATERIALIZED (
 	SELECT o.id, (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id LIMIT 1) IS NULL AS unused
@@ -90,8 +90,8 @@ WITH empty AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM tidied) + (SELECT count(*) FROM gone)`)
 
-// removePurgedWorkspaces deletes the workspaces of deleted users after their last form. It ignores tidied, because
-// another sweep may set it while the last form is deleted.
+// removePurgedWorkspaces deletes the workspaces of deleted users after their last form was deleted. It ignores tidied,
+// because another sweep may set tidied while the last form is being deleted.
 var removePurgedWorkspaces = skipOrWait(`
 WITH empty AS MATERIALIZED (
 	SELECT o.id FROM formsvc.workspaces o
@@ -108,8 +108,8 @@ SELECT count(*) FROM gone`)
 
 const formNotYetTrashed = `SELECT b.id FROM (` + formsOfDeleted + `) b`
 
-// cleanUpWorkspaces continues DeleteWorkspace. It leaves a form with a submission in progress to the next sweep, or
-// waits for the submission if p.RemovalsOnly is set.
+// cleanUpWorkspaces continues DeleteWorkspace. If a form has a submission in progress, it leaves the form to the next
+// sweep, or waits for the submission if p.RemovalsOnly is set.
 func (s *Store) cleanUpWorkspaces(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
 	more, err = s.cleanUpWorkspacesBatch(ctx, p, storage.ID{})
 	if err != nil || more || !p.RemovalsOnly {
@@ -122,7 +122,7 @@ func (s *Store) cleanUpWorkspaces(ctx context.Context, p storage.SweepParams, _ 
 	return s.cleanUpWorkspacesBatch(ctx, p, busy[0])
 }
 
-// cleanUpWorkspacesBatch first waits for the lock of the form, unless the ID is zero.
+// cleanUpWorkspacesBatch first waits for the form's lock, unless form is zero.
 func (s *Store) cleanUpWorkspacesBatch(ctx context.Context, p storage.SweepParams, form storage.ID) (more bool, err error) {
 	var ended, trashed, closed, gone int64
 	var batch []conn.Statement
@@ -153,7 +153,7 @@ func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *st
 	return false, err
 }
 
-// purgeFormsOfDeleted marks the forms of workspaces that were purged with their owner. These forms are already hidden.
+// purgeFormsOfDeleted marks forms in workspaces that were purged with their owner. These forms are already hidden.
 const purgeFormsOfDeleted = `
 WITH left_over AS MATERIALIZED (
 	SELECT f.id
@@ -185,9 +185,9 @@ FROM (SELECT f.id FROM formsvc.forms f WHERE f.purged_at IS NOT NULL ORDER BY f.
 CROSS JOIN LATERAL (SELECT s.form_id, s.id, s.answers FROM formsvc.submissions s WHERE s.form_id = p.id LIMIT (SELECT $1::bigint)) s
 LIMIT (SELECT $1::bigint)`
 
-// removeRows deletes rows of purged forms, at most $1 of each table. It deletes the submissions $3 of the forms $2,
+// removeRows deletes rows of purged forms, at most $1 from each table. It deletes the submissions $3 to the forms $2,
 // which BeforeDelete has received. It leaves locked deliveries and attempts to the next sweep. It runs under
-// lockFunnels, so that no fold moves counts in the meantime.
+// lockFunnels, so that foldRows does not move counts in the meantime.
 var removeRows = skipOrWait(`
 WITH purged AS MATERIALIZED (` + purgedForms + `
 ), hooks AS MATERIALIZED (
@@ -233,8 +233,8 @@ WITH purged AS MATERIALIZED (` + purgedForms + `
 SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) + (SELECT count(*) FROM partials) + (SELECT count(*) FROM unique_answers) +
 	(SELECT count(*) FROM funnel_log) + (SELECT count(*) FROM funnel_days) + (SELECT count(*) FROM funnel_minutes) + (SELECT count(*) FROM documents)`)
 
-// deleteFormRows returns a part of a WITH list that deletes rows of the purged forms from a table. The part has the
-// table's name. lock is for tables with rows that other statements lock.
+// deleteFormRows returns part of a WITH list that deletes the purged forms' rows from a table. The part is named after
+// the table. lock is for tables with rows that other statements lock.
 func deleteFormRows(table, lock string) string {
 	return deleteRows(table, `
 	SELECT t.rel, t.place FROM purged p
@@ -242,7 +242,7 @@ func deleteFormRows(table, lock string) string {
 	LIMIT (SELECT $1::bigint)`)
 }
 
-// documentsToDelete selects the documents of one batch. Large values count as several rows.
+// documentsToDelete selects the documents to delete in one batch. Large values count as several rows.
 const documentsToDelete = `
 	SELECT t.rel, t.place FROM (
 		SELECT t.rel, t.place, sum(t.value_bytes) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
@@ -262,8 +262,8 @@ func deleteRows(table, some string) string {
 }
 
 // removeForms deletes purged forms that have no rows in these tables. Foreign keys delete their webhooks, limit,
-// backfill progress and lifetime counters. It marks their deleted workspaces for cleanUpWorkspaces, because these may
-// have lost the last form.
+// backfill progress and lifetime counters. It marks their deleted workspaces for cleanUpWorkspaces, because these
+// workspaces may have lost their last form.
 var removeForms = skipOrWait(`
 WITH empty AS MATERIALIZED (
 	SELECT f.id FROM (` + purgedForms + `

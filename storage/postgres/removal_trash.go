@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// endPending is part of a WITH list. It ends pending deliveries of the webhooks in hooks, up to the number in most.
+// endPending is part of a WITH list. It ends pending deliveries of the webhooks in hooks, up to the limit in most.
 const endPending = `found AS MATERIALIZED (
 	SELECT d.webhook_id, d.event_id
 	FROM hooks h
@@ -45,8 +45,8 @@ WITH pending AS MATERIALIZED (
 )
 SELECT count(*) FROM pending`
 
-// trashForm follows lockPending, so it sees the attempts of concurrent results. It returns no row if the form is not
-// accessible.
+// trashForm follows lockPending, so it sees attempts that concurrent results have added. It returns no row if the form
+// is not accessible.
 const trashForm = `
 WITH most AS (
 	SELECT $5::bigint AS n
@@ -88,9 +88,9 @@ FOR SHARE OF w`
 // formInTrash is the condition that the form f can be restored.
 const formInTrash = notPurged + ` AND (f.trashed_at IS NOT NULL OR NOT ` + workspaceNotDeleted + `)`
 
-// restoreForm restores a form, also if it is in the trash because of its workspace. It marks the previous workspace for
-// the next sweep, because this may have been its last form. While there are deliveries from before the deletion of the
-// workspace, it restores nothing, because they could be sent.
+// restoreForm restores a form, even if it is in the trash only because of its workspace. It marks the previous
+// workspace for the next sweep, because this may have been the workspace's last form. While deliveries from before the
+// workspace's deletion exist, it restores nothing, because these deliveries could be sent.
 const restoreForm = `
 WITH seen AS MATERIALIZED (
 	SELECT f.id, f.workspace_id, COALESCE($2::bytea, f.workspace_id) AS target FROM formsvc.forms f

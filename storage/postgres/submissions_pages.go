@@ -12,8 +12,8 @@ import (
 )
 
 // pageFrom reads a page and the next record with one scan of the index submissions_newest, so that every page costs the
-// same. The form's ID comes from the access check, so that nothing is read without access. The times are subqueries, as
-// explained at [pageLimit].
+// same. The form's ID comes from the access check, so that nothing is read without access. The times are subqueries for
+// the reason given at [pageLimit].
 const pageFrom = `
 FROM formsvc.submissions s
 WHERE s.form_id = (
@@ -24,8 +24,9 @@ WHERE s.form_id = (
 ORDER BY s.submitted_at DESC, s.id DESC
 LIMIT (SELECT $6::bigint + 1)`
 
-// In summaryColumns, records that exceed their share of the page's bytes have null instead of answers. A page without
-// such records is within its limit. They omit unneeded columns, because each column costs a twentieth of a page.
+// summaryColumns returns null instead of the answers of records that exceed their share of the page's bytes. A page
+// without such records is within its limit. summaryColumns omits unneeded columns, because each adds a twentieth to the
+// cost of a page.
 const summaryColumns = `
 SELECT s.id, s.submitted_at, s.completion_time, s.metadata, CASE WHEN s.json_bytes <= $7::bigint THEN s.answers END`
 
@@ -36,7 +37,7 @@ const (
 	summaryPage = summaryColumns + pageFrom
 )
 
-// pageWithinBytes reads a page with large records up to its limit of bytes. If $8 is true, it reads at least one
+// pageWithinBytes reads a page with large records, up to the page's byte limit. If $8 is true, it reads at least one
 // record. It is a separate statement, because its window functions would double the cost of ordinary pages.
 const pageWithinBytes = `
 SELECT s.id, s.submitted_at, s.completion_time, s.metadata, s.answers, s.form_revision, s.hidden, s.goes_on
@@ -52,8 +53,7 @@ ORDER BY s.number`
 const formExists = `
 SELECT 1 FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + formAccess
 
-// Submissions implements [storage.SubmissionStore]. It is retried like every read, unless it has passed a record to
-// each.
+// Submissions implements [storage.SubmissionStore]. Like every read, it is retried, but not after a call to each.
 func (s *Store) Submissions(ctx context.Context, actor storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (more bool, err error) {
 	p := newPageRead(form, q, each)
 	err = s.readPage(ctx, p, func(ctx context.Context) error { return s.readPageRows(ctx, p, actor) })
@@ -95,7 +95,7 @@ func (s *Store) readPageRows(ctx context.Context, p *pageRead, actor storage.Act
 	return s.readRestOfPage(ctx, p, actor)
 }
 
-// readRestOfPage reads the rest of the page if the first statement found a record that exceeds its share.
+// readRestOfPage reads the rest of the page if the first statement found a record that exceeds its share of the bytes.
 func (s *Store) readRestOfPage(ctx context.Context, p *pageRead, actor storage.Actor) error {
 	if !p.tooLarge {
 		return nil
@@ -105,7 +105,7 @@ func (s *Store) readRestOfPage(ctx context.Context, p *pageRead, actor storage.A
 	if err != nil {
 		return err
 	}
-	p.tooLarge, p.more = false, !first // rows overwrite this
+	p.tooLarge, p.more = false, !first // the rows overwrite these fields
 	p.targets = append(p.targets, &p.more)
 	return p.passRows(rows)
 }
@@ -113,18 +113,18 @@ func (s *Store) readRestOfPage(ctx context.Context, p *pageRead, actor storage.A
 type pageRead struct {
 	form            storage.ID
 	q               storage.SubmissionsParams
-	limit, maxBytes int64 // the records and bytes that are left
+	limit, maxBytes int64 // remaining records and bytes
 	each            func(*storage.Submission) error
 
 	text    string             // statement
-	sub     storage.Submission // the record that is passed to each
+	sub     storage.Submission // record that is passed to each
 	targets []any              // fields of sub, in the order of the columns
 
 	passed   int              // number of records passed to each
-	last     storage.Position // of the last record passed to each
+	last     storage.Position // position of the last record passed to each
 	tooLarge bool             // whether the next record exceeds its share
 	more     bool             // whether there is a next record
-	eachErr  error            // the error of each
+	eachErr  error            // error that each returned
 }
 
 func newPageRead(form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) *pageRead {

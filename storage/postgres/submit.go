@@ -8,12 +8,12 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// Submit implements [storage.SubmissionStore]. On a pool, it stores concurrent submissions in one transaction, also for
-// different forms. It stores a single submission immediately in one round trip. If the form is locked or has a response
-// limit, or the submission has a unique answer, the batch contains only submissions of this form. If ctx ends, the call
-// returns immediately. If the submission may still be stored afterwards, the error wraps [storage.ErrOutcomeUnknown].
-// In addition to the contract, Submit returns ErrConflict if the form has a submission with the same ID, or an event
-// with the same ID exists.
+// Submit implements [storage.SubmissionStore]. On a pool, it stores concurrent submissions in one transaction, even for
+// different forms. A single submission is stored immediately, in one round trip. If the form is locked or has a
+// response limit, or the submission has a unique answer, the batch contains only submissions of this form. If ctx ends,
+// the call returns immediately. If the submission may still be stored afterwards, the error wraps
+// [storage.ErrOutcomeUnknown]. In addition to the contract, Submit returns ErrConflict if the form already has a
+// submission with the same ID, or if an event with the same ID exists.
 func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return storage.Submission{}, false, err
@@ -23,7 +23,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 	if err != nil {
 		return storage.Submission{}, false, err
 	}
-	// Copy the values, because a caller that leaves can reuse its memory during the write.
+	// Copy the values, because a caller that has left can reuse its memory during the write.
 	conn.CopyBorrowed(&sub.Answers, &sub.Metadata, &sub.Hidden, (*json.RawMessage)(&e.Body), (*json.RawMessage)(&n.UniqueAnswer))
 	var out submitResult
 	if s.submitBatches == nil {

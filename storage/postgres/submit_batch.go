@@ -13,14 +13,15 @@ import (
 )
 
 type submitBatches struct {
-	// batched stores submissions that have no conflict. With the zero ID as key, a batch contains submissions to any
-	// form, and does not wait for locks. With a form's ID as key, it contains submissions that wait for the form's
-	// lock, count against its limit or have a unique answer. single determines the outcome of all others one by one, so
-	// that a locked form uses few connections.
+	// batched stores submissions that have no conflict. If the key is the zero ID, a batch contains submissions to any
+	// form, and does not wait for locks. If the key is a form's ID, the batch contains submissions that wait for the
+	// form's lock, count against its limit or have a unique answer. single determines the outcomes of all other
+	// submissions one by one, so that a locked form uses few connections.
 	batched batcher[storage.ID, storage.NewSubmission, submitResult]
 	single  batcher[storage.ID, storage.NewSubmission, submitResult]
-	// counted contains the revisions at which forms count their submissions. Only a batch for one form stores such
-	// submissions. If a batch for any form does not store a submission, single finds out whether the form is counted.
+	// counted contains the revisions at which forms count their submissions. Only a batch for a single form stores
+	// submissions to these forms. If a batch for any form does not store a submission, single finds out whether its
+	// form counts submissions.
 	counted cache.Cache[storage.ID, int64]
 }
 
@@ -52,12 +53,12 @@ func (s *Store) newSubmitBatches() *submitBatches {
 }
 
 // submitBatch stores the submissions that have no conflict. The zero ID means any form. If one of them makes the
-// statement fail, the outcome of all is undecided. For example, another transaction may store the same value after the
-// statement's snapshot and before its attempt to lock the value.
+// statement fail, the outcome of all of them is undecided. For example, another transaction may store the same value
+// after the statement takes its snapshot and before it tries to lock the value.
 func (s *Store) submitBatch(ctx context.Context, form storage.ID, items []storage.NewSubmission) ([]submitResult, error) {
 	rows, places := s.distinctRows(items)
 	direct, committed := reserveDeliveries(items), false
-	defer func() { direct.dispatch(items, committed) }() // after every outcome of the statement
+	defer func() { direct.dispatch(items, committed) }() // whatever the outcome of the statement
 	forms := sortedForms(rows)
 	lock, send := s.tryLockForms(forms), s.db.Send
 	if !form.IsZero() {
@@ -89,7 +90,7 @@ func (s *Store) submitBatch(ctx context.Context, form storage.ID, items []storag
 		})
 	}))
 	committed = err == nil
-	// A batch for any form does not wait for locks. Its submissions continue in batches by form.
+	// A batch for any form does not wait for locks. If a lock is held, its submissions continue in batches by form.
 	if (conn.IsPermanent(err) || conn.LockHeld(err) && form.IsZero()) && ctx.Err() == nil {
 		return slices.Repeat([]submitResult{{statementFailed: true}}, len(items)), nil
 	}
@@ -139,8 +140,8 @@ func scanInserted(rows pgx.Rows, places map[storage.ID]int, items []storage.NewS
 	})
 }
 
-// directDeliveries are the deliveries of a batch for direct dispatch: the reserved webhooks and events, and the leased
-// deliveries of each submission.
+// directDeliveries contains a batch's deliveries for direct dispatch: the reserved webhooks and events, and each
+// submission's leased deliveries.
 type directDeliveries struct {
 	webhooks, events [][]byte
 	leases           []int64
@@ -174,7 +175,7 @@ func (d *directDeliveries) dispatch(batch []storage.NewSubmission, committed boo
 	}
 }
 
-// submitInBatch tries to store a submission in a batch for any form, then in a batch of its form, and finally alone.
+// submitInBatch tries to store a submission in a batch for any form, then in a batch for its form, and finally alone.
 func (s *Store) submitInBatch(ctx context.Context, n storage.NewSubmission) (out submitResult, err error) {
 	all := s.submitBatches
 	timedOut, end := s.lateTimer(ctx)

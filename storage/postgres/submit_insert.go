@@ -8,11 +8,12 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// These statements store submissions that have no conflict, and return their IDs. The previous statement has locked the
-// forms. They wait only for a batch of a count. They skip submissions with an outdated unique field, with a locked
-// partial submission, or with a value that another transaction is storing. The statement submit then determines the
-// outcome of the skipped submissions. Leases are in separate statements, because they slow down a single submission by
-// a quarter even without deliveries. testdata/submit.txt contains the complete statements.
+// These statements store submissions that have no conflict, and return their IDs. The previous statement has already
+// locked the forms, so they wait only for a countBatch in progress. They skip submissions with an outdated unique
+// field, with a locked partial submission, or with a value that another transaction is storing. The submit statement
+// then determines the outcomes of the skipped submissions. Separate statements also lease deliveries, because leasing
+// makes storing a single submission a quarter slower even without deliveries. testdata/submit.txt contains the complete
+// statements.
 const (
 	insertForForms       = submissionsForForms + insertSubmissions + queueDeliveries
 	insertForFormsLeased = submissionsForForms + insertSubmissions + leaseDeliveries
@@ -20,15 +21,15 @@ const (
 	insertForFormLeased  = submissionsForForm + insertSubmissions + applyLimits + leaseDeliveries
 )
 
-// tryLockForms locks the forms whose lock is free. It is a separate statement, because the snapshot of the next
-// statement must not be older than the locks. It passes the locked forms in a setting that ends with the transaction.
-// The setting's name is the same in every schema, because no dot follows "formsvc".
+// tryLockForms locks the forms whose lock is free. It is a separate statement, because the next statement's snapshot
+// must not be older than the locks. It passes the locked forms on in a setting that ends with the transaction. The
+// setting's name is the same in every schema, because "formsvc" is not followed by a dot.
 const tryLockForms = `
 SELECT set_config('formsvc_responses.locked', COALESCE(array_agg(f.id), '{}')::text, true), ` + conn.LockTimeoutSet + `
 FROM unnest($1::bytea[], $2::bigint[]) AS f (id, lock) WHERE pg_try_advisory_xact_lock_shared(f.lock)`
 
-// submissionArgs are the arguments as a table. The subqueries hide the arrays' lengths from the planner. Otherwise, a
-// plan for them looks cheaper than the generic plan, and each call is planned again.
+// submissionArgs returns the arguments as a table. The subqueries hide the arrays' lengths from the planner. Otherwise,
+// a plan for these lengths would look cheaper than the generic plan, and each call would be planned again.
 const submissionArgs = `
 		SELECT * FROM unnest(
 			(SELECT $1::bytea[]), (SELECT $2::bytea[]), (SELECT $3::bigint[]), (SELECT $4::timestamptz[]),
@@ -41,8 +42,7 @@ const submissionArgs = `
 			unique_answer, answer_lock, unique_block, unique_rules,
 			partial, place)`
 
-// submissionsForForms selects submissions to forms that the previous statement locked and that do not count
-// submissions.
+// submissionsForForms selects submissions to forms that the previous statement locked and that do not count them.
 const submissionsForForms = `
 WITH form AS MATERIALIZED (
 	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks
@@ -57,7 +57,7 @@ WITH form AS MATERIALIZED (
 )`
 
 // submissionsForForm selects submissions to one locked form, which can have a limit and a unique field. It looks up
-// values in scalar subqueries, because with EXISTS, the planner may hash all submissions of the form.
+// values in scalar subqueries, because with EXISTS, the planner might hash all of the form's submissions.
 const submissionsForForm = `
 WITH form AS MATERIALIZED (
 	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks,
@@ -112,7 +112,7 @@ const applyLimits = `, entered AS (
 )`
 
 // partialOfSubmission is the condition that the submission g completes the partial submission p. IS TRUE keeps the
-// planner from using other indexes than the token's. clearPartial marks the partial submission as submitted.
+// planner from using indexes other than the one on the token. clearPartial marks the partial submission as submitted.
 const (
 	partialOfSubmission = `p.token = g.partial AND (p.form_id = g.form_id AND p.open AND p.ends_at > g.submitted_at) IS TRUE`
 	clearPartial        = `submission_id = g.id, answers = NULL, hidden = NULL, metadata = NULL, block = '', seconds = 0`
@@ -127,8 +127,8 @@ const queueDeliveries = `, queued AS (
 )
 SELECT g.id, g.hooks <> '{}' FROM given g`
 
-// leaseDeliveries leases the deliveries in the last three arguments if their webhook is neither due nor paused. It
-// returns rows for the stored submissions, the leased deliveries, and the state of the webhooks.
+// leaseDeliveries leases the deliveries in the last three arguments if their webhooks are neither due nor paused. It
+// returns rows for the stored submissions and the leased deliveries, with the state of the webhooks.
 const leaseDeliveries = `, granted AS MATERIALIZED (
 	SELECT h.*, statement_timestamp() + h.lease * interval '1 microsecond' AS until, x.generation
 	FROM (
@@ -168,10 +168,10 @@ CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = h.
 
 type submissionRow struct {
 	n                   *storage.NewSubmission
-	keyLock, answerLock int64 // zero without a value
+	keyLock, answerLock int64 // zero if there is no value
 }
 
-// distinctRows omits submissions that repeat an ID, an idempotency key or a unique answer of the batch, because the
+// distinctRows omits submissions that repeat an ID, an idempotency key or a unique answer within the batch, because the
 // statement does not see its own rows. places maps IDs to positions in the batch.
 func (s *Store) distinctRows(batch []storage.NewSubmission) (rows []submissionRow, places map[storage.ID]int) {
 	rows, places = make([]submissionRow, 0, len(batch)), make(map[storage.ID]int, len(batch))

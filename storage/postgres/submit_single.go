@@ -11,9 +11,9 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// lockForSubmit takes the form's shared lock, so that submissions do not wait for each other. With a response limit, it
-// takes the exclusive lock, because each submission updates the form's row in form_limits anyway. If a limit is set
-// after this statement, the revision changes, and the submission is rejected.
+// lockForSubmit takes the form's shared lock, so that submissions do not wait for each other. If the form has a
+// response limit, it takes the exclusive lock, because each submission has to update the form's row in form_limits
+// anyway. If a limit is set after this statement, the revision changes and the submission is rejected.
 const lockForSubmit = `
 SELECT CASE
 	WHEN (SELECT f.response_limit > 0 FROM formsvc.forms f WHERE f.id = $1::bytea)
@@ -33,10 +33,10 @@ const (
 )
 
 // submit checks and stores a submission in one statement. It returns no row if the form does not exist. If a concurrent
-// submission has the same key, answer or ID, the code is submitStored but no row is stored. The next run then sees that
-// submission and returns the conflict. A repeated submission writes an empty message to the WAL, so that its commit
-// also waits for the synchronous standby. The first commit may have been interrupted during this wait: its row is
-// visible, but a failover would lose it.
+// submission has the same key, answer or ID, the outcome is submitStored but no row is stored. The next run then sees
+// the concurrent submission and returns the conflict. A repeated submission writes an empty message to the WAL, so that
+// its commit also waits for the synchronous standby. The first commit may have been interrupted during this wait, so
+// that its row is visible but would be lost in a failover.
 const submit = `
 WITH form AS (
 	SELECT f.revision, f.status, f.response_limit, f.counted
@@ -98,14 +98,14 @@ SELECT v.code, v.revision, v.counted, EXISTS (SELECT FROM stored),
 	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
 FROM verdict v LEFT JOIN earlier e ON v.code = 1`
 
-// lockPartial precedes the other locks of a submission, so that none of them is held while it waits.
+// lockPartial runs before a submission takes its other locks, so that none of these is held while lockPartial waits.
 const lockPartial = `
 SELECT FROM formsvc.partials p WHERE p.token = $1::bytea AND (p.form_id = $2::bytea AND p.open) IS TRUE FOR NO KEY UPDATE`
 
-// maxSubmitTries limits the attempts if concurrent submissions have the same key, answer or ID.
+// maxSubmitTries limits the attempts to store a submission if concurrent submissions have the same key, answer or ID.
 const maxSubmitTries = 8
 
-// submitSingle stores a submission, or determines why it cannot be stored. It leaves all deliveries to claims.
+// submitSingle stores a submission or determines why it cannot be stored. It leaves all deliveries to claims.
 func (s *Store) submitSingle(ctx context.Context, n storage.NewSubmission) (submitResult, error) {
 	for range maxSubmitTries {
 		out, err := s.trySubmit(ctx, n)
@@ -125,9 +125,9 @@ func (s *Store) submitSingle(ctx context.Context, n storage.NewSubmission) (subm
 
 type submitResult struct {
 	stored, replayed bool
-	submission       storage.Submission // if replayed
+	submission       storage.Submission // set if the submission is replayed
 	err              error
-	statementFailed  bool // undecided, because the statement of its batch failed
+	statementFailed  bool // the outcome is undecided, because the batch's statement failed
 	counted          bool // whether the form counts its submissions; set by submitSingle
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// sweepStep does one kind of work of a sweep. It processes one batch in one transaction, and reports whether more may
-// be left.
+// sweepStep does one kind of a sweep's work. It processes one batch in one transaction, and reports whether more work
+// may be left.
 type sweepStep func(s *Store, ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (more bool, err error)
 
 // sweepSteps run in rotation, so that long or failing steps do not delay the others.
@@ -26,11 +26,11 @@ var sweepSteps = [...]sweepStep{
 	(*Store).correctFutureTimes,
 }
 
-// removalSteps is the number of the first steps, which delete the rows of deleted records.
+// removalSteps is the number of steps at the start of sweepSteps that delete the rows of deleted records.
 const removalSteps = 4
 
-// Sweep implements [storage.Storage]. Each call processes one batch: it runs the steps until one has work to do. In a
-// host's transaction, the rows of every batch stay locked until its end.
+// Sweep implements [storage.Storage]. Each call processes one batch: it runs the steps until one of them has work to
+// do. In a host's transaction, the rows in every batch stay locked until the transaction ends.
 func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.SweepResult, error) {
 	if err := ctx.Err(); err != nil || p.Max < 1 {
 		return storage.SweepResult{}, err
@@ -59,15 +59,15 @@ func (s *Store) runFirstStep(ctx context.Context, p storage.SweepParams, steps [
 			return storage.SweepResult{}, err
 		}
 		if more || swept != (storage.SweepResult{}) {
-			swept.More = true // of this kind or of the following ones
+			swept.More = true // more work for this step or the following steps
 			return swept, nil
 		}
 	}
 	return storage.SweepResult{}, nil
 }
 
-// removalsLeft returns whether there is still a row of a purged form, which is deleted last, or of a deleted workspace
-// that no form in the trash needs.
+// removalsLeft returns whether there is still the row of a purged form, which is deleted after the form's other rows,
+// or of a deleted workspace that no form in the trash needs.
 const removalsLeft = `
 SELECT (SELECT f.id FROM formsvc.forms f WHERE f.purged_at IS NOT NULL LIMIT 1) IS NOT NULL
 	OR (SELECT o.id FROM formsvc.workspaces o WHERE o.purged LIMIT 1) IS NOT NULL
@@ -103,8 +103,8 @@ func (s *Store) purgeOldSecrets(ctx context.Context, p storage.SweepParams, swep
 	return false, err
 }
 
-// purgeEvents deletes events without references. Only a bug or a manual change causes them, because the statement that
-// removes the last reference deletes the event.
+// purgeEvents deletes events without references. Only a bug or a manual change causes such events, because the
+// statement that removes the last reference also deletes the event.
 const purgeEvents = `
 DELETE FROM formsvc.events e WHERE e.id = ANY (ARRAY(
 	SELECT u.id FROM formsvc.events u

@@ -15,14 +15,14 @@ func webhookTargets(w *storage.Webhook) []any {
 	return []any{&w.ID, &w.FormID, &w.URL, &w.Enabled, &w.HasSecret, &w.CreatedAt, &w.UpdatedAt}
 }
 
-// lockFormOfWebhook takes the exclusive lock of a webhook's form. $2 is the salt.
+// lockFormOfWebhook takes the exclusive lock on a webhook's form. $2 is the salt.
 const (
 	lockFormOfWebhook       = `SELECT pg_advisory_xact_lock(` + lockKeyOfWebhook + `) FROM formsvc.webhooks w WHERE w.id = $1::bytea`
 	lockFormOfWebhookShared = `SELECT pg_advisory_xact_lock_shared(` + lockKeyOfWebhook + `) FROM formsvc.webhooks w WHERE w.id = $1::bytea`
 	lockKeyOfWebhook        = `(('x' || encode(substr(w.form_id, 5), 'hex'))::bit(64)::bigint # $2::bigint)`
 )
 
-// createWebhook runs under the form's lock. KEY SHARE prevents moves and purges of the form in the meantime.
+// createWebhook runs under the form's lock. KEY SHARE prevents the form from being moved or purged in the meantime.
 const createWebhook = `
 WITH form AS (
 	SELECT f.id, f.workspace_id
@@ -60,7 +60,7 @@ func (s *Store) Webhook(ctx context.Context, actor storage.Actor, id storage.ID)
 }
 
 // webhooks omits webhooks of forms in the trash. LIMIT makes the planner look up each form by ID. Unlike a condition, a
-// join caches the forms of the page.
+// join caches the forms on the page.
 var webhooks = listSource{`formsvc.webhooks w
 	CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND ` + rowNotTrashed + ` LIMIT 1) f`, "w", webhookColumns, "true"}
 
@@ -108,8 +108,8 @@ const pendingOfWebhook = `hook AS (
 )`
 
 // endDeliveries ends the pending deliveries of a webhook. It follows lockDeliveries under the form's lock, so it sees
-// the attempts of concurrent results. It already locks the destination for updateWebhook, because destinations are
-// locked before events.
+// attempts that concurrent results have added. It already locks the destination for updateWebhook, because destinations
+// must be locked before events.
 const endDeliveries = `
 WITH ` + pendingOfWebhook + `, destination AS MATERIALIZED (
 	SELECT x.webhook_id FROM formsvc.destinations x
@@ -125,7 +125,7 @@ WITH ` + pendingOfWebhook + `, destination AS MATERIALIZED (
 SELECT true`
 
 // updateWebhook runs under the form's lock if url or enabled is set, and then makes one pending delivery due. renewed
-// and resumed count the rows of one, so that deliveries are locked before the destination.
+// and resumed count the rows in the table expression "one", so that deliveries are locked before the destination.
 const updateWebhook = `
 WITH seen AS MATERIALIZED (
 	SELECT w.id, COALESCE($3::text <> w.url, false) AS moves, COALESCE($4::boolean, false) AND NOT w.enabled AS starts,
@@ -202,7 +202,8 @@ const lockDeliveries = `
 WITH ` + pendingOfWebhook + `
 SELECT count(*) FROM pending`
 
-// deleteWebhook follows lockDeliveries, so it sees the attempts of concurrent results, and no other result can follow.
+// deleteWebhook follows lockDeliveries, so it sees attempts that concurrent results have added, and no further results
+// can follow.
 const deleteWebhook = `
 WITH gone AS (
 	DELETE FROM formsvc.webhooks w USING formsvc.forms f
@@ -274,9 +275,9 @@ func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]sto
 	}, secretsAfter, after[:], int64(max(limit, 0)))
 }
 
-// replaceSecrets locks rows in the order of their IDs, so that concurrent calls cannot deadlock. FOR UPDATE checks the
-// secret again after a wait. Expected secrets are passed as digests, so that the server's log does not show an
-// unencrypted secret.
+// replaceSecrets locks rows in ID order, so that concurrent calls cannot deadlock. FOR UPDATE checks the secret again
+// after waiting for a lock. Expected secrets are passed as digests, so that the server's log does not show unencrypted
+// secrets.
 //
 //nolint:gosec // a statement, not a credential
 const replaceSecrets = `

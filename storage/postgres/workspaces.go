@@ -16,8 +16,7 @@ func workspaceTargets(w *storage.Workspace) []any {
 	return []any{&w.ID, &w.PublicID, &w.OwnerID, &w.Name, &w.CreatedAt, &w.UpdatedAt}
 }
 
-// lockWorkspaceRow serializes changes of a workspace's owner and members, so that the next statement sees earlier
-// changes.
+// lockWorkspaceRow serializes owner and member changes, so that the next statement sees earlier changes.
 const lockWorkspaceRow = `SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea FOR NO KEY UPDATE`
 
 const createWorkspace = `
@@ -62,7 +61,7 @@ var workspacesOfHost = sync.OnceValue(func() string {
 	return listText(listSource{"formsvc.workspaces w", "w", workspaceColumns, "w.deleted_at IS NULL"}.selectForHost())
 })
 
-// workspacesOfUser reads the page from the user's index, and then each workspace by ID.
+// workspacesOfUser reads a page from the index of workspaces by user, and then reads each workspace by ID.
 const workspacesOfUser = `
 SELECT ` + workspaceColumns + `
 FROM (
@@ -119,7 +118,7 @@ func (s *Store) UpdateWorkspace(ctx context.Context, actor storage.Actor, id sto
 	return w, err
 }
 
-// deleteWorkspace moves the workspace's forms to the trash (see formNotTrashed). Sweeps update the forms' rows.
+// deleteWorkspace moves the workspace's forms to the trash (see formNotTrashed). Sweeps update the forms' rows later.
 const deleteWorkspace = `
 WITH closed AS (
 	UPDATE formsvc.workspaces w SET deleted_at = $3::timestamptz, name = ''
@@ -128,15 +127,14 @@ WITH closed AS (
 )
 DELETE FROM formsvc.workspace_users a USING closed WHERE a.workspace_id = closed.id`
 
-// canDeleteWorkspace returns whether the actor can delete the workspace. It runs before deleteWorkspace, which removes
-// the access.
+// canDeleteWorkspace checks whether the actor can delete the workspace, before deleteWorkspace removes access.
 const canDeleteWorkspace = `
 SELECT $2::bytea IS NULL OR w.owner_id = $2::bytea
 FROM formsvc.workspaces w
 WHERE w.id = $1::bytea AND ` + workspaceAccess
 
 // DeleteWorkspace implements [storage.WorkspaceStore]. Its duration does not depend on the number of forms. It waits
-// for transactions that put a form into the workspace, but not for submissions.
+// for transactions that add a form to the workspace, but not for submissions.
 func (s *Store) DeleteWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, at time.Time) error {
 	if at.IsZero() {
 		return storage.ErrInvalidValue

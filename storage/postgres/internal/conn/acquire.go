@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// acquirer acquires a connection of a pool for each call. This distinguishes waiting for a connection from waiting for
-// a response, and detects connections that do not respond. Without an acquirer, statements run on DB directly, because
-// it is a host's own pool type.
+// acquirer acquires a pool connection for each call. It can therefore distinguish waiting for a connection from waiting
+// for a response, and can detect connections that do not respond. If DB is a host's own pool type, there is no
+// acquirer, and statements run directly on DB.
 type acquirer struct{ pool *pgxpool.Pool }
 
 // MaxConns returns the pool's maximum number of connections, or pgx's smallest default if DB does not report it.
@@ -29,7 +29,7 @@ type acquired struct {
 
 type acquiredKey struct{}
 
-// DBFor returns the call's connection, or DB if it has none.
+// DBFor returns the call's connection, or DB if the call has none.
 func (c *Conn) DBFor(ctx context.Context) DB {
 	if l, ok := ctx.Value(acquiredKey{}).(acquired); ok && l.by == c.acquirer {
 		return l.conn
@@ -37,7 +37,7 @@ func (c *Conn) DBFor(ctx context.Context) DB {
 	return c.DB
 }
 
-// noConnectionError is the error of a call that got no connection, so nothing was sent.
+// noConnectionError means that a call got no connection, so nothing was sent.
 type noConnectionError struct{ error }
 
 func (e noConnectionError) Unwrap() error { return e.error }
@@ -61,8 +61,8 @@ func (c *Conn) onConnection(ctx context.Context, do func(context.Context) error)
 // readOnly is the SQLSTATE of a write on a server that only reads: a standby, or a primary that has become one.
 const readOnly = "25006"
 
-// closeReadOnly closes a read-only connection and all idle connections, which may be to the same server. The pool then
-// connects to the new primary.
+// closeReadOnly closes a read-only connection and all idle connections, which may belong to the same server. The pool
+// then connects to the new primary.
 func (l *acquirer) closeReadOnly(ctx context.Context, held *pgxpool.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout)
 	defer cancel()
@@ -74,9 +74,9 @@ func (l *acquirer) closeReadOnly(ctx context.Context, held *pgxpool.Conn) {
 }
 
 // release releases a connection. If a call ends before its response, pgx closes the connection, asks the server to
-// cancel the statement, and waits up to 15 seconds. Until then, the connection occupies a slot of the pool. Closing the
-// socket after pingTimeout ends this wait. A pooler cancels statements only for connected clients, so the socket is not
-// closed immediately.
+// cancel the statement, and waits up to 15 seconds. Until then, the connection occupies a slot in the pool. release
+// ends this wait by closing the socket after pingTimeout. It does not close the socket immediately, because a pooler
+// cancels statements only for connected clients.
 func release(held *pgxpool.Conn) {
 	if c := held.Conn(); c.IsClosed() {
 		time.AfterFunc(pingTimeout, func() { _ = c.PgConn().Conn().Close() })
@@ -84,11 +84,11 @@ func release(held *pgxpool.Conn) {
 	held.Release()
 }
 
-// pingTimeout limits a ping of an idle connection. A reachable server responds immediately, even if it is busy.
+// pingTimeout is the timeout for pinging an idle connection. Even a busy server responds immediately.
 const pingTimeout = time.Second
 
-// checkIdle pings the idle connections and closes those that do not respond, if the call timed out or its caller left
-// after some time. The network may then have dropped other connections too.
+// checkIdle pings the idle connections and closes any that do not respond. It returns immediately unless the call timed
+// out or its caller left after some time, because only then may the network have dropped other connections too.
 func (l *acquirer) checkIdle(ctx context.Context, began time.Time) {
 	if err := ctx.Err(); err == nil || errors.Is(err, context.Canceled) && time.Since(began) < pingTimeout/2 {
 		return

@@ -8,12 +8,11 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// transactionSettings limit how long a transaction waits for locks, and how long the server holds its locks after it
-// has lost the client.
+// transactionSettings limits how long a transaction waits for locks, and holds them after the server loses the client.
 const transactionSettings = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), ` + LockTimeoutSet
 
-// Transaction runs do in the host's transaction, or in a new transaction, which it retries as Write does. Each
-// statement sees the data committed before the statement began.
+// Transaction runs do in the host's transaction if there is one. Otherwise it runs do in a new transaction, which it
+// retries as Write does. Each statement sees the data committed before the statement began.
 func (c *Conn) Transaction(ctx context.Context, do func(context.Context, DB) error) error {
 	return c.Write(ctx, func(ctx context.Context) error {
 		if c.InTx {
@@ -32,9 +31,9 @@ func (c *Conn) Transaction(ctx context.Context, do func(context.Context, DB) err
 type Statement struct {
 	text string
 	args []any
-	read func(pgx.Rows) error // if nil, the rows are ignored
+	read func(pgx.Rows) error // receives the rows; if nil, they are ignored
 	n    *int                 // receives the number of changed rows, unless nil
-	key  Key                  // of the lock that it takes
+	key  Key                  // identifies the lock that the statement takes
 }
 
 // Run returns a statement whose rows are ignored.
@@ -51,11 +50,11 @@ func (q Statement) Row(scan func(pgx.Rows) error) Statement {
 	return q.Each(func(rows pgx.Rows) error { return FirstRow(rows, scan) })
 }
 
-// Into scans the first row of the statement like the function [Into].
+// Into scans the first row of the statement into targets, as the function [Into] does.
 func (q Statement) Into(into ...any) Statement { return q.Row(Into(into...)) }
 
-// Create inserts a record under a lock, with Change. The insert returns whether the limit allows the record, and
-// whether its ID is new.
+// Create inserts a record under a lock, using Change. The insert statement returns whether the limit allows the record,
+// and whether the record's ID is new.
 func (c *Conn) Create(ctx context.Context, lock, insert Statement) error {
 	var room, made bool
 	err := c.Change(ctx, lock, insert.Into(&room, &made))
@@ -71,8 +70,8 @@ func (c *Conn) Create(ctx context.Context, lock, insert Statement) error {
 }
 
 // Send runs a batch in one round trip. Outside of a host's transaction, the batch is one transaction. Each statement
-// sees the data committed before it began, including the changes of a previous holder of a lock that the batch took
-// earlier.
+// sees the data committed before it began. After a statement that takes a lock, this includes the changes made by the
+// lock's previous holder.
 func (c *Conn) Send(ctx context.Context, batch ...Statement) error {
 	b := &pgx.Batch{}
 	for _, q := range batch {
@@ -84,7 +83,7 @@ func (c *Conn) Send(ctx context.Context, batch ...Statement) error {
 	results := c.DBFor(ctx).SendBatch(ctx, b)
 	defer func() { _ = results.Close() }() // in case a read panics
 	err := readResults(results, batch)
-	// Close returns the result of the commit.
+	// Close returns the outcome of the commit.
 	if closed := results.Close(); err == nil || closed != nil && isStatementResult(err) {
 		err = closed
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/formsvc/formsvc/internal/cache"
 )
 
-// DB runs statements: it is a pool, one of its connections, or a transaction.
+// DB runs statements. It is a pool, a connection from a pool, or a transaction.
 type DB interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 	Exec(ctx context.Context, sql string, arguments ...any) (pgconn.CommandTag, error)
@@ -27,7 +27,7 @@ type DB interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// VersionTable contains the version of the tables. Its unusual name also identifies schemas of this library.
+// VersionTable contains the version of the tables. Its unusual name also identifies this library's schemas.
 const VersionTable = "formsvc_version"
 
 // Conn runs statements on DB in a schema.
@@ -36,14 +36,14 @@ type Conn struct {
 	InTx          bool // whether DB is a host's transaction
 	Schema        string
 	ConfigError   error           // invalid options; every call returns it
-	SchemaGuessed bool            // InTx without a schema from the host, see checkUsable
-	Timeout       time.Duration   // of a call, unless InTx
+	SchemaGuessed bool            // InTx is set, but the host gave no schema; see checkUsable
+	Timeout       time.Duration   // timeout of a call, unless InTx
 	acquirer      *acquirer       // nil unless DB is a *pgxpool.Pool
 	writeLimiter  *writeLimiter   // nil if InTx
-	statements    *statementCache // nil for writtenSchema, the schema in the text of statements
+	statements    *statementCache // nil for writtenSchema, which the statements' text already contains
 }
 
-// New returns a Conn for a schema. It has no DB before [Conn.On].
+// New returns a Conn for a schema. The Conn has no DB until [Conn.On] is called.
 func New(schema string, configError error) Conn {
 	c := Conn{Schema: schema, ConfigError: configError}
 	if schema != writtenSchema {
@@ -52,7 +52,7 @@ func New(schema string, configError error) Conn {
 	return c
 }
 
-// On returns a copy on another DB. It treats a nil pointer as no DB.
+// On returns a copy of c that uses db. A nil pointer counts as no DB.
 func (c Conn) On(db DB) Conn {
 	if v := reflect.ValueOf(db); v.Kind() == reflect.Pointer && v.IsNil() {
 		db = nil
@@ -69,7 +69,7 @@ func (c Conn) On(db DB) Conn {
 	return c
 }
 
-// Validate returns an error if every call would fail, whatever the database.
+// Validate returns an error if every call would fail, regardless of the database.
 func (c *Conn) Validate() error {
 	if c.ConfigError == nil && c.DB == nil {
 		return errors.New("postgres: the pool or transaction is nil")
@@ -77,8 +77,8 @@ func (c *Conn) Validate() error {
 	return c.ConfigError
 }
 
-// LockSalt returns a number for each schema and kind of lock, so that advisory locks of this library differ from each
-// other and from the host's.
+// LockSalt returns a number that depends on the schema and the kind of lock, so that this library's advisory locks
+// differ from each other and from the host's.
 func (c *Conn) LockSalt(kind string) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte("formsvc\x00" + c.Schema + "\x00" + kind)) // never fails
@@ -91,8 +91,8 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relname = '` + VersionTable + `' AND c.relkind = 'r' AND n.nspname <> $1::text
 ORDER BY 1 LIMIT 1`
 
-// checkUsable returns the error of Validate. It also returns an error if the schema is only guessed and there are
-// several, because New on a transaction could otherwise write into another tenant's tables.
+// checkUsable returns Validate's error. It also returns an error if the schema is only guessed and the database has
+// several, because New with a transaction could otherwise write to another tenant's tables.
 func (c *Conn) checkUsable(ctx context.Context) error {
 	if err := c.Validate(); err != nil || !c.SchemaGuessed {
 		return err
@@ -117,8 +117,7 @@ type statementCache struct {
 
 const writtenSchema = "formsvc"
 
-// SQL returns a statement for the schema of c. In the text, each name is qualified by "formsvc.", which must not occur
-// elsewhere.
+// SQL returns the statement for c's schema. In text, "formsvc." qualifies each name and must not occur elsewhere.
 func (c *Conn) SQL(text string) string {
 	if c.statements == nil {
 		return text

@@ -21,11 +21,11 @@ const (
 	permanent      errorClass = iota // nothing changed, and a retry fails too
 	invalidValue                     // a value cannot be stored
 	temporary                        // nothing changed, and a retry can succeed
-	unavailable                      // nothing changed, and it can succeed later
+	unavailable                      // nothing changed, and a later call can succeed
 	connectionLost                   // the change may have been made
 )
 
-// classifyError classifies errors by SQLSTATE. It uses the text only for errors of PgBouncer.
+// classifyError classifies errors by SQLSTATE. It uses error texts only for PgBouncer.
 func classifyError(err error) errorClass {
 	if errors.As(err, new(*pgconn.ConnectError)) || pgconn.SafeToRetry(err) {
 		return temporary // nothing was sent
@@ -67,8 +67,8 @@ func classifyCode(code string) errorClass {
 	case "57014", // query_canceled: the host's statement_timeout
 		"55P03", // lock_not_available: the host's lock_timeout
 		"3F000", // invalid_schema_name: not migrated yet
-		"42P01", // undefined_table: the same
-		"42703": // undefined_column: the schema is of another version
+		"42P01", // undefined_table: not migrated yet
+		"42703": // undefined_column: the schema has a different version
 		return unavailable
 	case "23514": // check_violation
 		return invalidValue
@@ -78,7 +78,7 @@ func classifyCode(code string) errorClass {
 	switch code[:min(2, len(code))] {
 	case "22": // data exception
 		return invalidValue
-	case "08": // connection exception, also how PgBouncer reports a lost server
+	case "08": // connection exception; PgBouncer also uses it for a lost server
 		return connectionLost
 	case "53", "58": // out of memory or disk, system error
 		return unavailable
@@ -86,18 +86,18 @@ func classifyCode(code string) errorClass {
 	return permanent
 }
 
-// IsPermanent reports whether a statement failed, changed nothing and would fail again.
+// IsPermanent reports whether err means that a statement changed nothing and would fail again.
 func IsPermanent(err error) bool {
 	v := classifyError(err)
 	return err != nil && (v == invalidValue || v == permanent)
 }
 
-// isStatementResult reports whether err concerns the rows of a statement that succeeded.
+// isStatementResult reports whether err is about the rows of a statement that succeeded.
 func isStatementResult(err error) bool {
 	return errors.Is(err, pgx.ErrNoRows) || SQLState(err) == "" && classifyError(err) == permanent
 }
 
-// Translate wraps an error of pgx in an error of package storage. It returns errors of package storage unchanged.
+// Translate wraps pgx errors in errors of package storage. It returns errors of package storage unchanged.
 func (c *Conn) Translate(ctx context.Context, err error, writes bool) error {
 	if err == nil {
 		return nil
@@ -121,8 +121,8 @@ func (c *Conn) Translate(ctx context.Context, err error, writes bool) error {
 	return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
 }
 
-// NoRow replaces [pgx.ErrNoRows]. It also replaces the violation of a foreign key, which means that a concurrent purge
-// has removed the row that the statement found.
+// NoRow returns instead if err is [pgx.ErrNoRows]. It also does this for a foreign key violation, which means that a
+// concurrent purge has removed the row that the statement found.
 func NoRow(err, instead error) error {
 	if errors.Is(err, pgx.ErrNoRows) || SQLState(err) == "23503" {
 		return instead
@@ -130,7 +130,7 @@ func NoRow(err, instead error) error {
 	return err
 }
 
-// SQLState returns the SQLSTATE of a server's error, or an empty string for other errors.
+// SQLState returns the SQLSTATE if err is a server error, and an empty string otherwise.
 func SQLState(err error) string {
 	if reported, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return reported.Code
@@ -138,7 +138,7 @@ func SQLState(err error) string {
 	return ""
 }
 
-// NotFound returns the error of a lookup by a text that no record can contain.
+// NotFound returns the error for a lookup by text that no record can contain.
 func NotFound(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -146,5 +146,5 @@ func NotFound(ctx context.Context) error {
 	return storage.ErrNotFound
 }
 
-// UniqueViolation is the SQLSTATE of a violation of a unique index.
+// UniqueViolation is the SQLSTATE for a unique index violation.
 const UniqueViolation = "23505"

@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/internal/timeout"
 )
 
-// A call has up to maxAttempts attempts. The pause between them doubles.
+// A call is attempted up to maxAttempts times. The pause between attempts doubles each time.
 const (
 	maxAttempts = 4
 	firstPause  = 10 * time.Millisecond
@@ -19,16 +19,16 @@ func (c *Conn) Read(ctx context.Context, do func(context.Context) error) error {
 	return c.retry(ctx, nil, do)
 }
 
-// Write runs do, which is one statement or one batch. It retries after temporary errors. If the connection is lost, the
-// change may have been made: it returns ErrOutcomeUnknown and does not retry. do must be repeatable. Outside of a
-// host's transaction, writes use at most half of the pool's connections. While another transaction holds a lock, a
+// Write runs do, which must be repeatable and run one statement or one batch. Write retries after temporary errors. If
+// the connection is lost, the change may have been made, so Write returns ErrOutcomeUnknown and does not retry. Outside
+// of a host's transaction, writes use at most half of the pool's connections. While another transaction holds a lock, a
 // write retries until its timeout.
 func (c *Conn) Write(ctx context.Context, do func(context.Context) error) error {
 	return c.WriteFor(ctx, Key{}, do)
 }
 
-// WriteFor is Write with a key. While another transaction holds the key's lock, writes with this key retry one after
-// another.
+// WriteFor is like Write, but for a key. While another transaction holds the key's lock, writes with this key retry one
+// after another.
 func (c *Conn) WriteFor(ctx context.Context, key Key, do func(context.Context) error) error {
 	w := &pendingWrite{limiter: c.writeLimiter, key: key}
 	defer w.leaveQueue()
@@ -66,7 +66,7 @@ func (c *Conn) retry(ctx context.Context, w *pendingWrite, do func(context.Conte
 	}
 }
 
-// canRetry reports whether another attempt is safe and can succeed. An error ends a host's transaction, so only the
+// canRetry reports whether another attempt is safe and can succeed. An error aborts a host's transaction, so only the
 // host can retry.
 func (c *Conn) canRetry(err error, writes bool) bool {
 	if c.InTx {

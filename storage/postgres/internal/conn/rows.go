@@ -16,8 +16,8 @@ func (c *Conn) Query(ctx context.Context, text string, args []any) (pgx.Rows, er
 	return c.DBFor(ctx).Query(ctx, c.SQL(text), args...)
 }
 
-// QueryRow runs one statement and passes its first row to scan, which may use the row's memory until it returns.
-// Without a row, it returns [pgx.ErrNoRows].
+// QueryRow runs one statement and passes its first row to scan, which can use the row's memory until it returns. If
+// there is no row, QueryRow returns [pgx.ErrNoRows].
 func (c *Conn) QueryRow(ctx context.Context, text string, scan func(pgx.Rows) error, args ...any) error {
 	rows, err := c.Query(ctx, text, args)
 	if err != nil {
@@ -26,20 +26,20 @@ func (c *Conn) QueryRow(ctx context.Context, text string, scan func(pgx.Rows) er
 	return FirstRow(rows, scan)
 }
 
-// FirstRow passes the first row to scan. It reads all rows, because the server reports the commit only after them.
+// FirstRow passes the first row to scan. It reads all rows, because the server reports the commit after the last row.
 func FirstRow(rows pgx.Rows, scan func(pgx.Rows) error) error {
 	_, err := pgx.CollectOneRow(rows, func(pgx.CollectableRow) (none struct{}, err error) { return none, scan(rows) })
 	return err
 }
 
-// ReadRow is QueryRow for a statement that changes nothing. Without a row, it returns ErrNotFound.
+// ReadRow is like QueryRow, but for a statement that changes nothing. If there is no row, it returns ErrNotFound.
 func (c *Conn) ReadRow(ctx context.Context, text string, scan func(pgx.Rows) error, args ...any) error {
 	return c.Read(ctx, func(ctx context.Context) error {
 		return NoRow(c.QueryRow(ctx, text, scan, args...), storage.ErrNotFound)
 	})
 }
 
-// ReadOne is ReadRow for a record. targets returns its fields in the order of the columns.
+// ReadOne reads one record, as ReadRow does. targets returns the record's fields in the order of the columns.
 func ReadOne[T any](ctx context.Context, c *Conn, targets func(*T) []any, text string, args ...any) (found T, err error) {
 	if err = c.ReadRow(ctx, text, Into(targets(&found)...), args...); err != nil {
 		found = *new(T)
@@ -47,7 +47,7 @@ func ReadOne[T any](ctx context.Context, c *Conn, targets func(*T) []any, text s
 	return found, err
 }
 
-// ReadAll is ReadOne for all rows of a statement.
+// ReadAll is like ReadOne, but reads all rows of a statement.
 func ReadAll[T any](ctx context.Context, c *Conn, targets func(*T) []any, text string, args ...any) (found []T, err error) {
 	err = c.Read(ctx, func(ctx context.Context) (err error) {
 		found, err = Collect(ctx, c, text, targets, args...)
@@ -56,7 +56,7 @@ func ReadAll[T any](ctx context.Context, c *Conn, targets func(*T) []any, text s
 	return found, err
 }
 
-// ChangeRows runs one statement like Write and returns the number of changed rows.
+// ChangeRows runs one statement, as Write does, and returns the number of changed rows.
 func (c *Conn) ChangeRows(ctx context.Context, text string, args ...any) (n int, err error) {
 	if err = c.Change(ctx, Statement{text: text, args: args, n: &n}); err != nil { // the commit may have failed
 		n = 0
@@ -64,7 +64,7 @@ func (c *Conn) ChangeRows(ctx context.Context, text string, args ...any) (n int,
 	return n, err
 }
 
-// ChangeRow is ChangeRows for a statement that changes at least one row. Otherwise, it returns ErrNotFound.
+// ChangeRow is like ChangeRows, but returns ErrNotFound if the statement changes no row.
 func (c *Conn) ChangeRow(ctx context.Context, text string, args ...any) error {
 	n, err := c.ChangeRows(ctx, text, args...)
 	if err == nil && n == 0 {
@@ -94,7 +94,7 @@ func (c *Conn) Each(ctx context.Context, text string, targets []any, do func(), 
 	return EachRow(rows, targets, do)
 }
 
-// EachRow is Each for the rows of a statement.
+// EachRow is like Each, but for rows that were already queried.
 func EachRow(rows pgx.Rows, targets []any, do func()) error {
 	_, err := pgx.ForEachRow(rows, Targets(targets...), func() error {
 		do()

@@ -44,7 +44,7 @@ func (c *timeColumn) ScanTimestamptz(v pgtype.Timestamptz) error {
 	return nil
 }
 
-// borrowedColumn scans json or bytea without a copy. The bytes belong to the connection and are valid until the next
+// borrowedColumn scans json or bytea without copying. The bytes belong to the connection and are valid until the next
 // row. CopyBorrowed copies them.
 type borrowedColumn json.RawMessage
 
@@ -61,7 +61,7 @@ func (c *bytesColumn) ScanBytes(b []byte) error {
 	return nil
 }
 
-// These columns scan null as the zero value.
+// These types scan null as the zero value.
 type (
 	sizeColumn   int
 	boolColumn   bool
@@ -83,8 +83,8 @@ func (c *microsColumn) ScanInt64(v pgtype.Int8) error {
 	return nil
 }
 
-// Targets replaces pointers to values with targets for pgx. Null becomes the zero value, a time is in UTC, a duration
-// is a number of microseconds, and a json.RawMessage is borrowed. It does not change other targets.
+// Targets replaces pointers to values with targets for pgx. Null becomes the zero value, times are in UTC, durations
+// are stored in microseconds, and a json.RawMessage is borrowed. Targets leaves other pointers unchanged.
 func Targets(into ...any) []any {
 	for i, v := range into {
 		switch v := v.(type) {
@@ -121,7 +121,7 @@ func Into(into ...any) func(pgx.Rows) error {
 	return func(row pgx.Rows) error { return Scan(row, into...) }
 }
 
-// CopyBorrowed replaces borrowed values with copies in one allocation. Nil values stay nil.
+// CopyBorrowed replaces borrowed values with copies, using one allocation. Nil values stay nil.
 func CopyBorrowed(parts ...*json.RawMessage) {
 	a := Arena(make([]byte, 0, sizeOfParts(parts)))
 	a.CopyBorrowed(parts...)
@@ -134,8 +134,8 @@ func sizeOfParts(parts []*json.RawMessage) (n int) {
 	return n
 }
 
-// Arena contains the values of several records, so that many rows need one allocation. Retaining one record retains its
-// whole block.
+// Arena contains the values of several records, so that many rows need only one allocation. Retaining one record
+// retains the whole block of memory.
 type Arena []byte
 
 const arenaBlock = 64 << 10
@@ -155,7 +155,7 @@ func (a *Arena) CopyBorrowed(parts ...*json.RawMessage) {
 	}
 }
 
-// TimeArg returns the argument for a time. A zero time is null.
+// TimeArg returns the statement argument for a time. A zero time becomes null.
 func TimeArg(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -164,7 +164,7 @@ func TimeArg(t time.Time) *time.Time {
 	return &t
 }
 
-// IDArg returns the argument for an ID. A zero ID is null.
+// IDArg returns the statement argument for an ID. A zero ID becomes null.
 func IDArg(id storage.ID) []byte {
 	if id.IsZero() {
 		return nil
@@ -172,12 +172,12 @@ func IDArg(id storage.ID) []byte {
 	return id[:]
 }
 
-// IDsArg returns the argument for IDs.
+// IDsArg returns the statement argument for a list of IDs.
 func IDsArg(ids []storage.ID) [][]byte {
 	return Column(ids, func(id *storage.ID) []byte { return id[:] })
 }
 
-// IDPointerArg returns the argument for an ID. A nil pointer is null.
+// IDPointerArg returns the statement argument for an ID. A nil pointer becomes null.
 func IDPointerArg(id *storage.ID) []byte {
 	if id == nil {
 		return nil
@@ -185,8 +185,8 @@ func IDPointerArg(id *storage.ID) []byte {
 	return append([]byte(nil), id[:]...)
 }
 
-// CheckArgs returns an error for text and times that package storage does not allow. The server rejects most of them
-// too, but its error ends a host's transaction. pgx's simple protocol truncates a statement at a zero byte.
+// CheckArgs returns an error for text and times that package storage does not allow. The server rejects most of these
+// too, but its error would abort a host's transaction. pgx's simple protocol truncates a statement at a zero byte.
 func CheckArgs(args []any) error {
 	for _, arg := range args {
 		if !validArg(arg) {
@@ -216,10 +216,10 @@ func validArg(arg any) bool {
 	return true
 }
 
-// StoredTime returns a time as the server returns it: in UTC and in microseconds.
+// StoredTime returns t as the server would return it, in UTC and with microsecond precision.
 func StoredTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// TextArg returns the argument for a text. An empty text is null.
+// TextArg returns the statement argument for text. Empty text becomes null.
 func TextArg(v string) *string {
 	if v == "" {
 		return nil
@@ -227,8 +227,8 @@ func TextArg(v string) *string {
 	return &v
 }
 
-// MicrosArg returns the argument for a duration in microseconds. It returns zero for negative durations and at least
-// one for positive durations.
+// MicrosArg returns the statement argument for a duration in microseconds. It returns 0 for negative durations and at
+// least 1 for positive durations.
 func MicrosArg(d time.Duration) int64 {
 	if d <= 0 {
 		return 0
@@ -236,7 +236,7 @@ func MicrosArg(d time.Duration) int64 {
 	return max(1, d.Microseconds())
 }
 
-// Column returns the argument for a column of rows: an array of the rows' values.
+// Column returns the statement argument for one column of rows, an array with one value per row.
 func Column[R, T any](rows []R, value func(*R) T) []T {
 	all := make([]T, len(rows))
 	for i := range rows {
@@ -245,13 +245,13 @@ func Column[R, T any](rows []R, value func(*R) T) []T {
 	return all
 }
 
-// ObjectArg returns the argument for a JSON object in which a statement looks up values.
+// ObjectArg returns the statement argument for a JSON object in which the statement looks up values.
 func ObjectArg[K comparable, V int | int64](m map[K]V) json.RawMessage {
-	raw, _ := json.Marshal(m) //nolint:errchkjson // of texts and numbers: never fails
+	raw, _ := json.Marshal(m) //nolint:errchkjson // never fails for strings and numbers
 	return raw
 }
 
-// ListArg returns the argument for bytes or numbers. Nil becomes an empty list.
+// ListArg returns the statement argument for a list of byte slices or numbers. Nil becomes an empty list.
 func ListArg[T any](list []T) []T {
 	if list == nil {
 		return []T{}

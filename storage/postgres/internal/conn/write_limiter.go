@@ -9,15 +9,15 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// LockTimeout is how long one attempt of a write waits for a lock. Then the write releases its connection and retries
-// until its timeout. With a pool of 4 connections and twice this value, writes for three locked forms delay other
-// writes by half a second.
+// LockTimeout is how long one attempt of a write waits for a lock. After that, the write releases its connection and
+// retries until its timeout. If LockTimeout were twice as long, writes for three locked forms would delay other writes
+// by half a second with a pool of 4 connections.
 const LockTimeout = 50 * time.Millisecond
 
 // LockTimeoutSet is the SQL that sets LockTimeout for the rest of a transaction.
 const LockTimeoutSet = `set_config('lock_timeout', '50ms', true)`
 
-// LockHeld reports whether a write failed because it did not get a lock or a slot in time. Nothing has changed.
+// LockHeld reports whether a write failed because it did not get a lock or a slot in time. If so, it changed nothing.
 func LockHeld(err error) bool {
 	return SQLState(err) == lockNotAvailable || errors.As(err, new(waitError))
 }
@@ -28,12 +28,12 @@ type waitError struct{ error }
 
 func (e waitError) Unwrap() error { return e.error }
 
-// writeLimiter limits the connections of concurrent writes to half of the pool. Reads can therefore continue while
-// forms are locked or commits wait for a standby.
+// writeLimiter limits concurrent writes to half of the pool's connections, so that reads can continue while forms are
+// locked or commits wait for a standby.
 type writeLimiter struct {
 	slots chan struct{} // one for each write that uses or waits for a connection
-	// retrySlots limits the retries of writes whose lock was held. There are fewer than slots, so that other writes
-	// find a slot.
+	// retrySlots limits the writes that retry because their lock was held. There are fewer retry slots than slots, so
+	// that other writes find a free slot.
 	retrySlots chan struct{}
 
 	mu             sync.Mutex
@@ -43,16 +43,16 @@ type writeLimiter struct {
 
 // Key identifies the lock that a write may wait for. The zero Key means that the lock is unknown.
 type Key struct {
-	// Record is the ID of the locked record, usually a form. If one lock of a record is held, writes assume that its
-	// other locks are held until they have tried them. If empty, only the lock is known.
+	// Record is the ID of the locked record, usually a form. If one of a record's locks is held, writes assume that its
+	// other locks are held too, until they have tried to take them. If Record is empty, only the lock is known.
 	Record string
 	Lock   any
 }
 
 // lockQueue is the queue of the writes that wait for one lock. Only one write tries while the others wait.
 type lockQueue struct {
-	active   chan struct{} // full while one of the writes may try
-	lockHeld bool          // at the last attempt, or unknown; used by the active write
+	active   chan struct{} // full while one of the writes can try
+	lockHeld bool          // whether the lock was held at the last attempt, or unknown; used by the active write
 	writes   int
 }
 
@@ -61,7 +61,7 @@ func newWriteLimiter(maxConns int) *writeLimiter {
 	return &writeLimiter{make(chan struct{}, half), make(chan struct{}, max(1, half-1)), sync.Mutex{}, map[Key]*lockQueue{}, map[string]int{}}
 }
 
-// pendingWrite is a write with all its attempts. A nil pendingWrite is not limited.
+// pendingWrite represents all attempts of one write. A nil pendingWrite is not limited.
 type pendingWrite struct {
 	limiter *writeLimiter
 	key     Key
@@ -117,7 +117,7 @@ func (w *pendingWrite) leaveQueue() {
 	}
 }
 
-// run runs do in a slot, after the earlier writes in the queue of its key.
+// run runs do in a slot, after the earlier writes in the queue for its key.
 func (w *pendingWrite) run(ctx context.Context, do func() error) error {
 	if w == nil || w.limiter == nil {
 		return do()
@@ -136,15 +136,15 @@ func (w *pendingWrite) run(ctx context.Context, do func() error) error {
 	}
 }
 
-// runInSlot runs do in a slot, unless another write has found the lock held while this write waited. It does not start
-// an attempt shortly before the timeout, because an interrupted attempt has an unknown outcome.
+// runInSlot runs do in a slot, unless another write found the lock held while this write waited. It does not start an
+// attempt shortly before the timeout, because an interrupted attempt has an unknown outcome.
 func (w *pendingWrite) runInSlot(ctx context.Context, do func() error) (ran bool, err error) {
 	if w.active && w.queue.lockHeld {
 		if err := acquireSlot(ctx, w.limiter.retrySlots); err != nil {
 			return false, err
 		}
 		defer func() { <-w.limiter.retrySlots }()
-		sleep(ctx, 2*LockTimeout) // leaves slots to other writes, and limits attempts in the server's log
+		sleep(ctx, 2*LockTimeout) // leaves slots for other writes, and limits how many failed attempts the server logs
 	}
 	if err := acquireSlot(ctx, w.limiter.slots); err != nil {
 		return false, err
@@ -183,8 +183,8 @@ func (q Statement) ForRecord(id []byte) Statement {
 	return q
 }
 
-// SendWrite is Send for a write. Outside of a host's transaction, each statement waits for a lock for at most
-// LockTimeout.
+// SendWrite is like Send, but for a write. Outside of a host's transaction, each statement waits at most LockTimeout
+// for a lock.
 func (c *Conn) SendWrite(ctx context.Context, batch ...Statement) error {
 	if !c.InTx {
 		batch = append([]Statement{Run(`SELECT ` + LockTimeoutSet)}, batch...)
@@ -192,7 +192,7 @@ func (c *Conn) SendWrite(ctx context.Context, batch ...Statement) error {
 	return c.Send(ctx, batch...)
 }
 
-// Change sends a batch like WriteFor. If a statement lacks an expected row, it returns ErrNotFound.
+// Change sends a batch, as WriteFor does. It returns ErrNotFound if a statement does not return an expected row.
 func (c *Conn) Change(ctx context.Context, batch ...Statement) error {
 	return c.WriteFor(ctx, batch[0].Key(), func(ctx context.Context) error {
 		return NoRow(c.SendWrite(ctx, batch...), storage.ErrNotFound)

@@ -31,25 +31,25 @@ var migrations, _ = fs.Sub(embedded, "migrations") // the name is valid
 
 // Build describes the tables of one build of the library: their version and the migrations.
 type Build struct {
-	Version int   // of the last migration
+	Version int   // version of the last migration
 	Files   fs.FS // NNNN_name.up.sql and NNNN_name.down.sql
 	// LockWait is how long Migrate retries while another session holds a lock. Defaults to one minute.
 	LockWait time.Duration
 }
 
 const (
-	// lockTimeout limits one attempt, because while it waits for a strong lock, other sessions wait behind it. It is
+	// lockTimeout limits one attempt, because other sessions queue up while an attempt waits for a strong lock. It is
 	// longer than deadlock_timeout, after which autovacuum yields.
 	lockTimeout = `SET statement_timeout = 0; SET lock_timeout = '3s'`
-	// attemptInterval lets sessions that waited behind an attempt continue.
+	// attemptInterval lets the sessions that an attempt blocked continue.
 	attemptInterval = time.Second
 )
 
-// ThisBuild is the current build. Tests use others.
+// ThisBuild is the current build. Tests use other builds.
 var ThisBuild = Build{Version: 1, Files: migrations}
 
-// MigrationsTable contains golang-migrate's state. Its schema and name differ from the default, so that other uses of
-// that library are not affected.
+// MigrationsTable contains golang-migrate's state. Its schema and name differ from the defaults, so that other uses of
+// golang-migrate are not affected.
 const MigrationsTable = "formsvc_migrations"
 
 // Migrate migrates the schema of c to the version of the build. It uses only the pool's configuration. It returns the
@@ -57,7 +57,7 @@ const MigrationsTable = "formsvc_migrations"
 func (b Build) Migrate(ctx context.Context, pool *pgxpool.Pool, c *conn.Conn) (have State, failed int, err error) {
 	poolConfig := pool.Config() // a copy
 	m := migration{build: b, conn: c, config: poolConfig.ConnConfig, beforeConnect: poolConfig.BeforeConnect}
-	// With it, statements do not depend on the host's mode.
+	// In this mode, statements do not depend on the host's settings.
 	m.config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 
 	own, err := m.openSession(ctx)
@@ -104,8 +104,8 @@ func waitForNextAttempt(ctx context.Context) bool {
 	}
 }
 
-// addPID records the server process of a connection that may wait for a lock. If first is true, it discards the
-// processes of earlier attempts.
+// addPID records the server process for a connection that may wait for a lock. If first is true, it discards the
+// processes from earlier attempts.
 func (m *migration) addPID(ctx context.Context, c *pgx.Conn, first bool) error {
 	var pid int64
 	if err := c.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid); err != nil {
@@ -163,8 +163,8 @@ func (m *migration) watchBlockers(ctx context.Context) (blockers func() string, 
 	}, nil
 }
 
-// serverError extracts the server's error from golang-migrate's error, which hides it from errors.As and contains the
-// text of the whole migration.
+// serverError extracts the server's error from golang-migrate's error, which hides the server's error from errors.As
+// and contains the text of the whole migration.
 func serverError(err error) error {
 	if byPointer, ok := errors.AsType[*database.Error](err); ok && byPointer.OrigErr != nil {
 		return byPointer.OrigErr
@@ -180,7 +180,7 @@ const lockKind = "migrations"
 
 type migration struct {
 	build         Build
-	conn          *conn.Conn // for its schema, statements and locks
+	conn          *conn.Conn // provides the schema, statements and locks
 	config        *pgx.ConnConfig
 	beforeConnect func(context.Context, *pgx.ConnConfig) error
 
@@ -226,9 +226,9 @@ func (m *migration) openSession(ctx context.Context) (*pgx.Conn, error) {
 	return c, nil
 }
 
-// checkSession rejects a pooler in transaction mode, which would give sessions with a migration's locks and search_path
-// to other clients. Behind a pooler, the process ID that a client receives differs from pg_backend_pid. The processes
-// of two connections then stay the same only in session mode.
+// checkSession rejects a pooler in transaction mode, which would give other clients sessions that have a migration's
+// locks and search_path. Behind a pooler, the process ID that a client receives differs from pg_backend_pid. Only in
+// session mode do two connections then keep their processes.
 func (m *migration) checkSession(ctx context.Context, c *pgx.Conn) error {
 	process := func(c *pgx.Conn) (pid uint32, err error) {
 		err = c.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid)
@@ -244,7 +244,7 @@ func (m *migration) checkSession(ctx context.Context, c *pgx.Conn) error {
 	}
 	defer func() { _ = second.Close(context.WithoutCancel(ctx)) }() // it only reads
 
-	for range 10 { // a busy pooler may return the same processes by chance, but hardly ten times
+	for range 10 { // a busy pooler may return the same processes by chance, but not ten times
 		other, err := process(second)
 		if err != nil {
 			return err
@@ -290,8 +290,8 @@ func (m *migration) run(ctx context.Context, c *pgx.Conn) (have State, failed in
 	return State{Version: m.build.Version}, 0, ctx.Err()
 }
 
-// createSchema rejects an existing schema with other tables, because a table with one of our names would be treated as
-// ours.
+// createSchema rejects an existing schema that contains other tables, because a table with one of our names would be
+// treated as ours.
 func (m *migration) createSchema(ctx context.Context, c *pgx.Conn) error {
 	var exists, used bool
 	err := c.QueryRow(ctx, `
@@ -305,7 +305,7 @@ func (m *migration) createSchema(ctx context.Context, c *pgx.Conn) error {
 		return fmt.Errorf("the schema %q contains tables that are not formsvc's: choose another schema with WithSchema", m.conn.Schema)
 	}
 	if exists {
-		return nil // and the user may lack the privilege to create one
+		return nil // the user may lack the privilege to create a schema
 	}
 	create := `CREATE SCHEMA IF NOT EXISTS ` + pgx.Identifier{m.conn.Schema}.Sanitize()
 	_, err = c.Exec(ctx, create)
@@ -315,11 +315,11 @@ func (m *migration) createSchema(ctx context.Context, c *pgx.Conn) error {
 	return err
 }
 
-// runMigrations runs golang-migrate from a version on its own connections. It closes all of them, including those
-// that the library leaves open.
+// runMigrations runs golang-migrate on separate connections, starting after version from. It closes all of them, even
+// if the library leaves some open.
 func (m *migration) runMigrations(ctx context.Context, of *conn.Conn, from int) (err error) {
 	var opened []*pgx.Conn
-	// These are statements instead of connection parameters, because PgBouncer rejects such parameters.
+	// Set these with statements, because PgBouncer rejects them as connection parameters.
 	settings := lockTimeout + `; SET search_path = ` + pgx.Identifier{m.conn.Schema}.Sanitize()
 	options := []stdlib.OptionOpenDB{stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
 		opened = append(opened, c)
@@ -379,9 +379,9 @@ func (m *migration) runMigrations(ctx context.Context, of *conn.Conn, from int) 
 	return nil
 }
 
-// setMigrateVersion sets golang-migrate's version to the version of the tables. The library writes it before and
-// after a migration, in separate transactions. It is therefore wrong if a migration failed, its process ended, or the
-// host used its own tool.
+// setMigrateVersion sets golang-migrate's version to the version of the tables. The library writes its version before
+// and after a migration, in separate transactions. That version is therefore wrong if a migration failed, its process
+// ended, or the host used its own tool.
 func setMigrateVersion(runner *migrate.Migrate, driver database.Driver, version int) error {
 	if version == 0 {
 		version = database.NilVersion

@@ -10,17 +10,17 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// supportedServer matches version() of PostgreSQL 15 or later, also if a distribution appends its name. Other databases
-// begin with their own name (CockroachDB, CrateDB), report an older version (Redshift, Materialize) or append their
-// name to the number (YugabyteDB, RisingWave).
+// supportedServer matches the result of version() in PostgreSQL 15 or later, even if a distribution appends its name.
+// Other databases start with their own name (CockroachDB, CrateDB), report an older version (Redshift, Materialize) or
+// append their name to the number (YugabyteDB, RisingWave).
 var supportedServer = regexp.MustCompile(`^PostgreSQL (1[5-9]|[2-9]\d)[.\w]*(-\d\S*)?( |$)`)
 
-// lockProbe takes a free lock and checks whether the server holds it, because a lock without effect returns the same
-// result. It is one statement, so that a pooler cannot split it.
+// lockProbe takes a free lock and checks whether the server really holds it, because a lock function without effect
+// returns the same result. lockProbe is one statement, so that a pooler cannot split it.
 const lockProbe = `WITH taken AS MATERIALIZED (SELECT pg_try_advisory_xact_lock_shared($1::bigint) AS it)
 SELECT $1::bigint IN (SELECT l.classid::bigint << 32 | l.objid::bigint FROM pg_locks l WHERE taken.it AND l.locktype = 'advisory' AND l.objsubid = 1 AND l.pid = pg_backend_pid()) FROM taken`
 
-// serverProblem returns why this package cannot use the server and what to do, or an empty string.
+// serverProblem says why this package cannot use the server and what to do about it. If it can, problem is empty.
 func serverProblem(ctx context.Context, c *conn.Conn) (problem string, err error) {
 	// Use exec mode, because pgx itself rejects some of these settings in simple mode.
 	rows, err := c.DBFor(ctx).Query(ctx, `SELECT version()`, pgx.QueryExecModeExec)
@@ -48,7 +48,7 @@ func serverProblem(ctx context.Context, c *conn.Conn) (problem string, err error
 	return "", err
 }
 
-// textProblem returns which setting of the session changes text, or an empty string.
+// textProblem says which session setting would alter text. It returns an empty string if there is none.
 func textProblem(setting func(name string) string) string {
 	if encoding := setting("server_encoding"); encoding != "UTF8" && encoding != "" {
 		return fmt.Sprintf("the database has the encoding %s, which cannot hold all text: create it with ENCODING 'UTF8'", encoding)

@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// policyAllowsAll is the condition that the policy p of the table c allows all rows for the command cmd. Only the
+// policyAllowsAll is the condition that the policy p on the table c allows all rows for the command cmd. Only the
 // constant true counts, because other expressions cannot be evaluated.
 const policyAllowsAll = `
 	CASE cmd.name
@@ -24,8 +24,8 @@ const applicablePolicies = `
 	WHERE p.polrelid = c.oid AND p.polcmd::text IN ('*', cmd.code)
 		AND EXISTS (SELECT FROM unnest(p.polroles) r WHERE r = 0 OR pg_has_role(r, 'USAGE'))`
 
-// hiddenRows returns the commands for which row-level security may hide rows from the role. It ignores policies of
-// partitions, which do not apply.
+// hiddenRows returns, for each table, the commands for which row-level security can hide rows from the role. It ignores
+// policies on partitions, which do not apply.
 const hiddenRows = `
 SELECT c.relname, string_agg(cmd.name, ', ' ORDER BY cmd.place), bool_or(c.relname = '` + conn.VersionTable + `')
 FROM pg_class c
@@ -47,8 +47,8 @@ func queryProblems(ctx context.Context, c *conn.Conn, query string, arg any, pro
 	return pgx.AppendRows([]string(nil), rows, problem)
 }
 
-// hiddenRowProblems returns the tables with rows that the role may not see or write. ofVersion reports whether the
-// version table is one of them.
+// hiddenRowProblems lists the tables in which row-level security can hide rows from the role. ofVersion reports whether
+// they include the version table.
 func hiddenRowProblems(ctx context.Context, c *conn.Conn) (problems []string, ofVersion bool, err error) {
 	problems, err = queryProblems(ctx, c, hiddenRows, c.Schema, func(rows pgx.CollectableRow) (string, error) {
 		var table, commands string
@@ -60,8 +60,8 @@ func hiddenRowProblems(ctx context.Context, c *conn.Conn) (problems []string, of
 	return problems, ofVersion, err
 }
 
-// minTimeout is the minimum of the server's timeouts in milliseconds. With less, a batch of the maintenance, which
-// takes up to 0.2 s on a busy machine, could always fail.
+// minTimeout is the minimum for the server's timeouts in milliseconds. With shorter timeouts, a maintenance batch,
+// which takes up to 0.2 s on a busy machine, could fail every time.
 const minTimeout = 1000
 
 // sessionSettings returns the session's unsupported settings, except for text settings.
@@ -80,8 +80,8 @@ WHERE CASE s.name
 END
 ORDER BY s.name`
 
-// sessionProblems returns unsupported settings. least is the minimum timeout in milliseconds. If it is 0, all timeouts
-// are allowed.
+// sessionProblems returns unsupported settings. least is the minimum timeout in milliseconds. If 0, any timeout is
+// allowed.
 func sessionProblems(ctx context.Context, c *conn.Conn, least int64) (problems []string, err error) {
 	return queryProblems(ctx, c, sessionSettings, least, func(rows pgx.CollectableRow) (string, error) {
 		var name, value string

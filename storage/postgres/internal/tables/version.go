@@ -10,15 +10,15 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// State is the version information in the schema.
+// State is the version information stored in the schema.
 type State struct {
 	Version        int  // 0 without tables
 	OldestProgram  int  // the oldest release that the tables support
 	notedByMigrate bool // whether golang-migrate's table exists
 }
 
-// Check returns the tables' state, and problems of the server and of the role's privileges and settings. If known is
-// false, the problems say why the state cannot be read.
+// Check returns the tables' state, and any problems with the server or with the role's privileges and settings. If
+// known is false, problems says why the state cannot be read.
 func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool, problems []string, err error) {
 	if problem, err := serverProblem(ctx, c); problem != "" || err != nil {
 		return State{}, false, []string{problem}, err
@@ -36,7 +36,7 @@ func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool,
 	if err := c.DBFor(ctx).QueryRow(ctx, schemaUsage, c.Schema).Scan(&usage); err != nil {
 		return State{}, false, nil, err
 	}
-	if !usage { // then no more can be read
+	if !usage { // nothing else can be read
 		return State{}, false, append(problems, "the role lacks the privilege USAGE on the schema"), nil
 	}
 	missing, readable, err := missingPrivilegeProblems(ctx, c)
@@ -49,18 +49,18 @@ func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool,
 		return State{}, false, append(problems, missing...), err
 	}
 	have, err = ReadState(ctx, c)
-	// This release knows only the privileges that tables of its own version need.
+	// This release knows only which privileges its own version of the tables requires.
 	if have.Version == b.Version {
 		problems = append(problems, missing...)
 	}
 	return have, true, problems, err
 }
 
-// A missing schema counts as usable, because CheckVersion reports it as version 0.
+// schemaUsage treats a missing schema as usable, because CheckVersion reports it as version 0.
 const schemaUsage = `
 SELECT COALESCE((SELECT has_schema_privilege(n.oid, 'USAGE') FROM pg_namespace n WHERE n.nspname = $1::text), true)`
 
-// The service reads the version row, and does not use golang-migrate's table.
+// The service only reads the version table, and does not use golang-migrate's table.
 const missingPrivileges = `
 SELECT r.name || ' on the ' || CASE c.relkind WHEN 'S' THEN 'sequence ' ELSE 'table ' END || c.relname,
 	c.relname = '` + conn.VersionTable + `'
@@ -75,8 +75,7 @@ WHERE n.nspname = $1::text AND c.relname <> '` + MigrationsTable + `' AND CASE
 END
 ORDER BY c.relname, r.place`
 
-// missingPrivilegeProblems returns the privileges that the role lacks. readable reports whether it can read the
-// version.
+// missingPrivilegeProblems lists the privileges that the role lacks. readable reports whether it can read the version.
 func missingPrivilegeProblems(ctx context.Context, c *conn.Conn) (missing []string, readable bool, err error) {
 	readable = true
 	missing, err = queryProblems(ctx, c, missingPrivileges, c.Schema, func(rows pgx.CollectableRow) (string, error) {
@@ -89,13 +88,13 @@ func missingPrivilegeProblems(ctx context.Context, c *conn.Conn) (missing []stri
 	return missing, readable, err
 }
 
-// formatProbe selects a value of each type whose text format depends on a setting. It avoids backslashes, which
-// depend on a setting too.
+// formatProbe selects a value of each type whose text format depends on a setting. It avoids backslashes, whose meaning
+// also depends on a setting.
 const formatProbe = `
 SELECT decode('00ff', 'hex'), 'epoch'::timestamptz, 0.1::float8 + 0.2::float8,
 	current_setting('bytea_output'), current_setting('DateStyle'), current_setting('extra_float_digits')`
 
-// formatProblems returns format settings that this package cannot read. Most modes of pgx use binary formats, for
+// formatProblems returns format settings whose output this package cannot parse. Most pgx modes use binary formats, for
 // which these settings do not matter.
 func formatProblems(ctx context.Context, c *conn.Conn) (problems []string, err error) {
 	rows, err := c.DBFor(ctx).Query(ctx, formatProbe)
