@@ -68,7 +68,7 @@ func TestCaptchas(t *testing.T) {
 		skipped.press("next").about(kind).expect(http.StatusUnprocessableEntity, responses(form, 0))
 		for _, token := range []string{"", "bad"} {
 			p.values.Set(widget.Input, token)
-			if p = p.press("next"); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.text("summary"), "Please complete this check.") {
+			if p = p.press("next"); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.text("summary"), "Please complete this verification.") {
 				t.Errorf("%s: token %q: %d %s", kind, token, p.status, p.text("summary"))
 			}
 		}
@@ -124,7 +124,7 @@ func TestAHostIsToldWhatAFormLacks(t *testing.T) {
 	}
 	expect.That(t, len(log.list) == 4, "logged: %q", log.list)
 	bar := s.get(s.link(form.ID)).bar()
-	for _, want := range []string{"not set up for this page (type: hcaptcha)", `"f" asks for files`, `"p" requires a payment`} {
+	for _, want := range []string{"CAPTCHA (hcaptcha) is not checked because it is not set up for this page", `"f" asks for files`, `"p" requires a payment`} {
 		expect.That(t, strings.Contains(bar, want), "the preview lacks %q: %s", want, bar)
 	}
 }
@@ -195,7 +195,7 @@ func TestACaptchaIsGoodForOneResponse(t *testing.T) {
 		case end.status == http.StatusOK && strings.Contains(end.url, "/done"):
 			same++
 		case end.status == http.StatusConflict && end.values.Get("a.n") == fmt.Sprint(i) && len(end.values["proof"]) == 0 &&
-			strings.Contains(end.text("fs-fault"), "A response was already submitted with this check.") && strings.Contains(end.raw, `class="sum"`):
+			strings.Contains(end.text("fs-fault"), "This verification was already used for another response.") && strings.Contains(end.raw, `class="sum"`):
 			others++
 		default:
 			t.Fatalf("%d: %d %s %s", i, end.status, end.url, end.text("fs-main"))

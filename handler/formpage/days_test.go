@@ -217,7 +217,7 @@ func TestTimesAtWhichClocksChange(t *testing.T) {
 func TestYearsOfFourDigits(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{MinFillTime: -1})
-	const year = "Please enter the whole year"
+	const year = "Please enter all four digits of the year"
 	for _, c := range []struct {
 		properties string
 		fill       []string

@@ -582,7 +582,7 @@ func TestAFullDirectoryIsAFaultOfThePage(t *testing.T) {
 	p := s.open(s.form("MULTI", manyFiles, "", ""), "").fill("a.n", "kept")
 	log.list = nil
 	p = p.attach("next", [3]string{"u.f", "a.txt", strings.Repeat("x", 9000)})
-	p.expect(http.StatusUnprocessableEntity, value("a.n", "kept"), shows("fs-fault", "no space for this file"))
+	p.expect(http.StatusUnprocessableEntity, value("a.n", "kept"), shows("fs-fault", "cannot store this file"))
 	expect.Equal(t, strings.Join(log.list, "\n"), "WARN failed to store file", "logged")
 }
 

@@ -137,7 +137,7 @@ func TestMistakesComeBackWithEverythingFilledIn(t *testing.T) {
 		"Short Please answer this question.", "Email Please enter an email address such as name@example.com.",
 		"Number Please enter a number from 1 to 9,999.", "Legal Please accept this to continue.",
 		"Many Please choose no more than 2.", "Rank Please give each item a different position.",
-		"Parts Please enter a real date with a day, month and four-digit year.", "Time Please enter a time such as 14:30.", "Address: City Please fill this in.",
+		"Parts Please enter a valid date with a day, month and four-digit year.", "Time Please enter a time such as 14:30.", "Address: City Please fill this in.",
 	} {
 		expect.That(t, strings.Contains(summary, want), "the summary lacks %q", want)
 	}
@@ -273,7 +273,7 @@ func TestAFaultAtTheEndLeadsToItsPage(t *testing.T) {
 	}
 	fill().require(http.StatusOK)
 	p := fill()
-	p.expect(http.StatusConflict, shows("summary", "We already have a response"), value("a.name", "Ada"))
+	p.expect(http.StatusConflict, shows("summary", "This answer was already submitted"), value("a.name", "Ada"))
 }
 
 // What was typed into a form that was closed meanwhile, or into a block that was hidden, removed or

@@ -217,9 +217,9 @@ func TestFilesAndCaptchasAreAskedForAgain(t *testing.T) {
 	}
 	p.values.Del("a.about")
 	p = s.follow(p.later())
-	p.require(anyStatus, shows("fs-main", "Files are not saved: please add them again."), lacks("paper.png"))
+	p.require(anyStatus, shows("fs-main", "Files are not saved. Please add them again."), lacks("paper.png"))
 	p = p.fill("a.b", "y").press("next")
-	p.require(http.StatusUnprocessableEntity, shows("summary", "Please complete this check."), responses(form, 0))
+	p.require(http.StatusUnprocessableEntity, shows("summary", "Please complete this verification."), responses(form, 0))
 	p.values.Set("sum", "4")
 	p = p.attach("next", [3]string{"u.f", "again.pdf", pdfBytes}).press("next").press("next")
 	expect.Require(t, strings.Contains(p.url, "/done"), "%d %s", p.status, p.text("fs-main"))

@@ -75,7 +75,7 @@ func TestADraftIsPreviewedAndNothingIsStored(t *testing.T) {
 		expect.Equal(t, p.header.Get(name), want, "%s", name)
 	}
 	for _, want := range []string{
-		"Preview.", "checked, but not stored", "Warnings: 1", "Age", "/blocks/1", "not set up for this page (type: turnstile)", "https://elsewhere.example/thanks",
+		"Preview.", "checked, but not stored", "Warnings: 1", "Age", "/blocks/1", "CAPTCHA (turnstile) is not checked because it is not set up for this page", "https://elsewhere.example/thanks",
 	} {
 		p.expect(anyStatus, shows("fs-preview", want))
 	}

@@ -37,7 +37,7 @@ func TestOnlyTickedOptionsCount(t *testing.T) {
 				p.fill("o.q", "mine")
 				sent := p.press("next")
 				if asked := test.want != own; asked {
-					if sent.status != http.StatusUnprocessableEntity || !strings.Contains(sent.text("fs-fields"), "unless “Something else” is chosen") || sent.values.Get("o.q") != "mine" || len(s.answers(form)) > 0 {
+					if sent.status != http.StatusUnprocessableEntity || !strings.Contains(sent.text("fs-fields"), "only submitted if you choose “Something else”") || sent.values.Get("o.q") != "mine" || len(s.answers(form)) > 0 {
 						t.Errorf("%s, %s, %s: %d %s", kind, typ, test.name, sent.status, sent.text("fs-fields"))
 					}
 					sent = sent.press("next")

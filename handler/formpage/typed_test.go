@@ -225,12 +225,12 @@ func TestNumbersAreReadByTheRegionOfTheirPage(t *testing.T) {
 	s := newSite(t, formpage.Config{MinFillTime: -1, Language: func(*http.Request, formsvc.PublicForm) string { return host }})
 	form := s.form("MULTI", `[{"id":"n","type":"number","label":"N","properties":{"min":1,"minVal":true,"max":9999.5,"maxVal":true}},{"id":"p","type":"phone","label":"P"}]`, "", "")
 	for _, c := range []struct{ host, query, header, tag, help, country, reading string }{
-		{"", "", "", "en", "9,999.5", "", "1500, not as 1.5"},
+		{"", "", "", "en", "9,999.5", "", "1500, not 1.5"},
 		{"", "", "es-MX,es;q=0.9,en;q=0.8", "es-MX", "9,999.5", "MX", "1500, no como 1.5"},
 		{"", "", "es-ES", "es-ES", "9.999,5", "ES", "1,5, no como 1500"},
 		{"", "", "de-CH", "de-CH", "9’999.5", "CH", "1500 gelesen, nicht als 1.5"},
 		{"", "", "de", "de", "9.999,5", "", "1,5 gelesen"},
-		{"", "", "sv-SE,sv;q=0.9,en-US;q=0.8", "en-SE", "9 999,5", "SE", "1,5, not as 1500"}, // no words in Swedish
+		{"", "", "sv-SE,sv;q=0.9,en-US;q=0.8", "en-SE", "9 999,5", "SE", "1,5, not 1500"}, // no words in Swedish
 		{"", "", "es-419", "es-419", "9,999.5", "", "1500, no"},
 		{"", "lang=es-MX", "de-DE", "es-MX", "9,999.5", "MX", "1500, no"},
 		{"", "lang=es", "es-MX", "es-MX", "9,999.5", "MX", "1500, no"},

@@ -154,7 +154,7 @@ func TestBuilderWebhooks(t *testing.T) {
 	if body := receiver.next(t); !strings.Contains(body, `"answers":{"name":`) || !receiver.signed.Load() {
 		t.Errorf("the test event is %s, signed: %v", body, receiver.signed.Load())
 	}
-	b.shows("Delivered: The receiver returned status 200.")
+	b.shows("Delivered. The endpoint returned status 200.")
 
 	// A response fails: that is shown when somebody sees the page again, and so is the pause.
 	receiver.status.Store(http.StatusInternalServerError)
@@ -164,13 +164,13 @@ func TestBuilderWebhooks(t *testing.T) {
 	receiver.status.Store(http.StatusServiceUnavailable)
 	b.choose("Send test event")
 	receiver.next(t)
-	b.shows("Failed: The receiver returned status 503.")
+	b.shows("Failed. The endpoint returned status 503.")
 	b.shows("Paused because the receiver asked to wait.")
 	s.each(b, "hook-paused", check)
 	receiver.status.Store(http.StatusNoContent)
 	b.choose("Retry now")
 	receiver.next(t)
-	b.shows("Delivered: The receiver returned status 204.")
+	b.shows("Delivered. The endpoint returned status 204.")
 	b.until(`!document.body.innerText.includes("Paused")`)
 
 	b.choose("Resend failed deliveries")
@@ -277,7 +277,7 @@ func TestBuilderPublishing(t *testing.T) {
 	}
 	edited(`[{"id":"age","type":"number","label":"How old is <b>it</b>?","properties":{"max":30,"maxVal":true}},{"id":"name","type":"short_text","label":"Name"},{"id":"color","type":"dropdown","label":"Color","required":true}]`)
 	b.choose("Publish")
-	for _, text := range []string{"Respondents will see these changes", "Added Color", "Removed Pet", "Moved", "How old is <b>it</b>?", "Maximum value was 99 → is now 30", "2 warnings"} {
+	for _, text := range []string{"Respondents will see these changes", "Added Color", "Removed Pet", "Moved", "How old is <b>it</b>?", "Maximum value Before: 99 → After: 30", "2 warnings"} {
 		b.shows(text)
 	}
 	s.each(b, "publish", check)

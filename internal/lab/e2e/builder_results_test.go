@@ -256,7 +256,7 @@ func TestResults(t *testing.T) {
 	s.openOwners(b, "/"+empty.ID.String()+"/results/responses", ".empty")
 	b.shows("Share the form. Responses appear here")
 	s.openOwners(b, "/"+empty.ID.String()+"/results?time=7d", ".empty")
-	b.named("Show all time")
+	b.named("Show all responses")
 	b.shows("Share the form. Responses appear here")
 }
 
@@ -380,7 +380,7 @@ func TestResultsOfMany(t *testing.T) {
 			list := `document.querySelectorAll(".block")[0].querySelectorAll(".recent li").length`
 			b.until(list + `===10`)
 			b.shows("× 70")
-			b.shows("Answers from before the question type changed aren’t counted: Rating (70).")
+			b.shows("These answers were given before the question type changed and aren’t counted: Rating (70).")
 			b.named("Show more")
 			b.until(list + `===60`)
 			b.named("Show more")
@@ -388,7 +388,7 @@ func TestResultsOfMany(t *testing.T) {
 			state("summary")
 			// The days are those of the service, which the page says, whatever the zone of the browser.
 			b.choosesTime("today")
-			b.until(`document.querySelector(".time-filter").textContent.includes("Dates are in UTC") && document.querySelectorAll(".block")[2].querySelector("header p").textContent.startsWith("121 ")`)
+			b.until(`document.querySelector(".time-filter").textContent.includes("Dates are shown in UTC") && document.querySelectorAll(".block")[2].querySelector("header p").textContent.startsWith("121 ")`)
 			// A count that takes long shows what it has, and goes on.
 			b.do(`const real = fetch; let asked = 0; window.fetch = async (address, options) => {
 				const response = await real(address, options);

@@ -217,7 +217,7 @@ func (s *site) losesAChoice(h hand, look func(state string)) {
 	h.until(rule + `.querySelector(".rule-pair select").value === "has" && !document.querySelector(".rule-note")`)
 	h.edit("come")
 	h.choose(`T.control("/type").querySelector("select")`, "ranking")
-	h.until(toast + `?.includes("Logic in 1 block may no longer work. Check its conditions.")`)
+	h.until(toast + `?.includes("Logic in 1 block may no longer work. Check the conditions in this block.")`)
 	h.edit("sorry")
 	h.until(note + `?.includes("“Will you come?” now has a different type of answer.")`)
 	look("unfit")

@@ -90,7 +90,7 @@ func TestGoingOnLater(t *testing.T) {
 				one.set(field("a.b"), "closed")
 			}
 			one.click("[value=later]")
-			one.shows("With this link you can continue later")
+			one.shows("Use this link to continue later")
 			one.until(`document.querySelector("#summary") === document.activeElement`)
 			one.shot("later-link-" + name)
 			link := get(one, chromedp.Evaluate[string](`document.querySelector("[data-link]").href`))

@@ -459,7 +459,7 @@ func TestAnswersOfProxies(t *testing.T) {
 			answer http.HandlerFunc
 			says   string
 		}{
-			"too large":                  {answer(413, "<html><center>nginx"), "more than the server accepts"},
+			"too large":                  {answer(413, "<html><center>nginx"), "too large to submit"},
 			"forbidden":                  {answer(403, "Blocked"), "blocked the request"},
 			"of a country":               {answer(451, ""), "blocked the request"},
 			"unauthorized":               {answer(401, login), "blocked the request"},
@@ -473,7 +473,7 @@ func TestAnswersOfProxies(t *testing.T) {
 			"not found":                  {answer(404, "<html>404"), "The server returned another page"},
 			"a redirect":                 {http.RedirectHandler("/login", http.StatusFound).ServeHTTP, "The server returned another page"},
 			"a redirect to another host": {http.RedirectHandler(target, http.StatusSeeOther).ServeHTTP, "The server returned another page"},
-			"nobody":                     {hangUp, map[bool]string{false: "check your connection", true: "more than the server accepts"}[files]},
+			"nobody":                     {hangUp, map[bool]string{false: "check your connection", true: "too large to submit"}[files]},
 			"the service's own": {func(w http.ResponseWriter, r *http.Request) {
 				s.pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/f/none", nil))
 			}, "Form not found"},

@@ -339,7 +339,7 @@ test('rules read well', () => {
     next: [{ if: { in: ['lunch', { var: 'answers.meals' }] }, to: 'terms' }, { to: 'end' }],
   };
   assert.deepEqual(describeRule(rule, fields, t), [
-    'shown when “Pet” is Yes and (“Day” is before 2026-11-20 or “Drink” is other than “TEA” or “MILK” (or unanswered))',
+    'shown when “Pet” is Yes and (“Day” is before 2026-11-20 or “Drink” is other than “TEA” or “MILK” (or is unanswered))',
     'required when (JSON logic)',
     'when “Age” is below 18, add 1 to “score”',
     'set “tier” to (JSON logic)',
