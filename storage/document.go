@@ -29,7 +29,7 @@ type DocumentChange struct {
 	// document, and removing a missing document is not an error.
 	Value json.RawMessage
 	// IfRevision makes the change conditional: the document must be at one of these revisions, where 0 means that the
-	// document does not exist. If empty, there is no condition.
+	// document does not exist. If empty, the change is unconditional.
 	IfRevision []int64
 	// InitialRevision is the revision of a new document. A value below 1 means 1. If each new document starts at a
 	// different revision, IfRevision distinguishes it from an earlier document with the same key.

@@ -17,9 +17,9 @@ type DuplicateStore interface {
 	// PendingBackfill returns the next submissions to backfill, in the order of their IDs. All of them belong to one
 	// form that is not in the trash and whose backfill is not complete. The store can choose the form, but must not
 	// skip any form permanently. It can omit submissions that already have an entry. If no form needs a backfill, the
-	// returned Cursor is zero. Otherwise the caller passes the digests to BackfillAnswers, even if there are no
-	// submissions. If a form's acceptance rules use an older rules version than p.Rules, the store updates the version
-	// and restarts the backfill. It ignores forms with a newer version.
+	// returned Cursor is zero. Otherwise the caller passes the digests to BackfillAnswers, even if the batch is empty.
+	// If a form's acceptance rules use an older rules version than p.Rules, the store updates the version and restarts
+	// the backfill. It ignores forms with a newer version.
 	PendingBackfill(ctx context.Context, p PendingBackfillParams) (PendingBackfill, error)
 
 	// BackfillAnswers adds the entries for one batch and advances to the next batch. After the last batch, the form's
@@ -57,7 +57,7 @@ type SubmissionAnswers struct {
 	Answers json.RawMessage
 }
 
-// AnswerDigest is the digest of a submission's answer to the unique field. Without an answer, there is no digest.
+// AnswerDigest is the digest of a submission's answer to the unique field. Submissions without an answer have none.
 type AnswerDigest struct {
 	Submission ID
 	Digest     []byte

@@ -170,7 +170,8 @@ type FormChange struct {
 	WorkspaceID *ID
 	Definition  Definition
 	Acceptance  *AcceptanceRules
-	// IfRevision lists the revisions at which the change applies. If empty, there is no condition.
+	// IfRevision makes the change conditional: the form must be at one of these revisions. If empty, any revision
+	// matches.
 	IfRevision []int64
 	At         time.Time // becomes UpdatedAt
 	// Documents are written in the same step, but only if the change modifies the form. Otherwise they are ignored,

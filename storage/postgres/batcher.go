@@ -16,10 +16,10 @@ import (
 )
 
 // batcher writes the items of concurrent callers in batches. An item that arrives while items with the same key are
-// being written waits for that write to end. Then all waiting items are written together. There is no timer, so a
-// single item is written immediately. Items with different keys never share a batch and never wait for each other. A
-// write runs in its own goroutine and context, so a caller that leaves does not cancel the others. If a write panics,
-// each of its callers panics, and the next write continues.
+// being written waits for that write to end. Then all waiting items are written together. A single item is written
+// immediately, without a timer. Items with different keys never share a batch and never wait for each other. A write
+// runs in its own goroutine and context, so a caller that leaves does not cancel the others. If a write panics, each of
+// its callers panics, and the next write continues.
 type batcher[K comparable, T, R any] struct {
 	// write writes items with the same key and returns their results in order. It calls takeItems when it is ready to
 	// write. Until then, callers can leave and others can join. takeItems returns nothing if all callers have left. If

@@ -315,7 +315,7 @@ func (s *Store) Partials(ctx context.Context, actor storage.Actor, form storage.
 }
 
 // trimPage returns the page that rows contains. If there is an additional row, the list continues. A row of nulls means
-// that the page is empty. If there is no row, the form does not exist.
+// that the page is empty. If rows is empty, the form does not exist.
 func trimPage[T any](rows []T, limit int, there func(*T) bool) (found []T, more bool, err error) {
 	if len(rows) == 0 {
 		return nil, false, storage.ErrNotFound

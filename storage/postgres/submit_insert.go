@@ -168,7 +168,7 @@ CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = h.
 
 type submissionRow struct {
 	n                   *storage.NewSubmission
-	keyLock, answerLock int64 // zero if there is no value
+	keyLock, answerLock int64 // zero if the value is missing
 }
 
 // distinctRows omits submissions that repeat an ID, an idempotency key or a unique answer within the batch, because the

@@ -10,8 +10,8 @@ import (
 )
 
 // acquirer acquires a pool connection for each call. It can therefore distinguish waiting for a connection from waiting
-// for a response, and can detect connections that do not respond. If DB is a host's own pool type, there is no
-// acquirer, and statements run directly on DB.
+// for a response, and can detect connections that do not respond. If DB is a host's own pool type, the acquirer is nil,
+// and statements run directly on DB.
 type acquirer struct{ pool *pgxpool.Pool }
 
 // MaxConns returns the pool's maximum number of connections, or pgx's smallest default if DB does not report it.

@@ -16,8 +16,8 @@ func (c *Conn) Query(ctx context.Context, text string, args []any) (pgx.Rows, er
 	return c.DBFor(ctx).Query(ctx, c.SQL(text), args...)
 }
 
-// QueryRow runs one statement and passes its first row to scan, which can use the row's memory until it returns. If
-// there is no row, QueryRow returns [pgx.ErrNoRows].
+// QueryRow runs one statement and passes its first row to scan, which can use the row's memory until it returns. If the
+// statement returns no row, QueryRow returns [pgx.ErrNoRows].
 func (c *Conn) QueryRow(ctx context.Context, text string, scan func(pgx.Rows) error, args ...any) error {
 	rows, err := c.Query(ctx, text, args)
 	if err != nil {
@@ -32,7 +32,8 @@ func FirstRow(rows pgx.Rows, scan func(pgx.Rows) error) error {
 	return err
 }
 
-// ReadRow is like QueryRow, but for a statement that changes nothing. If there is no row, it returns ErrNotFound.
+// ReadRow is like QueryRow, but for a statement that changes nothing. It returns ErrNotFound instead of
+// [pgx.ErrNoRows].
 func (c *Conn) ReadRow(ctx context.Context, text string, scan func(pgx.Rows) error, args ...any) error {
 	return c.Read(ctx, func(ctx context.Context) error {
 		return NoRow(c.QueryRow(ctx, text, scan, args...), storage.ErrNotFound)
