@@ -149,7 +149,7 @@ func isValid(value any) bool {
 		sections := v.Sections()
 		return !slices.ContainsFunc(sections[:], func(s storage.Section) bool { return !isValid(*s.Value) })
 	}
-	panic("memory: unexpected type of value")
+	panic("memory: unexpected value type")
 }
 
 // utc also removes the monotonic clock reading, so that equal times compare equal with ==.

@@ -81,7 +81,7 @@ func (s *Store) Funnel(ctx context.Context, actor storage.Actor, form storage.ID
 	}
 	if waiting > longLogRows && !s.db.InTx { // an error would end the host's transaction
 		if _, err := s.foldForm(ctx, form); err != nil {
-			s.log.ErrorContext(ctx, "formsvc: failed to combine the counts of a form",
+			s.log.ErrorContext(ctx, "formsvc: failed to combine a form's counts",
 				"form", form.String(), "error", err)
 		}
 	}

@@ -27,7 +27,7 @@ func (s *Store) noteWork(ctx context.Context, work string) {
 		s.notedAt.Store(work, time.Now())
 	}
 	if _, err := s.db.ChangeRows(ctx, noteWork, work); err != nil && ctx.Err() == nil {
-		s.log.WarnContext(ctx, "formsvc: failed to record that a dispatcher or maintenance runs", "error", err)
+		s.log.WarnContext(ctx, "formsvc: failed to record dispatcher or maintenance activity", "error", err)
 	}
 }
 

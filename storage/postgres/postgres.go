@@ -186,7 +186,7 @@ func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) err
 	err := conn.Raw(func(driverConn any) error {
 		c, ok := driverConn.(*stdlib.Conn)
 		if !ok {
-			return fmt.Errorf("postgres: InSQLTx: the connection is a %T, not a connection of pgx/stdlib", driverConn)
+			return fmt.Errorf("postgres: InSQLTx: the connection is a %T, not a pgx/stdlib connection", driverConn)
 		}
 		if status := c.Conn().PgConn().TxStatus(); status == 'I' {
 			return errors.New("postgres: InSQLTx: no transaction has begun on this connection")

@@ -136,7 +136,7 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 		if err == nil {
 			err = cmp.Or(s.addExpiredSummaries(ctx, slices.Concat(byOutcome[resultSettled], byOutcome[resultChangesHealth])), s.truncateSomeHistories(ctx, step))
 			if err != nil && !s.db.InTx { // in a host's transaction, an error loses everything; otherwise, the results are stored
-				s.log.WarnContext(ctx, "formsvc: failed to update the delivery history of webhooks", "error", err)
+				s.log.WarnContext(ctx, "formsvc: failed to update webhook delivery histories", "error", err)
 				err = nil
 			}
 		}

@@ -370,7 +370,7 @@ func TestACutThatFailsIsNoFaultOfTheResults(t *testing.T) {
 	eventually(t, "the log says so", func() bool {
 		deliver(t, s, number, 20)
 		number += 20
-		return strings.Contains(log.String(), "failed to update the delivery history") && strings.Contains(log.String(), "refused")
+		return strings.Contains(log.String(), "failed to update webhook delivery histories") && strings.Contains(log.String(), "refused")
 	})
 }
 
