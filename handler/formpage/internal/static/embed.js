@@ -1,13 +1,13 @@
-// Embeds forms of this host in another page, always in a frame:
+// Embeds this host's forms in another page, always in a frame:
 //
 //   <script src="https://forms.example/f/-/embed.js" data-form="{public id}" async></script>
 //   <button data-formsvc-open="{public id}">Give feedback</button>
 //
-// The script shows a form after itself, the button opens a form in a dialog. data-query="ref=mail&lang=de"
-// adds a query to the URL. data-title is the accessible name of the frame. data-close is the label of the
-// dialog's close button. After a submission, the frame fires the event "formsvc:done". Then the page opens
-// the form's redirect URL, unless the event's default is prevented. If a page has this script several
-// times, the first one opens the dialogs.
+// The script shows a form after itself, and the button opens a form in a dialog. data-query="ref=mail&lang=de"
+// adds a query to the URL. data-title is the frame's accessible name. data-close is the label of the dialog's
+// close button. After a submission, the frame fires the event "formsvc:done". Then the page opens the form's
+// redirect URL, unless a listener prevents the event's default. If a page includes this script several times,
+// the first one opens the dialogs.
 (() => {
   "use strict";
   const script = document.currentScript;
@@ -28,7 +28,7 @@
 
   addEventListener("message", e => {
     for (const [f, id] of frames) {
-      // Only messages from the frame, this host and its own form count.
+      // Accept only messages from this frame, this host and this form.
       if (e.source !== f.contentWindow || e.origin !== base.origin || !e.data || e.data.formsvc !== id) continue;
       const { height, done, step, nonce, to } = e.data;
       if (Number.isFinite(height)) f.style.height = Math.min(Math.max(height, 80), 20000) + "px";

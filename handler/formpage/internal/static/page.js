@@ -1,26 +1,26 @@
-// The form works without this script. The script avoids reloads, restores typed answers after a reload, counts
-// views and starts, and improves some controls.
+// Forms work without this script. The script avoids reloads, restores typed answers after a reload, counts views
+// and starts, and improves some controls.
 (() => {
   "use strict";
   let root = document.querySelector(".fs[data-kind]");
   if (!root) return;
   const framed = window.parent !== window;
   const page = location.pathname.replace(/\/(done|later)?$/, "");
-  // Stored answers belong to one link only.
+  // Stored answers belong to a single link.
   const prefix = `formsvc:${page}?`, key = prefix + location.search;
   const touch = matchMedia("(pointer:coarse)").matches;
   let busy = false, timer = 0, saveTimer = 0, pending = null, aborter = null, began = 0;
-  // The fields that were typed in before the stored answers are restored.
+  // The fields that the respondent typed in before the stored answers were restored.
   let early = null;
-  // The token of the partial submission before the first save.
+  // The partial submission's token before the first save.
   let unsaved = "";
 
-  // Private windows may block the storage.
+  // Private windows may block storage.
   const attempt = f => { try { return f(); } catch { return null; } };
   const memory = {
     get: k => attempt(() => JSON.parse(sessionStorage.getItem(key + k))),
     set: (k, v) => attempt(() => sessionStorage.setItem(key + k, JSON.stringify(v))),
-    // Setting began to 0 prevents later saves.
+    // began = 0 prevents later saves.
     clear() {
       began = 0;
       attempt(() => Object.keys(sessionStorage).forEach(k => k.startsWith(prefix) && sessionStorage.removeItem(k)));
@@ -40,7 +40,7 @@
   };
   const all = (selector, from) => [...(from || root).querySelectorAll(selector)];
 
-  // Reports the height of the form to the embedding page. embed.js checks the sender by the name that it gave the
+  // Reports the form's height to the embedding page. embed.js identifies the sender by the name that it gave the
   // frame.
   const report = what => { if (framed) parent.postMessage({ formsvc: page.split("/").pop(), nonce: window.name, ...what }, "*"); };
   const sendHeight = () => report({ height: Math.ceil(one(".fs-main").getBoundingClientRect().height) });
@@ -88,7 +88,7 @@
     };
     x.send(body);
   });
-  // The service never redirects scripts. Other responses come from a proxy, a filter or a sign-in page.
+  // The service never redirects scripts, so a redirect comes from a proxy, a filter or a sign-in page.
   const errorText = ({ status, type }) => {
     const { other, refused, large, often, later } = root.dataset;
     if (type === "opaqueredirect") return other;
@@ -111,7 +111,7 @@
       const answer = await (files ? upload : post)(body);
       const target = answer.headers.get("Formpage-Location");
       if (target) {
-        // If the respondent goes back in the browser, a new partial submission begins.
+        // If the respondent goes back in the browser, a new partial submission starts.
         fill("half", unsaved);
         redirect(target);
         return;
@@ -133,7 +133,7 @@
     }
   };
 
-  // showPage replaces this page of the form.
+  // Replaces the current page of the form.
   const showPage = (next, back) => {
     const fresh = one(".fs[data-kind]", next);
     for (const s of ["title", "style[data-theme]"]) {
@@ -171,8 +171,8 @@
     }, files);
   };
 
-  // Sets the UTC offset of the respondent's clock at the typed time, or "none" if the clock skips that time. If a
-  // time occurs twice, Date uses the first.
+  // Sets the respondent's UTC offset at the typed time, or "none" if the time does not exist in the respondent's
+  // time zone. If a time occurs twice, Date uses the first.
   const setZone = input => {
     const data = new FormData(form()), get = p => data.get(p + input.name.slice(1)) ?? "", clock = get("t").slice(0, 5);
     const two = n => String(Math.floor(Math.abs(n))).padStart(2, "0");
@@ -181,8 +181,8 @@
     input.value = isNaN(at) || at.getDate() === +day.slice(8) && at.toTimeString().startsWith(clock) ? (minutes < 0 ? "-" : "+") + two(minutes / 60) + ":" + two(minutes % 60) : "none";
   };
 
-  // Shows and hides blocks after an answer without a reload. Sending, or a later answer, cancels the request. If it
-  // fails, the next page shows the blocks.
+  // Shows and hides blocks after an answer, without a reload. Submitting or a later answer cancels the request. If
+  // the request fails, the next page shows the blocks.
   const refresh = how => {
     const f = form();
     if (!f || busy) return;
@@ -226,11 +226,11 @@
       if (!answer.ok) return;
       one("p", box).lastChild.data = one("p", now).lastChild.data;
       one(forget, box).hidden = one(forget, now).hidden;
-      replace(f, fresh, "[name=half],[name=proof]"); // the save has used up the captcha's token
+      replace(f, fresh, "[name=half],[name=proof]"); // saving has used up the captcha's token
       store();
     } catch { /* a later change tries again */ }
   };
-  // replace copies inputs from another page.
+  // Copies inputs from another page.
   const hidden = ":scope>[type=hidden]", replace = (f, e, s) => { all(s, f).forEach(i => i.remove()); f.prepend(...all(s, e)); };
   // Shows how the service interprets a number, phone number or URL.
   const showReadings = (f, fresh) => {
@@ -239,7 +239,7 @@
     replace(f, fresh, "[name=shown]");
     return true;
   };
-  // Updates the number and the required state of a block that stays.
+  // Updates the number and required state of a block that stays on the page.
   const updateBlock = (block, fresh) => {
     const pairs = (selector, run) => { const to = all(selector, block); all(selector, fresh).forEach((e, i) => to[i] && run(to[i], e)); };
     pairs(".fs-label,legend", (old, e) => { if (old.innerHTML !== e.innerHTML) old.replaceChildren(...e.childNodes); });
@@ -263,7 +263,7 @@
       } else { fields.insertBefore(e, at); enhance(e); }
     }
     pass();
-    const half = field("half")?.value; // the form may have been saved since
+    const half = field("half")?.value; // the form may have been saved since then
     replace(f, fresh, hidden);
     fill("half", half);
     const button = one(".fs-actions button", f), other = one(".fs-actions button", fresh);
@@ -284,8 +284,8 @@
     p.textContent = (left < 0 ? root.dataset.over : root.dataset.left).replace("{n}", Math.abs(left).toLocaleString(root.lang + "-u-nu-latn"));
   };
 
-  // Rankings are ordered with two buttons per item, or by dragging: with the grip on touch screens, anywhere with a
-  // mouse.
+  // Rankings are ordered with two buttons per item or by dragging. On touch screens, items are dragged by the grip.
+  // With a mouse, they can be dragged anywhere.
   const initRanking = list => {
     const items = () => all(":scope>li", list), place = li => one("select,input", li), right = list.nextElementSibling;
     const show = () => items().forEach((li, i, every) => all("[data-move]", li).forEach(b => {
@@ -340,7 +340,7 @@
   };
 
   // A drawn signature is sent as an image file. Points are scaled from the screen to the image, because the canvas
-  // changes its size when a phone is rotated.
+  // changes size when a phone is rotated.
   const initSignature = box => {
     const canvas = one("canvas", box), file = one("[type=file]", box.parentElement), pen = canvas.getContext("2d");
     let drawing = 0;
@@ -387,7 +387,7 @@
     files.forEach(f => data.items.add(f));
     input.files = data.files;
   };
-  // Browsers only know the name and type of a file, and systems use different types. In doubt, the service decides.
+  // Browsers only know a file's name and type, and systems use different types. If in doubt, the service decides.
   const families = { image: /^(jpe?g?|jfif|png|gif|webp|hei[cf]|avif|tiff?|bmp|svg)$/, audio: /^(mp3|m4a|aac|og[ga]|opus|wav|flac|aiff?)$/, video: /^(mp4|m4v|mov|webm|ogv|mkv|avi|mpe?g|3gp)$/ };
   const family = ext => Object.keys(families).find(k => families[k].test(ext));
   const isAccepted = ({ name, type }, accept) => {
@@ -395,8 +395,8 @@
     return !accept || accept.split(",").some(t => t[0] === "." ? name.toLowerCase().endsWith(t) || own && own === family(t.slice(1))
       : !type || t.endsWith("/" + ext) || [own, top].includes(t.split("/")[0]));
   };
-  // Lists the chosen files above an input, with buttons to remove them. Later files are added if several are
-  // allowed.
+  // Lists the chosen files above an input, with buttons to remove them. If several files are allowed, later files
+  // are added to the list.
   const chosen = new WeakMap();
   const listFiles = input => {
     const box = input.parentElement, files = [...input.files];
@@ -444,7 +444,7 @@
     on(box, "input", e => addFiles(e.target));
   };
 
-  // The text of an option that is not selected is disabled, so that it is not sent.
+  // If the "Other" option is not selected, its text is disabled, so that it is not sent.
   const toggleOther = () => all(".other-text").forEach(i => {
     const list = i.previousElementSibling, box = i.closest(".opt-other");
     i.disabled = box ? !one(":checked", box) : list.value !== "other";
@@ -520,8 +520,8 @@
     clearTimeout(timer);
     timer = setTimeout(refresh, reacts ? 150 : 0, reacts ? merge : showReadings);
   });
-  // A click counts only for the page where the press began. Otherwise a double click or a held key would activate
-  // controls of the next page.
+  // A click counts only on the page where the press started. Otherwise, a double click or a held key would activate
+  // controls on the next page.
   let firstPressed, pressed;
   document.addEventListener("mousedown", e => { pressed = e.detail < 2 ? firstPressed = root : firstPressed; }, true);
   document.addEventListener("click", e => {
@@ -560,7 +560,7 @@
       if (!e.repeat) f.requestSubmit(one(".fs-actions button", f));
       return;
     }
-    // Letters and digits select the options with their badge in the focused question.
+    // In the focused question, letters and digits select the option with that badge.
     const q = e.target.closest(".q");
     if (!single() || !q || command || e.target.matches("input:not([type=radio],[type=checkbox]),textarea,select")) return;
     const option = all(".opt .badge", q).find(b => b.textContent.toUpperCase() === e.key.toUpperCase());
@@ -570,7 +570,7 @@
   });
   on(document, "visibilitychange", () => { if (document.visibilityState === "visible") countView(); else if (saveTimer && one(forget + ":not([hidden])")) savePartial(); });
 
-  // Printed pages show the whole text instead of the input, because paper does not scroll.
+  // In print, the whole text is shown instead of the input, because paper does not scroll.
   const removePrinted = () => all(".fs-print").forEach(p => p.remove());
   on(window, "beforeprint", () => { removePrinted(); all("textarea,select,input:not([type=radio],[type=checkbox],[type=file],[type=hidden])").forEach(i => {
     if (i.value && !i.disabled && !i.closest(".ranking,.fs-trap")) i.after(make("p", { className: "fs-print", textContent: i.selectedOptions ? i.selectedOptions[0].text : i.value }));
@@ -582,8 +582,8 @@
     all(".fs-drop.live input").forEach(i => listFiles(i));
   });
 
-  // Loads the page with the stored answers. Fields that were typed in the meantime are newer and stay as they are.
-  // Fields of other pages are kept hidden.
+  // Loads the page with the stored answers. Fields that the respondent has typed in since then are newer and stay as
+  // they are. Fields from other pages are kept hidden.
   const restore = kept => {
     const f = form(), typed = new Set(), list = kept.filter(([n]) => n !== "state" && n !== "go" && n !== "embed");
     list.push(["state", field("state").value], ["go", "stay"]);
@@ -613,7 +613,7 @@
   };
 
   initPage();
-  // Going back is not a new visit. The same answers belong to the same submission.
+  // Going back does not start a new visit, so the same answers belong to the same submission.
   if (form()) {
     const visit = field("state");
     if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") visit.value = history.state?.formsvc || visit.value;

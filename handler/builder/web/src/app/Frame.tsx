@@ -10,11 +10,11 @@ interface Props {
   form?: string;
   /** The form's workspace, for the link back. It is undefined until the form is loaded. */
   workspace?: string | undefined;
-  /** Also the title of the document. */
+  /** Also used as the document's title. */
   title: string;
-  /** A badge or buttons at the end of the bar. */
+  /** A badge or buttons, shown at the end of the bar. */
   actions?: ComponentChildren;
-  /** Whether the page fills the window and scrolls inside. */
+  /** Whether the page fills the window and its content scrolls. */
   fill?: boolean;
   children: ComponentChildren;
 }

@@ -6,7 +6,7 @@ type FormState = Pick<FormSummary, 'status' | 'is_closed'>;
 export const stateOf = (form: FormState) => (form.status === 'draft' ? 'draft' : form.is_closed ? 'closed' : 'published');
 
 /**
- * Shows the state of a form. If unpublished is set, there are unpublished changes. If compact is set, only one
+ * Shows a form's state. If unpublished is set, there are unpublished changes. If compact is set, only one
  * badge is shown.
  */
 export function StatusBadge({ form, unpublished, compact }: { form: FormState; unpublished?: boolean | undefined; compact?: boolean }) {

@@ -17,7 +17,7 @@ export class ApiError extends Error {
     readonly code: string,
     message: string,
     readonly details: Detail[] = [],
-    /** The Retry-After header of 429 and 503, in seconds. 0 if there is none. */
+    /** The Retry-After header of a 429 or 503, in seconds. 0 if there is none. */
     readonly retryAfter = 0,
     /** The whole body. Some errors have additional fields. */
     readonly body: Record<string, unknown> = {},
@@ -40,12 +40,12 @@ export interface Options {
   signal?: AbortSignal;
 }
 
-/** Whether the last response was 401. The next success resets it. */
+/** Whether the last response was a 401. The next successful response resets it. */
 export const signedOut = signal(false);
 
 /**
- * Removes what a compressing proxy adds to an ETag (W/ in front, an ending such as -gzip), so that
- * tags of one revision are equal however each response was compressed.
+ * Removes what a compressing proxy adds to an ETag (W/ in front, a suffix such as -gzip), so that a revision's
+ * tags are equal however each response was compressed.
  */
 const normalizeETag = (tag: string): string => {
   const match = /"[0-9a-z]+/.exec(tag);
@@ -100,7 +100,7 @@ export const api = <T>(path: string, options?: Options): Promise<ApiResponse<T>>
 export const builderApi = async <T>(path: string, options?: Options): Promise<T> =>
   (await request<T>('/-/builder' + path, options)).body;
 
-/** A page of a list in the API. */
+/** A page of a list returned by the API. */
 export interface Page<T> {
   items: T[];
   page: { has_more: boolean; next_cursor: string | null };
@@ -111,7 +111,7 @@ export const query = (params: Record<string, string | number | undefined | null>
   return present.length === 0 ? '' : '?' + new URLSearchParams(present.map(([k, v]) => [k, String(v)])).toString();
 };
 
-/** Yields the pages of a list. */
+/** Yields a list's pages. */
 export async function* pages<T>(path: string, params: Record<string, string | number | undefined> = {}): AsyncGenerator<Page<T>> {
   for (let cursor: string | undefined; ; ) {
     const { body } = await api<Page<T>>(path + query({ limit: 100, ...params, cursor }));
@@ -121,7 +121,7 @@ export async function* pages<T>(path: string, params: Record<string, string | nu
   }
 }
 
-/** Returns the items of a list. It stops after the page that reaches the limit. */
+/** Returns a list's items. It stops after the page that reaches the limit. */
 export async function all<T>(path: string, params: Record<string, string | number | undefined> = {}, limit = 10_000): Promise<T[]> {
   const items: T[] = [];
   for await (const page of pages<T>(path, params)) {

@@ -4,11 +4,11 @@ export interface Config {
   user: string;
   name: string;
   home: string;
-  /** CSS variables of the host, by name. */
+  /** The host's CSS variables, by name. */
   style: Record<string, string>;
   theme?: Record<string, unknown>;
   language: string;
-  /** The name of the time zone for calendar days. */
+  /** The name of the time zone used for calendar days. */
   zone: string;
   /** The texts in the page's language. A separate script sets them, so that browsers can cache it. */
   words: Record<string, string>;
@@ -19,7 +19,7 @@ const root = typeof document === 'undefined' ? null : document.getElementById('f
 /** The element that contains the page. Tests have none. */
 export const mountPoint = root;
 
-/** Only the browser knows the whole URL of the page, so base is resolved against it. */
+/** Resolves base against the page's URL, because only the browser knows the full URL. */
 export function readConfig(json: string, pageURL: string): Config {
   const config = JSON.parse(json) as Config;
   const base = new URL(config.base, pageURL).pathname.replace(/\/$/, '');

@@ -1,10 +1,10 @@
-// JSON values: equality, and merge patches (RFC 7396).
+// Compares JSON values, and creates and applies merge patches (RFC 7396).
 
 export type Obj = Record<string, unknown>;
 
 export const isObject = (v: unknown): v is Obj => typeof v === 'object' && v !== null && !Array.isArray(v);
 
-/** Returns the value of v's own field, even if the field is called constructor. */
+/** Returns the value of v's own field, even if the field is named constructor. */
 export const fieldOf = (v: unknown, name: string): unknown => (isObject(v) && Object.hasOwn(v, name) ? v[name] : undefined);
 
 /** Returns the segments of a JSON Pointer. */
@@ -19,7 +19,7 @@ export function isEqual(a: unknown, b: unknown): boolean {
   return names.length === Object.keys(b).length && names.every((n) => Object.hasOwn(b, n) && isEqual(a[n], b[n]));
 }
 
-/** Returns a merge patch from one value to another. It is undefined if an object contains null, which a patch cannot set. */
+/** Returns the merge patch from one value to another, or undefined if an object contains null, which a patch cannot set. */
 export function createMergePatch(from: unknown, to: unknown): { patch: unknown } | undefined {
   if (!isObject(to)) return to === null ? undefined : { patch: to };
   const entries: [string, unknown][] = isObject(from) ? Object.keys(from).filter((n) => !Object.hasOwn(to, n)).map((n) => [n, null]) : [];
@@ -32,7 +32,7 @@ export function createMergePatch(from: unknown, to: unknown): { patch: unknown }
   return { patch: Object.fromEntries(entries) };
 }
 
-/** Returns target with a merge patch applied, and target itself if nothing changes. */
+/** Applies a merge patch and returns the result. If nothing changes, it returns target itself. */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch;
   const from = isObject(target) ? target : {};

@@ -1,4 +1,4 @@
-/** The records of the API that several modules use. */
+/** API records that several modules use. */
 
 import type { Obj } from './json';
 

@@ -19,7 +19,7 @@ const updateRoute = (): void => {
 
 export const href = (to: string): string => config.base + '/' + to;
 
-/** Opens a page. If it is already shown, the history gets no new entry. */
+/** Opens a page. If the page is already shown, no history entry is added. */
 export function navigate(to: string, replace = false): void {
   const isCurrent = href(to) === location.pathname + location.search;
   history[replace || isCurrent ? 'replaceState' : 'pushState'](null, '', href(to));

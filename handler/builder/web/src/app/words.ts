@@ -1,8 +1,8 @@
 import { config } from './config';
 
 /**
- * Returns the text of a key in the page's language, with {name} replaced by a parameter. If n is 1, the text of
- * key_one is used if it exists.
+ * Returns a key's text in the page's language and replaces each {name} with its parameter. If n is 1, it uses the
+ * text of key_one if that key exists.
  */
 export function t(key: string, params: Record<string, string | number> = {}): string {
   const one = params.n === 1 ? config.words[key + '_one'] : undefined;
@@ -10,7 +10,7 @@ export function t(key: string, params: Record<string, string | number> = {}): st
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => (name in params ? formatParam(params[name]!) : whole));
 }
 
-/** Replaces the message of an error or a warning by a text in the page's language, if there is one for its code. */
+/** Replaces an error's or warning's message with the text for its code in the page's language, if there is one. */
 export function localizeMessage<T extends { code: string; message: string; params?: Record<string, string | number> }>(error: T): T {
   const { code, message, params } = error;
   const key = [`errors.${code}.${params?.reason}`, 'errors.' + code].find((key) => config.words[key] !== undefined);
@@ -23,7 +23,7 @@ export const splitWords = (name: string): string =>
 
 export const capitalize = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Returns a readable form of a JSON Pointer: /definition/blocks/0/label becomes "Blocks 1 › Label". */
+/** Makes a JSON Pointer readable: /definition/blocks/0/label becomes "Blocks 1 › Label". */
 export function describePointer(pointer: string): string {
   const names = pointer.split('/').filter((name) => !['', 'definition', 'properties'].includes(name)).map((name) => {
     return /^\d+$/.test(name) ? ' ' + (Number(name) + 1) : ' › ' + capitalize(config.words['props.' + name] ?? splitWords(name));

@@ -1,6 +1,6 @@
-// The form as respondents see it, in a same-origin frame that the service renders. Typed text is written into the
-// frame immediately. After a pause, the service renders the changed blocks again. The frame runs no scripts of its
-// own.
+// Shows the form as respondents see it, in a same-origin frame that the service renders. Typed text is written into
+// the frame immediately. After a pause, the service renders the changed blocks again. The frame itself runs no
+// scripts.
 import { effect, useSignal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { ApiError, request } from '../app/api';
@@ -10,7 +10,7 @@ import { t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
 import type { Content } from './content';
 
-/** Whether the form has colors for dark mode. */
+/** Reports whether the form has colors for dark mode. */
 const hasDarkColors = (content: Content | null): boolean => (content?.theme.colors as { dark?: object } | undefined)?.dark !== undefined;
 
 const classes = (...names: (string | false)[]): string => names.filter(Boolean).join(' ');
@@ -76,7 +76,7 @@ export function Canvas({ form, content, selected, onChoose, onPreview, errors, o
   );
 }
 
-/** The response of the service, see CanvasParts in package formpage. */
+/** The service's response, see CanvasParts in package formpage. */
 interface CanvasResponse {
   style: string;
   around: string;
@@ -86,7 +86,7 @@ interface CanvasResponse {
 const renderDelay = 250; // milliseconds after the last key
 const retryDelay = 5000;
 
-/** The document in the frame. It is updated to show a content. */
+/** The document in the frame, which is updated whenever the content changes. */
 class CanvasDocument {
   private content: Content | null = null;
   private blocks = new Map<string, Block>(); // all blocks of content, by id
@@ -112,7 +112,7 @@ class CanvasDocument {
     const doc = frame.contentDocument;
     const theme = doc?.querySelector('[data-theme]');
     if (!doc || !theme) return undefined;
-    const { CSSStyleSheet } = frame.contentWindow as Window & typeof globalThis; // a document accepts only style sheets of its own window
+    const { CSSStyleSheet } = frame.contentWindow as Window & typeof globalThis; // a document accepts only style sheets from its own window
     const canvas = new CanvasDocument(doc, `/-/canvas/${form}`, new CSSStyleSheet(), new CSSStyleSheet());
     setStyle(canvas.theme, theme.textContent ?? '');
     theme.remove();
@@ -173,7 +173,7 @@ class CanvasDocument {
     return new Map(Array.from(this.doc.querySelectorAll<HTMLElement>('[data-block]'), (e) => [e.dataset.block!, e]));
   }
 
-  /** Puts the elements into the order of the content. */
+  /** Arranges the elements in the same order as the content. */
   private reorder(): void {
     const elements = this.elements();
     for (const [id, element] of elements) if (!this.blocks.has(id)) element.remove();
@@ -198,7 +198,7 @@ class CanvasDocument {
     this.doc.querySelectorAll('.num').forEach((e, i) => (e.textContent = `${i + 1}.`));
   }
 
-  /** Returns an element that represents a block until the service renders it. */
+  /** Returns an element that stands in for a block until the service has rendered it. */
   private placeholder(block: Block): HTMLElement {
     const element = this.doc.createElement('div');
     Object.assign(element.dataset, { block: block.id, type: block.type });
@@ -280,7 +280,7 @@ class CanvasDocument {
 
 const sheetTexts = new WeakMap<CSSStyleSheet, string>();
 
-/** Sets the text of a style sheet if it changed. Every change makes the browser restyle the whole document. */
+/** Sets a style sheet's text if it has changed, because every change makes the browser restyle the whole document. */
 function setStyle(sheet: CSSStyleSheet, style: string): void {
   if (sheetTexts.get(sheet) === style) return;
   sheetTexts.set(sheet, style);
@@ -289,7 +289,7 @@ function setStyle(sheet: CSSStyleSheet, style: string): void {
 
 const isSameBlock = (a: Block, b: Block | undefined): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
 
-/** Writes the label and the description of a block into its element, if the element shows them. */
+/** Writes a block's label and description into its element, if the element shows them. */
 function updateTexts(element: Element | undefined, block: Block): void {
   if (!element) return;
   const findOwn = (selector: string): Element | undefined =>

@@ -8,7 +8,7 @@ import type { Conflict } from './operations';
 import { blockLabel } from './positions';
 import type { EditorStore } from './store';
 
-/** Shows both values of each conflict, until the user chooses one. */
+/** Shows both sides of each conflict until the user chooses one. */
 export function Conflicts({ store }: { store: EditorStore }) {
   const list = store.conflicts.value;
   if (list.length === 0) return null;

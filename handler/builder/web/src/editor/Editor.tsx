@@ -37,7 +37,7 @@ const commonTypes = ['short_text', 'long_text', 'email', 'single_choice', 'multi
 
 type Pane = 'outline' | 'canvas' | 'panel';
 
-/** The editor of one form, with the outline, the canvas and the properties panel. */
+/** The editor for a form, with the outline, the canvas and the properties panel. */
 export function Editor({ form }: { form: string; view: string }) {
   const store = useMemo(() => new EditorStore({ backend: formBackend(request, form), key: `${config.user}/${form}`, storage: browserStorage() }), [form]);
   const selected = useSignal('');
@@ -88,14 +88,14 @@ export function Editor({ form }: { form: string; view: string }) {
     pane.value = 'panel';
     requestAnimationFrame(() => firstControl()?.focus());
   };
-  // A narrow window shows one pane only, so selecting a block opens the properties panel and moves the focus there.
+  // A narrow window shows only one pane, so selecting a block opens the properties panel and moves the focus to it.
   const select = (id: string) => {
     if (document.getElementById('panel')?.checkVisibility()) {
       selected.value = id;
       tab.value = 'block';
     } else edit(id);
   };
-  // The focused element may have been removed or moved, which loses the focus.
+  // If the focused element was removed or moved, the focus is lost.
   const focusRow = (shouldFocus = (_: Element | null) => true) =>
     requestAnimationFrame(() => {
       if (!shouldFocus(document.activeElement)) return;
@@ -146,7 +146,7 @@ export function Editor({ form }: { form: string; view: string }) {
     const element = e.target as HTMLElement;
     if (e.defaultPrevented || element.closest('dialog')) return;
     const typing = element.matches('input:not([type=checkbox]):not([type=radio]), textarea, select');
-    const isTyped = typedField.current === element; // the browser's own undo applies to the typed text
+    const isTyped = typedField.current === element; // use the browser's own undo for typed text
     const command = e.ctrlKey || e.metaKey;
     if (command && e.key.toLowerCase() === 'z' && !isTyped) undoOrRedo(e.shiftKey ? 'redo' : 'undo');
     else if (command && e.key.toLowerCase() === 'y' && !isTyped) undoOrRedo('redo');
@@ -164,7 +164,7 @@ export function Editor({ form }: { form: string; view: string }) {
   const typedField = useRef<EventTarget | null>(null);
   useDocumentEvent('input', (e) => (typedField.current = (e.target as Element).matches('textarea, input:not([type=checkbox], [type=radio], [type=color], [type=file], [type=range])') ? e.target : null));
   useDocumentEvent('focusin', () => (typedField.current = null));
-  useDocumentEvent('keydown', handleKey); // for any focus, also before the first one
+  useDocumentEvent('keydown', handleKey); // works wherever the focus is, even before anything was focused
 
   const content = store.shown.value;
   const summary = store.form.value as (FormSummary & { id: string }) | null;

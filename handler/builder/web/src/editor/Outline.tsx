@@ -14,7 +14,7 @@ import { iconOf, typeName } from './blockTypes';
 import { sameItems } from './content';
 import { positionAfterMove, blockLabel, type Row, rowsOf, stepPosition } from './positions';
 
-/** The actions on blocks, which the editor implements. */
+/** Actions on blocks. The editor implements them. */
 export interface Actions {
   add(after: string | undefined): void;
   edit(id: string): void;
@@ -28,7 +28,7 @@ export interface Actions {
 interface Props {
   blocks: readonly Block[];
   selected: Signal<string>;
-  /** The errors by block. */
+  /** Error messages by block. */
   errors: ReadonlyMap<string, string>;
   warnings: ReadonlyMap<string, string>;
   readOnly: boolean;
@@ -130,8 +130,8 @@ interface RowProps {
 }
 
 /**
- * A row of the outline. There may be hundreds of rows, so unchanged ones are not rendered again. Caching their
- * elements would retain too much memory.
+ * A row in the outline. There may be hundreds of rows, so unchanged rows are not rendered again. Caching their
+ * elements would take too much memory.
  */
 class OutlineRow extends Component<RowProps> {
   override shouldComponentUpdate(next: RowProps): boolean {

@@ -34,19 +34,19 @@ interface Props {
   onChanged(text: string): void;
 }
 
-/** Properties that change the kind of answer, as the block type does. */
+/** Properties that, like the block type, determine the kind of answer. */
 const answerProperties = ['multiSelection', 'showSeconds', 'showTimePicker', 'otherOption'];
 
-/** The properties panel: the selected block and the properties of the whole form. */
+/** The properties panel, for the selected block and for the form as a whole. */
 export function PropertiesPanel({ store, block, tab, warnings, readOnly, onRemoved, onChanged }: Props) {
   const content = store.shown.value!;
   const errors = store.errors.value;
   const nameWarning = warnings.find((w) => w.path[0] === 'name')?.message;
-  /** Returns the details about a value in the content, with JSON Pointers into that value. */
+  /** Returns the details for a value in the content, with JSON Pointers into that value. */
   const detailsWithin = (list: readonly Violation[], ...place: string[]): Detail[] =>
     list.filter((f) => isWithin(f.path, place)).map((f) => ({ ...f, path: pointerTo(get(content, place), f.path.slice(place.length)) }));
 
-  // Rules that could not be converted to the new type of the block that they read. A warning is shown until the
+  // Rules that read a block whose type has changed, and that could not be converted. A warning is shown until the
   // rule or the type changes.
   const outdatedRules = useSignal<readonly { rule: unknown; source: string; type: string }[]>([]);
   const edit = (of: Block, patch: Partial<Record<keyof Block, unknown>>): void => {

@@ -43,7 +43,7 @@ interface Props extends PublishSteps {
   unpublished: boolean | undefined;
 }
 
-/** The button that publishes a form, and a menu with actions on a published form. */
+/** The button that publishes a form, and a menu with actions for a published form. */
 export function PublishButton({ form, status, isClosed, unpublished, beforePublish, onPublished }: Props) {
   const openDialog = useSignal<'' | 'publish' | 'draft'>('');
   const close = () => (openDialog.value = '');

@@ -8,7 +8,7 @@ const icons: Record<Status, IconName> = {
   'signed-out': 'log-in', refused: 'circle-alert', conflict: 'triangle-alert', 'read-only': 'lock', gone: 'circle-alert',
 };
 
-/** Shows whether all edits are saved, and the reason if not. */
+/** Shows whether all edits are saved and, if not, why. */
 export function SaveStatus({ status, errors, onRetry }: { status: Status; errors: number; onRetry(): void }) {
   const isError = ['offline', 'signed-out', 'refused', 'conflict', 'gone'].includes(status);
   return (

@@ -29,7 +29,7 @@ export function ShareButton(props: Props) {
   );
 }
 
-/** Returns an absolute URL. URLs of the service have no host if it is the host of this page. */
+/** Returns an absolute URL. The service omits the host from URLs if it is this page's host. */
 const absoluteURL = (address: string): string => new URL(address, location.href).href;
 
 /** Opens a preview in another tab. Browsers allow this only during the click, so the tab is opened before saving. */
@@ -48,7 +48,7 @@ export async function openPreview(form: string, save: () => Promise<boolean>): P
   }
 }
 
-/** Shows the link of a form, its QR code, the embed code and a preview. */
+/** Shows a form's link, QR code, embed code and preview. */
 export function ShareDialog({ form, status, isClosed, unpublished, justPublished, onClose }: Props & { justPublished?: boolean; onClose(): void }) {
   const links = useLoaded(() => builderApi<{ url: string; embed: string; public_id: string }>(`/forms/${form}/share`), [form]);
   const preview = useSignal('');
@@ -121,7 +121,7 @@ export function CopyField({ label, hint, error, value, open, onInput }: { label:
   );
 }
 
-/** A QR code. It is dark on white also in dark mode, because phones do not read inverted codes. */
+/** A QR code. It is dark on white even in dark mode, because phones cannot read inverted codes. */
 function QRCode({ text, name }: { text: string; name: string }) {
   const { path, size } = useMemo(() => qrPath(generate(text)), [text]);
   const box = `0 0 ${size} ${size}`;

@@ -5,7 +5,7 @@ const shortcuts: readonly (readonly [keys: string, word: string])[] = [
   ['Esc', 'back'], ['F6', 'pane'], ['Ctrl Z', 'undo'], ['Ctrl Shift Z', 'redo'], ['Ctrl S', 'save'], ['?', 'help'],
 ];
 
-/** Lists the keyboard shortcuts of the editor. */
+/** Lists the editor's keyboard shortcuts. */
 export function Shortcuts() {
   return (
     <dl class="keys">

@@ -26,7 +26,7 @@ interface VersionDetail extends Version, Comparison {
 /** Returns a name for the user who replaced a version. The service only knows ids. */
 const authorName = (id: string): string => (id === config.user ? t('editor.version_by_you') : /^0*$/.test(id) ? t('editor.version_by_system') : id);
 
-/** The published versions of a form. view is the revision to show. If empty, the newest is shown. */
+/** A form's published versions. view is the revision to show. If empty, the newest is shown. */
 export function Versions({ form, view }: { form: string; view: string }) {
   const summary = useLoaded(async () => (await api<FormSummary>('/forms/' + form)).body, [form]);
   const { items: list, error, loading, more, next, reload } = usePages((cursor) => builderApi<Page<Version>>(`/forms/${form}/versions` + query({ cursor })), form, (v) => v.revision);

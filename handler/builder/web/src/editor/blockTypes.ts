@@ -3,7 +3,7 @@ import { groups } from '../props/model';
 import { types } from '../props/props.gen';
 import type { IconName } from '../ui/icons.gen';
 
-/** All block types by group, in the order of the menu. */
+/** All block types by group, in menu order. */
 export const blockTypeGroups = groups.map(([name, list]) => ({ name, types: list }));
 
 export const iconOf = (type: string): IconName => types[type]?.icon ?? 'circle-help';

@@ -1,15 +1,15 @@
-// The content of a form, and paths into it. Contents are never modified. Every change returns a new content that
-// shares the unchanged parts, so that `===` detects equal parts quickly.
+// A form's content, and paths into it. Content is never modified. Every change returns new content that shares the
+// unchanged parts, so that `===` detects equal parts quickly.
 
 import { isObject, fieldOf, pointerSegments, type Obj } from '../app/json';
 import type { Block, Definition } from '../app/records';
 
-/** The editable parts of a form. */
+/** A form's editable parts. */
 export type Content = Definition & { name: string; type: string };
 
 /**
- * A path into a content: names of fields, and ids of items in lists. A block at any depth is ['blocks', id], and
- * one of its properties is ['blocks', id, 'properties', 'max'].
+ * A path into the content: field names, and the ids of list items. A block at any depth is ['blocks', id], and one
+ * of its properties is ['blocks', id, 'properties', 'max'].
  */
 export type Path = readonly string[];
 
@@ -74,7 +74,7 @@ export const findNode = (c: Content, id: string): Node | undefined => treeOf(c.b
 
 export const stepInto = (v: unknown, name: string): unknown => (Array.isArray(v) ? v.find((item) => itemId(item) === name) : fieldOf(v, name));
 
-/** Converts a JSON Pointer into a path. */
+/** Converts a JSON Pointer to a path. */
 export function pathOf(c: Content, pointer: string): Path {
   let value: unknown = c;
   let path: string[] = [];
@@ -87,7 +87,7 @@ export function pathOf(c: Content, pointer: string): Path {
   return path;
 }
 
-/** Converts a path below a value into a JSON Pointer. Ids of items become indexes. */
+/** Converts a path below a value to a JSON Pointer. Item ids become indexes. */
 export function pointerTo(value: unknown, path: Path): string {
   let pointer = '';
   for (const name of path) {
@@ -120,7 +120,7 @@ export function putValue(v: unknown, path: Path, value: unknown): unknown {
   return Object.fromEntries(result === undefined ? entries : [...entries, [name, result]]);
 }
 
-/** Returns c with another value at an existing path. If the value is undefined, the field or item is removed. */
+/** Returns c with a new value at an existing path. If the value is undefined, the field or item is removed. */
 export function set(c: Content, path: Path, value: unknown): Content {
   const [first, id, ...rest] = path;
   if (first !== 'blocks' || id === undefined) return putValue(c, path, value) as Content;

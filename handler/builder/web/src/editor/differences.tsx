@@ -12,7 +12,7 @@ export { pointerSegments as segments };
 /** The editable content, see text in publish.go. */
 export type FormText = { name: string } & { [S in keyof Definition]: Definition[S] | null };
 
-/** Two contents and their differences, see comparison in publish.go. */
+/** Two versions of the content and their differences, see comparison in publish.go. */
 export interface Comparison {
   before: FormText;
   after: FormText;
@@ -26,7 +26,7 @@ export const isSame = (c: Comparison): boolean => c.blocks.length === 0 && c.mem
 export const valueAt = (value: unknown, path: string[]): Json | undefined =>
   path.reduce<unknown>((v, part) => (v === null || typeof v !== 'object' ? undefined : (v as JsonObject)[part]), value) as Json | undefined;
 
-/** Returns the label of a field of a block or form: settings/closed is "Closed". */
+/** Returns the label of a block's or form's field: settings/closed is "Closed". */
 export function fieldName(path: string[]): string {
   const [first = '', second] = path;
   const word = (key: string): string | undefined => config.words[key];
@@ -57,7 +57,7 @@ const describeRuleOf = (rule: Json | undefined, { blocks, hidden_fields, variabl
 /** Returns false for a missing value if the other side is a boolean, because a missing switch is off. */
 const withDefault = (value: Json | undefined, other: Json | undefined): Json | undefined => (typeof other === 'boolean' ? (value ?? false) : value);
 
-/** Describes a field of a block. other is the block on the other side. */
+/** Describes a block's field. other is the block on the other side. */
 function describeField(path: string[], block: unknown, other: unknown, text: FormText, untold?: DescribeJSON): string {
   const value = withDefault(valueAt(block, path), valueAt(other, path));
   if (path.join() === 'type' && block === text) return t('forms.layout_' + String(value));
@@ -67,13 +67,13 @@ function describeField(path: string[], block: unknown, other: unknown, text: For
 
 const asJSON: DescribeJSON = (logic) => JSON.stringify(logic);
 
-/** Describes a rule or the part at a path. Logic that sentences cannot express is shown as JSON. */
+/** Describes a rule, or the part of it at a path. Logic that sentences cannot express is shown as JSON. */
 export function RuleText({ value, path, text }: { value: Json; path: readonly string[]; text: FormText }) {
   const lines = describeRuleOf(path.reduceRight<Json>((v, name) => ({ [name]: v }), value), text, asJSON).filter(Boolean);
   return lines.length > 0 ? <ul>{lines.map((line) => <li key={line}>{line}</li>)}</ul> : <pre class="value">{JSON.stringify(value, null, 2)}</pre>;
 }
 
-/** Shows the old and the new value of a field. */
+/** Shows a field's old and new values. */
 function Change({ path, of, before, after }: { path: string[]; of: Comparison; before: unknown; after: unknown }) {
   const [was, is] = [describeField(path, before, after, of.before), describeField(path, after, before, of.after)];
   return (
@@ -93,7 +93,7 @@ function Change({ path, of, before, after }: { path: string[]; of: Comparison; b
 const blockStates = ['added', 'removed', 'moved'] as const;
 const badgeKinds = { added: 'good', removed: 'bad', moved: 'warn', changed: '' } as const;
 
-/** Lists the differences between two contents. */
+/** Lists the differences between two versions of the content. */
 export function Differences({ of }: { of: Comparison }) {
   const index = (text: FormText) => new Map((text.blocks ?? []).map((b) => [b.id, b]));
   const [before, after] = [index(of.before), index(of.after)];
@@ -130,7 +130,7 @@ export function differingFields(a: JsonObject, b: JsonObject): string[][] {
   return [...paths.values()].filter((p) => JSON.stringify(valueAt(a, p)) !== JSON.stringify(valueAt(b, p)));
 }
 
-/** Shows one side of a conflict. Of a block, it shows only the fields that differ. */
+/** Shows one side of a conflict. For a block, it shows only the fields that differ. */
 export function ConflictSide({ value: given, other, path, text }: { value: Json; other: Json; path: readonly string[]; text: FormText }) {
   const value = withDefault(given, other)!;
   if (value === null) return <p>{t('editor.publish_side_removed')}</p>;

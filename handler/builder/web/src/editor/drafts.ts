@@ -1,29 +1,29 @@
-// Unsent edits in the browser, by user and form. The fields of Draft and everything in it are stored, so their
+// Unsent edits, stored in the browser by user and form. Drafts are stored with everything in them, so their field
 // names must not change.
 import type { Obj } from '../app/json';
 import type { Content } from './content';
 import type { Pending } from './operations';
 
-/** The last known state of the form in the service. */
+/** The form's last known state in the service. */
 export interface ServiceState {
   content: Content;
   etag: string;
   at: string; // the URL path for writes
-  about: Obj; // the fields of the form next to its content
+  about: Obj; // the form's fields besides its content
   maybe: readonly Content[]; // the content after each write with an unknown outcome
   disputed?: boolean; // a write failed because of the ETag, and the form has not been read since
 }
 
-/** The unsent edits of a page. mine is the content with all edits. */
+/** A page's unsent edits. mine is the content with all edits. */
 export interface Draft {
   known: ServiceState;
   mine: Content;
   pending: readonly Pending[];
 }
 
-/** Stores drafts by key. Drafts are stored as a structured clone, which keeps shared parts. */
+/** Stores drafts by key. Drafts are stored as structured clones, which keep shared parts shared. */
 export interface DraftStorage {
-  /** Returns the entries whose key begins with prefix. */
+  /** Returns the entries whose keys start with prefix. */
   entries(prefix: string): Promise<[string, Draft][]>;
   /**
    * Stores a value, or removes it if it is null, and removes other keys in the same transaction. Calls run in
@@ -73,15 +73,15 @@ export function browserStorage(): DraftStorage {
   };
 }
 
-/** The drafts of a user and a form: this page's own, and drafts of closed pages. */
+/** A user's drafts of a form: this page's own draft, and drafts left by closed pages. */
 export class Drafts {
-  private stored: Draft | null = null; // the stored draft, if this is certain
+  private stored: Draft | null = null; // the stored draft, if it is known for certain
   private others: [key: string, draft: Draft][] = [];
   private writing: Promise<void> | undefined;
 
   constructor(private readonly storage: DraftStorage, private readonly prefix: string, private readonly id: string, private readonly current: () => Draft | null) {}
 
-  /** Reads the drafts of other pages. If another page took over this page's own draft, it returns that draft. */
+  /** Reads other pages' drafts. If another page took over this page's own draft, find returns that draft. */
   async find(): Promise<Draft | null> {
     await this.writing;
     const found = await this.storage.entries(this.prefix).catch(() => undefined);
@@ -92,7 +92,7 @@ export class Drafts {
     return takenOver;
   }
 
-  /** Takes over the draft of a closed page. Returns false if there is none. */
+  /** Takes over the draft left by a closed page. Returns false if there is none. */
   recover(use: (draft: Draft) => void): boolean {
     const [key, draft] = this.others.shift() ?? [];
     if (key === undefined || !draft) return false;

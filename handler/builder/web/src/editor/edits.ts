@@ -31,8 +31,8 @@ export function newChoiceId(choices: readonly Choice[], random: () => number = M
 }
 
 /**
- * Merges a patch (RFC 7396) into a block. The id and the children stay. If children is null, they are moved behind
- * the block, because it is no longer a group.
+ * Merges a patch (RFC 7396) into a block, and keeps its id and children. If children is null, the block is no longer
+ * a group, so its children are moved after it.
  */
 export function patchBlock(c: Content, id: string, patch: Partial<Record<keyof Block, unknown>>): Content {
   const { id: _, children, ...rest } = patch;
@@ -41,7 +41,7 @@ export function patchBlock(c: Content, id: string, patch: Partial<Record<keyof B
   return insertAfter(result, id, movedOut);
 }
 
-/** Inserts a block. An index that is too large means the end, and a missing group means the top level. */
+/** Inserts a block. If the index is too large, the block is added at the end. If its group is missing, it is added at the top level. */
 export function addBlock(c: Content, block: Block, place: Position): Content {
   const insert = (list: Block[] = []): Block[] => list.toSpliced(place.index, 0, block);
   const group = place.parent === undefined ? undefined : findNode(c, place.parent);
@@ -55,7 +55,7 @@ function positionOf(c: Content, id: string): Position {
   return { parent: parent === '' ? undefined : parent, index: tree?.lists.get(parent)?.indexOf(id) ?? -1 };
 }
 
-/** Inserts blocks behind another block. */
+/** Inserts blocks after another block. */
 const insertAfter = (c: Content, id: string, blocks: Block[]): Content =>
   blocks.reduceRight((now, block) => addBlock(now, block, { ...positionOf(now, id), index: positionOf(now, id).index + 1 }), c);
 
@@ -78,7 +78,7 @@ export function moveBlock(c: Content, id: string, place: Position): Content {
 
 export type Section = 'settings' | 'theme' | 'variables';
 
-/** Merges a patch (RFC 7396) into a section of the content. */
+/** Merges a patch (RFC 7396) into one of the content's sections. */
 export function patchSection(c: Content, section: Section, patch: Obj): Content {
   const result = applyMergePatch(c[section], patch) as Obj;
   return result === c[section] ? c : { ...c, [section]: result };
@@ -93,7 +93,7 @@ export function renameField(c: Content, kind: 'variables' | 'hidden', from: stri
 }
 
 /**
- * Inserts a copy behind a block. The copied blocks, choices, rows and columns get new ids. Rules in the copy refer
+ * Inserts a copy after a block. The copied blocks, choices, rows and columns get new ids. Rules in the copy refer
  * to the copied items.
  */
 export function duplicate(c: Content, id: string, random: () => number = Math.random): { content: Content; id: string } {

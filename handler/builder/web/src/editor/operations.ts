@@ -1,5 +1,5 @@
-// Operations on a form's content. The difference of two contents is a list of operations. If the old value of an
-// operation has changed, there is a conflict. The inverse of an operation undoes it.
+// Operations on a form's content. The difference between two versions is a list of operations. If an operation's old
+// value has changed, there is a conflict. An operation's inverse undoes it.
 
 import { isObject, fieldOf, isEqual } from '../app/json';
 import type { Block } from '../app/records';
@@ -32,13 +32,13 @@ export const isWithin = (path: Path, outer: Path): boolean => outer.every((name,
 
 // Differences -----------------------------------------------------------------------------------
 
-/** Images and the logic in rules are replaced as a whole, because parts of them make no sense alone. */
+/** Reports whether a value is replaced as a whole. Parts of an image or of a rule's logic make no sense on their own. */
 function isWhole(path: Path): boolean {
   if (path[0] === 'blocks' && path[2] === 'properties' && path[3] === 'rule') return path.length > 5 || (path.length === 5 && path[4] !== 'set');
   return path.at(-1) === 'image' || path.at(-1) === 'logo';
 }
 
-/** Returns the operations that lead from one content to another. */
+/** Returns the operations that turn one version of the content into another. */
 export const diff = (from: Content, to: Content): Operation[] => compareValues([], from, to);
 
 function compareValues(path: Path, old: unknown, value: unknown): Operation[] {
@@ -51,7 +51,7 @@ function compareValues(path: Path, old: unknown, value: unknown): Operation[] {
   return [{ kind: 'set', path, old, value }];
 }
 
-/** Adds parents before their children, and siblings in order, so that every position exists when it is needed. */
+/** Compares lists. Parents are added before their children, and siblings in order, so that every position exists when needed. */
 function compareItems(list: Path, before: Tree, after: Tree): Operation[] {
   const ops: Operation[] = [];
   const moved = new Set([...after.lists].flatMap(([parent, ids]) => movedIn(before.lists.get(parent) ?? [], ids)));
@@ -75,7 +75,7 @@ function compareItems(list: Path, before: Tree, after: Tree): Operation[] {
 const withoutBlocks = (item: unknown, others: { has(id: string): boolean }): unknown =>
   childrenOf(item).length === 0 ? item : { ...(item as Block), children: (item as Block).children?.filter((b) => !others.has(b.id)).map((b) => withoutBlocks(b, others)) };
 
-/** Returns the ids that must move to get the new order. It picks the ids that moved furthest. */
+/** Returns the ids that must move to produce the new order. It prefers the ids that moved furthest. */
 function movedIn(from: readonly string[], to: readonly string[]): string[] {
   let [before, after] = [from.filter((id) => to.includes(id)), to.filter((id) => from.includes(id))];
   const moved: string[] = [];
@@ -95,10 +95,10 @@ function movedIn(from: readonly string[], to: readonly string[]): string[] {
 export const apply = (c: Content, ops: readonly Operation[]): Content =>
   ops.filter((op) => op.kind !== 'move' || isAt(c, op.path, op.from)).flatMap(splitAdd).reduce((now, op) => applyOperation(now, op), c);
 
-/** Applies the changes between two contents, unless their old values have changed. */
+/** Applies the changes between two versions of the content, except where the old values have changed. */
 export const replay = (from: Content, to: Content, onto: Content): Content => apply(onto, diff(from, to));
 
-/** The replay of local edits on remote changes. Local edits win, and conflicts are collected. */
+/** Replays local edits on top of remote changes. Local edits win, and conflicts are collected. */
 interface Replay {
   local: Content;
   conflicts: Operation[];
@@ -125,14 +125,14 @@ function applyOperation(c: Content, op: Operation, replay?: Replay): Content {
   return assign(c, op, replay);
 }
 
-/** Sets the value of an operation, also if it adds an item that already exists. */
+/** Sets an operation's value, even if it adds an item that already exists. */
 function assign(c: Content, op: Operation, replay?: Replay): Content {
   const { path, value } = op;
   const now = get(c, path);
   if (isEqual(now, value)) return c;
   if (path.length === 3 && path[2] === 'children' && childrenOf(get(c, path.slice(0, 2))).length > 0) return c;
   if (!isEqual(now, op.old)) {
-    // Two users created an object or a list at the same path. The parts are merged.
+    // Two users created an object or a list at the same path, so merge their parts.
     const empty = isObject(now) && isObject(value) ? {} : Array.isArray(now) && Array.isArray(value) ? [] : undefined;
     const changes = op.old === undefined && empty ? compareValues(path, empty, value) : [op];
     if (changes[0]?.path.length !== path.length) return changes.reduce((result, change) => applyOperation(result, change, replay), c);
@@ -143,8 +143,8 @@ function assign(c: Content, op: Operation, replay?: Replay): Content {
 }
 
 /**
- * Removes an item, unless it was changed remotely or moved out of a group that is removed. A group that is kept
- * keeps its children.
+ * Removes an item, unless it was changed remotely or was moved out of a group that is being removed. A group that is
+ * kept also keeps its children.
  */
 function removeItem(c: Content, op: Operation & { kind: 'remove' }, replay?: Replay, isKept = false): Content {
   const [id, now, local] = [idOf(op.path), get(c, op.path), replay?.local];
@@ -162,7 +162,7 @@ function removeItem(c: Content, op: Operation & { kind: 'remove' }, replay?: Rep
   return childrenOf(op.old).reduce<Content>((result, old) => removeItem(result, { ...op, path: ['blocks', itemId(old) as string], old, from }, replay, isKept), c);
 }
 
-/** Returns c without an item. If other has blocks of the item elsewhere, they are inserted there. */
+/** Returns c without an item. If other has some of the item's blocks elsewhere, they are inserted there. */
 export function detach(c: Content, path: Path, other: Content | undefined): Content {
   let result = set(c, path, undefined);
   const inside = path[0] === 'blocks' && path.length === 2 && other ? (treeOf([get(c, path)])?.nodes ?? []) : [];
@@ -195,9 +195,9 @@ function isAt(c: Content, path: Path, { parent, siblings }: ItemPosition): boole
 // Replaying -------------------------------------------------------------------------------------
 
 /**
- * Replays the edits between base and local on the current content of the service, remote. If both sides changed a
- * value, the local value wins. A block that one side removed and the other side changed is restored. uncertain are
- * the contents after writes with an unknown outcome. Their changes do not count as remote edits.
+ * Replays the edits between base and local on remote, the service's current content. If both sides changed a value,
+ * the local value wins. If one side removed a block that the other side changed, the block is restored. uncertain
+ * lists the content after each write with an unknown outcome. Its changes do not count as remote edits.
  */
 export function rebase(base: Content, local: Content, remote: Content, uncertain: readonly Content[] = []): { content: Content; conflicts: Operation[] } {
   const withoutLaterEdits = (op: Operation): Operation => {
@@ -251,7 +251,7 @@ function isDone(c: Content, op: Operation): boolean {
 
 // Pending operations ----------------------------------------------------------------------------
 
-/** A violation that the service reported for a value, or a warning. */
+/** A violation or warning that the service reported for a value. */
 export interface Violation {
   path: Path;
   code: string;
@@ -262,15 +262,15 @@ export interface Violation {
 export type Pending = Operation & { refused?: { faults: Violation[]; etag: string } };
 
 /**
- * Reports whether the value that an operation changes was also changed remotely. A removal in conflict is not
+ * Reports whether the value that an operation changes was also changed remotely. A conflicting removal is not
  * applied.
  */
 export const isConflict = (op: Operation, base: Content, local: Content): boolean =>
   op.kind === 'remove' ? get(local, op.path) !== undefined : op.kind !== 'move' && !isEqual(op.old, get(base, op.path));
 
 /**
- * Returns the operations between base and local. Operations in conflict keep their old value. Rejected operations
- * that did not change are still rejected. If a value in conflict has its old value again, the remote value is used.
+ * Returns the operations between base and local. Conflicting operations keep their old value. Rejected operations
+ * that have not changed stay rejected. If a conflicting value has its old value again, the remote value is used.
  */
 export function pendingOf(base: Content, local: Content, previous: readonly Pending[]): { pending: Pending[]; mine: Content } {
   const pending: Pending[] = [];
@@ -289,7 +289,7 @@ export function pendingOf(base: Content, local: Content, previous: readonly Pend
   return { pending: [...pending, ...keptRemovals], mine: local };
 }
 
-/** A value that was changed locally and remotely. undefined means that it was removed. */
+/** A value that was changed both locally and remotely. undefined means that it was removed. */
 export interface Conflict {
   path: Path;
   base: unknown;
@@ -302,7 +302,7 @@ export const conflictsOf = (base: Content, local: Content, ops: readonly Operati
     path: op.path, base: op.old, theirs: get(base, op.path), mine: op.kind === 'remove' ? undefined : get(local, op.path),
   }));
 
-/** Returns the paths of typed texts and numbers, or undefined if there are other edits. */
+/** Returns the paths of typed text and numbers, or undefined if there are other edits. */
 export function typedPaths(ops: readonly Operation[]): string | undefined {
   const isText = (v: unknown): boolean => v === undefined || typeof v === 'string' || typeof v === 'number';
   const splitObject = (op: Operation): Operation[] => (op.kind === 'set' && op.old === undefined && isObject(op.value) && !isWhole(op.path) ? compareValues(op.path, {}, op.value).flatMap(splitObject) : [op]);

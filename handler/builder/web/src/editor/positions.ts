@@ -1,12 +1,12 @@
 import type { Block } from '../app/records';
 import type { Position } from './edits';
 
-/** A row of the outline. */
+/** A row in the outline. */
 export interface Row {
   block: Block;
   place: Position;
   depth: number;
-  /** The number of the question, from 1. It is 0 for blocks without a question. */
+  /** The question's number, starting at 1. It is 0 for blocks without a question. */
   number: number;
 }
 
@@ -27,7 +27,7 @@ export function rowsOf(blocks: readonly Block[]): Row[] {
   return rows;
 }
 
-/** Returns the position one step up or down: past the neighbor, into a group, or out of the own group at its end. */
+/** Returns the position one step up or down: past the next block, into a group, or out of the block's own group at its end. */
 export function stepPosition(rows: readonly Row[], id: string, by: -1 | 1): Position | undefined {
   const row = rows.find((r) => r.block.id === id);
   if (!row) return undefined;
@@ -67,7 +67,7 @@ export function positionAfterMove(rows: readonly Row[], id: string, to: Position
   return from && from.parent === to.parent && from.index < to.index ? { ...to, index: to.index - 1 } : to;
 }
 
-/** Returns the label of a block on one line, or the name of its type if there is no label. */
+/** Returns a block's label on one line, or the name of its type if it has no label. */
 export function blockLabel(block: Block, typeName: (type: string) => string): string {
   const label = (block.label ?? '').replace(/\s+/g, ' ').trim();
   return label === '' ? typeName(block.type) : label.length > 80 ? label.slice(0, 79) + '…' : label;

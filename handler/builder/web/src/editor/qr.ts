@@ -1,10 +1,10 @@
-/** The modules of a QR code. true means dark. */
+/** A QR code's modules. true means dark. */
 interface QRModules {
   readonly size: number;
   get(x: number, y: number): boolean;
 }
 
-/** Returns an SVG path of the dark modules, with the margin of four modules that readers need. */
+/** Returns an SVG path for the dark modules, with the four-module margin that readers need. */
 export function qrPath(code: QRModules): { path: string; size: number } {
   const margin = 4;
   let path = '';

@@ -1,4 +1,4 @@
-// The requests of the editor: the next write, and the content after its response.
+// The editor's requests: which write comes next, and what the content is after the response.
 
 import { isObject, createMergePatch, isEqual, type Obj } from '../app/json';
 import { ApiError, type ApiResponse, type Options } from '../app/api';
@@ -21,7 +21,7 @@ function topLevelId(c: Content, id: string): string {
   return id;
 }
 
-/** Reports whether an operation adds, moves or removes a block other than within one top-level block. */
+/** Reports whether an operation adds, moves or removes a block, except within a single top-level block. */
 function changesOrder({ path, from, to }: Operation, base: Content, target: Content): boolean {
   if (path[0] !== 'blocks' || path.length !== 2) return false;
   const tops = [...(from ? [topLevelId(base, from.parent)] : []), ...(to ? [topLevelId(target, to.parent)] : [])];
@@ -61,7 +61,7 @@ function planForm(base: Content, target: Content, names: readonly (keyof Definit
 /** Returns a single write for all changes. */
 export const planSingleWrite = (base: Content, target: Content): WriteRequest | undefined => planForm(base, target, [...sections, 'blocks']);
 
-/** Returns the content of a form from a response. */
+/** Returns the form content in a response. */
 export function parseContent(form: Obj): Content {
   const { blocks, settings, theme, variables, hidden_fields } = form.definition as Definition;
   return { name: form.name as string, type: form.type as string, blocks, settings, theme, variables, hidden_fields };
@@ -76,13 +76,13 @@ export function contentAfterWrite(base: Content, { method, path, after }: WriteR
   return method === 'POST' ? { ...base, blocks: [...base.blocks, block] } : replaceBlock(base, block.id, () => block);
 }
 
-/** Converts a JSON Pointer into the body of a write to a path. */
+/** Returns the content path for a JSON Pointer that points into a write's body. */
 export function pathInBody({ path, after }: WriteRequest, pointer: string): Path {
   const index = path === '/blocks' ? after.blocks.length - 1 : after.blocks.findIndex((b) => blockPath(b.id) === path);
   return pathOf(after, pointer.replace(/^\/definition/, '').replace(/^\/block(?=\/|$)/, '/blocks/' + String(index)));
 }
 
-/** A response of the service. If there was none, the status of the error is 0. */
+/** A response from the service. If there was none, the error's status is 0. */
 export type Reply = ApiResponse<unknown> & { error?: ApiError };
 
 /** Reports whether a failed write may have been applied. */
@@ -101,7 +101,7 @@ export const browserClock: Clock = {
   },
 };
 
-/** The type of request in app/api.ts. It throws an ApiError if the request fails. */
+/** The type of the function request in app/api.ts, which throws an ApiError if the request fails. */
 export type Request = (path: string, options?: Options) => Promise<ApiResponse<unknown>>;
 
 const requestTimeout = 30_000;
@@ -119,7 +119,7 @@ export function formBackend(request: Request, id: string) {
       body: undefined, etag: '', error: cause instanceof ApiError ? cause : new ApiError(0, 'OFFLINE', String(cause)),
     }));
   return {
-    /** Reads the form and the path for writes. known is the last read state, unless a write was rejected since. */
+    /** Reads the form and the path for writes. known is the state that was last read, unless a write was rejected since then. */
     async read(known?: { etag: string; at: string }): Promise<Reply & { at: string }> {
       const reply = await send(workingCopy);
       if (reply.error?.status === 404) return { ...(await send(form)), at: form }; // the storage may not support working copies

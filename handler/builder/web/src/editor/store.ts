@@ -1,4 +1,4 @@
-// The state of the editor, and all edits, with undo and redo.
+// The editor's state and all edits, with undo and redo.
 
 import { computed, signal } from '@preact/signals';
 import type { Obj } from '../app/json';
@@ -19,7 +19,7 @@ interface Step {
 }
 
 export class EditorStore extends Sync {
-  /** The undo steps, and the number of steps that are done. The remaining steps can be redone. */
+  /** The undo steps, and how many of them are done. The remaining steps can be redone. */
   private readonly history = signal<{ steps: readonly Step[]; done: number }>({ steps: [], done: 0 });
 
   readonly canUndo = computed(() => this.history.value.done > 0);
@@ -27,7 +27,7 @@ export class EditorStore extends Sync {
 
   /** Sets the value at a path such as ['blocks', id, 'label'] or ['theme', 'font']. undefined removes it. */
   set = (path: Path, value: unknown): void => this.apply((c) => set(c, path, value));
-  /** Merges a patch (RFC 7396) into a block. If children is null, they are moved behind the block. */
+  /** Merges a patch (RFC 7396) into a block. If children is null, the children are moved after the block. */
   patch = (id: string, patch: Partial<Record<keyof Block, unknown>>): void => this.apply((c) => edits.patchBlock(c, id, patch));
   patchSection = (section: edits.Section, patch: Obj): void => this.apply((c) => edits.patchSection(c, section, patch));
   /** Adds a block with a new id, see newId. */
@@ -36,7 +36,7 @@ export class EditorStore extends Sync {
   move = (id: string, place: edits.Position): void => this.apply((c) => edits.moveBlock(c, id, place));
   newId = (): string => edits.newId(this.shown.value as Content, this.options.random);
 
-  /** Inserts a copy behind a block and returns its id. */
+  /** Inserts a copy after a block and returns the copy's id. */
   duplicate(id: string): string {
     const result = edits.duplicate(this.shown.peek() as Content, id, this.options.random);
     this.apply(() => result.content);
@@ -50,8 +50,8 @@ export class EditorStore extends Sync {
   }
 
   /**
-   * Applies an edit. Edits of texts and numbers only count as typing: they are sent after a pause, and share an
-   * undo step with the previous edit of the same values within a second. Other edits are sent immediately.
+   * Applies an edit. An edit that only changes text or numbers counts as typing: it is sent after a pause, and shares
+   * an undo step with an edit of the same values less than a second before. Other edits are sent immediately.
    */
   apply(edit: (c: Content) => Content): void {
     const before = this.shown.peek();
@@ -67,7 +67,7 @@ export class EditorStore extends Sync {
     this.edit(after, key === '');
   }
 
-  /** Undoes the last edit. Remote changes stay. Returns the changed paths. */
+  /** Undoes the last edit but keeps remote changes. Returns the changed paths. */
   undo(): Path[] {
     return this.step(-1);
   }
@@ -107,7 +107,7 @@ export class EditorStore extends Sync {
     }
   }
 
-  /** Resolves a conflict with the value of one side. */
+  /** Resolves a conflict with one side's value. */
   resolve(path: Path, side: 'mine' | 'theirs'): void {
     const after = this.settle(path, side);
     if (!after) return;

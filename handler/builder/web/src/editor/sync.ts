@@ -1,4 +1,4 @@
-// Synchronizes a form with the service. The page shows the last content of the service with the pending operations
+// Synchronizes a form with the service. The page shows the service's last known content with the pending operations
 // applied. At most one request is in flight, and every write is conditional.
 
 import { batch, computed, signal } from '@preact/signals';
@@ -11,7 +11,7 @@ import { contentAfterWrite, browserClock, parseContent, isOutcomeUnknown, pathIn
 
 export type Status = 'loading' | 'saved' | 'saving' | 'unsaved' | 'offline' | 'signed-out' | 'refused' | 'conflict' | 'read-only' | 'gone';
 
-/** The state of the synchronization between this page and the service. */
+/** The synchronization state between this page and the service. */
 type State =
   | { is: 'idle' }
   | { is: 'sending' }
@@ -20,7 +20,7 @@ type State =
 
 export interface Options {
   backend: FormBackend;
-  /** User and form. It is the prefix of the keys of unsent edits. */
+  /** The user and the form, used as the key prefix for unsent edits. */
   key: string;
   storage: DraftStorage;
   clock?: Clock;
@@ -43,7 +43,7 @@ export class Sync {
   private phase: 'opening' | 'open' | 'closed' = 'opening'; // no request is sent before the drafts are read
   private readAt = 0;
   private writeAt = 0; // when the next write is due
-  private sendBy = Infinity; // when edits are sent although the user is still typing
+  private sendBy = Infinity; // when edits are sent even if the user is still typing
   private cancel: (() => void) | undefined;
   private running: Promise<void> | undefined;
 
@@ -51,12 +51,12 @@ export class Sync {
   readonly shown = computed<Content | null>(() => this.draft.value?.mine ?? null);
   /** The form without its content, as last read: id, status, public_id, links … */
   readonly form = computed<Obj | null>(() => this.draft.value?.known.about ?? null);
-  /** Values that were changed locally and remotely. They are not sent until they are resolved. */
+  /** Values that were changed both locally and remotely. They are not sent until they are resolved. */
   readonly conflicts = computed<Conflict[]>(() => {
     const draft = this.draft.value;
     return draft ? conflictsOf(draft.known.content, draft.mine, draft.pending) : [];
   });
-  /** The violations of rejected edits. The edits stay in the browser. */
+  /** The violations in rejected edits. The edits stay in the browser. */
   readonly errors = computed<Violation[]>(() => this.draft.value?.pending.flatMap((op) => op.refused?.faults ?? []) ?? []);
   private readonly isUnsent = computed(() => {
     const { pending = [], known } = this.draft.value ?? {};
@@ -94,7 +94,7 @@ export class Sync {
     await this.retry();
   }
 
-  /** Observes the focus, connection and visibility of the page. Returns a function that stops it. */
+  /** Observes the page's focus, connection and visibility. Returns a function that stops observing. */
   observe(page: Window): () => void {
     const end = new AbortController();
     const on = (target: EventTarget, type: string, run: (e: Event) => unknown): void => target.addEventListener(type, (e) => void run(e), { signal: end.signal });
@@ -139,7 +139,7 @@ export class Sync {
     return this.start();
   }
 
-  /** Retries immediately, after a sign-in or when the connection is back. */
+  /** Retries immediately after a sign-in, or when the connection is back. */
   retry(): Promise<void> {
     const state = this.state.value;
     if (state.is === 'waiting' && !state.hasRetryAfter) this.state.value = { ...state, until: 0 };
@@ -148,7 +148,7 @@ export class Sync {
     return this.flush();
   }
 
-  /** Shows an edited content, and sends it immediately or after a pause. */
+  /** Shows edited content, and sends it immediately or after a pause. */
   protected edit(content: Content, now: boolean): void {
     if (!this.draft.value) return;
     this.update(this.draft.value.known, content);
@@ -159,7 +159,7 @@ export class Sync {
     else this.schedule();
   }
 
-  /** Updates the draft. Conflicts and rejected operations of the old draft are kept, and new conflicts are added. */
+  /** Updates the draft. It keeps the old draft's conflicts and rejected operations, and adds new conflicts. */
   private update(known: ServiceState, local = this.draft.value?.mine ?? known.content, conflicts: readonly Operation[] = [], draft = this.draft.value): void {
     const unresolved = draft?.pending.filter((op) => isConflict(op, draft.known.content, draft.mine)) ?? [];
     const refused = draft?.pending.filter((op) => op.refused) ?? [];
@@ -167,7 +167,7 @@ export class Sync {
     void this.drafts.save();
   }
 
-  /** Replays the edits of a draft on the current content of the service. */
+  /** Replays a draft's edits on the service's current content. */
   private rebase(known: ServiceState, draft: Draft | null): void {
     const { content, conflicts } = draft ? rebase(draft.known.content, draft.mine, known.content, draft.known.maybe) : { content: known.content, conflicts: [] };
     this.update(known, content, conflicts, draft);
@@ -234,7 +234,7 @@ export class Sync {
     else if (error.status === 404 || !this.onFailure(error, true)) this.draft.value = markRefused(this.draft.value, write, error);
   }
 
-  /** Handles a failure that does not depend on the sent content. Returns false for other failures. */
+  /** Handles a failure that the sent content did not cause. Returns false for other failures. */
   private onFailure(error: ApiError, write: boolean): boolean {
     const by = ({ 401: 'signed-out', 403: 'read-only', 404: 'gone' } as const)[error.status as 401];
     if (by) this.state.value = { is: 'blocked', by, write };
@@ -268,7 +268,7 @@ export class Sync {
   }
 
   /**
-   * Called when the content of the service changed. rewritten are values that the service normalized. It is empty
+   * Called when the service's content has changed. rewritten lists values that the service normalized. It is empty
    * for remote changes.
    */
   protected onUpdate(_rewritten: readonly Operation[]): void {}
@@ -285,8 +285,8 @@ export class Sync {
 }
 
 /**
- * Returns the content that can be sent, without conflicts and rejected edits. If isLate is set, edits that were
- * rejected at an older ETag are included.
+ * Returns the content that can be sent, without conflicts and rejected edits. If isLate is set, it includes edits
+ * that were rejected at an older ETag.
  */
 function sendableContent({ known: { content, etag }, mine: local, pending }: Draft, isLate = false): Content {
   const isSent = ({ refused }: Pending): boolean => !refused || (isLate && refused.etag !== etag);

@@ -18,7 +18,7 @@ import { Trash } from './Trash';
 
 type OpenDialog = { kind: 'create' | 'workspace' | 'rename-workspace' | 'delete-workspace' } | { kind: 'rename' | 'move' | 'publish'; form: FormSummary };
 
-/** The user's workspaces, and the forms of one workspace. */
+/** The user's workspaces, and the forms in one of them. */
 export function Forms({ workspace, view }: { workspace: string; view: string }) {
   const workspaces = useLoaded(() => all<Workspace>('/workspaces'), []);
   const list = workspaces.value ?? [];
@@ -96,7 +96,7 @@ export function Forms({ workspace, view }: { workspace: string; view: string }) 
   );
 }
 
-/** The counts of a form in the list. */
+/** A form's counts in the list. */
 interface FormCounts {
   responses: number;
   unpublished: boolean;
@@ -285,7 +285,7 @@ function FormList({ workspace, workspaces, setDialog }: { workspace: Workspace; 
   );
 }
 
-/** Returns the name of a copy. It is truncated to fit into 200 characters. */
+/** Returns a name for a copy, truncated to fit into 200 characters. */
 export const copyName = (name: string): string => t('forms.copy_of', { name: [...name].slice(0, 190).join('') });
 
 const renameForm = (form: FormSummary, name: string) => api('/forms/' + form.id, { method: 'PATCH', body: { name } });

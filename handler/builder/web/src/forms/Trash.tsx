@@ -9,7 +9,7 @@ import { Empty, ErrorNotice, Loading, showToast, useLoaded } from '../ui/states'
 
 type TrashedForm = Pick<FormSummary, 'id' | 'name'> & { trashed_at: string };
 
-/** The trashed forms of a workspace. */
+/** A workspace's trashed forms. */
 export function Trash({ workspace }: { workspace: Workspace; workspaces: Workspace[] }) {
   const forms = useLoaded(() => builderApi<{ items: TrashedForm[]; owner: boolean }>(`/workspaces/${workspace.id}/trash`), [workspace.id]);
   const purging = useSignal<TrashedForm | undefined>(undefined);

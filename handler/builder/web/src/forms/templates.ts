@@ -11,7 +11,7 @@ const text = (key: string) => t('forms.template_' + key);
 
 const choices = (...labels: string[]) => labels.map((label, i) => ({ id: 'c' + (i + 1), label: text(label) }));
 
-/** The form templates, in the page's language. */
+/** Form templates in the page's language. */
 export const templates: readonly Template[] = [
   {
     key: 'contact',

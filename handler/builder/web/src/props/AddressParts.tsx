@@ -5,7 +5,7 @@ import type { Obj } from '../app/json';
 import { valueAt } from './model';
 import { parts } from './props.gen';
 
-/** The parts of an address or contact, in the order of the form page. */
+/** The parts of an address or contact, in the same order as on the form page. */
 const order = ['firstName', 'lastName', 'email', 'phone', 'company', 'address', 'address2', 'zip', 'city', 'state', 'country'];
 const names = [...order, ...Object.keys(parts).filter((p) => !order.includes(p))];
 

@@ -13,7 +13,7 @@ import { members, properties, types } from './props.gen';
 import { ScopeContext } from './scope';
 import { PropertyFields, OtherViolations, Section } from './Section';
 
-/** Common properties, in the order of the panel. Other properties are in the section "More". */
+/** Common properties, in the order in which the panel shows them. Other properties are in the section "More". */
 const commonProperties = [
   'buttonText', 'buttonLink', 'videoLink', 'pdfLink', 'embedLink', 'captchaType', 'addressOrContact', 'defaultCountry', 'amount', 'currency', 'paymentGateway',
   'otherOption', 'otherText', 'multiSelection', 'showLabels', 'legalText', 'legalType', 'legalStopFurther', 'from', 'to', 'scaleStep', 'icon', 'firstLabel', 'secondLabel',
@@ -28,9 +28,9 @@ const textless = ['divider', 'page_break'];
 
 interface Props {
   block: Block;
-  /** Receives a merge patch of the block. null removes a field. */
+  /** Receives a merge patch for the block. null removes a field. */
   onPatch(patch: Obj): void;
-  /** Errors and warnings, with a JSON Pointer into the block. */
+  /** Errors and warnings, with JSON Pointers into the block. */
   errors?: readonly Detail[];
   warnings?: readonly Detail[];
   /** Called after an item was removed from a list, to offer an undo. */
@@ -38,7 +38,7 @@ interface Props {
   rules?: ComponentChildren;
 }
 
-/** Returns the paths of the panel's properties for a block type, by section. */
+/** Returns the paths of the properties that the panel shows for a block type, by section. */
 export function sectionsOf(type: string): Record<'top' | 'first' | 'picture' | 'more' | 'elsewhere', string[]> {
   const all = propertiesOf(type).filter((name) => name !== 'rule');
   const path = (name: string): string => (name in members ? name : 'properties.' + name);
@@ -57,7 +57,7 @@ export function sectionsOf(type: string): Record<'top' | 'first' | 'picture' | '
   return { ...sections, more: more.filter((p) => !shown.has(p) && !coveredPaths.has(p)) };
 }
 
-/** The properties of a block, except for its children. */
+/** A block's properties, except for its children. */
 export function BlockProperties({ block, onPatch, errors = [], warnings = [], onRemoved, rules }: Props) {
   const { type } = block;
   const sections = sectionsOf(type);
@@ -71,8 +71,8 @@ export function BlockProperties({ block, onPatch, errors = [], warnings = [], on
     set: (changes: Obj) => onPatch(patchFromPaths(changes)),
   };
   const row = types[type];
-  // Arrow keys select every block type on the way. Each type is derived from the original block, so that nothing is
-  // lost.
+  // Arrow keys pass through every block type on the way. Each change starts from the original block, so that nothing
+  // is lost.
   const lastTypeChange = useRef<{ from: Block; result: Block } | undefined>(undefined);
   const setType = (to: string): void => {
     const was = lastTypeChange.current;

@@ -11,7 +11,7 @@ import { ScopeContext, useProperty } from './scope';
 
 const splitLines = (text: string): string[] => text.split(/\r\n|\r|\n/).map((line) => line.trim()).filter(Boolean);
 
-/** Edits the choices of a block, or the rows or columns of a matrix. */
+/** Edits a block's choices, or a matrix's rows or columns. */
 export function Choices({ field, pictures, colors, onRemoved }: { field: 'choices' | 'matrix_rows' | 'matrix_columns'; pictures: boolean; colors: boolean; onRemoved?: ((label: string, choice: string | undefined, list: string) => void) | undefined }) {
   const scope = useContext(ScopeContext);
   const { value, error, pointers } = useProperty(field);
@@ -21,7 +21,7 @@ export function Choices({ field, pictures, colors, onRemoved }: { field: 'choice
   const [open, setOpen] = useState('');
   const [pasting, setPasting] = useState<string>();
   const [announcement, setAnnouncement] = useState('');
-  // The focus moves before the next key, which belongs to the new line.
+  // Move the focus before the next key press, because that key belongs to the new line.
   useLayoutEffect(() => {
     if (focus.current) focusChoice(focus.current.id, focus.current.select);
     focus.current = undefined;
@@ -72,12 +72,12 @@ export function Choices({ field, pictures, colors, onRemoved }: { field: 'choice
     const input = e.currentTarget as HTMLInputElement;
     const [from, to] = [input.selectionStart ?? 0, input.selectionEnd ?? 0];
     const edited = list.map((c, j) => (j === i ? { ...c, label: input.value.slice(0, from) + pasted[0]! + input.value.slice(to) } : c));
-    // If all choices are samples, the pasted list replaces the samples below.
+    // If all choices still have sample labels, the pasted list replaces the samples below.
     const samples = list.every((_, j) => j === i || isSample(j));
     const all = withLabels(samples ? edited.slice(0, i + 1) : edited, pasted.slice(1), i + 1);
     set(all, all[i + pasted.length - 1]);
   };
-  // A choice without a label would show its id, so it gets a sample label that typing replaces.
+  // A choice without a label would show its id, so it gets a sample label that is replaced when the user types.
   const sampleLabel = (at = list.length): string => t({ choices: 'props.new_choice', matrix_rows: 'props.new_row', matrix_columns: 'props.new_column' }[field], { number: at + 1 });
   const isSample = (i: number): boolean => !!list[i] && !list[i].image && list[i].label === sampleLabel(i);
   // Clicking a sample label selects it, so that typing replaces it.

@@ -6,11 +6,11 @@ import { t } from '../app/words';
 import { Field } from '../ui/Field';
 import { ValueError } from './values';
 
-// Typed texts that are not valid yet, by field. A text is shown with its error until it is corrected or the value
-// changes elsewhere, also if the panel was closed in the meantime.
+// Typed text that is not valid yet, by field. The text and its error are shown until the text is corrected or the
+// value changes elsewhere, even if the panel was closed in the meantime.
 const drafts = new Map<string, { text: string; shownText: string; badInput: boolean; isBlurred: boolean }>();
 
-/** The number of fields with an invalid text, which is not saved. */
+/** The number of fields that contain invalid text, which is not saved. */
 export const invalidFields = signal(0);
 
 interface Props<T> {
@@ -21,7 +21,7 @@ interface Props<T> {
   error?: string | undefined;
   value: T | undefined;
   format(value: T | undefined): string;
-  /** Returns the value of a text, undefined if it is empty, or an error. */
+  /** Returns the text's value, undefined if the text is empty, or an error. */
   parse(text: string): T | undefined | ValueError;
   set(value: T | undefined): void;
   /** Completes the text on blur. */
@@ -31,17 +31,17 @@ interface Props<T> {
   rows?: number;
   code?: boolean;
   placeholder?: string | undefined;
-  /** Whether the value changes on blur or Enter instead of with each key. */
+  /** Whether the value changes on blur or Enter instead of with each key press. */
   lazy?: boolean;
   /** A control before the input. */
   prefix?: ComponentChildren;
-  /** The attribute data-key of the input. */
+  /** The input's data-key attribute. */
   name?: string | undefined;
   onKeyDown?(event: KeyboardEvent): void;
   onPaste?(event: ClipboardEvent): void;
 }
 
-/** A field for a value that is typed as text. Only valid texts change the value. */
+/** A field for a value that is typed as text. Only valid text changes the value. */
 export function DraftField<T>({ at: place, label, hideLabel, hint, error, value, format, parse, set, complete, type = 'text', decimal, rows, code, placeholder, lazy, prefix, name, onKeyDown, onPaste }: Props<T>) {
   const at = route.value + '\n' + place;
   const [, redraw] = useReducer((n: number) => n + 1, 0);

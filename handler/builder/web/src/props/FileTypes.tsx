@@ -7,7 +7,7 @@ const typeGroups: Record<string, readonly string[]> = {
   images: ['image/*'], pdf: ['.pdf'], documents: ['.doc', '.docx', '.odt', '.rtf', '.txt'], spreadsheets: ['.xls', '.xlsx', '.ods', '.csv'], audio: ['audio/*'], video: ['video/*'], archives: ['.zip'],
 };
 
-/** Edits the allowed file types: common ones with buttons, all as text. */
+/** Edits the allowed file types. There are buttons for common types, and any type can be typed as text. */
 export function FileTypes({ at, label, hint, error, value, set }: { at: string; label: string; hint: ComponentChildren; error: string | undefined; value: readonly string[]; set(types: string[] | undefined): void }) {
   return (
     <fieldset class="props-set">

@@ -21,16 +21,16 @@ export const otherSettings = Object.keys(table).filter((path) => !listed.include
 
 interface Props {
   settings: Obj;
-  /** The blocks of the form, for the duplicate field. */
+  /** The form's blocks, for the duplicate field. */
   blocks: readonly Block[];
-  /** Receives a merge patch of the settings. */
+  /** Receives a merge patch for the settings. */
   onPatch(patch: Obj): void;
-  /** Errors and warnings, with a JSON Pointer into the settings. */
+  /** Errors and warnings, with JSON Pointers into the settings. */
   errors?: readonly Detail[];
   warnings?: readonly Detail[];
 }
 
-/** Edits the settings of a form. */
+/** Edits a form's settings. */
 export function FormSettings({ settings, blocks, onPatch, errors = [], warnings = [] }: Props) {
   const scope = { id: 'settings', value: settings, type: '', errors, warnings, row: (path: string) => table[path], set: (changes: Obj) => onPatch(patchFromPaths(changes)) };
   return (

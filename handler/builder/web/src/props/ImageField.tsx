@@ -10,12 +10,12 @@ import { completeURL, parseNumber, parseURL, formatNumberInput } from './values'
 interface Props {
   at: string;
   label: string;
-  /** Whether only screen readers get the label. */
+  /** Whether the label is only for screen readers. */
   hideLabel?: boolean;
   /** An image object, or a URL. */
   value: unknown;
   error: string | undefined;
-  /** The maximum number of characters of an image that is stored in the form. */
+  /** The maximum length, in characters, of an image that is stored in the form. */
   maxLength: number;
   set(image: Obj | undefined): void;
 }

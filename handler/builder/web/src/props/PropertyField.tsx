@@ -16,19 +16,19 @@ import {
   completeURL, countries, ValueError, parseAmount, parseCurrency, timeToDay, parseHexColor, inputToTime, parseNumber, parseURL, timeToInput, formatNumberInput, dayToTime, type Bounds,
 } from './values';
 
-/** Properties that need a switch to be on. One control sets both. */
+/** Properties that take effect only if a switch is on. One control sets both. */
 const switches: Record<string, string> = { min: 'minVal', max: 'maxVal', firstLabel: 'leftLabel', secondLabel: 'centerLabel', thirdLabel: 'rightLabel' };
 
-/** Properties that the control of another property sets. */
+/** Properties that another property's control sets. */
 export const coveredPaths = new Set(['properties.verticalAlign', ...Object.values(switches).map((name) => 'properties.' + name)]);
 
-/** Limits that the API description does not have, but that useful values need. */
+/** Limits that the API description lacks but that useful values need. */
 const extraBounds: Record<string, Bounds> = {
   maxChars: { min: 1 }, limit: { min: 1 }, perRow: { min: 1, max: 12 }, scaleStep: { above: 0 }, imageWidth: { min: 1 }, responseLimit: { min: 1 },
   to_rating: { min: 1 }, background_brightness: { min: 0 },
 };
 
-/** Common values of text properties, each with a word key. Other values can be typed. */
+/** Common values for text properties, each with a word key. Other values can be typed. */
 const commonValues: Record<string, readonly (readonly [value: string, key: string])[]> = {
   font: [['serif', 'serif'], ['rounded', 'rounded'], ['mono', 'mono']],
   'layout.pageWidth': [['narrow', 'narrow'], ['medium', 'medium'], ['wide', 'wide'], ['full', 'full']],
@@ -63,7 +63,7 @@ export function CommonValueField({ path, options, at, value, label, hint, error,
   );
 }
 
-/** The control of one property, based on the API description. */
+/** The control for a property, based on the API description. */
 export function PropertyField({ path, label: givenLabel, hideLabel }: { path: string; label?: string; hideLabel?: boolean }) {
   const name = path.split('.').at(-1)!;
   const switchName = path.startsWith('properties.') ? switches[name] : undefined;
@@ -117,7 +117,7 @@ export function PropertyField({ path, label: givenLabel, hideLabel }: { path: st
     return selectField([['', word('automatic')], ['row', word('in_row')], ['column', word('in_column')]], now, (v) =>
       scope.set({ 'properties.horizontalAlign': v === 'row' || undefined, 'properties.verticalAlign': v === 'column' || undefined }));
   }
-  // Numbers and texts with a fixed set of values.
+  // Numbers and text with a fixed set of values.
   if (path === 'properties.weekStartsOn') {
     const days = [1, 2, 3, 4, 5, 6, 0].map((d) => [String(d), weekdayName(d, 'long')] as const);
     return selectField([['', word('automatic')], ...days], typeof value === 'number' ? String(value) : '', (v) => set(v === '' ? undefined : Number(v)));
@@ -163,10 +163,10 @@ export function PropertyField({ path, label: givenLabel, hideLabel }: { path: st
   return wrap(<DraftField {...shared} rows={rows} code={path === 'customCss'} value={string || undefined} {...plainText} set={set} placeholder={name === 'otherText' ? word('other') : undefined} />);
 }
 
-/** Reports whether errors inside a property are shown at its control. */
+/** Reports whether errors inside a property are shown next to its control. */
 const showsInnerErrors = (path: string): boolean => /(specificDates|allowedFiles|addressOrContact|mage|logo)$/.test(path);
 
-/** Returns the default of a scale. */
+/** Returns a scale's default. */
 function scaleDefault(name: string, type: string): string | undefined {
   const n = types[type]?.scale?.[['from', 'to', 'scaleStep'].indexOf(name)];
   return n === undefined ? undefined : String(n);
@@ -187,7 +187,7 @@ export function ColorField({ at, label, hideLabel, hint, error, value, hexOnly, 
 export const weekdayName = (day: number, width: 'long' | 'short'): string =>
   new Intl.DateTimeFormat(config.language, { weekday: width, timeZone: 'UTC' }).format(new Date(Date.UTC(2023, 0, 1 + day)));
 
-/** Selects the available weekdays. The bits of the value are the disabled days. */
+/** Selects the available weekdays. The value's bits are the disabled days. */
 function Weekdays({ label, hint, error, value, set }: { label: string; hint: ComponentChildren; error: string | undefined; value: number; set(v: number): void }) {
   return (
     <fieldset class="props-set">

@@ -9,8 +9,8 @@ const hasViolation = (scope: Scope, paths: readonly string[]): boolean =>
   paths.some((p) => scope.errors.some((d) => d.path === pointerOf(p) || d.path.startsWith(pointerOf(p) + '/')));
 
 /**
- * A collapsible section. It opens if it has a value at first or contains an error. children replace the controls of
- * its properties.
+ * A collapsible section. It is open if it initially has a value or if it contains an error. children replace the
+ * controls for its properties.
  */
 export function Section({ title, paths, closed, hint, children }: { title: string; paths: readonly string[]; closed?: boolean; hint?: string | undefined; children?: ComponentChildren }) {
   const scope = useContext(ScopeContext);

@@ -31,15 +31,15 @@ export const otherTheme = Object.keys(table).filter((path) => !listed.includes(p
 
 interface Props {
   theme: Obj;
-  /** The settings of the form. darkMode enables dark mode. */
+  /** The form's settings. darkMode enables dark mode. */
   settings: Obj;
-  /** Receives a merge patch of the theme. */
+  /** Receives a merge patch for the theme. */
   onPatch(patch: Obj): void;
-  /** Errors with a JSON Pointer into the theme. */
+  /** Errors, with JSON Pointers into the theme. */
   errors?: readonly Detail[];
 }
 
-/** Edits the theme of a form, and shows how the form page adjusts colors for contrast. */
+/** Edits a form's theme, and shows how the form page adjusts colors for contrast. */
 export function ThemeEditor({ theme, settings, onPatch, errors = [] }: Props) {
   const scope = { id: 'theme', value: theme, type: '', errors, warnings: [], row: (path: string) => table[path], set: (changes: Obj) => onPatch(patchFromPaths(changes)) };
   const dark = (names: readonly string[]): string[] => names.map((name) => 'colors.dark.' + name);

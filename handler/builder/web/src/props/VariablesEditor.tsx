@@ -11,18 +11,18 @@ import { ValueError, parseNumber, formatNumberInput } from './values';
 interface Props {
   variables: Obj;
   hiddenFields: readonly string[];
-  /** The blocks of the form. Their ids cannot be names of hidden fields. */
+  /** The form's blocks. Their ids cannot be used as names of hidden fields. */
   blocks: readonly Block[];
-  /** Receives a merge patch of {variables, hidden_fields}. */
+  /** Receives a merge patch for {variables, hidden_fields}. */
   onPatch(patch: { variables?: Obj; hidden_fields?: string[] }): void;
-  /** Renames a variable or hidden field, also in rules. */
+  /** Renames a variable or hidden field, including in rules. */
   onRename(kind: 'variables' | 'hidden', from: string, to: string): void;
-  /** Errors with a JSON Pointer into the definition. */
+  /** Errors, with JSON Pointers into the definition. */
   errors?: readonly Detail[];
   onRemoved?(label: string): void;
 }
 
-/** Edits the variables and hidden fields of a form. */
+/** Edits a form's variables and hidden fields. */
 export function VariablesEditor({ variables, hiddenFields, blocks, onPatch, onRename, errors = [], onRemoved }: Props) {
   const ids = allBlocks(blocks).map((b) => b.id);
   const errorAt = (pointer: string): string | undefined => errors.filter((d) => d.path === pointer).map((d) => d.message).join(' ') || undefined;

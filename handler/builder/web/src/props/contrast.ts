@@ -1,4 +1,4 @@
-// The color corrections of the form page for WCAG 2.2 AA contrast. The code matches package formpage's
+// The color adjustments that the form page makes for WCAG 2.2 AA contrast. The code matches package formpage's
 // internal/theme. testdata/contrast.json tests both.
 import { isObject, type Obj } from '../app/json';
 import { valueAt } from './model';
@@ -82,7 +82,7 @@ export const presets: Record<'light' | 'dark', Record<string, string>> = {
   },
 };
 
-/** A foreground and background color of the theme, and the corrected color. */
+/** A foreground and a background color in the theme, and the adjusted color. */
 export interface Pair {
   /** The word key is props.pair_{name}. */
   name: string;
@@ -95,7 +95,7 @@ export interface Pair {
   used: string;
 }
 
-/** Returns the color pairs that a theme can make hard to read. */
+/** Returns the color pairs that the theme may make hard to read. */
 export function contrastPairs(theme: Obj, look: 'light' | 'dark'): Pair[] {
   const all = isObject(theme.colors) ? theme.colors : {};
   const dark = isObject(all.dark) ? all.dark : {};
@@ -124,7 +124,7 @@ export function contrastPairs(theme: Obj, look: 'light' | 'dark'): Pair[] {
   addPair('error', 'destructive background', firstColor(p.destructive, preset.destructive), background, 4.5, adjustContrast);
   const field = parseColor(valueAt(theme, 'inputs.background'));
   const [hint, line] = [parseColor(valueAt(theme, 'inputs.placeholder')), parseColor(valueAt(theme, 'inputs.border'))];
-  const correct = field ? adjustContrast : (c: RGB): RGB => c; // without an own background, the colors are not corrected
+  const correct = field ? adjustContrast : (c: RGB): RGB => c; // if the background is not set, the colors are not adjusted
   if (field) addPair('answer', 'inputs', black, field, 4.5, adjustContrast);
   if (field || hint) addPair('placeholder', 'inputs', hint ?? firstColor('#666666'), field ?? card, 4.5, correct);
   if (field || line) addPair('border', 'inputs', line ?? firstColor('#808080'), field ?? card, 3, correct);

@@ -1,11 +1,11 @@
-// New blocks, and changes of a block's type.
+// Creates blocks and changes block types.
 import { t } from '../app/words';
 import { isObject, createMergePatch as difference, isEqual, type Obj } from '../app/json';
 import type { Block, Choice } from '../app/records';
 import { newChoiceId } from '../editor/edits';
 import { parts, properties, types } from './props.gen';
 
-/** The block types by group, in the order of the menu. */
+/** Block types by group, in menu order. */
 export const groups: readonly (readonly [group: string, types: readonly string[]])[] = [
   'basic', 'choice', 'scale', 'contact', 'content', 'layout', 'more',
 ].map((group) => [group, Object.keys(types).filter((type) => types[type]!.group === group)]);
@@ -58,8 +58,8 @@ export function newBlock(type: string, id: string): Block {
 }
 
 /**
- * Converts a block to another type. Choices become matrix columns and the other way around. Supported properties
- * are kept, except limits with another meaning. Only groups keep their children. The caller must move the others.
+ * Converts a block to another type. Choices become matrix columns and vice versa. Supported properties are kept,
+ * except for limits with a different meaning. Only groups keep their children. The caller must move other children.
  */
 export function changeType(block: Block, type: string): Block {
   if (block.type === type) return block;
@@ -86,7 +86,7 @@ export function changeType(block: Block, type: string): Block {
   return result;
 }
 
-/** Returns the merge patch (RFC 7396) between two objects. Lists are replaced as a whole. */
+/** Returns the merge patch (RFC 7396) from one object to another. Lists are replaced as a whole. */
 export const patchOf = (from: Obj, to: Obj): Obj => (difference(from, to)?.patch ?? {}) as Obj;
 
 /** Returns the value at a path such as 'properties.min'. */

@@ -1,4 +1,4 @@
-// The values, errors and changes that the controls of a panel share.
+// The values, errors and changes that a panel's controls share.
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Detail } from '../app/api';
@@ -9,12 +9,12 @@ import { valueAt } from './model';
 import { types, type Property } from './props.gen';
 
 export interface Scope {
-  /** Distinguishes the typed texts of several panels. */
+  /** Keeps text typed in different panels apart. */
   id: string;
   value: Obj;
   /** The block type, or '' if the value is not a block. */
   type: string;
-  /** Errors and warnings have a JSON Pointer into the value. */
+  /** Errors and warnings, with JSON Pointers into the value. */
   errors: readonly Detail[];
   warnings: readonly Detail[];
   row(path: string): Property | undefined;
@@ -29,7 +29,7 @@ export const pointerOf = (path: string): string => '/' + path.replaceAll('.', '/
 const messagesAt = (list: readonly Detail[], pointers: readonly string[], within: boolean): string | undefined =>
   list.filter((d) => pointers.some((p) => d.path === p || (within && d.path.startsWith(p + '/')))).map((d) => d.message).join(' ') || undefined;
 
-/** Returns a property with its errors and warnings, including those of other paths that its control sets. */
+/** Returns a property with its errors and warnings, including the ones for other paths that its control sets. */
 export function useProperty(path: string, otherPaths: readonly string[] = [], within = false) {
   const scope = useContext(ScopeContext);
   const pointers = [path, ...otherPaths].map(pointerOf);
@@ -45,7 +45,7 @@ export function useProperty(path: string, otherPaths: readonly string[] = [], wi
 
 const hasWord = (key: string): boolean => config.words['props.' + key] !== undefined;
 
-/** Returns the word key of a property: for the block type, its group, or all types. */
+/** Returns the word key for a property: specific to the block type, to its group, or for all types. */
 function wordKey(path: string, type: string): string {
   const name = path.replace(/^properties\./, '').replace('colors.dark.', 'colors.').replaceAll('.', '_');
   const group = types[type]?.group ?? '';

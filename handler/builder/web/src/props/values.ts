@@ -1,8 +1,8 @@
-// Formats values for text inputs and parses typed texts.
+// Formats values for text inputs and parses typed text.
 import { config } from '../app/config';
 import { t } from '../app/words';
 
-/** The error of a typed text. */
+/** An error in typed text. */
 export class ValueError {
   constructor(readonly text: string) {}
 }
@@ -45,7 +45,7 @@ export function parseURL(text: string, link = false): string | undefined | Value
   return !unsafe.test(text) && (web || other) ? text : valueError(link ? 'link' : 'url');
 }
 
-/** Adds a missing https:// or mailto: prefix. */
+/** Adds https:// or mailto: if it is missing. */
 export function completeURL(text: string): string {
   const plain = text.trim();
   if (/^[\w-]+(\.[\w-]+)+(:\d+)?([/?#]\S*)?$/.test(plain)) return 'https://' + plain;
@@ -65,15 +65,15 @@ export function parseCurrency(text: string): string | undefined | ValueError {
   return code === '' ? undefined : /^[A-Z]{3}$/.test(code) ? code : valueError('currency');
 }
 
-/** Parses a list that is separated by commas or spaces. */
+/** Parses a list whose items are separated by commas or spaces. */
 export const parseList = (text: string): string[] | undefined => {
   const list = text.split(/[,;\s]+/).filter(Boolean);
   return list.length > 0 ? list : undefined;
 };
 
-// Date limits are calendar days. The service interprets a time with an offset as its written day, and returns the
-// start of that day in its own time zone, in UTC. Noon with a small offset is the same day in most time zones, also
-// for readers that interpret it as a time, such as the canvas.
+// Date limits are calendar days. If a time has an offset, the service uses the day as written. It returns the start
+// of that day in its own time zone, in UTC. Noon with a small offset falls on the same day in most time zones, even
+// for code that interprets it as a time, such as the canvas.
 export const dayToTime = (day: string): string => day + 'T12:00:00+00:01';
 
 export function timeToDay(at: unknown, zone = config.zone): string {
@@ -82,7 +82,7 @@ export function timeToDay(at: unknown, zone = config.zone): string {
   return zonedInputValue(at, zone).slice(0, 10);
 }
 
-/** Returns a time in a time zone, in the format of inputs. */
+/** Returns a time in a time zone, in the format that inputs use. */
 function zonedInputValue(at: string, zone: string | undefined): string {
   const options = { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
   let format: Intl.DateTimeFormat;
@@ -95,7 +95,7 @@ function zonedInputValue(at: string, zone: string | undefined): string {
   return `${part.year!.padStart(4, '0')}-${part.month}-${part.day}T${part.hour}:${part.minute}`;
 }
 
-/** Converts a time between RFC 3339 and an input's value in the browser's time zone. */
+/** Converts an RFC 3339 time to an input's value in the browser's time zone. */
 export const timeToInput = (at: unknown): string => (typeof at === 'string' && !Number.isNaN(Date.parse(at)) ? zonedInputValue(at, undefined) : '');
 
 export const inputToTime = (text: string): string | undefined | ValueError => {
@@ -111,7 +111,7 @@ export function countries(): readonly (readonly [string, string])[] {
   if (names) return names;
   const name = new Intl.DisplayNames(config.language, { type: 'region', fallback: 'none' });
   const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
-  // These codes are not countries of ISO 3166-1, but browsers have names for them.
+  // These codes are not ISO 3166-1 countries, but browsers have names for them.
   const others = new Set(['AC', 'AN', 'CP', 'CQ', 'CS', 'DG', 'EA', 'EU', 'EZ', 'IC', 'NT', 'QO', 'SU', 'TA', 'UN', 'XA', 'XB', 'YU', 'ZZ']);
   names = letters
     .flatMap((a) => letters.map((b) => a + b))

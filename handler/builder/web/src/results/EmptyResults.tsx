@@ -5,7 +5,7 @@ import { Button, LinkButton } from '../ui/Button';
 import { Empty } from '../ui/states';
 import type { TimeRange } from './timeRange';
 
-/** Shown if there are no responses, with a next step. */
+/** Shown if there are no responses. It suggests a next step. */
 export function EmptyResults({ form, time, onTime }: { form: Form; time: TimeRange; onTime(time: TimeRange): void }) {
   if (time.period !== 'all') {
     return (

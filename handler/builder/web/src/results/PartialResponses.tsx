@@ -21,7 +21,7 @@ interface PartialResponse {
   seconds?: number;
 }
 
-/** Lists the partial responses of a form. */
+/** Lists a form's partial responses. */
 export function PartialResponses({ form }: { form: Form }) {
   const { items, loading, more, ...list } = usePages((cursor) => builderApi<Page<PartialResponse>>(`/forms/${form.id}/partials` + query({ limit: 50, cursor })), form.id, (h) => h.id);
   const deleting = useSignal('');

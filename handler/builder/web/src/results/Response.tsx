@@ -12,7 +12,7 @@ import { adjacentResponses } from './responses';
 import { DeleteDialog } from './Table';
 import { timeQuery, type TimeRange } from './timeRange';
 
-/** Shows one response, also for printing. */
+/** Shows a response, on screen and in print. */
 export function Response({ form, id, time }: { form: Form; id: string; time: TimeRange }) {
   const response = useLoaded(async () => (await api<Submission>(`/forms/${form.id}/submissions/${id}`)).body, [id]);
   const adjacent = useLoaded(async () => (response.value ? adjacentResponses(form.id, response.value, time) : undefined), [response.value, timeQuery(time)]);

@@ -17,7 +17,7 @@ import { Summary } from './Summary';
 import { ResponseTable } from './Table';
 import { isReversed, isDay, periods, parseTimeRange, rangeName, timeParams, timeQuery, zoneName, type TimeRange } from './timeRange';
 
-/** The results of a form. view is '' for the summary, responses, partials, or the id of a response. */
+/** A form's results. view is '' for the summary, 'responses', 'partials', or a response's id. */
 export function Results({ form: id, view }: { form: string; view: string }) {
   const form = useLoaded(async () => (await api<Form>('/forms/' + id)).body, [id]);
   const time = useSignal(parseTimeRange(search.value));
@@ -31,7 +31,7 @@ export function Results({ form: id, view }: { form: string; view: string }) {
     time.value = next;
     navigate(`${id}/results${view && '/' + view}${timeQuery(next)}`, true);
   };
-  // The browser history and links can change the time range.
+  // The time range can also change through links or the browser's history.
   useEffect(() => {
     if (timeQuery(time.peek()) !== search.value) time.value = parseTimeRange(search.value);
   }, [search.value]);
@@ -86,7 +86,7 @@ export function Results({ form: id, view }: { form: string; view: string }) {
 }
 
 function TimeFilter({ time, onChange }: { time: TimeRange; onChange(time: TimeRange): void }) {
-  // While the user types a year, it may have too many digits.
+  // While the user is typing a year, it may have too many digits.
   const set = (part: { from: string } | { to: string }) => Object.values(part).every((day) => day === '' || isDay(day)) && onChange({ ...time, ...part });
   return (
     <div class="time-filter row push">

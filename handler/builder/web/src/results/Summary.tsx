@@ -18,7 +18,7 @@ interface Row {
   place?: number;
 }
 
-/** The results of a block, see blockResult in results.go. */
+/** A block's results, see blockResult in results.go. */
 interface BlockResult {
   id: string;
   label: string;
@@ -144,7 +144,7 @@ const Metric = ({ name, value, hint }: { name: string; value: string; hint?: str
   </div>
 );
 
-/** The newest texts of a block without duplicates. More are loaded page by page. */
+/** A block's newest text answers, without duplicates. More are loaded page by page. */
 function TextAnswers({ form, block, time }: { form: string; block: BlockResult; time: TimeRange }) {
   const more = useSignal<{ texts: Text[]; more: boolean }>({ texts: [], more: block.more_texts ?? false });
   const error = useSignal<unknown>(undefined);

@@ -13,7 +13,7 @@ import { deleteResponses, useResponses } from './responses';
 import { EmptyResults } from './EmptyResults';
 import { timeQuery, type TimeRange } from './timeRange';
 
-/** Returns the key in localStorage for the columns of a user and a form. */
+/** Returns the localStorage key for the columns that a user has selected for a form. */
 const storageKey = (form: string) => `formsvc.columns.${config.user}.${form}`;
 
 function loadColumns(form: string): string[] | undefined {
@@ -43,7 +43,7 @@ interface Props {
   onTime(time: TimeRange): void;
 }
 
-/** A table of the responses, newest first. */
+/** A table of responses, newest first. */
 export function ResponseTable({ form, time, reads, onTime }: Props) {
   const list = useResponses(form.id, time, reads);
   const columns = useMemo(() => columnsOf(form, list.items), [form, list.items]);
@@ -160,8 +160,8 @@ export function ResponseTable({ form, time, reads, onTime }: Props) {
 }
 
 /**
- * Asks for confirmation, deletes responses and shows the progress. onDeleted is called for each deleted response,
- * and done after the last.
+ * Asks for confirmation, deletes responses and shows the progress. onDeleted is called after each deleted response,
+ * and done after the last one.
  */
 export function DeleteDialog({ form, ids, onDeleted, done, onClose }: { form: string; ids: string[]; onDeleted?(id: string): void; done?(): void; onClose(): void }) {
   const all = useSignal(ids).value; // the list may lose items in the meantime

@@ -31,7 +31,7 @@ interface File {
   size: number;
 }
 
-/** Returns all questions in the order of the form. */
+/** Returns all questions in form order. */
 export const questionsOf = (blocks: Block[]): Block[] => allBlocks(blocks).filter((b) => isQuestion(b.type));
 
 export const titleOf = (b: { id: string; label?: string }): string => b.label?.trim() || t('results.untitled') + ' (' + b.id + ')';
@@ -61,7 +61,7 @@ const choiceText = (pick: ChoiceValue | string): string =>
 
 const toList = <T,>(value: unknown): T[] => (Array.isArray(value) ? value : value === null || value === undefined ? [] : [value]) as T[];
 
-/** Returns the parts of an answer: the rows of a matrix or the parts of an address. */
+/** Returns an answer's parts: a matrix's rows or an address's parts. */
 function answerParts({ field, value }: Answer, block?: Block): [name: string, text: string][] {
   return Object.entries(value as Record<string, unknown>).map(([key, part]) =>
     field.type === 'matrix'
@@ -103,7 +103,7 @@ export function answerText(answer: Answer, block?: Block): string {
 const SafeLink = ({ to, children }: { to: string; children: ComponentChildren }) =>
   /^(https?:\/\/|mailto:)/i.test(to) ? <a href={to} target="_blank" rel="noopener noreferrer">{children}</a> : <>{children}</>;
 
-/** Shows an answer on the page of a response. */
+/** Shows an answer on a response's page. */
 export function AnswerValue({ answer, block }: { answer: Answer; block: Block | undefined }) {
   const { field, value } = answer;
   const text = answerText(answer, block);
@@ -139,7 +139,7 @@ export function AnswerValue({ answer, block }: { answer: Answer; block: Block | 
   return <span class="written">{text}</span>;
 }
 
-/** Converts an answer of a partial response, which has ids only. The labels are those of the form. */
+/** Converts an answer in a partial response, which contains only ids. It uses the form's current labels. */
 export function labelAnswer(block: Block | undefined, id: string, raw: unknown): Answer {
   const field = { id, type: block?.type ?? '', label: block?.label ?? id };
   const labelChoice = (choices: Choice[] | undefined) => (v: unknown): unknown =>
@@ -152,7 +152,7 @@ export function labelAnswer(block: Block | undefined, id: string, raw: unknown):
   return { field, value: raw };
 }
 
-/** A column of the table. */
+/** A table column. */
 export interface Column {
   key: string;
   label: string;
@@ -160,7 +160,7 @@ export interface Column {
   text(s: Submission): string;
 }
 
-/** Returns the columns for a form and its responses. Removed blocks come after the form's own. */
+/** Returns the columns for a form and its responses. Blocks that were removed from the form come last. */
 export function columnsOf(form: Form, found: Submission[]): Column[] {
   const columns = new Map<string, Column>();
   const add = (group: Column['group'], id: string, label: string, block?: Block) => {
@@ -186,7 +186,7 @@ export function columnsOf(form: Form, found: Submission[]): Column[] {
   return [...columns.values()];
 }
 
-/** Returns the length of the common prefix, up to the beginning of a word. */
+/** Returns the length of the common prefix, up to the start of a word. */
 function sharedLength(a: string[], b: string[]): number {
   let n = 0;
   while (n < a.length && a[n] === b[n]) n++;
@@ -195,7 +195,7 @@ function sharedLength(a: string[], b: string[]): number {
 }
 
 /**
- * Shortens labels so that they can be distinguished: a long common prefix is removed, and equal labels are
+ * Shortens labels so that they are easy to tell apart: a long common prefix is removed, and equal labels are
  * numbered.
  */
 export function shortHeadings(labels: string[]): string[] {
@@ -208,7 +208,7 @@ export function shortHeadings(labels: string[]): string[] {
   });
 }
 
-/** The metadata of a response, with labels and texts. */
+/** A response's metadata, with labels and texts. */
 export const metadataFields: [key: string, label: () => string, text: (m: Metadata) => string][] = [
   ['country', () => t('results.country'), (m) => (m.country ? countryName(m.country) : '')],
   ['device', () => t('results.device'), (m) => m.device ?? ''],

@@ -15,16 +15,16 @@ export function useResponses(form: string, time: TimeRange, refreshes: number): 
   const key = form + timeQuery(time) + refreshes;
   const first = useRef<Promise<Bounds> | undefined>(undefined);
   const read = async (cursor: string | null) => {
-    if (!cursor || !first.current) first.current = fetchBounds(time); // all pages use the bounds of the first
+    if (!cursor || !first.current) first.current = fetchBounds(time); // all pages use the first page's bounds
     return readPage(form, { ...(await first.current), limit: 50, cursor });
   };
   return usePages(read, key, (s) => s.id);
 }
 
-/** The interval in milliseconds for reading new responses while the page is visible. */
+/** How often to look for new responses while the page is visible, in milliseconds. */
 const pollInterval = 30_000;
 
-/** Counts the responses since the page was opened or seen was called. If there are more than 100, the count is 101. */
+/** Counts the responses received since the page was opened or seen was called. Beyond 100, the count is 101. */
 export function useNewResponses(form: string): { count: number; seen(): void } {
   const count = useSignal(0);
   const resets = useSignal(0);
@@ -59,7 +59,7 @@ export function useNewResponses(form: string): { count: number; seen(): void } {
   return { count: count.value, seen: () => void resets.value++ };
 }
 
-/** Returns the ids of the next newer and older response in a time range. */
+/** Returns the ids of the next newer and the next older response in a time range. */
 export async function adjacentResponses(form: string, item: Submission, time: TimeRange): Promise<{ newer: string | undefined; older: string | undefined }> {
   const { since, until } = await fetchBounds(time);
   const [newer, older] = await Promise.all([findNewer(form, item, until), findOlder(form, item, since)]);
@@ -77,8 +77,8 @@ async function findOlder(form: string, item: Submission, since: string | undefin
 }
 
 /**
- * Finds the next newer response. The list is newest first, so a binary search finds a time range that fits on one
- * page.
+ * Finds the next newer response. Because lists are newest first, it uses a binary search to find a time range whose
+ * responses fit on one page.
  */
 async function findNewer(form: string, item: Submission, until: string | undefined): Promise<string | undefined> {
   const from = Date.parse(item.submitted_at) / 1000;
@@ -94,7 +94,7 @@ async function findNewer(form: string, item: Submission, until: string | undefin
     if (has_more) many = span;
     else none = span;
     if (many - none > 1) continue;
-    let before: string | undefined; // many responses in one second
+    let before: string | undefined; // set if many responses arrived in the same second
     for await (const { items: all } of pages<Submission>(submissionsPath(form), within(many))) {
       for (const s of all) {
         if (s.id === item.id) return before;
@@ -105,7 +105,7 @@ async function findNewer(form: string, item: Submission, until: string | undefin
   }
 }
 
-/** Deletes responses, four at a time. onDeleted is called for each, also if it was already deleted. */
+/** Deletes responses, four at a time. onDeleted is called for each response, even if it was already deleted. */
 export async function deleteResponses(form: string, ids: string[], onDeleted: (id: string) => void): Promise<void> {
   const left = [...ids];
   const deleteNext = async () => {

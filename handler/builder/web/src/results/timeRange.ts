@@ -2,10 +2,10 @@ import { builderApi, query } from '../app/api';
 import { config } from '../app/config';
 import { formatDate, t } from '../app/words';
 
-/** The time range of results: a period of the API's metrics, or 'days' for custom dates. */
+/** A time range for results: a period from the API's metrics, or 'days' for custom dates. */
 export interface TimeRange {
   period: string;
-  /** The first day as YYYY-MM-DD. If empty, there is no limit. Both days are included. */
+  /** The first day as YYYY-MM-DD. If empty, there is no limit. The first and last days are included. */
   from: string;
   to: string;
 }
@@ -26,7 +26,7 @@ export function parseTimeRange(search: string): TimeRange {
   return { period: periods.includes(period as (typeof periods)[number]) ? period : 'all', from: '', to: '' };
 }
 
-/** Returns the query parameters of a time range. Periods and days use the time zone of the service. */
+/** Returns a time range's query parameters. Periods and days use the service's time zone. */
 export const timeParams = ({ period, from, to }: TimeRange): { time?: string; from?: string; to?: string } =>
   period === 'days' ? { from, to } : period === 'all' ? {} : { time: period };
 
@@ -38,7 +38,7 @@ export interface Bounds {
   until?: string;
 }
 
-/** Returns the limits of a time range as times. Both are included. */
+/** Returns the start and end times of a time range. Both are included. */
 export const fetchBounds = async (time: TimeRange): Promise<Bounds> => (timeQuery(time) ? builderApi<Bounds>('/times' + timeQuery(time)) : {});
 
 /** Returns the name of the time zone for days. */

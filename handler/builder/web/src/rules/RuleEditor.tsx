@@ -1,5 +1,5 @@
-// The rule of a block: when it is shown or required, the next block, and the values of variables. A part of the
-// rule is written only when it is edited, so opening the editor changes nothing.
+// A block's rule: when the block is shown or required, which block comes next, and which values variables get. A part
+// of the rule is written only when it is edited, so opening the editor changes nothing.
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -16,10 +16,10 @@ import { fieldOptions, JSONBox, LeafValue, OperandField } from './inputs';
 
 interface Props {
   content: Content;
-  /** The id of the top-level block that has the rule. */
+  /** The id of the top-level block that the rule belongs to. */
   block: string;
   value: Json | undefined;
-  /** Warnings with a JSON Pointer into the rule. */
+  /** Warnings, with JSON Pointers into the rule. */
   warnings?: readonly { path: string; message: string }[];
   /** undefined means that the rule is empty. */
   onChange(value: Json | undefined): void;
@@ -27,14 +27,14 @@ interface Props {
 
 type JsonFields = { [name: string]: Json };
 
-/** Returns an object with one field set or removed, or undefined if no field is left. */
+/** Returns an object with a field set or removed, or undefined if no field is left. */
 function withField(of: JsonFields, name: string, value: Json | undefined): JsonFields | undefined {
   const { [name]: _, ...others } = of;
   const result = value === undefined ? others : { ...of, [name]: value };
   return Object.keys(result).length > 0 ? result : undefined;
 }
 
-/** The editor of a top-level block's rule (properties.rule). Unknown fields are kept. */
+/** The editor for a top-level block's rule (properties.rule). Unknown fields are kept. */
 export function RuleEditor({ content, block, value, warnings = [], onChange }: Props) {
   const at = content.blocks.find((b) => b.id === block);
   if (!at) return <p class="hint">{t('rules.in_group')}</p>;
@@ -71,7 +71,7 @@ function Section({ title, hint, children }: { title: string; hint?: string; chil
 }
 
 /**
- * The editor of a condition. If after is set, the block's own answer can be used. If plain is set, the condition
+ * The editor for a condition. If after is set, the condition can use the block's own answer. If plain is set, it
  * cannot be edited as JSON.
  */
 export function ConditionEditor({ content, block, value, onChange, label, after = false, plain }: Props & { label: string; after?: boolean; plain?: boolean }) {
@@ -95,14 +95,14 @@ export function ConditionEditor({ content, block, value, onChange, label, after 
   );
 }
 
-/** The conditions of a group, or a single condition, as rows. */
+/** Shows a group's conditions, or a single condition, as rows. */
 function Rows({ c, fields, known, put, depth, children }: { c: Condition | undefined; fields: Fields; known: Field[]; put(c: Condition | undefined): void; depth: number; children?: ComponentChildren }) {
   const group = c && isGroup(c) ? c : undefined;
   const rows = group?.of ?? (c ? [c] : []);
   const box = useRef<HTMLDivElement>(null);
   const before = useRef(rows.length);
   useLayoutEffect(() => {
-    // After adding, the new row gets the focus. After removing, the add button gets it.
+    // After a row is added, it gets the focus. After a row is removed, the add button gets the focus.
     const inside = box.current?.contains(document.activeElement) || document.activeElement === document.body;
     if (inside && rows.length > before.current) box.current?.querySelector<HTMLElement>(':scope > ol > li:last-child select')?.focus();
     else if (inside && rows.length < before.current) box.current?.querySelector<HTMLElement>(':scope > .row > button')?.focus();
@@ -167,7 +167,7 @@ function Row({ c, fields, known, put, group }: { c: Exclude<Condition, Group>; f
   );
 }
 
-/** Returns the text of a comparison operator. */
+/** Returns the text for a comparison operator. */
 function comparisonText(op: Comparison, field: Field): string {
   const plain = op.replace('!', '') as Leaf['op'];
   const word = opKey(plain, field.kind);
@@ -175,7 +175,7 @@ function comparisonText(op: Comparison, field: Field): string {
   return ['has', 'contains', 'oneOf', 'between'].includes(word) ? t('rules.op.not.' + word) : t('rules.op.not', { op: t('rules.op.' + word) });
 }
 
-/** The editor of the next block. */
+/** The editor for which block comes next. */
 export function NextEditor({ content, block, value, onChange }: Props) {
   const fields = fieldsOf(content);
   const jumps = value === undefined ? [] : parseNext(value);
@@ -220,7 +220,7 @@ export function NextEditor({ content, block, value, onChange }: Props) {
   );
 }
 
-/** The editor of the values that variables get when the block is answered. */
+/** The editor for the values that variables get when the block is answered. */
 export function VariableEditor({ content, block, value, onChange }: Props) {
   const fields = fieldsOf(content);
   if (value !== undefined && !isObject(value)) return <JSONBox label={t('rules.set')} value={value} onChange={onChange} />;
@@ -265,7 +265,7 @@ export function VariableEditor({ content, block, value, onChange }: Props) {
   );
 }
 
-/** The change of one variable, with a line for each value. */
+/** A change to a variable, with a line for each value. */
 function ChangeEditor({ name, value, content, block, fields, put }: { name: string; value: Value; content: Content; block: string; fields: Fields; put(v: Value): void }) {
   const { op } = value;
   const known = fields.known(block, true);

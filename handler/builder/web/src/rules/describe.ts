@@ -12,17 +12,17 @@ export function fieldName(f: Field, t: Translate): string {
   return t('rules.part', { name: base, part: 'label' in f.part ? f.part.label : t('rules.part.' + f.part.word, { n: f.part.n ?? 0 }) });
 }
 
-/** Reports whether a kind is a date or time, so that operators are called "before" and "after". */
+/** Reports whether a kind is a date or time. Its operators are then called "before" and "after". */
 export const isTimeKind = (kind: Kind): boolean => kind === 'date' || kind === 'datetime' || kind === 'time';
 
-/** Returns the word key of an operator for a kind, without the prefix. */
+/** Returns an operator's word key for a kind, without the prefix. */
 export function opKey(op: Op, kind: Kind): string {
   if (op === 'has' && kind !== 'list') return 'contains';
   const sameKey: { [op in Op]?: string } = { yes: 'is', notYes: 'isNot' };
   return isTimeKind(kind) && ['below', 'atMost', 'above', 'atLeast'].includes(op) ? op + 'Time' : (sameKey[op] ?? op);
 }
 
-/** Returns the text of a compared value. */
+/** Returns the text for a compared value. */
 export function valueName(value: Json, f: Field, t: Translate): string {
   if (typeof value === 'boolean') return t(value ? 'rules.yes' : 'rules.no');
   if (typeof value === 'number') return String(value);
@@ -61,7 +61,7 @@ export function describeCondition(c: Condition, fields: Fields, t: Translate): s
   return describeLeaf(c, fields, t, false);
 }
 
-/** Returns a text for logic that sentences cannot express. key is the word for "this is JSON". */
+/** Returns a text for logic that sentences cannot express. key is the word key for "this is JSON". */
 export type DescribeJSON = (logic: Json, key: 'rules.json' | 'rules.nextJSON') => string;
 
 /** Describes a condition, or uses describeJSON if it cannot be parsed. */
@@ -79,7 +79,7 @@ const verbs = {
   '+': { verb: 'add', sign: ' + ' }, '-': { verb: 'subtract', sign: ' − ' }, '*': { verb: 'times', sign: ' × ' }, '/': { verb: 'divide', sign: ' ÷ ' },
 } as const;
 
-/** Describes the change of a variable, with a sentence for each case. */
+/** Describes a change to a variable, with a sentence for each case. */
 export function describeChange(name: string, v: Value, fields: Fields, t: Translate): string[] {
   const own = (r: Operand): boolean => isRef(r) && r.from === 'variables' && r.id === name;
   const describeCase = (verb: string, o: Operand, when?: Condition): string => {
@@ -93,12 +93,12 @@ export function describeChange(name: string, v: Value, fields: Fields, t: Transl
   }
   const line = (term: Term) => describeCase(verbs[v.op].verb, term.by, term.when);
   if (own(v.of)) return v.terms.map(line);
-  // If it starts with another field, it is shown as a formula.
+  // If the change starts from another field, it is shown as a formula.
   const formula = [v.of, ...v.terms.filter((term) => !term.when).map((term) => term.by)].map((o) => operandName(o, fields, t)).join(verbs[v.op].sign);
   return [t('rules.do.set', { x: t('rules.quoted', { text: name }), v: formula }), ...v.terms.filter((term) => term.when).map(line)];
 }
 
-/** Returns the name of a jump's target. */
+/** Returns the name of the block that a jump leads to. */
 export function targetLabel(to: string, fields: Fields, t: Translate): string {
   const block = fields.content.blocks[fields.step(to)];
   return block ? block.label || block.id : t('rules.missing', { name: to });

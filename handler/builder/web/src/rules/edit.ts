@@ -1,4 +1,4 @@
-// Edits of conditions and variable changes: new ones, other fields and operators, and groups.
+// Creates and edits conditions, groups of conditions, and variable changes.
 
 import { canCompare, ops, type Field, type Fields, type Json, type Op } from './fields';
 import { canCount, maxDepth, isRef, type Arithmetic, type Condition, type Group, type Leaf, type Operand, type Term, type Value } from './parse';
@@ -7,14 +7,14 @@ export type Comparison = Exclude<Op, 'yes' | 'notYes'> | `!${Op}`;
 
 export const isGroup = (c: Condition): c is Group => c.op === 'all' || c.op === 'any';
 
-/** Returns the operator of a row. "yes" and "not yes" are shown as "is" and "is not". */
+/** Returns a row's operator. "yes" and "not yes" are shown as "is" and "is not". */
 export function comparisonOf(c: Leaf | { op: 'not'; of: Leaf }): { op: Comparison; leaf: Leaf } {
   if (c.op === 'not') return { op: `!${c.of.op}`, leaf: c.of };
   if (c.op === 'yes' || c.op === 'notYes') return comparisonOf({ op: c.op === 'yes' ? 'is' : 'isNot', ref: c.ref, value: true });
   return { op: c.op, leaf: c };
 }
 
-/** Returns the operators that a field supports, and the current one. */
+/** Returns the operators that a field supports, and the current operator. */
 export function availableComparisons(field: Field, now: Comparison): Comparison[] {
   const all = ops[field.kind].flatMap((op): Comparison[] => {
     if (op === 'yes' || op === 'notYes') return [];
@@ -25,7 +25,7 @@ export function availableComparisons(field: Field, now: Comparison): Comparison[
 
 const today = (): string => new Date().toISOString().slice(0, 10);
 
-/** Returns the initial value of a new comparison. */
+/** Returns the initial value for a new comparison. */
 function initialValue(field: Field, op: Op): Json | undefined {
   if (op === 'answered' || op === 'unanswered') return undefined;
   const ids = field.choices.map((c) => c.id);
@@ -44,7 +44,7 @@ function initialValue(field: Field, op: Op): Json | undefined {
   }
 }
 
-/** Returns a comparison with another field or operator. The value is kept if it fits. */
+/** Returns a comparison with a different field or operator. The value is kept if it still fits. */
 export function adaptLeaf(old: Leaf, field: Field, wanted: Comparison): Condition {
   const not = wanted.startsWith('!');
   const requested = (not ? wanted.slice(1) : wanted) as Op;
@@ -61,8 +61,8 @@ export function newCondition(field: Field): Condition {
 }
 
 /**
- * Simplifies a condition: groups with one condition, and groups in a group of the same kind, are resolved. Returns
- * undefined if it is empty.
+ * Simplifies a condition: it unwraps groups that contain only one condition, and groups in a group of the same kind.
+ * Returns undefined if nothing is left.
  */
 export function simplify(c: Condition): Condition | undefined {
   if (!isGroup(c)) return c;
@@ -79,14 +79,14 @@ export function addCondition(c: Condition | undefined, added: Condition): Condit
   return isGroup(c) ? { op: c.op, of: [...c.of, added] } : { op: 'all', of: [c, added] };
 }
 
-/** Puts a condition of a group into a new group of the other kind. */
+/** Moves one of a group's conditions into a new group of the other kind. */
 export function groupWith(c: Condition, within: Group['op'], added: Condition): Condition {
   return { op: within === 'all' ? 'any' : 'all', of: [c, added] };
 }
 
 export const canGroup = (depth: number): boolean => depth < maxDepth;
 
-/** A line of a variable change: a value, and possibly a condition. */
+/** A line in a variable change: a value and, optionally, a condition. */
 export interface Line { when?: Condition; value: Operand }
 
 export const linesOf = (v: Value): Line[] =>
@@ -95,7 +95,7 @@ export const linesOf = (v: Value): Line[] =>
 /** Differences and quotients have only one line. */
 export const isSingleLine = (op: Value['op']): boolean => op === '-' || op === '/';
 
-/** Returns a change with the lines that its operation supports. */
+/** Returns a change with only the lines that its operation supports. */
 export function valueOfLines(variable: string, op: Value['op'], lines: Line[], base: Value): Value {
   const self = { from: 'variables' as const, id: variable };
   if (op === 'set') {
@@ -108,8 +108,8 @@ export function valueOfLines(variable: string, op: Value['op'], lines: Line[], b
 }
 
 /**
- * Returns a change with another operation and the same lines. Arithmetic cannot use the final value of a variable
- * or a text.
+ * Returns a change with a different operation and the same lines. Arithmetic cannot use a variable's final value or
+ * text.
  */
 export function changeOperation(variable: string, old: Value, op: Value['op'], fields: Fields): Value {
   if (old.op === 'set' && op !== 'set') {
@@ -127,5 +127,5 @@ export function renameSelf(v: Value, from: string, to: string): Value {
   return v.op === 'set' ? { ...v, value: other(v.value) } : { ...v, of: other(v.of) };
 }
 
-/** Splits a text into its lines, without empty ones. */
+/** Splits text into lines and drops empty lines. */
 export const splitLines = (text: string): string[] => text.split('\n').map((line) => line.trim()).filter((line) => line !== '');

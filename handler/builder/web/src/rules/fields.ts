@@ -1,5 +1,5 @@
-// The fields that a rule can read: answers and their parts, hidden fields and variables. The kind of a field
-// determines the operators.
+// The fields that a rule can read: answers and their parts, hidden fields and variables. A field's kind determines
+// its operators.
 
 import type { Block, Choice as Offered, Definition, Json } from '../app/records';
 
@@ -24,8 +24,8 @@ export interface Ref {
 
 export type Kind =
   | 'text' | 'number' | 'yesno' | 'choice' | 'list' | 'order' | 'date' | 'datetime' | 'time' | 'country'
-  | 'presence' // can only be tested for an answer
-  | 'loose' // a text that may be a number
+  | 'presence' // a rule can only test whether there is an answer
+  | 'loose' // text that may be a number
   | 'unknown'; // not in the form
 
 export type Op =
@@ -36,7 +36,7 @@ const presenceOps: Op[] = ['answered', 'unanswered'];
 const equalityOps: Op[] = ['is', 'isNot'];
 const orderOps: Op[] = ['below', 'atMost', 'above', 'atLeast', 'between'];
 
-/** The operators of each kind, in the order of the menu. */
+/** Each kind's operators, in menu order. */
 export const ops: { [kind in Kind]: readonly Op[] } = {
   text: [...equalityOps, 'has', 'oneOf', ...presenceOps],
   number: [...equalityOps, ...orderOps, 'oneOf', ...presenceOps],
@@ -76,7 +76,7 @@ export function canCompare(kind: Kind, op: Op, value: Json | undefined): boolean
   return typeof value === 'string' && (formats[kind]?.test(value) ?? true);
 }
 
-/** A field that rules can read. A part without a label is named by the word rules.part.{word}. */
+/** A field that rules can read. If a part has no label, the word rules.part.{word} is its name. */
 export interface Field {
   ref: Ref;
   kind: Kind;
@@ -136,14 +136,14 @@ function splitAtDot(text: string): [string, string | undefined] {
   return dot < 0 ? [text, undefined] : [text.slice(0, dot), text.slice(dot + 1)];
 }
 
-/** Unlike a path, the key distinguishes a part from a dot in an id. */
+/** Unlike a path, the key tells a part apart from an id that contains a dot. */
 const refKey = (r: Ref): string => r.from + '\0' + r.id + (r.part === undefined ? '' : '\0' + r.part);
 
 export const pathOf = (r: Ref): string => r.from + '.' + r.id + (r.part === undefined ? '' : '.' + r.part);
 
 /** An index of a form's fields. */
 export class Fields {
-  /** All fields in the order of the form. */
+  /** All fields in form order. */
   readonly all: Field[] = [];
   private readonly byPath = new Map<string, Field>();
   private readonly steps = new Map<string, number>();
@@ -157,8 +157,7 @@ export class Fields {
     for (const [id, value] of Object.entries(content.variables ?? {})) {
       this.put({ ref: { from: 'variables', id }, kind: typeof value === 'number' ? 'number' : 'loose', label: id, choices: [], step: -1 });
     }
-    // If another block has the path of a part, the part cannot be read. The same applies to parts of ids with a
-    // dot.
+    // A part cannot be read if another block has the same path, or if the id of its own block contains a dot.
     this.all = this.all.filter(({ ref: { from, id, part } }) => part === undefined || (!id.includes('.') && !this.byPath.has(refKey({ from, id: id + '.' + part }))));
   }
 
@@ -180,12 +179,12 @@ export class Fields {
     this.all.push(field);
   }
 
-  /** Returns the field of a reference. If the form does not have it, its kind is unknown. */
+  /** Returns the field that a reference names. If the form does not have the field, its kind is unknown. */
   get(ref: Ref): Field {
     return this.byPath.get(refKey(ref)) ?? { ref, kind: 'unknown', label: pathOf(ref), choices: [], step: -1 };
   }
 
-  /** Returns the reference for a path. A block whose id contains dots wins over a part, as in internal/logic. */
+  /** Returns the reference for a path. A block whose id contains dots takes precedence over a part, as in internal/logic. */
   resolve(path: string): Ref | undefined {
     const [from, id] = splitAtDot(path);
     if ((from !== 'answers' && from !== 'hidden' && from !== 'variables') || !id) return undefined;
@@ -200,7 +199,7 @@ export class Fields {
   }
 
   /**
-   * Returns the fields that are known when a top-level block's rule runs. If after is set, its own answer is
+   * Returns the fields that are known when a top-level block's rule runs. If after is set, the block's own answer is
    * included.
    */
   known(block: string, after: boolean): Field[] {

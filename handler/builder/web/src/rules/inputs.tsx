@@ -17,7 +17,7 @@ export function fieldOptions(known: readonly Field[], now: Field | undefined): (
   });
 }
 
-/** The input for a comparison's value. */
+/** The input for the value in a comparison. */
 export function LeafValue({ leaf, fields, put }: { leaf: Leaf; fields: Fields; put(value: Json): void }) {
   const field = fields.get(leaf.ref);
   const { value } = leaf;
@@ -79,7 +79,7 @@ function ScalarInput({ label, hideLabel, field, value, put }: { label: string; h
 
 const choiceName = (id: string, field: Field): string => field.choices.find((c) => c.id === id)?.label || valueName(id, { ...field, kind: 'choice', choices: [] }, t);
 
-/** Checkboxes for several choices. */
+/** Checkboxes for selecting several choices. */
 function ChoiceList({ field, value, put }: { field: Field; value: Json[]; put(value: Json): void }) {
   const ids = inFormOrder(field, [...field.choices.map((c) => c.id), ...value.filter((v) => !field.choices.some((c) => c.id === v))]);
   return (
@@ -128,7 +128,7 @@ function LinesInput({ field, value, put }: { field: Field; value: Json[]; put(va
   );
 }
 
-/** Returns the typed text of a value. It is replaced only if the value changes elsewhere. */
+/** Returns the text typed for a value. The text is replaced only if the value changes elsewhere. */
 export function useTextDraft<T extends Json>(value: T, text: (value: T) => string, read: (text: string) => Json | undefined): [string, (text: string) => void] {
   const [draft, setDraft] = useState(() => text(value));
   const seen = useRef(value);
@@ -141,7 +141,7 @@ export function useTextDraft<T extends Json>(value: T, text: (value: T) => strin
   return [draft, setDraft];
 }
 
-/** Logic that sentences cannot express. Only valid JSON changes it. */
+/** Shows logic that sentences cannot express, as JSON. Only valid JSON changes it. */
 export function JSONBox({ label, value, onChange, back }: { label: string; value: Json; onChange(value: Json | undefined): void; back?: (() => void) | undefined }) {
   const [error, setError] = useState('');
   const read = (text: string): Json | undefined => {
@@ -170,7 +170,7 @@ export function JSONBox({ label, value, onChange, back }: { label: string; value
 }
 
 /**
- * The editor of an operand: a number, a text or a field. If self is set, an option leaves that variable
+ * The editor for an operand: a number, text or a field. If self is set, one option is to leave that variable
  * unchanged.
  */
 export function OperandField({ label, value, fields, known, texts, self, put }: { label: string; value: Operand; fields: Fields; known: readonly Field[]; texts: boolean; self?: Ref | undefined; put(value: Operand): void }) {

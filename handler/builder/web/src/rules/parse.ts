@@ -1,12 +1,12 @@
 // Converts between JsonLogic and the conditions that the editor shows as sentences. README.md has the grammar.
 //
-// Parsing and writing must return the same JSON value. Otherwise parse functions return null, and the editor shows
-// the JSON.
+// Parsing and then writing must result in the same JSON value. Otherwise, the parse functions return null, and the
+// editor shows the JSON.
 
 import { isEqual } from '../app/json';
 import { canCompare, ops, pathOf, type Fields, type Json, type Kind, type Op, type Ref } from './fields';
 
-/** A comparison of a field. value is missing, a scalar, or a list for exactly, oneOf and between. */
+/** A comparison with a field. value is missing, a scalar, or (for exactly, oneOf and between) a list. */
 export interface Leaf {
   op: Op;
   ref: Ref;
@@ -23,7 +23,7 @@ export interface Group {
 /** A number, a text, or a field's value. */
 export type Operand = number | string | Ref;
 
-/** An operand of an arithmetic change, possibly with a condition. */
+/** An operand in an arithmetic change, optionally with a condition. */
 export interface Term {
   when?: Condition;
   by: Operand;
@@ -31,7 +31,7 @@ export interface Term {
 
 export type Arithmetic = '+' | '-' | '*' | '/';
 
-/** The new value of a variable. "set" uses the value of the first case that is true, otherwise value. */
+/** A variable's new value. "set" uses the value of the first case that is true, or value if no case is true. */
 export type Value =
   | { op: 'set'; cases: { when: Condition; value: Operand }[]; value: Operand }
   | { op: Arithmetic; of: Ref; terms: Term[] };
@@ -52,7 +52,7 @@ const varLogic = (r: Ref): Json => ({ var: pathOf(r) });
 const operandLogic = (o: Operand): Json => (isRef(o) ? varLogic(o) : o);
 const identityOf = (op: Arithmetic): number => (op === '*' || op === '/' ? 1 : 0);
 
-/** The operators with two operands, of which the field is the first. */
+/** The operators with two operands. The first operand is the field. */
 const binary = { is: '==', isNot: '!=', exactly: '==', notExactly: '!=', oneOf: 'in', below: '<', atMost: '<=', above: '>', atLeast: '>=' } as const;
 
 export function conditionLogic(c: Condition): Json {
@@ -99,7 +99,7 @@ export function parseVariable(logic: Json | undefined, fields: Fields): Value | 
   return ifLossless(logic, parseChange(logic, fields), valueLogic);
 }
 
-/** Parses the jumps of a rule. Only the last may have no condition. Returns null for other logic. */
+/** Parses a rule's jumps. Only the last jump may have no condition. Returns null for other logic. */
 export function parseNext(next: Json | undefined): Jump[] | null {
   if (!Array.isArray(next)) return null;
   const jumps: Jump[] = [];
@@ -116,7 +116,7 @@ function ifLossless<T>(logic: Json | undefined, parsed: T | null, write: (parsed
 }
 
 /**
- * Reports whether choices have another order than in the form. Answers use the form's order, so the comparison
+ * Reports whether choices are not in the form's order. Answers are always in the form's order, so such a comparison
  * never matches.
  */
 export function isOutOfOrder(l: Leaf, fields: Fields): boolean {
@@ -201,7 +201,7 @@ function parseChange(logic: Json | undefined, fields: Fields): Value | null {
   if (name === 'if') return parseCases(given, fields);
   if (name !== '+' && name !== '-' && name !== '*' && name !== '/') return null;
   const of = parseOperand(given[0], fields, true);
-  const two = name === '-' || name === '/'; // they use only two operands
+  const two = name === '-' || name === '/'; // only these take exactly two operands
   if (of === null || !isRef(of) || given.length < 2 || (two && given.length > 2)) return null;
   const terms = given.slice(1).map((g) => parseTerm(g, fields));
   return terms.some((t) => t === null) ? null : { op: name, of, terms: terms as Term[] };

@@ -1,16 +1,16 @@
-// Renames references to blocks, choices, rows, hidden fields and variables. It walks all JsonLogic of a rule, also
-// logic that sentences cannot express.
+// Renames references to blocks, choices, rows, hidden fields and variables. It walks all of a rule's JsonLogic,
+// including logic that sentences cannot express.
 
 import { isObject } from '../app/json';
 import type { Block } from '../app/records';
 import { fieldsOf, pathOf, type Content, type Fields, type Json } from './fields';
 
-/** The target of a reference. */
+/** What a reference refers to. */
 export type Target =
   | { kind: 'block' | 'hidden' | 'variable'; id: string }
   | { kind: 'choice' | 'row'; block: string; id: string };
 
-/** New names by old ones. Names of choices (or matrix columns) and rows are grouped by block. */
+/** New names by old name. The names of choices (or matrix columns) and rows are grouped by block. */
 export interface Renames {
   blocks?: Names;
   hidden?: Names;
@@ -20,7 +20,7 @@ export interface Renames {
 }
 interface Names { [old: string]: string }
 
-/** Called for each reference. It returns the new name. */
+/** Called for each reference. Returns the new name. */
 type Rename = (target: Target) => string;
 
 /** Returns a rule with renamed references, or the same object if nothing changes. */
@@ -90,7 +90,7 @@ class RuleWalker {
     });
   }
 
-  /** item is the block whose choices are iterated, where var reads an item of an array. */
+  /** item is the block whose choices are being iterated. Inside such an iteration, var reads an array item. */
   private logic(logic: Json, item?: string): Json {
     if (Array.isArray(logic)) return this.items(logic, (l) => this.logic(l, item));
     if (logic === null || typeof logic !== 'object' || Object.keys(logic).length !== 1) return logic;

@@ -43,14 +43,14 @@ export function retype(before: Content, after: Content, id: string): RetypeResul
   return { blocks: changed.length > 0 ? blocks : after.blocks, changed, outdated };
 }
 
-/** Returns the reference to the block's answer in the logic, if any. */
+/** Returns the reference to the block's answer in logic, if any. */
 function refOf(logic: Json | undefined, id: string, fields: Fields): Ref | undefined {
   const path = logic !== null && typeof logic === 'object' && !Array.isArray(logic) ? logic.var : undefined;
   const ref = typeof path === 'string' ? fields.resolve(path) : undefined;
   return ref?.from === 'answers' && ref.id === id ? ref : undefined;
 }
 
-/** Returns an equivalent comparison for another kind of answer, or null. */
+/** Returns an equivalent comparison for another kind of answer, or null if there is none. */
 function convertComparison(name: string, args: Json[], at: number, was: Field, is: Field): Json | null {
   const [q, value] = [args[at]!, args[1 - at] ?? null];
   const equal = name === '==' || name === '===';

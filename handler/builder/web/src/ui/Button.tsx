@@ -27,7 +27,7 @@ export function Button({ icon, kind = 'plain', busy, buttonRef, children, class:
   );
 }
 
-/** A button with only an icon. label is its accessible name and tooltip. */
+/** A button that shows only an icon. label is its accessible name and tooltip. */
 export function IconButton({ label, icon, ...rest }: Omit<ButtonProps, 'children' | 'icon'> & { label: string; icon: IconName }) {
   return <Button kind="quiet" {...rest} icon={icon} aria-label={label} title={label} class={`only-icon ${rest.class ?? ''}`} />;
 }

@@ -25,7 +25,7 @@ export function Dialog({ title, onClose, children, footer, wide }: Props) {
     dialog.showModal();
     dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea):not([disabled])')?.focus();
     return () => {
-      // An action in the dialog may have moved the focus already.
+      // An action in the dialog may already have moved the focus.
       const now = document.activeElement;
       dialog.close();
       const next = now && now !== document.body && !dialog.contains(now) ? now : previous;
@@ -65,8 +65,8 @@ interface DialogFormProps {
 }
 
 /**
- * A dialog with a form. It closes after run succeeds. The children show the errors at the JSON Pointers in own,
- * until the user types.
+ * A dialog with a form. It closes after run succeeds. Until the user types, the children show the errors at the JSON
+ * Pointers in own.
  */
 export function FormDialog({ title, action, danger, disabled, wide, run, onClose, own = [], children }: DialogFormProps & { own?: readonly string[]; children: ComponentChildren | ((at: (path: string) => string | undefined) => ComponentChildren) }) {
   const busy = useSignal(false);

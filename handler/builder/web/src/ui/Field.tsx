@@ -4,10 +4,10 @@ import { t } from '../app/words';
 
 interface FieldProps {
   label: string;
-  /** Whether only screen readers get the label. */
+  /** Whether the label is only for screen readers. */
   hideLabel?: boolean;
   hint?: ComponentChildren;
-  /** The error of the value. */
+  /** The value's error. */
   error?: string | undefined;
 }
 
@@ -60,7 +60,7 @@ interface TextAreaProps extends FieldProps, NativeProps {
   onInput(value: string): void;
   rows?: number;
   code?: boolean;
-  /** Whether it gets the focus when it is first shown. */
+  /** Whether the field is focused when it is first shown. */
   autoFocus?: boolean;
 }
 
@@ -78,7 +78,7 @@ export function TextArea({ label, hideLabel, hint, error, value, onInput, code, 
 
 interface NumberFieldProps extends FieldProps, NativeProps {
   value: number | undefined;
-  /** undefined means that the field is empty. Invalid input shows an error and is not reported. */
+  /** undefined means that the field is empty. Invalid input results in an error and is not reported. */
   onInput(value: number | undefined): void;
   min?: number;
   max?: number;

@@ -6,7 +6,7 @@ import { t } from '../app/words';
 import { Button } from './Button';
 import { Icon, type IconName } from './Icon';
 
-/** Shown while loading. CSS delays it for a moment. */
+/** Shown while loading. CSS briefly delays it. */
 export function Loading({ label = t('app.loading') }: { label?: string }) {
   return (
     <p class="loading" role="status">
@@ -46,7 +46,7 @@ export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => vo
   );
 }
 
-/** The state of a read. value is undefined until it succeeds. */
+/** The state of a read. value is undefined until the read succeeds. */
 export interface Loaded<T> {
   value?: T;
   error?: unknown;
@@ -54,7 +54,7 @@ export interface Loaded<T> {
   reload(): void;
 }
 
-/** Calls run for each document event of a type. */
+/** Calls run for each document event of the given type. */
 export function useDocumentEvent<K extends keyof DocumentEventMap>(type: K, run: (e: DocumentEventMap[K]) => void): void {
   const latest = useRef(run);
   latest.current = run;

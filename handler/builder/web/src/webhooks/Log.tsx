@@ -10,16 +10,15 @@ import { Empty, ErrorNotice, Loading, errorText, showToast, useDocumentEvent, us
 import { type Delivery, isLatest, isInProgress, outcomeText } from './deliveries';
 import { type Hook, PauseNote, type Paused } from './Webhooks';
 
-/** The interval in milliseconds for reading the log while a delivery is in progress. */
+/** How often to read the log while a delivery is in progress, in milliseconds. */
 const pollInterval = 2000;
 
 /**
- * The deliveries of a webhook. They are read again while a delivery is in progress, and when the page becomes
- * visible.
+ * A webhook's deliveries. They are read again while a delivery is in progress, and when the page becomes visible.
  */
 export function DeliveryLog({ hook, paused, onSent }: { hook: Hook; paused: Paused | undefined; onSent(): void }) {
   const log = useLoaded(async () => (await api<{ items: Delivery[] }>(`/webhooks/${hook.id}/deliveries`)).body.items, [hook.id]);
-  /** The last request, and the deliveries before it. A new delivery is its result. */
+  /** The last request to send, and the deliveries known before it. A new delivery is the request's result. */
   const sent = useSignal<{ test: boolean; event: string; known: Set<string>; until: number } | undefined>(undefined);
   const busy = useSignal('');
   const openDialog = useSignal<'' | 'failed' | Delivery>('');
@@ -116,7 +115,7 @@ export function DeliveryLog({ hook, paused, onSent }: { hook: Hook; paused: Paus
   );
 }
 
-/** Shows the payload and the result of a delivery. */
+/** Shows a delivery's payload and result. */
 function DeliveryDialog({ hook, delivery, onClose }: { hook: Hook; delivery: Delivery; onClose(): void }) {
   const body = useLoaded(() => builderApi<{ body: unknown }>(`/webhooks/${hook.id}/deliveries/${delivery.id}/body`), [delivery.id]);
   const isDeleted = body.error instanceof ApiError && body.error.status === 404;

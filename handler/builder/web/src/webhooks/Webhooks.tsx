@@ -32,7 +32,7 @@ export interface Paused {
 
 type OpenDialog = { kind: 'write'; hook?: Hook | undefined } | { kind: 'delete' | 'off'; hook: Hook };
 
-/** The webhooks of a form. view is the id of the webhook whose deliveries are shown. */
+/** A form's webhooks. view is the id of the webhook whose deliveries are shown. */
 export function Webhooks({ form, view }: { form: string; view: string }) {
   const summary = useLoaded(async () => (await api<FormSummary>('/forms/' + form)).body, [form]);
   const hooks = useLoaded(async () => {
@@ -146,7 +146,7 @@ function StatusBadges({ hook, paused, brief }: { hook: Hook; paused: Paused | un
   );
 }
 
-/** Shows why a webhook is paused, since when, and the next attempt. */
+/** Shows why and since when a webhook is paused, and when the next attempt is due. */
 export function PauseNote({ paused, busy, onTry }: { paused: Paused; busy: boolean; onTry(): void }) {
   const soon = new Date(paused.paused_until) <= new Date();
   return (
@@ -161,7 +161,7 @@ export function PauseNote({ paused, busy, onTry }: { paused: Paused; busy: boole
   );
 }
 
-/** Returns a random secret of 24 bytes in the format of Standard Webhooks. */
+/** Returns a random 24-byte secret in the Standard Webhooks format. */
 const newSecret = (): string => 'whsec_' + btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24))));
 
 /** Adds or edits a webhook. */

@@ -1,6 +1,6 @@
 import { t } from '../app/words';
 
-/** An attempt in the API's list of deliveries. */
+/** An attempt, as in the API's list of deliveries. */
 export interface Delivery {
   id: string;
   event: string;
@@ -15,14 +15,14 @@ export interface Delivery {
   next_attempt_at: string | null;
 }
 
-/** Describes the result of an attempt. The receiver's response is not shown. */
+/** Describes an attempt's result. The receiver's response is not shown. */
 export function outcomeText(d: Delivery): string {
   if (d.success) return t('webhooks.success_status', { status: String(d.status) });
   if (d.status > 0) return t(d.error === 'redirect' ? 'webhooks.error_redirect' : 'webhooks.error_status', { status: String(d.status) });
   return t('webhooks.error_' + (d.error ?? 'network'));
 }
 
-/** Reports whether an attempt is the newest of its event. Only the newest has the time of the next attempt. */
+/** Reports whether an attempt is the latest one for its event. Only the latest has the time of the next attempt. */
 export const isLatest = (d: Delivery, newestFirst: readonly Delivery[]): boolean => newestFirst.find((o) => o.event_id === d.event_id) === d;
 
 /** Reports whether the next attempt is due within half a minute. */
