@@ -23,7 +23,7 @@ type Metrics struct {
 	// Estimated says whether the numbers include lifetime counters from before the form's events were counted.
 	Estimated                  bool
 	Views, Starts, Submissions int64
-	CompletionRate             float64 // Submissions as a percentage of Starts, rounded to two decimals; 0 if there are no starts
+	CompletionRate             float64 // Submissions as a percentage of Starts, rounded to two decimals; 0 if Starts is 0
 }
 
 // CheckPeriod returns an error for an unknown period.

@@ -48,8 +48,8 @@ func (s *Scheduler) queueResult(r *Request, of storage.Result) {
 	r.Delivery.Body = nil // frees memory
 }
 
-// startWrite starts a write after BatchDelay, or earlier if the fast pool has many results. Only the fast pool needs
-// its capacity back soon, and blocked results do not count, because they were already tried. After errors, writes
+// maybeStartWrite starts a write after BatchDelay, or earlier if the fast pool has many results. Only the fast pool
+// needs its capacity back soon, and blocked results do not count, because they were already tried. After errors, writes
 // contain fewer results, so that the result that the store rejects is found.
 func (s *Scheduler) startWrite() {
 	r := &s.results

@@ -86,7 +86,7 @@ type (
 	Stop struct{}
 )
 
-// Actions is the result of a step: what the caller must do next.
+// Actions lists the work that the caller must do after a step.
 type Actions struct {
 	Send     []*Request
 	Claim    *storage.ClaimParams    // if set, a ClaimFinished must follow

@@ -49,7 +49,7 @@ func isNormalTime(v any) bool {
 	return ok && jsontree.FormatTime(t) == text
 }
 
-// isPlain reports whether v is not a number that convert passes as a literal.
+// isNotJSONNumber returns false for a json.Number, because convert passes only plain integers in another type.
 func isPlain(v any) bool {
 	_, isLiteral := v.(json.Number)
 	return !isLiteral
