@@ -22,7 +22,7 @@ type claims struct {
 
 func (s *Scheduler) wantClaims() { s.fast.claimWanted, s.slow.claimWanted = true, true }
 
-func (s *Scheduler) startClaim() {
+func (s *Scheduler) maybeStartClaim() {
 	c := &s.claims
 	if !s.now.Before(c.nextPoll) {
 		s.wantClaims()

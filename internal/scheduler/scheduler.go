@@ -142,8 +142,8 @@ func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
 	s.moveToSlowPool()
 	s.startRequests(&s.fast)
 	s.startRequests(&s.slow)
-	s.startClaim()
-	s.startWrite()
+	s.maybeStartClaim()
+	s.maybeStartWrite()
 	s.actions.NextStep = s.nextStep()
 	return s.actions
 }

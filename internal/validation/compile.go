@@ -37,7 +37,7 @@ func NewCompiler(document string, formats map[string]func(any) bool) (*jsonschem
 // normalForms holds the formats that request bodies use. A value outside its normal form violates its format, and
 // [Check] normalizes or rejects it.
 var normalForms = map[string]func(any) bool{
-	"date-time": isNormalTime, "int32": isPlain, "int64": isPlain,
+	"date-time": isNormalTime, "int32": isNotJSONNumber, "int64": isNotJSONNumber,
 }
 
 func isNormalTime(v any) bool {
@@ -50,7 +50,7 @@ func isNormalTime(v any) bool {
 }
 
 // isNotJSONNumber returns false for a json.Number, because convert passes only plain integers in another type.
-func isPlain(v any) bool {
+func isNotJSONNumber(v any) bool {
 	_, isLiteral := v.(json.Number)
 	return !isLiteral
 }

@@ -69,7 +69,7 @@ func (q query) warnConstant(n jsontree.Node) {
 		warn(schema.WarnNeverHolds, q.explain(n))
 	case !fail:
 		warn(schema.WarnAlwaysHolds, answertype.Explanation{Message: "this condition is always true"})
-	case isJoined(n):
+	case joinsConditions(n):
 		_, operands := operation(n)
 		for _, operand := range operands {
 			q.warnConstant(operand)
@@ -92,7 +92,7 @@ func operation(n jsontree.Node) (name string, operands []jsontree.Node) {
 	return arg.Name(), operands
 }
 
-func isJoined(n jsontree.Node) bool {
+func joinsConditions(n jsontree.Node) bool {
 	name, operands := operation(n)
 	return (name == "and" || name == "or") && len(operands) > 1
 }
@@ -104,7 +104,7 @@ func (q query) outcomes(n jsontree.Node) (can, fail bool) {
 		return known[0], known[1]
 	}
 	defer func() { q.known[n] = [2]bool{can, fail} }()
-	if !isJoined(n) {
+	if !joinsConditions(n) {
 		return q.try([]jsontree.Node{n}, true)
 	}
 	name, operands := operation(n)
@@ -383,7 +383,7 @@ func (q query) answersOf(s *subject, c answertype.ComparedValues) *candidates {
 }
 
 func (q query) explain(n jsontree.Node) answertype.Explanation {
-	if isJoined(n) {
+	if joinsConditions(n) {
 		_, operands := operation(n)
 		for _, operand := range operands {
 			if can, _ := q.outcomes(operand); !can {
