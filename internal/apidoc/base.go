@@ -26,9 +26,9 @@ func CheckBaseURL(base string) error {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil:
-		return errors.New("the base URL is not a URL")
+		return errors.New("the base URL cannot be parsed")
 	case u.User != nil:
-		return errors.New("the base URL must not have a user name or password")
+		return errors.New("the base URL must not contain a username or password")
 	case u.Hostname() != "" && weburl.IsWeb(u) && weburl.IsPort(u.Port()):
 	case u.Host == "" && u.Scheme == "" && strings.HasPrefix(base, "/"):
 	default:

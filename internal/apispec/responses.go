@@ -227,7 +227,7 @@ func resolve(d jsontree.Node, pointer string) (jsontree.Node, error) {
 	for at, hops := pointer, 0; hops < 8; hops++ {
 		n := d.Find(at)
 		if n.Kind() != jsontree.Object {
-			return n, fmt.Errorf("there is no object at %s", at)
+			return n, fmt.Errorf("no object at %s", at)
 		}
 		ref := n.Member("$ref")
 		if ref.Kind() != jsontree.String {
@@ -235,7 +235,7 @@ func resolve(d jsontree.Node, pointer string) (jsontree.Node, error) {
 		}
 		at = strings.TrimPrefix(ref.Text(), "#")
 	}
-	return jsontree.Node{}, fmt.Errorf("the references at %s form a loop", pointer)
+	return jsontree.Node{}, fmt.Errorf("references at %s form a loop", pointer)
 }
 
 func readResponse(d jsontree.Node, c *Compiler, response jsontree.Node) (apiResponse, error) {

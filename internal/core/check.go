@@ -54,6 +54,6 @@ func (c *Core) WarnIfNotDispatched(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	if err := c.original.Check(ctx); errors.Is(err, schema.ErrNoDispatcher) {
-		c.Log.WarnContext(ctx, "webhooks are not sent", "error", err)
+		c.Log.WarnContext(ctx, "webhooks are not being delivered", "error", err)
 	}
 }

@@ -152,4 +152,4 @@ func (r *request) text(name string) *string {
 	return new(strings.Clone(n.Text()))
 }
 
-var errNotStored = errors.New("not a value that this package stored")
+var errNotStored = errors.New("not in the stored JSON format")

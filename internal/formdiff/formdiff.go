@@ -47,7 +47,7 @@ func Split(c storage.FormContent) (Parts, error) {
 			return p, fmt.Errorf("parse stored %s: %w", section.Name, err)
 		}
 		if section.Name == "blocks" && tree.Root().Kind() == jsontree.Object {
-			return p, errors.New("the stored blocks are an object")
+			return p, errors.New("the stored blocks are not an array")
 		}
 		p.Order[path] = []string{}
 		for i, n := range tree.Root().All() {

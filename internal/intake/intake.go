@@ -13,7 +13,7 @@ import (
 )
 
 // errDraft wraps ErrNotFound and explains the likely cause to hosts.
-var errDraft = fmt.Errorf("formsvc: the form is a draft, publish it with Client.PublishForm: %w", storage.ErrNotFound)
+var errDraft = fmt.Errorf("formsvc: form is a draft; publish it with Client.PublishForm: %w", storage.ErrNotFound)
 
 // Intake accepts submissions. It is safe for concurrent use.
 type Intake struct {
