@@ -132,7 +132,7 @@ func (n Config) derive() derivedConfig {
 	// of which the write itself takes up to 10 s.
 	d.startWithin = n.Timeout + 15*time.Second
 	d.lease = 2 * d.startWithin
-	// Each claim reads all known webhooks, even those without capacity. With the defaults, this is a minute.
+	// Each claim reads all known webhooks, even those without capacity. By default, a lease lasts a minute.
 	d.idleLifetime = d.lease
 
 	// Requests rarely take twice the usual duration by chance. With a smoothing of 4, a single slow request changes

@@ -277,7 +277,7 @@ func (t *Tally) block(id, kind, label string) (*Block, error) {
 }
 
 // countedTogether reports whether answers of two types are counted together, because both types are texts or both are
-// choices. Numeric types are not, because their scales differ.
+// choices. Numeric types are always counted separately, because their scales differ.
 func countedTogether(a, b string) bool {
 	if a == b {
 		return true
@@ -287,7 +287,7 @@ func countedTogether(a, b string) bool {
 	return x.Comparison == schema.CompareText && y.Comparison == schema.CompareText || x.Shape == schema.ShapeChoice && y.Shape == schema.ShapeChoice
 }
 
-// freeText returns the part of an answer that charts do not show, as text, or "".
+// freeText returns the text in an answer that charts do not show, or "".
 func freeText(a *schema.Answer) string {
 	switch v := a.Value.(type) {
 	case schema.Picks:
