@@ -203,7 +203,7 @@ func TestTextsSayTheDefaultsOfWebhooks(t *testing.T) {
 	seconds := strconv.Itoa(int(webhooks.DefaultTimeout / time.Second))
 	want := "waits at most " + seconds + " seconds"
 	expect.That(t, strings.Contains(described, want), "the description does not say %q", want)
-	want = "[Config.Timeout], " + seconds + " s,"
+	want = "[Config.Timeout] (" + seconds + " s by default)"
 	expect.That(t, strings.Contains(said, want), "the documentation of webhooks does not say %q", want)
 	days := map[time.Duration]string{3 * 24 * time.Hour: "three days"}[webhooks.DefaultMaxAge]
 	want = "By default, deliveries that have waited for " + days + " expire"
