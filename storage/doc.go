@@ -30,7 +30,7 @@
 //     comes first.
 //   - A method that changes or removes many records makes the whole effect visible immediately. It can leave
 //     inaccessible records for [Storage.Sweep] to remove.
-//   - Errors may be wrapped. Callers compare them with [errors.Is] and [errors.As].
+//   - Errors can be wrapped. Callers inspect them with [errors.Is] and [errors.As].
 //
 // A store is not responsible for response formats, the meaning of settings, cursors, revision tokens, the retry policy
 // or validation. The packages schema, handler and webhooks implement these.

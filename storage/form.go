@@ -133,7 +133,7 @@ type Form struct {
 	// only with those already indexed. Submit compares nothing if the field is not a block of the form or its block
 	// type is never compared; the form's warnings report this. The store sets it. See [DuplicateStore].
 	DuplicateCheckReady bool
-	// DocumentsRevision increases by one with each change of a public document, see [DocumentChange]. It starts at 0.
+	// DocumentsRevision increases by one with each change to a public document; see [DocumentChange]. It starts at 0.
 	// The store sets it.
 	DocumentsRevision int64
 

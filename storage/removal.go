@@ -43,7 +43,7 @@ type PurgeSubmissionsParams struct {
 	Forms  []ID
 	Before time.Time // removes submissions with an earlier SubmittedAt
 	Max    int       // limit for one call; if below 1, nothing is removed
-	// BeforeDelete is called before the removal, if not nil. A store may then remove fewer submissions at a time.
+	// BeforeDelete is called before the removal, if not nil. If set, a store can remove fewer submissions per call.
 	BeforeDelete BeforeDelete
 }
 

@@ -59,14 +59,15 @@ type SubmissionsParams struct {
 	// MaxBytes limits the total size of Answers, Metadata and Hidden in the page. One record is always allowed. A value
 	// below 1 means no limit.
 	MaxBytes int
-	// SummaryOnly reports that FormRevision and Hidden are not needed. A store may then leave them zero.
+	// SummaryOnly reports that FormRevision and Hidden are not needed. A store can then leave them zero.
 	SummaryOnly bool
 }
 
-// SubmissionPage is a page of submissions, see [ListSubmissions].
+// SubmissionPage is a page of submissions; see [ListSubmissions].
 type SubmissionPage struct {
 	Submissions []Submission
-	// More reports whether the list continues. Because of MaxBytes, the page may have fewer than Page.Limit records.
+	// More reports whether the list continues. Because of MaxBytes, it can be true for a page with fewer than
+	// Page.Limit records.
 	More bool
 }
 

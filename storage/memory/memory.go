@@ -50,8 +50,8 @@ var _ storage.Storage = (*Store)(nil)
 type Option func(*Store)
 
 // WithClock sets the clock that determines when deliveries are due, leased, paused and retained. Defaults to
-// [time.Now], also for nil. Record times do not use this clock, because callers set them. The store calls the clock
-// while it is locked, so the clock must not call the store.
+// [time.Now], even if now is nil. Record times do not use this clock, because callers set them. The store calls the
+// clock while it is locked, so the clock must not call the store.
 func WithClock(now func() time.Time) Option {
 	return func(s *Store) {
 		if now != nil {

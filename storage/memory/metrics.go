@@ -51,7 +51,7 @@ func addCounters(a, b storage.Counters) storage.Counters {
 	return storage.Counters{Views: a.Views + b.Views, Starts: a.Starts + b.Starts, Submissions: a.Submissions + b.Submissions}
 }
 
-// roundDown rounds down to a multiple of unit, also before 1970.
+// roundDown rounds t down to a multiple of unit, even before 1970.
 func roundDown(t, unit int64) int64 { return t - (t%unit+unit)%unit }
 
 // CountFunnel implements [storage.MetricsStore].

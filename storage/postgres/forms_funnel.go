@@ -218,7 +218,7 @@ func (s *Store) foldCounts(ctx context.Context, p storage.SweepParams, _ *storag
 	return moved > 0 && (moved == int64(p.Max) || len(after) > 0), err
 }
 
-// setLifetime returns a row if the form exists, even in the trash.
+// setLifetime returns a row if the form exists, even if it is in the trash.
 const setLifetime = `
 WITH form AS (
 	SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + notPurged + ` FOR KEY SHARE OF f

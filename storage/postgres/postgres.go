@@ -70,7 +70,7 @@ type config struct {
 // DefaultSchema is the schema that the store uses without [WithSchema].
 const DefaultSchema = "formsvc"
 
-// WithSchema sets the schema that contains the tables. Defaults to [DefaultSchema], also if name is empty. The name can
+// WithSchema sets the schema that contains the tables. Defaults to [DefaultSchema], even if name is empty. The name can
 // be any PostgreSQL identifier of up to 63 bytes, including those that need quotes. With an invalid name, every call
 // fails. Services in different schemas of one database are independent.
 func WithSchema(name string) Option {
@@ -81,8 +81,7 @@ func WithSchema(name string) Option {
 	}
 }
 
-// WithLogger sets the logger for errors that do not fail a call of the [Store]. Without it, or with nil, these errors
-// are discarded.
+// WithLogger sets the logger for errors that do not fail a call of the [Store]. Without a logger, they are discarded.
 func WithLogger(logger *slog.Logger) Option {
 	return func(c *config) {
 		if logger != nil {
@@ -95,7 +94,7 @@ func WithLogger(logger *slog.Logger) Option {
 const DefaultTimeout = 10 * time.Second
 
 // WithTimeout sets how long a call waits for a pool connection and for the database's responses, including retries.
-// Defaults to [DefaultTimeout], also if d is not positive. A call that times out returns [storage.ErrUnavailable], or
+// Defaults to [DefaultTimeout], even if d is not positive. A call that times out returns [storage.ErrUnavailable], or
 // [storage.ErrOutcomeUnknown] if the change may have been made. The HTTP API returns 503 for both. The store's calls
 // for one request, page or submission share this time. The timeout also limits how long broken connections block the
 // pool. In a host's transaction ([Store.On]), only the host's context limits a call.

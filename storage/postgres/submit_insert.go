@@ -42,7 +42,7 @@ const submissionArgs = `
 			unique_answer, answer_lock, unique_block, unique_rules,
 			partial, place)`
 
-// submissionsForForms selects submissions to forms that the previous statement locked and that do not count them.
+// submissionsForForms selects submissions to locked forms that do not count their submissions.
 const submissionsForForms = `
 WITH form AS MATERIALIZED (
 	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks

@@ -7,8 +7,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// sweepStep does one kind of a sweep's work. It processes one batch in one transaction, and reports whether more work
-// may be left.
+// sweepStep does one kind of a sweep's work. It processes one batch in one transaction, and reports whether work may
+// remain.
 type sweepStep func(s *Store, ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (more bool, err error)
 
 // sweepSteps run in rotation, so that long or failing steps do not delay the others.

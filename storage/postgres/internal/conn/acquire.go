@@ -87,8 +87,8 @@ func release(held *pgxpool.Conn) {
 // pingTimeout is the timeout for pinging an idle connection. Even a busy server responds immediately.
 const pingTimeout = time.Second
 
-// checkIdle pings the idle connections and closes any that do not respond. It returns immediately unless the call timed
-// out or its caller left after some time, because only then may the network have dropped other connections too.
+// checkIdle pings the idle connections and closes any that do not respond. It runs only if the call timed out or its
+// caller left after some time, because the network may then have dropped other connections too.
 func (l *acquirer) checkIdle(ctx context.Context, began time.Time) {
 	if err := ctx.Err(); err == nil || errors.Is(err, context.Canceled) && time.Since(began) < pingTimeout/2 {
 		return
