@@ -129,7 +129,7 @@ func TestOtherErrorsOfTheHost(t *testing.T) {
 	}{
 		"closed":      {fmt.Errorf("host: %w", formsvc.ErrClosed), http.StatusGone, "Dieses Formular"},
 		"not found":   {formsvc.ErrNotFound, http.StatusGone, "Dieses Formular"},
-		"a duplicate": {formsvc.ErrDuplicate, http.StatusConflict, "Wir haben schon"},
+		"a duplicate": {formsvc.ErrDuplicate, http.StatusConflict, "Diese Angabe wurde schon"},
 		"unavailable": {formsvc.ErrUnavailable, http.StatusServiceUnavailable, "nicht speichern"},
 		"any":         {errors.New("a secret of the host"), http.StatusServiceUnavailable, "nicht speichern"},
 	} {
