@@ -21,7 +21,7 @@ type Principal struct {
 	// Name and Email are returned by GET /me.
 	Name  string
 	Email string
-	// Scopes are the key's scopes. Unknown scopes are ignored.
+	// Scopes are the scopes that the key grants. Unknown scopes are ignored.
 	Scopes []storage.Scope
 }
 

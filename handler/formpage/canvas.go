@@ -22,7 +22,7 @@ func (h *Handler) Canvas(w http.ResponseWriter, r *http.Request, form formsvc.Pu
 		return
 	}
 	c := h.newCanvas(w, r, form)
-	c.checkRendered(c.SendCanvas(w, ancestors))
+	c.handleRenderError(c.SendCanvas(w, ancestors))
 }
 
 // CanvasParts holds newly rendered parts of a page sent by [Handler.Canvas]. They replace the page's existing parts.

@@ -30,7 +30,7 @@ const (
 	// Resume saves partial submissions so that respondents can continue later.
 	Resume Partials = 1 + iota
 	// ResumeAndShow also lets the form's users read partial submissions with [formsvc.Client.Partials], even if they
-	// are never submitted. The page tells respondents about it.
+	// are never submitted. The page says so.
 	ResumeAndShow
 )
 
@@ -176,8 +176,8 @@ func (c *call) mergeBeforeSubmit() bool {
 	return taken && err == nil
 }
 
-// handleSave saves and shows the same page, which tells the script the result. If link is true, the page contains the
-// link.
+// handleSave saves and shows the same page, from which the script reads the result. If link is true, the page contains
+// the link.
 func (c *call) handleSave(link bool) {
 	if link && c.partial.Disabled {
 		c.partial = pagestate.PartialState{SharingShown: c.partial.SharingShown}
@@ -279,7 +279,7 @@ func (c *call) showOnlyEnding() {
 func (c *call) showLinkPage(status int, word string) {
 	c.Notice = c.Words.Get(word)
 	c.w.Header().Set("X-Robots-Tag", "noindex, nofollow")
-	c.checkRendered(c.preparePage().SendResume(c.w, status))
+	c.handleRenderError(c.preparePage().SendResume(c.w, status))
 }
 
 func (c *call) handleLink(forget bool) {

@@ -55,7 +55,7 @@ func (c *call) showClosed() {
 func (c *call) showForCopying(status int, title, text string, files []string) {
 	p := c.preparePage()
 	p.Lost, p.LostFiles = c.typedText(), files
-	c.checkRendered(p.SendMessage(c.w, status, c.Words.Get(title), text))
+	c.handleRenderError(p.SendMessage(c.w, status, c.Words.Get(title), text))
 }
 
 func (c *call) typedText() []formdata.UnmatchedInput {
@@ -132,9 +132,9 @@ func (c *call) showDone() {
 }
 
 // redirect returns the form's redirect URL, or "" to stay on the ending. mailto: and tel: URLs are only links on the
-// ending, because browsers do not follow redirects to them. Without the script, the ending redirects and not the
-// response to the POST. The reason is that browsers apply the page's form-action policy to every redirect after a POST,
-// and the target may redirect again.
+// ending, because browsers do not follow redirects to them. Without the script, the response to the POST is the ending,
+// which then redirects. Browsers would apply the page's form-action policy to every redirect after a POST, and the
+// target may redirect again.
 func (c *call) redirect() template.URL {
 	if c.Preview != nil {
 		return ""
@@ -169,7 +169,7 @@ func (c *call) showStep(status, at int, violations []schema.Violation) {
 	if c.savesPartials() {
 		p.SaveOffer = c.saveOffer()
 	}
-	c.checkRendered(p.SendStep(c.w, status))
+	c.handleRenderError(p.SendStep(c.w, status))
 }
 
 func (c *call) showAgain(status int, word string) {
@@ -178,15 +178,15 @@ func (c *call) showAgain(status int, word string) {
 }
 
 func (c *call) showMessage(status int, title, text string) {
-	c.checkRendered(c.preparePage().SendMessage(c.w, status, title, text))
+	c.handleRenderError(c.preparePage().SendMessage(c.w, status, title, text))
 }
 
 // showEnding shows an ending with a button that leads to target. If redirects is true, the page also opens target.
 func (c *call) showEnding(ending schema.Block, target template.URL, redirects bool) {
-	c.checkRendered(c.preparePage().SendEnding(c.w, &ending, target, redirects))
+	c.handleRenderError(c.preparePage().SendEnding(c.w, &ending, target, redirects))
 }
 
-func (c *call) checkRendered(err error) {
+func (c *call) handleRenderError(err error) {
 	if err != nil {
 		c.h.config.Logger.ErrorContext(c.r.Context(), "failed to render page", "form", c.Form.ID, "error", err)
 		writeInternalError(c.w)

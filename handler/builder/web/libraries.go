@@ -55,7 +55,7 @@ func copyLibraries() error {
 			return err
 		}
 	}
-	if err := copyIcons(); err != nil {
+	if err := generateIcons(); err != nil {
 		return err
 	}
 	for _, name := range []string{"lucide-static", "@babel/runtime", "bind-event-listener", "raf-schd"} {
@@ -93,8 +93,8 @@ func appendNotice(to *bytes.Buffer, name string) error {
 
 var inSVG = regexp.MustCompile(`(?s)<svg[^>]*>(.*)</svg>`)
 
-// copyIcons writes the icons listed in icons.txt, without the outer SVG element. Each icon is drawn on a 24 by 24 grid.
-func copyIcons() error {
+// generateIcons writes a module with the icons that icons.txt lists, on a 24 by 24 grid, without the outer SVG element.
+func generateIcons() error {
 	names, err := os.ReadFile("libraries/icons.txt")
 	if err != nil {
 		return err

@@ -39,7 +39,7 @@ type Source struct {
 	Top             bool                    // Whether an ending's link opens outside the frame.
 }
 
-// Rendered holds the rendered fields, and what the page needs to know about them.
+// Rendered holds the rendered fields and the information about them that the page needs.
 type Rendered struct {
 	HTML         []htmlwriter.Chunk
 	Problems     []Problem

@@ -17,8 +17,8 @@ import (
 type Part struct{ ID, HTML string }
 
 // RenderCanvas renders all blocks for an editor, including hidden blocks. Each block is in an element with a data-block
-// attribute. An element of class fs-none shows only a name: it stands for a page break, an ending, or a block that has
-// no visible content or exceeds the size limit. A block's style rules are in an element with a data-style attribute, so
+// attribute. An element of class fs-none shows only the name of a page break, of an ending, or of a block that has no
+// visible content or exceeds the size limit. A block's style rules are in an element with a data-style attribute, so
 // that the block can be rendered alone.
 func RenderCanvas(s *Source, blocks []schema.Block) []Part {
 	source := *s // Collect style rules per block instead of in the theme.

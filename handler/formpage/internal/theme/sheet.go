@@ -19,9 +19,9 @@ import (
 	"github.com/formsvc/formsvc/internal/color"
 )
 
-// SanitizeCSS rebuilds the author's style sheet from allowed properties, functions and selectors. Working from a list
-// of what is allowed also removes features that browsers may add later. SanitizeCSS removes all URLs and all at-rules
-// except @media, and limits every selector to the form's element.
+// SanitizeCSS rebuilds the author's style sheet from allowed properties, functions and selectors, so features that
+// browsers add later are removed too. It removes all URLs and all at-rules except @media, and limits every selector to
+// the form's element.
 func SanitizeCSS(sheet string) string {
 	if strings.TrimSpace(sheet) == "" {
 		return ""

@@ -198,7 +198,7 @@ class CanvasDocument {
     this.doc.querySelectorAll('.num').forEach((e, i) => (e.textContent = `${i + 1}.`));
   }
 
-  /** Returns an element that stands in for a block until the service has rendered it. */
+  /** Returns a placeholder element for a block that the service has not rendered yet. */
   private placeholder(block: Block): HTMLElement {
     const element = this.doc.createElement('div');
     Object.assign(element.dataset, { block: block.id, type: block.type });

@@ -1,4 +1,4 @@
-// The editor's requests: which write comes next, and what the content is after the response.
+// The editor's requests. This file plans the next write and computes the content after the response.
 
 import { isObject, createMergePatch, isEqual, type Obj } from '../app/json';
 import { ApiError, type ApiResponse, type Options } from '../app/api';

@@ -136,7 +136,7 @@ function splitAtDot(text: string): [string, string | undefined] {
   return dot < 0 ? [text, undefined] : [text.slice(0, dot), text.slice(dot + 1)];
 }
 
-/** Unlike a path, the key tells a part apart from an id that contains a dot. */
+/** Unlike a path, the key distinguishes a part from an id that contains a dot. */
 const refKey = (r: Ref): string => r.from + '\0' + r.id + (r.part === undefined ? '' : '\0' + r.part);
 
 export const pathOf = (r: Ref): string => r.from + '.' + r.id + (r.part === undefined ? '' : '.' + r.part);
