@@ -110,7 +110,7 @@ func TestGoingOnLater(t *testing.T) {
 			}
 			two.until(`!document.body.innerText.includes("closed")`)
 			two.press("resume")
-			two.shows("These are the saved answers.")
+			two.shows("These are your saved answers.")
 			two.shot("later-resumed-" + name)
 			two.until(`document.querySelector("[name='a.b']").value === "closed"`)
 			at := get(two, chromedp.Evaluate[string](`location.href`))
