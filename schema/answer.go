@@ -21,7 +21,7 @@ type Answer struct {
 // String returns the value as readable text, on one line unless the answer contains line breaks.
 func (a Answer) String() string { return a.Value.String() }
 
-// Value is a decoded value: a [Text], [Number], [Bool], [Date], [Picks], [Matrix], [Files], [Contact], [Payment] or
+// Value is a decoded value: a [String], [Number], [Bool], [Date], [Picks], [Matrix], [Files], [Contact], [Payment] or
 // [Other].
 type Value interface {
 	fmt.Stringer
@@ -29,9 +29,9 @@ type Value interface {
 }
 
 type (
-	// Text is an answer to a short_text, long_text, email, phone, website, country or time block, or the value of a
+	// String is an answer to a short_text, long_text, email, phone, website, country or time block, or the value of a
 	// hidden field or a text variable.
-	Text string
+	String string
 
 	// Number is an answer to a number, rating, opinion_scale or nps block, or the value of a numeric variable. Stored
 	// numbers have no more precision than a float64.
@@ -106,7 +106,7 @@ type Payment struct {
 	Reference string `json:"reference"`
 }
 
-func (Text) value()    {}
+func (String) value()  {}
 func (Number) value()  {}
 func (Bool) value()    {}
 func (Date) value()    {}
@@ -118,7 +118,7 @@ func (Payment) value() {}
 func (Other) value()   {}
 
 // String returns the text.
-func (v Text) String() string { return string(v) }
+func (v String) String() string { return string(v) }
 
 // String returns the number in the shortest decimal notation.
 func (v Number) String() string { return strconv.FormatFloat(float64(v), 'f', -1, 64) }

@@ -36,7 +36,7 @@ func TestAnswersAreReadAsEncodingJSONDoes(t *testing.T) {
 			value any
 			want  Value
 		}{
-			{"short_text", plain, Text(plain)}, {"number", number, Number(number)}, {"yes_no", true, Bool(true)},
+			{"short_text", plain, String(plain)}, {"number", number, Number(number)}, {"yes_no", true, Bool(true)},
 			{"dropdown", pick, Picks{pick}}, {"ranking", []Pick{pick, pick}, Picks{pick, pick}}, {"ranking", []Pick{}, Picks{}},
 			{"file_upload", []File{file}, Files{file}}, {"signature", file, Files{file}}, {"address", contact, contact}, {"payment", payment, payment},
 			{"matrix", map[string]any{plain: pick}, Matrix{{ID: plain, Picks: Picks{pick}}}},

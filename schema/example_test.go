@@ -64,7 +64,7 @@ func ExampleValue() {
 	}
 	for _, a := range answers {
 		switch v := a.Value.(type) {
-		case schema.Text:
+		case schema.String:
 			fmt.Println("text:", v)
 		case schema.Number:
 			fmt.Println("number:", float64(v)+1)

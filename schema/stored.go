@@ -123,7 +123,7 @@ func decodeAll[L ~[]T, T any](n jsontree.Node, decode func(jsontree.Node) (T, er
 
 func decodeText(fieldType, text string) Value {
 	if fieldType != TypeDate {
-		return Text(text)
+		return String(text)
 	}
 	if t, err := time.Parse(time.DateOnly, text); err == nil {
 		return Date{Time: t}
@@ -131,7 +131,7 @@ func decodeText(fieldType, text string) Value {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return Date{Time: t, HasTime: true}
 	}
-	return Text(text)
+	return String(text)
 }
 
 func decodePick(n jsontree.Node) (p Pick, err error) {

@@ -30,7 +30,7 @@ func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain b
 		emit(part{}, string(a.JSON), true)
 	case schema.Bool:
 		emit(part{}, v.String(), true)
-	case schema.Text:
+	case schema.String:
 		emit(part{}, string(v), a.Type == schema.TypePhone && isE164(string(v)))
 	case schema.Date:
 		emit(part{}, strings.Trim(string(a.JSON), `"`), true) // as stored, with its offset

@@ -198,11 +198,11 @@ func TestEveryStoredAnswerHasAGoValue(t *testing.T) {
 		value schema.Value
 		text  string
 	}{
-		{"text", schema.Text("=1+1"), "=1+1"},
-		{"long", schema.Text("a\nb"), "a\nb"},
-		{"email", schema.Text("ada@example.com"), "ada@example.com"},
-		{"phone", schema.Text("+442083661177"), "+442083661177"},
-		{"site", schema.Text("https://example.com/"), "https://example.com/"},
+		{"text", schema.String("=1+1"), "=1+1"},
+		{"long", schema.String("a\nb"), "a\nb"},
+		{"email", schema.String("ada@example.com"), "ada@example.com"},
+		{"phone", schema.String("+442083661177"), "+442083661177"},
+		{"site", schema.String("https://example.com/"), "https://example.com/"},
 		{"number", schema.Number(-1.5), "-1.5"},
 		{"rating", schema.Number(4), "4"},
 		{"scale", schema.Number(7), "7"},
@@ -219,14 +219,14 @@ func TestEveryStoredAnswerHasAGoValue(t *testing.T) {
 		{"grids", schema.Matrix{{ID: "z", Picks: schema.Picks{good, bad}}}, "z: Good, Bad"},
 		{"day", schema.Date{Time: time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC)}, "2026-02-28"},
 		{"moment", schema.Date{Time: time.Date(2026, 2, 28, 10, 30, 0, 0, time.UTC), HasTime: true}, "2026-02-28T10:30:00Z"},
-		{"time", schema.Text("08:33"), "08:33"},
+		{"time", schema.String("08:33"), "08:33"},
 		{"address", schema.Contact{Address: "1 High Street", City: "Utrecht", Country: "NL"}, "1 High Street, Utrecht, NL"},
 		{"contact", schema.Contact{FirstName: "Ada", Phone: "+442083661177"}, "Ada, +442083661177"},
-		{"country", schema.Text("NL"), "NL"},
+		{"country", schema.String("NL"), "NL"},
 		{"files", schema.Files{file("one"), file("two")}, "one.pdf, two.pdf"},
 		{"sign", schema.Files{{ID: "sig", Name: "sig.png", URL: "https://files.example.com/sig", MIMEType: "image/png", Size: 12}}, "sig.png"},
 		{"pay", schema.Payment{Amount: "10.00", Currency: "EUR", Status: "paid", Gateway: "bank", Reference: "r1"}, "10.00 EUR paid"},
-		{"ref", schema.Text("@home"), "@home"},
+		{"ref", schema.String("@home"), "@home"},
 	}
 	for s, err := range b.AsHost().Submissions(t.Context(), form, formsvc.SubmissionQuery{}) {
 		expect.NoError(t, err)
@@ -244,7 +244,7 @@ func TestEveryStoredAnswerHasAGoValue(t *testing.T) {
 	// A value of a shape that another release stored is handed out as JSON. Only what is
 	// not a list of answers, each with its field and value, is an error.
 	for raw, kind := range map[string]schema.Value{
-		`{"a":[1]}`: schema.Other(`{"a":[1]}`), `[1,2]`: schema.Other(`[1,2]`), `null`: schema.Other(`null`), `7`: schema.Number(7), `"x"`: schema.Text("x"),
+		`{"a":[1]}`: schema.Other(`{"a":[1]}`), `[1,2]`: schema.Other(`[1,2]`), `null`: schema.Other(`null`), `7`: schema.Number(7), `"x"`: schema.String("x"),
 	} {
 		for _, fieldType := range []string{"matrix", "variable", "no_such_type", "date", "payment"} {
 			got, err := schema.DecodeAnswers(json.RawMessage(`[{"field":{"id":"f","type":"` + fieldType + `"},"value":` + raw + `}]`))

@@ -294,7 +294,7 @@ func freeText(a *schema.Answer) string {
 		if own := slices.IndexFunc(v, func(p schema.Pick) bool { return p.ID == "" }); own >= 0 {
 			return v[own].Other
 		}
-	case schema.Text:
+	case schema.String:
 		if a.Type != schema.TypeCountry {
 			return string(v)
 		}
@@ -384,7 +384,7 @@ func (b *Block) count(a *schema.Answer) {
 		b.addChoice(&b.Days, Choice{ID: v.Time.Format(time.DateOnly), Count: 1})
 	case schema.Payment:
 		b.addChoice(&b.Choices, Choice{ID: v.Status, Count: 1})
-	case schema.Text:
+	case schema.String:
 		if a.Type == schema.TypeCountry {
 			b.addChoice(&b.Choices, Choice{ID: string(v), Count: 1})
 		}

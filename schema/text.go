@@ -1,0 +1,480 @@
+package schema
+
+import (
+	"html"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/internal/weburl"
+)
+
+// Text is a parsed text of a form, such as a label. The zero value is an empty text. It is immutable and safe for
+// concurrent use.
+//
+// These marks have the meaning that they have in CommonMark: [text](https://…) is a link, **strong** and _emphasis_
+// format words, and a backslash makes the following ASCII punctuation character literal. Underscores inside words are
+// literal. A link can be an absolute http, https, mailto or tel URL, and its text can be formatted. {{answers.ID}},
+// {{variables.NAME}}, {{hidden.NAME}} and {{today}} insert a value. All other text is literal, including HTML and
+// incomplete marks.
+type Text struct {
+	spans     []span
+	malformed []string
+}
+
+// TextMarks selects the marks that [ParseText] recognizes.
+type TextMarks uint8
+
+// The marks of a [Text]. Labels, descriptions, statements, endings, the closed message and the messages of checks have
+// both. A legal text has only Formatting, and the text of a button only Insertions.
+const (
+	Formatting TextMarks = 1 << iota
+	Insertions
+)
+
+// These are the limits of one text. Insertions beyond MaxInsertions are literal. An inserted value has at most
+// MaxInsertedCharacters, and the values of a text together at most MaxInsertedTotal.
+const (
+	MaxInsertions         = 20
+	MaxInsertedCharacters = 500
+	MaxInsertedTotal      = 10_000
+)
+
+// span is a part of a text with the same formats.
+type span struct {
+	text      string
+	insertion bool     // whether text is an insertion with its braces
+	formats   []format // from the outermost to the innermost
+}
+
+// format is a strong or emphasized part, or a link.
+type format struct {
+	tag  string // a, strong or em
+	url  string // of a link
+	from int    // where the part begins in the source, which distinguishes adjacent parts
+}
+
+// ParseText parses a text of a form. It takes time proportional to the length of the text.
+func ParseText(source string, marks TextMarks) Text {
+	if !strings.ContainsAny(source, `*_\[{`) {
+		return literal(source)
+	}
+	p := textParser{source: source, marks: marks, formats: make([]format, 1)}
+	p.tokenize()
+	p.matchLinks()
+	p.matchEmphasis()
+	return Text{p.spans(), p.malformed}
+}
+
+func literal(text string) Text {
+	if text == "" {
+		return Text{}
+	}
+	return Text{spans: []span{{text: text}}}
+}
+
+// Plain returns the text without formats. Insertions keep their braces.
+func (t Text) Plain() string {
+	if len(t.spans) == 1 {
+		return t.spans[0].text
+	}
+	var b strings.Builder
+	for _, s := range t.spans {
+		b.WriteString(s.text)
+	}
+	return b.String()
+}
+
+// PlainWithLinks returns the text without formats, and the URL of each link after its text:
+// "privacy policy (https://example.com)".
+func (t Text) PlainWithLinks() string {
+	var b strings.Builder
+	for i, s := range t.spans {
+		b.WriteString(s.text)
+		var next format
+		if i+1 < len(t.spans) {
+			next = t.spans[i+1].link()
+		}
+		if link := s.link(); link.url != "" && link != next {
+			b.WriteString(" (" + link.url + ")")
+		}
+	}
+	return b.String()
+}
+
+// Insert returns a literal text without formats, in which value replaces each insertion. The argument of value is the
+// text between the braces. Values are shortened as in [Text.HTML].
+func (t Text) Insert(value func(name string) string) string {
+	var b strings.Builder
+	in := inserter{value: value}
+	for _, s := range t.spans {
+		if s.insertion {
+			b.WriteString(in.insert(s.text))
+		} else {
+			b.WriteString(s.text)
+		}
+	}
+	return b.String()
+}
+
+// HTML returns the text as HTML that contains only the elements a, strong, em and bdi. Links open in a new tab. The
+// function value returns the value of an insertion, by the text between its braces; the value is inserted as one line
+// of literal text and never parsed. If value is nil, insertions are shown with their braces.
+func (t Text) HTML(value func(name string) string) string {
+	var b strings.Builder
+	in := inserter{value: value}
+	var open []format
+	for _, s := range t.spans {
+		same := 0
+		for same < len(open) && same < len(s.formats) && open[same] == s.formats[same] {
+			same++
+		}
+		closeFormats(&b, open[same:])
+		for _, f := range s.formats[same:] {
+			if f.tag == "a" {
+				b.WriteString(`<a href="` + html.EscapeString(f.url) + `" target="_blank" rel="noopener">`)
+			} else {
+				b.WriteString("<" + f.tag + ">")
+			}
+		}
+		open = s.formats
+		switch {
+		case !s.insertion || value == nil:
+			b.WriteString(html.EscapeString(s.text))
+		default:
+			if v := in.insert(s.text); v != "" {
+				b.WriteString("<bdi>" + html.EscapeString(v) + "</bdi>")
+			}
+		}
+	}
+	closeFormats(&b, open)
+	return b.String()
+}
+
+func closeFormats(b *strings.Builder, open []format) {
+	for i := len(open) - 1; i >= 0; i-- {
+		b.WriteString("</" + open[i].tag + ">")
+	}
+}
+
+// IsPlain reports whether the text has no formats and no insertions.
+func (t Text) IsPlain() bool {
+	return len(t.spans) == 0 || len(t.spans) == 1 && !t.spans[0].insertion && len(t.spans[0].formats) == 0
+}
+
+// InsertionNames returns the text between the braces of each insertion.
+func (t Text) InsertionNames() []string {
+	var names []string
+	for _, s := range t.spans {
+		if s.insertion {
+			names = append(names, insertionName(s.text))
+		}
+	}
+	return names
+}
+
+// Malformed returns up to ten marks that are shown literally because they are incomplete or not allowed.
+func (t Text) Malformed() []string { return t.malformed }
+
+func (s *span) link() format {
+	for _, f := range s.formats {
+		if f.tag == "a" {
+			return f
+		}
+	}
+	return format{}
+}
+
+func insertionName(source string) string { return source[len("{{") : len(source)-len("}}")] }
+
+// inserter returns the inserted values within the limits of a text.
+type inserter struct {
+	value func(name string) string
+	total int
+}
+
+func (in *inserter) insert(source string) string {
+	line := strings.Join(strings.Fields(in.value(insertionName(source))), " ")
+	line = truncate(line, min(MaxInsertedCharacters, MaxInsertedTotal-in.total))
+	in.total += utf8.RuneCountInString(line)
+	return line
+}
+
+// truncate returns the first characters of a text.
+func truncate(text string, characters int) string {
+	for at := range text {
+		if characters == 0 {
+			return text[:at]
+		}
+		characters--
+	}
+	return text
+}
+
+type tokenKind uint8
+
+const (
+	textToken tokenKind = iota
+	removedToken
+	insertionToken
+	strongToken   // **
+	emphasisToken // _
+	openToken     // [
+	closeToken    // ]
+)
+
+var formatTags = map[tokenKind]string{strongToken: "strong", emphasisToken: "em"}
+
+type token struct {
+	kind              tokenKind
+	from, to          int
+	canOpen, canClose bool // as a mark of strong or emphasis
+	begins, ends      int  // the index in formats of the part that begins or ends here, or 0
+}
+
+type textParser struct {
+	source    string
+	marks     TextMarks
+	tokens    []token
+	formats   []format // starting at 1
+	malformed []string
+}
+
+// maxInsertionName limits the search for the end of an insertion, in bytes. The longest name is the ID of a block and
+// a part.
+const maxInsertionName = 1200
+
+// tokenize divides the source into marks and literal texts.
+func (p *textParser) tokenize() {
+	s, insertions := p.source, 0
+	for i := 0; i < len(s); {
+		t := token{from: i, to: i + 1}
+		switch c := s[i]; {
+		case c == '\\' && i+1 < len(s) && isASCIIPunctuation(s[i+1]):
+			p.add(token{kind: removedToken, from: i, to: i + 1})
+			t.from, t.to = i+1, i+2
+		case c == '{' && p.marks&Insertions != 0 && strings.HasPrefix(s[i:], "{{"):
+			if length := strings.Index(s[i:min(len(s), i+maxInsertionName)], "}}"); length > len("{{") {
+				t.to = i + length + len("}}")
+				if insertions++; insertions > MaxInsertions {
+					p.reject(t)
+				} else {
+					t.kind = insertionToken
+				}
+			}
+		case p.marks&Formatting == 0:
+		case c == '*' || c == '_':
+			t.to = len(s) - len(strings.TrimLeft(s[i:], string(c)))
+			t.canOpen, t.canClose = flanks(s, t.from, t.to)
+			switch length := t.to - t.from; {
+			case c == '*' && length == 2:
+				t.kind = strongToken
+			case c == '_' && length == 1:
+				t.kind = emphasisToken
+			}
+		case c == '[':
+			t.kind = openToken
+		case c == ']':
+			t.kind = closeToken
+		}
+		p.add(t)
+		i = t.to
+	}
+}
+
+func (p *textParser) add(t token) {
+	if last := len(p.tokens) - 1; t.kind == textToken && last >= 0 && p.tokens[last].kind == textToken {
+		p.tokens[last].to = t.to
+		return
+	}
+	p.tokens = append(p.tokens, t)
+}
+
+// addFormat records a part between two tokens.
+func (p *textParser) addFormat(f format, begin, end *token) {
+	begin.begins, end.ends = len(p.formats), len(p.formats)
+	p.formats = append(p.formats, f)
+}
+
+// reject records a malformed mark.
+func (p *textParser) reject(t token) {
+	if len(p.malformed) < 10 {
+		p.malformed = append(p.malformed, truncate(p.source[t.from:], 30))
+	}
+}
+
+// flanks reports whether a run of * or _ can begin and end a part. CommonMark defines these rules.
+func flanks(s string, from, to int) (canOpen, canClose bool) {
+	before, _ := utf8.DecodeLastRuneInString(s[:from])
+	after, _ := utf8.DecodeRuneInString(s[to:])
+	spaceBefore, spaceAfter := from == 0 || unicode.IsSpace(before), to == len(s) || unicode.IsSpace(after)
+	punctuationBefore, punctuationAfter := isPunctuation(before), isPunctuation(after)
+	left := !spaceAfter && (!punctuationAfter || spaceBefore || punctuationBefore)
+	right := !spaceBefore && (!punctuationBefore || spaceAfter || punctuationAfter)
+	if s[from] == '_' {
+		return left && (!right || punctuationBefore), right && (!left || punctuationAfter)
+	}
+	return left, right
+}
+
+func isPunctuation(r rune) bool { return unicode.IsPunct(r) || unicode.IsSymbol(r) }
+
+func isASCIIPunctuation(c byte) bool { return c < utf8.RuneSelf && isPunctuation(rune(c)) }
+
+// matchLinks finds the links. A link contains no other link.
+func (p *textParser) matchLinks() {
+	var open []int // the tokens [ that can begin a link
+	for i := 0; i < len(p.tokens); i++ {
+		switch t := &p.tokens[i]; t.kind {
+		case openToken:
+			open = append(open, i)
+		case closeToken:
+			if len(open) == 0 {
+				continue
+			}
+			begin := open[len(open)-1]
+			open = open[:len(open)-1]
+			if !strings.HasPrefix(p.source[t.to:], "(") {
+				continue
+			}
+			url, length := linkTarget(p.source[t.to:])
+			if url == "" || i == begin+1 {
+				p.reject(p.tokens[begin])
+				continue
+			}
+			p.addFormat(format{"a", url, p.tokens[begin].from}, &p.tokens[begin], t)
+			p.remove(i, t.to+length)
+			p.pair(begin+1, i)
+			open = open[:0]
+		}
+	}
+}
+
+// remove removes the token i and the source up to an offset, which is the end of a link.
+func (p *textParser) remove(i, end int) {
+	p.tokens[i].kind = removedToken
+	for i++; i < len(p.tokens) && p.tokens[i].from < end; i++ {
+		if p.tokens[i].to > end {
+			p.tokens[i].from = end
+			return
+		}
+		p.tokens[i].kind = removedToken
+	}
+}
+
+// maxParentheses is the largest nesting of parentheses in a URL.
+const maxParentheses = 32
+
+// linkTarget returns the URL in parentheses at the start of s, and the length of both. The URL is empty if it is not
+// allowed.
+func linkTarget(s string) (url string, length int) {
+	var b strings.Builder
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c <= ' ' || c == 0x7f:
+			return "", 0
+		case c == '\\' && i+1 < len(s) && isASCIIPunctuation(s[i+1]):
+			i++
+		case c == '(':
+			if depth++; depth > maxParentheses {
+				return "", 0
+			}
+		case c == ')':
+			if depth--; depth == 0 {
+				url = b.String()[len("("):]
+				if _, ok := weburl.Parse(url); !ok || strings.Contains(url, "{{") {
+					return "", 0
+				}
+				return url, i + 1
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return "", 0
+}
+
+// matchEmphasis finds the strong and emphasized parts outside links. pair has found the parts inside.
+func (p *textParser) matchEmphasis() {
+	p.pair(0, len(p.tokens))
+	for _, t := range p.tokens {
+		if (t.kind == strongToken || t.kind == emphasisToken) && (t.canOpen || t.canClose) && t.begins == 0 && t.ends == 0 {
+			p.reject(t)
+		}
+	}
+}
+
+// pair pairs the marks in tokens[from:to], except for marks in links. Each mark is pushed and popped once.
+func (p *textParser) pair(from, to int) {
+	var open []int
+	var unpaired [closeToken + 1]int
+	for i := from; i < to; i++ {
+		t := &p.tokens[i]
+		if t.kind == openToken && t.begins > 0 {
+			for p.tokens[i].ends != t.begins {
+				i++
+			}
+			continue
+		}
+		if t.kind != strongToken && t.kind != emphasisToken {
+			continue
+		}
+		if t.canClose && unpaired[t.kind] > 0 {
+			for t.ends == 0 {
+				last := &p.tokens[open[len(open)-1]]
+				open = open[:len(open)-1]
+				unpaired[last.kind]--
+				if last.kind == t.kind {
+					p.addFormat(format{tag: formatTags[t.kind], from: last.from}, last, t)
+				}
+			}
+		} else if t.canOpen {
+			open = append(open, i)
+			unpaired[t.kind]++
+		}
+	}
+}
+
+// spans returns the literal texts and insertions with their formats.
+func (p *textParser) spans() []span {
+	var (
+		list    []span
+		open    []format
+		literal strings.Builder
+	)
+	flush := func() {
+		if literal.Len() > 0 {
+			list = append(list, span{literal.String(), false, innermost(open)})
+			literal.Reset()
+		}
+	}
+	for _, t := range p.tokens {
+		switch {
+		case t.begins > 0:
+			flush()
+			open = append(open, p.formats[t.begins])
+		case t.ends > 0:
+			flush()
+			open = open[:len(open)-1]
+		case t.kind == insertionToken:
+			flush()
+			list = append(list, span{p.source[t.from:t.to], true, innermost(open)})
+		case t.kind != removedToken:
+			literal.WriteString(p.source[t.from:t.to])
+		}
+	}
+	flush()
+	return list
+}
+
+// innermost returns a copy of the formats without repeated ones, such as strong in strong.
+func innermost(open []format) []format {
+	var list []format
+	for _, f := range open {
+		if !slices.ContainsFunc(list, func(outer format) bool { return outer.tag == f.tag }) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
