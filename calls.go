@@ -32,7 +32,7 @@ func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Wa
 	if err != nil {
 		return PublicForm{}, nil, err
 	}
-	warnings, err := s.Warnings(f.Definition)
+	warnings, err := s.core.Warnings(f.Definition, f.Type)
 	if err != nil {
 		return PublicForm{}, nil, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
 	}
@@ -384,7 +384,10 @@ func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters
 // To test a condition, the service evaluates it with answers equal to and next to the values, choices and limits in the
 // condition. It treats the conditions of different blocks as independent. All warnings are therefore correct, but some
 // problems are not found, such as conditions of several blocks that exclude each other.
-func (s *Service) Warnings(d Definition) (schema.Warnings, error) { return s.core.Warnings(d) }
+//
+// The type of the form determines which answers are known on a page. Warnings assumes MULTI, and [Client.Warnings] uses
+// the type of the stored form.
+func (s *Service) Warnings(d Definition) (schema.Warnings, error) { return s.core.Warnings(d, "") }
 
 // Redeliver sends the event of an earlier delivery again, with the same bytes and a new series of attempts. deliveryID
 // is the ID of a [Delivery]. It returns [ErrNotFound] if the delivery does not exist or its submission was deleted, and

@@ -235,7 +235,7 @@ func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) 
 	if err != nil {
 		return nil, err
 	}
-	return c.s.Warnings(f.Definition)
+	return c.core().Warnings(f.Definition, f.Type)
 }
 
 // EditorForm returns the working copy of a form, or the form if there is none. The name and the sections in unsaved

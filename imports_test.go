@@ -54,7 +54,7 @@ var allowed = map[string][]string{
 	"storage/postgres/internal/tables": {"storage/postgres/internal/conn", "github.com/golang-migrate/migrate/v4", "github.com/jackc/pgx/v5"},
 	"storage/storagetest":              {"storage"},
 
-	"schema":    {"internal/jsontree", "internal/formdiff", "storage"},
+	"schema":    {"internal/jsontree", "internal/formdiff", "internal/weburl", "storage"},
 	"ratelimit": {"github.com/sethvargo/go-limiter"},
 	"webhooks":  {"storage", "internal/cache", "internal/dispatch", "internal/objectid", "internal/publicaddr", "internal/scheduler", "internal/secrets", "internal/textclean", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
 
@@ -97,6 +97,7 @@ var allowed = map[string][]string{
 	"internal/layout":      {},
 	"internal/requestid":   {},
 	"internal/violation":   {"schema"},
+	"internal/insertion":   {"schema"},
 	"internal/validation":  {"internal/violation", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
 	"internal/apidoc":      {"internal/jsontree", "internal/version", "internal/weburl", "schema"},
 	// Checks responses, for the suite and for tests.
@@ -117,7 +118,7 @@ var allowed = map[string][]string{
 		"internal/answers/check", "internal/answers/compile", "internal/answers/answertype", "internal/jsontree", "internal/logic", "schema",
 	},
 	"internal/answers/warnings": {
-		"internal/answers/compile", "internal/answers/answertype", "internal/answers/path", "internal/cache", "internal/jsontree", "internal/logic", "internal/textclean", "schema",
+		"internal/answers/compile", "internal/answers/answertype", "internal/answers/path", "internal/cache", "internal/insertion", "internal/jsontree", "internal/logic", "internal/textclean", "schema",
 	},
 	"internal/answers": {
 		"internal/answers/check", "internal/answers/compile", "internal/answers/identity", "internal/answers/path", "internal/answers/warnings", "schema",

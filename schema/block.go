@@ -33,6 +33,9 @@ func (b *Block) TakesAnswer() bool {
 	return !known || k.TakesAnswer()
 }
 
+// PlainLabel returns the label without formats. Insertions keep their braces.
+func (b *Block) PlainLabel() string { return ParseText(b.Label, Formatting|Insertions).Plain() }
+
 // AnswerShape returns the shape of answers to the block. It depends on the type, and for picture_choice on
 // multiSelection.
 func (b *Block) AnswerShape() AnswerShape {

@@ -1,5 +1,7 @@
 package schema
 
+import "encoding/json"
+
 // Path is a respondent's path through a form, as far as the answers determine it.
 type Path struct {
 	// Blocks are the top-level blocks on the path, in order. A question that has not been answered counts as unanswered
@@ -9,6 +11,9 @@ type Path struct {
 	Ending string
 	// Variables contains the values of the form's variables at the end of the path, each a float64 or a string.
 	Variables map[string]any
+	// Answers are the valid answers on the path, the hidden fields, and the variables that rules set, in the format of a
+	// stored submission. [DecodeAnswers] decodes them.
+	Answers json.RawMessage
 	// Violations lists the violations in the given answers, in the same order as an [*Error]. An invalid answer counts
 	// as unanswered. A missing required answer is not a violation here, but a missing required part of an answer is.
 	Violations []Violation

@@ -104,12 +104,12 @@ func (t Text) PlainWithLinks() string {
 }
 
 // Insert returns a literal text without formats, in which value replaces each insertion. The argument of value is the
-// text between the braces. Values are shortened as in [Text.HTML].
+// text between the braces. Values are shortened as in [Text.HTML]. If value is nil, insertions keep their braces.
 func (t Text) Insert(value func(name string) string) string {
 	var b strings.Builder
 	in := inserter{value: value}
 	for _, s := range t.spans {
-		if s.insertion {
+		if s.insertion && value != nil {
 			b.WriteString(in.insert(s.text))
 		} else {
 			b.WriteString(s.text)
@@ -384,7 +384,7 @@ func linkTarget(s string) (url string, length int) {
 		case c == ')':
 			if depth--; depth == 0 {
 				url = b.String()[len("("):]
-				if _, ok := weburl.Parse(url); !ok || strings.Contains(url, "{{") {
+				if !weburl.IsLink(url) || strings.Contains(url, "{{") {
 					return "", 0
 				}
 				return url, i + 1

@@ -32,6 +32,9 @@ const (
 	// WarnUnfinished means that the text of a question or choice, a link, an image or a group's children are missing. A
 	// page then shows an ID or nothing.
 	WarnUnfinished = "UNFINISHED"
+	// WarnMalformedText means that a mark in a text is shown as it is, because it is incomplete or not allowed. See
+	// [Text].
+	WarnMalformedText = "MALFORMED_TEXT"
 	// WarnDuplicateField means that settings.duplicateField is not the ID of a block whose answers are compared.
 	WarnDuplicateField = "DUPLICATE_FIELD"
 
@@ -44,9 +47,11 @@ const (
 	WarnUnknownTarget = "UNKNOWN_TARGET"
 	// WarnBackwardJump means that a jump is ignored because its target is not a later block.
 	WarnBackwardJump = "BACKWARD_JUMP"
-	// WarnUnknownName means that a rule reads or sets a name that does not exist in the form.
+	// WarnUnknownName means that a rule reads or sets a name that does not exist in the form, or that a text
+	// inserts it.
 	WarnUnknownName = "UNKNOWN_NAME"
-	// WarnNotYetKnown means that a rule reads an answer that is given only after the rule is evaluated.
+	// WarnNotYetKnown means that a rule reads an answer that is given only after the rule is evaluated, or that a
+	// text inserts an answer of a later page.
 	WarnNotYetKnown = "NOT_YET_KNOWN"
 	// WarnNeverHolds means that a condition or a part of it is false for all answers that the block allows by its type,
 	// choices and limits.

@@ -44,7 +44,7 @@ func TestPathOfAnIncompleteResponse(t *testing.T) {
 	want := schema.Path{
 		Blocks:    []schema.PathBlock{{ID: "name", Required: true}, {ID: "open"}, {ID: "bye"}},
 		Ending:    "bye",
-		Variables: map[string]any{"score": 1.0, "tier": "free"},
+		Variables: map[string]any{"score": 1.0, "tier": "free"}, Answers: json.RawMessage("[]"),
 	}
 	expect.Same(t, want, path, "path")
 }

@@ -139,9 +139,12 @@ func (c *Core) AnswerSource(d storage.Definition) answers.Source {
 	return answers.Source{Definition: d, Limits: c.Limits, TimeZone: c.TimeZone}
 }
 
-// Warnings returns the parts of a definition that make it unanswerable or have no effect.
-func (c *Core) Warnings(d storage.Definition) (schema.Warnings, error) {
-	return answers.Warnings(c.AnswerSource(d))
+// Warnings returns the parts of a definition that make it unanswerable or have no effect. layout is SINGLE, MULTI or
+// unknown.
+func (c *Core) Warnings(d storage.Definition, layout string) (schema.Warnings, error) {
+	from := c.AnswerSource(d)
+	from.Layout = layout
+	return answers.Warnings(from)
 }
 
 // TrashForm moves a form to the trash.

@@ -16,10 +16,10 @@ func TestAddressesAndLinks(t *testing.T) {
 
 	for _, s := range []string{"http://example.com", "HTTPS://example.com/a?b#c", "https://example.com:8080/é@", "https://[2001:db8::1]/",
 		"https://fa.example.com/می\u200cشود", "https://example.com/❤\ufe0f"} {
-		expect.That(t, weburl.IsPlain(s) && isLink(s), "%q is refused", s)
+		expect.That(t, weburl.IsPlain(s) && weburl.IsLink(s), "%q is refused", s)
 	}
 	for _, s := range []string{"mailto:a@example.com", "tel:+4930123456", "MAILTO:a@example.com?subject=b"} {
-		expect.That(t, isLink(s) && !weburl.IsPlain(s), "%q is for links only", s)
+		expect.That(t, weburl.IsLink(s) && !weburl.IsPlain(s), "%q is for links only", s)
 	}
 	for _, s := range []string{
 		"javascript:alert(1)", "JavaScript:alert(1)", " javascript:alert(1)", "\tjavascript:alert(1)", "java\tscript:alert(1)",
@@ -31,7 +31,7 @@ func TestAddressesAndLinks(t *testing.T) {
 		"https://user@example.com/", "https://known.example:x@evil.example/", "https://@example.com/", "https://example.com:0", "https://example.com:65536", "https://example.com/\"><script>", "https://example.com/\u2028", "https://example.com/\u0085",
 		"https://example.com/a\u200bb", "https://exam\u00adple.com/", "https://exam\u200dple.com/", "https://example.com/\u202ea",
 	} {
-		expect.That(t, !isLink(s), "%q is accepted", s)
+		expect.That(t, !weburl.IsLink(s), "%q is accepted", s)
 		expect.That(t, !weburl.IsPlain(s), "%q is accepted in an answer", s)
 	}
 }

@@ -14,7 +14,7 @@ func checkURL(c *validation.Check, object jsontree.Node, name string) {
 
 // checkLink is like checkURL but also allows mailto and tel URLs.
 func checkLink(c *validation.Check, object jsontree.Node, name string) {
-	checkAddress(c, object.Member(name), isLink, ", or a mailto or tel URL")
+	checkAddress(c, object.Member(name), weburl.IsLink, ", or a mailto or tel URL")
 }
 
 // checkAddress checks a URL. It allows an empty URL, which means none, and ignores values that are not strings, because
@@ -23,9 +23,4 @@ func checkAddress(c *validation.Check, n jsontree.Node, allowed func(string) boo
 	if text := n.Text(); n.Kind() == jsontree.String && text != "" && !allowed(text) {
 		c.Add(n, schema.CodeBadFormat, "must be an absolute http or https URL without a user name"+others)
 	}
-}
-
-func isLink(s string) bool {
-	u, ok := weburl.Parse(s)
-	return ok && (weburl.IsPlain(s) || !weburl.IsWeb(u))
 }

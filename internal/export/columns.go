@@ -81,7 +81,7 @@ func (c *columns) addBlocks(blocks []schema.Block) {
 	for i := range blocks {
 		b := &blocks[i]
 		for _, p := range partsOf(b, c.o) {
-			c.add(c.field(b.ID, b.Label), p)
+			c.add(c.field(b.ID, b.PlainLabel()), p)
 		}
 		c.addBlocks(b.Children)
 	}

@@ -175,7 +175,7 @@ func (t *Tally) defineBlocks(blocks []schema.Block) {
 	for i := range blocks {
 		b := &blocks[i]
 		if b.TakesAnswer() {
-			made := t.define(b.ID, b.Type, b.Label)
+			made := t.define(b.ID, b.Type, b.PlainLabel())
 			for _, c := range b.Choices {
 				made.Choices.define(c.ID, c.Label)
 			}

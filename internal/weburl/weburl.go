@@ -40,6 +40,12 @@ func IsPort(s string) bool {
 	return s == "" || err == nil && n > 0
 }
 
+// IsLink reports whether s can be the target of a link: a URL that [IsPlain] accepts, or a mailto or tel URL.
+func IsLink(s string) bool {
+	u, ok := Parse(s)
+	return ok && u.User == nil
+}
+
 // IsPlain reports whether s is an http or https URL without credentials. Credentials can make an unknown host look
 // familiar.
 func IsPlain(s string) bool {

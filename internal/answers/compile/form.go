@@ -70,6 +70,8 @@ type Item struct {
 // Source is the input of [New].
 type Source struct {
 	storage.Definition // a nil section counts as empty; the theme is ignored
+	// Layout is SINGLE or MULTI. Only warnings use it. If empty, they assume MULTI.
+	Layout string
 	// Limits are the service's limits. Only FileSize and Submission are used. Zero values mean the defaults.
 	Limits   schema.Limits
 	TimeZone *time.Location // the service's time zone for date limits; defaults to UTC
@@ -219,7 +221,7 @@ func (f *Form) addBlocks(list []schema.Block, with answertype.ServiceConfig, hid
 			Required: b.Required,
 			Shape:    k.Shape,
 			Rule:     answertype.New(b, with),
-			Item:     NewItem(b.ID, b.Type, b.Label),
+			Item:     NewItem(b.ID, b.Type, b.PlainLabel()),
 		}
 		if c.Host {
 			c.Path = jsontree.Pointer(HostAnswersPath, b.ID)

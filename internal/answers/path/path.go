@@ -29,6 +29,7 @@ func Compute(f *compile.Form, answers map[string]json.RawMessage, hidden map[str
 	k := newWalk(f, check.Input{Answers: answers, Hidden: hidden})
 	k.partial = true
 	result := k.trace()
+	result.Answers = k.w.Answers().List
 	found, _ := k.r.Violations.Err().(*schema.Error) //nolint:errorlint // Err returns no wrapped errors
 	if k.budgetExceeded() {
 		return schema.Path{}, found

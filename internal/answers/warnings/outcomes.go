@@ -420,5 +420,6 @@ func (q query) explain(n jsontree.Node) answertype.Explanation {
 // blockName returns a block's quoted label or ID, and its parameters for an Explanation.
 func (w *warner) blockName(block int) (string, map[string]any) {
 	b := w.blocks[block]
-	return answertype.QuoteJSON(cmp.Or(b.Label, b.ID)), map[string]any{"block": b.ID, "label": b.Label}
+	label := b.PlainLabel()
+	return answertype.QuoteJSON(cmp.Or(label, b.ID)), map[string]any{"block": b.ID, "label": label}
 }

@@ -29,6 +29,7 @@ func Find(from compile.Source) (schema.Warnings, error) {
 	w.neverHolds, w.neverJumps = make(map[*logic.Logic]string), make(map[int]string)
 	w.answersByBlock, w.blockTexts = make(map[int]*candidates), make(map[int]string)
 	w.service = fmt.Sprint(from.Limits.FileSize, from.TimeZone)
+	w.singlePage, w.onePerPage = d.Settings.SinglePage, from.Layout == "SINGLE"
 	w.list(d.Blocks)
 	d.AddRules(compile.Observer{Ignored: w.addIgnored, Compiled: w.addReads})
 	w.lastToEnd = lastToEnd(f)
@@ -44,6 +45,7 @@ func Find(from compile.Source) (schema.Warnings, error) {
 		w.add("/blocks", schema.WarnUnanswerableForm, answertype.Explanation{Message: "no response is accepted: every path leads to a required question that cannot be answered"})
 	}
 	w.checkDuplicateField(d.Settings.DuplicateField)
+	w.checkSettings(&d.Settings)
 	return w.found, nil
 }
 
@@ -62,6 +64,8 @@ type warner struct {
 	neverHolds     map[*logic.Logic]string // why a condition never holds
 	neverJumps     map[int]string          // why jumps to a step never apply
 	answersByBlock map[int]*candidates     // for blocks with few possible answers
+
+	singlePage, onePerPage bool // whether the form has one page, or one page for each question
 
 	service    string         // the service's settings that affect answers
 	blockTexts map[int]string // blocks as JSON
@@ -115,6 +119,7 @@ func (w *warner) checkBlock(b *schema.Block, path string, at int, inGroup bool) 
 		w.add(path+"/properties/"+name, schema.WarnNoEffect, why)
 	})
 	w.checkUnfinished(b, path)
+	w.checkTexts(b, path, at)
 	if b.Required && c.Rule == nil {
 		why := answertype.Explanation{Reason: "no_answer", Message: "this block has no answer, so it cannot be required"}
 		if c.Dropped {

@@ -1,0 +1,77 @@
+// Package insertion resolves the names of insertions in texts, such as answers.name in {{answers.name}}.
+package insertion
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+// These are the sources of inserted values.
+const (
+	Answers   = "answers"
+	Variables = "variables"
+	Hidden    = "hidden"
+	Today     = "today"
+)
+
+// Reference is the value that an insertion refers to.
+type Reference struct {
+	Source   string // one of the constants
+	ID       string // of a block, or the name of a variable or hidden field
+	Part     string // of an address or contact; empty for the whole answer
+	Decimals int    // the number of decimals, or -1 if the insertion has none
+}
+
+// maxDecimals is the largest number of decimals.
+const maxDecimals = 10
+
+// Resolve resolves the text between the braces of an insertion. The function has reports whether the form has the
+// block, variable or hidden field with an ID. The text after the source is first tried as an ID, then as an ID and a
+// part, and then the same without its decimals. Surrounding spaces are ignored if the text does not resolve with them.
+func Resolve(name string, has func(source, id string) bool) (Reference, bool) {
+	for _, name := range []string{name, strings.TrimSpace(name)} {
+		source, rest, dotted := strings.Cut(name, ".")
+		if name == Today || dotted && (source == Answers || source == Variables || source == Hidden) {
+			if r, ok := find(Reference{Source: source, Decimals: -1}, rest, has); ok {
+				return r, true
+			}
+		}
+	}
+	return Reference{}, false
+}
+
+func find(r Reference, rest string, has func(source, id string) bool) (Reference, bool) {
+	if r.ID = rest; r.Source == Today || has(r.Source, rest) {
+		return r, true
+	}
+	if at := strings.LastIndexByte(rest, '.'); at >= 0 && r.Source == Answers && isPart(rest[at+1:]) && has(Answers, rest[:at]) {
+		r.ID, r.Part = rest[:at], rest[at+1:]
+		return r, true
+	}
+	at := strings.LastIndexByte(rest, ':')
+	if at < 0 || r.Decimals >= 0 {
+		return r, false
+	}
+	decimals, err := strconv.Atoi(rest[at+1:])
+	if err != nil || decimals < 0 || decimals > maxDecimals || strconv.Itoa(decimals) != rest[at+1:] {
+		return r, false
+	}
+	r.Decimals = decimals
+	return find(r, rest[:at], has)
+}
+
+func isPart(name string) bool {
+	return slices.ContainsFunc(schema.Contact{}.Parts(), func(p schema.ContactPart) bool { return p.Name == name })
+}
+
+// HasValue reports whether answers of a shape can be inserted. part is the part of the answer, or "".
+func HasValue(shape schema.AnswerShape, part string) bool {
+	switch shape {
+	case "", schema.ShapeFiles, schema.ShapeFile, schema.ShapeMatrix, schema.ShapePayment:
+		return false
+	}
+	return part == "" || shape == schema.ShapeContact
+}
