@@ -64,7 +64,7 @@ var allowed = map[string][]string{
 	},
 	"handler/builder":  {"", "handler/formpage", "internal/apidoc", "internal/apierror", "internal/calendar", "internal/color", "internal/definition", "internal/download", "internal/gzipped", "internal/layout", "internal/requestid", "ratelimit", "schema", "golang.org/x/text"},
 	"handler/docs":     {},
-	"handler/formpage": {"", "internal/cache", "internal/gzipped", "internal/intake", "internal/layout", "internal/timeout", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
+	"handler/formpage": {"", "internal/cache", "internal/gzipped", "internal/insertion", "internal/intake", "internal/layout", "internal/timeout", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
 	// Beside the rooms before them, see rooms.
 	rooms + "formblock":                 {"schema"},
 	rooms + "words":                     {"internal/answers/answertype", "golang.org/x/text"},
@@ -78,7 +78,7 @@ var allowed = map[string][]string{
 	rooms + "static":                    {"internal/gzipped"},
 	rooms + "upload":                    {"schema"},
 	rooms + "field":                     {"internal/answers/answertype", "schema", "golang.org/x/text"},
-	rooms + "render":                    {"", "schema"},
+	rooms + "render":                    {"", "internal/insertion", "schema"},
 	"handler/apicheck":                  {"internal/apispec"},
 	"handler/conformance":               {"schema", "internal/apispec"},
 	"handler/conformance/servicetarget": {"", "handler/conformance", "storage"},

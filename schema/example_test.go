@@ -385,3 +385,18 @@ func ExampleCondition() {
 	// {"next":[{"if":{"or":[{"==":[{"var":"answers.pet"},true]},{">=":[{"var":"answers.age"},65]}]},"to":"end"}]}
 	// {"next":[{"if":{"and":[{"!":{"==":[{"var":"answers.pet"},true]}},{"!":{">=":[{"var":"answers.age"},65]}}]},"to":"end"}]}
 }
+
+func ExampleParseText() {
+	block := schema.Block{Label: "I accept the [**terms**](https://example.com/terms), {{answers.name}}. {{answers.age"}
+	text := schema.ParseText(block.Label, schema.Formatting|schema.Insertions)
+	value := func(name string) string { return map[string]string{"answers.name": "Ann <b>"}[name] }
+	fmt.Println(text.HTML(value))
+	fmt.Println(text.Insert(value))
+	fmt.Println(text.Plain() == block.PlainLabel(), text.IsPlain(), text.InsertionNames(), text.Malformed())
+	fmt.Println(text.PlainWithLinks())
+	// Output:
+	// I accept the <a href="https://example.com/terms" target="_blank" rel="noopener"><strong>terms</strong></a>, <bdi>Ann &lt;b&gt;</bdi>. {{answers.age
+	// I accept the terms, Ann <b>. {{answers.age
+	// true false [answers.name] []
+	// I accept the terms (https://example.com/terms), {{answers.name}}. {{answers.age
+}

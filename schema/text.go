@@ -256,6 +256,10 @@ func (p *textParser) tokenize() {
 			t.from, t.to = i+1, i+2
 		case c == '{' && p.marks&Insertions != 0 && strings.HasPrefix(s[i:], "{{"):
 			if length := strings.Index(s[i:min(len(s), i+maxInsertionName)], "}}"); length > len("{{") {
+				if !hasSource(s[i+len("{{") : i+length]) {
+					p.reject(t)
+					break
+				}
 				t.to = i + length + len("}}")
 				if insertions++; insertions > MaxInsertions {
 					p.reject(t)
@@ -281,6 +285,13 @@ func (p *textParser) tokenize() {
 		p.add(t)
 		i = t.to
 	}
+}
+
+// hasSource reports whether the name of an insertion begins with the source of a value.
+func hasSource(name string) bool {
+	name = strings.TrimSpace(name)
+	source, _, dotted := strings.Cut(name, ".")
+	return name == "today" || dotted && (source == "answers" || source == "variables" || source == "hidden")
 }
 
 func (p *textParser) add(t token) {

@@ -34,7 +34,7 @@ func TestTextsAsHTML(t *testing.T) {
 		"[a](https://a.example/{{answers.n}})":                     "[a](https://a.example/<bdi>**x** [a](javascript:alert(1))</bdi>)",
 		"**{{answers.n}}**, {{hidden.lines}}":                      "<strong><bdi>**x** [a](javascript:alert(1))</bdi></strong>, <bdi>one two</bdi>",
 		"{{today}}{{answers.none}}{{}}{{open":                      "<bdi>1 May 2027</bdi>{{}}{{open",
-		"**{{today**}}":                                            "**",
+		"**{{today**}} {{x}} {{ today }}":                          "<strong>{{today</strong>}} {{x}} ",
 	} {
 		expect.Equal(t, ParseText(source, Formatting|Insertions).HTML(values), want, "%s", source)
 	}
@@ -44,7 +44,7 @@ func TestTextsAsPlainText(t *testing.T) {
 	text := ParseText(`I agree to the [**privacy** policy](https://a.example) and [terms](https://b.example)\_{{today}}.`, Formatting)
 	expect.Equal(t, text.Plain(), "I agree to the privacy policy and terms_{{today}}.", "the plain text")
 	expect.Equal(t, text.PlainWithLinks(), "I agree to the privacy policy (https://a.example) and terms (https://b.example)_{{today}}.", "with links")
-	expect.That(t, ParseText("a {{b}}", Formatting).IsPlain() && !ParseText("a {{b}}", Insertions).IsPlain(), "insertions are not plain")
+	expect.That(t, ParseText("a {{today}}", Formatting).IsPlain() && !ParseText("a {{today}}", Insertions).IsPlain(), "insertions are not plain")
 	expect.Equal(t, ParseText("**a** {{today}} [b](https://c.example)", Insertions).Insert(func(string) string { return "now" }), "**a** now [b](https://c.example)", "of a button")
 }
 

@@ -59,6 +59,7 @@ func (h *Handler) newCanvas(w http.ResponseWriter, r *http.Request, form formsvc
 	c := h.newCall(w, r, form)
 	parts, looks := h.host, theme.New(&form.Theme, &form.Settings)
 	parts.Captcha = func(string) *host.Widget { return nil } // a CAPTCHA would run a script
+	c.Value = nil                                            // insertions keep their braces
 	c.Host, c.Theme, c.Site = &parts, &looks, &render.Site{Brand: h.site.Brand}
 	return c
 }

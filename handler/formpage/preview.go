@@ -125,7 +125,7 @@ func (c *call) previewWarnings(warnings schema.Warnings) []render.Warning {
 		if rest, ok := strings.CutPrefix(w.Path, "/blocks/"); ok {
 			index, _, _ := strings.Cut(rest, "/")
 			if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(c.Form.Blocks) {
-				shown.Label = c.Form.Blocks[i].Label
+				shown.Label = c.Form.Blocks[i].PlainLabel()
 			}
 		}
 		list = append(list, shown)

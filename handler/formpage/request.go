@@ -19,6 +19,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/render"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // call is a request for a form, with its input and the page that it responds with.
@@ -43,8 +44,12 @@ type call struct {
 	saveErrorKey   string                     // text key if saving failed
 	resumeLink     string                     // set if the page must contain the link
 
+	insertions insertions
+	shown      storage.ID // the submission that an ending shows; zero means the answers of the path
+
 	linkRequested bool
 	submitted     bool // the service has stored the submission
+	stored        storage.ID
 
 	render.Page
 }
@@ -57,6 +62,7 @@ func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form formsvc.P
 		// For {base}/{id}, the path is "". For {base}/{id}/done, it is "../".
 		Up: strings.Repeat("../", strings.Count(h.pathBelowBase(r.URL.Path), "/")), Posted: r.Method == http.MethodPost,
 	}}
+	c.Value = c.insertedValue
 	c.setValues(url.Values{})
 	return c
 }
@@ -134,6 +140,7 @@ func (c *call) allAnswers() map[string]json.RawMessage {
 
 func (c *call) setPath(path schema.Path) {
 	c.Path, c.OnPath = path, formstep.OnPath(c.Form, path)
+	c.insertions = insertions{}
 	c.Steps = formstep.Split(c.Form, c.OnPath)
 	c.At = formstep.Find(c.Form, c.Steps, c.Values.Get(input.At))
 }

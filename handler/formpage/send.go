@@ -143,7 +143,8 @@ func (c *call) submitOnce(r formsvc.SubmitParams) error {
 		if err != nil {
 			return submission, serviceError{err}
 		}
-		c.submitted = true
+		c.submitted, c.stored = true, submission.ID
+		c.Path.Answers, c.insertions = submission.Answers, insertions{}
 		return submission, nil
 	}
 	submit := c.h.config.Submit

@@ -16,6 +16,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/render"
 	"github.com/formsvc/formsvc/handler/formpage/internal/static"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // showFirst shows the first page with a violation, or the submitted page if there is none.
@@ -44,15 +45,15 @@ func (c *call) showFailure(err error, violations ...schema.Violation) {
 }
 
 func (c *call) showClosed() {
-	text := c.Form.ClosedMessage
-	if strings.TrimSpace(text) == "" {
-		text = c.Words.Get("closed.text")
+	var text any = c.Words.Get("closed.text")
+	if message := c.Form.ClosedMessage; strings.TrimSpace(message) != "" {
+		text = template.HTML(schema.ParseText(message, schema.Formatting|schema.Insertions).HTML(c.Value)) //nolint:gosec // only the elements of texts
 	}
 	c.showForCopying(http.StatusGone, "closed.title", text, c.Files.Names(c.rejectedFiles))
 }
 
 // showForCopying shows a message, the input and the file names, so that the respondent can copy them.
-func (c *call) showForCopying(status int, title, text string, files []string) {
+func (c *call) showForCopying(status int, title string, text any, files []string) {
 	p := c.preparePage()
 	p.Lost, p.LostFiles = c.typedText(), files
 	c.handleRenderError(p.SendMessage(c.w, status, c.Words.Get(title), text))
@@ -74,7 +75,7 @@ func (c *call) typedText() []formdata.UnmatchedInput {
 func (c *call) addLabels(list []formdata.UnmatchedInput) []formdata.UnmatchedInput {
 	for i := range list {
 		if b := c.Index.Find(list[i].Block); b != nil {
-			list[i].Block = cmp.Or(b.Label, b.ID)
+			list[i].Block = cmp.Or(c.Label(b), b.ID)
 		}
 	}
 	return list
@@ -84,6 +85,7 @@ func (c *call) addLabels(list []formdata.UnmatchedInput) []formdata.UnmatchedInp
 // redirect automatically, because anyone may have the link. Without a valid token, it shows the standard ending.
 func (c *call) serveDone() {
 	if sent, ok := c.h.signer.OpenVisit(pagestate.PurposeDone, c.Form.ID.String(), c.r.URL.Query().Get(input.Sent), c.now); ok {
+		c.shown, _ = storage.ParseID(sent.Submission) // zero if the token is from an older process
 		c.showEnding(c.findEnding(sent.Key), c.redirect(), false)
 		return
 	}
@@ -106,14 +108,23 @@ const scriptHeader = "Formpage-Script"
 // showSubmitted redirects after a submission, or shows the ending. Without the page's script, it responds to the POST
 // with the ending, which then redirects.
 func (c *call) showSubmitted() {
+	ending := c.findEnding(c.Path.Ending)
 	switch target := c.redirect(); {
+	case c.Preview != nil && insertsValues(&ending): // no submission is stored that a redirect could show
+		c.Preview.Text = "preview.sent"
+		c.showEnding(ending, "", false)
 	case target != "" && c.r.Header.Get(scriptHeader) == "1":
 		c.leadTo(string(target))
 	case target != "" && c.r.Header.Get(scriptHeader) == "":
-		c.showEnding(c.findEnding(c.Path.Ending), target, true)
+		c.showEnding(ending, target, true)
 	default:
 		c.showDone()
 	}
+}
+
+func insertsValues(ending *schema.Block) bool {
+	texts := ending.Label + ending.Description + formblock.Properties(ending).ButtonText
+	return len(schema.ParseText(texts, schema.Insertions).InsertionNames()) > 0
 }
 
 // showDone redirects to the ending, so that reloading does not post again.
@@ -123,7 +134,7 @@ func (c *call) showDone() {
 		page = static.Dir + "/" + previewDir + c.link
 		query.Set(input.Ending, c.Path.Ending)
 	} else {
-		query.Set(input.Sent, c.h.signer.Sign(pagestate.PurposeDone, pagestate.Visit{Form: c.Form.ID.String(), Opened: c.now.UnixMilli(), Key: c.Path.Ending}))
+		query.Set(input.Sent, c.h.signer.Sign(pagestate.PurposeDone, pagestate.Visit{Form: c.Form.ID.String(), Opened: c.now.UnixMilli(), Key: c.Path.Ending, Submission: c.stored.String()}))
 	}
 	if c.Values.Has(input.Embed) {
 		query.Set(input.Embed, "1")

@@ -39,7 +39,7 @@ func TestWarningsOfTexts(t *testing.T) {
 		`"label":"{{answers.nobody}}"`:                                                                "/label UNKNOWN_NAME",
 		`"label":"{{answers.name.city}}"`:                                                             "/label NO_EFFECT",
 		`"label":"{{answers.who.nickname}}"`:                                                          "/label UNKNOWN_NAME",
-		`"label":"{{variables.nobody}} {{hidden.nobody}} {{total}}"`:                                  "/label UNKNOWN_NAME, /label UNKNOWN_NAME, /label UNKNOWN_NAME",
+		`"label":"{{variables.nobody}} {{hidden.nobody}} {{total}}"`:                                  "/label MALFORMED_TEXT, /label UNKNOWN_NAME, /label UNKNOWN_NAME",
 		`"label":"{{answers.secret}}"`:                                                                "/label NO_EFFECT",
 		`"label":"{{answers.files}}{{answers.sig}}{{answers.rows}}{{answers.pay}}{{answers.words}}"`:  strings.Repeat("/label NO_EFFECT, ", 5),
 		`"label":"**bold _both"`:                                                                      "/label MALFORMED_TEXT, /label MALFORMED_TEXT",

@@ -50,12 +50,14 @@ func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties
 		b.addFixedOptions(f, "true", b.Words.Get("yes"), "false", b.Words.Get("no"))
 	case schema.TypeLegal:
 		f.useButtons()
+		text, html := b.text(p.LegalText, schema.Formatting)
 		if p.LegalType != nil && *p.LegalType == 1 {
 			f.Input = "checkbox"
-			b.addFixedOptions(f, "true", cmp.Or(p.LegalText, b.Words.Get("legal.accept")))
+			b.addFixedOptions(f, "true", cmp.Or(text, b.Words.Get("legal.accept")))
+			f.Options[0].HTML = html
 			break
 		}
-		f.Help = p.LegalText
+		f.Help, f.HTML.Help = text, html
 		b.addFixedOptions(f, "true", b.Words.Get("legal.accept"), "false", b.Words.Get("legal.refuse"))
 	case schema.TypeDropdown:
 		f.control = (*writer).writeSelect

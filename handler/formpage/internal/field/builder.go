@@ -27,6 +27,9 @@ type Source struct {
 	Theme *theme.Theme // Rendering adds rules for the blocks.
 	Own   policy.Hosts // The page's own hosts, which must not be shown in a frame.
 
+	// Value returns the value of an insertion, by the text between its braces. If nil, insertions keep their braces.
+	Value func(name string) string
+
 	Values          url.Values                         // The values that the respondent entered.
 	Interpretations map[string]formdata.Interpretation // How values were interpreted, by input.
 	Files           upload.Files                       // The page's files.

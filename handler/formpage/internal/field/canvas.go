@@ -102,11 +102,11 @@ func (b *builder) writeCanvasBlock(f *Field, block *schema.Block) {
 		}
 		media := block.Type == schema.TypeImage && f.Image == nil ||
 			link == "" && (block.Type == schema.TypeVideo || block.Type == schema.TypePDF || block.Type == schema.TypeEmbed)
-		w.PutIf(f.write == nil || media || !block.TakesAnswer() && block.Type != schema.TypeDivider && f.Label == "" && f.Description == "" && f.Image == nil && link == "", none)
+		w.PutIf(f.write == nil || media || !block.TakesAnswer() && block.Type != schema.TypeDivider && !f.HasLabel && !f.HasDescription && f.Image == nil && link == "", none)
 	}
 	b.options, b.parts = f.Options[:0], f.Parts[:0]
 	welcome := block.Type == schema.TypeWelcome
-	text := p.ButtonText
+	text := b.Plain(p.ButtonText, schema.Insertions)
 	if welcome {
 		text = cmp.Or(text, b.Words.Get("start"))
 	}

@@ -14,10 +14,15 @@ func (p *writer) writeDivider(f *Field) { p.Put(`<hr class="fs-divider" data-b="
 
 func (p *writer) writeGroup(f *Field) {
 	p.Put(`<fieldset class="q group%i" id="%i" data-b="%i">`, f.Classes, f.ID, f.Block)
-	p.PutIf(f.Label != "", "<legend>%s</legend>", f.Label)
-	p.PutIf(f.Description != "", `<p class="fs-desc">%s</p>`, f.Description)
+	p.PutIf(f.HasLabel, "<legend>%t</legend>", f.Label, f.HTML.Label)
+	p.writeDescription(f)
 	p.writePicture(f.Image)
 	p.Put("\n")
+}
+
+// writeDescription writes a description that no control refers to.
+func (p *writer) writeDescription(f *Field) {
+	p.PutIf(f.HasDescription, `<p class="fs-desc">%t</p>`, f.Description, f.HTML.Description)
 }
 
 func (p *writer) writeContent(f *Field) {
@@ -31,16 +36,16 @@ func (p *writer) writeContent(f *Field) {
 	}
 	p.Put("\n")
 	switch {
-	case f.Label == "":
+	case !f.HasLabel:
 	case f.Kind == "statement" && f.Properties.QuotationMarks:
-		p.Put("<blockquote><p>%s</p></blockquote>", f.Label)
+		p.Put("<blockquote><p>%t</p></blockquote>", f.Label, f.HTML.Label)
 	case f.Kind == "prose":
-		p.Put(`<p class="fs-text">%s</p>`, f.Label)
+		p.Put(`<p class="fs-text">%t</p>`, f.Label, f.HTML.Label)
 	default:
-		p.Put("<h2>%s</h2>", f.Label)
+		p.Put("<h2>%t</h2>", f.Label, f.HTML.Label)
 	}
 	p.Put("\n")
-	p.PutIf(f.Description != "", `<p class="fs-desc">%s</p>`, f.Description)
+	p.writeDescription(f)
 	p.Put("\n")
 	if f.ImageAlign == "inline" {
 		p.writePicture(f.Image)
@@ -63,17 +68,20 @@ func (p *writer) writeContent(f *Field) {
 
 func (b *builder) writeEnding(f *Field) {
 	p := b.out
-	if f.Label == "" {
-		f.Label, f.Description = p.words.Get("done.title"), cmp.Or(f.Description, p.words.Get("done.text"))
+	if strings.TrimSpace(f.Label) == "" {
+		f.Label, f.HTML.Label = p.words.Get("done.title"), ""
+		if f.Description == "" {
+			f.Description, f.HasDescription = p.words.Get("done.text"), true
+		}
 	}
 	p.writePicture(f.Image)
 	p.PutIf(f.Image == nil, `<svg class="fs-tick" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 12.5l5.5 5.5L20 7"/></svg>`)
-	p.Put("<h1>%s</h1>", f.Label)
-	p.PutIf(f.Description != "", `<p class="fs-desc">%s</p>`, f.Description)
+	p.Put("<h1>%t</h1>", f.Label, f.HTML.Label)
+	p.writeDescription(f)
 	if f.Link != "" {
 		p.Put(`<p class="fs-actions"><a class="fs-button"`)
 		p.PutIf(b.Top, ` target="_top"`)
-		p.Put(` href="%i">%s</a></p>`, string(f.Link), cmp.Or(f.Properties.ButtonText, f.Label))
+		p.Put(` href="%i">%s</a></p>`, string(f.Link), cmp.Or(b.Plain(f.Properties.ButtonText, schema.Insertions), f.Label))
 	}
 }
 
@@ -104,7 +112,7 @@ func (b *builder) addCaptcha(f *Field, block *schema.Block) {
 func (p *writer) writeCaptcha(f *Field) {
 	p.Put(`<div class="q`)
 	p.PutIf(f.Error != "", " bad")
-	p.Put(`" id="%i" data-b="%i" tabindex="-1"><p class="fs-label">%s</p>`, f.ID, f.Block, f.Label)
+	p.Put(`" id="%i" data-b="%i" tabindex="-1"><p class="fs-label">%t</p>`, f.ID, f.Block, f.Label, f.HTML.Label)
 	p.writeHelp(f)
 	p.Put(`<div class="%i" data-sitekey="%i"></div><noscript>%s</noscript><script src="%i" async defer></script></div>`+"\n",
 		f.Widget.Class, f.Widget.SiteKey, p.words.Get("captcha.noscript"), f.Widget.Script)

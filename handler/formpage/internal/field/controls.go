@@ -91,7 +91,7 @@ func (p *writer) writeChoice(kind string, o *Option) {
 	}
 	p.PutIf(o.Badge != "", `<span class="badge">%s</span>`, o.Badge)
 	p.PutIf(o.Color != "", `<span class="swatch %i"></span>`, o.Color)
-	p.Put(`<span class="lbl">%s</span></label>`, o.Label)
+	p.Put(`<span class="lbl">%t</span></label>`, o.Label, o.HTML)
 }
 
 func (p *writer) writeQuestion(f *Field) {
@@ -138,20 +138,20 @@ func (p *writer) writeQuestion(f *Field) {
 
 func (p *writer) writeLabel(f *Field) {
 	p.PutIf(f.Number > 0, `<span class="num">%i.</span> `, strconv.Itoa(f.Number))
-	p.Put("%s", f.Label)
+	p.Put("%t", f.Label, f.HTML.Label)
 	p.PutIf(f.Required, `<span class="req" aria-hidden="true">*</span>`)
 }
 
 func (p *writer) writeHelp(f *Field) {
-	p.PutIf(f.Description != "", `<p class="fs-desc" id="%i-d">%s</p>`, f.ID, f.Description)
-	p.PutIf(f.Help != "", `<p class="fs-help" id="%i-h">%s</p>`, f.ID, f.Help)
-	p.PutIf(f.Error != "", `<p class="fs-fault" id="%i-e">%s</p>`, f.ID, f.Error)
+	p.PutIf(f.HasDescription, `<p class="fs-desc" id="%i-d">%t</p>`, f.ID, f.Description, f.HTML.Description)
+	p.PutIf(f.Help != "", `<p class="fs-help" id="%i-h">%t</p>`, f.ID, f.Help, f.HTML.Help)
+	p.PutIf(f.Error != "", `<p class="fs-fault" id="%i-e">%t</p>`, f.ID, f.Error, f.HTML.Error)
 }
 
 func (p *writer) writeARIA(f *Field) {
-	if f.Description != "" || f.Help != "" || f.Error != "" || f.ShowsInterpretation {
+	if f.HasDescription || f.Help != "" || f.Error != "" || f.ShowsInterpretation {
 		p.Put(` aria-describedby="`)
-		p.PutIf(f.Description != "", "%i-d ", f.ID)
+		p.PutIf(f.HasDescription, "%i-d ", f.ID)
 		p.PutIf(f.Help != "", "%i-h ", f.ID)
 		p.PutIf(f.Error != "", "%i-e ", f.ID)
 		p.PutIf(f.ShowsInterpretation, "%i-s", f.ID)

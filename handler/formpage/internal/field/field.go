@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/host"
@@ -38,15 +39,20 @@ type Field struct {
 	ID       string // The element's ID, which is also the prefix for the IDs of its parts.
 	Block    string // The block's ID.
 
-	Label, Description string
+	Label, Description string // Without formats.
+	HasDescription     bool   // Whether the block has one. Insertions can be empty.
+	HasLabel           bool
 	Number             int // Zero if the question is not numbered.
 	Required           bool
 	Error              string
 	Focus              bool   // Whether the field is focused initially.
 	Help               string // A sentence that describes the expected answer.
-	Image              *policy.Picture
-	ImageAlign         string
-	Properties         *schema.Properties
+	HTML               struct {
+		Label, Description, Error, Help string // Empty for a text without formats.
+	}
+	Image      *policy.Picture
+	ImageAlign string
+	Properties *schema.Properties
 
 	Name, Value         string
 	Input               string // The type attribute.
@@ -86,6 +92,7 @@ type Field struct {
 // Option is one of a field's choices.
 type Option struct {
 	ID, Name, Value, Label string
+	HTML                   string // Of a label with formats.
 	Badge                  string
 	Color                  string // The CSS class of the choice's color swatch.
 	Image                  *policy.Picture
@@ -134,7 +141,7 @@ func (b *builder) renderBlocks(blocks []schema.Block) {
 		if b.out.HasRoom() {
 			b.fill(&f, block)
 			f.Focus = b.focus && block.TakesAnswer() && f.control != nil
-			b.focus = b.focus && group && f.Description == "" && f.Image == nil
+			b.focus = b.focus && group && !f.HasDescription && f.Image == nil
 			if f.write != nil {
 				f.write(b.out, &f)
 			}
@@ -147,7 +154,7 @@ func (b *builder) renderBlocks(blocks []schema.Block) {
 		}
 		if b.out.Truncated && !group {
 			if b.Omitted++; b.Omitted == 1 {
-				b.FirstOmitted = cmp.Or(block.Label, block.ID)
+				b.FirstOmitted = cmp.Or(b.Label(block), block.ID)
 			}
 		}
 	}
@@ -158,11 +165,13 @@ func (b *builder) fill(f *Field, block *schema.Block) {
 	*f = Field{
 		write: (*writer).writeQuestion, control: (*writer).writeInput,
 		Type: block.Type, Kind: block.Type, ID: "q" + strconv.Itoa(b.index[block.ID]), Block: block.ID, Properties: p,
-		Label: block.Label, Description: block.Description, Required: block.Required, Number: b.numbers[block.ID],
+		HasLabel: block.Label != "", HasDescription: block.Description != "", Required: block.Required, Number: b.numbers[block.ID],
 		Name: input.Answer + block.ID, Placeholder: p.PlaceholderText, Input: "text", Options: b.options[:0], Parts: b.parts[:0],
 	}
-	if block.Label == "" && block.TakesAnswer() {
-		f.Label = b.Words.Get("type." + block.Type)
+	f.Label, f.HTML.Label = b.text(block.Label, allMarks)
+	f.Description, f.HTML.Description = b.text(block.Description, allMarks)
+	if strings.TrimSpace(f.Label) == "" && block.TakesAnswer() {
+		f.HTML.Label, f.Label = "", b.Words.Get("type."+block.Type)
 	}
 	f.Image = b.allowPicture(p.Image, p.ImageAlt)
 	if p.ImageWidth != nil && f.Image != nil && *p.ImageWidth > 0 {
@@ -198,7 +207,9 @@ func (b *builder) addViolation(f *Field, block *schema.Block) {
 		sub := ViolationPart(v.Path)
 		i := slices.IndexFunc(f.Parts, func(part Field) bool { return sub != "" && part.Block == sub })
 		if i < 0 {
-			f.Error = cmp.Or(f.Error, b.ViolationText(v, block, false))
+			if f.Error == "" {
+				f.Error, f.HTML.Error = b.violationText(v, block, false)
+			}
 		} else if part := &f.Parts[i]; part.Error == "" {
 			part.Error = b.ViolationText(v, block, true)
 			b.Problems = append(b.Problems, Problem{part.ID, f.Label + ": " + part.Label, part.Error})

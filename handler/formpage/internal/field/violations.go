@@ -17,6 +17,9 @@ func (s *Source) ViolationText(v schema.Violation, b *schema.Block, part bool) s
 	if s.Verbatim && v.Message != "" {
 		return v.Message
 	}
+	if say, ok := v.Params["say"].(string); ok {
+		return s.Plain(say, allMarks)
+	}
 	code, kind, params := s.textVariant(v, b, part)
 	for _, key := range []string{"error." + code + "." + kind, "error." + code} {
 		if _, known := s.Words.Texts[key]; known {
@@ -24,6 +27,14 @@ func (s *Source) ViolationText(v schema.Violation, b *schema.Block, part bool) s
 		}
 	}
 	return v.Message
+}
+
+// violationText returns the text without formats and, for the message of a check with formats, its HTML.
+func (s *Source) violationText(v schema.Violation, b *schema.Block, part bool) (plain, html string) {
+	if say, ok := v.Params["say"].(string); ok && (!s.Verbatim || v.Message == "") {
+		return s.text(say, allMarks)
+	}
+	return s.ViolationText(v, b, part), ""
 }
 
 // formatWords maps the formats in [schema.CodeParams] to text keys.

@@ -128,6 +128,16 @@ func (p *Writer) WriteFormText(s string) {
 	p.WriteEscaped(s)
 }
 
+// writeFormatted writes a text of the form as HTML. If the text is plain, html is empty. Beyond the limit, it writes the
+// plain text and truncates it.
+func (p *Writer) writeFormatted(plain, html string) {
+	if html == "" || len(html) > p.Remaining {
+		p.WriteFormText(plain)
+	} else {
+		p.WriteMarkup(html)
+	}
+}
+
 // EscapedSize returns a text's size in bytes after escaping.
 func EscapedSize(s string) int {
 	n := len(s)
@@ -155,12 +165,18 @@ func Each[T any](p *Writer, list []T) iter.Seq2[int, *T] {
 }
 
 // Put writes HTML with escaped values. %s is text from the form, which can be truncated. %i is a value that must be
-// complete. %v is text from a respondent.
+// complete. %v is text from a respondent. %t takes two values: a text of the form without formats, and its HTML, or
+// "" if it has no formats.
 func (p *Writer) Put(format string, values ...string) {
-	for _, value := range values {
+	for len(values) > 0 {
+		value := values[0]
+		values = values[1:]
 		before, rest, _ := strings.Cut(format, "%")
 		p.WriteMarkup(before)
 		switch rest[0] {
+		case 't':
+			p.writeFormatted(value, values[0])
+			values = values[1:]
 		case 's':
 			p.WriteFormText(value)
 		case 'i':

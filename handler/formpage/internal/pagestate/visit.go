@@ -62,6 +62,7 @@ type Visit struct {
 	Form            string  `json:"f"`
 	Opened          int64   `json:"t"`           // Unix milliseconds.
 	Key             string  `json:"k"`           // The idempotency key. With the same key, a second click returns the first result.
+	Submission      string  `json:"s,omitempty"` // The stored submission, in a token with PurposeDone.
 	PreviousSeconds float64 `json:"b,omitempty"` // Seconds that the respondent spent in previous visits.
 }
 

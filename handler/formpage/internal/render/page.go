@@ -18,6 +18,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/formstep"
 	"github.com/formsvc/formsvc/handler/formpage/internal/htmlwriter"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/internal/insertion"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -32,6 +33,8 @@ type Page struct {
 	Embedded bool   // Whether the page is in a frame that asked for the embedded layout.
 	Framed   bool   // Whether the page is in a frame.
 	Preview  *Preview
+
+	Inserted []insertion.Reference // What the texts of the page have inserted.
 
 	Notice    string                    // A sentence above the form.
 	Lost      []formdata.UnmatchedInput // Shown with LostFiles, so that respondents can copy them.
@@ -111,6 +114,9 @@ func (p *Page) SendStep(w http.ResponseWriter, status int) error {
 	for i := range p.Form.Blocks {
 		v.Reactive = v.Reactive || len(formblock.Properties(&p.Form.Blocks[i]).Rule) > 2
 	}
+	v.Live = slices.ContainsFunc(p.Inserted, func(r insertion.Reference) bool {
+		return r.Source == insertion.Answers && formstep.Contains(s.Blocks, r.ID) || r.Source == insertion.Variables && v.Reactive
+	})
 	if drawn.Omitted > 0 {
 		label := drawn.FirstOmitted
 		if utf8.RuneCountInString(label) > 100 {
@@ -145,7 +151,7 @@ func (p *Page) otherProblems(drawn *field.Rendered) []field.Problem {
 		label := id
 		block := p.Index.Find(id)
 		if block != nil {
-			label = block.Label
+			label = p.Label(block)
 			if slices.ContainsFunc(p.Steps, func(s formstep.Step) bool { return formstep.Contains(s.Blocks, id) }) {
 				continue // The page with this block is shown next.
 			}
@@ -160,7 +166,7 @@ func (p *Page) otherProblems(drawn *field.Rendered) []field.Problem {
 func (v *view) nextLabel(s formstep.Step) string {
 	if n := len(s.Blocks); n > 0 {
 		last := s.Blocks[n-1]
-		text := formblock.Properties(&last).ButtonText
+		text := v.Plain(formblock.Properties(&last).ButtonText, schema.Insertions)
 		if text != "" && (last.Type == schema.TypeWelcome || last.Type == schema.TypeStatement || v.Single && !v.Last) {
 			return text
 		}
@@ -174,7 +180,7 @@ func (v *view) nextLabel(s formstep.Step) string {
 	case !v.Last:
 		return v.Words.Get("next_page")
 	}
-	return cmp.Or(v.Form.Settings.SubmitLabel, v.Words.Get("submit"))
+	return cmp.Or(v.Plain(v.Form.Settings.SubmitLabel, schema.Insertions), v.Words.Get("submit"))
 }
 
 func (p *Page) hiddenInputs(on formstep.Step, shown map[string]bool) []htmlwriter.Chunk {
@@ -213,8 +219,8 @@ func (p *Page) hiddenInputs(on formstep.Step, shown map[string]bool) []htmlwrite
 	return out.TakeChunks()
 }
 
-// SendMessage sends a page with a message instead of a form.
-func (p *Page) SendMessage(w http.ResponseWriter, status int, title, text string) error {
+// SendMessage sends a page with a message instead of a form. The text is a string or HTML.
+func (p *Page) SendMessage(w http.ResponseWriter, status int, title string, text any) error {
 	v := p.newView("message")
 	v.Title, v.Text, v.LostNames = title, text, p.Words.List(p.LostFiles)
 	return v.send(w, status)

@@ -39,10 +39,11 @@ type view struct {
 	Nonce string
 	Brand struct{ Text, URL string }
 
-	Title, Text string        // For a message.
-	Lost        template.HTML // An insert, like Inputs, Problems and Fields.
-	LostNames   string
-	Action      string // The target of the resume button.
+	Title     string        // For a message.
+	Text      any           // For a message, a string or HTML.
+	Lost      template.HTML // An insert, like Inputs, Problems and Fields.
+	LostNames string
+	Action    string // The target of the resume button.
 
 	LeadsTo template.URL  // Where the ending's button leads.
 	Share   string        // The URL to share.
@@ -55,6 +56,7 @@ type view struct {
 	Progress, Navigation, Multipart bool
 
 	Reactive                 bool // Whether the form has rules, so that blocks can appear or disappear while the respondent types.
+	Live                     bool // Whether texts of the page depend on its answers.
 	Native                   bool // Whether the script lets the browser submit the page.
 	Inputs, Problems, Fields template.HTML
 	Cut                      string // The notice that fields were omitted.

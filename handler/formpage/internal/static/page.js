@@ -136,9 +136,9 @@
   // Replaces the current page of the form.
   const showPage = (next, back) => {
     const fresh = one(".fs[data-kind]", next);
-    for (const s of ["title", "style[data-theme]"]) {
+    for (const s of ["title", "style[data-theme]", ".fs-preview"]) {
       const [to, from] = [document, next].map(d => one(s, d));
-      if (to && from) to.textContent = from.textContent;
+      if (to && from) to.replaceChildren(...from.childNodes);
     }
     root.replaceWith(fresh);
     root = fresh;
@@ -239,11 +239,14 @@
     replace(f, fresh, "[name=shown]");
     return true;
   };
-  // Updates the number and required state of a block that stays on the page.
+  // Updates the number, texts and required state of a block that stays on the page.
   const updateBlock = (block, fresh) => {
     const pairs = (selector, run) => { const to = all(selector, block); all(selector, fresh).forEach((e, i) => to[i] && run(to[i], e)); };
-    pairs(".fs-label,legend", (old, e) => { if (old.innerHTML !== e.innerHTML) old.replaceChildren(...e.childNodes); });
-    pairs("[name]", (old, e) => { old.required = e.required; });
+    pairs(".fs-label,legend,.fs-desc,.fs-text,h2,blockquote p", (old, e) => { if (old.innerHTML !== e.innerHTML) old.replaceChildren(...e.childNodes); });
+    pairs("[name]", (old, e) => {
+      old.required = e.required;
+      if (e.ariaLabel) old.ariaLabel = e.ariaLabel;
+    });
     pairs(".fs-in,.m-row", (old, e) => {
       const [was, is] = [old, e].map(x => one(":scope>.fs-clear", x));
       if (is && !was) old.append(is);
@@ -497,6 +500,10 @@
     e.preventDefault();
     if (!early) submit(f, button);
   });
+  const refreshIn = (delay, how) => {
+    clearTimeout(timer);
+    timer = setTimeout(refresh, delay, how);
+  };
   const noteInput = e => {
     const ours = form()?.contains(e.target);
     if (ours) {
@@ -511,14 +518,13 @@
     if (e.target.dataset.max) showCount(e.target);
     toggleOther();
     store();
+    if ("live" in form().dataset) refreshIn(500, merge);
   });
   on(document, "change", e => {
     if (!noteInput(e)) return;
     store();
-    const reacts = "reactive" in form().dataset && !single();
-    if (!reacts && !e.target.matches("[data-read]")) return;
-    clearTimeout(timer);
-    timer = setTimeout(refresh, reacts ? 150 : 0, reacts ? merge : showReadings);
+    const reacts = "live" in form().dataset || "reactive" in form().dataset && !single();
+    if (reacts || e.target.matches("[data-read]")) refreshIn(reacts ? 150 : 0, reacts ? merge : showReadings);
   });
   // A click counts only on the page where the press started. Otherwise, a double click or a held key would activate
   // controls on the next page.

@@ -41,6 +41,15 @@ func countryOptions(tag language.Tag, calling bool) string {
 	return b.String()
 }
 
+// CountryName returns the name of a country in the page's language. It returns any other text unchanged.
+func (w *Words) CountryName(code string) string {
+	region, err := language.ParseRegion(code)
+	if err != nil {
+		return code
+	}
+	return cmp.Or(display.Regions(language.Make(w.Tag)).Name(region), code)
+}
+
 // CountryCode finds a country by its code, or by its name in English or in the page's language. It returns any other
 // text unchanged.
 func (w *Words) CountryCode(text string) string {

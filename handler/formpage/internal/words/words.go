@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -243,6 +244,23 @@ func (w *Words) Number(plain string) string {
 	}
 	_, fraction, _ := strings.Cut(plain, ".")
 	return w.printer.Sprint(number.Decimal(n, number.MaxFractionDigits(len(fraction)), number.MinFractionDigits(len(fraction))))
+}
+
+// Decimal formats a number for the language, with a number of decimals, or the fewest that are needed if decimals is
+// negative. A number that is not whole has at most 15 digits, so that 0.1 + 0.2 becomes 0.3.
+func (w *Words) Decimal(n float64, decimals int) string {
+	plain := strconv.FormatFloat(n, 'f', -1, 64)
+	if n != math.Trunc(n) {
+		rounded, _ := strconv.ParseFloat(strconv.FormatFloat(n, 'g', 15, 64), 64) // it was formatted
+		plain = strconv.FormatFloat(rounded, 'f', -1, 64)
+	}
+	if exact, ok := new(big.Rat).SetString(plain); ok && decimals >= 0 {
+		plain = exact.FloatString(decimals)
+	}
+	if strings.Trim(plain, "-0.") == "" {
+		plain = strings.TrimPrefix(plain, "-")
+	}
+	return w.Number(plain)
 }
 
 // FormatPlain formats a number without the rounding errors that binary fractions cause.
