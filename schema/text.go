@@ -19,6 +19,7 @@ import (
 // {{variables.NAME}}, {{hidden.NAME}} and {{today}} insert a value. All other text is literal, including HTML and
 // incomplete marks.
 type Text struct {
+	literal   string // if there are no spans
 	spans     []span
 	malformed []string
 }
@@ -58,25 +59,21 @@ type format struct {
 // ParseText parses a text of a form. It takes time proportional to the length of the text.
 func ParseText(source string, marks TextMarks) Text {
 	if !strings.ContainsAny(source, `*_\[{`) {
-		return literal(source)
+		return Text{literal: source}
 	}
 	p := textParser{source: source, marks: marks, formats: make([]format, 1)}
 	p.tokenize()
 	p.matchLinks()
 	p.matchEmphasis()
-	return Text{p.spans(), p.malformed}
-}
-
-func literal(text string) Text {
-	if text == "" {
-		return Text{}
-	}
-	return Text{spans: []span{{text: text}}}
+	return Text{spans: p.spans(), malformed: p.malformed}
 }
 
 // Plain returns the text without formats. Insertions keep their braces.
 func (t Text) Plain() string {
-	if len(t.spans) == 1 {
+	switch len(t.spans) {
+	case 0:
+		return t.literal
+	case 1:
 		return t.spans[0].text
 	}
 	var b strings.Builder
@@ -90,6 +87,7 @@ func (t Text) Plain() string {
 // "privacy policy (https://example.com)".
 func (t Text) PlainWithLinks() string {
 	var b strings.Builder
+	b.WriteString(t.literal)
 	for i, s := range t.spans {
 		b.WriteString(s.text)
 		var next format
@@ -106,6 +104,9 @@ func (t Text) PlainWithLinks() string {
 // Insert returns a literal text without formats, in which value replaces each insertion. The argument of value is the
 // text between the braces. Values are shortened as in [Text.HTML]. If value is nil, insertions keep their braces.
 func (t Text) Insert(value func(name string) string) string {
+	if t.IsPlain() {
+		return t.Plain()
+	}
 	var b strings.Builder
 	in := inserter{value: value}
 	for _, s := range t.spans {
@@ -122,6 +123,9 @@ func (t Text) Insert(value func(name string) string) string {
 // function value returns the value of an insertion, by the text between its braces; the value is inserted as one line
 // of literal text and never parsed. If value is nil, insertions are shown with their braces.
 func (t Text) HTML(value func(name string) string) string {
+	if t.IsPlain() {
+		return html.EscapeString(t.Plain())
+	}
 	var b strings.Builder
 	in := inserter{value: value}
 	var open []format
