@@ -47,6 +47,7 @@ func (b *tab) stroke(points ...[2]float64) {
 func TestRespondentsInEachBrowser(t *testing.T) {
 	points := map[string]func(*testing.T, respondent){
 		"other": otherIsUnticked, "files": filesAreAdded, "signature": signaturesKeepTheirPlace, "frame": framesLeadOn,
+		"links": linksTickNothing, "texts": textsFollowAnswers,
 		"clear": choicesAreCleared, "keys": keysStayInTheQuestion, "back": backIsNoNewVisit, "print": paperHasLongAnswers,
 	}
 	t.Run("Chromium", func(t *testing.T) {
