@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/formsvc/formsvc v0.1.0
 	github.com/oapi-codegen/runtime v1.8.0
+	github.com/yuin/goldmark v1.8.7
 )
 
 require (
