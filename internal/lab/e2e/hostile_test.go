@@ -33,7 +33,9 @@ var texts = []string{
 	"\u2028<script>" + pwn + "</script>", "<scr\u200bipt>" + pwn + "</script>", `&lt;script&gt;` + pwn + `&lt;/script&gt;`, `&#60;script&#62;` + pwn, `\x3cscript\x3e` + pwn, `\u003cscript\u003e` + pwn,
 	`javascript:` + pwn, `data:text/html,<script>` + pwn + `</script>`, `%3Cscript%3E` + pwn + `%3C/script%3E`, `';` + pwn + `;//`, `";` + pwn + `;//`, "`;" + pwn + ";//", `]]>`, `</script><script>` + pwn + `</script>`,
 	`<img src=https://evil.example/track.png>`, `<svg><use href="data:image/svg+xml,<svg onload=` + pwn + `>#x">`, `<x contenteditable onblur=` + pwn + ` tabindex=0 autofocus>`, `<noscript><p title="</noscript><img src=x onerror=` + pwn + `>">`,
-	`[x](javascript:` + pwn + `)`, `![x](https://evil.example/md.png)`, `<https://evil.example/auto>`, "```html\n<script>" + pwn + "</script>\n```", `[x]: javascript:` + pwn, `JaVaScRiPt:` + pwn, `java&#9;script:` + pwn, `vbscript:` + pwn, `view-source:x`, `//evil.example/x`,
+	`[x](javascript:` + pwn + `)`, `[<img src=x onerror=` + pwn + `>](https://evil.example/)`, `**<script>` + pwn + `</script>**_<svg onload=` + pwn + `>_`, `[x](https://evil.example/"onfocus="` + pwn + `)`,
+	`{{answers.typed}}<script>` + pwn + `</script>`, `**{{answers.typed}}** {{hidden.__proto__}}`, `{{answers.<script>` + pwn + `</script>}}`, `{{"><img src=x onerror=` + pwn + `>}}`, `{{hidden.constructor}}`,
+	`![x](https://evil.example/md.png)`, `<https://evil.example/auto>`, "```html\n<script>" + pwn + "</script>\n```", `[x]: javascript:` + pwn, `JaVaScRiPt:` + pwn, `java&#9;script:` + pwn, `vbscript:` + pwn, `view-source:x`, `//evil.example/x`,
 	`<svg xmlns="http://www.w3.org/2000/svg"><foreignObject><img src=x onerror=` + pwn + `></foreignObject></svg>`, `<svg><a xlink:href="javascript:` + pwn + `"><text>x</text></a></svg>`, `<svg><animate onbegin=` + pwn + ` attributeName=x>`, `<svg><image href=https://evil.example/svg.png>`,
 	`</template><script>` + pwn + `</script>`, `__proto__`, `constructor`, `toString`,
 	`<select autofocus onfocus=` + pwn + `>`, `<style>@import url(https://evil.example/x.css)</style>`, `<style>*{background:url(https://evil.example/x)}</style>`,
@@ -98,6 +100,7 @@ func TestHostileFormsRunNothing(t *testing.T) {
 			map[string]any{"id": fmt.Sprint("pdf", i), "type": "pdf", "properties": map[string]any{"pdfLink": link}},
 		)
 	}
+	blocks = append(blocks, map[string]any{"id": "typed", "type": "short_text", "label": "Typed"})
 	ending := map[string]any{"id": "end", "type": "ending", "label": texts[0], "description": texts[1], "properties": map[string]any{"buttonText": texts[2], "buttonLink": last, "shareButtons": true}}
 	raw, _ := json.Marshal(append(blocks, ending))
 	theme := map[string]any{
@@ -117,6 +120,7 @@ func TestHostileFormsRunNothing(t *testing.T) {
 		query.Set("utm_"+text, text)
 	}
 	query.Set("utm_source", texts[1])
+	query.Set("typed", texts[0]) // is inserted into texts
 
 	// Each sheet alone as well: one must not be saved by the faults of another.
 	var urls []string
