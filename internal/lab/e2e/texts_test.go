@@ -108,6 +108,13 @@ func textsFollowAnswers(t *testing.T, b respondent) {
 	text(".fs-done .fs-desc", "You paid 375.00")
 	expect.Equal(t, b.evaluate(`document.querySelectorAll(".fs b").length`), "0", "elements of the answer")
 	wantAnswers(t, s.answers(form), map[string]string{"name": `"Ann <b>"`, "n": "30"})
+	// With one question on a page, the content above it follows too.
+	one := s.publish("One", "SINGLE", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"t","type":"text","label":"{{answers.n}}"},{"id":"n","type":"short_text","label":"N"},{"id":"m","type":"short_text"}]`)})
+	opened(b, s.url(one, ""))
+	b.until(`!document.querySelector(".fs-text").offsetWidth`)
+	typeInto(b, `[data-b=n] input`, "Ann")
+	text(".fs-text", "Ann")
+	b.until(`document.activeElement.name === "a.n" && document.querySelector(".fs-text").offsetWidth`)
 }
 
 // Without a script, the next page shows the answers.
