@@ -15,9 +15,10 @@ import (
 //
 // These marks have the meaning that they have in CommonMark: [text](https://…) is a link, **strong** and _emphasis_
 // format words, and a backslash makes the following ASCII punctuation character literal. Underscores inside words are
-// literal. A link can be an absolute http, https, mailto or tel URL, and its text can be formatted. {{answers.ID}},
-// {{variables.NAME}}, {{hidden.NAME}} and {{today}} insert a value. All other text is literal, including HTML and
-// incomplete marks.
+// literal. A link can be a URL as in the property buttonLink, and its text can be formatted. {{answers.ID}},
+// {{variables.NAME}}, {{hidden.NAME}} and {{today}} insert a value. {{answers.ID.city}} inserts a part of an address or
+// contact, and {{variables.NAME:2}} a number with two decimals. All other text is literal, including HTML and incomplete
+// marks.
 type Text struct {
 	literal   string // if there are no spans
 	spans     []span

@@ -78,6 +78,14 @@
 // If a form is closed, unpublished or moved to the trash while a respondent fills it in, the response is a 410 with the
 // entered text for copying. In JSON and for pages without a valid signature, a draft is a 404.
 //
+// # Insertions
+//
+// Texts insert the valid answers to blocks on the path, variables, hidden fields and the date, in the format of the
+// respondent's language. Choices insert their labels. Hidden blocks and answers to matrix, file_upload, signature and
+// payment insert nothing. The script updates the texts of a page while the respondent types. Without it, the next page
+// shows the answers. An ending inserts the stored submission while the token in its URL is valid, and nothing after the
+// submission was deleted. The ending of a preview inserts the answers of the preview.
+//
 // # Limits
 //
 // A page renders at most 4 MiB of its form and lists the missing parts. Only forms with more text than that, or forms
@@ -95,9 +103,9 @@
 //   - numberedQuestions numbers the questions on the path, and showTitle shows the form's name.
 //   - darkMode lets the form follow the respondent's dark mode. Without it, the form is light.
 //   - utm lists the campaign parameters to store.
-//   - closedMessage, redirectUrl and submitLabel are used as written. If a redirectUrl is not http or https, only the
-//     ending's button uses it. A redirectUrl that contains a username is never used. Without the script, in a frame,
-//     and for forms with a CAPTCHA, the page shows the ending briefly before it redirects.
+//   - closedMessage can have formats and insertions, and submitLabel insertions. If a redirectUrl is not http or https,
+//     only the ending's button uses it. A redirectUrl that contains a username is never used. Without the script, in a
+//     frame, and for forms with a CAPTCHA, the page shows the ending briefly before it redirects.
 //   - cover is an image or a color at the top.
 //
 // # Theme
@@ -117,9 +125,10 @@
 //
 // # Block properties
 //
-// Labels and descriptions are shown as text, never as HTML. Line breaks in descriptions are kept. A pdf block is a link
-// that opens the document in a new tab, because many hosts forbid frames and phones cannot show PDF files in them.
-// YouTube and Vimeo videos and embeds load after a click. Video files play in the browser's own player.
+// Labels and descriptions are shown with the formats and insertions of a [schema.Text], never as HTML. Line breaks in
+// descriptions are kept. A pdf block is a link that opens the document in a new tab, because many hosts forbid frames
+// and phones cannot show PDF files in them. YouTube and Vimeo videos and embeds load after a click. Video files play in
+// the browser's own player.
 //
 // dateFormat asks for a date in three fields in that order, unless showDatePicker uses the browser's date picker. Up to
 // ten specificDates are shown as buttons, and up to fifty as a menu. Text below the question lists further dates and
@@ -185,7 +194,8 @@
 //     another submission. If an error contains a "state", send this state from then on.
 //   - POST {public_id}/view and /start, with the state as a form value, count a view and a start.
 //
-// Front ends cannot submit files. If a front end is on another origin, list the origin in [Config.AllowedOrigins].
+// The JSON contains texts as they are stored, with their marks. Front ends cannot submit files. If a front end is on
+// another origin, list the origin in [Config.AllowedOrigins].
 //
 // # Testing a form
 //
