@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Limits that apply to every store.
+// These limits apply to every store.
 const (
 	// MaxFinishedResults is the maximum number of results that FinishDeliveries records in one step. It limits how long
 	// rows stay locked and how many results must be written again after an error.
 	MaxFinishedResults = 500
 	// MaxFailureGap is the longest gap between two failures in the same series. A failure after a longer gap starts a
-	// new series. MaxFailureGap exceeds the default retry delays and the longest Retry-After (a day), so a gap is
-	// longer only if the dispatcher did not run or uses longer delays.
+	// new series. MaxFailureGap exceeds the default retry delays and the longest Retry-After (a day), so gaps exceed it
+	// only if the dispatcher was stopped or uses longer delays.
 	MaxFailureGap = 26 * time.Hour
 	// ExpiredSummaryInterval is the minimum time between two summaries of a webhook's expired deliveries.
 	ExpiredSummaryInterval = time.Hour
@@ -32,7 +32,7 @@ type Lease struct {
 // Health records the successes and failures of a webhook's destination. A new webhook has the zero Health.
 type Health struct {
 	Succeeded          bool // whether a request has succeeded since the webhook's URL last changed
-	SuccessesUntilFast int  // fast successes that the webhook still needs to count as fast
+	SuccessesUntilFast int  // number of fast successes that the webhook needs before it counts as fast
 	Failures           int  // failed requests since the last success
 }
 
@@ -54,8 +54,8 @@ type ClaimedDelivery struct {
 	// Generation changes whenever the webhook's URL changes, even back to an earlier URL, because each change creates a
 	// new destination.
 	Generation int64
-	Host       string // Hostname of URL
-	Secret     []byte // as stored with the webhook
+	Host       string // URL's hostname, as the function Hostname returns it
+	Secret     []byte // the webhook's signing secret in its stored form
 	// OldSecret is the secret that Secret replaced. It is nil if there was none, or if it was replaced more than
 	// OldSecretLifetime ago.
 	OldSecret []byte
@@ -64,20 +64,21 @@ type ClaimedDelivery struct {
 	// FailingFor is the time since the first of Health.Failures was recorded. Without failures, FailingFor and
 	// FailedAgo are zero.
 	FailingFor time.Duration
-	FailedAgo  time.Duration // time since the last of these failures was recorded
+	FailedAgo  time.Duration // time since the webhook's last failure was recorded
 	Age        time.Duration // time since the delivery was queued or redelivered
-	PausedFor  time.Duration // remaining time of the webhook's pause; zero without a pause
-	// PauseReason is the reason for the last pause, even if that pause has ended. It is empty if the webhook was never
-	// paused, or if a later result did not pause it.
+	PausedFor  time.Duration // time until the webhook's pause ends; zero if the webhook is not paused
+	// PauseReason is the reason for the webhook's last pause, even if that pause has ended. It is empty if the webhook
+	// was never paused, or if a result recorded after the pause did not pause it again.
 	PauseReason PauseReason
 }
 
-// Pool limits how many deliveries can be claimed for one group of webhooks.
+// Pool limits how many deliveries ClaimDeliveries leases for one group of webhooks.
 type Pool struct {
 	MaxDeliveries int            // limit for the whole pool; if below 1, nothing is claimed
-	Hosts         map[string]int // limits by hostname; if below 1, nothing is claimed for the hostname
-	PerHost       int            // limit for each other hostname; a value below 1 means no limit
-	// ExcludedWorkspaces lists workspaces whose deliveries are not claimed, because enough of them are in flight.
+	Hosts         map[string]int // limits by hostname; if a limit is below 1, nothing is claimed for its hostname
+	PerHost       int            // limit for each hostname that is not in Hosts; a value below 1 means no limit
+	// ExcludedWorkspaces lists workspaces that already have enough deliveries in flight, so that nothing is claimed for
+	// them.
 	ExcludedWorkspaces []ID
 }
 
@@ -88,11 +89,11 @@ type ClaimParams struct {
 	// Fast applies to webhooks whose Health is fast, Slow to other healthy webhooks, and NewOrFailing to webhooks that
 	// are new or whose last request failed.
 	Fast, Slow, NewOrFailing Pool
-	// Webhooks limits the deliveries for each listed webhook. If a limit is below 1, nothing is claimed.
+	// Webhooks maps webhooks to their limits. If a webhook's limit is below 1, nothing is claimed for it.
 	Webhooks map[ID]int
 	// Generations maps webhooks to the Generation to which their limit in Webhooks applies. If a webhook now has a
 	// different Generation, its limit is ignored, because requests to the old URL must not delay deliveries to the new
-	// one. Without an entry, the limit applies to every Generation.
+	// one. The limit of a webhook without an entry in Generations always applies.
 	Generations map[ID]int64
 	// PerWebhook limits the deliveries for each healthy webhook that is not listed in Webhooks. A value below 1 means
 	// no limit. An unhealthy webhook gets one delivery.
@@ -108,23 +109,24 @@ type PauseReason string
 // Reasons for a pause.
 const (
 	PauseFailures   PauseReason = "failures"    // too many consecutive failures
-	PauseRetryAfter PauseReason = "retry_after" // the destination requested it
+	PauseRetryAfter PauseReason = "retry_after" // the destination requested the pause with Retry-After
 )
 
 // Result is the outcome of a claimed delivery.
 type Result struct {
 	Lease Lease
-	// Delivery is added to the webhook's history. The store sets its NextAttemptAt. If nil, nothing was sent and the
-	// delivery keeps its attempt number.
+	// Delivery is added to the webhook's history. The store sets Delivery.NextAttemptAt. A nil Delivery means that
+	// nothing was sent, so the attempt number does not change.
 	Delivery *Delivery
-	// RetryIn is the time until the delivery is due again, measured by the store's clock. If RetryIn is zero, the
-	// delivery ends if Delivery is set, and is due immediately otherwise. If the attempt failed and Redeliver or
-	// UpdateWebhook requested the delivery during the lease, the delivery is always due immediately. In that case, a
-	// zero RetryIn restarts it at attempt 1, and any other value continues with the next attempt number.
+	// RetryIn is the time until the delivery is due again, measured by the store's clock. A zero RetryIn ends the
+	// delivery if Delivery is set, and otherwise makes the delivery due immediately. If the attempt failed, and
+	// Redeliver or UpdateWebhook requested the delivery during the lease, the delivery is due immediately even if
+	// RetryIn is set. It then restarts at attempt 1 if RetryIn is zero, and otherwise continues with the next attempt
+	// number.
 	RetryIn time.Duration
-	// Summary is the ID of a summary whose Error is DeliveryExpired. If this result ends the delivery, the store adds
-	// the summary to the webhook's history, with Delivery's CreatedAt and the number of the attempt that will not be
-	// made. The summary can be missing after an error. If Summary is zero, no summary is added.
+	// Summary is the ID of a history entry whose Error is DeliveryExpired. If this result ends the delivery, the store
+	// adds the entry to the webhook's history, with Delivery's CreatedAt and the number of the attempt that will not be
+	// made. If an error occurs, the entry can be missing. If Summary is zero, the store adds no entry.
 	Summary ID
 	// Health becomes the webhook's Health. PauseFor is how long to pause the webhook. If PauseFor is zero or Health has
 	// no failures, an earlier pause ends. Health, PauseFor and PauseReason are ignored if Delivery is nil. They are
@@ -137,7 +139,7 @@ type Result struct {
 // BlockedResultsError reports that some results were not recorded because another transaction has locked their
 // records. All other results were recorded. It wraps ErrUnavailable.
 type BlockedResultsError struct {
-	Leases []Lease // leases of the results that must be written again
+	Leases []Lease // leases of the results that the caller must pass to FinishDeliveries again
 }
 
 // Error implements error.
@@ -148,27 +150,28 @@ func (e *BlockedResultsError) Error() string {
 // Unwrap returns ErrUnavailable.
 func (e *BlockedResultsError) Unwrap() error { return ErrUnavailable }
 
-// DirectDispatcher sends a submission's deliveries from the process that stores the submission, without a claim. Its
-// methods do not block and are safe for concurrent use.
+// DirectDispatcher sends a submission's deliveries from the process that stores the submission, without
+// ClaimDeliveries. Its methods do not block and are safe for concurrent use.
 type DirectDispatcher interface {
-	// Reserve returns the form's webhooks that can each accept one more delivery, and the lease duration. A store calls
-	// it before each write.
+	// Reserve returns the form's webhooks to which one more delivery can be sent immediately, and how long to lease
+	// these deliveries. A store calls Reserve before it writes a submission.
 	Reserve(form ID) (webhooks []ID, lease time.Duration)
-	// Dispatch must be called once after each call to Reserve, even if the write fails. After the commit, leased
-	// contains the deliveries that were stored under a lease, and others reports whether the write also stored
-	// deliveries that must be claimed. If its context ends during the write, Submit can return before Dispatch is
-	// called. If Submit panics, the service releases the reservation, and a later call to Dispatch has no effect.
+	// Dispatch must be called once after each call to Reserve, even if the write fails. The parameter leased contains
+	// the committed deliveries that the store has leased. The parameter others reports whether the write also stored
+	// deliveries that must be claimed. If Submit's context ends during the write, Submit can return before the store
+	// calls Dispatch. If Submit panics, the service releases the reservation, and a later call to Dispatch has no
+	// effect.
 	Dispatch(leased []ClaimedDelivery, others bool)
 }
 
 // ExpireParams are the parameters of ExpireDeliveries.
 type ExpireParams struct {
-	// MaxAge is the age at which deliveries expire, counted from when they were queued or redelivered. They expire only
-	// if their webhook has also been failing for this long.
+	// MaxAge is the age at which deliveries expire, counted from when they were queued or redelivered. A delivery
+	// expires only if its webhook has also been failing for at least MaxAge.
 	MaxAge time.Duration
 	// From is Expired.Next from the previous call. If zero, the call starts at the first webhook.
 	From ID
-	// Max limits the deliveries that end in this call. If below 1, none end.
+	// Max limits how many deliveries one call ends. If Max is below 1, the call ends none.
 	Max int
 	// At becomes the CreatedAt of the summaries, and NewID creates their IDs.
 	At    time.Time
@@ -178,7 +181,7 @@ type ExpireParams struct {
 // Expired is the result of ExpireDeliveries.
 type Expired struct {
 	Deliveries int
-	Summaries  []Delivery // one for each webhook whose summary is due; see ExpiredSummaryInterval
+	Summaries  []Delivery // the summaries that the call added, one per webhook; see ExpiredSummaryInterval
 	// Next is the webhook at which the next call continues. It is zero if all webhooks were checked.
 	Next ID
 }
@@ -190,7 +193,7 @@ type PausedWebhook struct {
 	URL          string
 	Failures     int       // consecutive failures
 	FailingSince time.Time // when the first of these failures was recorded
-	PausedUntil  time.Time // if in the past, a probe is about to be sent
+	PausedUntil  time.Time // end of the pause; if it has passed, a probe will be sent soon
 	Reason       PauseReason
 }
 
@@ -203,9 +206,9 @@ type QueueStats struct {
 }
 
 // DeliveryStore is the queue of pending deliveries. It contains at most one delivery per webhook and event. The store
-// retains an event's body while the event is pending or in a webhook's history, and removes the body with its
-// submission. All times are measured by the store's own clock. A new delivery is due immediately. After an attempt, the
-// result determines when it is due again.
+// retains an event's body while the event is pending or in a webhook's history, and removes the body when it removes
+// the event's submission. All times are measured by the store's own clock. A new delivery is due immediately. After an
+// attempt, the result determines when it is due again.
 type DeliveryStore interface {
 	// Enqueue queues an event that has no submission; see Event.Single. The event can be claimed even if the webhook is
 	// paused. Enqueue MUST return ErrNotFound if the webhook does not exist or its form is in the trash, and
@@ -213,31 +216,32 @@ type DeliveryStore interface {
 	Enqueue(ctx context.Context, webhook ID, e Event) error
 
 	// Redeliver queues the event of an earlier delivery again, starting at attempt 1. The event can be claimed even if
-	// the webhook is paused. If the event is still pending, it becomes due now and its age restarts at zero. If it is
-	// leased, this happens when the lease ends without success. If an attempt under a valid earlier lease succeeds, the
-	// delivery ends. Redeliver MUST return ErrNotFound if the webhook has no such delivery or the event's body is gone,
-	// and ErrConflict if the webhook is disabled.
+	// the webhook is paused. If the event is still pending, it becomes due immediately and its age restarts at zero. A
+	// leased event becomes due again when its lease ends without success. If an attempt under a valid earlier lease
+	// succeeds, the delivery ends. Redeliver MUST return ErrNotFound if the webhook has no such delivery or the event's
+	// body is gone, and ErrConflict if the webhook is disabled.
 	Redeliver(ctx context.Context, webhook, delivery ID) error
 
-	// RedeliverFailed is like Redeliver, but only for a delivery that has ended without success: its attempt failed,
-	// the webhook's history contains no later attempt of the event, and the event is not pending. Otherwise it MUST
-	// return ErrNotFound, so that only one of several concurrent calls queues the event.
+	// RedeliverFailed is like Redeliver, but applies only to a delivery that has ended without success: its attempt
+	// failed, the webhook's history contains no later attempt of the event, and the event is not pending. For any other
+	// delivery, it MUST return ErrNotFound, so that only one of several concurrent calls queues the event.
 	RedeliverFailed(ctx context.Context, webhook, delivery ID) error
 
-	// ClaimDeliveries leases due deliveries of enabled webhooks that are not under a valid lease. If a webhook is
-	// paused, it leases only deliveries that were requested with Enqueue, Redeliver or UpdateWebhook. No two callers
-	// lease the same delivery.
+	// ClaimDeliveries leases the due deliveries of enabled webhooks, except for deliveries under a valid lease. For a
+	// paused webhook, it leases only deliveries that were requested with Enqueue, Redeliver or UpdateWebhook. No two
+	// callers lease the same delivery.
 	//
 	// Within a pool, the least recently served webhooks come first, so that a backlog of one webhook does not delay
-	// others. Within a webhook, requested deliveries come first, and older ones before newer ones. The cost depends on
-	// the number of claimed deliveries, and on the number of waiting webhooks that Webhooks, Hosts or
-	// ExcludedWorkspaces exclude. more reports whether another call could immediately return more deliveries, because
-	// this claim reached one of the store's own limits or a limit shared by several webhooks.
+	// others. For each webhook, requested deliveries come first, followed by the rest; both are ordered oldest first.
+	// The cost depends on the number of claimed deliveries, and on the number of waiting webhooks that p's Webhooks,
+	// Hosts or ExcludedWorkspaces exclude. The result more reports whether another call could immediately return more
+	// deliveries, because this claim reached one of the store's own limits or a limit shared by several webhooks.
 	ClaimDeliveries(ctx context.Context, p ClaimParams) (claimed []ClaimedDelivery, more bool, err error)
 
 	// FinishDeliveries records results, up to MaxFinishedResults in one step. It adds each attempt to the history, and
 	// reschedules the delivery or removes it from the queue. The history contains the newest MaxHistory attempts. A
-	// store never returns older ones and may remove them later. The last of a webhook's results sets its Health.
+	// store never returns older attempts, but can remove them later. If several results belong to one webhook, the last
+	// one sets the webhook's Health.
 	//
 	// If the delivery is gone or was claimed again, its result changes nothing and its lease is returned in fenced. An
 	// expired lease is still valid if the delivery was not claimed again. Repeating a call with the same results is
@@ -258,7 +262,8 @@ type DeliveryStore interface {
 	// PausedWebhooks lists the paused webhooks of all accessible forms, newest first by (FailingSince, WebhookID).
 	PausedWebhooks(ctx context.Context, actor Actor, page Page) ([]PausedWebhook, error)
 
-	// QueueStats counts all pending deliveries, so call it at most once every few seconds.
+	// QueueStats counts the pending deliveries. It is slow because it reads all of them, so call it at most once every
+	// few seconds.
 	QueueStats(ctx context.Context) (QueueStats, error)
 }
 

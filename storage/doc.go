@@ -15,8 +15,8 @@
 //   - If the context is already canceled, the call returns the context's error and changes nothing.
 //   - Arguments and results belong to the caller. A store retains no slice, map or pointer from an argument, and
 //     returns none that it retains. The sections of a returned [Definition] are an exception: they are read only,
-//     because a store can return the same bytes to many callers. Changing the form does not modify these bytes or their
-//     unused capacity. The test suite detects stores that modify them, and
+//     because a store can return the same bytes to many callers. A change to the form does not modify these bytes or
+//     their unused capacity. The test suite detects stores that modify them, and
 //     [github.com/formsvc/formsvc/storage/storagetest.ReadOnly] detects callers that modify them.
 //   - The caller creates IDs and times, so that all stores behave the same way. Times are UTC and are stored with at
 //     least microsecond precision. The store creates fencing tokens and measures leases with its own clock.
@@ -26,8 +26,8 @@
 //   - If an [Actor] cannot access a record, the method returns ErrNotFound, as if the record did not exist.
 //   - A store preserves the fields, the field order and the number literals of JSON values. Whitespace between tokens
 //     can change.
-//   - If several errors apply, a method returns the first one in its numbered list. If it has no such list, ErrNotFound
-//     comes first.
+//   - If several errors apply, a method returns the first one in its numbered list. If the method's comment has no such
+//     list, ErrNotFound takes precedence.
 //   - A method that changes or removes many records makes the whole effect visible immediately. It can leave
 //     inaccessible records for [Storage.Sweep] to remove.
 //   - Errors can be wrapped. Callers inspect them with [errors.Is] and [errors.As].

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Document is a record that belongs to a form, such as its working copy or an earlier version. The store does not
-// interpret its value.
+// Document is a record that belongs to a form, such as the form's working copy or an earlier version. The store does
+// not interpret its value.
 type Document struct {
 	Kind, Key string
 	// Value is JSON and is stored unchanged. It is nil in lists.
@@ -28,8 +28,8 @@ type DocumentChange struct {
 	// Value is the new value. Package formsvc writes values of at most Limits.Definition plus 256 kB. Nil removes the
 	// document, and removing a missing document is not an error.
 	Value json.RawMessage
-	// IfRevision makes the change conditional: the document must be at one of these revisions, where 0 means that the
-	// document does not exist. If empty, the change is unconditional.
+	// IfRevision makes the change conditional: the document must be at one of these revisions. A 0 in the list matches
+	// a document that does not exist. If the list is empty, the change is unconditional.
 	IfRevision []int64
 	// InitialRevision is the revision of a new document. A value below 1 means 1. If each new document starts at a
 	// different revision, IfRevision distinguishes it from an earlier document with the same key.
@@ -54,7 +54,7 @@ type Retention struct {
 // DocumentQuery selects documents for a list.
 type DocumentQuery struct {
 	Kind string
-	// Below selects documents with lower keys. If nil, the list starts at the highest key.
+	// Below selects documents whose keys are lower than this key. If nil, the list starts at the highest key.
 	Below *string
 	Limit int // if below 1, no documents are returned
 }
@@ -76,8 +76,8 @@ type DocumentStore interface {
 	// reports whether there are more.
 	Documents(ctx context.Context, actor Actor, form ID, q DocumentQuery) (found []Document, more bool, err error)
 
-	// FormsWithDocument returns the IDs in forms whose forms have a document of the kind, without duplicates and in any
-	// order. It omits inaccessible forms instead of returning ErrNotFound.
+	// FormsWithDocument finds out which of the given forms have a document of the kind. It returns their IDs without
+	// duplicates, in any order. It omits inaccessible forms instead of returning ErrNotFound.
 	FormsWithDocument(ctx context.Context, actor Actor, kind string, forms []ID) ([]ID, error)
 }
 

@@ -6,13 +6,14 @@ import (
 )
 
 // DuplicateStore records which answers to a form's unique field are taken. A submission's entry for a [UniqueField] is
-// the digest of its answer. An answer is taken while any entry has its digest. If several old submissions have the same
-// answer, it becomes free only after all of them are removed. Submit adds the entry for a new submission.
+// the digest of its answer. An answer is taken as long as any entry has its digest. If several old submissions have the
+// same answer, the answer becomes free only after all of these submissions are removed. Submit adds the entry for a new
+// submission.
 //
 // Submissions stored before the field was set have no entry, so callers backfill them in batches. PendingBackfill
-// returns the submissions, because the store itself cannot interpret or compare answers. BackfillAnswers stores the
-// digests that the caller computes. After the last batch, [Form.DuplicateCheckReady] is true. Entries for previous
-// fields are retained. If a previous field is set again, only submissions stored in the meantime need a backfill.
+// returns submissions to the caller, because the store cannot interpret answers. The caller computes the digests, and
+// BackfillAnswers stores them. After the last batch, [Form.DuplicateCheckReady] is true. Entries for previous fields
+// are retained. If a previous field is set again, only submissions stored since it was replaced need a backfill.
 type DuplicateStore interface {
 	// PendingBackfill returns the next submissions to backfill, in the order of their IDs. All of them belong to one
 	// form that is not in the trash and whose backfill is not complete. The store can choose the form, but must not
@@ -48,7 +49,7 @@ type BackfillCursor struct {
 	Form     ID
 	Field    UniqueField
 	Pass     int64 // changes whenever the backfill restarts
-	From, To ID    // range of the batch; To is zero in the last batch
+	From, To ID    // ID range of the batch; To is zero in the last batch
 }
 
 // SubmissionAnswers holds the answers of one submission.
@@ -57,7 +58,8 @@ type SubmissionAnswers struct {
 	Answers json.RawMessage
 }
 
-// AnswerDigest is the digest of a submission's answer to the unique field. Submissions without an answer have none.
+// AnswerDigest is the digest of a submission's answer to the unique field. A submission without an answer has no
+// digest.
 type AnswerDigest struct {
 	Submission ID
 	Digest     []byte

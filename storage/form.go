@@ -17,8 +17,8 @@ type Definition struct {
 	Variables    json.RawMessage `json:"variables"`     // object
 	HiddenFields json.RawMessage `json:"hidden_fields"` // array of strings
 
-	// Format is the encoding version, set by the caller that writes the sections. A change without sections does not
-	// set it.
+	// Format is the version of the sections' encoding. The caller sets it when it writes sections. A change without
+	// sections leaves Format unchanged.
 	Format int `json:"-"`
 }
 
@@ -26,7 +26,7 @@ type Definition struct {
 type Section struct {
 	Name  string // JSON field name, such as hidden_fields
 	Value *json.RawMessage
-	Empty string // empty value: [] or {}
+	Empty string // the section's empty value, [] or {}
 }
 
 // Sections returns the sections of d in field order.
@@ -65,7 +65,7 @@ func (d *Definition) Equal(other *Definition) bool {
 	return d.Format == other.Format
 }
 
-// Apply replaces the sections of d that are set in change, and the format. Other sections do not change. Afterwards,
+// Apply replaces d's format and the sections of d that are set in change. Other sections do not change. Afterwards,
 // both definitions share the same bytes. If change has no sections, Apply does nothing.
 func (d *Definition) Apply(change Definition) {
 	if !change.HasSections() {
@@ -91,8 +91,8 @@ type FormContent struct {
 // settings.
 type AcceptanceRules struct {
 	Closed        bool
-	CloseAt       time.Time // a zero value means never
-	ResponseLimit int64     // a zero value means no limit
+	CloseAt       time.Time // when the form closes; a zero value means never
+	ResponseLimit int64     // maximum number of submissions; a zero value means no limit
 	// Unique is the block whose answer must be unique within the form. A zero value means none.
 	Unique UniqueField
 }
@@ -120,7 +120,7 @@ type Form struct {
 	ID          ID
 	PublicID    string
 	WorkspaceID ID
-	FormContent        // without Definition in lists
+	FormContent        // in lists, its Definition is empty
 	Status      string // StatusDraft or StatusPublished
 	Revision    int64  // starts at 1 and increases by one with every change of the form or its definition
 
@@ -131,10 +131,10 @@ type Form struct {
 	// DuplicateCheckReady reports whether the acceptance rules have a unique field for which the answers of all
 	// submissions are indexed. If so, the store rejects all further duplicates. Until then, Submit compares answers
 	// only with those already indexed. Submit compares nothing if the field is not a block of the form or its block
-	// type is never compared; the form's warnings report this. The store sets it. See [DuplicateStore].
+	// type is never compared; the form then has a warning. The store sets DuplicateCheckReady. See [DuplicateStore].
 	DuplicateCheckReady bool
-	// DocumentsRevision increases by one with each change to a public document; see [DocumentChange]. It starts at 0.
-	// The store sets it.
+	// DocumentsRevision starts at 0. The store increases it by one with each change to a public document; see
+	// [DocumentChange].
 	DocumentsRevision int64
 
 	CreatedAt time.Time
@@ -219,8 +219,8 @@ type FormStore interface {
 	//
 	// In-flight submissions MUST NOT exceed a new response limit. If the store must count the submissions, it counts
 	// them before the change takes effect. An error leaves the form unchanged. If Unique.Block does not change, the
-	// form's Rules and DuplicateCheckReady do not change either. Otherwise the backfill restarts, and is complete
-	// immediately if the form has no submissions. Entries for earlier blocks are retained.
+	// form's Unique.Rules and DuplicateCheckReady do not change either. Otherwise the backfill restarts. If the form
+	// has no submissions, the backfill is complete immediately. Entries for earlier blocks are retained.
 	UpdateForm(ctx context.Context, actor Actor, id ID, c FormChange) (Form, error)
 
 	// TrashForm moves a form to the trash and ends its pending deliveries. The revision does not change. It MUST return

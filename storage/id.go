@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// ID identifies a record. It has 12 bytes in the layout of an ObjectId: 4 bytes of seconds, 5 random bytes per
+// ID identifies a record. It has 12 bytes in the layout of a MongoDB ObjectId: 4 bytes of seconds, 5 random bytes per
 // process and a 3-byte counter. The zero ID identifies nothing. IDs are comparable and ordered by their bytes.
 //
 // A host can store IDs in its own columns. With pgx, directly or through database/sql, an ID is stored as 12 bytes in a

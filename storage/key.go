@@ -42,15 +42,16 @@ type FormForKeyParams struct {
 	At    time.Time
 }
 
-// FormForKey is a key with its user and a form. The caller must still check the key, as after KeyByHash.
+// FormForKey is a key with its user and a form. The caller must still check whether the key is valid, as after
+// KeyByHash.
 type FormForKey struct {
 	Key  Key
 	User User
 	Form *Form // nil if it was not read or the user cannot access it
 }
 
-// KeyStore stores the service's own API keys. The service's CreateKey, Keys and RevokeKey methods always use it.
-// Requests use it unless the host has a KeyResolver, which can pass keys on to the service's ResolveKey.
+// KeyStore stores the service's own API keys. The service's CreateKey, Keys and RevokeKey methods always use it. API
+// requests also use it, unless the host has a KeyResolver, which can pass keys on to the service's ResolveKey.
 type KeyStore interface {
 	// CreateKey adds k.Key, and adds or updates its user. If several errors apply, it MUST return the first of these:
 	//
@@ -75,6 +76,7 @@ type KeyStore interface {
 	// the two methods returns ErrUnimplemented, and the caller then calls both.
 	FormForKey(ctx context.Context, p FormForKeyParams) (FormForKey, error)
 
-	// TouchKeys sets each key's LastUsedAt to the given time, unless it is already later. It ignores unknown keys.
+	// TouchKeys sets each key's LastUsedAt to the given time, unless LastUsedAt is already later. It ignores unknown
+	// keys.
 	TouchKeys(ctx context.Context, used map[ID]time.Time) error
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Counters count the steps of a form's funnel.
+// Counters count a form's views, starts and submissions.
 type Counters struct{ Views, Starts, Submissions int64 }
 
 // FunnelCount is an increment to a form's funnel. A list can contain several increments for the same form.
@@ -16,7 +16,7 @@ type FunnelCount struct {
 }
 
 // Funnel contains the counts in a window. Lifetime contains earlier counts that the host has set with
-// SetLifetimeCounters and that are not part of any window. It is nil if none are set.
+// SetLifetimeCounters and that are not part of any window. Lifetime is nil if the host has set none.
 type Funnel struct {
 	Counters
 	Lifetime *Counters
@@ -28,14 +28,14 @@ type Window struct{ From, To time.Time }
 // MetricsStore counts views, starts and submissions.
 type MetricsStore interface {
 	// CountFunnel adds each count to its form's funnel, in the minute that contains the count's time. It ignores
-	// missing forms, and MUST return ErrNotFound if all are missing. Reading counters can be slow until [Storage.Sweep]
-	// has summed them.
+	// missing forms, and MUST return ErrNotFound if all are missing. Reading the counts can be slow until
+	// [Storage.Sweep] has summed them.
 	CountFunnel(ctx context.Context, counts []FunnelCount) error
 
 	// Funnel sums the counts in a window. Counts are stored per minute for two days, and per day afterwards. A window
 	// that starts more than two days before the newest count is exact only if it starts and ends at midnight UTC.
-	// Otherwise it can include or omit events on its first and last day. Here, the newest count is the newest one that
-	// is not later than the store's clock. Funnel returns ErrNotFound if the form is not accessible.
+	// Otherwise it can include or omit events on its first and last day. Counts later than the store's clock are
+	// ignored when determining the newest count. Funnel returns ErrNotFound if the form is not accessible.
 	Funnel(ctx context.Context, actor Actor, form ID, w Window) (Funnel, error)
 
 	// SubmissionTotals returns the number of submissions of each accessible form: Funnel's total plus the lifetime

@@ -23,7 +23,7 @@ type Partial struct {
 	// link to continue. Once true, both stay true.
 	Verified, LinkIssued       bool
 	CreatedAt, SavedAt, EndsAt time.Time
-	SubmissionID               ID // submission created from it; zero before submission
+	SubmissionID               ID // submission created from this partial submission; zero before submission
 }
 
 // SavePartialParams are the parameters of SavePartial.
@@ -38,9 +38,9 @@ type SavePartialParams struct {
 	IfRevision int64 // revision that a changed partial submission must have; zero means no condition
 	// Max limits the form's partial submissions that are neither submitted nor expired. A new one beyond the limit
 	// replaces an existing one in the same step. Partial submissions at revision 1 without LinkIssued are replaced
-	// first, newest first by (SavedAt, ID), because a program that floods the form creates only these. After that, the
-	// least recently saved partial submission is replaced. A value below 1 means no limit. Each process can exceed it
-	// by a batch.
+	// first, newest first by (SavedAt, ID), because a program that floods the form creates only such partial
+	// submissions. After that, the least recently saved partial submission is replaced. A value below 1 means no limit.
+	// Each process can exceed Max by one batch.
 	Max int
 }
 
@@ -51,7 +51,8 @@ type PartialQuery struct {
 	Verified bool // selects only partial submissions with Verified set
 }
 
-// DeletePartialsParams selects partial submissions to remove. Matching any of the set fields suffices.
+// DeletePartialsParams selects partial submissions to remove. A partial submission is removed if it matches IDs, Token
+// or SavedBefore.
 type DeletePartialsParams struct {
 	IDs         []ID
 	Token       [32]byte  // SHA-256 of the token; a zero value removes none
@@ -64,7 +65,8 @@ type DeletePartialsParams struct {
 // removes it. A form in the trash retains its partial submissions, but methods return ErrNotFound for them. A purge
 // removes them. A store can leave all four methods to [Unimplemented].
 type PartialStore interface {
-	// SavePartial saves a partial submission and returns its new revision. It checks in this order:
+	// SavePartial saves a partial submission and returns its new revision. It returns the first of these errors that
+	// applies:
 	//
 	// 1. ErrNotFound if the form does not exist, is in the trash, or is not published.
 	// 2. ErrNotFound if New is false and the token is unknown, belongs to another form, or has expired.
@@ -79,8 +81,8 @@ type PartialStore interface {
 	Partial(ctx context.Context, form ID, token [32]byte, now time.Time) (Partial, error)
 
 	// Partials calls each for every partial submission on a page, newest first by (SavedAt, ID). It omits submitted and
-	// expired ones. A record is valid only during the call to each, as in [SubmissionStore.Submissions]. It returns
-	// ErrNotFound if the form is not accessible.
+	// expired ones. As in [SubmissionStore.Submissions], each record is valid only during its callback. Partials
+	// returns ErrNotFound if the form is not accessible.
 	Partials(ctx context.Context, actor Actor, form ID, q PartialQuery, each func(*Partial) error) (more bool, err error)
 
 	// DeletePartials permanently removes partial submissions of one form in batches. The caller repeats the call while

@@ -29,7 +29,8 @@ type RemovalStore interface {
 }
 
 // BeforeDelete receives batches of submissions before they are permanently removed, so that the caller can first remove
-// related data elsewhere. Only FormID, ID and Answers are set. It must not change or retain the submissions.
+// related data elsewhere. In these submissions, only FormID, ID and Answers are set. BeforeDelete must not change or
+// retain them.
 //
 // BeforeDelete can be slow and can fail. The store holds no lock while it runs. If BeforeDelete returns an error, the
 // store's call ends, and these and all remaining submissions are retained. BeforeDelete can receive the same
@@ -50,5 +51,5 @@ type PurgeSubmissionsParams struct {
 // PurgedSubmissions counts the records that one call removed.
 type PurgedSubmissions struct {
 	Submissions int
-	More        bool // another call with the same parameters may have work to do
+	More        bool // whether another call with the same parameters may have work to do
 }

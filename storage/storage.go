@@ -34,9 +34,9 @@ type Storage interface {
 	DeliveryStore
 	KeyStore
 
-	// Sweep performs one batch of maintenance. It removes expired records and what deletions and purges have left
-	// behind, even in other processes. It sums up funnel counts, and corrects delivery times that are too far in the
-	// future. It removes or rewrites about p.Max rows, and returns how many records it removed.
+	// Sweep performs one batch of maintenance. It removes expired records, and rows that deletions and purges have left
+	// behind, even those of other processes. It sums up funnel counts, and corrects delivery times that are too far in
+	// the future. It removes or rewrites about p.Max rows, and returns how many records it removed.
 	//
 	// Several processes can call Sweep concurrently. The caller repeats it while SweepResult.More is true. After an
 	// error, the next call continues with other work, so that one error does not block the rest.
@@ -58,9 +58,8 @@ type SweepParams struct {
 	// remain taken. A zero value purges no forms.
 	TrashBefore time.Time
 	KeysBefore  time.Time // removes keys that were revoked or expired earlier; a zero value removes none
-	// RemovalsOnly limits the call to purging forms and removing the rows of removed records. If More is false
-	// afterwards, no such rows are left, even with concurrent sweeps and in-flight submissions. The call can wait for
-	// these.
+	// RemovalsOnly limits the call to purging forms and removing the rows of removed records. If More is then false, no
+	// such rows are left. The call can wait for concurrent sweeps and in-flight submissions.
 	RemovalsOnly bool
 	BeforeDelete BeforeDelete // if not nil, called before submissions of purged forms are removed
 	// Max limits the rows that one call removes or rewrites in each table, and the forms, keys and events that it
@@ -77,7 +76,7 @@ type SweepResult struct {
 	// Rescheduled is the number of deliveries and webhooks whose times were corrected. After the store's clock was set
 	// back, these times were further in the future than the longest possible wait.
 	Rescheduled int
-	More        bool // another call with the same parameters may have work to do
+	More        bool // whether another call with the same parameters may have work to do
 }
 
 // MaintenanceStatus reports when any process last did the recurring work. All times come from the store's clock. A
@@ -86,8 +85,9 @@ type MaintenanceStatus struct {
 	Now   time.Time
 	Since time.Time // when the store was created and recording started
 	// LastDispatch is the time of the last ClaimDeliveries or ExpireDeliveries. A running dispatcher calls
-	// ExpireDeliveries about once a minute, even if it cannot accept more deliveries. It is zero before the first call.
+	// ExpireDeliveries about once a minute, even if it cannot accept more deliveries. LastDispatch is zero before the
+	// first call.
 	LastDispatch time.Time
-	// LastMaintenance is the time of the last Sweep without RemovalsOnly, and zero before the first.
+	// LastMaintenance is the time of the last Sweep without RemovalsOnly, or zero if there was none.
 	LastMaintenance time.Time
 }

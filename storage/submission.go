@@ -10,7 +10,7 @@ import (
 type Submission struct {
 	ID     ID
 	FormID ID
-	// FormRevision is the form revision against which the answers were checked. The store sets it; see NewSubmission.
+	// FormRevision is the form revision against which the answers were checked. The store sets it; see [NewSubmission].
 	FormRevision   int64
 	SubmittedAt    time.Time
 	CompletionTime float64         // seconds
@@ -25,7 +25,7 @@ type Event struct {
 	Type string
 	Body []byte
 	// Single applies to Enqueue. If another event without a submission is pending for the webhook, Enqueue does not
-	// queue this event. Instead, the pending one becomes due now, as with Redeliver.
+	// queue this event. Instead, the pending event becomes due immediately, as with Redeliver.
 	Single bool
 }
 
@@ -41,25 +41,26 @@ type NewSubmission struct {
 	IdempotencyKey string // identifies the request within its form; empty if there is none
 	// Partial is the token of the partial submission that this submission completes; see [SavePartialParams]. The step
 	// that stores the submission clears the partial submission and sets its SubmissionID. The token is ignored if it is
-	// unknown, belongs to another form, has expired at SubmittedAt, or was already submitted. A zero value means that
-	// there is none. A store without partial submissions ignores Partial.
+	// unknown, belongs to another form, has expired at SubmittedAt, or was already submitted. A zero token means that
+	// there is no partial submission. A store without partial submissions ignores Partial.
 	Partial [32]byte
 	// Event is queued for each enabled webhook of the form. An event with a zero ID is not queued.
 	Event Event
 	// Dispatcher immediately receives the deliveries that the store leases during the write. The store leases only
-	// deliveries to webhooks that are not paused and have no waiting deliveries. A store can ignore Dispatcher. If nil,
-	// every delivery must be claimed.
+	// deliveries to webhooks that are not paused and have no waiting deliveries. A store can ignore Dispatcher. If
+	// Dispatcher is nil, every delivery must be claimed.
 	Dispatcher DirectDispatcher
 }
 
-// SubmissionsParams selects submissions for a list. Since and Until are inclusive. A zero value means no limit.
+// SubmissionsParams selects submissions for a list. Since and Until are inclusive. A zero Since or Until means no
+// limit.
 type SubmissionsParams struct {
 	Since, Until time.Time
 	Page         Page
 	// MaxBytes limits the total size of Answers, Metadata and Hidden in the page. One record is always allowed. A value
 	// below 1 means no limit.
 	MaxBytes int
-	// SummaryOnly reports that FormRevision and Hidden are not needed. A store can then leave them zero.
+	// SummaryOnly means that the caller does not need FormRevision and Hidden. A store can then leave both zero.
 	SummaryOnly bool
 }
 
@@ -73,7 +74,7 @@ type SubmissionPage struct {
 
 // SubmissionStore stores submissions.
 type SubmissionStore interface {
-	// Submit stores a submission atomically. It checks in this order:
+	// Submit stores a submission atomically. It makes these checks in order:
 	//
 	// 1. ErrNotFound if the form does not exist or is in the trash.
 	// 2. If the form has a submission with the idempotency key, Submit returns it with replayed true and changes
@@ -99,10 +100,11 @@ type SubmissionStore interface {
 	// Submissions calls each for every record on a page, newest first by (SubmittedAt, ID), and reports whether the
 	// list continues. It returns ErrNotFound if the form is not accessible.
 	//
-	// A record is valid only during the call to each, so that a store need not copy its bytes. each must not change or
-	// retain the record. It must return quickly and must not call the store, which can hold a lock or a connection. If
-	// each returns an error, Submissions stops and returns it. Even if Submissions fails, each can have received
-	// records before, but never receives a record twice. Use [ListSubmissions] to get copies.
+	// A record is valid only during its callback, so that a store need not copy the record's bytes. The function each
+	// must not change or retain the record. It must return quickly and must not call the store, which can hold a lock
+	// or a connection. If each returns an error, Submissions stops and returns that error. If Submissions fails, each
+	// may already have received some records, but it never receives a record twice. Use [ListSubmissions] to get
+	// copies.
 	Submissions(ctx context.Context, actor Actor, form ID, q SubmissionsParams, each func(*Submission) error) (more bool, err error)
 
 	// DeleteSubmission permanently removes a submission with its idempotency key, indexed answers, pending deliveries
@@ -111,12 +113,12 @@ type SubmissionStore interface {
 
 	// SubmissionsRemoved returns how many of the form's submissions DeleteSubmission, EraseSubmissions and
 	// PurgeSubmissions have ever removed. The step that removes a submission also updates this number. As long as the
-	// number does not change, totals computed from older submissions stay valid. It returns ErrNotFound if the form is
-	// not accessible.
+	// number does not change, totals computed from older submissions stay valid. SubmissionsRemoved returns ErrNotFound
+	// if the form is not accessible.
 	SubmissionsRemoved(ctx context.Context, actor Actor, form ID) (int64, error)
 }
 
-// ListSubmissions returns a page of [SubmissionStore.Submissions] as copies. The records of a page share memory, so
+// ListSubmissions returns a copy of a page from [SubmissionStore.Submissions]. The records of a page share memory, so
 // retaining one record also retains others.
 func ListSubmissions(ctx context.Context, s SubmissionStore, actor Actor, form ID, q SubmissionsParams) (SubmissionPage, error) {
 	var page SubmissionPage
@@ -142,5 +144,6 @@ func ListSubmissions(ctx context.Context, s SubmissionStore, actor Actor, form I
 	return page, nil
 }
 
-// listBlockSize is the size in bytes of a shared block. A page of ordinary records needs two or three blocks.
+// listBlockSize is the size in bytes of a memory block that a page's records share. A typical page needs two or three
+// blocks.
 const listBlockSize = 64 << 10

@@ -22,7 +22,7 @@ type Webhook struct {
 	ID      ID
 	FormID  ID
 	URL     string
-	Enabled bool // set by users; failures do not change it
+	Enabled bool // whether users have enabled the webhook; failures do not disable it
 	// HasSecret reports whether deliveries are signed. The record does not contain the secret: see [StoredSecret].
 	HasSecret bool
 	CreatedAt time.Time
@@ -33,7 +33,7 @@ type Webhook struct {
 type NewWebhook struct {
 	Webhook Webhook // the store sets HasSecret
 	Secret  []byte  // signing secret, which the caller may have encrypted; empty if there is none
-	Max     int     // limit on the form's webhooks; a value below 1 means no limit
+	Max     int     // maximum number of webhooks of the form; a value below 1 means no limit
 }
 
 // WebhookChange describes a change to a webhook. Nil fields are left unchanged. At becomes UpdatedAt. A pointer to an
@@ -53,8 +53,8 @@ type StoredSecret struct {
 	OldSecret []byte // previous secret; nil if there is none or it has expired
 }
 
-// SecretReplacement replaces a webhook's current or old secret. From is the expected value, and To is the new value.
-// Neither can be empty.
+// SecretReplacement replaces a webhook's current or old secret. From is the secret's expected value, and To is its new
+// value. Neither can be empty.
 type SecretReplacement struct {
 	WebhookID ID
 	From, To  []byte
@@ -67,7 +67,7 @@ type Delivery struct {
 	EventID      ID
 	EventType    string
 	SubmissionID ID  // zero for a test event
-	Attempt      int // starts at 1
+	Attempt      int // number of the attempt, starting at 1
 	Status       int // HTTP status; zero without a response
 	Success      bool
 	Error        string // class of the failure; empty on success
@@ -94,9 +94,9 @@ type WebhookStore interface {
 	FormWebhooks(ctx context.Context, actor Actor, form ID) ([]Webhook, error)
 
 	// UpdateWebhook changes one webhook and returns the new state. Disabling a webhook ends its pending deliveries.
-	// Enabling a disabled webhook ends its pause. A new URL also ends the pause, and resets the Health. A change that
-	// sets URL or Enabled makes one pending delivery that is not leased due now. This delivery can be claimed even if
-	// the webhook is paused.
+	// Enabling a disabled webhook ends its pause. A new URL also ends the pause, and resets the webhook's Health. If c
+	// sets URL or Enabled, one pending delivery without a lease becomes due immediately. It can be claimed even if the
+	// webhook is paused.
 	UpdateWebhook(ctx context.Context, actor Actor, id ID, c WebhookChange) (Webhook, error)
 
 	// DeleteWebhook removes a webhook, its pending deliveries and its history.

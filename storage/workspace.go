@@ -40,8 +40,8 @@ type WorkspaceStore interface {
 	UpdateWorkspace(ctx context.Context, actor Actor, id ID, c WorkspaceChange) (Workspace, error)
 
 	// DeleteWorkspace removes the workspace with its name and members, and moves all its forms to the trash as
-	// [FormStore.TrashForm] does, in one step. A leased delivery can still be finished. It returns the same errors as
-	// UpdateWorkspace.
+	// [FormStore.TrashForm] does, in one step. A leased delivery can still be finished. DeleteWorkspace returns the
+	// same errors as UpdateWorkspace.
 	DeleteWorkspace(ctx context.Context, actor Actor, id ID, at time.Time) error
 
 	// SetMember adds user to the workspace if member is true, and removes user otherwise. Repeating a call is not an

@@ -62,7 +62,8 @@ func (s *Store) redeliver(ctx context.Context, webhookID, id storage.ID, onlyFai
 	})
 }
 
-// isFinalFailure reports whether a is the failure that ended its event's delivery. a must have an event.
+// isFinalFailure reports whether the attempt a is the failure that ended its event's delivery. The attempt must have an
+// event.
 func (w *webhook) isFinalFailure(a *attempt) bool {
 	return !a.rec.Success && w.queue.byEvent[a.event.id] == nil && !slices.ContainsFunc(w.attempts(), func(b *attempt) bool {
 		return b.rec.EventID == a.rec.EventID && comparePositions(b.position(), a.position()) > 0
@@ -70,7 +71,7 @@ func (w *webhook) isFinalFailure(a *attempt) bool {
 }
 
 // ClaimDeliveries implements [storage.DeliveryStore]. It reads all webhooks, which takes 0.1 to 0.2 ms for 10,000
-// waiting webhooks. more is always false.
+// waiting webhooks. The result more is always false.
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
 	err = withLock(ctx, s, nil, func() error {
 		clock := s.now()

@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// documents maps kinds and keys to a form's documents. Their values are replaced, never modified.
+// documents maps kinds and keys to a form's documents. A document's value is replaced, never modified.
 type documents map[[2]string]storage.Document
 
 // PutDocument implements [storage.DocumentStore].
@@ -61,7 +61,7 @@ func (d documents) apply(rec *storage.Form, changes []storage.DocumentChange) er
 	return nil
 }
 
-// enforceRetention removes documents that exceed the limits for a kind, but no documents that changes wrote.
+// enforceRetention removes documents of a kind that exceed its limits, except for the documents in changes.
 func (d documents) enforceRetention(kind string, bound storage.Retention, changes []storage.DocumentChange) {
 	count, size := 0, 0
 	for _, written := range []bool{true, false} {

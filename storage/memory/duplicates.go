@@ -10,11 +10,11 @@ import (
 
 // uniqueAnswers indexes a form's taken answers.
 type uniqueAnswers struct {
-	counts       map[uniqueAnswer]int // number of submissions with the answer
+	counts       map[uniqueAnswer]int // number of submissions with each answer
 	bySubmission map[storage.ID][]uniqueAnswer
 
-	// pending contains the submissions that the backfill has not indexed yet, ordered by ID, including submissions
-	// deleted in the meantime. Each batch starts another pass. The form with the lowest pass is next.
+	// pending contains the submissions that the backfill has not indexed yet, ordered by ID. It can contain submissions
+	// that no longer exist. Each batch gives the form a new pass number. The form with the lowest number is next.
 	pending []storage.ID
 	pass    int64
 }

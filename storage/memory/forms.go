@@ -13,7 +13,8 @@ import (
 )
 
 type form struct {
-	// rec does not contain LimitReached and DuplicateCheckReady; see copy. Its definition's bytes are never modified.
+	// In rec, LimitReached and DuplicateCheckReady are unset; the method copy sets them. The definition's bytes are
+	// never modified.
 	rec storage.Form
 	// lastOwner is the last owner of the form's deleted workspace.
 	lastOwner storage.ID
@@ -22,11 +23,11 @@ type form struct {
 	byID        map[storage.ID]*submission
 	byKey       map[string]*submission // by idempotency key
 	answers     uniqueAnswers
-	purged      int64 // purged submissions that count against the response limit
+	purged      int64 // number of purged submissions that still count against the response limit
 	partials    partials
 
 	funnel   funnel
-	lifetime storage.Counters // zero if not set
+	lifetime storage.Counters // counters set by the host; zero if there are none
 	removed  int64            // number of all removed submissions
 
 	webhooks  []*webhook

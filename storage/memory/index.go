@@ -20,7 +20,7 @@ func comparePositions(a, b storage.Position) int {
 
 func compareIDs(a, b storage.ID) int { return bytes.Compare(a[:], b[:]) }
 
-// pageOf returns one page of the records for which shown returns true, newest first, as copies.
+// pageOf copies one page of the records for which shown returns true, newest first.
 func pageOf[T, Own any](records iter.Seq[T], page storage.Page, place func(T) storage.Position, own func(T) Own, shown func(T) bool) []Own {
 	var found []T
 	for r := range records {

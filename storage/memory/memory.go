@@ -3,7 +3,7 @@
 //
 // # Implementation
 //
-// Records are stored in maps by ID, which one mutex protects. A method copies its arguments, checks all conditions,
+// Records are stored in maps by ID. One mutex protects all maps. A method copies its arguments, checks all conditions,
 // makes its change and returns copies. Each method is therefore one atomic change. Only a form's definition is returned
 // without copying. To create a list, a method reads all records of a type. Only sets that can be large are sorted
 // (index.go): a form's submissions and partial submissions, and a webhook's pending deliveries. A claim reads all
@@ -34,14 +34,14 @@ type Store struct {
 	workspaces        map[storage.ID]*workspace
 	forms             map[storage.ID]*form
 	publicForms       map[string]*form
-	purgedSubmissions []*submission // from purged forms, until Sweep has passed them to BeforeDelete
+	purgedSubmissions []*submission // submissions of purged forms, until Sweep has passed them to BeforeDelete
 	webhooks          map[storage.ID]*webhook
 	serviceOrder      list.List // all webhooks, least recently served first
 	lastToken         int64     // token of the last lease
-	backfillPasses    int64     // total number of passes
+	backfillPasses    int64     // total number of backfill passes
 	users             map[storage.ID]storage.User
 	keys              map[[32]byte]*key         // by hash
-	maintenance       storage.MaintenanceStatus // Now is the time of the last read
+	maintenance       storage.MaintenanceStatus // its Now is the time of the last MaintenanceStatus call
 }
 
 var _ storage.Storage = (*Store)(nil)
@@ -78,8 +78,8 @@ func New(opts ...Option) *Store {
 	return s
 }
 
-// withLock runs method while the store is locked. If ctx is canceled or one of values is invalid, it returns an error
-// without running method.
+// withLock runs method while the store is locked. If ctx is canceled, or any of the values is invalid, withLock returns
+// an error without running method.
 func withLock(ctx context.Context, s *Store, values []any, method func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -100,7 +100,8 @@ func withLockResult[R any](ctx context.Context, s *Store, values []any, method f
 	return out, err
 }
 
-// withRecord is like withLock for a method on one record. It returns ErrNotFound if find returns nil.
+// withRecord is like withLock, but passes method the record that find returns. If find returns nil, withRecord returns
+// ErrNotFound.
 func withRecord[T any](ctx context.Context, s *Store, find func() *T, values []any, method func(*T) error) error {
 	return withLock(ctx, s, values, func() error {
 		if found := find(); found != nil {
@@ -152,7 +153,7 @@ func isValid(value any) bool {
 	panic("memory: unexpected value type")
 }
 
-// utc also removes the monotonic clock reading, so that equal times compare equal with ==.
+// utc converts t to UTC and removes its monotonic clock reading, so that equal times compare equal with ==.
 func utc(t time.Time) time.Time { return t.Round(0).UTC() }
 
 func setIfGiven[T any](value, by *T) {

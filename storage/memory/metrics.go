@@ -10,17 +10,18 @@ import (
 const (
 	minute = 60
 	day    = 24 * 60 * minute
-	// minuteRetention is how long minutes are stored separately, counted back from the newest count.
+	// minuteRetention is how long counts are stored by minute, measured back from the newest count.
 	minuteRetention = 2 * day
 )
 
 // funnel contains counts by minute, and older counts by day.
 type funnel struct {
 	counts    map[int64]storage.Counters // by start time, in seconds since 1970
-	foldedDay int64                      // day of the newest count when minutes were last summed
+	foldedDay int64                      // day of the newest count when minutes were last merged into days
 }
 
-// add adds counts. Once a day, it sums the minutes of each old day. Counts later than clock do not make minutes old.
+// add adds counts. Once a day, it merges the minutes of each old day. Counts later than clock do not affect which days
+// are old.
 func (f *funnel) add(at, clock time.Time, c storage.Counters) {
 	first := roundDown(at.Unix(), minute)
 	f.counts[first] = addCounters(f.counts[first], c)
@@ -37,7 +38,7 @@ func (f *funnel) add(at, clock time.Time, c storage.Counters) {
 	}
 }
 
-// total returns the sum of the counts with from <= t < to. A zero limit means no limit.
+// total sums the counts whose time t satisfies from <= t < to. A zero from or to means no limit.
 func (f *funnel) total(from, to time.Time) (total storage.Counters) {
 	for at, c := range f.counts {
 		if (from.IsZero() || at >= from.Unix()) && (to.IsZero() || at < to.Unix()) {

@@ -26,8 +26,8 @@ func (p *partial) isOpen(now time.Time) bool { return !p.isExpired(now) && p.rec
 
 type partials struct {
 	byToken    map[[32]byte]*partial
-	open       index[*partial] // not submitted
-	nextExpiry time.Time       // no partial submission expires earlier
+	open       index[*partial] // partial submissions that were not submitted
+	nextExpiry time.Time       // no partial submission expires before this time
 }
 
 // put adds p. It replaces any partial submission with the same token.
@@ -116,7 +116,7 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (i
 	})
 }
 
-// clearPartial clears the partial submission from which sub was created, if any.
+// clearPartial clears the answers of the partial submission that sub completes, if any, and marks it as submitted.
 func (f *form) clearPartial(token [32]byte, sub *submission) {
 	if p := f.partials.byToken[token]; token != [32]byte{} && p.isOpen(sub.rec.SubmittedAt) {
 		rec := p.rec
@@ -136,7 +136,7 @@ func (s *Store) Partial(ctx context.Context, formID storage.ID, token [32]byte, 
 	})
 }
 
-// Partials implements [storage.PartialStore]. The records that it passes share the stored bytes.
+// Partials implements [storage.PartialStore]. The records passed to each share the stored bytes.
 func (s *Store) Partials(ctx context.Context, actor storage.Actor, formID storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (more bool, err error) {
 	limit := max(0, q.Page.Limit)
 	found, err := withRecordResult(ctx, s, s.findForm(actor, formID), []any{q.Now, q.Page}, func(f *form) ([]storage.Partial, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// event is immutable. Pending deliveries and stored attempts share it and its body.
+// event is an immutable event. The event's pending deliveries and stored attempts share it and its body.
 type event struct {
 	id         storage.ID
 	eventType  string
@@ -29,7 +29,7 @@ type delivery struct {
 	dueAt          time.Time // when it is due, or when its lease ends
 	token          int64     // token of the last lease; zero if there was none or it was settled
 	requested      bool      // explicitly requested, so a pause does not delay it
-	requestedAgain bool      // requested while a lease's result can still arrive
+	requestedAgain bool      // requested again while the result of a lease can still arrive
 }
 
 func (d *delivery) position() storage.Position {
@@ -41,8 +41,8 @@ func (d *delivery) isLeased(clock time.Time) bool { return d.token != 0 && d.due
 type queue struct {
 	byEvent   map[storage.ID]*delivery
 	requested index[*delivery] // explicitly requested deliveries by age
-	regular   index[*delivery] // by age
-	// No delivery can be claimed before idleUntil, which a claim sets if it finds nothing.
+	regular   index[*delivery] // all other deliveries by age
+	// No delivery can be claimed before idleUntil. A claim that finds no delivery sets it.
 	idleUntil time.Time
 }
 
@@ -53,7 +53,7 @@ func (q *queue) indexFor(d *delivery) *index[*delivery] {
 	return &q.regular
 }
 
-// add makes d pending. Its event must not be pending.
+// add makes d pending. The event of d must not be pending yet.
 func (q *queue) add(d *delivery) {
 	if q.byEvent == nil {
 		q.byEvent = make(map[storage.ID]*delivery)
@@ -75,7 +75,7 @@ func (q *queue) setDue(d *delivery, due time.Time) {
 	}
 }
 
-// makeDue makes d due now, or when its lease ends, even if the webhook is paused.
+// makeDue makes d due now or, if d is leased, when its lease ends. A pause does not delay d.
 func (q *queue) makeDue(d *delivery, queued, clock time.Time) {
 	q.remove(d)
 	d.queuedAt, d.requested, d.requestedAgain = queued, true, d.token != 0
@@ -85,7 +85,8 @@ func (q *queue) makeDue(d *delivery, queued, clock time.Time) {
 	q.add(d)
 }
 
-// makeOldestDue makes the oldest delivery that is not leased due now. It prefers deliveries that were not requested.
+// makeOldestDue chooses the oldest delivery without a lease and makes it due. It prefers deliveries that no one
+// requested.
 func (q *queue) makeOldestDue(clock time.Time) {
 	for _, d := range slices.Concat(q.regular.items, q.requested.items) {
 		if !d.isLeased(clock) {
@@ -129,15 +130,15 @@ func (w *webhook) recordHealth(r storage.Result, clock time.Time) {
 	}
 }
 
-// dueDeliveries returns up to n deliveries to claim: requested deliveries first, and then regular ones unless w is
-// paused, each oldest first.
+// dueDeliveries returns up to n deliveries to claim. Requested deliveries come first. Regular deliveries follow unless
+// w is paused. Both are ordered oldest first.
 func (w *webhook) dueDeliveries(clock time.Time, n int) []*delivery {
 	q := &w.queue
 	if n < 1 || clock.Before(q.idleUntil) {
 		return nil
 	}
 	parts := [][]*delivery{q.requested.items, q.regular.items}
-	idle := clock.Add(time.Hour) // unless something changes
+	idle := clock.Add(time.Hour) // changes to the queue reset idleUntil
 	if w.isPaused(clock) {
 		parts, idle = parts[:1], w.pausedUntil
 	}

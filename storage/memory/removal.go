@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// DeleteUser implements [storage.RemovalStore]. It leaves only submissions for Sweep to remove.
+// DeleteUser implements [storage.RemovalStore]. It removes everything except submissions, which Sweep removes.
 func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
 	return withLock(ctx, s, []any{requiredTime(at)}, func() error {
 		delete(s.users, user)

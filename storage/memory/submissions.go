@@ -90,8 +90,8 @@ func (s *Store) addSubmission(f *form, n storage.NewSubmission) *submission {
 	return sub
 }
 
-// enqueue queues a submission's event for each of the form's enabled webhooks. It leases the delivery if granted
-// contains the webhook and no other delivery waits for it.
+// enqueue queues a submission's event for each of the form's enabled webhooks. It leases the delivery to a webhook if
+// granted contains the webhook and no other delivery to it is waiting.
 func (s *Store) enqueue(f *form, sub *submission, e storage.Event, granted []storage.ID, lease time.Duration, clock time.Time) (leased []storage.ClaimedDelivery, others bool) {
 	if e.ID.IsZero() || len(f.webhooks) == 0 {
 		return nil, false
@@ -143,7 +143,7 @@ func (s *Store) Submissions(ctx context.Context, actor storage.Actor, formID sto
 	return more, err
 }
 
-// listSubmissions returns the records on a page, newest first, and whether the list continues.
+// listSubmissions returns the records on a page, newest first, and reports whether the list continues.
 func (f *form) listSubmissions(q storage.SubmissionsParams) (found []*submission, more bool) {
 	from, to := f.submissions.countBefore(storage.Position{Time: q.Since}), len(f.submissions.items)
 	if !q.Until.IsZero() {
@@ -177,7 +177,7 @@ func (s *Store) SubmissionsRemoved(ctx context.Context, actor storage.Actor, for
 	return withRecordResult(ctx, s, s.findForm(actor, formID), nil, func(f *form) (int64, error) { return f.removed, nil })
 }
 
-// eraseSubmission removes a submission with its indexed answers.
+// eraseSubmission removes a submission and its indexed answers.
 func (f *form) eraseSubmission(id storage.ID) error {
 	sub := f.byID[id]
 	if sub == nil {

@@ -76,7 +76,7 @@ func (w *webhook) removeSubmission(sub *submission) {
 	}
 }
 
-// clearNextAttempts clears NextAttemptAt in the newest attempt for each event in ended. It empties ended.
+// clearNextAttempts clears NextAttemptAt in the newest attempt for each event in the map ended, and empties the map.
 func (w *webhook) clearNextAttempts(ended map[storage.ID]*delivery) {
 	for _, a := range slices.Backward(w.history.items) {
 		if ended[a.rec.EventID] != nil {
@@ -160,7 +160,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, actor storage.Actor, id stora
 		if c.Secret != nil && (len(*c.Secret) == 0 || !bytes.Equal(*c.Secret, w.secret)) {
 			if len(*c.Secret) > 0 && len(w.secret) > 0 {
 				w.previousSecret = previousSecret{w.secret, c.At.Add(storage.OldSecretLifetime)}
-			} else { // without a secret, the old one must not sign either
+			} else { // the secret was removed, so the old secret must not sign either
 				w.previousSecret = previousSecret{}
 			}
 			w.setSecret(*c.Secret)
