@@ -62,9 +62,9 @@ func (s *Service) publicForm(f Form, compiled *intake.CompiledForm, err error) (
 // repeat the call with the same IdempotencyKey, because the submission may or may not be stored.
 //
 // To import an old submission, set SubmittedAt. The submission is checked against the current form. It counts in the
-// metrics of its time, toward the response limit and as a duplicate. No event is queued unless Deliver is set.
-// settings.closeAt is compared with SubmittedAt. If settings.closed is set or the limit is reached, the error is still
-// [ErrClosed]. Therefore, import first and close the form afterward.
+// metrics at SubmittedAt, toward the response limit and in the duplicate check. No event is queued unless Deliver is
+// set. settings.closeAt is compared with SubmittedAt. If settings.closed is set or the limit is reached, the error is
+// still [ErrClosed]. Therefore, import first and close the form afterward.
 func (s *Service) Submit(ctx context.Context, r SubmitParams) (Submission, error) {
 	return s.intake.Submit(ctx, &intake.SubmitParams{
 		FormID: r.FormID, Metadata: intake.Metadata(r.Metadata),
@@ -198,7 +198,7 @@ func (s *Service) RevokeKey(ctx context.Context, userID, keyID ID) error {
 // Maintain runs a part of the maintenance, for about a second at most. It backfills answers for the duplicate check,
 // aggregates counts for the metrics, removes unused event bodies and keys that expired or were revoked 90 days ago, and
 // completes deletions and purges that other processes started. If one of these tasks fails, Maintain still runs the
-// others and returns the error. All processes can call it concurrently.
+// others and returns the error. Several processes can call it concurrently.
 //
 // A running [webhooks.Dispatcher] calls it about once a minute. Without a dispatcher, the host should call it as often.
 // If no process calls it, nothing is lost, but metrics become slow and deleted data still occupies storage. Maintain
@@ -207,9 +207,9 @@ func (s *Service) Maintain(ctx context.Context) error { return s.core.Maintain(c
 
 // [Service.Check] returns these errors in addition to the errors of the storage.
 var (
-	// ErrNoDispatcher means that deliveries have been due for five minutes without a running dispatcher.
+	// ErrNoDispatcher means that deliveries have been due for five minutes but no dispatcher is running.
 	ErrNoDispatcher = schema.ErrNoDispatcher
-	// ErrNoMaintenance means that no process has done maintenance for a day.
+	// ErrNoMaintenance means that no process has run maintenance for a day.
 	ErrNoMaintenance = schema.ErrNoMaintenance
 )
 
@@ -228,13 +228,13 @@ func (s *Service) Check(ctx context.Context) error { return s.core.Check(ctx) }
 // ErrSecret means that no cipher of [WithSecretCipher] can decrypt a signing secret.
 var ErrSecret = storage.ErrSecret
 
-// ReencryptSecrets encrypts all signing secrets with the current cipher of [WithSecretCipher], including replaced
-// secrets that still sign for a day, and returns the number of changed secrets. Without a current cipher, it decrypts
-// them. If it returns no error, the previous ciphers are no longer needed.
+// ReencryptSecrets encrypts all signing secrets with the current cipher of [WithSecretCipher], including old secrets
+// that still sign for a day after a change, and returns the number of changed secrets. Without a current cipher, it
+// decrypts them. If it returns no error, the previous ciphers are no longer needed.
 //
 // ReencryptSecrets works in batches of 500 webhooks. After an error or a canceled context, call it again from any
-// process, even while webhooks are being changed or sent. If a secret cannot be decrypted, it does not change, and the
-// error is [ErrSecret] with the ID of its webhook. The other secrets are still encrypted.
+// process, even while webhooks are being changed or deliveries sent. If a secret cannot be decrypted, it does not
+// change, and the error is [ErrSecret] with the ID of its webhook. The other secrets are still encrypted.
 func (s *Service) ReencryptSecrets(ctx context.Context) (int, error) {
 	return s.core.ReencryptSecrets(ctx)
 }
@@ -310,8 +310,8 @@ func (s *Service) DeleteUser(ctx context.Context, user ID) error { return s.core
 //
 // An [*Error] means that nothing can match and nothing was removed: wanted is empty, a value is empty, neither the form
 // nor a submission has the key, or its answers are never compared (a variable, matrix, file, signature, payment or
-// whole contact). A key can be a block that was removed from the form. EraseRespondent returns [ErrNotFound] if the
-// form does not exist or is in the trash. A result of 0 means that nothing matched, for example because a value is
+// whole contact). A key can refer to a block that was removed from the form. EraseRespondent returns [ErrNotFound] if
+// the form does not exist or is in the trash. A result of 0 means that nothing matched, for example because a value is
 // misspelled.
 //
 // Matching partial submissions are also removed, but not counted. Their invalid answers are compared as they were sent.
@@ -365,7 +365,7 @@ func (s *Service) RecordView(ctx context.Context, formID ID) error {
 	return s.core.CountVisit(ctx, formID, storage.Counters{Views: 1})
 }
 
-// RecordStart counts one respondent who started to fill in a form. It works like [Service.RecordView].
+// RecordStart counts one respondent who started to fill in a form, in the same way as [Service.RecordView].
 func (s *Service) RecordStart(ctx context.Context, formID ID) error {
 	return s.core.CountVisit(ctx, formID, storage.Counters{Starts: 1})
 }
@@ -422,7 +422,7 @@ func (s *Service) SendTestEvent(ctx context.Context, webhookID ID) error {
 	return s.wakeDispatcher(ctx, s.intake.SendTestEvent(ctx, webhookID))
 }
 
-// wakeDispatcher wakes the dispatcher after a delivery was queued, or warns that no dispatcher runs.
+// wakeDispatcher wakes the dispatcher after a delivery is queued, and logs a warning if no dispatcher is running.
 func (s *Service) wakeDispatcher(ctx context.Context, err error) error {
 	if err == nil && !s.inHostTransaction {
 		s.dispatcher.Wake()

@@ -89,7 +89,7 @@ func (c Client) Workspace(ctx context.Context, id ID) (Workspace, error) {
 	return c.core().Storage.Workspace(ctx, c.actor, id)
 }
 
-// CreateWorkspace creates a workspace. It returns [ErrLimitReached] if the owner already has the maximum number.
+// CreateWorkspace creates a workspace. It returns [ErrLimitReached] if the owner already has Limits.Workspaces.
 func (c Client) CreateWorkspace(ctx context.Context, n WorkspaceCreate) (Workspace, error) {
 	b := core.NewBody().Text("name", n.Name)
 	user, isUser := c.actor.User()
@@ -264,7 +264,7 @@ func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (Publ
 	var blocks []json.RawMessage
 	decodeValid(d.Blocks, &blocks)
 	p.Blocks = make([]schema.Block, len(blocks))
-	for i, block := range blocks { // decode each block separately, because invalid values end the decoding of a list
+	for i, block := range blocks { // decode each block separately, because an invalid value would stop decoding a list
 		decodeValid(block, &p.Blocks[i])
 	}
 	decodeValid(d.Settings, &p.Settings)
@@ -358,11 +358,11 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 //
 // Publish also merges changes that were made to the form since the working copy was created. It merges by part: the
 // name, the type, each setting, each block, and each other section. If only one side changed a part, that change is
-// used. If both sides changed a part differently, Publish changes nothing and returns a [*ConflictError], until
+// used. If both sides changed a part differently, Publish changes nothing and returns a [*ConflictError] until
 // p.Resolutions selects a side for each conflict. Parts are compared byte by byte. Blocks follow the order of the
 // working copy, even if only the form was reordered. A block that only the form has stays after its predecessor. If the
 // result violates a rule for writes, the error is a [*schema.Error]. Without a working copy, the form is published as
-// it is.
+// is.
 func (w WorkingCopy) Publish(ctx context.Context, p PublishOptions) (Form, error) {
 	return cloneForm(w.formClient.core().Publish(ctx, w.formClient.actor, w.form, precondition([]Precondition{IfRevision(p.IfRevision)}), p.Resolutions, p.DryRun))
 }
@@ -411,8 +411,7 @@ func DecodeAnswers(s Submission) ([]Answer, error) {
 	return answers, nil
 }
 
-// DecodeForm decodes the definition of a form. It returns an error for a form from a list, because lists omit
-// definitions.
+// DecodeForm decodes the definition of a form. It fails for a form from a list, because lists omit definitions.
 func DecodeForm(f Form) (content FormValues, err error) {
 	d := f.Definition
 	if d.Blocks == nil && d.Settings == nil && d.Theme == nil {
@@ -434,8 +433,8 @@ func DecodeForm(f Form) (content FormValues, err error) {
 	return content, nil
 }
 
-// Submissions lists the submissions to a form, newest first. It holds one page in memory, but no connection between
-// pages.
+// Submissions lists the submissions to a form, newest first. It holds one page in memory, and no storage connection
+// between pages.
 func (c Client) Submissions(ctx context.Context, form ID, q SubmissionQuery) iter.Seq2[Submission, error] {
 	return c.submissions(ctx, form, q, clientPageSize)
 }
@@ -627,10 +626,10 @@ const (
 // columns are not quoted. The columns are:
 //
 //   - submission_id and submitted_at, always.
-//   - One column for each block with answers, named by its ID, in the order of the form, then hidden fields, variables,
-//     and removed blocks with answers. A value with parts has a column for each part, named id/part: matrix rows by ID,
-//     parts of an address or contact, the name and url of a file, and the amount, currency, status, gateway and
-//     reference of a payment.
+//   - One column for each block with answers, named after its ID, in the order of the form, then hidden fields,
+//     variables, and removed blocks with answers. A value with parts has a column for each part, named id/part: matrix
+//     rows by ID, parts of an address or contact, the name and url of a file, and the amount, currency, status, gateway
+//     and reference of a payment.
 //   - completion_time (in seconds), metadata/country, metadata/device, metadata/user_agent, metadata/utm/campaign,
 //     metadata/utm/content, metadata/utm/medium, metadata/utm/source and metadata/utm/term, always.
 //
@@ -659,7 +658,7 @@ type Export struct {
 	// Otherwise one cell contains all values, separated by "; ".
 	SplitColumns bool
 	Labels       bool // Whether the header contains block labels instead of IDs. [id] is appended to equal labels.
-	BOM          bool // Whether to start with a byte order mark, with which some programs detect UTF-8.
+	BOM          bool // Whether to start with a byte order mark, which some programs need to detect UTF-8.
 	// AllowFormulas omits the apostrophe before text that a program could interpret as a formula.
 	AllowFormulas bool
 	// CompletionLine applies to both formats. It adds a last line that proves that the file is complete and contains
@@ -766,8 +765,8 @@ func (c Client) Webhook(ctx context.Context, id ID) (Webhook, error) {
 	return c.core().Storage.Webhook(ctx, c.actor, id)
 }
 
-// CreateWebhook creates a webhook. It returns a [*RejectedURLError] if the service must not send to the URL, and a
-// [*schema.Error] if the form already has Limits.Webhooks webhooks.
+// CreateWebhook creates a webhook. It returns a [*RejectedURLError] if the URL is not allowed, and a [*schema.Error] if
+// the form already has Limits.Webhooks webhooks.
 func (c Client) CreateWebhook(ctx context.Context, n WebhookCreate) (Webhook, error) {
 	b := core.NewBody().ID("form_id", n.Form).Text("url", n.URL)
 	if n.Disabled {
@@ -781,8 +780,8 @@ func (c Client) CreateWebhook(ctx context.Context, n WebhookCreate) (Webhook, er
 	})
 }
 
-// UpdateWebhook changes a webhook and returns the changed webhook. It returns a [*RejectedURLError] if the service must
-// not send to the new URL.
+// UpdateWebhook changes a webhook and returns the changed webhook. It returns a [*RejectedURLError] if the new URL is
+// not allowed.
 func (c Client) UpdateWebhook(ctx context.Context, id ID, u WebhookUpdate) (Webhook, error) {
 	b := core.NewBody().Optional("url", u.URL)
 	if u.Enabled != nil {
@@ -803,7 +802,7 @@ func (c Client) DeleteWebhook(ctx context.Context, id ID) error {
 	return c.core().Storage.DeleteWebhook(ctx, c.actor, id)
 }
 
-// Deliveries returns the latest delivery attempts for a webhook, newest first. It returns at most 100.
+// Deliveries returns the latest delivery attempts for a webhook (at most 100), newest first.
 func (c Client) Deliveries(ctx context.Context, webhook ID) ([]Delivery, error) {
 	return c.core().Storage.Deliveries(ctx, c.actor, webhook, core.ShownDeliveries)
 }

@@ -142,8 +142,7 @@ type WorkspaceCreate struct {
 	Owner ID
 }
 
-// FormQuery selects which forms a list returns. The zero value selects all accessible forms. If Limit is below 1, there
-// is none.
+// FormQuery selects which forms a list returns, by default all accessible forms. A Limit below 1 means no limit.
 type FormQuery struct {
 	Workspace ID // If set, only forms in this workspace are returned.
 	Limit     int
@@ -268,8 +267,8 @@ type KeyRequest struct {
 	// User owns the key. User.ID is required. GET /me returns Name (at most 200 characters) and Email (at most 254).
 	// They replace the name and email in the user's earlier keys, even if they are empty.
 	User User
-	// Name identifies the key to the user. It must have 1 to 120 characters, none of them control or bidirectional
-	// control characters.
+	// Name identifies the key to the user. It must have 1 to 120 characters, without control or bidirectional control
+	// characters.
 	Name      string
 	Scopes    []Scope    // The permissions. At least one is required.
 	ExpiresAt *time.Time // If nil, the key does not expire.
@@ -282,8 +281,8 @@ type Summary struct {
 	CompletionTime float64
 	// Incomplete reports whether some older submissions are not counted yet, see [Client.SummaryWithin].
 	Incomplete bool
-	// Blocks are the blocks with answers in the order of the form, then hidden fields and variables, then blocks that only
-	// submissions contain.
+	// Blocks lists the blocks with answers in form order, then hidden fields and variables, then blocks that were
+	// removed from the form but have answers in submissions.
 	Blocks []BlockSummary
 }
 
@@ -309,8 +308,8 @@ type BlockSummary struct {
 	Numbers *NumberSummary
 	NPS     *NPSSummary
 	Days    []DayCount // dates as they were written, in ascending order
-	// Uncounted counts the values that are in neither Choices nor Days, which contain only the first 10,000 different
-	// values that are not in the form.
+	// Uncounted counts the values that are in neither Choices nor Days. Of the values that the form does not have,
+	// these contain only the first 10,000 different values.
 	Uncounted int64
 }
 
@@ -332,7 +331,7 @@ type TextCount struct {
 type ChoiceCount struct {
 	ID, Label    string
 	Count        int64
-	MeanPosition float64 // The mean position in a ranking, starting with 1. It is 0 if the choice was never ranked.
+	MeanPosition float64 // The mean position in a ranking, starting at 1. It is 0 if the choice was never ranked.
 }
 
 // RowSummary counts the choices in one row of a matrix.
@@ -420,7 +419,7 @@ type SubmitParams struct {
 	// StrictIdempotency makes a repeated Submit fail with [ErrIdempotencyKeyReused] if answers or hidden fields differ.
 	StrictIdempotency bool
 	// Partial is the token of the partial submission that this submission completes. Submit then replaces its content
-	// by a reference to the submission: see [Service.ResumePartial]. An invalid, expired or used token is ignored.
+	// with a reference to the submission: see [Service.ResumePartial]. An invalid, expired or used token is ignored.
 	Partial string
 	// SubmittedAt is the original time of an imported submission, in whole seconds and not in the future. A zero value
 	// means now.

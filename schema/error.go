@@ -20,9 +20,9 @@ var (
 	ErrBlockExists = errors.New("formsvc: the form already has a block with this ID")
 	// ErrUnsupported means that the storage, for example a host's own storage, does not support the feature.
 	ErrUnsupported = errors.New("formsvc: the storage does not support this kind of data")
-	// ErrNoDispatcher means that deliveries have been due for five minutes without a running dispatcher.
+	// ErrNoDispatcher means that deliveries have been due for five minutes but no dispatcher is running.
 	ErrNoDispatcher = errors.New("formsvc: deliveries are waiting but no process runs a dispatcher")
-	// ErrNoMaintenance means that no process has done maintenance for a day.
+	// ErrNoMaintenance means that no process has run maintenance for a day.
 	ErrNoMaintenance = errors.New("formsvc: no process runs the maintenance")
 )
 

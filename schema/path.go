@@ -9,7 +9,7 @@ type Path struct {
 	Blocks []PathBlock
 	// Ending is the ID of the ending block that the path reaches, or "" if it reaches none.
 	Ending string
-	// Variables contains the values of the form's variables at the end of the path, each a float64 or a string.
+	// Variables contains the form's variables with their final values, each a float64 or a string.
 	Variables map[string]any
 	// Answers are the valid answers on the path, the hidden fields, and the variables that rules set, in the format of a
 	// stored submission. [DecodeAnswers] decodes them.

@@ -10,7 +10,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// directDispatch sends the deliveries of one submission without a claim. It implements [storage.DirectDispatcher].
+// directDispatch sends the deliveries of one submission without claiming them. It implements
+// [storage.DirectDispatcher].
 type directDispatch struct {
 	run    *run
 	called atomic.Bool
