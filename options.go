@@ -103,7 +103,7 @@ func newOption(name string, err error, set func(*options)) Option {
 
 func rejectNil(isNil bool) error {
 	if isNil {
-		return errors.New("nil")
+		return errors.New("the value is nil")
 	}
 	return nil
 }
@@ -169,7 +169,7 @@ func WithBaseURLFunc(f func(*http.Request) string) Option {
 func WithKeyPrefix(prefix string) Option {
 	var err error
 	if prefix == "" || len(prefix) > 20 || strings.Trim(prefix, objectid.Base62) != "" {
-		err = fmt.Errorf("%q must be 1 to 20 letters and digits", prefix)
+		err = fmt.Errorf("%q must consist of 1 to 20 letters and digits", prefix)
 	}
 	return newOption("WithKeyPrefix", err, func(o *options) { o.keyPrefix = prefix })
 }
@@ -205,7 +205,7 @@ func WithLimiter(store limiter.Store) Option {
 func WithLimiterName(name string) Option {
 	var err error
 	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '#' }) {
-		err = fmt.Errorf("%q must be 1 to 100 visible ASCII characters without #", name)
+		err = fmt.Errorf("%q must consist of 1 to 100 visible ASCII characters other than #", name)
 	}
 	return newOption("WithLimiterName", err, func(o *options) { o.http.LimiterName = name })
 }

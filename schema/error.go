@@ -21,9 +21,9 @@ var (
 	// ErrUnsupported means that the storage, for example a host's own storage, does not support the feature.
 	ErrUnsupported = errors.New("formsvc: the storage does not support this kind of data")
 	// ErrNoDispatcher means that deliveries have been due for five minutes but no dispatcher is running.
-	ErrNoDispatcher = errors.New("formsvc: deliveries are waiting but no process runs a dispatcher")
+	ErrNoDispatcher = errors.New("formsvc: deliveries are waiting, but no process is running a dispatcher")
 	// ErrNoMaintenance means that no process has run maintenance for a day.
-	ErrNoMaintenance = errors.New("formsvc: no process runs the maintenance")
+	ErrNoMaintenance = errors.New("formsvc: no process is running maintenance")
 )
 
 // RejectedURLError means that the guard of package webhooks rejects the URL of a webhook. It wraps an *[Error], so code

@@ -10,7 +10,7 @@ import (
 )
 
 // errStored means that an answer or a part of an answer is not in the stored format.
-var errStored = errors.New("not the stored JSON format")
+var errStored = errors.New("not in the stored JSON format")
 
 // DecodeAnswers decodes the answers of a stored submission, in order. A value that does not match its type is decoded
 // as an [Other]. DecodeAnswers returns an error if raw is not in the stored format.

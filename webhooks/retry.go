@@ -45,7 +45,7 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 
 func (p RetryPolicy) validate() error {
 	if !(p.Jitter >= 0 && p.Jitter < 1) { // also false for NaN
-		return fmt.Errorf("webhooks: Retry.Jitter is %v, want 0 to below 1", p.Jitter)
+		return fmt.Errorf("webhooks: Retry.Jitter is %v, want at least 0 and below 1", p.Jitter)
 	}
 	for i, d := range p.Delays {
 		if d < 0 || d > 30*24*time.Hour {

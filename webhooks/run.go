@@ -106,7 +106,7 @@ func (r *run) drain() {
 	select {
 	case <-r.done:
 	case <-time.After(r.d.grace + finalWriteTime):
-		r.d.log.Error("webhook results lost, deliveries will be repeated")
+		r.d.log.Error("webhook results lost, deliveries will be sent again")
 	}
 }
 

@@ -53,7 +53,7 @@ func (l *logLines) Write(p []byte) (int, error) {
 func (d *deployment) warnings() int {
 	d.log.mu.Lock()
 	defer d.log.mu.Unlock()
-	return strings.Count(d.log.b.String(), "no process runs a dispatcher")
+	return strings.Count(d.log.b.String(), "no process is running a dispatcher")
 }
 
 // queue queues a delivery in Go.
