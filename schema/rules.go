@@ -86,7 +86,7 @@ func (s Subject) IsYes() Condition { return s.compare("==", true) }
 func (s Subject) IsNo() Condition { return s.compare("==", false) }
 
 // Equals tests whether the answer is the number n.
-func (s Subject) Equals(n float64) Condition { return s.compare("==", number(n)) }
+func (s Subject) Equals(n float64) Condition { return s.compare("==", jsonNumber(n)) }
 
 // IsExactly tests whether the selected choices are exactly the given choices. List them in the order of the definition,
 // or for a ranking in the ranked order.
@@ -108,20 +108,20 @@ func (s Subject) Includes(choice string) Condition {
 func (s Subject) Contains(piece string) Condition { return s.Includes(piece) }
 
 // Below tests whether a number is below n. Like all ordered comparisons, it is false without an answer or a finite n.
-func (s Subject) Below(n float64) Condition { return s.compare("<", number(n)) }
+func (s Subject) Below(n float64) Condition { return s.compare("<", jsonNumber(n)) }
 
 // AtMost tests whether a number is at most n.
-func (s Subject) AtMost(n float64) Condition { return s.compare("<=", number(n)) }
+func (s Subject) AtMost(n float64) Condition { return s.compare("<=", jsonNumber(n)) }
 
 // Above tests whether a number is above n.
-func (s Subject) Above(n float64) Condition { return s.compare(">", number(n)) }
+func (s Subject) Above(n float64) Condition { return s.compare(">", jsonNumber(n)) }
 
 // AtLeast tests whether a number is at least n.
-func (s Subject) AtLeast(n float64) Condition { return s.compare(">=", number(n)) }
+func (s Subject) AtLeast(n float64) Condition { return s.compare(">=", jsonNumber(n)) }
 
 // Between tests whether a number is from least to most, inclusive.
 func (s Subject) Between(least, most float64) Condition {
-	return Condition{map[string]any{"<=": []any{number(least), s.read(), number(most)}}}
+	return Condition{map[string]any{"<=": []any{jsonNumber(least), s.read(), jsonNumber(most)}}}
 }
 
 // Before tests whether an answer is before date, which is a date ("2026-11-20") or a time ("09:30"). If the answer is a
@@ -138,10 +138,10 @@ type Condition struct{ logic any }
 func Always() Condition { return Condition{} }
 
 // And returns a condition that is true if c and all others are true.
-func (c Condition) And(others ...Condition) Condition { return group("and", c, others) }
+func (c Condition) And(others ...Condition) Condition { return joinConditions("and", c, others) }
 
 // Or returns a condition that is true if c or any of the others is true.
-func (c Condition) Or(others ...Condition) Condition { return group("or", c, others) }
+func (c Condition) Or(others ...Condition) Condition { return joinConditions("or", c, others) }
 
 // Not returns a condition that is true if c is false, even if c is false because an answer is missing.
 func (c Condition) Not() Condition {
@@ -161,14 +161,14 @@ func (c Condition) Not() Condition {
 			for i := range list {
 				all[i] = Condition{list[i]}.Not()
 			}
-			return group(opposite, all[0], all[1:])
+			return joinConditions(opposite, all[0], all[1:])
 		}
 	}
 	return Condition{map[string]any{"!": logic}}
 }
 
-// group combines conditions with the operator "and" or "or". It flattens nested groups with the same operator.
-func group(operator string, first Condition, others []Condition) Condition {
+// joinConditions combines conditions with the operator "and" or "or". It flattens nested groups with the same operator.
+func joinConditions(operator string, first Condition, others []Condition) Condition {
 	var list []any
 	for _, c := range append([]Condition{first}, others...) {
 		inner, isLogic := c.logic.(map[string]any)
@@ -207,7 +207,7 @@ func (c Condition) Show() Clause { return Clause{func(r *rule) { r.Show = c.valu
 func (c Condition) Require() Clause { return Clause{func(r *rule) { r.Require = c.value() }} }
 
 // Add adds n, which can be negative, to a variable.
-func (c Condition) Add(variable string, n float64) Clause { return c.add(variable, number(n)) }
+func (c Condition) Add(variable string, n float64) Clause { return c.add(variable, jsonNumber(n)) }
 
 // AddAnswer adds the numeric answer to block to a variable. An unanswered block counts as 0.
 func (c Condition) AddAnswer(variable, block string) Clause {
@@ -218,7 +218,7 @@ func (c Condition) AddAnswer(variable, block string) Clause {
 func (c Condition) Set(variable, text string) Clause { return c.set(variable, text) }
 
 // SetNumber sets a variable to a number.
-func (c Condition) SetNumber(variable string, n float64) Clause { return c.set(variable, number(n)) }
+func (c Condition) SetNumber(variable string, n float64) Clause { return c.set(variable, jsonNumber(n)) }
 
 func (c Condition) add(variable string, by any) Clause {
 	return Clause{func(r *rule) {
@@ -264,8 +264,8 @@ func (c Condition) value() any {
 	return c.logic
 }
 
-// number returns n for use in JSON. If n is not finite, it returns an empty object, which does not equal any answer.
-func number(n float64) any {
+// jsonNumber returns n for use in JSON. If n is not finite, it returns an empty object, which does not equal any answer.
+func jsonNumber(n float64) any {
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		return struct{}{}
 	}

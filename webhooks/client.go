@@ -31,7 +31,7 @@ const (
 	maxIdleConns = 4096
 	// renewInterval is how often all idle connections are closed, so that hostnames are resolved again.
 	renewInterval = 5 * time.Minute
-	// maxSpareDials limits dials that continue after their requests have ended (see transport.dialContext). The
+	// maxSpareDials limits dials that continue after their requests have ended (see transport.newDialContext). The
 	// resulting connections serve later requests.
 	maxSpareDials = 64
 	// tlsCloseTimeout limits how long closing a TLS connection waits for a receiver that does not read. Usually, the
@@ -163,10 +163,10 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // CloseIdleConnections closes unused connections, and ends dials without a waiting request.
 func (t *transport) CloseIdleConnections() { t.http.CloseIdleConnections() }
 
-// dialContext returns the context for a dial, and a function to call after the dial. A dial has the same timeout as a
+// newDialContext returns the context for a dial, and a function to call after the dial. A dial has the same timeout as a
 // request. If its request gets another connection, net/http continues the dial for later requests. maxSpareDials limits
 // such dials. Otherwise, a receiver that serves one connection and lets all others hang would cause one per request.
-func (t *transport) dialContext(ctx context.Context) (context.Context, func()) {
+func (t *transport) newDialContext(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	request, ok := ctx.Value(requestContextKey{}).(context.Context)
 	if !ok {
@@ -183,7 +183,7 @@ func (t *transport) dialContext(ctx context.Context) (context.Context, func()) {
 }
 
 func (t *transport) dial(ctx context.Context, _, address string) (net.Conn, error) {
-	ctx, done := t.dialContext(ctx)
+	ctx, done := t.newDialContext(ctx)
 	defer done()
 	return t.connectHost(ctx, address)
 }
@@ -191,7 +191,7 @@ func (t *transport) dial(ctx context.Context, _, address string) (net.Conn, erro
 // dialTLS connects to a host and port and performs the TLS handshake. Both together have the timeout of one dial,
 // because net/http would give each a separate timeout.
 func (t *transport) dialTLS(ctx context.Context, _, address string) (net.Conn, error) {
-	ctx, done := t.dialContext(ctx)
+	ctx, done := t.newDialContext(ctx)
 	defer done()
 	conn, err := t.connectHost(ctx, address)
 	if err != nil {

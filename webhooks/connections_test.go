@@ -425,7 +425,7 @@ func TestDialsThatHangAreBounded(t *testing.T) {
 		}
 		hanging.Add(1)
 		defer hanging.Add(-1)
-		ctx, over := tr.dialContext(ctx)
+		ctx, over := tr.newDialContext(ctx)
 		defer over()
 		<-ctx.Done()
 		return nil, ctx.Err()

@@ -61,7 +61,7 @@ const (
 	reasonResolve    = "its host does not resolve to public IP addresses only"
 )
 
-func rejectURL(reason string) error { return &URLError{Reason: reason} }
+func newURLError(reason string) error { return &URLError{Reason: reason} }
 
 // GuardConfig configures a [Guard]. The zero value allows only public addresses.
 type GuardConfig struct {
@@ -129,7 +129,7 @@ func (h host) String() string {
 // parseURL parses and checks a URL.
 func (g *Guard) parseURL(raw string) (checkedURL, error) {
 	if raw == "" || len(raw) > maxURL {
-		return checkedURL{}, rejectURL(reasonLength)
+		return checkedURL{}, newURLError(reasonLength)
 	}
 	// url.Parse decodes escapes in the host, which other programs may read differently, and ignores an empty fragment.
 	_, authority, _ := strings.Cut(raw, "://")
@@ -138,13 +138,13 @@ func (g *Guard) parseURL(raw string) (checkedURL, error) {
 	}
 	switch u, err := url.Parse(raw); {
 	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, isForbidden) || textclean.CleanName(raw) != raw || textclean.IsMisleading(raw):
-		return checkedURL{}, rejectURL(reasonCharacters)
+		return checkedURL{}, newURLError(reasonCharacters)
 	case err != nil:
-		return checkedURL{}, rejectURL(reasonSyntax)
+		return checkedURL{}, newURLError(reasonSyntax)
 	case u.Host != "" && strings.Contains(authority, "%"):
-		return checkedURL{}, rejectURL(reasonHost)
+		return checkedURL{}, newURLError(reasonHost)
 	case strings.Contains(raw, "#"):
-		return checkedURL{}, rejectURL(reasonFragment)
+		return checkedURL{}, newURLError(reasonFragment)
 	default:
 		return g.checkParts(u)
 	}
@@ -154,13 +154,13 @@ func (g *Guard) parseURL(raw string) (checkedURL, error) {
 func (g *Guard) checkParts(u *url.URL) (checkedURL, error) {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return checkedURL{}, rejectURL(reasonScheme)
+		return checkedURL{}, newURLError(reasonScheme)
 	case u.Opaque != "" || u.Host == "":
-		return checkedURL{}, rejectURL(reasonSyntax)
+		return checkedURL{}, newURLError(reasonSyntax)
 	case u.User != nil:
-		return checkedURL{}, rejectURL(reasonUserinfo)
+		return checkedURL{}, newURLError(reasonUserinfo)
 	case u.Fragment != "":
-		return checkedURL{}, rejectURL(reasonFragment)
+		return checkedURL{}, newURLError(reasonFragment)
 	}
 	name, port, err := splitAuthority(u)
 	if err != nil {
@@ -199,7 +199,7 @@ func splitAuthority(u *url.URL) (name, port string, err error) {
 		name, port = u.Host[:i], u.Host[i+1:]
 		if n, err := strconv.ParseUint(port, 10, 16); port != "" && // an empty port, as in "http://host:/", is allowed
 			(err != nil || port[0] == '0' || slices.Contains(blockedPorts[:], uint16(n))) {
-			return "", "", rejectURL(reasonPort)
+			return "", "", newURLError(reasonPort)
 		}
 	}
 	if u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
@@ -211,11 +211,11 @@ func splitAuthority(u *url.URL) (name, port string, err error) {
 func (g *Guard) parseIPv6(literal string) (host, error) {
 	addr, err := netip.ParseAddr(literal)
 	if err != nil || !addr.Is6() || addr.Zone() != "" {
-		return host{}, rejectURL(reasonNumber)
+		return host{}, newURLError(reasonNumber)
 	}
 	// An IPv4-mapped address hides an IPv4 address.
 	if addr.Is4In6() || !g.isPermitted(addr) {
-		return host{}, rejectURL(reasonAddress)
+		return host{}, newURLError(reasonAddress)
 	}
 	return host{addr: addr}, nil
 }
@@ -230,14 +230,14 @@ func (g *Guard) parseName(raw string) (host, error) {
 	name = strings.TrimSuffix(name, ".")
 	labels := strings.Split(name, ".")
 	if err != nil || len(name) > 253 || slices.ContainsFunc(labels, func(label string) bool { return !isLabel(label) }) {
-		return host{}, rejectURL(reasonHost)
+		return host{}, newURLError(reasonHost)
 	}
 	if last := labels[len(labels)-1]; strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
 		switch addr, err := netip.ParseAddr(raw); { // raw, because only the plain notation is allowed
 		case err != nil || !addr.Is4():
-			return host{}, rejectURL(reasonNumber)
+			return host{}, newURLError(reasonNumber)
 		case !g.isPermitted(addr):
-			return host{}, rejectURL(reasonAddress)
+			return host{}, newURLError(reasonAddress)
 		default:
 			return host{addr: addr}, nil
 		}
@@ -246,7 +246,7 @@ func (g *Guard) parseName(raw string) (host, error) {
 		return name == suffix || strings.HasSuffix(name, "."+suffix)
 	})
 	if special && len(g.allowed) == 0 {
-		return host{}, rejectURL(reasonSpecial)
+		return host{}, newURLError(reasonSpecial)
 	}
 	return host{name: name, special: special}, nil
 }

@@ -61,7 +61,7 @@ func (d *Dispatcher) expireDeliveries(ctx context.Context, runAside func(func())
 		}
 		runAside(func() {
 			for _, a := range ended.Summaries {
-				d.observe(func(o Observer) { o.AttemptFinished(context.WithoutCancel(ctx), a) })
+				d.callObserver(func(o Observer) { o.AttemptFinished(context.WithoutCancel(ctx), a) })
 			}
 		})
 		if from = ended.Next; from.IsZero() {

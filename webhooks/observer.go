@@ -66,8 +66,8 @@ func (NoObserver) WebhookPaused(context.Context, storage.PausedWebhook) {}
 // WebhookResumed implements [Observer].
 func (NoObserver) WebhookResumed(context.Context, storage.ID) {}
 
-// observe calls f with the Observer, if there is one, and recovers from panics.
-func (d *Dispatcher) observe(f func(Observer)) {
+// callObserver calls f with the Observer, if there is one, and recovers from panics.
+func (d *Dispatcher) callObserver(f func(Observer)) {
 	if d.config.Observer == nil {
 		return
 	}
@@ -85,12 +85,12 @@ func (r *run) reportPauses() {
 	for p := range r.pauses {
 		if p.Reason == "" {
 			r.d.log.Info("webhook resumed", "webhook", p.WebhookID.String())
-			r.d.observe(func(o Observer) { o.WebhookResumed(ctx, p.WebhookID) })
+			r.d.callObserver(func(o Observer) { o.WebhookResumed(ctx, p.WebhookID) })
 			continue
 		}
 		r.d.log.Warn("webhook paused", "webhook", p.WebhookID.String(), "reason", string(p.Reason),
 			"failures", p.Failures, "since", p.FailingSince, "until", p.PausedUntil)
-		r.d.observe(func(o Observer) { o.WebhookPaused(ctx, p) })
+		r.d.callObserver(func(o Observer) { o.WebhookPaused(ctx, p) })
 	}
 }
 
@@ -111,12 +111,12 @@ func (r *run) observeQueue(ctx context.Context) {
 				defer reporting.Store(false)
 				ctx := context.WithoutCancel(ctx)
 				if err == nil {
-					r.d.observe(func(o Observer) { o.QueueObserved(ctx, stats) })
+					r.d.callObserver(func(o Observer) { o.QueueObserved(ctx, stats) })
 				}
 				r.stepMu.Lock()
 				fast, slow, full := r.scheduler.InFlight()
 				r.stepMu.Unlock()
-				r.d.observe(func(o Observer) { o.InFlightObserved(ctx, InFlight{fast, slow, full}) })
+				r.d.callObserver(func(o Observer) { o.InFlightObserved(ctx, InFlight{fast, slow, full}) })
 			})
 		}
 		select {

@@ -158,7 +158,7 @@ func (r *run) observeAttempt(a storage.Delivery) {
 		r.logBlockedObserver.Do(func() { r.d.log.Error("webhook observer did not return, attempts are not reported") })
 		return
 	}
-	r.d.observe(func(o Observer) { o.AttemptFinished(context.WithoutCancel(r.baseCtx), a) })
+	r.d.callObserver(func(o Observer) { o.AttemptFinished(context.WithoutCancel(r.baseCtx), a) })
 }
 
 func (r *run) claim(p storage.ClaimParams) scheduler.ClaimFinished {
