@@ -46,9 +46,9 @@
 // Use the ID to detect an event that you have already processed, and return 2xx again.
 //
 // A delivery has eight attempts over about 28 hours (33 at most, see [RetryPolicy]): immediately, and then after 5
-// seconds, 5 minutes, 30 minutes, 2 hours, 5 hours, 10 hours and 10 hours. Status 410 ends a delivery. A Retry-After of
-// up to a day applies to all deliveries of the webhook. No retry is scheduled for later than three days after the event
-// was queued ([Config.MaxAge]), so store IDs for at least four days. An event can arrive even later after an outage of
+// seconds, 5 minutes, 30 minutes, 2 hours, 5 hours and twice 10 hours. Status 410 ends a delivery. A Retry-After of up
+// to a day applies to all deliveries of the webhook. No retry is scheduled for later than three days after the event
+// was queued ([Config.MaxAge]), so store IDs for four days at least. An event can arrive even later after an outage of
 // the host, or because of [github.com/formsvc/formsvc.Service.Redeliver]. To handle every case, store the ID together
 // with your result, in a unique column.
 //
@@ -99,9 +99,9 @@
 //
 // For each new connection, the client resolves the name without the search list, and dials only addresses that it has
 // checked. It does not use the environment's proxies and does not follow redirects. It requires TLS 1.2 or later with a
-// verified certificate, and uses HTTP/1.1. An attempt ends within [Config.Timeout] (15 s by default), and reads at most
-// 64 kB of headers and 64 kB of the body. Users see only timeout, network, redirect or status as the cause of a
-// failure. Your log contains the exact cause. [NewClient] returns such a client for your own requests.
+// verified certificate, and uses HTTP/1.1. An attempt ends within [Config.Timeout], 15 s, and reads at most 64 kB of
+// headers and 64 kB of the body. Users see only timeout, network, redirect or status as the cause of a failure. Your
+// log contains the exact cause. [NewClient] returns such a client for your own requests.
 //
 // [Config.AllowedNetworks] lists additional prefixes that webhooks can reach, for development (127.0.0.1/32, ::1/128)
 // and for receivers on your premises. Names that resolve only to these prefixes can have any form. Every user who can
