@@ -218,7 +218,9 @@ func (c Condition) AddAnswer(variable, block string) Clause {
 func (c Condition) Set(variable, text string) Clause { return c.set(variable, text) }
 
 // SetNumber sets a variable to a number.
-func (c Condition) SetNumber(variable string, n float64) Clause { return c.set(variable, jsonNumber(n)) }
+func (c Condition) SetNumber(variable string, n float64) Clause {
+	return c.set(variable, jsonNumber(n))
+}
 
 func (c Condition) add(variable string, by any) Clause {
 	return Clause{func(r *rule) {
