@@ -99,7 +99,7 @@
 //
 // For each new connection, the client resolves the name without the search list, and dials only addresses that it has
 // checked. It does not use the environment's proxies and does not follow redirects. It requires TLS 1.2 or later with a
-// verified certificate, and uses HTTP/1.1. An attempt ends within [Config.Timeout], 15 s, and reads at most 64 kB of
+// verified certificate, and uses HTTP/1.1. An attempt ends within [Config.Timeout] (15 s by default), and reads at most 64 kB of
 // headers and 64 kB of the body. Users see only timeout, network, redirect or status as the cause of a failure. Your
 // log contains the exact cause. [NewClient] returns such a client for your own requests.
 //
