@@ -138,7 +138,7 @@ func (w *webhook) dueDeliveries(clock time.Time, n int) []*delivery {
 		return nil
 	}
 	parts := [][]*delivery{q.requested.items, q.regular.items}
-	idle := clock.Add(time.Hour) // changes to the queue reset idleUntil
+	idle := clock.Add(time.Hour) // addition of an earlier delivery moves idleUntil forward
 	if w.isPaused(clock) {
 		parts, idle = parts[:1], w.pausedUntil
 	}

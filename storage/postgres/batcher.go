@@ -18,13 +18,13 @@ import (
 // batcher writes the items of concurrent callers in batches. An item that arrives while items with the same key are
 // being written waits for that write to end. Then all waiting items are written together. A single item is written
 // immediately, without a timer. Items with different keys never share a batch and never wait for each other. A write
-// runs in its own goroutine and context, so a caller that leaves does not cancel the others. If a write panics, each of
-// its callers panics, and the next write continues.
+// runs in its own goroutine and context, so a caller that leaves does not cancel the write for other callers. If a
+// write panics, each of its callers panics, but later writes run as usual.
 type batcher[K comparable, T, R any] struct {
 	// write writes items with the same key and returns their results in order. It calls takeItems when it is ready to
 	// write. Until then, callers can leave and others can join. takeItems returns nothing if all callers have left. If
-	// write has stored nothing and must wait, it can call returnItems and take items again later. If all callers leave,
-	// ctx ends immediately if takeItems has not been called, and after abandonedWriteTime otherwise.
+	// write has stored nothing and must wait, it can call returnItems and take items again later. If all callers leave
+	// before write calls takeItems, ctx ends immediately. If they leave afterwards, ctx ends after abandonedWriteTime.
 	write func(ctx context.Context, key K, takeItems func() []T, returnItems func()) []R
 	// maxItems and maxBytes limit a batch. A zero maxItems means no limit. A single item can exceed maxBytes.
 	maxItems, maxBytes int
@@ -43,7 +43,7 @@ const (
 	// a lock ends within this time.
 	settleTime = 3 * conn.LockTimeout
 	// abandonedWriteTime is how long a write continues after all callers have left, so that it can still dispatch its
-	// deliveries. Otherwise, these would wait until their leases end.
+	// deliveries. Otherwise, the deliveries would wait until their leases end.
 	abandonedWriteTime = time.Second
 )
 
@@ -77,9 +77,9 @@ type batchWrite[T, R any] struct {
 	callers int // number of callers that have not left
 }
 
-// do writes an item of size bytes and returns its result. If ctx ends first, do returns its error. If timedOut fires
-// first, do returns [context.DeadlineExceeded]. In both cases, begun reports whether the item may still be written. If
-// the write panicked, do panics with a *panicError.
+// do writes an item and returns its result. The parameter size is the item's size in bytes. If ctx ends first, do
+// returns the error of ctx. If timedOut fires first, do returns [context.DeadlineExceeded]. In both cases, begun
+// reports whether the item may still be written. If the write panicked, do panics with a *panicError.
 func (b *batcher[K, T, R]) do(ctx context.Context, timedOut <-chan time.Time, key K, value T, size int) (result R, begun bool, err error) {
 	item := &batchItem[T, R]{value: value, size: size, done: make(chan struct{})}
 	b.mu.Lock()
@@ -110,7 +110,7 @@ func (b *batcher[K, T, R]) do(ctx context.Context, timedOut <-chan time.Time, ke
 		}
 	}
 	select {
-	case <-item.done: // ended at the same moment
+	case <-item.done: // the write ended at the same moment
 		return item.outcome(), true, nil
 	default:
 	}
@@ -126,7 +126,7 @@ func (item *batchItem[T, R]) outcome() R {
 
 // startWrite prepares the next write. The caller must hold the mutex.
 func (q *batchQueue[T, R]) startWrite() (*batchWrite[T, R], context.Context) {
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:gosec // run calls it
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:gosec // the method run calls cancel
 	q.write = &batchWrite[T, R]{cancel: cancel}
 	return q.write, ctx
 }
@@ -135,7 +135,7 @@ func (b *batcher[K, T, R]) run(ctx context.Context, key K, q *batchQueue[T, R], 
 	for {
 		results, panicErr := b.writeRecovering(ctx, key, func() []T { return b.takeItems(ctx, q, write) }, func() { b.returnItems(q, write) })
 		if panicErr != nil && write.items == nil {
-			b.takeItems(ctx, q, write) // otherwise the same items would panic again
+			b.takeItems(ctx, q, write) // otherwise the next write would panic for the same items
 		}
 		for i, item := range write.items {
 			if item.panicErr = panicErr; panicErr == nil {
@@ -233,14 +233,15 @@ func (b *batcher[K, T, R]) abandon(q *batchQueue[T, R], item *batchItem[T, R]) b
 	}
 	q.waiting = slices.DeleteFunc(q.waiting, func(other *batchItem[T, R]) bool { return other == item })
 	if len(q.waiting) == 0 && q.write.items == nil {
-		q.write.cancel() // no item is left for it
+		q.write.cancel() // no item is left for this write
 	}
 	return false
 }
 
 // writeWithConnection acquires a connection, takes items and calls do with them. It retries after temporary errors.
 // While another transaction holds a lock, it returns the items to the queue, so that callers that leave know that
-// nothing was stored. A zero form means any form. If the whole batch fails, failed returns each item's result.
+// nothing was stored. A zero form means that the items can belong to any form. If the whole batch fails, the function
+// failed converts the error into each item's result.
 func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.ID, lock any, takeItems func() []T, returnItems func(),
 	failed func(error) R, do func(context.Context, []T) ([]R, error),
 ) []R {
@@ -252,7 +253,8 @@ func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.I
 	}
 	err := s.db.WriteFor(ctx, key, func(ctx context.Context) (err error) {
 		if items == nil {
-			// Let other callers join. With 16 callers in a loop, this stores a tenth more submissions per second.
+			// Let other callers join. With 16 callers in a loop, this yield lets the store write a tenth more
+			// submissions per second.
 			runtime.Gosched()
 			items = takeItems()
 		}

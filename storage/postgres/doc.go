@@ -11,8 +11,8 @@
 //
 // # Privileges
 //
-// The first run of [Migrate] needs the CREATE privilege on the database. Later runs must own the schema. If the service
-// uses another role, the owner must grant it these privileges:
+// The first run of [Migrate] needs the CREATE privilege on the database. Later runs must use the role that owns the
+// schema. If the service uses another role, the owner must grant it these privileges:
 //
 //	GRANT USAGE ON SCHEMA formsvc TO app;
 //	GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA formsvc TO app;
@@ -36,8 +36,8 @@
 //   - session_replication_role = replica, because foreign keys are then not enforced
 //   - statement_timeout, transaction_timeout, lock_timeout and idle_in_transaction_session_timeout below one second,
 //     unless they are 0
-//   - a DateStyle other than ISO, bytea_output = escape, and extra_float_digits below 1, in pgx's modes with text
-//     formats
+//   - a DateStyle other than ISO, bytea_output = escape, and extra_float_digits below 1, in those pgx modes that use
+//     text formats
 //
 // The service works with synchronous_commit = off or fsync = off, but a crash then loses confirmed submissions. Behind
 // PgBouncer in transaction mode, use pgx's exec or simple-protocol mode, or PgBouncer 1.21 or later, which supports
@@ -126,9 +126,10 @@
 //	db := stdlib.OpenDBFromPool(pool) // for the host, for gorm and for bun
 //	store := postgres.New(pool)
 //
-// The pool's MaxConns then limits both. Leave db's maximum number of idle connections at 0, which OpenDBFromPool sets,
-// because the store cannot use connections that are idle in db. Two pools for one database also work, but use more
-// connections. Without MaxConns, pgxpool's limit is the number of CPUs, but at least four.
+// The pool's MaxConns then limits the host's and the store's connections together. Leave db's maximum number of idle
+// connections at 0, which OpenDBFromPool sets, because the store cannot use connections that are idle in db. Two pools
+// for one database also work, but use more connections than a shared pool. Without MaxConns, pgxpool's limit is the
+// number of CPUs, but at least four.
 //
 // [Store.InSQLTx] runs the store in a transaction on a [database/sql.Conn], because a [database/sql.Tx] does not expose
 // its connection. gorm.DB.Connection and bun.DB.Conn provide such a Conn:
@@ -146,29 +147,31 @@
 // # Tests of a host
 //
 // A test can run the service in a transaction that it rolls back; the [example TestsOfAHost] shows how. The API, pages,
-// keys, exports and erasures work, and views and starts are counted immediately. Closing this copy of the service has
-// no effect. In the transaction:
+// keys, exports and erasures work in such a test, and views and starts are counted immediately. Closing this copy of
+// the service has no effect. Some things differ:
 //
 //   - No webhook is sent, because a dispatcher sees only committed data.
 //   - Calls must not run concurrently, because there is only one connection. Concurrent browser requests, or calls in
 //     two goroutines, return an error ("conn busy").
 //   - If one of the host's statements fails, the transaction is aborted unless the statement runs in a savepoint, which
 //     pgx.BeginFunc(ctx, tx, …) creates. If the service rejects a call, the transaction continues.
-//   - Locks are held until the end. Parallel tests therefore need their own users and forms, and one connection each.
+//   - Locks are held until the transaction ends. Parallel tests therefore need their own users and forms, and one
+//     connection each.
 //
-// For other tests, use a separate schema, as in the same example. Creating it takes about 0.2 s, and dropping it 0.05
-// s.
+// For other tests, use a separate schema, as in the same example. Creating a schema takes about 0.2 s, and dropping it
+// takes 0.05 s.
 //
 // # Maintenance
 //
 // Maintenance merges counts and deletes the rows of deleted and purged records, in small batches while other work
 // continues. It also indexes earlier answers after settings.duplicateField is set (Form.DuplicateCheckReady). A running
-// dispatcher does this about once a minute. Without a dispatcher, call [github.com/formsvc/formsvc.Service.Maintain] as
-// often, from any process. Deleting a workspace or a user, purging the trash and setting a response limit take effect
-// immediately, regardless of the amount of data. They make progress even under a statement_timeout. If a process dies,
-// another one continues. Tables and columns have comments (\d+ formsvc.forms in psql). cookbook.sql contains queries
-// for operators. operations.md explains pools and timeouts, failover and poolers, durability, point-in-time recovery,
-// partitions, vacuum, PostgreSQL upgrades, alerts and sizes. Stop all processes before you restore the database.
+// dispatcher does maintenance about once a minute. Without a dispatcher, call
+// [github.com/formsvc/formsvc.Service.Maintain] once a minute, from any process. Deleting a workspace or a user,
+// purging the trash and setting a response limit take effect immediately, regardless of the amount of data. They make
+// progress even under a statement_timeout. If a process dies, another one continues. Tables and columns have comments
+// (\d+ formsvc.forms in psql). cookbook.sql contains queries for operators. operations.md explains pools and timeouts,
+// failover and poolers, durability, point-in-time recovery, partitions, vacuum, PostgreSQL upgrades, alerts and sizes.
+// Stop all processes before you restore the database.
 //
 // # Errors
 //

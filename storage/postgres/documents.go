@@ -13,7 +13,8 @@ import (
 )
 
 // Every change to documents locks the form's row, so that its conditions and limits hold and no purge runs
-// concurrently. lockForDocuments is a separate statement, so that the next statement sees the documents as of the lock.
+// concurrently. lockForDocuments is a separate statement, so that the next statement sees all documents that were
+// committed before the lock was taken.
 const lockForDocuments = `
 SELECT 1 FROM formsvc.forms f
 WHERE f.id = $1::bytea AND ` + formAccess + `
@@ -161,7 +162,7 @@ func (s *Store) Document(ctx context.Context, actor storage.Actor, form storage.
 	return conn.ReadOne(ctx, &s.db, documentTargets, documentByKey, form[:], userArg(actor), kind, key)
 }
 
-// documentsOfKind returns a row of nulls if the form has no such document.
+// documentsOfKind returns a row of nulls if the form has no document of the kind.
 const documentsOfKind = `
 SELECT ` + documentColumns + `, NULL::json
 FROM formsvc.forms f

@@ -29,7 +29,7 @@ const formSectionColumns = `f.format, f.blocks, f.settings, f.theme, f.variables
 
 const formColumns = formHeadColumns + `, ` + formSectionColumns
 
-// formColumnsWithoutLimit omits the subquery for LimitReached, which makes the statement an eighth slower even for
+// formColumnsWithoutLimit omits the subquery for LimitReached, because it makes statements an eighth slower even for
 // forms without a limit. For forms with a limit, readLimitReached reads LimitReached.
 const formColumnsWithoutLimit = formBaseColumns + `, NULL::boolean, ` + formTimeColumns + `, ` + formSectionColumns
 
@@ -61,12 +61,12 @@ func appendFormTargets(to []any, f *storage.Form) []any {
 		&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields)
 }
 
-// scanForm scans columns into before, and then the version of the form's row and formColumnsWithoutLimit. If the form's
-// columns are null, the form does not exist.
+// scanForm scans the first columns into the targets in before, and then the version of the form's row and
+// formColumnsWithoutLimit. If the form's columns are null, the form does not exist.
 func (s *Store) scanForm(rows pgx.Rows, before []any, f *storage.Form) error {
 	var version rowVersion
 	if err := conn.Scan(rows, appendFormTargets(append(before, &version), f)...); err != nil {
-		*f = storage.Form{} // because the definition is borrowed
+		*f = storage.Form{} // drops the borrowed definition
 		return err
 	}
 	if version != 0 {
@@ -155,7 +155,7 @@ type formReadResult struct {
 func (s *Store) newFormReader() *formReader {
 	var all formReader
 	all.write = func(ctx context.Context, publicID string, takeItems func() []struct{}, _ func()) []formReadResult {
-		runtime.Gosched() // as in writeWithConnection
+		runtime.Gosched() // let other callers join, as in writeWithConnection
 		callers := len(takeItems())
 		var read formReadResult
 		read.form, read.err = s.readForm(ctx, formByPublicID, publicID)
@@ -238,8 +238,8 @@ func headTargets(f *storage.Form) []any { return appendHeadTargets(make([]any, 0
 
 // notInDeletedWorkspace is the condition that a form or webhook is not in a deleted workspace. The host's lists need
 // it, because the host has access without workspace_users. A statement reads the deleted workspaces once. There are
-// only a few, because sweeps process them. COALESCE hides the condition from the planner, which would estimate that no
-// forms remain if one workspace has nearly all of them.
+// only a few deleted workspaces, because sweeps remove them. COALESCE hides the condition from the planner, which would
+// estimate that no forms remain if one workspace has nearly all of them.
 func notInDeletedWorkspace(alias string) string {
 	return ` AND COALESCE(` + alias + `.workspace_id <> ALL (ARRAY(
 	SELECT o.id FROM formsvc.workspaces o WHERE o.deleted_at IS NOT NULL AND NOT o.tidied)), true)`
@@ -252,7 +252,8 @@ const notInPurgedWorkspace = ` AND COALESCE(f.workspace_id <> ALL (ARRAY(SELECT 
 const formListColumns = formBaseColumns + `, f.created_at, f.updated_at`
 
 // selectHostTrash lists the trash for the host: forms whose own rows are in the trash, and forms in deleted workspaces
-// that no sweep has updated yet. forms is a condition on the form f, and workspaces on the deleted workspace o.
+// that no sweep has updated yet. The parameter forms is a condition on the form f, and the parameter workspaces is a
+// condition on the deleted workspace o.
 func selectHostTrash(forms, workspaces string) squirrel.SelectBuilder {
 	trash := listSource{"formsvc.forms f", "f", formListColumns + ", f.trashed_at", trashedForms + notInPurgedWorkspace}
 	rest, args, err := squirrel.Select(formListColumns, "o.deleted_at AS trashed_at").
@@ -281,11 +282,11 @@ const (
 	updateRevision
 	updateUncounted        // the submissions must be counted for the new limit
 	updateUnchanged        // nothing would change
-	updateDocumentRevision // plus the index of the document whose condition does not hold
+	updateDocumentRevision // plus the index of the change whose condition does not hold
 )
 
-// updateForm changes the form, or returns why it cannot. Unchanged sections are neither sent nor written.
-// updateFormDocuments also writes documents, and runs after lockForDocuments.
+// updateForm changes the form, or returns the outcome that prevented the change. Unchanged sections are neither sent
+// nor written. updateFormDocuments also writes documents, and runs after lockForDocuments.
 var (
 	updateForm          = buildUpdateForm(documentClauses{conflictCode: "0", currentRevision: "v.revision"})
 	updateFormDocuments = numberArgs(buildUpdateForm(documentClauses{

@@ -12,10 +12,10 @@ import (
 // Answers to a form's unique field are stored in unique_answers. Submit adds the row for a new submission while it
 // holds the answer's lock. The backfill adds the rows for earlier submissions in batches, ordered by ID, and stores its
 // position in unique_progress. The backfill misses no submission, because a change to the field holds the form's
-// exclusive lock. All earlier submissions are therefore stored when the backfill starts, and later ones add their own
-// rows or are rejected because of their revision. Each batch also holds this lock, so that none of its submissions is
-// deleted in the meantime, and no submission is in progress when the last batch completes the backfill. A batch is
-// valid for one pass, and each restart begins a new pass.
+// exclusive lock. All earlier submissions are therefore stored when the backfill starts. Later submissions add their
+// own rows or are rejected because of their revision. Each batch also holds the form's exclusive lock, so that none of
+// its submissions is deleted in the meantime, and no submission is in progress when the last batch completes the
+// backfill. A batch is valid for one pass, and each restart begins a new pass.
 
 // restartProgress restarts the backfill if the form already has a row in unique_progress.
 const restartProgress = `ON CONFLICT (form_id) DO UPDATE SET round = DEFAULT, entered_to = '', piece_at = clock_timestamp()`

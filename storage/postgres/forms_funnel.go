@@ -10,7 +10,7 @@ import (
 )
 
 // longLogRows is the number of rows above which reading a form's log also moves a batch of rows into buckets. Summing
-// this many rows takes about 1 ms. Sweeps usually make the log shorter.
+// this many rows takes about 1 ms. Because of sweeps, the log usually has fewer rows.
 const longLogRows = 2048
 
 const countFunnel = `
@@ -31,7 +31,7 @@ func (s *Store) CountFunnel(ctx context.Context, counts []storage.FunnelCount) e
 		conn.Column(counts, func(c *storage.FunnelCount) int64 { return c.Submissions }))
 }
 
-// readFunnel sums the log, the whole days in the window, and the minutes at both ends.
+// readFunnel sums the counts in the log, on the window's whole days, and in the minutes before and after these days.
 const readFunnel = `
 SELECT total.views, total.starts, total.submissions, total.waiting,
 	l.form_id IS NOT NULL, l.views, l.starts, l.submissions
@@ -79,7 +79,7 @@ func (s *Store) Funnel(ctx context.Context, actor storage.Actor, form storage.ID
 	if set {
 		out.Lifetime = &lifetime
 	}
-	if waiting > longLogRows && !s.db.InTx { // an error would end the host's transaction
+	if waiting > longLogRows && !s.db.InTx { // an error would abort the host's transaction
 		if _, err := s.foldForm(ctx, form); err != nil {
 			s.log.ErrorContext(ctx, "formsvc: failed to combine a form's counts",
 				"form", form.String(), "error", err)
@@ -106,8 +106,8 @@ func (s *Store) SubmissionTotals(ctx context.Context, actor storage.Actor, forms
 	return totals, err
 }
 
-// windowParts contains a window's whole days, and the minutes before and after them. A zero time in days means no
-// limit.
+// windowParts contains a window's whole days, and the minutes before and after them. A zero time in the field days
+// means no limit.
 type windowParts struct{ days, head, tail storage.Window }
 
 const day = 24 * time.Hour
@@ -116,23 +116,23 @@ func splitWindow(w storage.Window) windowParts {
 	nothing := storage.Window{From: time.Unix(0, 0).UTC(), To: time.Unix(0, 0).UTC()}
 	p := windowParts{days: w, head: nothing, tail: nothing}
 	if !w.From.IsZero() {
-		p.days.From = w.From.Add(day - 1).Truncate(day) // the first midnight in UTC
+		p.days.From = w.From.Add(day - 1).Truncate(day) // the first midnight (UTC) in the window
 		p.head = storage.Window{From: w.From, To: p.days.From}
 	}
 	if !w.To.IsZero() {
 		p.days.To = w.To.Truncate(day)
 		p.tail = storage.Window{From: p.days.To, To: w.To}
 	}
-	if !w.From.IsZero() && !w.To.IsZero() && p.days.From.After(p.days.To) { // within one day
+	if !w.From.IsZero() && !w.To.IsZero() && p.days.From.After(p.days.To) { // the window contains no midnight
 		return windowParts{days: nothing, head: w, tail: nothing}
 	}
 	return p
 }
 
-// foldRows moves the picked log rows into their forms' buckets. It drops the rows of removed forms. If several calls
-// run concurrently, one works and the others do nothing. Minute buckets are kept for two days, counted back from the
-// newest count or the server's time, whichever is earlier. A process whose clock is ahead therefore removes no minutes.
-// As in a purge, days are locked before minutes.
+// foldRows moves the log rows in the table expression picked into their forms' buckets. It drops the rows of removed
+// forms. If several calls run concurrently, only one of them moves rows. Minute buckets are kept for two days, counted
+// back from the newest count or the server's time, whichever is earlier. A process whose clock is ahead therefore
+// removes no minutes. As in a purge, days are locked before minutes.
 const foldRows = `, moved AS (
 	DELETE FROM formsvc.funnel_log g
 	WHERE g.ctid = ANY (ARRAY(SELECT l.place FROM picked l)) AND (g.tableoid, g.ctid) IN (SELECT l.rel, l.place FROM picked l)

@@ -12,8 +12,8 @@ import (
 // stored submissions are counted in batches, so that a new submission waits for at most one batch. After beginCount,
 // each new or deleted submission updates the count if its ID is in the range counted so far. Each batch adds the next
 // IDs under the form's exclusive advisory lock, so that none of these submissions is in progress. A row lock would not
-// suffice, because the server grants only advisory locks in order. The limit is set after the last batch. A later call
-// continues an interrupted count, or a sweep drops it after an hour.
+// suffice, because the server grants only advisory locks in order. The limit is set after the last batch. If the count
+// is interrupted, a later call continues it, or a sweep drops it after an hour.
 
 // countBatchSize limits how long a submission to the form waits for a batch, which takes about 15 ms if the pages are
 // in memory.
@@ -74,7 +74,7 @@ func (s *Store) countBatch(ctx context.Context, form storage.ID) (more bool, err
 }
 
 // dropStaleCounts ends counts whose limit was never set, because their process died or the change was rejected. It
-// skips forms whose lock is held, because a change may need the count.
+// skips forms whose lock is held, because a change in progress may need the count.
 const dropStaleCounts = `
 WITH left_over AS MATERIALIZED (
 	SELECT f.id FROM (

@@ -23,7 +23,7 @@ func (s *Store) noteWork(ctx context.Context, work string) {
 	if last, known := s.notedAt.Load(work); known && !s.db.InTx && time.Since(last.(time.Time)) < noteInterval {
 		return
 	}
-	if !s.db.InTx { // a transaction may be rolled back
+	if !s.db.InTx { // the host's transaction may be rolled back
 		s.notedAt.Store(work, time.Now())
 	}
 	if _, err := s.db.ChangeRows(ctx, noteWork, work); err != nil && ctx.Err() == nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// asyncCommit lets a save return before it reaches the disk and the standbys. It is not used in a host's transaction.
+// asyncCommit lets a save return before the saved data reaches the disk and the standbys. It is not used in a host's
+// transaction.
 const asyncCommit = `SELECT set_config('synchronous_commit', 'off', true), ` + conn.LockTimeoutSet
 
 func (s *Store) sendPartialSave(ctx context.Context, batch ...conn.Statement) error {
@@ -35,7 +36,7 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (r
 	}
 	v := &p.Partial
 	if err := conn.CheckArgs([]any{v.Answers, v.Hidden, v.Metadata, v.Block, v.SavedAt, v.EndsAt}); err != nil {
-		return 0, err // before the value joins a batch
+		return 0, err // rejects an invalid value before it joins a batch
 	}
 	switch {
 	case !p.New:
@@ -82,7 +83,7 @@ func (s *Store) createPartialInBatch(ctx context.Context, p storage.SavePartialP
 	return cmp.Or(abandonedError(ctx, err, begun), itemErr)
 }
 
-// partialArgs returns the arguments of changePartial, followed by more from $13.
+// partialArgs returns the arguments of changePartial, followed by the arguments in more, which start at $13.
 func partialArgs(p *storage.SavePartialParams, more ...any) []any {
 	v := &p.Partial
 	return append([]any{
@@ -175,7 +176,8 @@ WITH form AS MATERIALIZED (
 SELECT g.place, f.place IS NULL OR s.place IS NOT NULL AND m.token IS NULL, (SELECT count(*) FROM gone) < (SELECT count(*) FROM replaced), (SELECT room.rows - (SELECT count(*) FROM made) FROM room)
 FROM form CROSS JOIN given g LEFT JOIN free f USING (place) LEFT JOIN stays s USING (place) LEFT JOIN made m USING (token)`
 
-// createPartials creates partial submissions for one form. For each, it returns nil or why it was not created.
+// createPartials creates partial submissions for one form. For each of them, it returns nil or the error that prevented
+// its creation.
 func (s *Store) createPartials(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]error, error) {
 	limit := int64(math.MaxInt64)
 	if batch[0].Max > 0 {
@@ -204,7 +206,7 @@ func (s *Store) createPartials(ctx context.Context, form storage.ID, batch []sto
 		switch {
 		case err == nil && !found, errors.Is(err, storage.ErrNotFound):
 			return nil, storage.ErrNotFound
-		case conn.IsPermanent(err) && len(batch) > 1 && ctx.Err() == nil && !s.db.InTx: // one of them may have caused the error
+		case conn.IsPermanent(err) && len(batch) > 1 && ctx.Err() == nil && !s.db.InTx: // a single partial submission may have caused the error
 			return s.createPartialsSeparately(ctx, form, batch)
 		case err == nil && !again && s.partialBatches != nil:
 			// Other processes create partial submissions too, so assume that at most one more batch fits.
@@ -314,8 +316,8 @@ func (s *Store) Partials(ctx context.Context, actor storage.Actor, form storage.
 	return more, err
 }
 
-// trimPage returns the page that rows contains. If there is an additional row, the list continues. A row of nulls means
-// that the page is empty. If rows is empty, the form does not exist.
+// trimPage returns the page that rows contains. If rows has more than limit elements, the list continues. A row of
+// nulls means that the page is empty. If rows is empty, the form does not exist.
 func trimPage[T any](rows []T, limit int, there func(*T) bool) (found []T, more bool, err error) {
 	if len(rows) == 0 {
 		return nil, false, storage.ErrNotFound
@@ -346,7 +348,7 @@ WITH form AS MATERIALIZED (
 SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM found) > $6::bigint FROM form`
 
 // DeletePartials implements [storage.PartialStore]. If it can delete several rows, it takes the lock for new partial
-// submissions, because creating these also deletes rows, but in a different order.
+// submissions, because creating a partial submission can also delete rows, but in a different order.
 func (s *Store) DeletePartials(ctx context.Context, actor storage.Actor, form storage.ID, p storage.DeletePartialsParams) (n int, more bool, err error) {
 	if p.Max < 1 {
 		return 0, false, ctx.Err()

@@ -106,7 +106,7 @@ func WithTimeout(d time.Duration) Option {
 	}
 }
 
-// check also rejects long names, because the server would truncate them.
+// check validates the schema name. It rejects long names, because the server would truncate them.
 func (c config) check() error {
 	if len(c.schema) > 63 || !utf8.ValidString(c.schema) || strings.ContainsRune(c.schema, 0) {
 		return fmt.Errorf("postgres: schema name %q must be valid text of at most 63 bytes", c.schema)

@@ -12,13 +12,13 @@ import (
 // Statements identify rows by key, or by table and position (tableoid, ctid), because a ctid alone is ambiguous with
 // partitions. They also compare the ctid alone, so that the planner uses it regardless of the table's assumed size.
 
-// An event counts its references: pending deliveries, and attempts without a next attempt (attemptHoldsReference). When
-// a delivery ends, its reference passes to its last attempt, so that results do not update events. If the history
-// contains no attempt of the delivery, the reference is removed (transferReferences).
+// Each event's row counts the references to the event: pending deliveries, and attempts without a next attempt
+// (attemptHoldsReference). When a delivery ends, its reference passes to its last attempt, so that results do not
+// update events. If the history contains no attempt of the delivery, the reference is removed (transferReferences).
 const attemptHoldsReference = `a.next_attempt_at IS NULL`
 
-// transferReferences is part of a WITH list. It follows ended, the deliveries that end without a new attempt. Its
-// left_over lists the changes to reference counts.
+// transferReferences is part of a WITH list. It follows the table expression ended, which contains the deliveries that
+// end without a new attempt. The table expression left_over lists the changes to reference counts.
 const transferReferences = `heirs AS (
 	UPDATE formsvc.attempts a SET next_attempt_at = NULL
 	FROM (
@@ -37,8 +37,8 @@ const transferReferences = `heirs AS (
 	SELECT h.event_id, 1 FROM heirs h
 )`
 
-// updateReferences is part of a WITH list. It applies the rows in changes to the events' reference counts, and deletes
-// events without references. All statements lock events last, in ID order.
+// updateReferences is part of a WITH list. It applies the rows of the table expression changes to the events' reference
+// counts, and deletes events without references. All statements lock events last, in ID order.
 const updateReferences = `changed AS MATERIALIZED (
 	SELECT c.event_id, sum(c.refs)::integer AS refs
 	FROM changes c
@@ -100,8 +100,8 @@ func webhookStateTargets(d *storage.ClaimedDelivery) []any {
 	}
 }
 
-// sizedStatement contains a statement's text for each queue size, with the size as a comment. Each size therefore has
-// its own cached plan, because a plan made for a nearly empty queue would later read whole tables.
+// sizedStatement contains a statement's text for each queue size, with the size as a comment. Each size then has its
+// own cached plan. Otherwise, a plan made for a nearly empty queue would later read whole tables.
 type sizedStatement [32]string
 
 func perQueueSize(text string) (all sizedStatement) {

@@ -16,7 +16,7 @@ import (
 
 // A delivery first waits for its own time (due_at), when its next attempt is due or the lease of its direct dispatch
 // ends. Then it waits until its webhook is served next (destinations.next_at). A claimed delivery's lease
-// (leased_until) ends no earlier than that.
+// (leased_until) ends no earlier than next_at.
 //
 // New deliveries add their webhook to arrivals. A claim reads arrivals and due deliveries, and schedules their webhooks
 // (scheduleWebhooks). Then it locks due webhooks (lockDueWebhooks), divides the capacity among them (divideCapacity),
@@ -48,9 +48,9 @@ type pollPosition struct {
 }
 
 const (
-	// pollOverlap is how late a transaction can commit so that the next polls still find its rows.
+	// pollOverlap is how late a transaction can commit if the next polls must still find its rows.
 	pollOverlap = `interval '1 minute'`
-	// fullPollInterval is how long rows committed even later can wait.
+	// fullPollInterval is the longest wait for rows that were committed after pollOverlap.
 	fullPollInterval = time.Minute
 	// maxScheduleAge limits how far in the past a claim schedules a webhook. It is less than pollOverlap, so that
 	// another process sees the schedule after the commit.
@@ -92,8 +92,8 @@ const tableSize = `pg_relation_size('formsvc.%[1]s') + (SELECT COALESCE(sum(pg_r
 
 // scheduleWebhooks schedules the webhooks of up to $3 arrivals and up to $3 due deliveries. A paused webhook is
 // scheduled for the end of its pause unless a user requested the delivery, and all others are due immediately. If a
-// webhook's row is locked, its arrival moves to the end. The statement returns whether there may be more, and the pools
-// of the scheduled webhooks.
+// webhook's row is locked, its arrival moves to the end of the arrivals. The statement returns the pools of the
+// scheduled webhooks, and whether more may be left to schedule.
 const scheduleWebhooks = `
 WITH come AS MATERIALIZED (
 	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE ` + arrivalDue + `
@@ -125,8 +125,8 @@ WITH come AS MATERIALIZED (
 SELECT EXISTS (SELECT FROM turned) AND GREATEST((SELECT count(*) FROM arrived), (SELECT count(*) FROM ripe)) >= $3::bigint,
 	ARRAY(SELECT DISTINCT t.pool FROM turned t)`
 
-// lockDueWebhooks locks up to $4 of a pool's due webhooks, starting at $7 and ordered by next_at. It skips webhooks if
-// they, their hostname ($5) or their workspace ($6) have no capacity.
+// lockDueWebhooks locks up to $4 of a pool's due webhooks, starting at $7 and ordered by next_at. It skips a webhook if
+// the webhook, its hostname ($5) or its workspace ($6) has no capacity.
 const lockDueWebhooks = `
 SELECT ` + webhookStateColumns + `, ` + webhookCapacity + `
 FROM formsvc.destinations x CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = x.webhook_id LIMIT 1) w
@@ -142,9 +142,9 @@ const webhookCapacity = `COALESCE(
 			CASE WHEN x.succeeded AND x.failures = 0 THEN $2::bigint ELSE LEAST($2::bigint, 1) END)`
 
 // leaseOfWebhooks leases each webhook's first deliveries, up to its share. For a paused webhook, it leases only
-// requested deliveries. If the byte limit does not suffice, every webhook's first delivery precedes any second one. It
-// also returns how many deliveries each webhook has, up to one more than its share. It ignores webhooks that were
-// disabled or got another URL since lockDueWebhooks.
+// requested deliveries. If the byte limit does not allow all of them, every webhook's first delivery takes precedence
+// over any second delivery. It also returns how many deliveries each webhook has, up to one more than its share. It
+// ignores webhooks that were disabled or got another URL since lockDueWebhooks.
 var leaseOfWebhooks = perQueueSize(`
 WITH found AS MATERIALIZED (
 	SELECT t.number, t.generation, t.part, d.*
@@ -168,7 +168,7 @@ UNION ALL
 SELECT f.number, NULL, NULL, count(*)::integer, NULL FROM found f GROUP BY f.number`)
 
 // rescheduleWebhooks sets when webhooks are served next. A webhook without available deliveries is served when a lease
-// or its pause ends. It is served immediately if another transaction has locked one of its deliveries.
+// or its pause ends. A webhook is served immediately if another transaction has locked one of its deliveries.
 const rescheduleWebhooks = `
 UPDATE formsvc.destinations x SET
 	next_at = CASE t.turn WHEN 'last' THEN statement_timestamp() ELSE (
@@ -208,7 +208,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	var leased []storage.ClaimedDelivery
 	err = s.transaction(ctx, func(ctx context.Context, tx *Store) (err error) {
 		leased, more = nil, false
-		var scheduled []int16 // pools
+		var scheduled []int16 // pools of the scheduled webhooks
 		if arrived {
 			err = tx.db.QueryRow(ctx, scheduleWebhooks, conn.Into(&more, &scheduled), position.arrivals, position.due, int64(maxScheduled))
 		}
@@ -241,15 +241,16 @@ type dueWebhook struct {
 	found, leased           int
 }
 
-// nextSchedule returns how to reschedule the webhook. skipped reports whether some other webhook got nothing.
+// nextSchedule returns how to reschedule the webhook. The parameter skipped reports whether another webhook got no
+// delivery.
 func (w *dueWebhook) nextSchedule(skipped bool) string {
 	switch {
 	case w.share > 0 && w.leased == w.found:
-		return "idle" // until a delivery waits again
+		return "idle" // no delivery is waiting
 	case w.leased > 0 && skipped:
 		return "last" // other webhooks have waited longer
 	}
-	return "" // unchanged
+	return "" // the schedule is unchanged
 }
 
 // divideCapacity divides the capacity of a pool and its hostnames among the due webhooks. Each webhook gets one
@@ -280,9 +281,9 @@ func (s *Store) lockDueWebhooks(ctx context.Context, p storage.ClaimParams, clas
 	return due, err
 }
 
-// leaseFromPool leases deliveries for a pool's due webhooks, and appends them to leased. cut reports whether another
-// claim could immediately find more deliveries. This is the case if a webhook got nothing and the schedules changed, or
-// if a webhook got some deliveries and has more within its own limit.
+// leaseFromPool leases deliveries for a pool's due webhooks, and appends them to leased. The result cut reports whether
+// another claim could immediately find more deliveries. This is the case if a webhook got no delivery and the schedules
+// changed, or if a webhook got some deliveries and has more within its own limit.
 func (s *Store) leaseFromPool(ctx context.Context, p storage.ClaimParams, class int, pool storage.Pool, since pgtype.Timestamptz, leased []storage.ClaimedDelivery) (_ []storage.ClaimedDelivery, cut bool, err error) {
 	due, err := s.lockDueWebhooks(ctx, p, class, pool, since)
 	if err != nil || len(due) == 0 {

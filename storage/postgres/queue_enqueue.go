@@ -14,7 +14,7 @@ const liveWebhook = `hook AS (
 	WHERE w.id = $1::bytea AND ` + formNotTrashed + `
 )`
 
-// makeDueNow is part of a WITH list. It makes the delivery in pending due immediately.
+// makeDueNow is part of a WITH list. It makes the delivery in the table expression pending due immediately.
 const makeDueNow = `hastened AS (
 	UPDATE formsvc.deliveries d SET
 		queued_at = statement_timestamp(),
@@ -24,8 +24,9 @@ const makeDueNow = `hastened AS (
 	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id AND hook.enabled
 )`
 
-// enqueue returns no row if the webhook does not exist. If $5 is true, pending is an event without a submission that is
-// already waiting for the webhook. A lock serializes a webhook's calls, so each call sees the events of earlier calls.
+// enqueue returns no row if the webhook does not exist. If $5 is true, the table expression pending contains an event
+// without a submission that already waits for the webhook. A lock serializes a webhook's calls, so each call sees the
+// events of earlier calls.
 const enqueue = `
 WITH ` + liveWebhook + `, pending AS MATERIALIZED (
 	SELECT d.event_id, d.webhook_id, COALESCE(d.leased_until > statement_timestamp(), false) AS leased, d.token <> 0 AS result_may_come
@@ -64,8 +65,8 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 // redeliver returns no row if the webhook does not exist. It locks the pending delivery, or the event if there is none,
 // so that the event is not deleted before the new delivery counts as a reference. It does not lock both, because a
 // concurrent deletion can lock the event before a new delivery. If $4 is true, it applies only to failed deliveries. A
-// concurrent result deletes the delivery and adds its attempt in one step, so the statement's snapshot contains one of
-// them.
+// concurrent result deletes the delivery and adds its attempt in one step, so the statement's snapshot contains either
+// the delivery or the attempt.
 const redeliver = `
 WITH ` + liveWebhook + `, told AS MATERIALIZED (
 	SELECT w.id AS webhook_id, a.event_id FROM hook w CROSS JOIN LATERAL ` + webhookHistory + ` a

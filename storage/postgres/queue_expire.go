@@ -29,9 +29,9 @@ const (
 // expire ends the expired deliveries of long-failing webhooks, one webhook after another and oldest first. It returns
 // the summaries. A row without a summary contains the number of ended deliveries, and the last webhook if more remain.
 // Rows can change before they are locked, because a user redelivers, the webhook gets a new URL, or a request succeeds.
-// The server then rechecks only the conditions on the locked table, so held and marked repeat these conditions. Each of
-// these steps reads the previous one, so that deliveries are locked before destinations, and destinations before
-// events.
+// The server then rechecks only the conditions on the locked table, so the table expressions held and marked repeat
+// these conditions. Each table expression reads the previous one, so that deliveries are locked before destinations,
+// and destinations before events.
 var expire = `
 WITH failing AS MATERIALIZED (
 	SELECT x.webhook_id, ` + longFailingWebhook + ` AS given_up, row_number() OVER (ORDER BY x.webhook_id) AS number
@@ -92,8 +92,8 @@ SELECT CASE
 	WHEN (SELECT count(*) FROM failing) >= $4::bigint THEN (SELECT f.webhook_id FROM failing f ORDER BY f.webhook_id DESC LIMIT 1) END,
 	NULL, NULL, NULL, NULL, NULL, NULL, (SELECT count(*) FROM ended)`
 
-// truncateSummaries is part of a WITH list. It follows told, the new summaries. It records when they were added, and
-// deletes older summaries that exceed MaxExpiredSummaries.
+// truncateSummaries is part of a WITH list. It follows the table expression told, which contains the new summaries. It
+// records when these were added, and deletes older summaries that exceed MaxExpiredSummaries.
 var truncateSummaries = fmt.Sprintf(`past AS MATERIALIZED (
 	SELECT a.rel, a.place FROM told t CROSS JOIN LATERAL (
 		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a
@@ -110,7 +110,8 @@ var truncateSummaries = fmt.Sprintf(`past AS MATERIALIZED (
 	WHERE x.webhook_id = t.webhook_id
 )`, storage.DeliveryExpired, storage.MaxExpiredSummaries)
 
-// addExpiredSummaries adds a summary for each webhook whose delivery expired with its result, unless it is locked.
+// addExpiredSummaries adds a summary for each webhook whose delivery expired with its result. It skips webhooks that
+// had a summary recently, and locked webhooks.
 var addExpiredSummaries = `
 WITH over AS MATERIALIZED (
 	SELECT DISTINCT ON (o.webhook_id) o.*

@@ -111,8 +111,9 @@ FROM (
 ) j
 WHERE x.webhook_id = j.webhook_id`)
 
-// minResultLease is the minimum remaining lease time if the caller must pass the result again. A dispatcher does this
-// within 5 s, in a write with a timeout of 10 s. If the process is killed, the delivery waits for minResultLease.
+// minResultLease is the minimum remaining lease time if the caller must pass the result again. A dispatcher passes the
+// result again within 5 s, in a write with a timeout of 10 s. If the process is killed, the delivery waits for
+// minResultLease.
 const minResultLease = 20 * time.Second
 
 // FinishDeliveries implements [storage.DeliveryStore]. Each batch is one transaction. Of several results with the
@@ -135,7 +136,7 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 		})
 		if err == nil {
 			err = cmp.Or(s.addExpiredSummaries(ctx, slices.Concat(byOutcome[resultSettled], byOutcome[resultChangesHealth])), s.truncateSomeHistories(ctx, step))
-			if err != nil && !s.db.InTx { // in a host's transaction, an error loses everything; otherwise, the results are stored
+			if err != nil && !s.db.InTx { // in a host's transaction, an error loses all results; otherwise, these results are stored
 				s.log.WarnContext(ctx, "formsvc: failed to update webhook delivery histories", "error", err)
 				err = nil
 			}

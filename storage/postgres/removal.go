@@ -49,10 +49,10 @@ func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
 	return s.db.Change(ctx, s.lockForm(id), conn.Run(purgeForm, id[:]).Into(nil))
 }
 
-// removalStatements delete accessible submissions of a form. lock locks the pending deliveries of the submissions'
-// events, and then the events, which prevents redeliveries. remove follows lock, and also deletes a delivery that a
-// redelivery has added in the meantime. If $4 is true, the submissions still count against the response limit, and are
-// included in a count in progress.
+// removalStatements delete accessible submissions of a form. The statement in lock locks the pending deliveries of the
+// submissions' events, and then the events, which prevents redeliveries. The statement in remove runs next, and also
+// deletes a delivery that a redelivery has added in the meantime. If $4 is true, the submissions still count against
+// the response limit, and are included in a count in progress.
 type removalStatements struct{ lock, remove string }
 
 var (
@@ -109,8 +109,8 @@ WITH gone AS (
 SELECT count(*) FROM gone`}
 }
 
-// removeSubmissions deletes submissions to a form. If places is true, they still count against the response limit. Like
-// Submit, it takes the form's shared lock, so that a count for a new limit is correct.
+// removeSubmissions deletes submissions to a form. If places is true, the deleted submissions still count against the
+// response limit. Like Submit, it takes the form's shared lock, so that a count for a new limit is correct.
 func (s *Store) removeSubmissions(ctx context.Context, by removalStatements, form storage.ID, user []byte, ids []storage.ID, places bool) (gone int, err error) {
 	err = s.db.Change(ctx, s.lockFormShared(form), conn.Run(by.lock, form[:], user, conn.IDsArg(ids)),
 		conn.Run(by.remove, form[:], user, conn.IDsArg(ids), places).Into(&gone))
@@ -131,8 +131,8 @@ func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []sto
 // maxBeforeDelete limits the submissions in memory, because their answers can have one MiB each.
 const maxBeforeDelete = 100
 
-// callBeforeDelete reads submissions with the statement text, calls hook with them, and returns their IDs. It holds no
-// lock during the call to hook. It appends two arguments to args: the limit, and whether to read the answers.
+// callBeforeDelete reads submissions with the SQL in text, passes them to hook, and returns their IDs. It holds no lock
+// while hook runs. It appends two arguments to args: the limit, and whether to read the answers.
 func (s *Store) callBeforeDelete(ctx context.Context, hook storage.BeforeDelete, most int, text string, args ...any) (forms, ids []storage.ID, err error) {
 	if hook != nil {
 		most = min(most, maxBeforeDelete)

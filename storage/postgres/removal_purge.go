@@ -8,8 +8,9 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// Large deletions have two stages: a call updates one row, which hides all other rows, and sweeps then delete the
-// hidden rows in batches. No call waits for locks on these rows. An interrupted sweep has to repeat only one batch.
+// Large deletions have two stages: a call updates one row, which hides all rows that belong to it, and sweeps then
+// delete the hidden rows in batches. No call waits for locks on these rows. An interrupted sweep has to repeat only one
+// batch.
 
 // skipOrWait returns two variants of a statement. The variant for false skips locked rows. The variant for true waits
 // for them, and is used by sweeps with RemovalsOnly.
@@ -153,7 +154,8 @@ func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *st
 	return false, err
 }
 
-// purgeFormsOfDeleted marks forms in workspaces that were purged with their owner. These forms are already hidden.
+// purgeFormsOfDeleted marks forms as purged if their workspaces were purged with their owner. These forms are already
+// hidden.
 const purgeFormsOfDeleted = `
 WITH left_over AS MATERIALIZED (
 	SELECT f.id
@@ -234,7 +236,7 @@ SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT coun
 	(SELECT count(*) FROM funnel_log) + (SELECT count(*) FROM funnel_days) + (SELECT count(*) FROM funnel_minutes) + (SELECT count(*) FROM documents)`)
 
 // deleteFormRows returns part of a WITH list that deletes the purged forms' rows from a table. The part is named after
-// the table. lock is for tables with rows that other statements lock.
+// the table. The parameter lock is set for tables whose rows other statements lock.
 func deleteFormRows(table, lock string) string {
 	return deleteRows(table, `
 	SELECT t.rel, t.place FROM purged p
@@ -261,9 +263,9 @@ func deleteRows(table, some string) string {
 )`
 }
 
-// removeForms deletes purged forms that have no rows in these tables. Foreign keys delete their webhooks, limit,
-// backfill progress and lifetime counters. It marks their deleted workspaces for cleanUpWorkspaces, because these
-// workspaces may have lost their last form.
+// removeForms deletes purged forms that have no rows left in the tables below. Foreign keys delete their webhooks,
+// limit, backfill progress and lifetime counters. It marks their deleted workspaces for cleanUpWorkspaces, because
+// these workspaces may have lost their last form.
 var removeForms = skipOrWait(`
 WITH empty AS MATERIALIZED (
 	SELECT f.id FROM (` + purgedForms + `

@@ -9,7 +9,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// endPending is part of a WITH list. It ends pending deliveries of the webhooks in hooks, up to the limit in most.
+// endPending is part of a WITH list. It ends pending deliveries of the webhooks in the table expression hooks. The
+// table expression most contains the maximum number of deliveries to end.
 const endPending = `found AS MATERIALIZED (
 	SELECT d.webhook_id, d.event_id
 	FROM hooks h
@@ -45,8 +46,8 @@ WITH pending AS MATERIALIZED (
 )
 SELECT count(*) FROM pending`
 
-// trashForm follows lockPending, so it sees attempts that concurrent results have added. It returns no row if the form
-// is not accessible.
+// trashForm runs after lockPending, so it sees attempts that concurrent results have added. It returns no row if the
+// form is not accessible.
 const trashForm = `
 WITH most AS (
 	SELECT $5::bigint AS n

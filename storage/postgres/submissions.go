@@ -12,7 +12,7 @@ import (
 // submissionColumns are the columns for scanSubmission. They omit the form's ID, which the caller knows.
 const submissionColumns = `s.id, s.form_revision, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden`
 
-// scanSubmission scans columns into before, and then submissionColumns into sub.
+// scanSubmission scans the first columns into the targets in before, and then submissionColumns into sub.
 func scanSubmission(rows pgx.Rows, sub *storage.Submission, before ...any) error {
 	err := conn.Scan(rows, append(before, &sub.ID, &sub.FormRevision, &sub.SubmittedAt, &sub.CompletionTime,
 		&sub.Answers, &sub.Metadata, &sub.Hidden)...)

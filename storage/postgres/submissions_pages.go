@@ -105,7 +105,7 @@ func (s *Store) readRestOfPage(ctx context.Context, p *pageRead, actor storage.A
 	if err != nil {
 		return err
 	}
-	p.tooLarge, p.more = false, !first // the rows overwrite these fields
+	p.tooLarge, p.more = false, !first // each row overwrites p.more
 	p.targets = append(p.targets, &p.more)
 	return p.passRows(rows)
 }

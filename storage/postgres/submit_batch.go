@@ -52,13 +52,13 @@ func (s *Store) newSubmitBatches() *submitBatches {
 	return &all
 }
 
-// submitBatch stores the submissions that have no conflict. The zero ID means any form. If one of them makes the
-// statement fail, the outcome of all of them is undecided. For example, another transaction may store the same value
-// after the statement takes its snapshot and before it tries to lock the value.
+// submitBatch stores the submissions that have no conflict. A zero form means any form. If one submission makes the
+// statement fail, the outcomes of all submissions in the batch are undecided. For example, another transaction may
+// store the same value after the statement takes its snapshot and before it tries to lock the value.
 func (s *Store) submitBatch(ctx context.Context, form storage.ID, items []storage.NewSubmission) ([]submitResult, error) {
 	rows, places := s.distinctRows(items)
 	direct, committed := reserveDeliveries(items), false
-	defer func() { direct.dispatch(items, committed) }() // whatever the outcome of the statement
+	defer func() { direct.dispatch(items, committed) }() // even if the statement fails
 	forms := sortedForms(rows)
 	lock, send := s.tryLockForms(forms), s.db.Send
 	if !form.IsZero() {

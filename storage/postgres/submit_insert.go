@@ -9,11 +9,11 @@ import (
 )
 
 // These statements store submissions that have no conflict, and return their IDs. The previous statement has already
-// locked the forms, so they wait only for a countBatch in progress. They skip submissions with an outdated unique
-// field, with a locked partial submission, or with a value that another transaction is storing. The submit statement
-// then determines the outcomes of the skipped submissions. Separate statements also lease deliveries, because leasing
-// makes storing a single submission a quarter slower even without deliveries. testdata/submit.txt contains the complete
-// statements.
+// locked the forms, so these statements wait only for a countBatch in progress. They skip submissions with an outdated
+// unique field, with a locked partial submission, or with a value that another transaction is storing. The submit
+// statement then determines the outcomes of the skipped submissions. The statements that also lease deliveries are
+// separate, because leasing makes storing a single submission a quarter slower even if there are no deliveries.
+// testdata/submit.txt contains the complete statements.
 const (
 	insertForForms       = submissionsForForms + insertSubmissions + queueDeliveries
 	insertForFormsLeased = submissionsForForms + insertSubmissions + leaseDeliveries
@@ -22,8 +22,8 @@ const (
 )
 
 // tryLockForms locks the forms whose lock is free. It is a separate statement, because the next statement's snapshot
-// must not be older than the locks. It passes the locked forms on in a setting that ends with the transaction. The
-// setting's name is the same in every schema, because "formsvc" is not followed by a dot.
+// must not be older than the locks. It passes the locked forms to the next statement in a setting that ends with the
+// transaction. The setting's name is the same in every schema, because "formsvc" is not followed by a dot.
 const tryLockForms = `
 SELECT set_config('formsvc_responses.locked', COALESCE(array_agg(f.id), '{}')::text, true), ` + conn.LockTimeoutSet + `
 FROM unnest($1::bytea[], $2::bigint[]) AS f (id, lock) WHERE pg_try_advisory_xact_lock_shared(f.lock)`

@@ -66,8 +66,8 @@ func (s *Store) runFirstStep(ctx context.Context, p storage.SweepParams, steps [
 	return storage.SweepResult{}, nil
 }
 
-// removalsLeft returns whether there is still the row of a purged form, which is deleted after the form's other rows,
-// or of a deleted workspace that no form in the trash needs.
+// removalsLeft returns whether a purged form, or a deleted workspace that no form in the trash needs, still has its
+// row. A form's row is deleted after the rows that belong to the form.
 const removalsLeft = `
 SELECT (SELECT f.id FROM formsvc.forms f WHERE f.purged_at IS NOT NULL LIMIT 1) IS NOT NULL
 	OR (SELECT o.id FROM formsvc.workspaces o WHERE o.purged LIMIT 1) IS NOT NULL

@@ -59,8 +59,8 @@ func (s *Store) Webhook(ctx context.Context, actor storage.Actor, id storage.ID)
 	return conn.ReadOne(ctx, &s.db, webhookTargets, webhookByID, id[:], userArg(actor))
 }
 
-// webhooks omits webhooks of forms in the trash. LIMIT makes the planner look up each form by ID. Unlike a condition, a
-// join caches the forms on the page.
+// webhooks is the source for lists of webhooks. It omits webhooks of forms in the trash. LIMIT makes the planner look
+// up each form by ID. Unlike a condition, a join caches the forms on the page.
 var webhooks = listSource{`formsvc.webhooks w
 	CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND ` + rowNotTrashed + ` LIMIT 1) f`, "w", webhookColumns, "true"}
 
@@ -107,9 +107,9 @@ const pendingOfWebhook = `hook AS (
 	FOR UPDATE OF d
 )`
 
-// endDeliveries ends the pending deliveries of a webhook. It follows lockDeliveries under the form's lock, so it sees
-// attempts that concurrent results have added. It already locks the destination for updateWebhook, because destinations
-// must be locked before events.
+// endDeliveries ends the pending deliveries of a webhook. It runs after lockDeliveries under the form's lock, so it
+// sees attempts that concurrent results have added. It already locks the destination for updateWebhook, because
+// destinations must be locked before events.
 const endDeliveries = `
 WITH ` + pendingOfWebhook + `, destination AS MATERIALIZED (
 	SELECT x.webhook_id FROM formsvc.destinations x
@@ -202,8 +202,8 @@ const lockDeliveries = `
 WITH ` + pendingOfWebhook + `
 SELECT count(*) FROM pending`
 
-// deleteWebhook follows lockDeliveries, so it sees attempts that concurrent results have added, and no further results
-// can follow.
+// deleteWebhook runs after lockDeliveries, so it sees attempts that concurrent results have added, and no further
+// results can arrive.
 const deleteWebhook = `
 WITH gone AS (
 	DELETE FROM formsvc.webhooks w USING formsvc.forms f

@@ -58,7 +58,7 @@ func (c *Conn) onConnection(ctx context.Context, do func(context.Context) error)
 	return err
 }
 
-// readOnly is the SQLSTATE of a write on a server that only reads: a standby, or a primary that has become one.
+// readOnly is the SQLSTATE for a write on a read-only server: a standby, or a former primary.
 const readOnly = "25006"
 
 // closeReadOnly closes a read-only connection and all idle connections, which may belong to the same server. The pool
@@ -98,7 +98,7 @@ func (l *acquirer) checkIdle(ctx context.Context, began time.Time) {
 	var pings sync.WaitGroup
 	for _, idle := range l.pool.AcquireAllIdle(ctx) {
 		defer release(idle)
-		pings.Go(func() { _ = idle.Conn().PgConn().Ping(ctx) }) // without the host's tracers
+		pings.Go(func() { _ = idle.Conn().PgConn().Ping(ctx) }) // PgConn does not call the host's tracers
 	}
 	pings.Wait()
 }

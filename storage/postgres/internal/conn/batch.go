@@ -8,7 +8,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// transactionSettings limits how long a transaction waits for locks, and holds them after the server loses the client.
+// transactionSettings limits how long a transaction waits for locks, and how long it holds locks after the server loses
+// the client.
 const transactionSettings = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), ` + LockTimeoutSet
 
 // Transaction runs do in the host's transaction if there is one. Otherwise it runs do in a new transaction, which it
@@ -39,18 +40,19 @@ type Statement struct {
 // Run returns a statement whose rows are ignored.
 func Run(text string, args ...any) Statement { return Statement{text: text, args: args} }
 
-// Each passes the rows of the statement to read.
+// Each returns a copy of the statement that passes its rows to read.
 func (q Statement) Each(read func(pgx.Rows) error) Statement {
 	q.read = read
 	return q
 }
 
-// Row passes the first row of the statement to scan. Without a row, the batch returns [pgx.ErrNoRows].
+// Row returns a copy of the statement that passes its first row to scan. If there is no row, the batch returns
+// [pgx.ErrNoRows].
 func (q Statement) Row(scan func(pgx.Rows) error) Statement {
 	return q.Each(func(rows pgx.Rows) error { return FirstRow(rows, scan) })
 }
 
-// Into scans the first row of the statement into targets, as the function [Into] does.
+// Into returns a copy of the statement that scans its first row into targets, as the function [Into] does.
 func (q Statement) Into(into ...any) Statement { return q.Row(Into(into...)) }
 
 // Create inserts a record under a lock, using Change. The insert statement returns whether the limit allows the record,

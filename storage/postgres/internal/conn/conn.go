@@ -92,7 +92,7 @@ WHERE c.relname = '` + VersionTable + `' AND c.relkind = 'r' AND n.nspname <> $1
 ORDER BY 1 LIMIT 1`
 
 // checkUsable returns Validate's error. It also returns an error if the schema is only guessed and the database has
-// several, because New with a transaction could otherwise write to another tenant's tables.
+// several formsvc schemas. Otherwise, New with a transaction could write to another tenant's tables.
 func (c *Conn) checkUsable(ctx context.Context) error {
 	if err := c.Validate(); err != nil || !c.SchemaGuessed {
 		return err

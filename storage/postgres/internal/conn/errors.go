@@ -37,7 +37,7 @@ func classifyError(err error) errorClass {
 		return classifyCode(code)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, new(net.Error)) ||
-		errors.Is(err, context.Canceled) { // after the statement was sent
+		errors.Is(err, context.Canceled) { // the context ended after the statement was sent
 		return connectionLost
 	}
 	return permanent
@@ -92,7 +92,7 @@ func IsPermanent(err error) bool {
 	return err != nil && (v == invalidValue || v == permanent)
 }
 
-// isStatementResult reports whether err is about the rows of a statement that succeeded.
+// isStatementResult reports whether err concerns the rows of a statement that succeeded.
 func isStatementResult(err error) bool {
 	return errors.Is(err, pgx.ErrNoRows) || SQLState(err) == "" && classifyError(err) == permanent
 }
@@ -121,8 +121,8 @@ func (c *Conn) Translate(ctx context.Context, err error, writes bool) error {
 	return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
 }
 
-// NoRow returns instead if err is [pgx.ErrNoRows]. It also does this for a foreign key violation, which means that a
-// concurrent purge has removed the row that the statement found.
+// NoRow replaces [pgx.ErrNoRows] with the error instead, and returns other errors unchanged. It also replaces a foreign
+// key violation, which means that a concurrent purge has removed the row that the statement found.
 func NoRow(err, instead error) error {
 	if errors.Is(err, pgx.ErrNoRows) || SQLState(err) == "23503" {
 		return instead

@@ -27,7 +27,8 @@ func (c *Conn) Write(ctx context.Context, do func(context.Context) error) error 
 	return c.WriteFor(ctx, Key{}, do)
 }
 
-// WriteFor is like Write, but key identifies the lock to wait for. While that is held, such writes retry one by one.
+// WriteFor is like Write, but key identifies the lock to wait for. While another transaction holds that lock, writes
+// with the same key retry one by one.
 func (c *Conn) WriteFor(ctx context.Context, key Key, do func(context.Context) error) error {
 	w := &pendingWrite{limiter: c.writeLimiter, key: key}
 	defer w.leaveQueue()

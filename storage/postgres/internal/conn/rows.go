@@ -40,7 +40,8 @@ func (c *Conn) ReadRow(ctx context.Context, text string, scan func(pgx.Rows) err
 	})
 }
 
-// ReadOne reads one record, as ReadRow does. targets returns the record's fields in the order of the columns.
+// ReadOne reads one record, as ReadRow does. The function targets returns pointers to the record's fields in the order
+// of the columns.
 func ReadOne[T any](ctx context.Context, c *Conn, targets func(*T) []any, text string, args ...any) (found T, err error) {
 	if err = c.ReadRow(ctx, text, Into(targets(&found)...), args...); err != nil {
 		found = *new(T)
@@ -95,7 +96,7 @@ func (c *Conn) Each(ctx context.Context, text string, targets []any, do func(), 
 	return EachRow(rows, targets, do)
 }
 
-// EachRow is like Each, but for rows that were already queried.
+// EachRow is like Each, but reads rows from a query that was already sent.
 func EachRow(rows pgx.Rows, targets []any, do func()) error {
 	_, err := pgx.ForEachRow(rows, Targets(targets...), func() error {
 		do()

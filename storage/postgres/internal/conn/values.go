@@ -245,7 +245,7 @@ func Column[R, T any](rows []R, value func(*R) T) []T {
 	return all
 }
 
-// ObjectArg returns the statement argument for a JSON object in which the statement looks up values.
+// ObjectArg returns the statement argument for a map: a JSON object in which the statement looks up values.
 func ObjectArg[K comparable, V int | int64](m map[K]V) json.RawMessage {
 	raw, _ := json.Marshal(m) //nolint:errchkjson // never fails for strings and numbers
 	return raw

@@ -17,7 +17,8 @@ const LockTimeout = 50 * time.Millisecond
 // LockTimeoutSet is the SQL that sets LockTimeout for the rest of a transaction.
 const LockTimeoutSet = `set_config('lock_timeout', '50ms', true)`
 
-// LockHeld reports whether a write failed because it did not get a lock or a slot in time. If so, it changed nothing.
+// LockHeld reports whether a write failed because it did not get a lock or a slot in time. Such a write changed
+// nothing.
 func LockHeld(err error) bool {
 	return SQLState(err) == lockNotAvailable || errors.As(err, new(waitError))
 }
@@ -51,8 +52,8 @@ type Key struct {
 
 // lockQueue is the queue of the writes that wait for one lock. Only one write tries while the others wait.
 type lockQueue struct {
-	active   chan struct{} // full while one of the writes can try
-	lockHeld bool          // whether the lock was held at the last attempt, or unknown; used by the active write
+	active   chan struct{} // full while one of the writes is active
+	lockHeld bool          // whether the lock was held at the last attempt, and true before the first; used by the active write
 	writes   int
 }
 
@@ -78,8 +79,8 @@ func acquireSlot(ctx context.Context, slots chan struct{}) error {
 	}
 }
 
-// joinQueue adds the write to the queue of its key, if there is one. It creates the queue if the lock is held or
-// assumed to be held.
+// joinQueue adds the write to the queue for its key, if there is one. If the lock is held or assumed to be held,
+// joinQueue creates a missing queue.
 func (w *pendingWrite) joinQueue(held bool) {
 	if w.queue != nil {
 		return
@@ -144,7 +145,7 @@ func (w *pendingWrite) runInSlot(ctx context.Context, do func() error) (ran bool
 			return false, err
 		}
 		defer func() { <-w.limiter.retrySlots }()
-		sleep(ctx, 2*LockTimeout) // leaves slots for other writes, and limits how many failed attempts the server logs
+		sleep(ctx, 2*LockTimeout) // the wait leaves slots for other writes, and limits how many failed attempts the server logs
 	}
 	if err := acquireSlot(ctx, w.limiter.slots); err != nil {
 		return false, err
@@ -177,7 +178,7 @@ func (q Statement) Key() Key {
 	return Key{}
 }
 
-// ForRecord declares that the statement's first argument is a lock of the record id.
+// ForRecord declares that the statement's first argument is the key of a lock for the record id.
 func (q Statement) ForRecord(id []byte) Statement {
 	q.key = Key{Record: string(id), Lock: q.args[0]}
 	return q
@@ -192,7 +193,8 @@ func (c *Conn) SendWrite(ctx context.Context, batch ...Statement) error {
 	return c.Send(ctx, batch...)
 }
 
-// Change sends a batch, as WriteFor does. It returns ErrNotFound if a statement does not return an expected row.
+// Change sends a batch, retrying as WriteFor does. It returns ErrNotFound if a statement does not return an expected
+// row.
 func (c *Conn) Change(ctx context.Context, batch ...Statement) error {
 	return c.WriteFor(ctx, batch[0].Key(), func(ctx context.Context) error {
 		return NoRow(c.SendWrite(ctx, batch...), storage.ErrNotFound)

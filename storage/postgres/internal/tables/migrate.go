@@ -41,7 +41,7 @@ const (
 	// lockTimeout limits one attempt, because other sessions queue up while an attempt waits for a strong lock. It is
 	// longer than deadlock_timeout, after which autovacuum yields.
 	lockTimeout = `SET statement_timeout = 0; SET lock_timeout = '3s'`
-	// attemptInterval lets the sessions that an attempt blocked continue.
+	// attemptInterval is the time between attempts, in which the sessions that an attempt blocked can continue.
 	attemptInterval = time.Second
 )
 
@@ -52,8 +52,8 @@ var ThisBuild = Build{Version: 1, Files: migrations}
 // golang-migrate are not affected.
 const MigrationsTable = "formsvc_migrations"
 
-// Migrate migrates the schema of c to the version of the build. It uses only the pool's configuration. It returns the
-// state that it found or reached. If a migration fails, failed is its version and err is the server's error.
+// Migrate migrates the schema of c to the version of the build. Of the pool, it uses only the configuration. It returns
+// the state that it found or reached. If a migration fails, failed is its version and err is the server's error.
 func (b Build) Migrate(ctx context.Context, pool *pgxpool.Pool, c *conn.Conn) (have State, failed int, err error) {
 	poolConfig := pool.Config() // a copy
 	m := migration{build: b, conn: c, config: poolConfig.ConnConfig, beforeConnect: poolConfig.BeforeConnect}
@@ -227,8 +227,8 @@ func (m *migration) openSession(ctx context.Context) (*pgx.Conn, error) {
 }
 
 // checkSession rejects a pooler in transaction mode, which would give other clients sessions that have a migration's
-// locks and search_path. Behind a pooler, the process ID that a client receives differs from pg_backend_pid. Only in
-// session mode do two connections then keep their processes.
+// locks and search_path. Behind any pooler, the process ID that a client receives differs from pg_backend_pid. In that
+// case, two connections keep their server processes only in session mode.
 func (m *migration) checkSession(ctx context.Context, c *pgx.Conn) error {
 	process := func(c *pgx.Conn) (pid uint32, err error) {
 		err = c.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid)
@@ -242,7 +242,7 @@ func (m *migration) checkSession(ctx context.Context, c *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = second.Close(context.WithoutCancel(ctx)) }() // it only reads
+	defer func() { _ = second.Close(context.WithoutCancel(ctx)) }() // the second connection only reads
 
 	for range 10 { // a busy pooler may return the same processes by chance, but not ten times
 		other, err := process(second)
@@ -309,14 +309,14 @@ func (m *migration) createSchema(ctx context.Context, c *pgx.Conn) error {
 	}
 	create := `CREATE SCHEMA IF NOT EXISTS ` + pgx.Identifier{m.conn.Schema}.Sanitize()
 	_, err = c.Exec(ctx, create)
-	if conn.SQLState(err) == conn.UniqueViolation { // another session created it at the same moment
+	if conn.SQLState(err) == conn.UniqueViolation { // another session created the schema at the same moment
 		_, err = c.Exec(ctx, create)
 	}
 	return err
 }
 
-// runMigrations runs golang-migrate on separate connections, starting after version from. It closes all of them, even
-// if the library leaves some open.
+// runMigrations runs golang-migrate on separate connections, starting after the version in from. It closes all these
+// connections, even if the library leaves some open.
 func (m *migration) runMigrations(ctx context.Context, of *conn.Conn, from int) (err error) {
 	var opened []*pgx.Conn
 	// Set these with statements, because PgBouncer rejects them as connection parameters.
@@ -361,7 +361,7 @@ func (m *migration) runMigrations(ctx context.Context, of *conn.Conn, from int) 
 	stop := context.AfterFunc(ctx, func() {
 		select {
 		case runner.GracefulStop <- true:
-		default: // already requested
+		default: // the stop was already requested
 		}
 	})
 	defer stop()
@@ -379,9 +379,9 @@ func (m *migration) runMigrations(ctx context.Context, of *conn.Conn, from int) 
 	return nil
 }
 
-// setMigrateVersion sets golang-migrate's version to the version of the tables. The library writes its version before
-// and after a migration, in separate transactions. That version is therefore wrong if a migration failed, its process
-// ended, or the host used its own tool.
+// setMigrateVersion sets golang-migrate's version to the version of the tables. golang-migrate writes its version
+// before and after a migration, in separate transactions. Its version is therefore wrong if a migration failed, its
+// process ended, or the host used its own tool.
 func setMigrateVersion(runner *migrate.Migrate, driver database.Driver, version int) error {
 	if version == 0 {
 		version = database.NilVersion

@@ -15,12 +15,13 @@ import (
 // append their name to the number (YugabyteDB, RisingWave).
 var supportedServer = regexp.MustCompile(`^PostgreSQL (1[5-9]|[2-9]\d)[.\w]*(-\d\S*)?( |$)`)
 
-// lockProbe takes a free lock and checks whether the server really holds it, because a lock function without effect
-// returns the same result. lockProbe is one statement, so that a pooler cannot split it.
+// lockProbe takes a free lock and checks whether the server really holds it, because a lock function that has no effect
+// would also report success. lockProbe is one statement, so that a pooler cannot split it.
 const lockProbe = `WITH taken AS MATERIALIZED (SELECT pg_try_advisory_xact_lock_shared($1::bigint) AS it)
 SELECT $1::bigint IN (SELECT l.classid::bigint << 32 | l.objid::bigint FROM pg_locks l WHERE taken.it AND l.locktype = 'advisory' AND l.objsubid = 1 AND l.pid = pg_backend_pid()) FROM taken`
 
-// serverProblem says why this package cannot use the server and what to do about it. If it can, problem is empty.
+// serverProblem says why this package cannot use the server and what to do about it. If the server is usable, problem
+// is empty.
 func serverProblem(ctx context.Context, c *conn.Conn) (problem string, err error) {
 	// Use exec mode, because pgx itself rejects some of these settings in simple mode.
 	rows, err := c.DBFor(ctx).Query(ctx, `SELECT version()`, pgx.QueryExecModeExec)
@@ -48,7 +49,8 @@ func serverProblem(ctx context.Context, c *conn.Conn) (problem string, err error
 	return "", err
 }
 
-// textProblem says which session setting would alter text. It returns an empty string if there is none.
+// textProblem describes the session setting that would alter text. It returns an empty string if there is no such
+// setting.
 func textProblem(setting func(name string) string) string {
 	if encoding := setting("server_encoding"); encoding != "UTF8" && encoding != "" {
 		return fmt.Sprintf("the database has the encoding %s, which cannot hold all text: create it with ENCODING 'UTF8'", encoding)

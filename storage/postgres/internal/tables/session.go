@@ -80,8 +80,8 @@ WHERE CASE s.name
 END
 ORDER BY s.name`
 
-// sessionProblems returns unsupported settings. least is the minimum timeout in milliseconds. If 0, any timeout is
-// allowed.
+// sessionProblems returns unsupported settings. The parameter least is the minimum timeout in milliseconds. If it is 0,
+// any timeout is allowed.
 func sessionProblems(ctx context.Context, c *conn.Conn, least int64) (problems []string, err error) {
 	return queryProblems(ctx, c, sessionSettings, least, func(rows pgx.CollectableRow) (string, error) {
 		var name, value string

@@ -12,7 +12,7 @@ import (
 
 // State is the version information stored in the schema.
 type State struct {
-	Version        int  // 0 without tables
+	Version        int  // 0 if there are no tables
 	OldestProgram  int  // the oldest release that the tables support
 	notedByMigrate bool // whether golang-migrate's table exists
 }
