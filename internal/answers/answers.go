@@ -1,11 +1,11 @@
 // Package answers checks the answers to a form and computes the path through it.
 //
-// [Compile] compiles a definition once, for use with many submissions. Data flows in one direction. Each
-// subpackage imports only packages above it in this list:
+// [Compile] compiles a definition once, for use with many submissions. Each subpackage imports only packages above it
+// in this list:
 //
 //   - answertype: the rules for one answer, with one file per type of answer
 //   - compile: compiles a definition, its blocks and its rules
-//   - identity: compares two answers by their meaning, for duplicates and conditions
+//   - identity: compares two answers by their meaning, for duplicate checks and conditions
 //   - check: checks one answer against its block and normalizes it
 //   - path: computes the path through the form, which determines the answers that count
 //   - warnings: finds parts of a form that make it unanswerable or have no effect
@@ -31,7 +31,7 @@ type (
 	Input = check.Input
 	// Answers is a checked submission in the format in which it is stored, listed, exported and delivered.
 	Answers = check.Answers
-	// Retained holds the answers of a partial submission that are stored.
+	// Retained holds the answers that are stored for a partial submission.
 	Retained = path.Retained
 )
 
@@ -49,17 +49,17 @@ func Compile(from Source) (Form, error) {
 
 // Check checks and normalizes a submission. Package schema documents which answers are accepted and how they are
 // stored. Only blocks on the respondent's path count; see [Form.Path]. Answers to other blocks are dropped unchecked,
-// except the host's answers to blocks with properties.hide. Rules treat an invalid answer as unanswered.
+// except the host's answers to blocks with properties.hide. Rules treat a block with an invalid answer as unanswered.
 //
 // Check returns all violations in one *[schema.Error]. Their paths begin with /answers, /host_answers or /hidden, and
 // Field is the block ID or the name of the hidden field. At the empty path, TOO_LONG means that the answers exceed
 // Limits.Submission in total, and TOO_MANY means that the rules take too many steps.
 //
-// Check does not convert the strings of HTML forms, such as "on" or "1,5". The form page does that.
+// Check does not convert strings from HTML forms, such as "on" or "1,5". The form page converts them.
 //
-// Check takes at most 5 ms, and at most five times as long as json.Unmarshal (BenchmarkCostlyResponses). Text outside
-// NFC and non-ASCII addresses are slow to check, so a submission may contain at most 64 KiB of them (TOO_LONG). Only a
-// form with more than 300 phone blocks can exceed 5 ms, because a phone number takes about 10 µs.
+// Check takes at most 5 ms and at most five times as long as json.Unmarshal (see BenchmarkCostlyResponses). Text that
+// is not in NFC and non-ASCII addresses are slow to check, so a submission may contain at most 64 KiB of them
+// (TOO_LONG). Only a form with more than 300 phone blocks can exceed 5 ms, because a phone number takes about 10 µs.
 func (f Form) Check(in Input) (Answers, error) { return path.Check(f.form, in) }
 
 // Path returns the path through the form for answers that may be incomplete. The answers may include answers that only
@@ -68,7 +68,7 @@ func (f Form) Path(answers map[string]json.RawMessage, hidden map[string]string)
 	return path.Compute(f.form, answers, hidden)
 }
 
-// Retain selects which answers of a partial submission are stored. It keeps answers to blocks on the path that a
+// Retain selects which answers of a partial submission to store. It keeps answers to blocks on the path that a
 // respondent can answer, exactly as they were sent, even if they are invalid. Answers that only the host can give
 // affect the path, as in [Form.Path], but are not retained. It returns a *[schema.Error] if the rules take too many
 // steps or the value of a hidden field is invalid.
@@ -77,12 +77,12 @@ func (f Form) Retain(answers map[string]json.RawMessage, hidden map[string]strin
 }
 
 // PartialList returns the retained answers as a list, for [Form.Conditions]. It normalizes each answer as Check does,
-// regardless of the path. Invalid answers, and answers to blocks that no longer exist, are left as they were sent.
+// regardless of the path. It leaves invalid answers, and answers to blocks that no longer exist, as they were sent.
 func (f Form) PartialList(in Input) json.RawMessage { return check.PartialList(f.form, in) }
 
-// Sample returns sample answers for a test event. They cover all blocks and hidden fields, regardless of the rules,
-// and the variables that rules may set. The answers are valid and do not change between calls. Blocks without a valid
-// sample are omitted. Unique is nil.
+// Sample returns sample answers for a test event. They cover all blocks and hidden fields, regardless of the rules, and
+// the variables that rules may set. The answers are valid and do not change between calls. Blocks without a valid
+// sample are omitted, and Answers.Unique is nil.
 func (f Form) Sample() Answers { return check.Sample(f.form) }
 
 // Conditions returns conditions that select submissions by their answers. Each key in values is a block ID, the name

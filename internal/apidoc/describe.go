@@ -13,7 +13,8 @@ import (
 
 const documentPrefix = "/v1"
 
-// description returns the parsed API description. All services share it, because parsing is most of [Describe]'s work.
+// description returns the parsed API description. All services share it, because parsing takes most of [Describe]'s
+// time.
 var description = sync.OnceValues(func() (*jsontree.Tree, error) {
 	return jsontree.Parse(schema.OpenAPI(), jsontree.Limits{})
 })
@@ -26,8 +27,8 @@ var description = sync.OnceValues(func() (*jsontree.Tree, error) {
 //     releases share.
 //   - basePath replaces /v1 in every path. "" and "/" mean that the API paths follow baseURL directly.
 //
-// It returns the errors of [CheckBaseURL] and [CheckBasePath]. Call Describe once per service, because it copies the
-// whole description.
+// It returns the same errors as [CheckBaseURL] and [CheckBasePath]. Call Describe once per service, because it copies
+// the whole description.
 func Describe(baseURL, basePath string) ([]byte, error) {
 	if err := CheckBaseURL(baseURL); err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ var known = []struct {
 	{storage.ErrLimitReached, ErrWorkspaceLimit},
 	{storage.ErrRevisionMismatch, ErrRevisionMismatch},
 	{storage.ErrInvalidValue, ErrInvalidValue},
-	{context.Canceled, ErrUnavailable}, // whether or not the outcome is known
+	{context.Canceled, ErrUnavailable}, // the request may have been completed or not
 	{storage.ErrUnavailable, ErrUnavailable},
 	{storage.ErrOutcomeUnknown, ErrUnavailable},
 	{context.DeadlineExceeded, ErrUnavailable},

@@ -11,8 +11,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// proseRules holds rules that the description states only in prose. Schemas would need "if" and "then", which client
-// generators and validating proxies do not support.
+// proseRules holds rules that the API description states only in prose. Schemas for them would need "if" and "then",
+// which client generators and validating proxies do not support.
 type proseRules struct {
 	codes   map[string]int // x-error-codes: the status of each code
 	answers map[string]answerShapes
@@ -69,7 +69,7 @@ func (w *proseRules) check(n jsontree.Node) error {
 	return nil
 }
 
-// checkAnswer checks an answer's value against the shape of its type. Other types allow any value.
+// checkAnswer checks an answer's value against the shape of its type. Types without a shape allow any value.
 func (w *proseRules) checkAnswer(n jsontree.Node) error {
 	kind, value := n.Member("field").Member("type").Text(), n.Member("value")
 	shapes, ok := w.answers[kind]

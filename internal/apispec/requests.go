@@ -46,7 +46,8 @@ func (o *apiOperation) readRequest(d jsontree.Node, c *Compiler, operation jsont
 	return nil
 }
 
-// CheckRequest checks a request's operation and query. For the path's format, see [Description.Check].
+// CheckRequest checks that a request matches an operation and has a valid query. For the path's format, see
+// [Description.Check].
 func (r *Description) CheckRequest(method, path, query string) error {
 	known, op := r.find(method, path)
 	switch {

@@ -47,7 +47,7 @@ var commonStatuses = []int{
 	http.StatusServiceUnavailable,
 }
 
-// New returns the compiled description, which is shared within the process. It returns an error if the description is
+// New returns the compiled API description, which is shared within the process, or an error if the description is
 // invalid.
 var New = sync.OnceValues(func() (*Description, error) { return newDescription(schema.OpenAPI()) })
 
@@ -110,8 +110,8 @@ func isMethod(name string) bool {
 
 // Check returns an error that says how a response differs from the description. The path is the escaped URL path below
 // the base path ("/forms/…"), without the query. For a described request, it checks the status, headers and body. HEAD
-// is checked like GET, but without a body. An unknown path must return 404 and an unknown method 405, both with an
-// Error. OPTIONS must return 204.
+// is checked like GET, but without a body. For an unknown path, the status must be 404, and for an unknown method 405,
+// both with an Error as the body. For OPTIONS, it must be 204.
 func (r *Description) Check(method, path string, status int, header http.Header, body []byte) error {
 	known, op := r.find(method, path)
 	switch {
@@ -135,14 +135,14 @@ func (r *Description) Check(method, path string, status int, header http.Header,
 	return answer.check(method, header, body)
 }
 
-// Routed reports whether the description has the path, and whether the path has the method. HEAD counts as GET. For
-// path, see Check.
+// Routed reports whether the description contains the path, and whether the path supports the method. HEAD counts as
+// GET. For path, see Check.
 func (r *Description) Routed(method, path string) (knownPath, knownMethod bool) {
 	known, op := r.find(method, path)
 	return known, op != nil
 }
 
-// find reports whether the path is described, and returns the operation. op is nil if the path does not have the
+// find reports whether the path is described, and returns the operation. op is nil if the path does not support the
 // method.
 func (r *Description) find(method, path string) (known bool, op *apiOperation) {
 	if method == http.MethodHead {

@@ -18,7 +18,7 @@ const Delay = 200 * time.Millisecond
 
 const (
 	maxPending   = 10_000           // maximum number of waiting values
-	writeTimeout = 10 * time.Second // for one write
+	writeTimeout = 10 * time.Second // for each write
 	retryDelay   = 10 * time.Second // after a failed write, so that an outage does not fill the log
 )
 
@@ -60,7 +60,8 @@ func (g *Batcher[T]) Add(value T) bool {
 	return true
 }
 
-// Flush immediately writes all values added so far and returns any error. If ctx ends first, the write continues.
+// Flush immediately writes all values added so far and returns any error. If ctx ends first, Flush returns and the
+// write continues.
 func (g *Batcher[T]) Flush(ctx context.Context) error {
 	slot, written := g.writing, make(chan error, 1)
 	for {

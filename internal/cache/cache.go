@@ -12,9 +12,9 @@ const (
 	entryOverhead = 512 // added to each size, so that the number of entries is limited too
 )
 
-// Cache is a map with a size limit. Adding an entry evicts arbitrary others, which works as well as evicting the
-// oldest if nearly all entries fit. The zero Cache is ready to use. A Cache is safe for concurrent use. Values must
-// not be modified. They can be outdated, so callers must be able to check whether they are current.
+// Cache is a map with a size limit. In a full Cache, adding an entry evicts arbitrary entries. This works as well as
+// evicting the oldest if nearly all entries fit. The zero Cache is ready to use. A Cache is safe for concurrent use.
+// Values must not be modified. Values can be outdated, so callers must be able to check whether a value is current.
 type Cache[K comparable, V any] struct {
 	Max int // maximum total size in bytes; defaults to DefaultMax
 

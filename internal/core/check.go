@@ -10,18 +10,18 @@ import (
 )
 
 // dispatcherGrace is how long deliveries wait without a running dispatcher before Check reports a problem. Restarts
-// during deployments are faster. It is also the interval of WarnIfNotDispatched.
+// during deployments take less time. It is also the interval of WarnIfNotDispatched.
 const dispatcherGrace = 5 * time.Minute
 
-// maintenanceGrace is the maximum time without maintenance before Check reports a problem. One day's work takes
-// minutes.
+// maintenanceGrace is the maximum time without maintenance before Check reports a problem. The maintenance for one day
+// takes minutes.
 const maintenanceGrace = 24 * time.Hour
 
 // checkTimeout limits how much time a check, or writing visits in Metrics, can add to a call. In a host's transaction,
 // a check may have to wait for a second connection from the pool.
 const checkTimeout = 2 * time.Second
 
-// Check reports problems of the deployment. It counts the queue only if no dispatcher runs.
+// Check reports problems of the deployment. It counts queued deliveries only if no dispatcher runs.
 func (c *Core) Check(ctx context.Context) error {
 	u, err := c.Storage.MaintenanceStatus(ctx)
 	if err != nil {
@@ -43,8 +43,8 @@ func (c *Core) Check(ctx context.Context) error {
 func laterTime(a, b time.Time) time.Time { return time.Unix(max(a.Unix(), b.Unix()), 0).UTC() }
 
 // WarnIfNotDispatched logs a warning if no dispatcher is running. Call it after a delivery may have been queued. It
-// checks at most every five minutes, and not in the first call, because the dispatcher may still be starting. The
-// check uses the service's own storage, because an error would abort a host's transaction.
+// checks at most every five minutes, and not on the first call, because the dispatcher may still be starting. The check
+// uses the service's own storage, because an error would abort a host's transaction.
 func (c *Core) WarnIfNotDispatched(ctx context.Context) {
 	last, now := c.lastDispatcherCheck.Load(), c.Clock().UnixNano()
 	passed := time.Duration(now - last)

@@ -42,7 +42,7 @@ func updateBody(c, stored storage.FormContent) *Body {
 		b.Text("type", c.Type)
 	}
 	from := stored.Sections()
-	for i, section := range c.Sections() { // Sections has pointers into this copy of c
+	for i, section := range c.Sections() { // Sections returns pointers into this copy of c
 		if bytes.Equal(*section.Value, *from[i].Value) {
 			*section.Value = nil
 		}

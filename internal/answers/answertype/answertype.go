@@ -70,7 +70,7 @@ var identities = map[schema.Comparison]func(stored jsontree.Node) ([]byte, bool)
 // the stored type and value, because the form may have changed. ok is false if values of the type cannot be compared.
 //
 // The bytes do not include the type, so if a short_text block becomes an email block, old ASCII email addresses still
-// match.
+// match new ones.
 func Identity(typ string, stored jsontree.Node) (identity []byte, ok bool) {
 	k, _ := schema.LookupBlockType(typ)
 	if of := identities[k.Comparison]; of != nil {

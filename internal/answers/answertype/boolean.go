@@ -5,7 +5,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// booleanRule checks yes_no and legal blocks. It accepts true and false, or the same words as strings.
+// booleanRule checks yes_no and legal blocks. It accepts true, false, "true" and "false".
 type booleanRule struct {
 	legal       bool
 	rejectFalse bool // rejects false even if the block is optional

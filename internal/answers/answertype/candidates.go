@@ -18,15 +18,15 @@ type ComparedValues struct {
 	Texts                []string
 	Numbers              []float64
 	Lists                [][]any
-	Parts                []string // read by the condition, such as "length" or a matrix row
-	Substrings           []string // that the condition looks for
-	Ordered, OrderedText bool     // whether the condition uses < or >, and whether with a string
+	Parts                []string // parts that the condition reads, such as "length" or a matrix row
+	Substrings           []string // strings that the condition looks for in the answer
+	Ordered, OrderedText bool     // the condition uses < or >; OrderedText: with a string
 }
 
 // Coverage says which conditions [Candidates] covers. If no candidate meets a covered condition, no answer does.
 type Coverage int
 
-// Coverage values. CoversCompared means that comparisons with the values in ComparedValues are covered.
+// Coverage values. CoversCompared covers only comparisons with the values in ComparedValues.
 const (
 	CoversNothing Coverage = iota
 	CoversCompared
@@ -213,7 +213,7 @@ func overlapping(a, b string) string {
 	return a + b
 }
 
-// coverText returns the Coverage of texts for answers of up to maxLength characters.
+// coverText returns the Coverage of the candidates from c.texts for answers of up to maxLength characters.
 func (c ComparedValues) coverText(maxLength int) Coverage {
 	substrings := slices.DeleteFunc(slices.Clone(c.Substrings), func(substring string) bool { return violation.LongerThan(substring, maxLength) })
 	tight := len(substrings) > 2 && violation.LongerThan(strings.Join(c.Texts, ""), maxLength)
@@ -236,8 +236,8 @@ func (c ComparedValues) timesOfDay() []string {
 	return list
 }
 
-// candidates returns days close to the limits and to the compared days. It adds whole weeks, so that they include
-// weekdays that are not disabled.
+// candidates returns days close to the limits and to the compared days. It adds whole weeks, so that the result
+// includes weekdays that are not disabled.
 func (t dateRule) candidates(c ComparedValues) (list []string) {
 	middle := []time.Time{t.example, t.first, t.last, time.Date(firstYear, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}
 	for _, text := range c.Texts {
@@ -447,7 +447,7 @@ func (t contactRule) candidates(c ComparedValues) ([]any, Coverage) {
 	})
 }
 
-// parts returns copies of object. In these copies, each part that the condition reads takes every value or is missing.
+// parts returns copies of object in which each part that the condition reads takes every value or is missing.
 func (c ComparedValues) parts(object any, values func(name string) ([]any, Coverage)) ([]any, Coverage) {
 	whole, ok := object.(map[string]any)
 	if !ok {

@@ -37,7 +37,7 @@ func newChoices(list []schema.Choice, other bool) *choices {
 	return c
 }
 
-// selection is a selected choice. index is len(ids) if the respondent entered other text.
+// selection is a selected choice. index is len(ids) if the respondent entered an “Other” text.
 type selection struct {
 	index int
 	other string
@@ -53,8 +53,8 @@ func (c *choices) write(w *jsontree.Writer, p selection) {
 	w.EndObject()
 }
 
-// noSelection is the index of a selection whose other text is blank. A form page sends {"other":""} if the field is
-// empty.
+// noSelection is the index of a selection whose “Other” text is blank. A form page sends {"other":""} for an empty
+// field.
 const noSelection = -1
 
 // readSelection accepts a choice ID, {"id":…} or {"other":…}.
@@ -157,7 +157,7 @@ func selectionIdentity(ordered bool) func(jsontree.Node) ([]byte, bool) {
 	}
 }
 
-// choiceIdentity returns the ID as a JSON string, or the other text in an array, so that an ID never equals a text.
+// choiceIdentity returns the ID as a JSON string, or the “Other” text in an array, so that an ID never equals a text.
 func choiceIdentity(value jsontree.Node) ([]byte, bool) {
 	if id := value.Member("id"); id.Kind() == jsontree.String {
 		return jsontree.AppendString(nil, id.Text()), true
@@ -184,7 +184,7 @@ func Labels(r Rule) map[string]string {
 	labels := make(map[string]string, len(c.ids))
 	for _, value := range c.values {
 		var choice schema.Choice
-		_ = json.Unmarshal(value, &choice) // newChoices encoded it
+		_ = json.Unmarshal(value, &choice) // cannot fail, because newChoices encoded the value
 		labels[choice.ID] = choice.Label
 	}
 	return labels

@@ -12,7 +12,7 @@ import (
 
 type contactRule struct {
 	parts   []contactPart
-	country string // the country of every answer if the block does not ask for one
+	country string // the country of every answer if the block does not ask for a country
 }
 
 type contactPart struct {
@@ -26,7 +26,7 @@ var contactParts = []contactPart{
 	{name: "firstName", example: "Ada", rule: contactText},
 	{name: "lastName", example: "Example", rule: contactText},
 	{name: "email", example: "ada@example.com", rule: emailRule},
-	{name: "phone", example: "+31201234567"}, // depends on the block
+	{name: "phone", example: "+31201234567"}, // the rule depends on the block
 	{name: "company", example: "Example Ltd", rule: contactText},
 	{name: "address", example: "1 Example Street", rule: contactText},
 	{name: "address2", example: "Floor 2", rule: contactText},
@@ -123,8 +123,8 @@ func IsContactPart(name string) bool {
 	return slices.ContainsFunc(contactParts, func(p contactPart) bool { return p.name == name })
 }
 
-// PhoneOf returns the rule that checks the phone numbers in a block's answers, or in one part of the answers if part
-// is not empty. ok is false if r checks no phone numbers there.
+// PhoneOf returns the rule that checks the phone numbers in a block's answers, or in one part of the answers if part is
+// not empty. ok is false if r checks no phone numbers.
 func PhoneOf(r Rule, part string) (t PhoneRule, ok bool) {
 	if c, is := r.(contactRule); is {
 		for _, p := range c.parts {

@@ -33,7 +33,7 @@ var Countries = sync.OnceValue(func() (codes []string) {
 })
 
 // CountryCode returns the ISO 3166-1 alpha-2 code for a code of two or three letters. It accepts the 249 ISO countries
-// and Kosovo (XK). CLDR maps former codes that have a single successor, such as UK and DD.
+// and Kosovo (XK). It replaces codes that have a single successor in CLDR, such as UK and DD.
 func CountryCode(text string) (code string, ok bool) {
 	if len(text) != 2 && len(text) != 3 || strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 || c < 'A' }) {
 		return "", false

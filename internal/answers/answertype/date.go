@@ -139,7 +139,7 @@ func (t dateRule) allowedDay() (day time.Time, ok bool) {
 		}
 	}
 	if t.allowedDates == nil {
-		// Seven consecutive days contain every weekday that is not disabled.
+		// Seven consecutive days contain every weekday, so they include an allowed one, if any.
 		for days := range 7 {
 			tries = append(tries, t.example.AddDate(0, 0, days))
 		}

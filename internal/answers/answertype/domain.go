@@ -12,8 +12,8 @@ const (
 	maxLabel  = 63
 )
 
-// normalizeDomain returns a domain name in lowercase Unicode and the length of its ASCII form. It requires at least
-// two labels. Like browsers and mail programs, it maps and validates names with the lookup profile of IDNA.
+// normalizeDomain returns a domain name in lowercase Unicode and the length of its ASCII form. It requires at least two
+// labels. Like browsers and mail programs, it maps and validates names with IDNA's lookup profile.
 func normalizeDomain(text string) (domain string, asciiLength int, ok bool) {
 	if len(text) > 4*maxDomain { // IDNA is slow, and longer names are always invalid
 		return "", 0, false
@@ -68,7 +68,7 @@ func isAlphanumeric(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// asciiHost returns the lowercase ASCII form of a domain name, or the folded name if it has none.
+// asciiHost returns a domain name's lowercase ASCII form, or foldText of the name if it has no ASCII form.
 func asciiHost(host string) string {
 	if !isPlainASCII(host) {
 		if ascii, err := idna.Lookup.ToASCII(host); err == nil {

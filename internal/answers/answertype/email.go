@@ -29,7 +29,7 @@ var emailRule = formatRule{sample: "ada@example.com", normalize: func(text strin
 	return address, Violation{}
 }}
 
-// extractEmail returns the address in "Ann <ann@example.com>" or "mailto:ann@example.com", which mail programs and
+// extractEmail returns the address in "Ann <ann@example.com>" or "mailto:ann@example.com", which mail programs and web
 // pages produce when users copy an address. If the name is a different address, the text is ambiguous and extractEmail
 // returns it unchanged.
 func extractEmail(text string) string {
@@ -82,8 +82,8 @@ func isDotted(s string, allowed func(rune) bool) bool {
 	return true
 }
 
-// isLocalRune reports whether the local part may contain c: the atoms of RFC 5322 and the characters of RFC 6532. It
-// rejects ligatures such as "ﬁ", which come from text copied out of PDFs.
+// isLocalRune reports whether the local part may contain c. It allows the atom characters of RFC 5322 and the
+// characters of RFC 6532, except ligatures such as "ﬁ", which come from text copied from PDFs.
 func isLocalRune(c rune) bool {
 	if c < 0x80 {
 		return isAlphanumeric(c) || strings.ContainsRune("!#$%&'*+-/=?^_`{|}~", c)

@@ -15,7 +15,7 @@ type FileTypes []string
 // page.
 const UnknownFile = "application/octet-stream"
 
-// fileTypes has one media type per line, followed by its extensions, the most common first, and its aliases.
+// fileTypes has one media type per line, followed by its extensions, the most common first, and then its aliases.
 //
 //go:embed filetypes.txt
 var fileTypes string
@@ -93,7 +93,7 @@ func (t FileTypes) Accept() string {
 	return strings.Join(slices.Compact(list), ",")
 }
 
-// Allow checks a file name's extension and a media type against the list. For an image with the wrong extension, it
+// Allow reports whether the list allows a file with this name and media type. For an image with the wrong extension, it
 // uses the extension of the media type instead.
 func (t FileTypes) Allow(name, mediaType string) bool {
 	name, mediaType = strings.ToLower(name), MediaType(mediaType)
@@ -103,7 +103,7 @@ func (t FileTypes) Allow(name, mediaType string) bool {
 		claimed = mediaType
 	}
 	if mediaType == UnknownFile && IsText(claimed) {
-		mediaType = claimed // stored HTML, see UnknownFile
+		mediaType = claimed // HTML is stored as UnknownFile
 	}
 	family, _, _ := strings.Cut(mediaType, "/")
 	return len(t) == 0 || slices.ContainsFunc(t, func(a string) bool {

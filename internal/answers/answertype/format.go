@@ -74,8 +74,8 @@ func formatBytes(n int64) string {
 // QuoteJSON encodes a string as JSON.
 func QuoteJSON(s string) string { return string(jsontree.AppendString(nil, s)) }
 
-// EncodeJSON encodes a value as JSON. Encoding the value must not fail.
+// EncodeJSON encodes a value that always has a JSON encoding, such as a string or a list of strings.
 func EncodeJSON(v any) string {
-	raw, _ := json.Marshal(v) //nolint:errchkjson // strings, and lists and maps of strings
+	raw, _ := json.Marshal(v) //nolint:errchkjson // only strings, and lists and maps of strings
 	return string(raw)
 }

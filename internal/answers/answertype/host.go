@@ -49,8 +49,8 @@ func (o hostObject) missing(name string) {
 	o.r.addMember(o.n, name, Violation{Code: schema.CodeRequired, Message: "is required"})
 }
 
-// optional returns a string field, or "" if it is absent or invalid. It does not change the string, because it may be
-// an ID in another system.
+// optional returns a string field, or "" if it is absent or invalid. It does not change the string, which may be an ID
+// in another system.
 func (o hostObject) optional(name string) string {
 	n := o.n.Member(name)
 	if IsBlank(n) {

@@ -20,7 +20,8 @@ type numberRule struct {
 	step             float64
 }
 
-// stepTolerance is the maximum distance from a step, as a fraction of a step, because 0.1 has no exact float64.
+// stepTolerance is the maximum distance from a step, as a fraction of a step. Without it, steps of 0.1 would fail,
+// because a float64 cannot represent 0.1 exactly.
 const stepTolerance = 1e-9
 
 func newNumber(b *schema.Block, _ ServiceConfig) Rule {
@@ -105,8 +106,8 @@ func (t numberRule) isAbove(literal string, value float64) bool {
 	return value > t.maximum || value == t.maximum && compareDecimals(literal, formatFloat(t.maximum)) > 0
 }
 
-// stepAt returns the value that is this many steps above the minimum, rounded to the decimal places of the minimum and
-// the step. So 3 steps of 0.1 return 0.3, not 0.30000000000000004.
+// stepAt returns the value at a number of steps above the minimum, rounded to the decimal places of the minimum and the
+// step. For example, 3 steps of 0.1 give 0.3, not 0.30000000000000004.
 func (t numberRule) stepAt(steps float64) float64 {
 	value := t.minimum + steps*t.step
 	places := max(decimalPlaces(t.minimum), decimalPlaces(t.step))
@@ -155,8 +156,8 @@ func canonicalNumber(literal string, num float64) string {
 	return literal
 }
 
-// exactDigits is how many significant digits two decimals can have and still map to different float64 values if they
-// differ.
+// exactDigits is the maximum number of significant digits for which different decimals always map to different float64
+// values.
 const exactDigits = 15
 
 // trimUnrepresentable removes fraction digits that a float64 cannot represent. Otherwise two numbers could differ
@@ -207,7 +208,8 @@ func (t numberRule) warnIneffective(b *schema.Block, warn func(name string, why 
 	}
 }
 
-// warnIneffectiveLimits warns about limits whose switch is off, and about switches without a limit.
+// warnIneffectiveLimits warns about limits that are not enabled (minVal, maxVal), and about enabled limits without a
+// value.
 func warnIneffectiveLimits(p *schema.Properties, warn func(name string, why Explanation)) {
 	if p.Min != nil && !p.MinVal {
 		warn("min", Explanation{Reason: "min_off", Message: "min applies only when minVal is true"})
@@ -231,7 +233,7 @@ type decimal struct {
 	exponent int
 }
 
-// parseDecimal parses a JSON number. Exponents beyond the limits of package jsontree become 0.
+// parseDecimal parses a JSON number. It replaces an exponent that does not fit in an int with 0.
 func parseDecimal(literal string) decimal {
 	mantissa, power, _ := strings.Cut(strings.ToLower(literal), "e")
 	exponent, err := strconv.Atoi(cmp.Or(power, "0"))

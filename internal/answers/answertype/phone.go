@@ -17,7 +17,7 @@ var maxPhone = maxText(schema.TypePhone)
 
 // PhoneRule checks phone numbers with libphonenumber's data.
 type PhoneRule struct {
-	country string // country whose national numbers are accepted; if empty, none are
+	country string // country whose national numbers are accepted; if empty, none is
 }
 
 func newPhone(b *schema.Block, _ ServiceConfig) Rule {
@@ -71,7 +71,7 @@ type Phone struct {
 	Text     string // in the readable international format
 	National bool   // the number depends on the default country
 	// Other is what the number would be with a plus sign before the digits, formatted like Text. It is empty if that
-	// number is invalid or the same.
+	// number is invalid or equal to Number.
 	Other string
 }
 
@@ -129,7 +129,7 @@ func phoneDigits(text string) string {
 				return ""
 			}
 			b.WriteByte('+')
-		case c == '\u202d' || c == '\u202e': // would display the digits in a different order
+		case c == '\u202d' || c == '\u202e': // would display the digits in a different order than stored
 			return ""
 		case strings.ContainsRune("-./()[]（）［］．／ー", c), unicode.Is(unicode.Pd, c), c == '\u2212', unicode.Is(unicode.Zs, c), unicode.Is(unicode.Cf, c):
 		default:
@@ -155,5 +155,5 @@ func phoneIdentity(text string) string {
 	if number, ok := (PhoneRule{}).Normalize(text); ok {
 		return number
 	}
-	return foldText(text) // stored before phone numbers were checked
+	return foldText(text) // the answer was stored before phone numbers were checked
 }

@@ -43,7 +43,7 @@ type Explanation struct {
 	Params  map[string]any
 }
 
-// WarnIneffective calls warn for block properties that have no effect on the rule.
+// WarnIneffective calls the function warn for each block property that has no effect on the rule.
 func WarnIneffective(r Rule, b *schema.Block, warn func(name string, why Explanation)) {
 	if t, ok := r.(interface {
 		warnIneffective(*schema.Block, func(name string, why Explanation))
@@ -52,8 +52,8 @@ func WarnIneffective(r Rule, b *schema.Block, warn func(name string, why Explana
 	}
 }
 
-// ParseLimits are the limits for a request body, but without a limit on field names. An answer may use matrix row IDs
-// as names, and their length is unlimited.
+// ParseLimits are the limits for a request body, but without a limit on the length of field names. An answer may use
+// matrix row IDs as field names, and the length of these IDs is unlimited.
 var ParseLimits = jsontree.Limits{Values: jsontree.MaxValues}
 
 // IsBlankJSON reports whether raw does not count as an answer.
@@ -61,7 +61,7 @@ func IsBlankJSON(raw json.RawMessage) bool {
 	return len(raw) == 0 || jsontree.Inspect(raw, ParseLimits, IsBlank)
 }
 
-// Storable reports whether raw is JSON that every storage can store.
+// Storable reports whether raw is JSON that every storage implementation can store.
 func Storable(raw json.RawMessage) bool {
 	return jsontree.Inspect(raw, ParseLimits, func(n jsontree.Node) bool { return !n.HasNUL() })
 }

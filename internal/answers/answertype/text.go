@@ -126,7 +126,7 @@ func removeEmbeddings(text string) string {
 		case '\u202c':
 			open--
 		case '\u202d', '\u202e':
-			return text // U+202C may end the override
+			return text // an override is present, and U+202C may end it
 		}
 		if open < 0 {
 			break
@@ -141,7 +141,7 @@ func removeEmbeddings(text string) string {
 var embeddings = strings.NewReplacer("\u202a", "", "\u202b", "", "\u202c", "")
 
 // isPlainASCII reports whether text is ASCII without control characters, and therefore already normalized. Most texts
-// are.
+// are plain ASCII.
 func isPlainASCII(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] >= 0x7f {
@@ -185,7 +185,7 @@ func trimmedText(n jsontree.Node, r *Report) (text string, ok bool) {
 // formatRule checks text that must have a format. normalize returns the text to store or a violation.
 type formatRule struct {
 	normalize func(text string, r *Report) (string, Violation)
-	max       int // maximum characters as sent; a zero value means no limit
+	max       int // maximum characters before normalization; a zero value means no limit
 	sample    string
 }
 
@@ -211,8 +211,8 @@ func (t textRule) warnIneffective(b *schema.Block, warn func(name string, why Ex
 	}
 }
 
-// textIdentity returns an identity function that compares texts by the result of common. Texts with an empty result
-// have no identity.
+// textIdentity returns an identity function that compares texts by the result of the function common. A text with an
+// empty result has no identity.
 func textIdentity(common func(string) string) func(jsontree.Node) ([]byte, bool) {
 	return func(value jsontree.Node) ([]byte, bool) {
 		text := common(value.Text())

@@ -56,7 +56,7 @@ func tooLong(limit int) Violation {
 // Report collects the violations in all answers.
 type Report struct {
 	Violations    violation.List
-	Limit         int  // maximum bytes of all answers
+	Limit         int  // maximum total size in bytes of all answers
 	LimitExceeded bool // the answers exceed Limit
 
 	slowBytes int // see maxSlowBytes
@@ -117,9 +117,10 @@ func (r *Report) ExceedsLimit(w *jsontree.Writer) bool {
 	return exceeds
 }
 
-// maxSlowBytes limits how much text in a submission can need NFC or IDNA. It counts addresses and the non-ASCII bytes
-// of text outside NFC. Both take up to 70 ns per byte, 15 times as long as decoding JSON, so the limit is reached
-// after 5 ms. It allows 80,000 characters of decomposed Vietnamese, which few systems send, and 3,000 addresses.
+// maxSlowBytes limits how much text in a submission can need NFC or IDNA. It counts the bytes of addresses and the
+// non-ASCII bytes of text that is not in NFC. Each of these bytes takes up to 70 ns, 15 times as long as decoding JSON,
+// so reaching the limit takes 5 ms. It allows 80,000 characters of decomposed Vietnamese, which few systems send, and
+// 3,000 addresses.
 const maxSlowBytes = 64 << 10
 
 func tooSlow() Violation {

@@ -23,7 +23,7 @@ var websiteRule = formatRule{sample: "https://example.com/", max: maxWebsite, no
 	switch {
 	case !ok:
 		return "", notURL()
-	case violation.LongerThan(address, maxWebsite): // after a scheme was added
+	case violation.LongerThan(address, maxWebsite): // adding the scheme exceeded the limit
 		return "", tooLong(maxWebsite)
 	}
 	return address, Violation{}
@@ -52,7 +52,7 @@ func normalizeWebsite(text string) (string, bool) {
 	}
 	for _, word := range strings.Fields(path)[min(1, len(strings.Fields(path))):] {
 		if strings.Contains(word, "://") {
-			return "", false // a second URL
+			return "", false // text contains a second URL
 		}
 	}
 	return address + browserPath(path), true

@@ -18,8 +18,8 @@ const hiddenPath = "/hidden"
 // Input holds the answers from a respondent and from the host.
 type Input struct {
 	Answers map[string]json.RawMessage // the respondent's answers by block ID
-	// Answers to payment, file_upload and signature blocks, and to blocks with properties.hide. Only the host
-	// provides them, because respondents could forge them.
+	// HostAnswers holds answers to payment, file_upload and signature blocks, and to blocks with properties.hide.
+	// Only the host provides them, because respondents could forge them.
 	HostAnswers map[string]json.RawMessage
 	Hidden      map[string]string // hidden fields by name; undeclared names are ignored
 }
@@ -39,11 +39,11 @@ type Answers struct {
 	Unique []byte
 }
 
-// Writer builds all formats of Answers together.
+// Writer checks answers and encodes them in all formats of [Answers].
 type Writer struct {
 	list, byField, hidden, variables jsontree.Writer
 	unique                           []byte
-	LastRange                        [2]int // start and end of the last answer in list; zeros if it was not written
+	LastRange                        [2]int // the last answer's start and end in list; zeros if it was not written
 }
 
 // NewWriter preallocates memory based on the size of the input.
@@ -228,7 +228,7 @@ func PartialList(f *compile.Form, in Input) json.RawMessage {
 // Sample returns valid sample answers for a test event; see [answers.Form.Sample].
 func Sample(f *compile.Form) Answers {
 	w := NewWriter(f, Input{})
-	r := answertype.Report{Limit: f.Limit} // discards the violations of omitted samples
+	r := answertype.Report{Limit: f.Limit} // its violations are dropped, because invalid samples are omitted
 	for i := range f.Blocks {
 		if b := &f.Blocks[i]; b.Rule != nil {
 			r.Begin(b.ID, b.Path, b.Required)

@@ -93,7 +93,7 @@ func New(from Source) (*Form, error) {
 
 // Definition holds the decoded sections of a form.
 type Definition struct {
-	Form     *Form          // has no rules before AddRules
+	Form     *Form          // has no rules until AddRules is called
 	Blocks   []schema.Block // top-level blocks; Properties is never nil
 	Settings schema.Settings
 }
@@ -140,7 +140,7 @@ func Read(from Source) (d Definition, err error) {
 	return d, nil
 }
 
-// AddRules compiles the rules of the top-level blocks and reports problems to the observer.
+// AddRules compiles the rules of the top-level blocks and calls the observer's functions.
 func (d *Definition) AddRules(to Observer) {
 	f := d.Form
 	c := ruleCompiler{form: f, observer: to}
@@ -186,8 +186,8 @@ func (f *Form) addVariables(raw json.RawMessage) error {
 	return nil
 }
 
-// dropDuplicates sets each block's index in Form.Blocks. It drops blocks with duplicate IDs, which the API never
-// stores, and sets missing properties.
+// dropDuplicates adds each block's index in Form.Blocks to the map index. It drops blocks with duplicate IDs, which the
+// API never stores, and sets missing properties.
 func dropDuplicates(list []schema.Block, index map[string]int) []schema.Block {
 	unique := list[:0]
 	for _, b := range list {
@@ -206,7 +206,7 @@ func dropDuplicates(list []schema.Block, index map[string]int) []schema.Block {
 
 var emptyProperties schema.Properties // read-only
 
-// addBlocks adds blocks and their nested blocks. hide says whether the parent group is hidden.
+// addBlocks adds blocks and their nested blocks. hide is true if the parent group is hidden.
 func (f *Form) addBlocks(list []schema.Block, with answertype.ServiceConfig, hide bool) {
 	for i := range list {
 		b := &list[i]
@@ -255,7 +255,7 @@ type Step struct {
 	Rule     StepRule
 }
 
-// JSON paths of answers in a Violation.
+// Start of the paths of answers in violations.
 const (
 	AnswersPath     = "/answers"
 	HostAnswersPath = "/host_answers"

@@ -30,7 +30,7 @@ type Assignment struct {
 type Jump struct {
 	When  *logic.Logic // nil means always
 	To    int          // index in Form.Steps, or ToEnd
-	Place int          // index in the rule's next list, counting ignored jumps
+	Place int          // index in the rule's "next" list, counting ignored jumps
 }
 
 // ToEnd is the value of Jump.To for a jump to the first ending.
@@ -45,7 +45,7 @@ const MaxRuleSteps = 100_000
 
 type ruleCompiler struct {
 	form     *Form
-	step     int // step of the current rule
+	step     int // index in Form.Steps of the current rule
 	observer Observer
 }
 

@@ -33,8 +33,8 @@ type condition struct {
 	matched          bool   // a submission matched
 }
 
-// New returns the conditions for values. Each key is a block ID, a hidden field's name, or "block/part" for a contact
-// part.
+// New returns the conditions for the expected answers in values. Each key is a block ID, a hidden field's name, or
+// "block/part" for a contact part.
 func New(f *compile.Form, values map[string]string) *Conditions {
 	all := &Conditions{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -136,7 +136,8 @@ func (c *condition) matchesValue(typ string, stored jsontree.Node) bool {
 	return ok && slices.ContainsFunc(c.identities(typ), func(identity []byte) bool { return bytes.Equal(identity, want) })
 }
 
-// identities returns the identities that match. For choices, the value can be an ID or the “Other” text.
+// identities returns the identities of matching answers. For choices, the expected answer can be an ID or the “Other”
+// text.
 func (c *condition) identities(typ string) (all [][]byte) {
 	literals := []string{answertype.QuoteJSON(c.value)}
 	switch k, _ := schema.LookupBlockType(typ); k.Comparison {
@@ -162,8 +163,8 @@ func (c *condition) identities(typ string) (all [][]byte) {
 	return all
 }
 
-// Err returns a *[schema.Error] that lists the conditions that no submission can meet. The field is unknown in the
-// form and in all submissions, its answers cannot be compared, or the value is not a phone number.
+// Err returns a *[schema.Error] that lists the conditions that no submission can meet: the field is unknown in the form
+// and in all submissions, its answers cannot be compared, or the expected answer is not a phone number.
 func (all *Conditions) Err() error {
 	var found violation.List
 	for _, c := range all.all {

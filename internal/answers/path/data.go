@@ -15,8 +15,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// These types represent the data that rules read: {"answers", "hidden", "variables"} and its three fields. A value is
-// computed when a rule reads it, and the cost counts toward the rules' budget. Each type implements [logic.Object].
+// A ruleData is the object that rules read. Its fields "answers", "hidden" and "variables" are the other types. A value
+// is computed when a rule reads it, and the cost counts toward the rules' budget. Each type implements [logic.Object].
 type (
 	ruleData     struct{ *walk }
 	answerData   struct{ *walk }
@@ -171,7 +171,7 @@ func ruleValue(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
 	}
 	tree, err := jsontree.Parse(stored, answertype.ParseLimits)
 	if err != nil {
-		return nil // cannot happen with stored answers
+		return nil // unreachable, because stored answers are valid JSON
 	}
 	defer tree.Release()
 	n := tree.Root()

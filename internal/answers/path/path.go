@@ -40,8 +40,8 @@ func Compute(f *compile.Form, answers map[string]json.RawMessage, hidden map[str
 	return result, nil
 }
 
-// Trace returns the path of a complete submission and how many steps its rules took. Tests compare it with a second
-// implementation.
+// Trace returns the path of a complete submission and how many steps its rules took. Tests compare the result with a
+// second implementation.
 func Trace(f *compile.Form, in check.Input) (result schema.Path, steps int) {
 	k := newWalk(f, in)
 	return k.trace(), compile.MaxRuleSteps - k.budget.Left()
@@ -124,7 +124,7 @@ func (k *walk) run() {
 	}
 }
 
-// budgetExceeded reports whether the rules exceeded their budget. If so, their results are meaningless.
+// budgetExceeded reports whether the rules exceeded their budget. If so, the rules' results are meaningless.
 func (k *walk) budgetExceeded() bool { return k.budget.Exceeded() }
 
 // takeStep processes the answers to step i and runs its rule if the step is on the path. Steps before next are

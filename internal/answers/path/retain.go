@@ -13,8 +13,8 @@ import (
 
 // Retained holds the parts of a partial submission to store.
 type Retained struct {
-	Answers json.RawMessage // object by block ID, with answers as sent
-	Hidden  json.RawMessage // object of strings
+	Answers json.RawMessage // JSON object of the answers as sent, by block ID
+	Hidden  json.RawMessage // JSON object of strings by field name
 	Dropped []string        // sorted block IDs of answers that are not stored
 }
 

@@ -19,7 +19,7 @@ type conditionResult struct {
 }
 
 type finding struct {
-	path string // relative to the rule
+	path string // JSON path relative to the rule
 	code string
 	why  answertype.Explanation
 }

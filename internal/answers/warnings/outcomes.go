@@ -77,7 +77,7 @@ func (q query) warnConstant(n jsontree.Node) {
 	}
 }
 
-// operation returns an operator and its operands, or "" if n is a value.
+// operation returns the operator and operands of n, or "" if n is a value.
 func operation(n jsontree.Node) (name string, operands []jsontree.Node) {
 	if n.Kind() != jsontree.Object || n.Len() != 1 {
 		return "", nil
@@ -248,7 +248,7 @@ func (u *usage) addOperation(n jsontree.Node) {
 	}
 	switch name {
 	case "var":
-		operands = operands[min(1, len(operands)):] // skip the name, keep the default
+		operands = operands[min(1, len(operands)):] // skip the variable's name, but keep the default value
 	case "and", "or", "!", "!!", "if", "?:":
 	case "==", "===", "!=", "!==":
 		u.needsAllAnswers = u.needsAllAnswers || read > 1
@@ -271,7 +271,8 @@ func (u *usage) addOperation(n jsontree.Node) {
 
 const maxTries = 2000
 
-// try evaluates conditions with candidate answers. If all is true, it joins the conditions with and, otherwise with or.
+// try evaluates conditions with candidate answers. If all is true, it joins the conditions with "and", otherwise with
+// "or".
 func (q query) try(conditions []jsontree.Node, all bool) (can, fail bool) {
 	u := q.usageOf(conditions...)
 	left := min(compile.MaxRuleSteps, constantSteps-q.constantStepsUsed)

@@ -17,8 +17,8 @@ import (
 // Find returns the parts of a form that make it unanswerable or have no effect. It returns an error if a section is
 // not in the stored JSON format.
 //
-// Find considers each block's limits, the order of the steps, and logic that always has the same value. It assumes
-// that all other logic can either hold or fail. So it never returns a false warning, but it can miss some.
+// Find considers each block's limits, the order of the steps, and logic that always has the same value. It assumes that
+// all other logic can either hold or fail. So it never returns a false warning, but it can miss some problems.
 func Find(from compile.Source) (schema.Warnings, error) {
 	d, err := compile.Read(from)
 	if err != nil {
@@ -63,7 +63,7 @@ type warner struct {
 
 	neverHolds     map[*logic.Logic]string // why a condition never holds
 	neverJumps     map[int]string          // why jumps to a step never apply
-	answersByBlock map[int]*candidates     // for blocks with few possible answers
+	answersByBlock map[int]*candidates     // candidate answers of blocks with few possible answers
 
 	singlePage, onePerPage bool // whether the form has one page, or one page for each question
 
@@ -268,7 +268,7 @@ func (w *warner) checkReads(path string, l *logic.Logic, at int, after bool) {
 		switch {
 		case kind != "answers" && kind != "hidden" && kind != "variables":
 			why.Reason, why.Message, why.Params["name"] = "data", "only answers, hidden and variables exist", name
-		case rest == "": // all answers, hidden fields or variables
+		case rest == "": // logic reads all answers, hidden fields or variables
 		case kind == "hidden" && !isHidden:
 			why.Reason, why.Message = "hidden", "the form has no hidden field with this name"
 		case kind == "variables" && !isVariable:
