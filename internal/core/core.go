@@ -53,7 +53,7 @@ type Core struct {
 	lastDispatcherCheck *atomic.Int64 // time of the last check in Unix nanoseconds, or 0
 }
 
-// New sets the defaults of c and creates its caches.
+// New sets default values in c and creates its caches.
 func New(c Core) (*Core, error) {
 	c.Limits = c.Limits.WithDefaults()
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
@@ -68,7 +68,7 @@ func New(c Core) (*Core, error) {
 	return &c, nil
 }
 
-// On returns a copy of c that uses another storage and writes visits immediately. The copy has its own locks, because
+// On returns a copy of c that uses the storage s and writes visits immediately. The copy has its own locks, because
 // otherwise a transaction on s could wait for a lock whose holder is waiting for the transaction.
 func (c *Core) On(s storage.Storage) *Core {
 	copied := *c
@@ -86,15 +86,15 @@ func (c *Core) Now() time.Time { return c.Clock().UTC().Truncate(time.Second) }
 type URLChecker interface {
 	// CheckURL checks the URL without resolving its hostname.
 	CheckURL(raw string) error
-	// CheckHost resolves the hostname and checks its addresses.
+	// CheckHost resolves the hostname and checks its IP addresses.
 	CheckHost(ctx context.Context, raw string) error
 }
 
 // Precondition is a condition on a form's revision, like If-Match (RFC 9110, section 13.1.1). The zero value always
 // holds.
 type Precondition struct {
-	Set       bool    // there is a condition
-	Any       bool    // any revision meets it
+	Set       bool    // whether there is a condition
+	Any       bool    // any revision meets the condition
 	Revisions []int64 // allowed revisions
 }
 

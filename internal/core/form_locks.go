@@ -18,7 +18,7 @@ type formLocks struct {
 func newFormLocks() *formLocks { return &formLocks{locks: map[storage.ID]*formLock{}} }
 
 type formLock struct {
-	held    chan struct{} // full while the lock is held; waiting editors acquire it in order
+	held    chan struct{} // full while the lock is held; editors get the lock in order of arrival
 	editors int           // editors that hold the lock or wait for it
 }
 
@@ -26,8 +26,8 @@ type formLock struct {
 // holder's connection may be dead. A change of 50 blocks takes 1 to 5 ms.
 const lockTimeout = time.Second
 
-// acquire waits for the form's lock if the editor has lost a race or other editors are waiting. In that case it
-// returns a function that releases the lock. Otherwise it returns nil.
+// acquire waits for the form's lock if lost is true, because another change was faster, or if other editors are
+// waiting. It then returns a function that releases the lock. Otherwise it returns nil.
 func (t *formLocks) acquire(ctx context.Context, form storage.ID, lost bool) (end func(), err error) {
 	t.mu.Lock()
 	l := t.locks[form]
@@ -48,7 +48,7 @@ func (t *formLocks) acquire(ctx context.Context, form storage.ID, lost bool) (en
 			<-l.held
 			t.release(form, l)
 		}
-		stop := context.AfterFunc(ctx, release) // in case the storage ignores that ctx is done
+		stop := context.AfterFunc(ctx, release) // releases the lock even if the storage ignores the end of ctx
 		return func() {
 			if stop() {
 				release()
@@ -61,7 +61,7 @@ func (t *formLocks) acquire(ctx context.Context, form storage.ID, lost bool) (en
 	return func() {}, ctx.Err()
 }
 
-// release removes an editor from the lock. The last one deletes the lock.
+// release removes an editor from the lock. The last editor deletes the lock.
 func (t *formLocks) release(form storage.ID, l *formLock) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -108,7 +108,7 @@ func (c *Core) UpdateForm(ctx context.Context, actor storage.Actor, t Target, bo
 func (c *Core) CheckSizes(body []byte) error { return c.validator.CheckSizes(body) }
 
 // mayReplaceVersion reports whether a change without sections may create a version or change a working copy. If so, the
-// stored form is needed.
+// caller must read the stored form.
 func (c *Core) mayReplaceVersion(change storage.FormChange) bool {
 	return c.forWorkingCopies || c.Versions > 0 && (change.Name != nil || change.Type != nil || change.Status != nil && *change.Status != storage.StatusPublished)
 }
@@ -182,7 +182,7 @@ func (c *Core) updateWithRetry(ctx context.Context, actor storage.Actor, t Targe
 			return storage.Form{}, err
 		}
 		change, err := compute(stored)
-		switch { // access errors first, then the precondition, then other errors
+		switch { // report access errors first, then the precondition, then other errors
 		case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrNotOwner):
 			return storage.Form{}, err
 		case !condition.Holds(stored.Revision):

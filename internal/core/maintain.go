@@ -16,7 +16,7 @@ const (
 	backfillBytes    = 8 << 20
 	backfillBatches  = 10                  // maximum batches in one call of Maintain
 	endedKeyLifetime = 90 * 24 * time.Hour // how long revoked and expired keys stay in the list
-	sweepRows        = 1000                // per transaction; deleting this many submissions with events takes 30 ms
+	sweepRows        = 1000                // rows per transaction; deleting 1,000 submissions with events takes 30 ms
 	// maxSweeps limits one call of Maintain to about a second. One call a minute then handles 300 views, starts and
 	// submissions a second.
 	maxSweeps = 20

@@ -14,7 +14,7 @@ import (
 )
 
 // merge merges a working copy into its form. If only one side changed a part, merge uses that side's value. If both
-// sides changed it differently, resolutions selects a side. If resolutions does not, merge returns a
+// sides changed a part differently, resolutions selects a side. If resolutions lacks the part, merge returns a
 // [*schema.ConflictError].
 func merge(from copyBase, workingCopy, form storage.FormContent, resolutions map[string]schema.Side) (merged storage.FormContent, err error) {
 	c, err := formdiff.Split(workingCopy)

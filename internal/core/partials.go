@@ -23,7 +23,8 @@ func AsUnsupported(err error) error {
 }
 
 // Partials returns one page of a form's unexpired partial submissions. It includes answers only if respondents were
-// informed. If the form has a CAPTCHA, it returns only partial submissions with a solved CAPTCHA.
+// informed that users can read the answers. If the form has a CAPTCHA, it returns only partial submissions with a
+// solved CAPTCHA.
 func (c *Core) Partials(ctx context.Context, actor storage.Actor, form storage.ID, now time.Time, page storage.Page) (found []storage.Partial, more bool, err error) {
 	f, err := c.Storage.Form(ctx, actor, form)
 	if err != nil {

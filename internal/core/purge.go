@@ -34,7 +34,7 @@ func (c *Core) TrashedForms(ctx context.Context, workspace storage.ID) ([]storag
 	return all, nil
 }
 
-// eachFormPage calls each with every page of forms. It never passes an empty page.
+// eachFormPage calls the function each with every nonempty page of forms.
 func (c *Core) eachFormPage(ctx context.Context, q storage.FormsParams, each func([]storage.Form) error) error {
 	q.Page.Limit = batchSize
 	for {

@@ -14,7 +14,7 @@ import (
 const MaxPageBytes = 16 << 20
 
 // CheckRange returns an error if since is after until. Zero times mean no limit. It compares whole seconds, because
-// that is the precision of submission times.
+// submission times have that precision.
 func CheckRange(since, until time.Time) error {
 	if !since.IsZero() && !until.IsZero() && since.Truncate(time.Second).After(until) {
 		return violation.New("query:since", schema.CodeOutOfRange, "must not be later than until")
@@ -22,7 +22,7 @@ func CheckRange(since, until time.Time) error {
 	return nil
 }
 
-// Submissions returns one page of a form's submissions. A page is also limited by its size in bytes.
+// Submissions returns one page of a form's submissions. MaxPageBytes also limits the page.
 func (c *Core) Submissions(ctx context.Context, actor storage.Actor, form storage.ID, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
 	if err := CheckRange(q.Since, q.Until); err != nil {
 		return storage.SubmissionPage{}, err

@@ -27,7 +27,7 @@ const (
 	// After maxRestarts interrupted counts, a count continues despite changes. Otherwise, it would never finish
 	// during an import or purge.
 	maxRestarts  = 5
-	maxPastTexts = 100 // newest texts per block that are cached for a past day
+	maxPastTexts = 100 // maximum number of newest texts per block that are cached for a past day
 )
 
 // cachedSummary caches a form's counts by day, so that a summary reads only new submissions. Each use first checks with
@@ -41,7 +41,7 @@ type cachedSummary struct {
 	checks   [2]funnelCheck
 	spans    []*span        // newest first, without overlaps
 	past     []*span        // spans of past days
-	sum      *summary.Tally // of past
+	sum      *summary.Tally // sum of the spans in past
 	restarts int            // how many counts were interrupted because spans were dropped
 }
 
@@ -95,8 +95,8 @@ func (c *Core) Summary(ctx context.Context, actor storage.Actor, p SummaryParams
 	}
 }
 
-// count validates the cache, spends up to step on counting missing submissions, and adds all counts to t. size is the
-// new size of the cache in bytes. cacheable is false if the storage cannot validate the cache.
+// count validates the cache, counts missing submissions for at most the duration step, and adds all counts to t. size
+// is the new size of the cache in bytes. cacheable is false if the storage cannot validate the cache.
 func (f *cachedSummary) count(r submissionReader, from, to time.Time, step time.Duration, t *summary.Tally) (done bool, size int, cacheable bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -223,7 +223,7 @@ func (f *cachedSummary) dropStaleSpans(r submissionReader, removed int64) error 
 	return nil
 }
 
-// dropSince drops spans whose submissions are all since a time, and shortens spans that contain that time.
+// dropSince drops spans that contain submissions since the time at, and ends the remaining spans at that time.
 func (f *cachedSummary) dropSince(at time.Time) {
 	f.spans = slices.DeleteFunc(f.spans, func(s *span) bool {
 		if s.to.After(at) {
@@ -288,8 +288,8 @@ func (f *cachedSummary) joinOlder(i int) error {
 	return s.tally.Merge(older.tally)
 }
 
-// shrink joins the oldest days until the form fits into the memory limit. A summary that starts or ends inside a
-// joined span must read its submissions again.
+// shrink joins the oldest days until the form's cache fits into the memory limit. A summary that starts or ends inside
+// a joined span must read its submissions again.
 func (f *cachedSummary) shrink() (size int, err error) {
 	for _, s := range f.spans {
 		size += s.size
@@ -353,8 +353,8 @@ func (r submissionReader) eachSubmission(from, to time.Time, do func(*storage.Su
 
 var errTimeUp = errors.New("counting time limit reached")
 
-// countSpans counts submissions by day, newest first. After end, it stops as soon as the submission time changes. whole
-// is false if it stopped early.
+// countSpans counts submissions by day, newest first. After the time end, it stops as soon as the submission time
+// changes. whole is false if it stopped early.
 func (r submissionReader) countSpans(from, to, end time.Time) (found []*span, whole bool, err error) {
 	var s *span
 	err = r.eachSubmission(from, to, func(sub *storage.Submission) error {

@@ -13,14 +13,14 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Document kinds.
+// Kinds of stored documents.
 const (
 	kindWorkingCopy = "working-copy" // at most one per form, with an empty key
 	kindVersion     = "version"      // with the revision as the key
 )
 
-// minVersionInterval is how old the last version must be before an ordinary write creates another. Editors write on
-// each keystroke, and a version per write would displace useful versions.
+// minVersionInterval is how old the last version must be before an ordinary write creates another version. Editors
+// write on each keystroke, and a version per write would displace useful versions.
 const minVersionInterval = 10 * time.Minute
 
 // maxVersionBytes limits the total size of a form's versions. It is enough for eight of the largest forms, or for 100
@@ -81,7 +81,7 @@ func (c *Core) VersionList(ctx context.Context, actor storage.Actor, form storag
 }
 
 func decodeVersion(d *storage.Document) storage.FormVersion {
-	revision, _ := strconv.ParseInt(d.Key, 10, 64) // written by versionKey
+	revision, _ := strconv.ParseInt(d.Key, 10, 64) // valid, because versionKey wrote it
 	return storage.FormVersion{Revision: revision, ReplacedBy: d.By, ReplacedAt: d.CreatedAt}
 }
 

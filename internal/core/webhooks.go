@@ -89,8 +89,8 @@ func (c *Core) UpdateWebhook(ctx context.Context, actor storage.Actor, id storag
 	return c.Storage.UpdateWebhook(ctx, actor, id, change)
 }
 
-// hasSecret reports whether secret is the webhook's signing secret. If the webhook has no secret, it does not read the
-// list, because the list would start with the next webhook's secret.
+// hasSecret reports whether secret is the webhook's signing secret. If the webhook has no secret, it does not list the
+// secrets, because the list would start with the next webhook's secret.
 func (c *Core) hasSecret(ctx context.Context, w storage.Webhook, secret string) (bool, error) {
 	if !w.HasSecret || secret == "" {
 		return false, nil

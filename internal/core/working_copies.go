@@ -62,9 +62,9 @@ func (s workingCopyStorage) Form(ctx context.Context, actor storage.Actor, id st
 	return f.effectiveForm(), err
 }
 
-// UpdateForm creates or changes the working copy, or deletes it if the content is now the same as the form's. Therefore
-// a form has unpublished changes if and only if it has a working copy. Only the name, type and sections of change are
-// used, and change.IfRevision is required.
+// UpdateForm creates or changes the working copy, or deletes it if its content is now the same as the form's content.
+// Therefore a form has unpublished changes if and only if it has a working copy. Only the name, type and sections of
+// change are used, and change.IfRevision is required.
 func (s workingCopyStorage) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, change storage.FormChange) (storage.Form, error) {
 	f, err := s.readFormWithCopy(ctx, actor, id)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s workingCopyStorage) UpdateForm(ctx context.Context, actor storage.Actor,
 }
 
 // newInitialRevision returns a random first revision for a working copy, so that editors cannot confuse the working
-// copy with an earlier one. JavaScript represents the number exactly.
+// copy with an earlier one. JavaScript can represent the number exactly.
 func newInitialRevision() int64 { return 1<<40 + rand.Int64N(1<<51) } // #nosec G404 -- unique, but not secret
 
 // Publish publishes a form's working copy. In one transaction, it merges the copy with later changes to the form, sets

@@ -1,7 +1,7 @@
 // Package cursor encodes and decodes the opaque page cursors of the API. A cursor is URL-safe text with a version byte,
 // a position and a digest of the position and the list. So a cursor is invalid if it was changed, or if it belongs to
-// another list, user or filter. The digest needs no secret key, because a position only reveals the previous page's
-// contents, and each page checks access again.
+// another list, user or filter. The digest needs no secret key, because a position reveals only the previous page's
+// contents, and each request checks access again.
 package cursor
 
 import (
@@ -32,7 +32,7 @@ type List struct {
 	Filters string     // in a canonical form
 }
 
-// Encode returns a cursor for the records after p in l.
+// Encode returns a cursor for the records after the position p in the list l.
 func Encode(l List, p storage.Position) string {
 	var raw [size]byte
 	raw[0] = version
@@ -43,7 +43,7 @@ func Encode(l List, p storage.Position) string {
 	return encoding.EncodeToString(raw[:])
 }
 
-// Decode returns the position in a cursor for l, or [ErrInvalid].
+// Decode returns the position in a cursor for the list l, or [ErrInvalid].
 func Decode(l List, s string) (storage.Position, error) {
 	if len(s) != encoding.EncodedLen(size) {
 		return storage.Position{}, ErrInvalid

@@ -98,7 +98,7 @@ func (w *Validator) Apply(stored *Blocks, id string, p *BlockPatch) (block *Bloc
 	return block, joinItems(items), true, nil
 }
 
-// checkTotalSize reports a violation if several writes together have made the blocks larger than a body can be.
+// checkTotalSize reports a violation if several writes together have made the blocks larger than a request body can be.
 func checkTotalSize(c *validation.Check, at jsontree.Node, parts ...jsontree.Node) {
 	total := 0
 	for _, part := range parts {

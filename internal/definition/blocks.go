@@ -18,7 +18,7 @@ type Blocks struct {
 	one   bool
 	base  string          // JSON Pointer of the tree's root in the body
 	edits []jsontree.Edit // sorted; can contain edits outside the list
-	typed bool            // every block has a type or gets one from an edit
+	typed bool            // every block has a type or gets a type from an edit
 }
 
 // StoredBlocks parses stored blocks without checking rules. It treats an empty raw as an empty array. It returns an
@@ -249,7 +249,7 @@ func (b *Blocks) CheckHiddenFields(hidden json.RawMessage, path string) error {
 	return c.Violations.Err()
 }
 
-// parseHidden parses hidden fields. Empty text means that there are none.
+// parseHidden parses hidden fields. An empty raw means that there are no hidden fields.
 func parseHidden(raw json.RawMessage) (jsontree.Node, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return jsontree.Node{}, nil

@@ -54,7 +54,7 @@ func countCells(block jsontree.Node, typ string) int {
 		return 2
 	}
 	switch scale := kind.Scale; typ {
-	case schema.TypeCountry, schema.TypePhone: // phone numbers have a country list
+	case schema.TypeCountry, schema.TypePhone: // a phone field has a country list
 		return countryCells
 	case schema.TypeNPS:
 		return kind.MaxRendered
@@ -89,7 +89,7 @@ func (r *blockChecker) addCells(block jsontree.Node) {
 	r.cells += n
 }
 
-// checkFormCells checks the limit on cells in all blocks, which must have been counted. own is the number of cells in
+// checkFormCells checks the limit on cells in all blocks, after addCells counted them. own is the number of cells in
 // the written blocks. A form over the limit is allowed as long as this number does not increase.
 func (r *blockChecker) checkFormCells(own int, at jsontree.Node) {
 	if r.cells > r.limits.AllCells && own > r.cellsBefore {

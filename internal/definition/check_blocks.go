@@ -19,11 +19,11 @@ type blockChecker struct {
 	ids         map[string]bool // IDs of all blocks so far, including nested blocks
 	total       int
 	cells       int
-	cellsBefore int                      // of the replaced block
+	cellsBefore int                      // cells of the replaced block
 	stored      map[string]jsontree.Node // stored blocks, for the types of blocks without a type
 
 	setElsewhere map[string]bool // variables that other blocks' rules set
-	setHere      []jsontree.Node // fields of set objects in the checked rules
+	setHere      []jsontree.Node // fields of "set" objects in the checked rules
 }
 
 func newBlockChecker(c *validation.Check, w *Validator) *blockChecker {
@@ -60,7 +60,8 @@ func (r *blockChecker) checkOne(block jsontree.Node, top int) {
 	r.checkVariables()
 }
 
-// checkVariables checks that no rule sets a variable with the name of a block, because answers store both by name.
+// checkVariables checks that no rule sets a variable with the name of a block, because stored answers contain both by
+// name.
 func (r *blockChecker) checkVariables() {
 	for _, variable := range r.setHere {
 		if r.ids[variable.Name()] {

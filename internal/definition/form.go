@@ -33,7 +33,7 @@ func (w *Validator) FormUpdate(body []byte) (FormWrite, error) {
 
 // CheckSizes checks a FormUpdate that will not be stored, such as an editor's unsaved content. It reports only exceeded
 // limits, because content can be invalid while a user types. It also rejects unknown fields, because decoders could
-// treat them as known fields.
+// confuse an unknown field with a known field.
 func (w *Validator) CheckSizes(body []byte) error {
 	r, err := read(body)
 	if err != nil {
@@ -74,7 +74,7 @@ func (w *Validator) form(body []byte, s *validation.Schema) (FormWrite, error) {
 		f.Acceptance = acceptanceRules(definition.Member("settings"))
 	}
 	if blocks := definition.Member("blocks"); blocks.Exists() {
-		f.Blocks = &Blocks{list: blocks, edits: r.Edits} // keeps the tree in memory
+		f.Blocks = &Blocks{list: blocks, edits: r.Edits} // Blocks keeps the tree in memory
 	} else {
 		r.tree.Release()
 	}

@@ -59,7 +59,7 @@ func (f FormWrite) HasSections() bool {
 	return f.Blocks != nil || f.Sections.HasSections()
 }
 
-// CheckSize checks a changed definition against Limits.Definition. Sections that are nil in change stay as stored. A
+// CheckSize checks a changed definition against Limits.Definition. Sections that are nil in change do not change. A
 // definition that already exceeds the limit cannot grow. The violation in the *[schema.Error] has the given path.
 func (w *Validator) CheckSize(stored, change storage.Definition, path string) error {
 	before := stored.Size()

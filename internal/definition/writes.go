@@ -23,7 +23,7 @@ type Validator struct {
 	zone   *time.Location
 }
 
-// NewValidator returns a Validator. Zero limits mean the defaults, and it rejects negative limits. zone determines
+// NewValidator returns a Validator, or an error if a limit is negative. Zero limits mean the defaults. zone determines
 // calendar days and defaults to UTC.
 func NewValidator(l schema.Limits, zone *time.Location) (*Validator, error) {
 	if err := l.Validate(); err != nil {

@@ -21,7 +21,7 @@ type Params struct {
 	// decides which deliveries are due, and timeouts use neither clock.
 	Now func() time.Time
 	// Sweep does a batch of maintenance, like [storage.Storage.Sweep]. A running dispatcher calls it about once a minute,
-	// one call at a time, and logs its errors and panics. ctx is canceled when the dispatcher stops. If Sweep ignores
-	// this, Run returns later. If nil, there is no sweep.
+	// one call at a time, and logs its errors and panics. ctx is canceled when the dispatcher stops. If Sweep ignores the
+	// cancellation, Run returns only after Sweep. If nil, there is no sweep.
 	Sweep func(ctx context.Context, now time.Time) error
 }

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// The client must read at least 2 kB per second, which any usable connection can do.
+// The client must read at least 2 kB per second, which any usable connection allows.
 const (
 	chunkTimeout = 30 * time.Second
 	chunkSize    = 64 << 10
 )
 
-// File describes a response.
+// File describes the response that sends an export.
 type File struct {
 	Name, ContentType string
 	WriteStatus       func(code int) // sends the status and the headers; called once
@@ -29,13 +29,14 @@ func (f File) WriteHeaders(w http.ResponseWriter) {
 	f.WriteStatus(http.StatusOK)
 }
 
-// Send sends the output of write. The response starts with the first byte, or when write succeeds without output. gone
-// is true if the client stopped reading. Send overrides the server's WriteTimeout, which would abort a long export.
+// Send sends the output of the function write. The response starts with the first byte, or when write succeeds without
+// output. gone is true if the client stopped reading. Send overrides the server's WriteTimeout, which would abort a
+// long export.
 func (f File) Send(w http.ResponseWriter, write func(io.Writer) error) (gone bool, err error) {
 	b := &bodyWriter{file: f, w: w, control: http.NewResponseController(w)}
 	b.setTimeout(0)
 	err = write(b)
-	b.setTimeout(chunkTimeout) // for the rest of the response
+	b.setTimeout(chunkTimeout) // applies to the rest of the response
 	if err == nil && !b.started {
 		f.WriteHeaders(w)
 	}

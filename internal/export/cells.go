@@ -33,7 +33,7 @@ func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain b
 	case schema.String:
 		emit(part{}, string(v), a.Type == schema.TypePhone && isE164(string(v)))
 	case schema.Date:
-		emit(part{}, strings.Trim(string(a.JSON), `"`), true) // as stored, with its offset
+		emit(part{}, strings.Trim(string(a.JSON), `"`), true) // the time as stored, with its UTC offset
 	case schema.Picks:
 		if o.SplitColumns && isList(a) {
 			splitPicks(a.Type, v, o, emit)
@@ -65,7 +65,8 @@ func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain b
 
 func isList(a *schema.Answer) bool { return len(a.JSON) > 0 && a.JSON[0] == '[' }
 
-// splitPicks writes each choice to its own column. For a ranking, each cell contains the position, starting at 1.
+// splitPicks writes each choice to its own column. For a ranking, each cell contains the choice's position, starting at
+// 1.
 func splitPicks(fieldType string, picks schema.Picks, o Options, emit func(part, string, bool)) {
 	var others []string
 	for i, p := range picks {
@@ -101,7 +102,8 @@ func pickText(p schema.Pick, o Options) string {
 	return p.String()
 }
 
-// filesCells writes names and URLs. It writes several files to separate columns or to one cell.
+// filesCells writes the names and URLs of files. Several files get separate columns if o.SplitColumns is set. Otherwise
+// they share cells.
 func filesCells(a *schema.Answer, files schema.Files, o Options, emit func(part, string, bool)) {
 	if o.SplitColumns && isList(a) {
 		for i, f := range files {

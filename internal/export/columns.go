@@ -14,7 +14,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// MaxColumns is the column limit in spreadsheet programs. It also limits the memory that the first pass uses.
+// MaxColumns is the column limit in spreadsheet programs. It also limits the memory for finding the columns.
 const MaxColumns = 16_384
 
 // columnKey identifies a column by a field and a part of the field's value. The part is empty for the whole value.

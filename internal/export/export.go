@@ -52,7 +52,7 @@ const PageSize = 1000
 // Pages reads one page of submissions. It holds no connection or transaction after it returns.
 type Pages func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error)
 
-// eachSubmission calls do for every submission in the period, newest first. It flushes out after each page.
+// eachSubmission calls do for every submission in the period, newest first. It flushes the writer out after each page.
 func eachSubmission(ctx context.Context, out *bufio.Writer, o Options, read Pages, do func(*storage.Submission) error) error {
 	q := storage.SubmissionsParams{Since: o.Since, Until: o.Until, Page: storage.Page{Limit: PageSize}}
 	for {

@@ -16,8 +16,8 @@ import (
 )
 
 // Parts holds the parts of a form's content that two users can change without a conflict: the name, the type, each
-// setting, each top-level block, and each other section. Their paths are JSON Pointers into a FormUpdate, with block
-// IDs instead of positions.
+// setting, each top-level block, and each of the other sections. Their paths are JSON Pointers into a FormUpdate, with
+// block IDs instead of positions.
 type Parts struct {
 	Raw   map[string]json.RawMessage
 	Order map[string][]string // names of the settings and IDs of the blocks, by section path
@@ -102,7 +102,7 @@ type Digests map[string]string
 func (p Parts) Digests() Digests {
 	found := make(Digests, len(p.Raw))
 	for path, raw := range p.Raw {
-		found[digest([]byte(path))] = digest(raw) // IDs may be long
+		found[digest([]byte(path))] = digest(raw) // hashes the path, because block IDs may be long
 	}
 	return found
 }

@@ -88,7 +88,7 @@ func (k *CompiledForm) Path(answers map[string]json.RawMessage, hidden map[strin
 	return path, nil
 }
 
-// matches reports whether two forms treat submissions the same, apart from the definition.
+// matches reports whether the forms k and f treat submissions the same, apart from the definition.
 func (k *CompiledForm) matches(f *storage.Form) bool {
 	return k.Revision == f.Revision && k.Status == f.Status && k.Acceptance == f.Acceptance
 }

@@ -24,7 +24,7 @@ type Intake struct {
 }
 
 // New returns an Intake with an empty cache. The Intake calls startDispatch before it stores a submission with an
-// event, and calls the returned stored function afterward.
+// event, and calls the function stored, which startDispatch returned, afterward.
 func New(c *core.Core, startDispatch func() (to storage.DirectDispatcher, stored func())) Intake {
 	return Intake{core: c, forms: new(cache.Cache[storage.ID, *CompiledForm]), startDispatch: startDispatch}
 }

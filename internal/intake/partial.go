@@ -31,8 +31,8 @@ const (
 // hashToken returns the key under which a token is stored. It accepts invalid tokens, which are then unknown.
 func hashToken(token string) [32]byte { return sha256.Sum256([]byte(token)) }
 
-// newToken returns the token for a visit's partial submission. It returns the same token for each call, so that a visit
-// creates at most one partial submission.
+// newToken returns the token for a visit's partial submission. It always returns the same token for a visit, so that
+// the visit creates at most one partial submission.
 func newToken(form storage.ID, visit string) string {
 	if visit == "" {
 		visit = rand.Text()
@@ -41,8 +41,8 @@ func newToken(form storage.ID, visit string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// SavePartial saves a partial submission, as package formsvc documents. Of p, it uses FormID, Revision, Block, Seconds,
-// Shared, Verified and LinkIssued.
+// SavePartial saves a partial submission, as package formsvc documents. It uses only these fields of p: FormID,
+// Revision, Block, Seconds, Shared, Verified and LinkIssued.
 func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.Partial, in Input, m Metadata) (_ string, dropped []string, err error) {
 	ctx = timeout.WithBudget(ctx)
 	// Bypass the cache, because a cached form may lack new questions.

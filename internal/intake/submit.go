@@ -53,8 +53,8 @@ func (i Intake) Submit(ctx context.Context, r *SubmitParams) (storage.Submission
 	return storage.Submission{}, storage.ErrUnavailable
 }
 
-// store stores a submission and dispatches its deliveries. In a host's transaction it does not dispatch, because only
-// the host commits.
+// store stores a submission and dispatches its deliveries. In a host's transaction it does not dispatch them, because
+// the host commits the submission later.
 func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
 	made := func() {}
 	if !i.inHostTransaction && !n.Event.ID.IsZero() {
@@ -62,7 +62,7 @@ func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Sub
 	}
 	returned := false
 	defer func() {
-		// If the storage panics, release its reservation. If it returns because ctx ended, it can still dispatch the
+		// If the storage panics, release its reservation. If the storage returns because ctx ended, it can still dispatch the
 		// deliveries.
 		if n.Dispatcher != nil && !returned {
 			n.Dispatcher.Dispatch(nil, false)
@@ -77,8 +77,8 @@ func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Sub
 	return stored, replayed, err
 }
 
-// replayByKey returns the submission that was first stored with the idempotency key. If there is none, it returns the
-// error refused.
+// replayByKey returns the submission that was first stored with the idempotency key. If there is no such submission, it
+// returns the error in refused.
 func (i Intake) replayByKey(ctx context.Context, form *CompiledForm, r *SubmitParams, refused error) (storage.Submission, error) {
 	if r.IdempotencyKey == "" || checkIdempotencyKey(r.IdempotencyKey) != nil {
 		return storage.Submission{}, refused

@@ -33,7 +33,7 @@ type Limits struct {
 }
 
 // BodyLimits are the limits for a request body. They ensure that checking a value takes only milliseconds and that no
-// database stores it in a longer form.
+// database stores the value in a longer form.
 var BodyLimits = Limits{Values: MaxValues, Name: MaxName}
 
 // Parse strictly parses one JSON value within limits. It rejects invalid UTF-8, trailing data, duplicate names and lone
@@ -100,8 +100,8 @@ func (p *parser) document() bool {
 	return true
 }
 
-// maxValueCount returns an upper limit for the number of values. Allocating the list once takes less time than growing
-// it, and half the memory.
+// maxValueCount returns an upper limit for the number of values. Allocating the list once is faster than growing it and
+// needs half the memory.
 func (p *parser) maxValueCount() int {
 	// Every value except the first follows a comma or an opening bracket.
 	count := 1 + bytes.Count(p.raw, []byte{','}) + bytes.Count(p.raw, []byte{'['}) + bytes.Count(p.raw, []byte{'{'})
@@ -382,7 +382,7 @@ func (p *parser) number() (num float64, ok bool) {
 		if !p.digits() {
 			return 0, p.fail(p.pos, "expected a digit")
 		}
-		exponent, _ = strconv.Atoi(p.text[from:p.pos]) // the largest int if it overflows
+		exponent, _ = strconv.Atoi(p.text[from:p.pos]) // the largest int if the exponent overflows
 	}
 	if p.pos-start > maxNumber {
 		return 0, p.fail(start, "a number of more than 64 characters")

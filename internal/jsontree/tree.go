@@ -236,7 +236,7 @@ func (n Node) Value() any {
 	}
 }
 
-// Larger trees are not pooled, because they are rare. A definition with 500 blocks fits.
+// Maximum sizes of pooled trees. Larger trees are rare. A definition with 500 blocks is smaller.
 const (
 	maxPooledNodes = 8192 // 320 kB
 	maxPooledBytes = 64 << 10
@@ -244,7 +244,8 @@ const (
 
 var pool = sync.Pool{New: func() any { return &Tree{seed: maphash.MakeSeed()} }}
 
-// Inspect parses raw, calls look and releases the tree. It returns a zero value for invalid JSON.
+// Inspect parses raw, calls the function look with the root and releases the tree. It returns a zero value for invalid
+// JSON.
 func Inspect[T any](raw []byte, bounds Limits, look func(Node) T) (seen T) {
 	tree, err := Parse(raw, bounds)
 	if err != nil {

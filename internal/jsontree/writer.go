@@ -60,7 +60,7 @@ func (w *Writer) EndArray() { w.b = append(w.b, ']') }
 // String writes a string with [AppendString].
 func (w *Writer) String(s string) { w.b = AppendString(w.next(), s) }
 
-// Hex writes an ID as hexadecimal digits in a string.
+// Hex writes an ID as a string of hexadecimal digits.
 func (w *Writer) Hex(id []byte) {
 	w.b = append(hex.AppendEncode(append(w.next(), '"'), id), '"')
 }
@@ -80,10 +80,10 @@ func (w *Writer) Bool(v bool) { w.b = strconv.AppendBool(w.next(), v) }
 // Null writes null.
 func (w *Writer) Null() { w.b = append(w.next(), "null"...) }
 
-// OrNull calls value if there is true. Otherwise it writes null.
-func (w *Writer) OrNull(there bool, value func()) {
-	if there {
-		value()
+// OrNull calls write if exists is true. Otherwise it writes null.
+func (w *Writer) OrNull(exists bool, write func()) {
+	if exists {
+		write()
 	} else {
 		w.Null()
 	}

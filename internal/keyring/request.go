@@ -34,7 +34,7 @@ func (r Request) validate(now time.Time) error {
 		checkText("/name", textclean.CleanName(r.Name), 1, maxKeyName),
 	}
 	switch name := textclean.CleanName(r.Name); {
-	case name == "" || strings.ContainsRune(name, 0): // checkText reports it
+	case name == "" || strings.ContainsRune(name, 0): // checkText reports this violation
 	case textclean.IsBlank(name):
 		errs = append(errs, violation.New("/name", schema.CodeTooShort, "must have a visible character"))
 	case textclean.IsMisleading(name):

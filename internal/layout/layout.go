@@ -15,8 +15,8 @@ const (
 	body template.HTML = "<!--formsvc:body-->"
 )
 
-// Check executes a layout once. It returns the layout's error, or an error for each part that does not occur exactly
-// once in the output.
+// Check executes a layout once. It returns the layout's error, or an error that names each part that does not occur
+// exactly once in the output.
 func Check(execute func(out io.Writer, head, body template.HTML) error) error {
 	var out bytes.Buffer
 	if err := execute(&out, head, body); err != nil {

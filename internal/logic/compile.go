@@ -59,7 +59,7 @@ func (l *Logic) Constant() bool { return len(l.reads) == 0 && !l.readsComputed }
 
 type compiler struct{ logic *Logic }
 
-// compile compiles n. If outer is true, var reads from the data. Otherwise it reads from an array item.
+// compile compiles n. If outer is true, the operator "var" reads from the data. Otherwise it reads from an array item.
 func (c *compiler) compile(n jsontree.Node, outer bool) (node, error) {
 	c.logic.size++
 	switch {
@@ -133,7 +133,7 @@ func (c *compiler) operation(n jsontree.Node, outer bool) (node, error) {
 	return o, nil
 }
 
-// quantifier compiles some, all or none, whose condition reads the items.
+// quantifier compiles the operators "some", "all" and "none", whose condition reads array items.
 func (c *compiler) quantifier(o node, operand jsontree.Node, outer bool) (node, error) {
 	items := operand
 	var condition jsontree.Node
@@ -155,7 +155,7 @@ func (c *compiler) quantifier(o node, operand jsontree.Node, outer bool) (node, 
 	return o, nil
 }
 
-// variable records the path of a var, and precompiles constant paths.
+// variable compiles the operator "var". It records the path, and precompiles constant paths.
 func (c *compiler) variable(o node, outer bool) node {
 	if len(o.args) == 0 || !o.args[0].isLiteral() {
 		c.logic.readsComputed = c.logic.readsComputed || outer

@@ -32,7 +32,7 @@ func (l *Logic) Eval(data any, b *Budget) any {
 	return evaluation{b}.eval(&l.root, data)
 }
 
-// Holds reports whether the result is truthy.
+// Holds evaluates the logic and reports whether the result is truthy.
 func (l *Logic) Holds(data any, b *Budget) bool { return truthy(l.Eval(data, b)) }
 
 type evaluation struct{ *Budget }
@@ -127,7 +127,8 @@ func (e evaluation) constantMember(n *node, data any) any {
 	return v
 }
 
-// firstOperand implements and and or. It returns the first argument whose truth equals holds, or the last argument.
+// firstOperand implements "and" and "or". The operator returns the first argument whose truth equals holds, or the last
+// argument.
 func firstOperand(holds bool) operator {
 	return func(e evaluation, n *node, data any) (last any) {
 		for i := range n.args {
@@ -213,7 +214,7 @@ func (e evaluation) subtract(n *node, data any) any {
 	return difference(e, n, data)
 }
 
-// extreme implements min and max. from is the result for an empty argument list.
+// extreme implements "min" and "max". from is the result for an empty argument list.
 func extreme(from float64, beyond func(a, b float64) bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		result := from
@@ -472,7 +473,7 @@ func (e evaluation) missingKeys(keys []any, data any) []any {
 	return missing
 }
 
-// missingSome returns the keys without a value, or nothing if enough keys have one.
+// missingSome returns the keys without a value, or nothing if enough keys have a value.
 func (e evaluation) missingSome(n *node, data any) any {
 	need, options := e.arg(n, 0, data), e.arg(n, 1, data)
 	keys, ok := options.([]any)
@@ -486,8 +487,8 @@ func (e evaluation) missingSome(n *node, data any) any {
 	return missing
 }
 
-// quantifierOf implements some, all and none. It returns found if the condition equals sought for an item, and !found
-// otherwise. For an empty array, it returns ofNone.
+// quantifierOf implements "some", "all" and "none". The operator returns found if the condition equals sought for an
+// item, and !found otherwise. For an empty array, the operator returns ofNone.
 func quantifierOf(sought, found, ofNone bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		items, _ := e.eval(&n.args[0], data).([]any)

@@ -8,7 +8,7 @@ import (
 )
 
 // claims holds the state of claims. Only one claim runs at a time. Computing the free capacity takes time for each
-// known webhook, so if the fast pool has no capacity, it is computed at most once per BatchDelay.
+// known webhook, so while the fast pool has none, the capacity is computed at most once per BatchDelay.
 type claims struct {
 	running       bool // a claim is in progress
 	startedAt     time.Time
@@ -54,7 +54,7 @@ func (s *Scheduler) maybeStartClaim() {
 	params.NewOrFailing.MaxDeliveries = min(params.Slow.MaxDeliveries, s.config.maxNewOrFailing-s.newOrFailing)
 	fast, slow := s.fast.claimWanted && params.Fast.MaxDeliveries > 0, s.slow.claimWanted && params.Slow.MaxDeliveries > 0
 	if !fast && !slow {
-		return // try again when a request ends or a delivery has waited too long
+		return // a claim starts when a request ends or a delivery has waited too long
 	}
 	// A pool without capacity still wants a claim, so its claimWanted stays set for the next claim.
 	s.fast.claimWanted, s.slow.claimWanted = s.fast.claimWanted && !fast, s.slow.claimWanted && !slow
@@ -67,9 +67,9 @@ func (s *Scheduler) claimWanted() bool {
 	return (s.fast.claimWanted || s.slow.claimWanted) && !s.claims.running && !s.stopped
 }
 
-// poolParams returns the limits of a claim for p. It excludes hostnames with little capacity, because the store would
-// serve their webhooks instead of others. It excludes a workspace while the workspace uses more slow-pool slots than
-// half the number of free slots, so that workspaces with few requests always find a slot.
+// poolParams returns the limits of a claim for the pool p. It excludes hostnames with little capacity, because the
+// store would serve their webhooks instead of others. It excludes a workspace while the workspace uses more slow-pool
+// slots than half the number of free slots, so that workspaces with few requests always find a slot.
 func (s *Scheduler) poolParams(p *pool) storage.Pool {
 	params := storage.Pool{MaxDeliveries: s.poolCapacity(p), PerHost: p.maxHostDeliveries, Hosts: make(map[string]int, len(p.hosts))}
 	for host := range p.hosts {
@@ -88,8 +88,9 @@ func (s *Scheduler) poolParams(p *pool) storage.Pool {
 // freeSlowSlots returns how many free slots in the slow pool are not reserved.
 func (s *Scheduler) freeSlowSlots() int { return s.slow.freeSlots() - s.slow.waiting }
 
-// poolCapacity returns how many more deliveries p can accept. It returns 0 while p is waiting for writes or holds too
-// many bytes, or if the last write failed. Otherwise claims could return deliveries that were sent but not recorded.
+// poolCapacity returns how many more deliveries the pool p can accept. It returns 0 while p is waiting for writes or
+// holds too many bytes, or if the last write failed. Otherwise claims could return deliveries that were sent but not
+// recorded.
 func (s *Scheduler) poolCapacity(p *pool) int {
 	room := s.config.maxPrefetch - p.waiting
 	if p == &s.slow {
@@ -131,8 +132,8 @@ func (s *Scheduler) backoff(failures int) time.Duration {
 	return s.randomDuration(wait/2, wait)
 }
 
-// shortenBackoff shortens the waits after errors, because a call to the store has succeeded. It still waits for
-// minBackoff, because claims or writes may continue to fail.
+// shortenBackoff shortens the waits after errors, because a call to the store has succeeded. The scheduler still waits
+// for minBackoff, because claims or writes may continue to fail.
 func (s *Scheduler) shortenBackoff() {
 	if c := &s.claims; c.failures > 0 {
 		c.notBefore = earliest(c.notBefore, c.failedAt.Add(s.config.minBackoff))
@@ -145,7 +146,7 @@ func (s *Scheduler) shortenBackoff() {
 func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
 
 // Reserve returns the form's webhooks to which a new delivery can be sent without a claim: fast webhooks with capacity.
-// It leaves half of the capacity for waiting deliveries to claims, because other deliveries may have waited longer. A
+// It leaves half of the pool's capacity for claims, because deliveries in the store may have waited longer. A
 // [Dispatched] event must follow.
 func (s *Scheduler) Reserve(form ID) []ID {
 	var reserved []ID

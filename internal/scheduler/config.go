@@ -2,18 +2,18 @@ package scheduler
 
 import "time"
 
-// Config holds the settings that do not depend on others. [DefaultConfig] explains their values.
+// Config holds the settings that do not depend on other settings. [DefaultConfig] explains their values.
 type Config struct {
 	Fast, Slow int           // slots in the fast and the slow pool
 	PerWebhook int           // maximum in-flight requests of a healthy webhook
 	Timeout    time.Duration // maximum duration of a request
 	// FastSlotTime is how long a request can use a fast slot. A request never counts as hanging before this time. Fast ÷
-	// FastSlotTime requests per second can start to hang without delaying others.
+	// FastSlotTime requests per second can start to hang without delaying other requests.
 	FastSlotTime       time.Duration
 	FastThreshold      time.Duration // maximum duration of a fast request
 	SuccessesUntilFast int           // fast successes that a webhook needs after a slow one
 	// MaxWait is how long a delivery can wait before it is released. Until then, it is sent even if its webhook is
-	// deleted, and with the old secret if the secret changes.
+	// deleted, and signed with the old secret if the secret changes.
 	MaxWait time.Duration
 	// BatchDelay is how long results can wait for a larger batch, unless a write is in progress or has failed. It is also
 	// the minimum time between claims.
@@ -24,11 +24,11 @@ type Config struct {
 }
 
 // DefaultConfig returns the settings for the given numbers of slots and requests per webhook, and the given timeout.
-// They were measured with 64, 4,096, 4 and 15 s. With a slow pool of 1,024 slots, 1,088 destinations that hang at the
-// same time use all fast slots and delay other deliveries by 10 s.
+// They were measured with 64 and 4,096 slots, 4 requests and 15 s. With a slow pool of 1,024 slots, 1,088 destinations
+// that hang at the same time use all fast slots and delay other deliveries by 10 s.
 //
-// The comments name the source of their figures: (mutants) is the simulation, make mutants; (outage) is make
-// bench-outage; (drain) is make bench-river and go run -C internal/lab/bench ./deliveries, which sends 20,000
+// The comments on the settings name the source of their figures: (mutants) is the simulation, make mutants; (outage) is
+// make bench-outage; (drain) is make bench-river and go run -C internal/lab/bench ./deliveries, which sends 20,000
 // deliveries to 100 webhooks; (submit) is make bench-submit and make bench-hotpaths.
 func DefaultConfig(fast, slow, perWebhook int, timeout time.Duration) Config {
 	return Config{
@@ -41,13 +41,13 @@ func DefaultConfig(fast, slow, perWebhook int, timeout time.Duration) Config {
 		// When 1,000 webhooks then hung, they took the slots of healthy webhooks and delayed nearly all healthy events. With
 		// 500 ms, no event was late (outage). A request still uses a fast slot for only 50 ms.
 		FastThreshold: 500 * time.Millisecond,
-		// A webhook that is slow once in fifteen requests is in the slow pool half of the time. A webhook that is slow every
-		// second time always stays there (mutants).
+		// A webhook that is slow once in fifteen requests is in the slow pool half of the time. A webhook that is slow in
+		// every second request always stays in the slow pool (mutants).
 		SuccessesUntilFast: 8,
 		// After a change, a webhook can receive outdated deliveries for this long. A smaller value reduces maxPrefetch, so
 		// each claim returns fewer deliveries.
 		MaxWait: time.Second,
-		// This allows at most 100 claims a second and, until a stop, 100 small writes. With 16 clients that submit
+		// This delay allows at most 100 claims and, until Stop, 100 small writes a second. With 16 clients that submit
 		// continuously, immediate writes cost PostgreSQL 392 µs per submission instead of 117, and throughput was 2,080
 		// submissions a second instead of 5,605. Delays of 25 and 50 ms were also slower (submit).
 		BatchDelay: 10 * time.Millisecond,
@@ -77,9 +77,9 @@ type derivedConfig struct {
 	// A request counts as hanging if it takes longer than hangFactor times its webhook's usual duration. The last request
 	// contributes 1/smoothing to the usual duration.
 	hangFactor, smoothing int
-	// Both divide the number of free slots in the slow pool. A workspace that uses more slots than the first quotient gets
-	// no more deliveries. A claim requests up to the second quotient for slow webhooks, and again for new and failing
-	// ones.
+	// Both divisors apply to the number of free slots in the slow pool. A workspace that uses more slots than the first
+	// quotient gets no more deliveries. A claim requests up to the second quotient for slow webhooks, and again for new
+	// and failing ones.
 	workspaceDivisor, claimDivisor int
 	idleLifetime                   time.Duration // how long an idle webhook stays known; direct dispatch works only for known webhooks
 }
@@ -93,8 +93,8 @@ func (n Config) derive() derivedConfig {
 	// move to the slow pool. For 20,000 deliveries to 100 webhooks, PostgreSQL then uses 33 µs per delivery. It uses
 	// 40 µs with 8 × Fast and claims for any capacity (drain).
 	d.maxPrefetch = n.Fast * int(n.MaxWait*4/5/n.FastSlotTime)
-	// A claim starts only if it can return at least half of this. Serving a webhook costs PostgreSQL about as much as a
-	// delivery, so a claim should return several deliveries per webhook.
+	// A claim starts only if it can return at least half of maxPrefetch. Serving a webhook costs PostgreSQL about as much
+	// as a delivery, so a claim should return several deliveries per webhook.
 	d.minClaim = d.maxPrefetch / 2
 
 	// maxHeld: the documentation promises that a killed process repeats at most 8 × Fast deliveries from the fast pool,
@@ -105,34 +105,36 @@ func (n Config) derive() derivedConfig {
 	// immediately. maxHostDeliveries: if a hostname could use three quarters, 1,500 or 3,000 hanging webhooks on one
 	// hostname would delay 23 to 49 % of the healthy events (mutants).
 	d.fast = poolLimits{maxStarted: n.Fast, maxHeld: 8 * n.Fast, hostShare: max(1, n.Fast/4), maxPerHost: max(1, n.Fast*3/4), maxHostDeliveries: d.maxPrefetch / 2}
-	// A write starts once a quarter of this many results are pending, so that requests continue during the write. With
-	// 20,000 deliveries to 100 webhooks, writes every 10 ms block requests for a quarter of the time. Writes at this
-	// threshold block them for an eighth of the time (drain).
+	// A write starts once maxHeld/4 results are pending, so that requests continue during the write. With 20,000
+	// deliveries to 100 webhooks, writes every 10 ms block requests for a quarter of the time. Writes at this threshold
+	// block them for an eighth of the time (drain).
 	d.writeThreshold = d.fast.maxHeld / 4
 
-	// Three quarters are for requests that start in this pool. So 1,024 requests to fast webhooks can hang at the same
-	// time even if all other slots are in use. Requests to a hostname may hang for the whole Timeout, so half of the slots
-	// stay free for other hostnames (mutants).
+	// Three quarters of the slow pool are for requests that start in it. So 1,024 requests to fast webhooks can hang at
+	// the same time even if all other slots are in use. Requests to a hostname may hang for the whole Timeout, so half of
+	// the slots stay free for other hostnames (mutants).
 	half := max(1, n.Slow/2)
 	d.slow = poolLimits{maxStarted: max(1, n.Slow*3/4), maxHeld: n.Slow, hostShare: half, maxPerHost: half, maxHostDeliveries: half}
-	// The last quarter is for slow webhooks that work. Without this quarter, 1,000 failing webhooks delay 57 % of the
-	// events for healthy webhooks that are slow once in fifteen requests (mutants).
+	// The last quarter of the slow pool is for slow webhooks that work. Without this quarter, 1,000 failing webhooks delay
+	// 57 % of the events for healthy webhooks that are slow once in fifteen requests (mutants).
 	d.maxNewOrFailing = half
 
-	// If a hostname with less capacity than an eighth were included, the store would serve its webhooks instead of others.
+	// If a hostname with less than an eighth of its capacity left were included, the store would serve its webhooks
+	// instead of others.
 	d.fast.minHostClaim, d.slow.minHostClaim = d.fast.maxHostDeliveries/8, d.slow.maxHostDeliveries/8
 
-	// A claim can start as long as there is any capacity, so a pool exceeds its limit by at most an eighth.
+	// A claim can start while a pool has any capacity left, so a pool exceeds PoolBytes by at most an eighth.
 	d.maxClaimBytes = n.PoolBytes / 8
-	// A claim on PostgreSQL takes 10 to 40 ms. With a smaller value, healthy receivers that take 300 ms reach only 0.7 of
-	// the throughput of four concurrent requests (mutants).
+	// A claim on PostgreSQL takes 10 to 40 ms. With a smaller prefetchTime, healthy receivers that take 300 ms reach only
+	// 70 % of the throughput of four concurrent requests (mutants).
 	d.prefetchTime = n.FastSlotTime
 
-	// A request starts in the first half of its lease. The second half is for its Timeout plus 15 s to record its result,
-	// of which the write itself takes up to 10 s.
+	// A request starts in the first half of its lease. The second half is for the Timeout and for recording the result,
+	// which gets 15 s. The write itself takes up to 10 s of these.
 	d.startWithin = n.Timeout + 15*time.Second
 	d.lease = 2 * d.startWithin
-	// Each claim reads all known webhooks, even those without capacity. By default, a lease lasts a minute.
+	// The lifetime is short, because each claim reads all known webhooks, even without capacity. By default, a lease lasts
+	// a minute.
 	d.idleLifetime = d.lease
 
 	// Requests rarely take twice the usual duration by chance. With a smoothing of 4, a single slow request changes
@@ -145,8 +147,9 @@ func (n Config) derive() derivedConfig {
 
 	// The interval is random so that several processes do not poll at the same time.
 	d.minPollInterval = n.PollInterval * 2 / 5
-	// A call that fails immediately then costs as little as a poll every tenth of a second. If a store works for only half
-	// a second at a time, there is a call in each such period, with fewer calls than idle polling makes.
+	// With this wait, calls that fail immediately cost as little as polls every tenth of a second. If a store works for
+	// only half a second at a time, each such period contains a call, although there are fewer calls than during idle
+	// polling.
 	d.minBackoff = d.minPollInterval
 	d.maxBackoff = 4 * d.minBackoff
 	return d

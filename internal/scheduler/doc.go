@@ -24,7 +24,7 @@
 //     webhook's usual duration. It then gets no further requests until that request ends, and its waiting deliveries
 //     return to the store. For any webhook, a delivery that has waited for a second also returns to the store.
 //   - A hostname can use a quarter of the fast slots while another hostname waits, and otherwise three quarters. It can
-//     use half of the slow pool's slots, and up to half of the deliveries waiting for the fast pool can be for it.
+//     use half of the slow pool's slots, and up to half of the deliveries that wait for the fast pool.
 //   - Each pool serves its webhooks round robin. So does the store: a claim returns deliveries for the webhooks that
 //     were served longest ago. It returns as many deliveries as there is capacity for in the fast pool, for slow
 //     webhooks, and for new and failing ones. For each webhook, it returns about as many deliveries as the webhook

@@ -6,9 +6,9 @@ type poolLimits struct {
 	maxStarted        int // slots for requests that start in this pool
 	maxHeld           int // maximum requests in flight or not recorded
 	hostShare         int // maximum slots per hostname while another hostname waits
-	maxPerHost        int // maximum slots per hostname otherwise
+	maxPerHost        int // maximum slots per hostname if no other hostname waits
 	maxHostDeliveries int // maximum waiting and in-flight deliveries per hostname
-	minHostClaim      int // minimum capacity that a hostname needs to be claimed
+	minHostClaim      int // minimum capacity of a hostname for claiming its deliveries
 }
 
 type pool struct {
@@ -27,7 +27,7 @@ type pool struct {
 
 type load struct{ waiting, inFlight int }
 
-// freeSlots returns how many requests can start in p. It can be negative.
+// freeSlots returns how many requests can start in p. The result can be negative.
 func (p *pool) freeSlots() int {
 	return min(p.maxStarted-(p.inFlight-p.moved), p.maxHeld-p.inFlight-p.unrecorded)
 }

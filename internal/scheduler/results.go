@@ -49,8 +49,8 @@ func (s *Scheduler) queueResult(r *Request, of storage.Result) {
 }
 
 // maybeStartWrite starts a write after BatchDelay, or earlier if the fast pool has many results. Only the fast pool
-// needs its capacity back soon, and blocked results do not count, because they were already tried. After errors, writes
-// contain fewer results, so that the result that the store rejects is found.
+// needs its capacity back soon. Blocked results do not count, because they were already written once without success.
+// After errors, writes contain fewer results, to find the result that the store rejects.
 func (s *Scheduler) maybeStartWrite() {
 	r := &s.results
 	if len(r.writing) > 0 || len(r.pending) == 0 || s.now.Before(r.notBefore) || s.now.Sub(r.waitingSince) < s.config.BatchDelay && r.fastResults < s.config.writeThreshold && !s.stopped {

@@ -35,18 +35,18 @@ type Request struct {
 	Delivery storage.ClaimedDelivery
 
 	webhook   *webhook
-	claimed   bool      // by a claim, not by direct dispatch
-	leasedAt  time.Time // at or before the start of the lease
+	claimed   bool      // arrived through a claim, not through direct dispatch
+	leasedAt  time.Time // time at or before the start of the lease
 	arrivedAt time.Time
 
 	// These fields are set when the request starts.
 	startedAt    time.Time
-	pool         *pool // pool that its slot belongs to
-	moved        bool  // whether it moved from the fast to the slow pool
+	pool         *pool // pool that the request's slot belongs to
+	moved        bool  // whether the request moved from the fast to the slow pool
 	newOrFailing bool  // whether its webhook was new or failing at the start
 }
 
-// Event is one of the types below.
+// An Event has any of the event types below.
 type Event any
 
 // Event types.
@@ -56,7 +56,7 @@ type (
 	// ClaimFinished is the result of a claim.
 	ClaimFinished struct {
 		Deliveries []storage.ClaimedDelivery
-		More       bool // another immediate claim may return more
+		More       bool // another immediate claim may return more deliveries
 		Err        error
 	}
 	// Dispatched holds the deliveries that were stored after a call to Reserve.
@@ -92,7 +92,7 @@ type Actions struct {
 	Claim    *storage.ClaimParams    // if set, a ClaimFinished must follow
 	Write    []storage.Result        // if not empty, a WriteFinished must follow
 	Pauses   []storage.PausedWebhook // pauses that were started or extended, or ended if Reason is empty
-	NextStep time.Time               // latest time for the next step; zero if the next step only follows an event
+	NextStep time.Time               // latest time for the next step; zero if only an event requires a step
 }
 
 // New returns a Scheduler. randomDuration must return a random duration between its arguments.
@@ -148,8 +148,8 @@ func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
 	return s.actions
 }
 
-// nextStep returns when Step must be called even without an event. This is soon while anything can time out, and
-// otherwise the time of the next poll.
+// nextStep returns when Step must be called even without an event: within BatchDelay while results are pending, a fast
+// slot is in use or a claim is wanted, and otherwise at the time of the next poll.
 func (s *Scheduler) nextStep() time.Time {
 	results := len(s.results.pending) > 0 && len(s.results.writing) == 0
 	switch due := s.results.waitingSince.Add(s.config.BatchDelay); {

@@ -137,16 +137,16 @@ func (n Config) healthAfterSuccess(s storage.Health, took time.Duration) storage
 	return storage.Health{Succeeded: true, SuccessesUntilFast: s.SuccessesUntilFast}
 }
 
-// setHealth sets w's health and pool. It releases the waiting deliveries after a failure, because they are too many for
-// a failing webhook. It also releases them if the pool changes, because the new pool has not reserved capacity for
-// them.
-func (s *Scheduler) setHealth(w *webhook, standing storage.Health) {
-	w.health = standing
+// setHealth sets w's health and pool. It releases the waiting deliveries after a failure, because there are too many of
+// them for a failing webhook. It also releases them if the pool changes, because the new pool has not reserved capacity
+// for them.
+func (s *Scheduler) setHealth(w *webhook, health storage.Health) {
+	w.health = health
 	to := &s.slow
-	if standing.Fast() {
+	if health.Fast() {
 		to = &s.fast
 	}
-	if to != w.pool || !standing.Healthy() {
+	if to != w.pool || !health.Healthy() {
 		s.releaseAll(w, 0)
 		w.pool.dequeue(w)
 		w.pool = to

@@ -20,7 +20,7 @@ const (
 // safe for concurrent use if its AEADs are, as the standard library's are.
 type Encrypter struct {
 	current     cipher.AEAD
-	decrypters  []cipher.AEAD // current first
+	decrypters  []cipher.AEAD // the current cipher first
 	rejectPlain bool          // reject unencrypted secrets
 }
 
@@ -81,7 +81,7 @@ func (s *Encrypter) Decrypt(webhook storage.ID, sealed []byte) (string, error) {
 				continue
 			}
 			nonce, box := rest[:aead.NonceSize()], rest[aead.NonceSize():]
-			// Copy the box, because the delivery's bytes are read-only.
+			// Copy the encrypted secret, because the delivery's bytes are read-only.
 			secret, err := aead.Open(nil, nonce, slices.Clone(box), webhook[:])
 			if err == nil && len(secret) > 0 {
 				return string(secret), nil

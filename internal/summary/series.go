@@ -13,7 +13,7 @@ const (
 	exactValues = 1000
 	smallest    = 1e-9
 	largest     = 1e15
-	logStep     = 0.0198 // half of it is 1 %
+	logStep     = 0.0198 // half a step is 1 %
 
 	largestWhole = 1 << 50 // edges of whole-number bins are exact up to this number
 )

@@ -48,8 +48,8 @@ type Text struct {
 	hash uint64 // hash of the whole text
 }
 
-// Texts holds a block's newest distinct texts. Older submissions still increase their counts, but once the list is
-// full, no texts are added.
+// Texts holds a block's newest distinct texts. Older submissions still increase the counts of these texts, but once the
+// list is full, no texts are added.
 type Texts struct {
 	List  []Text
 	index map[uint64]int // positions in List by hash; nil until a text is added
@@ -78,10 +78,10 @@ type Block struct {
 	Deleted                    bool // the form no longer has the block
 	Answered, Other, Uncounted int64
 	Choices                    ChoiceCounts
-	Rows                       []*Row // of a matrix
+	Rows                       []*Row // rows of a matrix
 	Numbers                    Series
 	NPS                        *Scores
-	Days                       ChoiceCounts // IDs are days
+	Days                       ChoiceCounts // days, which are used as IDs
 	Texts                      Texts
 	OtherType                  *Block // earlier answers of another type, as a linked list
 
@@ -105,12 +105,12 @@ type Scores struct {
 type Choice struct {
 	ID, Label    string
 	Count        int64
-	MeanPosition float64 // in a ranking, starting at 1
+	MeanPosition float64 // mean position in a ranking, starting at 1
 }
 
 // ChoiceCounts counts the form's choices and unknown choices.
 type ChoiceCounts struct {
-	list  []Choice // here, MeanPosition is the sum of the positions
+	list  []Choice // in this list, MeanPosition is the sum of the positions
 	index map[string]int
 }
 
@@ -421,8 +421,8 @@ func (b *Block) addNPS(detractors, passives, promoters int64) {
 	n.Score = 100 * float64(n.Promoters-n.Detractors) / float64(n.Promoters+n.Passives+n.Detractors)
 }
 
-// Compact removes indexes that Add can recreate, and all but each block's newest texts. It returns the approximate size
-// of the tally in bytes.
+// Compact removes indexes that Add can recreate, and keeps only the given number of each block's newest texts. It
+// returns the approximate size of the tally in bytes.
 func (t *Tally) Compact(texts int) (size int) {
 	for _, b := range t.Blocks {
 		for ; b != nil; b = b.OtherType {

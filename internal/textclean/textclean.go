@@ -7,7 +7,7 @@ import (
 )
 
 // IsBlank reports whether s is empty or contains only whitespace and invisible characters. Such text cannot be a name
-// or an answer. Other text may need these characters, such as the joiners in many scripts.
+// or an answer. Text with visible characters may need invisible ones, such as the joiners in many scripts.
 func IsBlank(s string) bool {
 	return strings.TrimFunc(s, invisible) == ""
 }

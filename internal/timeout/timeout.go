@@ -10,7 +10,7 @@ import (
 type budgetKey struct{}
 
 // WithBudget returns a context whose storage calls share one timeout. Time between the calls does not count. If ctx
-// already has a budget, that budget is kept.
+// already has a budget, WithBudget keeps that budget.
 func WithBudget(ctx context.Context) context.Context {
 	if ctx.Value(budgetKey{}) != nil {
 		return ctx

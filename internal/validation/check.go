@@ -167,7 +167,7 @@ func (c *Check) checkObject(n jsontree.Node, s *jsonschema.Schema, deep bool) {
 	rest, _ := s.AdditionalProperties.(*jsonschema.Schema)
 	closed := s.AdditionalProperties == false
 	if len(s.Properties) == 0 && rest == nil && !closed {
-		return // any JSON
+		return // the schema allows any JSON
 	}
 	for _, member := range n.All() {
 		property, known := s.Properties[member.Name()]

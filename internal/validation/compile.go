@@ -49,7 +49,8 @@ func isNormalTime(v any) bool {
 	return ok && jsontree.FormatTime(t) == text
 }
 
-// isNotJSONNumber returns false for a json.Number, because convert passes only plain integers in another type.
+// isNotJSONNumber implements the integer formats. convert converts only plain integers, so a json.Number violates the
+// format.
 func isNotJSONNumber(v any) bool {
 	_, isLiteral := v.(json.Number)
 	return !isLiteral
