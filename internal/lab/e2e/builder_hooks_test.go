@@ -286,7 +286,7 @@ func TestBuilderPublishing(t *testing.T) {
 	_, err := client.UpdateBlock(t.Context(), form.ID, "age", json.RawMessage(`{"label":"Age in years"}`))
 	must(err)
 	b.choose("Publish")
-	b.shows("1 conflict: the form was changed here and in the published version.")
+	b.shows("1 conflict with the published version.")
 	b.shows("Text “Age in years”")
 	b.until(`!` + named("Publish"))
 	s.each(b, "publish-conflict", check)
