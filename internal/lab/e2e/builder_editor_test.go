@@ -153,7 +153,7 @@ func TestAFormThatNobodyCanAnswer(t *testing.T) {
 	form := s.draft("Stuck", `[{"id":"pet","type":"dropdown","label":"Pet","required":true}]`)
 	b := s.ownersTab(1280, 800)
 	s.openOwners(b, "/"+form.ID.String(), ".outline")
-	b.until(`document.querySelector("#outline > .notice")?.textContent.includes("No response can be accepted") && document.querySelector('[data-id=pet] [aria-label^="Warning: There are no choices yet"]')`)
+	b.until(`document.querySelector("#outline > .notice")?.textContent.includes("No one can submit this form") && document.querySelector('[data-id=pet] [aria-label^="Warning: This question has no choices yet"]')`)
 	b.shot("stuck")
 	expect.Must(s.service.As(s.owner).UpdateBlock(t.Context(), form.ID, "pet", json.RawMessage(`{"required":false}`)))
 	b.do(`window.dispatchEvent(new Event("focus"))`)

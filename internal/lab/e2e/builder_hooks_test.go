@@ -165,7 +165,7 @@ func TestBuilderWebhooks(t *testing.T) {
 	b.choose("Send test event")
 	receiver.next(t)
 	b.shows("Failed. The endpoint returned status 503.")
-	b.shows("Paused because the receiver asked to wait.")
+	b.shows("Paused because the endpoint asked to wait.")
 	s.each(b, "hook-paused", check)
 	receiver.status.Store(http.StatusNoContent)
 	b.choose("Retry now")

@@ -153,7 +153,7 @@ func TestGoingOnLater(t *testing.T) {
 				two.set(choice("a.c", "id:x"), "") // saved by itself, and new: it stays
 				two.shows("already submitted from another window or device")
 				two.press("back")
-				two.shows("Your answers were not submitted. You can copy")
+				two.shows("Your answers were not submitted. You can still copy")
 			} else {
 				two.press("back")
 				two.shows("The very end")

@@ -468,12 +468,12 @@ func TestAnswersOfProxies(t *testing.T) {
 			"a gateway's timeout":        {answer(504, ""), "could not save your answers just now"},
 			"own error of a cloud":       {answer(522, "<html>"), "could not save your answers just now"},
 			"too many":                   {answer(429, "slow down"), "wait a minute"},
-			"a page to sign in":          {answer(200, login), "The server returned another page"},
-			"nothing":                    {answer(200, ""), "The server returned another page"},
-			"no content":                 {answer(204, ""), "The server returned another page"},
-			"not found":                  {answer(404, "<html>404"), "The server returned another page"},
-			"a redirect":                 {http.RedirectHandler("/login", http.StatusFound).ServeHTTP, "The server returned another page"},
-			"a redirect to another host": {http.RedirectHandler(target, http.StatusSeeOther).ServeHTTP, "The server returned another page"},
+			"a page to sign in":          {answer(200, login), "We received an unexpected page"},
+			"nothing":                    {answer(200, ""), "We received an unexpected page"},
+			"no content":                 {answer(204, ""), "We received an unexpected page"},
+			"not found":                  {answer(404, "<html>404"), "We received an unexpected page"},
+			"a redirect":                 {http.RedirectHandler("/login", http.StatusFound).ServeHTTP, "We received an unexpected page"},
+			"a redirect to another host": {http.RedirectHandler(target, http.StatusSeeOther).ServeHTTP, "We received an unexpected page"},
 			"nobody":                     {hangUp, map[bool]string{false: "check your connection", true: "too large to submit"}[files]},
 			"the service's own": {func(w http.ResponseWriter, r *http.Request) {
 				s.pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/f/none", nil))
