@@ -81,7 +81,7 @@ func decodeDocument(value json.RawMessage) (storage.FormContent, copyBase, error
 		Base   copyBase
 	}
 	if err := json.Unmarshal(value, &d); err != nil {
-		return storage.FormContent{}, copyBase{}, fmt.Errorf("formsvc: stored document: %w", err)
+		return storage.FormContent{}, copyBase{}, fmt.Errorf("formsvc: decode stored working copy or version: %w", err)
 	}
 	d.Definition.Format = d.Format
 	return d.FormContent, d.Base, nil

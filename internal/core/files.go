@@ -39,7 +39,7 @@ func (c *Core) removeFiles(ctx context.Context, submissions []storage.Submission
 	for i := range submissions {
 		answers, err := schema.DecodeAnswers(submissions[i].Answers)
 		if err != nil {
-			return fmt.Errorf("formsvc: files of a submission: %w", err)
+			return fmt.Errorf("formsvc: decode stored answers of submission %s: %w", submissions[i].ID, err)
 		}
 		for _, a := range answers {
 			files, _ := a.Value.(schema.Files)

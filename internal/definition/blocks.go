@@ -29,10 +29,10 @@ func StoredBlocks(raw json.RawMessage) (*Blocks, error) {
 	}
 	tree, err := jsontree.Parse(raw, jsontree.Limits{})
 	if err != nil {
-		return nil, fmt.Errorf("stored blocks: %w", err)
+		return nil, fmt.Errorf("parse stored blocks: %w", err)
 	}
 	if !isBlockList(tree.Root()) {
-		return nil, fmt.Errorf("stored blocks: %w", errNotStored)
+		return nil, fmt.Errorf("parse stored blocks: %w", errNotStored)
 	}
 	return &Blocks{list: tree.Root()}, nil
 }
@@ -256,7 +256,7 @@ func parseHidden(raw json.RawMessage) (jsontree.Node, error) {
 	}
 	tree, err := jsontree.Parse(raw, jsontree.Limits{})
 	if err != nil {
-		return jsontree.Node{}, fmt.Errorf("hidden fields: %w", err)
+		return jsontree.Node{}, fmt.Errorf("parse stored hidden fields: %w", err)
 	}
 	return tree.Root(), nil
 }

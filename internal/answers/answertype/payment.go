@@ -44,7 +44,7 @@ func (t paymentRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	}
 	status, gateway, reference := o.text("status", ""), o.text("gateway", t.gateway), o.optional("reference")
 	if r.Required && status != "" && status != statusPaid {
-		r.addMember(n, "status", Violation{Code: schema.CodeRequired, Message: "must be paid"})
+		r.addMember(n, "status", Violation{Code: schema.CodeRequired, Message: `must be "paid"`})
 	}
 	w.Object()
 	w.Name("amount").String(amount)
