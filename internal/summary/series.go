@@ -28,7 +28,7 @@ type Series struct {
 	halfStdDev float64           // half, because the distance between two numbers can overflow
 	counts     map[float64]int64 // how often each number occurs
 	rounded    bool              // the numbers in counts are rounded
-	broken     bool              // a number is a fraction, or too large for exact whole-number bins
+	fractional bool              // a number is a fraction, or too large for exact whole-number bins
 }
 
 // Add adds a finite number.
@@ -38,7 +38,7 @@ func (n *Series) Add(x float64) {
 	}
 	n.Min, n.Max = min(n.Min, x), max(n.Max, x)
 	n.Count++
-	n.broken = n.broken || x != math.Trunc(x) || math.Abs(x) > largestWhole
+	n.fractional = n.fractional || x != math.Trunc(x) || math.Abs(x) > largestWhole
 	// This is Welford's algorithm, but it stores a square root, because the sum of squares can overflow.
 	count := float64(n.Count)
 	halfDistance := x/2 - n.mean/2
@@ -57,7 +57,7 @@ func (n *Series) Merge(other *Series) {
 		n.Min, n.Max = other.Min, other.Max
 	}
 	n.Min, n.Max = min(n.Min, other.Min), max(n.Max, other.Max)
-	n.broken = n.broken || other.broken
+	n.fractional = n.fractional || other.fractional
 	own, others := float64(n.Count), float64(other.Count)
 	n.Count += other.Count
 	all := float64(n.Count)
@@ -159,7 +159,7 @@ func (n *Series) Histogram(maxBins int) []Bin {
 		return bins
 	}
 	var bins []Bin
-	if !n.broken {
+	if !n.fractional {
 		width := math.Ceil((n.Max - n.Min + 1) / float64(maxBins))
 		for from := n.Min; from <= n.Max; from += width {
 			bins = append(bins, Bin{From: from, To: min(from+width-1, n.Max)})

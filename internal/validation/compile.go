@@ -26,7 +26,7 @@ func NewCompiler(document string, formats map[string]func(any) bool) (*jsonschem
 	c.AssertFormat = true
 	c.Formats = formats
 	c.LoadURL = func(url string) (io.ReadCloser, error) {
-		return nil, fmt.Errorf("the description refers to %s, but external references are not loaded", url)
+		return nil, fmt.Errorf("the API description refers to %s, but external references are not loaded", url)
 	}
 	if err := c.AddResource(documentURL, strings.NewReader(document)); err != nil {
 		return nil, fmt.Errorf("read API description: %w", err)
@@ -37,10 +37,10 @@ func NewCompiler(document string, formats map[string]func(any) bool) (*jsonschem
 // normalForms holds the formats that request bodies use. A value outside its normal form violates its format, and
 // [Check] normalizes or rejects it.
 var normalForms = map[string]func(any) bool{
-	"date-time": isNormalTime, "int32": isNotJSONNumber, "int64": isNotJSONNumber,
+	"date-time": isCanonicalTime, "int32": isNotJSONNumber, "int64": isNotJSONNumber,
 }
 
-func isNormalTime(v any) bool {
+func isCanonicalTime(v any) bool {
 	text, ok := v.(string)
 	if !ok {
 		return true

@@ -25,7 +25,7 @@ func Parse(s string) (*url.URL, bool) {
 	case err != nil, textclean.HasInvisible(u.Host):
 		return nil, false
 	case IsWeb(u):
-		return u, u.Hostname() != "" && IsPort(u.Port())
+		return u, u.Hostname() != "" && IsPortOrEmpty(u.Port())
 	default:
 		return u, (u.Scheme == "mailto" || u.Scheme == "tel") && u.Opaque != ""
 	}
@@ -34,8 +34,8 @@ func Parse(s string) (*url.URL, bool) {
 // IsWeb reports whether the scheme is http or https.
 func IsWeb(u *url.URL) bool { return u.Scheme == "http" || u.Scheme == "https" }
 
-// IsPort reports whether s is a valid port or empty.
-func IsPort(s string) bool {
+// IsPortOrEmpty reports whether s is a valid port or empty.
+func IsPortOrEmpty(s string) bool {
 	n, err := strconv.ParseUint(s, 10, 16)
 	return s == "" || err == nil && n > 0
 }

@@ -112,7 +112,7 @@ func newPictures(b *schema.Block, from ServiceConfig) Rule {
 }
 
 func (t choiceRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	if p, wrong := t.readSelection(n, r); r.accepts(n, wrong) && p.index != noSelection {
+	if p, wrong := t.readSelection(n, r); !r.addIfSet(n, wrong) && p.index != noSelection {
 		t.write(w, p)
 	}
 }

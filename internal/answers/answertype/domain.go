@@ -78,8 +78,8 @@ func asciiHost(host string) string {
 	return foldText(host)
 }
 
-// allowIDNA counts an address that needs IDNA toward maxSlowBytes. It returns false if the limit is exceeded.
-func allowIDNA(address string, r *Report) bool {
+// spendIDNA counts an address that needs IDNA toward maxSlowBytes. It returns false if the limit is exceeded.
+func spendIDNA(address string, r *Report) bool {
 	if isPlainASCII(address) && !isEncoded(address) {
 		return r.spendSlow(0)
 	}

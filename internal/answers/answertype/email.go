@@ -19,7 +19,7 @@ var emailRule = formatRule{sample: "ada@example.com", normalize: func(text strin
 	if violation.LongerThan(text, maxEmail) {
 		return "", tooLong(maxEmail)
 	}
-	if !allowIDNA(text, r) {
+	if !spendIDNA(text, r) {
 		return "", tooSlow()
 	}
 	address, ok := normalizeEmail(text)

@@ -47,7 +47,7 @@ func (t textRule) read(n jsontree.Node, r *Report) (text string, ok bool) {
 		return "", false
 	}
 	text, wrong := t.normalize(n.Text(), r)
-	return text, r.accepts(n, wrong)
+	return text, !r.addIfSet(n, wrong)
 }
 
 // normalize converts text to NFC and line ends to "\n". It trims whitespace and removes the bidirectional embeddings
@@ -73,7 +73,7 @@ func (t textRule) normalize(text string, r *Report) (string, Violation) {
 		case at >= 0:
 			return "", NotPlainText()
 		case !norm.NFC.IsNormalString(text):
-			if !allowNormalization(text, r) {
+			if !spendNormalization(text, r) {
 				return "", tooSlow()
 			}
 			text = norm.NFC.String(text)
@@ -198,7 +198,7 @@ func (t formatRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 		r.add(n, tooLong(t.max))
 		return
 	}
-	if normal, wrong := t.normalize(text, r); r.accepts(n, wrong) {
+	if normal, wrong := t.normalize(text, r); !r.addIfSet(n, wrong) {
 		w.String(normal)
 	}
 }
@@ -247,8 +247,8 @@ func CheckHidden(text string) Violation {
 	}
 }
 
-// allowNormalization counts text that needs NFC toward maxSlowBytes. It returns false if the limit is exceeded.
-func allowNormalization(text string, r *Report) bool {
+// spendNormalization counts text that needs NFC toward maxSlowBytes. It returns false if the limit is exceeded.
+func spendNormalization(text string, r *Report) bool {
 	beyondASCII := 0
 	for i := range len(text) {
 		if text[i] >= utf8.RuneSelf {

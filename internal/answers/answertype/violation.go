@@ -80,12 +80,12 @@ func (r *Report) add(n jsontree.Node, f Violation) {
 	}
 }
 
-// accepts reports whether f is unset. If f is set, accepts adds it as a violation at n.
-func (r *Report) accepts(n jsontree.Node, f Violation) bool {
+// addIfSet adds the violation f at n and returns true, or returns false if f is zero.
+func (r *Report) addIfSet(n jsontree.Node, f Violation) (added bool) {
 	if f.IsSet() {
 		r.add(n, f)
 	}
-	return !f.IsSet()
+	return f.IsSet()
 }
 
 func (r *Report) addMember(n jsontree.Node, name string, f Violation) {

@@ -16,7 +16,7 @@ import (
 var maxWebsite = maxText(schema.TypeWebsite)
 
 var websiteRule = formatRule{sample: "https://example.com/", max: maxWebsite, normalize: func(text string, r *Report) (string, Violation) {
-	if !allowIDNA(text, r) {
+	if !spendIDNA(text, r) {
 		return "", tooSlow()
 	}
 	address, ok := normalizeWebsite(text)

@@ -30,7 +30,7 @@ func Find(from compile.Source) (schema.Warnings, error) {
 	w.answersByBlock, w.blockTexts = make(map[int]*candidates), make(map[int]string)
 	w.service = fmt.Sprint(from.Limits.FileSize, from.TimeZone)
 	w.singlePage, w.onePerPage = d.Settings.SinglePage, from.Layout == "SINGLE"
-	w.list(d.Blocks)
+	w.collectBlocks(d.Blocks)
 	d.AddRules(compile.Observer{Ignored: w.addIgnored, Compiled: w.addReads})
 	w.lastToEnd = lastToEnd(f)
 	for step := range f.Steps {
@@ -71,11 +71,11 @@ type warner struct {
 	blockTexts map[int]string // blocks as JSON
 }
 
-func (w *warner) list(blocks []schema.Block) {
+func (w *warner) collectBlocks(blocks []schema.Block) {
 	for i := range blocks {
 		w.blocks = append(w.blocks, &blocks[i])
 		if blocks[i].Type == schema.TypeGroup {
-			w.list(blocks[i].Children)
+			w.collectBlocks(blocks[i].Children)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (w *warner) checkStep(b *schema.Block, path string, at int) {
 		w.add(path+"/require", schema.WarnNoEffect, answertype.Explanation{Reason: "no_answer", Message: "this block has no answer, so it cannot be required"})
 	}
 	if b.Type == schema.TypeEnding && rule.Next != nil {
-		w.add(path+"/next", schema.WarnNoEffect, answertype.Explanation{Reason: "ending", Message: "the form ends here, so no other block follows"})
+		w.add(path+"/next", schema.WarnNoEffect, answertype.Explanation{Reason: "ending", Message: "the form ends with this block, so its jumps have no effect"})
 	}
 	if holds, constant := w.constantValue(rule.Show); constant && holds && rule.Show != nil {
 		w.add(path+"/show", schema.WarnNoEffect, answertype.Explanation{Reason: "always", Message: "this condition is always true"})
