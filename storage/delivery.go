@@ -144,7 +144,7 @@ type BlockedResultsError struct {
 
 // Error implements error.
 func (e *BlockedResultsError) Error() string {
-	return fmt.Sprintf("storage: %d results cannot be settled yet because their rows are locked", len(e.Leases))
+	return fmt.Sprintf("storage: %d results cannot be recorded yet because their rows are locked", len(e.Leases))
 }
 
 // Unwrap returns ErrUnavailable.

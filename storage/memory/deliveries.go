@@ -184,17 +184,17 @@ func (w *webhook) addExpiredSummary(d *delivery, id storage.ID, at, clock time.T
 	return a
 }
 
-// expireDeliveries ends w's deliveries that were queued at then or earlier, until count reaches most. It returns the
-// oldest ended delivery, and whether all such deliveries ended.
-func (w *webhook) expireDeliveries(then, clock time.Time, most int, count *int) (oldest *delivery, all bool) {
+// expireDeliveries ends w's deliveries that were queued at the cutoff or earlier, until count reaches the limit. It
+// returns the oldest ended delivery, and reports whether it reached the end of these deliveries.
+func (w *webhook) expireDeliveries(cutoff, clock time.Time, limit int, count *int) (oldest *delivery, all bool) {
 	ended := make(map[storage.ID]*delivery)
 	defer w.clearNextAttempts(ended)
-	old := w.queue.regular.countBefore(storage.Position{Time: then.Add(1)})
+	old := w.queue.regular.countBefore(storage.Position{Time: cutoff.Add(1)})
 	for _, d := range slices.Clone(w.queue.regular.items[:old]) {
 		switch {
 		case d.dueAt.After(clock):
 			continue
-		case *count >= most:
+		case *count >= limit:
 			return oldest, false
 		}
 		oldest = cmp.Or(oldest, d)

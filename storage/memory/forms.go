@@ -191,12 +191,12 @@ func (s *Store) TrashForm(ctx context.Context, actor storage.Actor, id storage.I
 		if err := f.checkRevision(p.IfRevision); err != nil {
 			return err
 		}
-		f.trash(p.At)
+		f.moveToTrash(p.At)
 		return nil
 	})
 }
 
-func (f *form) trash(at time.Time) {
+func (f *form) moveToTrash(at time.Time) {
 	if f.inTrash() {
 		return
 	}

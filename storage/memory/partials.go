@@ -62,14 +62,14 @@ func (x *partials) evictionCandidate() *partial {
 	return x.open.items[0]
 }
 
-// removeExpired removes up to most expired partial submissions and returns their number.
-func (x *partials) removeExpired(now time.Time, most int) (n int) {
+// removeExpired removes expired partial submissions, at most limit of them, and returns their number.
+func (x *partials) removeExpired(now time.Time, limit int) (n int) {
 	if x.nextExpiry.After(now) {
 		return 0
 	}
 	x.nextExpiry = now.AddDate(100, 0, 0)
 	for _, p := range x.byToken {
-		if p.isExpired(now) && n < most {
+		if p.isExpired(now) && n < limit {
 			x.remove(p)
 			n++
 		} else if p.rec.EndsAt.Before(x.nextExpiry) {

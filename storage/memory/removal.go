@@ -74,7 +74,7 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 				old = append(old, f.submissions.items[:n]...)
 			}
 		}
-		if err := s.beforeDelete(ctx, p.BeforeDelete, old); err != nil {
+		if err := s.callBeforeDelete(ctx, p.BeforeDelete, old); err != nil {
 			return storage.PurgedSubmissions{}, err
 		}
 		out := storage.PurgedSubmissions{More: len(old) > 0 && len(old) == p.Max}
@@ -88,8 +88,8 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	})
 }
 
-// beforeDelete calls hook with subs. The store is unlocked during the call.
-func (s *Store) beforeDelete(ctx context.Context, hook storage.BeforeDelete, subs []*submission) error {
+// callBeforeDelete calls hook with subs. The store is unlocked during the call.
+func (s *Store) callBeforeDelete(ctx context.Context, hook storage.BeforeDelete, subs []*submission) error {
 	if hook == nil || len(subs) == 0 {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Sweep
 			}
 		}
 		going := slices.Clone(s.purgedSubmissions[:max(0, min(p.Max, len(s.purgedSubmissions)))])
-		err := s.beforeDelete(ctx, p.BeforeDelete, going)
+		err := s.callBeforeDelete(ctx, p.BeforeDelete, going)
 		if err == nil && len(going) > 0 && len(s.purgedSubmissions) > 0 && s.purgedSubmissions[0] == going[0] { // otherwise another call removed them
 			s.purgedSubmissions = slices.Delete(s.purgedSubmissions, 0, len(going))
 		}

@@ -110,7 +110,7 @@ func (s *Store) deleteWorkspace(w *workspace, at time.Time) {
 	for _, f := range s.forms {
 		if f.rec.WorkspaceID == w.rec.ID {
 			f.lastOwner = w.rec.OwnerID
-			f.trash(at)
+			f.moveToTrash(at)
 		}
 	}
 }

@@ -279,8 +279,8 @@ func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.I
 	return slices.Repeat([]R{failed(err)}, len(items))
 }
 
-// lateTimer returns a channel that receives a value shortly before the call times out. The caller must call end.
-func (s *Store) lateTimer(ctx context.Context) (at <-chan time.Time, end func()) {
+// newTimeoutTimer returns a channel that receives a value shortly before the call times out. The caller must call end.
+func (s *Store) newTimeoutTimer(ctx context.Context) (at <-chan time.Time, end func()) {
 	left, spent := timeout.TimeLeft(ctx, s.db.Timeout)
 	timedOut := time.NewTimer(left - min(settleTime, left/4))
 	return timedOut.C, func() {

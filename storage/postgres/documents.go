@@ -139,7 +139,7 @@ func checkDocuments(ctx context.Context, changes []storage.DocumentChange) error
 	if err := ctx.Err(); err != nil || storage.ValidDocuments(changes) {
 		return err
 	}
-	return fmt.Errorf("%w: document", storage.ErrInvalidValue)
+	return fmt.Errorf("%w: a document has an invalid kind, key, value or time, or is changed twice", storage.ErrInvalidValue)
 }
 
 const documentColumns = `d.kind, d.key, d.revision, d.user_id, d.created_at, d.updated_at`

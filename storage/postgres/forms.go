@@ -135,7 +135,7 @@ func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Fo
 	if s.formReader == nil {
 		return s.readForm(ctx, formByPublicID, publicID)
 	}
-	timedOut, end := s.lateTimer(ctx)
+	timedOut, end := s.newTimeoutTimer(ctx)
 	defer end()
 	read, _, err := s.formReader.do(ctx, timedOut, publicID, struct{}{}, 0)
 	if err != nil {

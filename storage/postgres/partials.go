@@ -77,7 +77,7 @@ func (s *Store) newPartialBatches() *partialBatches {
 }
 
 func (s *Store) createPartialInBatch(ctx context.Context, p storage.SavePartialParams) error {
-	timedOut, end := s.lateTimer(ctx)
+	timedOut, end := s.newTimeoutTimer(ctx)
 	defer end()
 	itemErr, begun, err := s.partialBatches.do(ctx, timedOut, p.Partial.FormID, p, len(p.Partial.Answers)+len(p.Partial.Hidden)+len(p.Partial.Metadata))
 	return cmp.Or(abandonedError(ctx, err, begun), itemErr)
@@ -318,12 +318,12 @@ func (s *Store) Partials(ctx context.Context, actor storage.Actor, form storage.
 
 // trimPage returns the page that rows contains. If rows has more than limit elements, the list continues. A row of
 // nulls means that the page is empty. If rows is empty, the form does not exist.
-func trimPage[T any](rows []T, limit int, there func(*T) bool) (found []T, more bool, err error) {
+func trimPage[T any](rows []T, limit int, exists func(*T) bool) (found []T, more bool, err error) {
 	if len(rows) == 0 {
 		return nil, false, storage.ErrNotFound
 	}
 	n := min(max(limit, 0), len(rows))
-	if !there(&rows[0]) {
+	if !exists(&rows[0]) {
 		n = 0
 	}
 	return rows[:n:n], n > 0 && n < len(rows), nil

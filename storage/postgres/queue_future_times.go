@@ -24,20 +24,21 @@ const (
 	maxLeasedUntil = `statement_timestamp() + interval '3 hours'`
 )
 
-// tooFarAhead returns the condition that a time is after most, or that its row was written in the future.
-func tooFarAhead(time, written, most string) string {
-	return fmt.Sprintf(`(%[1]s > %[2]s AND %[2]s > %[3]s OR %[1]s > %[4]s)`, time, written, futureFrom, most)
+// tooFarAhead returns the condition that a time is after the limit, or that the time and its row's write time are in
+// the future.
+func tooFarAhead(time, written, limit string) string {
+	return fmt.Sprintf(`(%[1]s > %[2]s AND %[2]s > %[3]s OR %[1]s > %[4]s)`, time, written, futureFrom, limit)
 }
 
 // correctedTime returns the time moved back by the clock's error, or now if the error is unknown.
-func correctedTime(time, written, most string) string {
+func correctedTime(time, written, limit string) string {
 	return fmt.Sprintf(`CASE WHEN NOT COALESCE(%[1]s, false) THEN %[2]s
 		WHEN %[3]s > %[4]s THEN %[2]s - (%[3]s - statement_timestamp()) ELSE statement_timestamp() END`,
-		tooFarAhead(time, written, most), time, written, futureFrom)
+		tooFarAhead(time, written, limit), time, written, futureFrom)
 }
 
-// notAfterNow returns the time, or now if the time is in the future.
-func notAfterNow(time string) string {
+// clampToNow returns the time, or now if the time is in the future.
+func clampToNow(time string) string {
 	return fmt.Sprintf(`CASE WHEN %[1]s > statement_timestamp() THEN statement_timestamp() ELSE %[1]s END`, time)
 }
 
@@ -75,7 +76,7 @@ WITH come AS MATERIALIZED (
 	UNION ALL
 	SELECT w.rel, w.place FROM waiting w WHERE w.too_far
 ), moved AS (
-	UPDATE formsvc.deliveries d SET queued_at = ` + notAfterNow("d.queued_at") + `,
+	UPDATE formsvc.deliveries d SET queued_at = ` + clampToNow("d.queued_at") + `,
 		due_at = ` + correctedTime("d.due_at", "d.queued_at", maxDueAt) + `,
 		leased_until = ` + correctedTime("d.leased_until", "d.queued_at", maxLeasedUntil) + `
 	WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM places l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM places l)
@@ -88,9 +89,9 @@ WITH come AS MATERIALIZED (
 			AND (GREATEST(x.failed_at, x.expired_at) > ` + futureFrom + ` OR x.paused_until > ` + maxPausedUntil + `) LIMIT (SELECT $1::bigint))))
 	FOR NO KEY UPDATE SKIP LOCKED
 ), turned AS (
-	UPDATE formsvc.destinations x SET next_at = ` + notAfterNow("x.next_at") + `,
+	UPDATE formsvc.destinations x SET next_at = ` + clampToNow("x.next_at") + `,
 		paused_until = ` + correctedTime("x.paused_until", "x.failed_at", maxPausedUntil) + `,
-		failing_since = ` + notAfterNow("x.failing_since") + `, failed_at = ` + notAfterNow("x.failed_at") + `, expired_at = ` + notAfterNow("x.expired_at") + `
+		failing_since = ` + clampToNow("x.failing_since") + `, failed_at = ` + clampToNow("x.failed_at") + `, expired_at = ` + clampToNow("x.expired_at") + `
 	WHERE x.webhook_id = ANY (ARRAY(SELECT h.webhook_id FROM held h))
 	RETURNING true
 )

@@ -133,13 +133,13 @@ const maxBeforeDelete = 100
 
 // callBeforeDelete reads submissions with the SQL in text, passes them to hook, and returns their IDs. It holds no lock
 // while hook runs. It appends two arguments to args: the limit, and whether to read the answers.
-func (s *Store) callBeforeDelete(ctx context.Context, hook storage.BeforeDelete, most int, text string, args ...any) (forms, ids []storage.ID, err error) {
+func (s *Store) callBeforeDelete(ctx context.Context, hook storage.BeforeDelete, limit int, text string, args ...any) (forms, ids []storage.ID, err error) {
 	if hook != nil {
-		most = min(most, maxBeforeDelete)
+		limit = min(limit, maxBeforeDelete)
 	}
 	found, err := conn.ReadAll(ctx, &s.db, func(sub *storage.Submission) []any {
 		return []any{&sub.FormID, &sub.ID, (*[]byte)(&sub.Answers)}
-	}, text, append(args, int64(most), hook != nil)...)
+	}, text, append(args, int64(limit), hook != nil)...)
 	for i := range found {
 		forms, ids = append(forms, found[i].FormID), append(ids, found[i].ID)
 	}

@@ -12,9 +12,9 @@ import (
 // delete the hidden rows in batches. No call waits for locks on these rows. An interrupted sweep has to repeat only one
 // batch.
 
-// skipOrWait returns two variants of a statement. The variant for false skips locked rows. The variant for true waits
-// for them, and is used by sweeps with RemovalsOnly.
-func skipOrWait(text string) map[bool]string {
+// lockingVariants returns two variants of a statement. The variant for false skips locked rows. The variant for true
+// waits for them. Sweeps with RemovalsOnly use the second variant.
+func lockingVariants(text string) map[bool]string {
 	return map[bool]string{false: text, true: strings.ReplaceAll(text, " SKIP LOCKED", "")}
 }
 
@@ -69,7 +69,7 @@ SELECT count(*) FROM trashed`
 
 // removeDeletedWorkspaces removes the rows of deleted workspaces without forms. If all of a workspace's forms are in
 // the trash, it marks the workspace as tidied.
-var removeDeletedWorkspaces = skipOrWait(`
+var removeDeletedWorkspaces = lockingVariants(`
 WITH empty AS MATERIALIZED (
 	SELECT o.id, (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id LIMIT 1) IS NULL AS unused
 	FROM (
@@ -93,7 +93,7 @@ SELECT (SELECT count(*) FROM tidied) + (SELECT count(*) FROM gone)`)
 
 // removePurgedWorkspaces deletes the workspaces of deleted users after their last form was deleted. It ignores tidied,
 // because another sweep may set tidied while the last form is being deleted.
-var removePurgedWorkspaces = skipOrWait(`
+var removePurgedWorkspaces = lockingVariants(`
 WITH empty AS MATERIALIZED (
 	SELECT o.id FROM formsvc.workspaces o
 	WHERE o.purged AND (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id LIMIT 1) IS NULL
@@ -138,7 +138,7 @@ func (s *Store) cleanUpWorkspacesBatch(ctx context.Context, p storage.SweepParam
 	return ended+trashed+closed+gone > 0, err
 }
 
-var markPurged = skipOrWait(`
+var markPurged = lockingVariants(`
 UPDATE formsvc.forms f SET purged_at = clock_timestamp()
 WHERE f.id = ANY (ARRAY(
 	SELECT o.id FROM formsvc.forms o
@@ -190,7 +190,7 @@ LIMIT (SELECT $1::bigint)`
 // removeRows deletes rows of purged forms, at most $1 from each table. It deletes the submissions $3 to the forms $2,
 // which BeforeDelete has received. It leaves locked deliveries and attempts to the next sweep. It runs under
 // lockFunnels, so that foldRows does not move counts in the meantime.
-var removeRows = skipOrWait(`
+var removeRows = lockingVariants(`
 WITH purged AS MATERIALIZED (` + purgedForms + `
 ), hooks AS MATERIALIZED (
 	SELECT h.id
@@ -266,7 +266,7 @@ func deleteRows(table, some string) string {
 // removeForms deletes purged forms that have no rows left in the tables below. Foreign keys delete their webhooks,
 // limit, backfill progress and lifetime counters. It marks their deleted workspaces for cleanUpWorkspaces, because
 // these workspaces may have lost their last form.
-var removeForms = skipOrWait(`
+var removeForms = lockingVariants(`
 WITH empty AS MATERIALIZED (
 	SELECT f.id FROM (` + purgedForms + `
 	) f

@@ -178,7 +178,7 @@ func (d *directDeliveries) dispatch(batch []storage.NewSubmission, committed boo
 // submitInBatch tries to store a submission in a batch for any form, then in a batch for its form, and finally alone.
 func (s *Store) submitInBatch(ctx context.Context, n storage.NewSubmission) (out submitResult, err error) {
 	all := s.submitBatches
-	timedOut, end := s.lateTimer(ctx)
+	timedOut, end := s.newTimeoutTimer(ctx)
 	defer end()
 	form, size := n.Submission.FormID, jsonBytes(&n.Submission)+len(n.Event.Body)
 	counted, known := all.counted.Get(form)

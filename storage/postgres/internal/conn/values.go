@@ -25,7 +25,7 @@ func (c *idColumn) ScanBytes(b []byte) error {
 	case len(c):
 		copy(c[:], b)
 	default:
-		return fmt.Errorf("postgres: an ID has %d bytes", len(b))
+		return fmt.Errorf("postgres: an ID has %d bytes instead of 12", len(b))
 	}
 	return nil
 }
