@@ -21,8 +21,8 @@ func (s *Service) PublicForm(ctx context.Context, publicID string) (PublicForm, 
 }
 
 // PreviewForm returns a form and its warnings (see [Service.Warnings]) by the form's ID, even if the form is a draft.
-// If the form has a working copy, it returns the working copy. It returns [ErrNotFound] if the form does not exist or
-// is in the trash. The host must check access.
+// If the form has a working copy, PreviewForm returns the working copy. It returns [ErrNotFound] if the form does not
+// exist or is in the trash. The host must check that the user may see the form.
 func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Warnings, error) {
 	f, compiled, err := s.intake.On(s.core.ForWorkingCopies()).Form(ctx, id)
 	if errors.Is(err, ErrUnsupported) {
@@ -53,18 +53,18 @@ func (s *Service) publicForm(f Form, compiled *intake.CompiledForm, err error) (
 	}, nil
 }
 
-// Submit checks a submission and stores it. In the same atomic step it updates the funnel, checks the response limit
-// and duplicates, and queues a delivery for each enabled webhook of the form.
+// Submit validates and stores a submission. In the same transaction, it updates the funnel, checks the response limit,
+// rejects duplicates, and queues a delivery for each enabled webhook of the form.
 //
 // Submit returns an [*Error] that lists all violations; [ErrNotFound] if the form does not exist, is a draft or is in
 // the trash; [ErrClosed] if it accepts no more submissions; [ErrDuplicate] if the form already has this answer to
-// settings.duplicateField; or [ErrIdempotencyKeyReused], see SubmitParams.StrictIdempotency. After [ErrOutcomeUnknown],
+// settings.duplicateField; or, only with r.StrictIdempotency, [ErrIdempotencyKeyReused]. After [ErrOutcomeUnknown],
 // repeat the call with the same IdempotencyKey, because the submission may or may not be stored.
 //
-// To import an old submission, set SubmittedAt. The submission is checked against the current form. It counts in the
-// metrics at SubmittedAt, toward the response limit and in the duplicate check. No event is queued unless Deliver is
-// set. settings.closeAt is compared with SubmittedAt. If settings.closed is set or the limit is reached, the error is
-// still [ErrClosed]. Therefore, import first and close the form afterward.
+// To import an old submission, set SubmittedAt. The submission is checked against the current form. The metrics count
+// it at SubmittedAt. It also counts toward the response limit, and the duplicate check includes it. No event is queued
+// unless Deliver is set. settings.closeAt is compared with SubmittedAt. If settings.closed is set or the limit is
+// reached, Submit still returns [ErrClosed]. Therefore, import all submissions before you close the form.
 func (s *Service) Submit(ctx context.Context, r SubmitParams) (Submission, error) {
 	return s.intake.Submit(ctx, &intake.SubmitParams{
 		FormID: r.FormID, Metadata: intake.Metadata(r.Metadata),
@@ -74,31 +74,32 @@ func (s *Service) Submit(ctx context.Context, r SubmitParams) (Submission, error
 	})
 }
 
-// SavePartial creates a partial submission, or replaces the partial submission with r.Token, and returns its token.
-// Anyone with the token can read and change the partial submission, so only the respondent should receive it.
+// SavePartial creates a partial submission, or replaces the partial submission that r.Token identifies, and returns its
+// token. Anyone with the token can read and change the partial submission, so only the respondent should receive it.
 //
 // Answers are stored as they were sent, and [Service.Submit] checks them later. An answer is not stored if it is not
 // valid JSON for the API, or if its block is unknown, accepts no answer, is a captcha, is not on the path or can only
-// be answered by the host. dropped lists the IDs of these blocks in sorted order. Answers from the host still determine
-// the path, as for [Service.Path], so pass them in each call.
+// be answered by the host. The result dropped lists the IDs of these blocks in sorted order. The host's answers still
+// determine the path, as in [Service.Path], so pass them in each call.
 //
 // A partial submission expires 30 days after its last save, at the end of the day in the service's time zone
 // ([WithTimeZone]). A form can have 10,000 partial submissions, and up to 128 more per process if processes create them
-// concurrently. At this limit, a new partial submission replaces the newest that was saved only once without
-// LinkIssued, or otherwise the one with the oldest save. Strangers can create any number, so the host should limit them
-// by IP address. Partial submissions do not appear in submissions, exports, webhooks or metrics, and do not count
-// toward the response limit. If the database crashes, the saves of the last second may be lost.
+// concurrently. At this limit, a new partial submission replaces the newest partial submission that was saved only once
+// and without LinkIssued. If there is none, it replaces the partial submission that was saved least recently. Anyone
+// can create any number of partial submissions, so the host should limit them by IP address. Partial submissions do not
+// appear in submissions, exports, webhooks or metrics, and do not count toward the response limit. If the database
+// crashes, the saves of the last second may be lost.
 //
-// The first revision is 1, and each save increments it. With r.Revision, a save at another revision returns a
-// [*RevisionError] with the Kind "partial", so that two devices cannot overwrite each other's saves. Without
-// r.Revision, the last save wins. If a save has no Token and its Visit has already created a partial submission,
-// nothing changes. The call then returns the existing token with a *RevisionError, or with ErrAlreadySubmitted if that
-// partial submission was submitted.
+// The first revision is 1, and each save increments it. If r.Revision is set but is not the current revision,
+// SavePartial returns a [*RevisionError] with the Kind "partial", so that two devices cannot overwrite each other's
+// saves. Without r.Revision, the last save wins. If a save has no Token and its Visit has already created a partial
+// submission, nothing changes. The call then returns the existing token with a *RevisionError, or with
+// ErrAlreadySubmitted if that partial submission was submitted.
 //
 // SavePartial returns an [*Error] if the answers and hidden fields exceed Limits.Partial, if Submit would reject a
 // hidden field, the metadata or the seconds, or if the form's rules are too expensive. It returns [ErrNotFound] if the
 // form does not exist, is a draft or is in the trash, or if the token is invalid, expired or belongs to another form.
-// For a closed form, it returns [ErrClosed] with any token. Other errors are [ErrAlreadySubmitted] and
+// For a closed form, it returns [ErrClosed], even if the token is invalid. Other errors are [ErrAlreadySubmitted] and
 // [ErrUnsupported].
 func (s *Service) SavePartial(ctx context.Context, r PartialSubmission) (token string, dropped []string, err error) {
 	p := Partial{
@@ -108,12 +109,12 @@ func (s *Service) SavePartial(ctx context.Context, r PartialSubmission) (token s
 	return s.intake.SavePartial(ctx, r.Token, r.Visit, p, intake.Input{Answers: r.Answers, Hidden: r.Hidden}, intake.Metadata(r.Metadata))
 }
 
-// ResumePartial returns the partial submission with a token, even if the form is closed. The form may have changed
-// since the last save, so call [Service.Path] to find the answers that still apply.
+// ResumePartial returns the partial submission that token identifies, even if the form is closed. The form may have
+// changed since the last save, so call [Service.Path] to find the answers that still apply.
 //
-// After [Service.Submit] with the token, it returns [ErrAlreadySubmitted] until the partial submission expires. The
-// result then contains the SubmissionID but no answers. It returns [ErrNotFound] in the same cases as SavePartial, and
-// can also return [ErrUnsupported].
+// After [Service.Submit] was called with the token, ResumePartial returns [ErrAlreadySubmitted] until the partial
+// submission expires, and a result with the SubmissionID but without answers. It returns [ErrNotFound] in the same
+// cases as SavePartial, and can also return [ErrUnsupported].
 func (s *Service) ResumePartial(ctx context.Context, formID ID, token string) (PartialSubmission, error) {
 	p, in, m, err := s.intake.ResumePartial(ctx, formID, token)
 	if p.ID.IsZero() {
@@ -126,19 +127,19 @@ func (s *Service) ResumePartial(ctx context.Context, formID ID, token string) (P
 	}, err
 }
 
-// DeletePartial permanently deletes the partial submission with a token. An unknown token is not an error. It returns
-// [ErrNotFound] if the form does not exist. It can also return [ErrUnsupported].
+// DeletePartial permanently deletes the partial submission that token identifies. An unknown token is not an error. It
+// returns [ErrNotFound] if the form does not exist. It can also return [ErrUnsupported].
 func (s *Service) DeletePartial(ctx context.Context, formID ID, token string) error {
 	return s.intake.DeletePartial(ctx, formID, token)
 }
 
-// Path returns the path through a form for the given answers, which can be incomplete. The path consists of the blocks
-// to show, the required blocks, the ending and the variables. The form can be a draft or closed. [Service.Submit]
-// computes the same path and discards answers to other blocks. Path returns [ErrNotFound] if the form does not exist,
-// and an [*Error] if its rules are too expensive. Path.Violations lists invalid answers.
+// Path returns the path through a form for the given answers, which can be incomplete. The result contains the blocks
+// to show, which of them are required, the ending and the variables. The form can be a draft or closed.
+// [Service.Submit] computes the same path and discards answers to blocks that are not on it. Path returns [ErrNotFound]
+// if the form does not exist, and an [*Error] if its rules are too expensive. Path.Violations lists invalid answers.
 //
-// answers must include the host's answers (SubmitParams.HostAnswers). Before a host passes on a respondent's answers,
-// it must remove answers to payment, file_upload and signature blocks, and to blocks with properties.hide.
+// answers must include the host's answers (SubmitParams.HostAnswers). Before a host passes a respondent's answers to
+// Path, it must remove answers to payment, file_upload and signature blocks, and to blocks with properties.hide.
 func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
 	// Read the form from the storage, because a caller cannot tell that a cached form is outdated.
 	_, compiled, err := s.intake.Form(ctx, formID)
@@ -168,7 +169,7 @@ func (k IssuedKey) Format(f fmt.State, verb rune) {
 func (k IssuedKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
 // CreateKey creates an API key. It returns a [*schema.Error] that lists all violations of the request, and
-// [ErrLimitReached] if the user already has 20 active keys. If the host sets a [KeyResolver], it must call
+// [ErrLimitReached] if the user already has 20 active keys. If the host sets a [KeyResolver], the resolver must call
 // [Service.ResolveKey] to accept the key.
 func (s *Service) CreateKey(ctx context.Context, r KeyRequest) (IssuedKey, error) {
 	key, secret, err := s.keys.Create(ctx, keyring.Request(r), s.core.Now(), s.core.NewID)
@@ -195,17 +196,17 @@ func (s *Service) RevokeKey(ctx context.Context, userID, keyID ID) error {
 	return s.core.Storage.RevokeKey(ctx, userID, keyID, s.core.Now())
 }
 
-// Maintain runs a part of the maintenance, for about a second at most. It backfills answers for the duplicate check,
+// Maintain runs pending maintenance tasks for at most about a second. It backfills answers for the duplicate check,
 // aggregates counts for the metrics, removes unused event bodies and keys that expired or were revoked 90 days ago, and
 // completes deletions and purges that other processes started. If one of these tasks fails, Maintain still runs the
 // others and returns the error. Several processes can call it concurrently.
 //
-// A running [webhooks.Dispatcher] calls it about once a minute. Without a dispatcher, the host should call it as often.
-// If no process calls it, nothing is lost, but metrics become slow and deleted data still occupies storage. Maintain
-// does not purge the trash: see [Service.PurgeTrash].
+// A running [webhooks.Dispatcher] calls Maintain about once a minute. If no dispatcher is running, the host should call
+// it about once a minute. If no process calls Maintain, no data is lost, but metrics become slow and deleted data still
+// occupies storage. Maintain does not purge the trash: see [Service.PurgeTrash].
 func (s *Service) Maintain(ctx context.Context) error { return s.core.Maintain(ctx) }
 
-// [Service.Check] returns these errors in addition to the errors of the storage.
+// [Service.Check] returns these errors in addition to the storage's errors.
 var (
 	// ErrNoDispatcher means that deliveries have been due for five minutes but no dispatcher is running.
 	ErrNoDispatcher = schema.ErrNoDispatcher
@@ -213,43 +214,44 @@ var (
 	ErrNoMaintenance = schema.ErrNoMaintenance
 )
 
-// Check returns an error that describes all problems of the deployment. Each problem has a line that says what to do.
-// Check looks at the table version, the database role's privileges and settings, the dispatcher ([ErrNoDispatcher]) and
-// the maintenance ([ErrNoMaintenance]). If a host's own storage does not support Check, the error is
-// [storage.ErrUnimplemented].
+// Check returns an error that describes all problems of the deployment. Each problem is on its own line, which says how
+// to fix it. Check verifies the table version and the database role's privileges and settings, that a dispatcher is
+// running ([ErrNoDispatcher]), and that maintenance is running ([ErrNoMaintenance]). If a host's own storage does not
+// support Check, the error is [storage.ErrUnimplemented].
 //
 // Call it at startup, and in a health check about once a minute. If the error is [ErrUnavailable], the service is
 // unavailable. After any other error it still accepts requests, but an operator must act. ErrNoDispatcher and
-// ErrNoMaintenance concern all processes together. After an outage of all processes, Check may report them until the
-// new dispatcher has run for two minutes. A process whose deliveries are not sent logs ErrNoDispatcher at most every
-// five minutes.
+// ErrNoMaintenance mean that no process at all runs a dispatcher or maintenance. After an outage of all processes,
+// Check may report these two errors until a new dispatcher has run for two minutes. A process whose deliveries are not
+// sent logs ErrNoDispatcher at most every five minutes.
 func (s *Service) Check(ctx context.Context) error { return s.core.Check(ctx) }
 
 // ErrSecret means that no cipher of [WithSecretCipher] can decrypt a signing secret.
 var ErrSecret = storage.ErrSecret
 
-// ReencryptSecrets encrypts all signing secrets with the current cipher of [WithSecretCipher], including old secrets
-// that still sign for a day after a change, and returns the number of changed secrets. Without a current cipher, it
-// decrypts them. If it returns no error, the previous ciphers are no longer needed.
+// ReencryptSecrets encrypts all signing secrets with the current cipher of [WithSecretCipher], including replaced
+// secrets, which still sign deliveries for a day, and returns the number of changed secrets. Without a current cipher,
+// it decrypts them. If it returns no error, the previous ciphers are no longer needed.
 //
 // ReencryptSecrets works in batches of 500 webhooks. After an error or a canceled context, call it again from any
-// process, even while webhooks are being changed or deliveries sent. If a secret cannot be decrypted, it does not
-// change, and the error is [ErrSecret] with the ID of its webhook. The other secrets are still encrypted.
+// process, even while webhooks are being changed or deliveries are being sent. If a secret cannot be decrypted, it does
+// not change, and the error is [ErrSecret] with the ID of its webhook. ReencryptSecrets still encrypts all other
+// secrets.
 func (s *Service) ReencryptSecrets(ctx context.Context) (int, error) {
 	return s.core.ReencryptSecrets(ctx)
 }
 
-// TrashedForms lists the forms in the trash that belong to a workspace, newest first by creation time, without their
-// definitions. The workspace may have been deleted. For the zero ID, it returns [ErrNotFound].
+// TrashedForms lists the forms in the trash that belong to a workspace, ordered by creation time, newest first, without
+// their definitions. The workspace may have been deleted. If workspaceID is zero, TrashedForms returns [ErrNotFound].
 func (s *Service) TrashedForms(ctx context.Context, workspaceID ID) ([]Form, error) {
 	return s.core.TrashedForms(ctx, workspaceID)
 }
 
-// RestoreForm restores a form from the trash into a workspace, with all of its data. If into is zero, the form returns
-// to its previous workspace. It returns [ErrNotFound] if the form is not in the trash, and [ErrConflict] if the
+// RestoreForm restores a form from the trash into a workspace, with all of its data. If workspaceID is zero, the form
+// returns to its previous workspace. It returns [ErrNotFound] if the form is not in the trash, and [ErrConflict] if the
 // workspace no longer exists.
-func (s *Service) RestoreForm(ctx context.Context, formID, into ID) error {
-	return s.core.Storage.RestoreForm(ctx, formID, into, s.core.Now())
+func (s *Service) RestoreForm(ctx context.Context, formID, workspaceID ID) error {
+	return s.core.Storage.RestoreForm(ctx, formID, workspaceID, s.core.Now())
 }
 
 // PurgeForm is like [Service.PurgeTrash], but for one form. It returns [ErrNotFound] if the form is not in the trash.
@@ -262,17 +264,17 @@ func (s *Service) PurgeForm(ctx context.Context, formID ID) error {
 // for example after 30 days. It returns an error if olderThan is zero. The forms become inaccessible immediately. Their
 // rows are removed in batches, so that no request waits and statement_timeout is not exceeded. If the call returns no
 // error, no row remains. After an error, a cancellation or a crash, the next call or [Service.Maintain] removes the
-// rest.
+// remaining rows.
 func (s *Service) PurgeTrash(ctx context.Context, olderThan time.Time) (int, error) {
 	return s.core.PurgeTrash(ctx, olderThan)
 }
 
 // PurgeSubmissions permanently removes the submissions to a form that were submitted before olderThan, with their
-// idempotency keys, pending deliveries and event bodies, and returns their number. It also removes partial submissions
-// whose last save was before olderThan. The form can be in the trash. If the form is unknown, the result is 0. It
-// returns an error if olderThan or formID is zero.
+// idempotency keys, pending deliveries and event bodies, and returns the number of removed submissions. It also removes
+// partial submissions whose last save was before olderThan. The form can be in the trash. If the form is unknown, the
+// result is 0. It returns an error if olderThan or formID is zero.
 //
-// The answers to settings.duplicateField can be submitted again. Purged submissions still count toward
+// The purged answers to settings.duplicateField can be submitted again. Purged submissions still count toward
 // settings.responseLimit, unlike deleted and erased submissions. The metrics do not change. Submissions are removed in
 // batches, so that no request waits. After an error, a canceled context or a crash, repeat the call. Deliveries that a
 // dispatcher has already claimed may still be sent.
@@ -291,22 +293,22 @@ func (s *Service) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) 
 // [Service.TransferWorkspace]. An unknown user is not an error, but the zero ID is.
 //
 // The data is inaccessible after the first transaction. The rows are removed in batches. If the call returns no error,
-// no row remains. After an error, a canceled context or a crash, the next call or [Service.Maintain] removes the rest.
-// The call waits for concurrent submissions to these forms, and for other processes that remove rows. Deliveries that a
-// dispatcher has already claimed may still be sent. PostgreSQL overwrites removed rows only after the next VACUUM, and
-// its write-ahead log and backups may still contain them.
+// no row remains. After an error, a canceled context or a crash, the next call or [Service.Maintain] removes the
+// remaining rows. The call waits for concurrent submissions to these forms, and for other processes that remove rows.
+// Deliveries that a dispatcher has already claimed may still be sent. PostgreSQL overwrites removed rows only after the
+// next VACUUM, and its write-ahead log and backups may still contain them.
 func (s *Service) DeleteUser(ctx context.Context, user ID) error { return s.core.DeleteUser(ctx, user) }
 
-// EraseRespondent permanently removes the submissions to a form that contain all wanted answers, and returns their
-// number. It also removes their idempotency keys, pending deliveries, event bodies and answer digests. They no longer
-// count toward settings.responseLimit, and their answers to settings.duplicateField can be submitted again. The metrics
-// do not change.
+// EraseRespondent permanently removes the submissions to a form that contain all answers in wanted, and returns the
+// number of removed submissions. It also removes their idempotency keys, pending deliveries, event bodies and answer
+// digests. Removed submissions no longer count toward settings.responseLimit, and their answers to
+// settings.duplicateField can be submitted again. The metrics do not change.
 //
 // The keys of wanted are block IDs, names of hidden fields, or "block/part" for a part of an address or contact
-// ("contact/email"). Answers are compared as for duplicates: Ann@Example.com equals ann@example.com. Hidden fields are
-// compared exactly, because they often contain the host's IDs. The value for a choice is its ID, or the text of an
-// “Other” answer. An answer with several choices never matches. A phone number needs its country code (+49…), unless
-// the block has a defaultCountry.
+// ("contact/email"). Answers are compared as in the duplicate check, so Ann@Example.com equals ann@example.com. Hidden
+// fields are compared exactly, because they often contain the host's IDs. The value for a choice is its ID, or the text
+// of an “Other” answer. An answer with several choices never matches. A phone number needs its country code (+49…),
+// unless the block has a defaultCountry.
 //
 // An [*Error] means that nothing can match and nothing was removed: wanted is empty, a value is empty, neither the form
 // nor a submission has the key, or its answers are never compared (a variable, matrix, file, signature, payment or
@@ -318,9 +320,9 @@ func (s *Service) DeleteUser(ctx context.Context, user ID) error { return s.core
 // EraseRespondent may miss a partial submission that is saved concurrently.
 //
 // EraseRespondent reads all submissions and removes matches in batches. After an error, the result is the number of
-// removed submissions. Repeat the call for the rest, and for submissions that arrived in the meantime. Deliveries that
-// a dispatcher has already claimed may still be sent. The host must inform webhook receivers. The example searches all
-// of a user's forms.
+// removed submissions. Repeat the call to remove the remaining submissions and those that arrived in the meantime.
+// Deliveries that a dispatcher has already claimed may still be sent. The host must inform webhook receivers. The
+// example searches all of a user's forms.
 func (s *Service) EraseRespondent(ctx context.Context, formID ID, wanted map[string]string) (int, error) {
 	return s.core.EraseRespondent(ctx, formID, wanted)
 }
@@ -330,14 +332,14 @@ func (s *Service) CreateWorkspace(ctx context.Context, owner ID, name string) (W
 	return s.AsHost().CreateWorkspace(ctx, WorkspaceCreate{Name: name, Owner: owner})
 }
 
-// AddMember gives a user access to a workspace. Only its owner can rename or delete the workspace. Adding a member
+// AddMember gives a user access to a workspace. Only the workspace's owner can rename or delete it. Adding a member
 // twice is not an error. AddMember returns [ErrNotFound] if the workspace does not exist.
 func (s *Service) AddMember(ctx context.Context, workspaceID, userID ID) error {
 	return s.core.AddMember(ctx, workspaceID, userID)
 }
 
 // RemoveMember removes a member from a workspace. If the user is not a member, it does nothing. It returns
-// [ErrNotFound] if the workspace does not exist, and [ErrConflict] if the user is its owner.
+// [ErrNotFound] if the workspace does not exist, and [ErrConflict] if the user is the workspace's owner.
 func (s *Service) RemoveMember(ctx context.Context, workspaceID, userID ID) error {
 	return s.core.Storage.SetMember(ctx, workspaceID, userID, false)
 }
@@ -355,12 +357,12 @@ func (s *Service) TransferWorkspace(ctx context.Context, workspaceID, newOwner I
 }
 
 // RecordView counts one view of a form. If the form is unknown or in the trash, nothing is counted. RecordView returns
-// immediately. The views of this process are stored together within 250 ms, or by [Service.Close]. If the process is
-// killed, views that are not yet stored are lost. The metrics of other processes include a view after it is stored.
+// immediately. The process stores its views in batches, within 250 ms or in [Service.Close]. If the process is killed,
+// views that are not yet stored are lost. The metrics of other processes include a view after it is stored.
 //
-// If the storage fails, the error is logged. After [ErrUnavailable], the views are stored later. After Close, while
-// 10,000 views and starts are waiting, and on a service that [Service.WithStorage] returned, each call stores its own
-// view and returns any error.
+// If the storage fails, the error is logged. If the error is [ErrUnavailable], the views are stored later. After Close,
+// while 10,000 views and starts are waiting, and on a service that [Service.WithStorage] returned, each call stores its
+// own view and returns any error.
 func (s *Service) RecordView(ctx context.Context, formID ID) error {
 	return s.core.CountVisit(ctx, formID, storage.Counters{Views: 1})
 }
@@ -378,15 +380,16 @@ func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters
 }
 
 // Warnings finds the parts of a definition that make a form unanswerable or have no effect: limits that exclude all
-// values, required questions without choices, jumps without a target, invalid logic. Writes accept all of them. Nil
-// sections are empty. Days are in the time zone set by [WithTimeZone]. It fails if the API would reject a section.
+// values, required questions without choices, jumps without a target, invalid logic. Definitions with warnings can
+// still be stored. A nil section is treated as empty. Days are in the time zone set by [WithTimeZone]. Warnings returns
+// an error if the API would reject a section.
 //
 // To test a condition, the service evaluates it with answers equal to and next to the values, choices and limits in the
 // condition. It treats the conditions of different blocks as independent. All warnings are therefore correct, but some
 // problems are not found, such as conditions of several blocks that exclude each other.
 //
-// The type of the form determines which answers are known on a page. Warnings assumes MULTI, and [Client.Warnings] uses
-// the type of the stored form.
+// The type of the form determines which answers are known on a page. Warnings assumes the type MULTI, and
+// [Client.Warnings] uses the type of the stored form.
 func (s *Service) Warnings(d Definition) (schema.Warnings, error) { return s.core.Warnings(d, "") }
 
 // Redeliver sends the event of an earlier delivery again, with the same bytes and a new series of attempts. deliveryID
@@ -396,17 +399,17 @@ func (s *Service) Redeliver(ctx context.Context, webhookID, deliveryID ID) error
 	return s.wakeDispatcher(ctx, s.core.Storage.Redeliver(ctx, webhookID, deliveryID))
 }
 
-// RedeliverFailed calls [Service.Redeliver] for each delivery of a webhook that failed permanently or expired, or whose
-// webhook was disabled after a failed attempt, and returns the number of queued deliveries. It selects deliveries whose
-// last attempt was at since or later. The zero time selects all retained deliveries.
+// RedeliverFailed calls [Service.Redeliver] for a webhook's deliveries that failed permanently, expired, or ended
+// because the webhook was disabled after a failed attempt. It returns the number of queued deliveries. It selects
+// deliveries whose last attempt was not before since. If since is zero, it selects all retained deliveries.
 //
-// RedeliverFailed searches the newest 100 attempts, which [Client.Deliveries] returns, and all deliveries that expired.
+// RedeliverFailed searches the newest 100 attempts, which [Client.Deliveries] returns, and all expired deliveries.
 // Pending deliveries do not change, and deliveries whose submission was deleted are skipped. If an expired delivery
-// succeeded later but the record of this success was removed, it is sent once more.
+// succeeded later but the record of this success was removed, the delivery is sent again.
 //
-// Each delivery is queued separately. After an error, the result is the number of queued deliveries. Repeat the call
-// for the rest. A repeated or concurrent call does not queue a delivery twice. It returns [ErrNotFound] if the webhook
-// does not exist, and [ErrConflict] if there are deliveries to send but the webhook is disabled.
+// Each delivery is queued separately. After an error, the result is the number of queued deliveries. Repeat the call to
+// queue the rest. A repeated or concurrent call does not queue a delivery twice. It returns [ErrNotFound] if the
+// webhook does not exist, and [ErrConflict] if there are deliveries to send but the webhook is disabled.
 func (s *Service) RedeliverFailed(ctx context.Context, webhookID ID, since time.Time) (int, error) {
 	n, err := s.core.RedeliverFailed(ctx, webhookID, since)
 	if n > 0 {
@@ -416,8 +419,9 @@ func (s *Service) RedeliverFailed(ctx context.Context, webhookID ID, since time.
 }
 
 // SendTestEvent queues an event for one webhook, with sample answers to the form's blocks. The event has no
-// submissionId, but is signed, logged and retried like other events. If a test event is already pending, it becomes due
-// immediately instead. It returns [ErrNotFound] if the webhook does not exist, and [ErrConflict] if it is disabled.
+// submissionId, but is signed, logged and retried like other events. If a test event for the webhook is already
+// pending, that event becomes due immediately instead. SendTestEvent returns [ErrNotFound] if the webhook does not
+// exist, and [ErrConflict] if the webhook is disabled.
 func (s *Service) SendTestEvent(ctx context.Context, webhookID ID) error {
 	return s.wakeDispatcher(ctx, s.intake.SendTestEvent(ctx, webhookID))
 }

@@ -89,7 +89,8 @@ func (c Client) Workspace(ctx context.Context, id ID) (Workspace, error) {
 	return c.core().Storage.Workspace(ctx, c.actor, id)
 }
 
-// CreateWorkspace creates a workspace. It returns [ErrLimitReached] if the owner already has Limits.Workspaces.
+// CreateWorkspace creates a workspace. It returns [ErrLimitReached] if the owner already has Limits.Workspaces
+// workspaces.
 func (c Client) CreateWorkspace(ctx context.Context, n WorkspaceCreate) (Workspace, error) {
 	b := core.NewBody().Text("name", n.Name)
 	user, isUser := c.actor.User()
@@ -180,7 +181,7 @@ func (c Client) Blocks(ctx context.Context, form ID) (StoredBlocks, error) {
 	return cloneBlocks(c.core().Storage.Form(ctx, c.actor, form))
 }
 
-// cloneBlocks returns a copy of a form's blocks, for the same reason as cloneForm.
+// cloneBlocks copies a form's blocks, because a storage may return the same bytes to several callers.
 func cloneBlocks(f Form, err error) (StoredBlocks, error) {
 	if err != nil {
 		return StoredBlocks{}, err
@@ -193,7 +194,7 @@ func (c Client) Block(ctx context.Context, form ID, id string) (StoredBlock, err
 	return cloneBlock(c.core().Block(ctx, c.actor, core.Target{ID: form}, id))
 }
 
-// cloneBlock returns a copy of a block, for the same reason as cloneForm.
+// cloneBlock copies a block, because a storage may return the same bytes to several callers.
 func cloneBlock(b core.Block, err error) (StoredBlock, error) {
 	if err != nil {
 		return StoredBlock{}, err
@@ -202,8 +203,8 @@ func cloneBlock(b core.Block, err error) (StoredBlock, error) {
 	return StoredBlock(b), nil
 }
 
-// CreateBlock appends a block to a form, for example a [schema.Block] encoded with json.Marshal. It returns
-// [ErrBlockExists] if the form already has a block with the same ID.
+// CreateBlock appends a block to a form. The JSON can be a [schema.Block] encoded with json.Marshal. CreateBlock
+// returns [ErrBlockExists] if the form already has a block with the same ID.
 func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
 	return cloneBlock(core.RunOperation(c.core(), core.NewBody().JSON("block", block), func(body []byte) (core.Block, error) {
 		return c.core().CreateBlock(ctx, c.actor, core.Target{ID: form}, body, precondition(conditions))
@@ -229,7 +230,7 @@ func (c Client) DeleteBlock(ctx context.Context, form ID, id string, conditions 
 	return c.core().DeleteBlock(ctx, c.actor, core.Target{ID: form}, id, precondition(conditions))
 }
 
-// Warnings returns the warnings of a stored form, see [Service.Warnings].
+// Warnings returns the warnings for a stored form, see [Service.Warnings].
 func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) {
 	f, err := c.Form(ctx, form)
 	if err != nil {
@@ -239,9 +240,9 @@ func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) 
 }
 
 // EditorForm returns the working copy of a form, or the form if there is none. The name and the sections in unsaved
-// replace the stored values. Its other fields are ignored, and nothing is stored. formpage.Handler.Canvas renders the
-// result in an editor. Unsaved content can violate any rule except the size limits. If it exceeds a size limit,
-// EditorForm returns an [*Error]. It omits values of the wrong type.
+// replace the stored values. The other fields of unsaved are ignored, and nothing is stored. formpage.Handler.Canvas
+// renders the result in an editor. Unsaved content can violate any rule except the size limits. If it exceeds a size
+// limit, EditorForm returns an [*Error]. It omits values of the wrong type.
 func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (PublicForm, error) {
 	form, err := c.WorkingCopy(id).Form(ctx)
 	if errors.Is(err, ErrUnsupported) {
@@ -294,13 +295,13 @@ func (c Client) FormsWithWorkingCopy(ctx context.Context, forms ...ID) ([]ID, er
 }
 
 // WorkingCopy returns the working copy of a form, which contains unpublished changes. A form has at most one working
-// copy, which all editors of the form share. The first change creates it from the form. A change that makes it equal to
-// the form deletes it. Without a working copy, reads return the form.
+// copy, which all editors of the form share. The first change creates it from the form. If a change makes the working
+// copy equal to the form, the working copy is deleted. If there is no working copy, reads return the form.
 //
 // The methods of a WorkingCopy follow the same rules and permissions as the Client methods for forms. Conditions
 // ([IfRevision]) use the working copy's own revision. The form itself can still be changed, and [WorkingCopy.Publish]
-// merges the changes. [Service.PreviewForm] shows the working copy. If the storage does not support documents, each
-// method returns [ErrUnsupported].
+// merges these changes into the result. [Service.PreviewForm] shows the working copy. If the storage does not support
+// documents, each method returns [ErrUnsupported].
 func (c Client) WorkingCopy(form ID) WorkingCopy {
 	copies := c.core().ForWorkingCopies()
 	copied := *c.s
@@ -347,7 +348,7 @@ func (w WorkingCopy) DeleteBlock(ctx context.Context, id string, conditions ...P
 	return w.copyClient.DeleteBlock(ctx, w.form, id, conditions...)
 }
 
-// Warnings returns the warnings of the working copy, see [Service.Warnings].
+// Warnings returns the warnings for the working copy, see [Service.Warnings].
 func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 	return w.copyClient.Warnings(ctx, w.form)
 }
@@ -360,9 +361,9 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 // name, the type, each setting, each block, and each other section. If only one side changed a part, that change is
 // used. If both sides changed a part differently, Publish changes nothing and returns a [*ConflictError] until
 // p.Resolutions selects a side for each conflict. Parts are compared byte by byte. Blocks follow the order of the
-// working copy, even if only the form was reordered. A block that only the form has stays after its predecessor. If the
-// result violates a rule for writes, the error is a [*schema.Error]. Without a working copy, the form is published as
-// is.
+// working copy, even if only the form was reordered. A block that exists only in the form stays after its predecessor.
+// If the result violates a rule for writes, the error is a [*schema.Error]. Without a working copy, the form is
+// published as is.
 func (w WorkingCopy) Publish(ctx context.Context, p PublishOptions) (Form, error) {
 	return cloneForm(w.formClient.core().Publish(ctx, w.formClient.actor, w.form, precondition([]Precondition{IfRevision(p.IfRevision)}), p.Resolutions, p.DryRun))
 }
@@ -375,15 +376,15 @@ func (w WorkingCopy) Discard(ctx context.Context, conditions ...Precondition) er
 // ServeHTTP serves the working copy to an editor in a browser, with the API's operations on the form: GET and PATCH of
 // /forms/{formId}, GET of its /questions, and the operations on its /blocks. A PATCH of the form accepts the name and
 // the definition. Requests for other paths and forms return 404. The host has the same duties as for
-// [Client.ServeHTTP]. In responses, the link to submissions does not work.
+// [Client.ServeHTTP]. The link to submissions in its responses does not work.
 func (w WorkingCopy) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.formClient.s.handler.WorkingCopy(w.copyClient.core(), w.formClient.actor, w.form).ServeHTTP(rw, r)
 }
 
 // Versions lists the earlier published states of a form, newest first, without their content. A version is created when
 // the name or the definition of a published form changes, or when the form becomes a draft. [WorkingCopy.Publish] and
-// [Client.RestoreVersion] always create a version. Other writes create one only if the newest version is at least ten
-// minutes old. A form has at most 100 versions ([WithVersions]) of 32 MiB in total. If the storage does not support
+// [Client.RestoreVersion] always create a version. Other writes create a version only if the newest version is at least
+// ten minutes old. A form has at most 100 versions ([WithVersions]) of 32 MiB in total. If the storage does not support
 // documents, the error is [ErrUnsupported].
 func (c Client) Versions(ctx context.Context, form ID) iter.Seq2[FormVersion, error] {
 	return c.core().VersionList(ctx, c.actor, form)
@@ -458,9 +459,9 @@ func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 }
 
 // Partials lists the partial submissions to a form that are neither submitted nor expired, latest save first. It
-// includes their content only with [PartialSubmission].ShareWithOwner. If the form has a captcha, it lists only partial
-// submissions with [PartialSubmission].CaptchaSolved, even for the host. It may miss partial submissions that are saved
-// during the loop. It returns [ErrUnsupported] if the storage does not support partial submissions.
+// includes their content only if [PartialSubmission].ShareWithOwner is set. If the form has a captcha, it lists only
+// partial submissions with [PartialSubmission].CaptchaSolved, even for the host. It may miss partial submissions that
+// are saved during the loop. It returns [ErrUnsupported] if the storage does not support partial submissions.
 func (c Client) Partials(ctx context.Context, form ID, q Query) iter.Seq2[Partial, error] {
 	now := c.core().Clock()
 	return list(ctx, q, clientPageSize, func(page storage.Page) ([]Partial, bool, error) {
@@ -586,8 +587,8 @@ func (s *Service) PeriodQuery(period Period) (SubmissionQuery, error) {
 }
 
 // Metrics describes the funnel of a form in a period. Estimated reports whether it includes the totals set by
-// [Service.SetLifetimeCounters]. CompletionRate is Submissions as a percentage of Starts with two decimals. It is 0
-// without starts.
+// [Service.SetLifetimeCounters]. CompletionRate is Submissions as a percentage of Starts with two decimals. It is 0 if
+// there are no starts.
 type Metrics struct {
 	Period                     Period
 	Estimated                  bool
@@ -657,7 +658,7 @@ type Export struct {
 	// and file (id/1/name, id/1/url, id/2/name …). A choice's cell contains the choice, or its position in a ranking.
 	// Otherwise one cell contains all values, separated by "; ".
 	SplitColumns bool
-	Labels       bool // Whether the header contains block labels instead of IDs. [id] is appended to equal labels.
+	Labels       bool // Whether the header contains block labels instead of IDs. If labels are equal, [id] is appended to each.
 	BOM          bool // Whether to start with a byte order mark, which some programs need to detect UTF-8.
 	// AllowFormulas omits the apostrophe before text that a program could interpret as a formula.
 	AllowFormulas bool
@@ -667,8 +668,8 @@ type Export struct {
 }
 
 // Export writes the submissions to a form, newest first. If it returns no error, the file is complete. A submission
-// that arrives during the export may be missing. Export returns a [*schema.Error] that lists the violations in e, or if
-// a CSV would have more than 16,384 columns.
+// that arrives during the export may be missing. Export returns a [*schema.Error] if e is invalid, or if a CSV would
+// have more than 16,384 columns.
 //
 // Export holds one page of at most 16 MiB in memory, and no storage connection while it writes a page. For CSV, it
 // reads all submissions twice, because the first pass finds the columns. It writes nothing before the first pass ends.

@@ -55,8 +55,8 @@
 //     [github.com/formsvc/formsvc/storage/memory], [github.com/formsvc/formsvc/storage/postgres], whose Migrate creates
 //     the tables, or your own storage. Test your own storage with [github.com/formsvc/formsvc/storage/storagetest].
 //   - The Service is the handler for the HTTP API. [Service.As] and [Service.AsHost] provide the same operations in Go.
-//     [Service.WithStorage] runs them in a host's own transaction. [DecodeForm] and [DecodeAnswers] convert stored JSON
-//     to Go values.
+//     [Service.WithStorage] runs these operations in a host's own transaction. [DecodeForm] and [DecodeAnswers] convert
+//     stored JSON to Go values.
 //   - Your product manages the users. [UserIDFrom] converts your user IDs. [Service.CreateKey] creates API keys. With
 //     [WithKeyResolver], the API accepts your sessions (see below). The program in examples/tenants serves several
 //     customers with one connection pool.
@@ -70,7 +70,8 @@
 //     receivers. [Service.Redeliver] and [Service.RedeliverFailed] send events again.
 //   - [Service.DeleteUser] removes a user and all of the user's data. [Service.EraseRespondent] removes submissions
 //     with given answers, [Service.PurgeSubmissions] removes old submissions, and [Service.PurgeTrash] removes forms in
-//     the trash. With [WithFiles], their files are removed too. [Service.RestoreForm] restores a form from the trash.
+//     the trash. With [WithFiles], the files of removed submissions are removed too. [Service.RestoreForm] restores a
+//     form from the trash.
 //   - The documentation of [Client] lists the errors of the Go API with their HTTP statuses. Package
 //     [github.com/formsvc/formsvc/handler] lists the API's paths with the equivalent Go methods.
 //   - [Service.Check] reports deployment problems. If no dispatcher runs, call [Service.Maintain].
@@ -115,15 +116,15 @@
 //   - [WithCredential] sets the function that finds the credential in a request. This function calls [Credential]
 //     first, and uses the session cookie only if there is no key.
 //   - [WithKeyResolver] sets the function that finds the user of a credential. It returns a [Principal] for a session,
-//     and calls [Service.ResolveKey] for everything else. Otherwise the service accepts no API keys. [ErrInvalidKey]
-//     results in status 401, and any other error in status 503.
+//     and calls [Service.ResolveKey] for every other credential. Without this call, the service accepts no API keys.
+//     [ErrInvalidKey] results in status 401, and any other error in status 503.
 //
 // The resolver needs the service, and [New] needs the resolver. New does not call the resolver, so you can pass the
 // service to the resolver after New and before the first request.
 //
-// Callers with the same Principal.KeyID share a rate limit. The limiter's store contains the KeyID, so derive it from
-// the session ID or from a digest of the cookie, and never use the cookie itself. Set Principal.UserID to the result of
-// [UserIDFrom] for your product's user ID, as for [Service.As].
+// Callers with the same Principal.KeyID share a rate limit. The limiter's store contains the KeyID, so derive the KeyID
+// from the session ID or from a digest of the cookie, and never use the cookie itself. Set Principal.UserID to the
+// result of [UserIDFrom] for your product's user ID, as for [Service.As].
 //
 // Browsers also send cookies with requests from other sites. If you accept a cookie, wrap the service and
 // [Service.ExportHandler] in [http.CrossOriginProtection]. For a complete product with users, see examples/auth.
@@ -132,9 +133,9 @@
 //
 // A program that polls for submissions after the last submitted_at misses some of them. A submission becomes visible
 // only when its transaction commits. Also, imports have older times, and the clocks of processes differ. Read the last
-// minutes again each time, and ignore known IDs, as the [example Polling] does. These minutes must exceed the longest
-// transaction plus the clock difference. If you must not miss a submission, use a webhook, because its delivery is part
-// of the submission's transaction.
+// minutes again each time, and ignore known IDs, as the [example Polling] does. The period that you read again must be
+// longer than the longest transaction plus the clock difference. If you must not miss a submission, use a webhook,
+// because its delivery is part of the submission's transaction.
 //
 // # Graceful shutdown
 //
@@ -145,7 +146,7 @@
 //  2. The dispatcher: cancel its own context, and wait until Run returns. Deliveries in flight have 10 seconds to
 //     finish, and Run returns within 16 seconds. Do not use the context that the signal cancels, because the dispatcher
 //     would stop while submissions still arrive.
-//  3. The service: [Service.Close] writes pending views, starts and key usage times, which is fast.
+//  3. The service: [Service.Close] writes pending views, starts and key usage times. This is fast.
 //  4. The resources that you gave to the service, such as the connection pool.
 //
 // With a Shutdown timeout of 10 seconds, a process stops within 30 seconds. If you use another order or kill the

@@ -39,8 +39,8 @@ type Service struct {
 	dispatcher        *webhooks.Dispatcher
 	limiter           *ratelimit.Limiter
 	keys              keyResolver
-	resolvesOwnKeys   bool // whether keys resolves API keys, not the host's resolver
-	inHostTransaction bool // created by WithStorage: the host commits and wakes the dispatcher
+	resolvesOwnKeys   bool // whether API keys are resolved by keys, not by a resolver of the host
+	inHostTransaction bool // whether WithStorage created the service, so that the host commits and wakes the dispatcher
 }
 
 // New returns a service. Only [WithStorage] is required. The returned error joins the errors of all options. New starts
@@ -104,8 +104,8 @@ func New(opts ...Option) (*Service, error) {
 //	ErrBlockExists     409 BLOCK_EXISTS
 //	*RevisionError     412 REVISION_MISMATCH
 //	ErrUnavailable     503 UNAVAILABLE              nothing was changed
-//	ErrOutcomeUnknown  503 UNAVAILABLE              it may or may not have been changed
-//	context.Canceled   503 UNAVAILABLE              and context.DeadlineExceeded
+//	ErrOutcomeUnknown  503 UNAVAILABLE              the change may or may not be stored
+//	context.Canceled   503 UNAVAILABLE              also context.DeadlineExceeded
 //
 // Respond to any other error with status 500, and log it. Methods without an HTTP operation also return these errors.
 // The statuses are recommendations:
@@ -123,8 +123,9 @@ func New(opts ...Option) (*Service, error) {
 // # Lists
 //
 // A list is an iterator that reads one page at a time, and holds no storage connection between pages. A loop can end
-// early, and a second loop over the same iterator starts again. The iteration ends at the first error, which is yielded
-// with a zero record. Concurrent changes do not repeat or skip a record that exists during the whole loop.
+// early, and a second loop over the same iterator starts from the beginning. The iteration ends at the first error,
+// which is yielded with a zero record. Despite concurrent changes, the loop yields each record exactly once if the
+// record exists during the whole loop.
 type Client struct {
 	s     *Service
 	actor storage.Actor
@@ -168,8 +169,9 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.
 // process. A second export fails with RATE_LIMITED. Request.Pattern is the pattern of the host's mux. If it ends in a
 // slash, {form_id}.csv or .ndjson is appended.
 //
-// The first byte of a CSV file is sent only after all submissions have been read once. An export may also wait for its
-// rate limit, by default for a minute. Proxy timeouts, such as nginx's proxy_read_timeout, must allow for this.
+// The first byte of a CSV file is sent only after all submissions have been read once. An export may also wait until
+// its rate limit resets, by default up to a minute. Proxy timeouts, such as nginx's proxy_read_timeout, must allow for
+// this.
 //
 // An error after the first byte closes the connection, so that a truncated file does not look complete. This works even
 // if a middleware recovers [http.ErrAbortHandler], as gin.Default() does. If the server buffers responses or gives no
@@ -183,7 +185,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.
 func (s *Service) ExportHandler() http.Handler { return s.handler.Exports() }
 
 // Dispatcher returns the service's dispatcher. The host must call its Run method. Otherwise, deliveries are not sent.
-// For when to cancel the context of Run, see "Graceful shutdown" in the package documentation.
+// The section "Graceful shutdown" of the package documentation says when to cancel Run's context.
 func (s *Service) Dispatcher() *webhooks.Dispatcher { return s.dispatcher }
 
 // WithStorage returns a copy of the service that uses another storage, usually the host's own transaction. Copying is
@@ -245,13 +247,13 @@ func (k keyResolver) ResolveKey(ctx context.Context, key string) (Principal, err
 // urlChecker adapts the webhook guard to core.URLChecker.
 type urlChecker struct{ guard *webhooks.Guard }
 
-func (d urlChecker) CheckURL(raw string) error { return publicURLError(d.guard.CheckURL(raw)) }
+func (d urlChecker) CheckURL(raw string) error { return convertURLError(d.guard.CheckURL(raw)) }
 
 func (d urlChecker) CheckHost(ctx context.Context, raw string) error {
-	return publicURLError(d.guard.CheckHost(ctx, raw))
+	return convertURLError(d.guard.CheckHost(ctx, raw))
 }
 
-func publicURLError(err error) error {
+func convertURLError(err error) error {
 	if rejected, ok := errors.AsType[*webhooks.URLError](err); ok {
 		return &schema.RejectedURLError{Reason: rejected.Reason}
 	}

@@ -115,8 +115,8 @@ func WithStorage(s storage.Storage) Option {
 }
 
 // WithKeyResolver sets the host's own resolver for credentials. The service then accepts keys created by
-// [Service.CreateKey] only if the resolver calls [Service.ResolveKey] for other credentials, as in the example. See
-// "Sessions and keys" in the package documentation.
+// [Service.CreateKey] only if the resolver calls [Service.ResolveKey] for credentials that it does not recognize, as in
+// the example. See "Sessions and keys" in the package documentation.
 func WithKeyResolver(r KeyResolver) Option {
 	return newOption("WithKeyResolver", rejectNil(r == nil), func(o *options) { o.resolver = r })
 }
@@ -164,7 +164,7 @@ func WithBaseURLFunc(f func(*http.Request) string) Option {
 	return newOption("WithBaseURLFunc", rejectNil(f == nil), func(o *options) { o.http.BaseURLFunc = f })
 }
 
-// WithKeyPrefix sets the prefix of the service's own API keys (<prefix>_live_…). It must have 1 to 20 letters and
+// WithKeyPrefix sets the prefix of the service's own API keys (<prefix>_live_…). It must consist of 1 to 20 letters and
 // digits. Defaults to "fs". The service does not accept keys with another prefix.
 func WithKeyPrefix(prefix string) Option {
 	var err error
@@ -264,16 +264,17 @@ func WithVersions(n int) Option {
 // WithTimeZone sets the time zone for date limits (beforeDate, afterDate and specificDates of a block). Defaults to
 // UTC.
 //
-// A limit in UTC means the day that this time falls on in the zone. A limit with another offset means the day as
-// written, and is stored as the start of that day in the zone, converted to UTC. If all users are in one time zone, set
-// it here. If users are in many time zones, their clients should send offsets. If the zone changes later, stored limits
-// may mean other days. If the system has no time zone database, import time/tzdata.
+// A date limit is sent as a time with an offset. If the offset is UTC, the limit is the day on which that time falls in
+// the zone. With another offset, the limit is the day as written, and is stored as the start of that day in the zone,
+// converted to UTC. If all users are in one time zone, set it here. If users are in many time zones, their clients
+// should send offsets. If the zone changes later, stored limits may mean other days. If the system has no time zone
+// database, import time/tzdata.
 func WithTimeZone(zone *time.Location) Option {
 	return newOption("WithTimeZone", rejectNil(zone == nil), func(o *options) { o.timeZone = zone })
 }
 
-// FileRemover removes files of respondents by the IDs in answers to file_upload and signature blocks. [formpage.Dir]
-// implements it. An implementation must be safe for concurrent use.
+// FileRemover removes respondents' files, given the file IDs in answers to file_upload and signature blocks.
+// [formpage.Dir] implements it. An implementation must be safe for concurrent use.
 //
 // RemoveFiles is called before submissions are permanently removed, with the files of at most 1,000 submissions. It
 // must ignore unknown IDs, because it may receive the same IDs again after an error or a crash, or in another process.
@@ -286,13 +287,14 @@ type FileRemover interface {
 
 // WithFiles makes the service remove the files of submissions that are permanently removed: by
 // [Client.DeleteSubmission] and its HTTP operation, by EraseRespondent, DeleteUser and the Purge methods of [Service],
-// and by [Service.Maintain] or a running dispatcher. Set it in every process that does any of these. Forms in the trash
-// retain their files. By default, files are not removed.
+// and by [Service.Maintain] or a running dispatcher. Set it in every process that can remove submissions in any of
+// these ways. Forms in the trash retain their files. By default, files are not removed.
 //
-// Files are removed first. If the submissions then cannot be removed, they remain without files until the call is
-// repeated. In a host's transaction ([Service.WithStorage]), a rollback does not restore the files. If files of purged
-// forms cannot be removed, the rows of these forms remain but are inaccessible. The error is returned, or logged by the
-// dispatcher, and maintenance tries again. A file in two submissions is removed with the first.
+// Files are removed before their submissions. If the submissions then cannot be removed, they remain without files
+// until the call is repeated. In a host's transaction ([Service.WithStorage]), a rollback does not restore the files.
+// If files of purged forms cannot be removed, the rows of these forms remain but are inaccessible. The error is
+// returned, or logged by the dispatcher, and maintenance tries again. A file that belongs to two submissions is removed
+// with the first of them.
 func WithFiles(f FileRemover) Option {
 	return newOption("WithFiles", rejectNil(f == nil), func(o *options) { o.removeFiles = f.RemoveFiles })
 }

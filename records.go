@@ -12,8 +12,9 @@ import (
 
 // These types are aliases of types in other packages.
 type (
-	// ID identifies a record. The zero ID identifies no record, and IsZero reports it. String, [ParseID], JSON and text
-	// use 24 hexadecimal digits. Databases can store an ID in binary and text columns. See [storage.ID].
+	// ID identifies a record. The zero ID identifies no record, and IsZero reports whether an ID is zero. String,
+	// [ParseID], JSON and text use 24 hexadecimal digits. Databases can store an ID in binary and text columns. See
+	// [storage.ID].
 	ID = storage.ID
 	// User is the owner of API keys. See [storage.User].
 	User = storage.User
@@ -21,8 +22,8 @@ type (
 	Key = storage.Key
 	// Workspace contains forms, and has an owner and members. See [storage.Workspace].
 	Workspace = storage.Workspace
-	// Form is a stored form. IsClosed(now time.Time) bool reports whether it is closed to submissions. [DecodeForm]
-	// decodes its definition. Respondents use its PublicID. See [storage.Form].
+	// Form is a stored form. Its method IsClosed reports whether it is closed to submissions at a given time.
+	// [DecodeForm] decodes its definition. Respondents use its PublicID. See [storage.Form].
 	Form = storage.Form
 	// Submission is a stored submission. [DecodeAnswers] decodes its answers. See [storage.Submission].
 	Submission = storage.Submission
@@ -42,7 +43,7 @@ type (
 	// RevisionError means that a form or another record (see Kind) is not at the expected revision. It contains the
 	// current revision. Find it with errors.As and a *RevisionError. See [storage.RevisionError].
 	RevisionError = storage.RevisionError
-	// Counters count the steps of a form's funnel. See [storage.Counters].
+	// Counters count a form's views, starts and submissions. See [storage.Counters].
 	Counters = storage.Counters
 	// Scope is a permission of an API key, such as forms:read. [Scopes] lists all scopes.
 	Scope = storage.Scope
@@ -118,7 +119,7 @@ func UserIDFrom(hostID string) ID {
 
 // Query selects which records a list returns. The zero value selects all records.
 type Query struct {
-	Limit int // The maximum number of records. Below 1 means no limit.
+	Limit int // The maximum number of records. A value below 1 means no limit.
 	// After is the position after which the list continues. The record at this position may have been deleted. If nil,
 	// the list starts with the newest record.
 	After *Position
@@ -153,12 +154,12 @@ type FormCreate struct {
 	Workspace ID     // Required.
 	Name      string // 1 to 200 characters after trimming, without control or bidirectional control characters.
 	Type      string // SINGLE or MULTI. Defaults to SINGLE.
-	// Definition contains the sections in the API's format. Nil sections are empty. Format is ignored.
+	// Definition contains the sections in the API's format. Nil sections are empty. The field Format is ignored.
 	Definition Definition
 }
 
 // FormUpdate contains changes to a form. Nil fields leave the stored value unchanged, and at least one field must be
-// set. A section in Definition replaces the whole stored section. Format is ignored.
+// set. A section in Definition replaces the whole stored section. Definition.Format is ignored.
 type FormUpdate struct {
 	Name   *string
 	Type   *string // The layout, SINGLE or MULTI.
@@ -166,7 +167,7 @@ type FormUpdate struct {
 	// Workspace moves the form to another workspace. Only the owner of its current workspace can move it.
 	Workspace  *ID
 	Definition Definition
-	IfRevision int64 // A condition, see [IfRevision].
+	IfRevision int64 // The expected revision of the form, see [IfRevision].
 }
 
 // WorkingCopy changes the working copy of one form, see [Client.WorkingCopy]. It is safe for concurrent use. Methods of
@@ -178,7 +179,7 @@ type WorkingCopy struct {
 
 // PublishOptions are options for publishing a working copy.
 type PublishOptions struct {
-	IfRevision int64 // A condition on the working copy, see [IfRevision].
+	IfRevision int64 // The expected revision of the working copy, see [IfRevision].
 	// Resolutions selects a side for each conflict, by [Conflict].Path. Other paths are ignored. Also set IfRevision to
 	// the Revision of the [ConflictError], so that the call fails if the working copy was changed in the meantime.
 	Resolutions map[string]Side
@@ -191,7 +192,7 @@ type (
 	// ConflictError lists the parts that both the form and its working copy changed. Find it with errors.As and a
 	// *ConflictError. See [schema.ConflictError].
 	ConflictError = schema.ConflictError
-	// Conflict is a part that both sides changed. See [schema.Conflict].
+	// Conflict is a part that was changed differently in the form and in its working copy. See [schema.Conflict].
 	Conflict = schema.Conflict
 	// Side is one side of a conflict: the working copy or the form.
 	Side = schema.Side
@@ -206,19 +207,20 @@ const (
 // FormVersion is an earlier published state of a form, see [Client.Versions] and [storage.FormVersion].
 type FormVersion = storage.FormVersion
 
-// RestoreOptions are options for restoring a version. IfRevision is a condition on the form, see [IfRevision].
+// RestoreOptions are options for restoring a version. IfRevision is the expected revision of the form, see
+// [IfRevision].
 type RestoreOptions struct {
 	IfRevision int64
 }
 
-// StoredBlock is one stored top-level block, at the form's revision.
+// StoredBlock is one stored top-level block, with the form's revision.
 type StoredBlock struct {
 	ID       string
 	JSON     json.RawMessage
 	Revision int64
 }
 
-// StoredBlocks are the stored top-level blocks of a form as a JSON array, at the form's revision.
+// StoredBlocks are the stored top-level blocks of a form as a JSON array, with the form's revision.
 type StoredBlocks struct {
 	JSON     json.RawMessage
 	Revision int64
@@ -295,7 +297,8 @@ type BlockSummary struct {
 	// Skipped is the number of submissions without an answer, including submissions from before the block was added.
 	Skipped int64
 	// OtherTypes counts the answers that were given while the block had another type. The other fields do not include
-	// them. short_text and long_text count as the same type, and so do single_choice, picture_choice and dropdown.
+	// these answers. short_text and long_text count as the same type, and so do single_choice, picture_choice and
+	// dropdown.
 	OtherTypes []TypeCount
 	// Texts are the newest distinct text answers: at most 1,000, and at most 100 for each day before today.
 	Texts []TextCount
@@ -308,8 +311,8 @@ type BlockSummary struct {
 	Numbers *NumberSummary
 	NPS     *NPSSummary
 	Days    []DayCount // dates as they were written, in ascending order
-	// Uncounted counts the values that are in neither Choices nor Days. Of the values that the form does not have,
-	// these contain only the first 10,000 different values.
+	// Uncounted counts the values that are in neither Choices nor Days. Choices and Days contain only the first 10,000
+	// different values that are not choices of the form.
 	Uncounted int64
 }
 
@@ -413,19 +416,20 @@ type SubmitParams struct {
 	Metadata       Metadata
 	CompletionTime float64 // The time that the respondent took, in seconds.
 	// IdempotencyKey identifies this submission in the form. It can have at most 255 bytes. If Submit is called again
-	// with the same key, it returns the first submission, even if the content differs. If empty, each call stores a
-	// submission.
+	// with the same key, it returns the first submission, even if the content differs. If the key is empty, each call
+	// stores a new submission.
 	IdempotencyKey string
 	// StrictIdempotency makes a repeated Submit fail with [ErrIdempotencyKeyReused] if answers or hidden fields differ.
 	StrictIdempotency bool
-	// Partial is the token of the partial submission that this submission completes. Submit then replaces its content
-	// with a reference to the submission: see [Service.ResumePartial]. An invalid, expired or used token is ignored.
+	// Partial is the token of the partial submission that this submission completes. Submit then replaces the content
+	// of the partial submission with a reference to the submission: see [Service.ResumePartial]. An invalid, expired or
+	// used token is ignored.
 	Partial string
 	// SubmittedAt is the original time of an imported submission, in whole seconds and not in the future. A zero value
 	// means now.
 	SubmittedAt time.Time
-	// Deliver controls whether an imported submission is delivered to webhooks. webhooks.Config.MaxAge counts from the
-	// import. Deliver is ignored if SubmittedAt is zero.
+	// Deliver controls whether an imported submission is delivered to webhooks. The age limit webhooks.Config.MaxAge is
+	// measured from the import. Deliver is ignored if SubmittedAt is zero.
 	Deliver bool
 }
 
@@ -447,15 +451,15 @@ type PartialSubmission struct {
 	// ShareWithOwner states that the respondent was informed before this save that the form's owner can read it.
 	// Otherwise [Client.Partials] lists the partial submission without its content.
 	ShareWithOwner bool
-	// Visit identifies the visit that creates a partial submission, so that a visit creates at most one. It must be a
-	// secret between the host and the respondent's browser, because the token can be computed from it. If empty, every
-	// save without Token creates a partial submission. With Token, Visit is ignored.
+	// Visit identifies the visit that creates a partial submission, so that each visit creates at most one. It must be
+	// a secret between the host and the respondent's browser, because the token can be computed from it. If empty,
+	// every save without Token creates a partial submission. With Token, Visit is ignored.
 	Visit string
 	// CaptchaSolved states that the respondent solved a captcha for this save or an earlier save of the visit. The host
 	// must verify this. If the form has a captcha, [Client.Partials] lists only partial submissions with CaptchaSolved.
 	CaptchaSolved bool
 	// LinkIssued states that the respondent received a link to continue later. If the form has too many partial
-	// submissions, those with a link are replaced last.
+	// submissions, partial submissions with a link are replaced last.
 	LinkIssued bool
 
 	// Only ResumePartial sets the following fields.

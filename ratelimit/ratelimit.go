@@ -50,8 +50,8 @@ func New(tokens uint64, per time.Duration) (*Limiter, error) {
 }
 
 // NewWithStore returns a limiter that uses the host's store. The store defines the limit, and several processes can
-// share it. Keys have the prefix "formsvc:". If the store hangs, a call takes at most [StoreTimeout]. The limiter never
-// closes it.
+// share it. Keys have the prefix "formsvc:". If the store hangs, [Limiter.Take] returns after [StoreTimeout]. The
+// limiter never closes the store.
 func NewWithStore(store limiter.Store) *Limiter {
 	return &Limiter{store: store, slots: make(chan struct{}, maxStoreCalls)}
 }
@@ -92,12 +92,12 @@ func (l *Limiter) Take(ctx context.Context, key string) (Result, error) {
 	}, nil
 }
 
-// StoreTimeout is the timeout for calls to a host's store. A call over the network usually takes a millisecond. Failing
-// to count a request is better than delaying it for longer.
+// StoreTimeout is the timeout for calls to a host's store. A call over the network usually takes a millisecond. It is
+// better not to count a request than to delay it for longer than this timeout.
 const StoreTimeout = 250 * time.Millisecond
 
-// maxStoreCalls limits concurrent calls to a host's store, so that a store that ignores its context cannot block any
-// number of goroutines. At a millisecond per call, it allows a million calls per second.
+// maxStoreCalls limits concurrent calls to a host's store, so that a store that ignores its context cannot block an
+// unlimited number of goroutines. At a millisecond per call, this limit allows a million calls per second.
 const maxStoreCalls = 1024
 
 // ErrTimeout is returned by [Limiter.Take] if the host's store does not respond within [StoreTimeout].
