@@ -19,7 +19,7 @@ var (
 
 func (c RGB) String() string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// Parse parses # and 3, 4, 6 or 8 hexadecimal digits, rgb() with plain numbers, and some names. It ignores
+// Parse parses # followed by 3, 4, 6 or 8 hexadecimal digits, rgb() with plain numbers, and some names. It ignores
 // transparency, because computing contrast requires a known background.
 func Parse(text string) (RGB, bool) {
 	text = strings.ToLower(strings.TrimSpace(text))

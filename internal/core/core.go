@@ -32,8 +32,8 @@ type Core struct {
 	Limits   schema.Limits      // New sets the defaults
 	Clock    func() time.Time
 	NewID    func(at time.Time) storage.ID
-	TimeZone *time.Location // for calendar days; defaults to UTC
-	Log      *slog.Logger   // for maintenance; nil discards messages
+	TimeZone *time.Location // time zone of calendar days; defaults to UTC
+	Log      *slog.Logger   // log for maintenance; nil discards messages
 	// RemoveFiles deletes the files of submissions before the submissions are purged. If nil, files are retained.
 	RemoveFiles func(ctx context.Context, ids []string) error
 	// BeforeDelete is called before a form's submissions are purged. It can be nil.
@@ -49,7 +49,7 @@ type Core struct {
 
 	forWorkingCopies bool // set by ForWorkingCopies
 
-	original            *Core         // has the service's own storage
+	original            *Core         // Core with the service's own storage
 	lastDispatcherCheck *atomic.Int64 // time of the last check in Unix nanoseconds, or 0
 }
 

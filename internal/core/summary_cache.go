@@ -23,7 +23,7 @@ const (
 	// settleDelay is the maximum time from a submission's time until it is stored, except for imports.
 	settleDelay        = 2 * time.Minute
 	submissionsPerPage = 1000
-	countTimeSlice     = 200 * time.Millisecond // how long one caller counts while others wait
+	countTimeSlice     = 200 * time.Millisecond // how long one caller counts while other callers wait
 	// After maxRestarts interrupted counts, a count continues despite changes. Otherwise, it would never finish
 	// during an import or purge.
 	maxRestarts  = 5
@@ -55,7 +55,7 @@ type span struct {
 	from, to    time.Time // a zero from means no limit
 	first, last time.Time // times of the first and last submission; zero if there are none
 	tally       *summary.Tally
-	size        int // in bytes, or 0 if unknown
+	size        int // size in bytes, or 0 if unknown
 }
 
 // SummaryParams selects submissions in the same way as storage.SubmissionsParams.

@@ -13,7 +13,6 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Kinds of stored documents.
 const (
 	kindWorkingCopy = "working-copy" // at most one per form, with an empty key
 	kindVersion     = "version"      // with the revision as the key

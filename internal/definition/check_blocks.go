@@ -15,7 +15,7 @@ import (
 type blockChecker struct {
 	*validation.Check
 	limits      schema.Limits
-	zone        *time.Location  // for calendar days
+	zone        *time.Location  // time zone of calendar days
 	ids         map[string]bool // IDs of all blocks so far, including nested blocks
 	total       int
 	cells       int

@@ -32,7 +32,6 @@ func NewValidator(l schema.Limits, zone *time.Location) (*Validator, error) {
 	return &Validator{limits: l.WithDefaults(), zone: cmp.Or(zone, time.UTC)}, nil
 }
 
-// Schemas of request bodies.
 var (
 	workspaceWriteSchema = validation.Component("WorkspaceWrite")
 	formCreateSchema     = validation.Component("FormCreate")

@@ -22,8 +22,8 @@ type columnKey struct{ field, part string }
 
 type column struct {
 	columnKey
-	name  string // for a header with IDs
-	label string // for a header with labels
+	name  string // column name in a header with IDs
+	label string // column name in a header with labels
 }
 
 var (

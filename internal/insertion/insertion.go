@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// These are the sources of inserted values.
+// Sources of inserted values.
 const (
 	Answers   = "answers"
 	Variables = "variables"
@@ -19,18 +19,17 @@ const (
 
 // Reference is the value that an insertion refers to.
 type Reference struct {
-	Source   string // one of the constants
-	ID       string // of a block, or the name of a variable or hidden field
-	Part     string // of an address or contact; empty for the whole answer
-	Decimals int    // the number of decimals, or -1 if the insertion has none
+	Source   string // Answers, Variables, Hidden or Today
+	ID       string // block ID, or name of a variable or hidden field
+	Part     string // part of an address or contact; empty for the whole answer
+	Decimals int    // number of decimals, or -1 if the insertion does not set it
 }
 
-// maxDecimals is the largest number of decimals.
 const maxDecimals = 10
 
 // Resolve resolves the text between the braces of an insertion. The function has reports whether the form has the
-// block, variable or hidden field with an ID. The text after the source is first tried as an ID, then as an ID and a
-// part, and then the same without its decimals. Surrounding spaces are ignored if the text does not resolve with them.
+// block, variable or hidden field with an ID. Resolve tries the text after the source as an ID, then as an ID and a
+// part, and then without the decimals at its end. If nothing matches, it tries again without surrounding spaces.
 func Resolve(name string, has func(source, id string) bool) (Reference, bool) {
 	for _, name := range []string{name, strings.TrimSpace(name)} {
 		source, rest, dotted := strings.Cut(name, ".")

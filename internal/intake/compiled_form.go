@@ -14,7 +14,7 @@ import (
 // Published returns a published form by its public ID.
 func (i Intake) Published(ctx context.Context, publicID string) (storage.Form, *CompiledForm, error) {
 	if !objectid.IsPublicID(publicID) {
-		return storage.Form{}, nil, storage.ErrNotFound // some stores reject arbitrary text
+		return storage.Form{}, nil, storage.ErrNotFound // some stores return other errors for arbitrary text
 	}
 	f, err := i.core.Storage.FormByPublicID(ctx, publicID)
 	if err == nil && f.Status != storage.StatusPublished {

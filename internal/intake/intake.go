@@ -20,7 +20,7 @@ type Intake struct {
 	core              *core.Core
 	forms             *cache.Cache[storage.ID, *CompiledForm] // shared with copies from On
 	startDispatch     func() (to storage.DirectDispatcher, stored func())
-	inHostTransaction bool // created by On
+	inHostTransaction bool // whether the Intake was created by On
 }
 
 // New returns an Intake with an empty cache. The Intake calls startDispatch before it stores a submission with an

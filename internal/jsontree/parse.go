@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 )
 
-// Limits that always apply.
 const (
 	maxDepth    = 64
 	maxNumber   = 64  // maximum characters in a number literal
@@ -22,14 +21,14 @@ const (
 // MaxValues and MaxName are the limits for a request body.
 const (
 	MaxValues = 100_000
-	MaxName   = 1000 // bytes of a member name
+	MaxName   = 1000 // maximum bytes of a field name
 )
 
 // Limits are the limits for parsing. A zero value means no limit. The depth and the length of numbers are always
 // limited.
 type Limits struct {
 	Values int // total number of values
-	Name   int // bytes of a member name
+	Name   int // maximum bytes of a field name
 }
 
 // BodyLimits are the limits for a request body. They ensure that checking a value takes only milliseconds and that no
@@ -382,7 +381,7 @@ func (p *parser) number() (num float64, ok bool) {
 		if !p.digits() {
 			return 0, p.fail(p.pos, "expected a digit")
 		}
-		exponent, _ = strconv.Atoi(p.text[from:p.pos]) // the largest int if the exponent overflows
+		exponent, _ = strconv.Atoi(p.text[from:p.pos]) // Atoi returns the largest int if the exponent overflows
 	}
 	if p.pos-start > maxNumber {
 		return 0, p.fail(start, "a number of more than 64 characters")

@@ -26,7 +26,7 @@ type Logic struct {
 // UnreadableError is the error for an unknown operator.
 type UnreadableError struct {
 	Operator string
-	At       jsontree.Node // the operation
+	At       jsontree.Node // the operation with the unknown operator
 }
 
 func (e *UnreadableError) Error() string {
@@ -54,7 +54,7 @@ func (l *Logic) Size() int { return l.size }
 // Reads returns the constant paths that the logic reads, sorted. any is true if it also reads computed paths.
 func (l *Logic) Reads() (paths []string, any bool) { return l.reads, l.readsComputed }
 
-// Constant reports whether the logic reads no data, and so always has the same value.
+// Constant reports whether the logic reads no data and therefore always has the same value.
 func (l *Logic) Constant() bool { return len(l.reads) == 0 && !l.readsComputed }
 
 type compiler struct{ logic *Logic }
@@ -155,7 +155,7 @@ func (c *compiler) quantifier(o node, operand jsontree.Node, outer bool) (node, 
 	return o, nil
 }
 
-// variable compiles the operator "var". It records the path, and precompiles constant paths.
+// variable compiles the operator "var". It records the path and precompiles constant paths.
 func (c *compiler) variable(o node, outer bool) node {
 	if len(o.args) == 0 || !o.args[0].isLiteral() {
 		c.logic.readsComputed = c.logic.readsComputed || outer

@@ -22,7 +22,7 @@ type webhook struct {
 	recordedAt    time.Time // time of the last recorded result
 
 	pool     *pool // pool in which its requests start
-	queued   bool  // in the pool's queue
+	queued   bool  // whether the webhook is in the pool's queue
 	waiting  []*Request
 	inFlight []*Request // oldest first
 	reserved int        // reservations for direct dispatch

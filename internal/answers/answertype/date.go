@@ -30,7 +30,7 @@ func newDate(b *schema.Block, from ServiceConfig) Rule {
 		rule.last = calendar.Day(p.BeforeDate.In(zone))
 		rule.example = rule.last.AddDate(0, 0, -6)
 		if lastWeek := time.Date(9999, 12, 25, 0, 0, 0, 0, time.UTC); rule.example.After(lastWeek) {
-			rule.example = lastWeek // leaves room for seven days up to 9999-12-31
+			rule.example = lastWeek // leaves seven days until 9999-12-31
 		}
 	}
 	if p.AfterDate != nil {

@@ -67,7 +67,7 @@ func (t PhoneRule) number(digits string) (*phonenumbers.PhoneNumber, bool) {
 
 // Phone is a phone number parsed from text.
 type Phone struct {
-	Number   string // in E.164
+	Number   string // in E.164 format
 	Text     string // in the readable international format
 	National bool   // the number depends on the default country
 	// Other is what the number would be with a plus sign before the digits, formatted like Text. It is empty if that

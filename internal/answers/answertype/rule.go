@@ -22,7 +22,7 @@ type Rule interface {
 // ServiceConfig holds the service settings that rules use.
 type ServiceConfig struct {
 	FileSize int64          // maximum bytes of a file
-	TimeZone *time.Location // for date limits
+	TimeZone *time.Location // time zone of date limits
 }
 
 // Contradiction explains why no answer can satisfy the rule. If an answer can, or if r is nil, it returns a zero

@@ -27,8 +27,8 @@ type condition struct {
 	phone       answertype.PhoneRule
 
 	// These fields describe what name refers to in the form and in the submissions seen so far.
-	comparable       bool   // has answers that can be compared
-	hasPhones        bool   // has phone numbers
+	comparable       bool   // the field has answers that can be compared
+	hasPhones        bool   // the field has phone numbers
 	incomparableType string // the type of the answers, if they cannot be compared
 	matched          bool   // a submission matched
 }

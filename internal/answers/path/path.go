@@ -144,7 +144,7 @@ func (k *walk) takeStep(i, next int) int {
 	return k.nextStep(s, i)
 }
 
-// shows reports whether a step is visible according to its hide property and its show rule.
+// shows reports whether a step is visible according to its property "hide" and its rule's "show" part.
 func (k *walk) shows(s *compile.Step) bool {
 	return !k.form.Blocks[s.From].Hide && (s.Rule.Show == nil || s.Rule.Show.Holds(ruleData{k}, &k.budget))
 }

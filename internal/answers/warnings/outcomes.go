@@ -37,7 +37,7 @@ func (w *warner) checkConditions(step int) {
 	}
 }
 
-// checkAssignment checks the conditions of if expressions in the value assigned to a variable.
+// checkAssignment checks the conditions of "if" expressions in the value assigned to a variable.
 func (w *warner) checkAssignment(n jsontree.Node, step int) {
 	name, operands := operation(n)
 	for i, operand := range operands {
@@ -324,7 +324,8 @@ type candidates struct {
 	budget    *logic.Budget
 }
 
-// each calls try without a value, if the value can be missing, and then with each valid value, until try returns true.
+// each calls the function try for each valid value, and first without a value if it can be missing, until try returns
+// true.
 func (a *candidates) each(try func() bool) (done bool) {
 	delete(a.target, a.name)
 	if !a.alwaysSet && try() {

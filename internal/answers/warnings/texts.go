@@ -9,7 +9,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// checkTexts adds warnings about the marks in a block's texts. at is the index of its top-level block.
+// checkTexts adds warnings about the marks in a block's texts. at is the index of the top-level block that contains the
+// block.
 func (w *warner) checkTexts(b *schema.Block, path string, at int) {
 	w.checkText(b.Label, schema.Formatting|schema.Insertions, path+"/label", at)
 	w.checkText(b.Description, schema.Formatting|schema.Insertions, path+"/description", at)
@@ -24,14 +25,14 @@ func (w *warner) checkTexts(b *schema.Block, path string, at int) {
 	})
 }
 
-// These are the places of texts that belong to no block.
+// Values of the parameter at for texts outside of blocks.
 const (
 	onLastPage = -1
 	whenClosed = -2
 )
 
-// checkText adds warnings about the marks in a text. at is the index of its top-level block, or one of the places
-// above.
+// checkText adds warnings about the marks in a text. at is the index of the top-level block that contains the text,
+// onLastPage or whenClosed.
 func (w *warner) checkText(source string, marks schema.TextMarks, path string, at int) {
 	text := schema.ParseText(source, marks)
 	for _, mark := range text.Malformed() {
@@ -73,7 +74,7 @@ func (w *warner) checkInsertion(name, path string, at int) {
 	}
 }
 
-// has reports whether the form has the source of an insertion, see [insertion.Resolve].
+// has reports whether the form has the block, variable or hidden field; see [insertion.Resolve].
 func (w *warner) has(source, id string) (ok bool) {
 	switch source {
 	case insertion.Answers:
@@ -86,8 +87,8 @@ func (w *warner) has(source, id string) (ok bool) {
 	return ok
 }
 
-// isOnLaterPage reports whether a block is on a later page than a step. A form page updates the texts of the same page.
-// An ending is on no page.
+// isOnLaterPage reports whether a block is on a later page than a step. A form page updates its texts when an answer on
+// the same page changes. For an ending, isOnLaterPage returns true.
 func (w *warner) isOnLaterPage(block, at int) bool {
 	if w.form.Steps[at].Ending {
 		return true

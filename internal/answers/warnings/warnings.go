@@ -61,8 +61,8 @@ type warner struct {
 	constantStepsUsed int
 	lastToEnd         int // last step with a jump to the end, or -1
 
-	neverHolds     map[*logic.Logic]string // why a condition never holds
-	neverJumps     map[int]string          // why jumps to a step never apply
+	neverHolds     map[*logic.Logic]string // reasons why conditions never hold
+	neverJumps     map[int]string          // reasons why jumps to a step never apply
 	answersByBlock map[int]*candidates     // candidate answers of blocks with few possible answers
 
 	singlePage, onePerPage bool // whether the form has one page, or one page for each question
