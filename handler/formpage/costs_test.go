@@ -370,7 +370,7 @@ func TestAFormThatIsTooLargeIsDrawnAsFarAsThereIsRoom(t *testing.T) {
 	body := w.Body.String()
 	expect.That(t, len(body) <= 4<<20 && len(body) >= 3<<20 && strings.Contains(body, "First") && !strings.Contains(body, "Last"),
 		"%d, %d bytes", w.Code, len(body))
-	const note = "Starting at “The &lt;grid&gt; a”, 3 questions or texts are missing or not shown in full."
+	const note = "Starting with “The &lt;grid&gt; a”, 3 items are missing or cut off."
 	expect.That(t, strings.Contains(body, note) && strings.HasSuffix(body, "</body>\n</html>\n"),
 		"the page lacks %q, or ends with %q", note, body[len(body)-300:])
 }

@@ -195,7 +195,7 @@ func TestThreeDevicesHandOneResponseOn(t *testing.T) {
 	calls := s.halves.calls
 	address, token, _ := strings.Cut(link, "#")
 	before := s.get(address)
-	if before.status != http.StatusOK || s.halves.calls != calls || strings.Contains(before.raw, "Ada") || strings.Contains(before.raw, token) || !strings.Contains(before.raw, "Meine Antworten anzeigen") {
+	if before.status != http.StatusOK || s.halves.calls != calls || strings.Contains(before.raw, "Ada") || strings.Contains(before.raw, token) || !strings.Contains(before.raw, "Dort weitermachen, wo ich aufgehört habe") {
 		t.Errorf("%d, %d calls: %s", before.status, s.halves.calls-calls, before.text("fs-main"))
 	}
 	for name, want := range map[string]string{"Referrer-Policy": "same-origin", "X-Robots-Tag": "noindex, nofollow", "Cache-Control": "no-store"} {

@@ -311,7 +311,7 @@ func TestBuilderPublishing(t *testing.T) {
 	b.shows("First")
 	edited(`[{"id":"name","type":"short_text","label":"Second"}]`)
 	b.choose("Publish")
-	b.shows("The form was just changed elsewhere.")
+	b.shows("This form was just changed somewhere else.")
 	b.shows("Second")
 	b.choose("Discard changes", "Discard changes")
 	b.shows("The changes were discarded.")
