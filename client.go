@@ -24,9 +24,9 @@ import (
 // clientPageSize is the number of records that a list reads at a time. It is small because a loop may end early.
 const clientPageSize = 100
 
-// list returns an iterator over the records of all pages that read returns. position returns a record's position, after
-// which the next page starts.
-func list[T any](ctx context.Context, q Query, size int, read func(page storage.Page) (found []T, more bool, err error), position func(*T) storage.Position) iter.Seq2[T, error] {
+// iteratePages returns an iterator over the records of all pages that read returns. position returns a record's
+// position, after which the next page starts.
+func iteratePages[T any](ctx context.Context, q Query, size int, read func(page storage.Page) (found []T, more bool, err error), position func(*T) storage.Position) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
 		page, remaining := storage.Page{Limit: size, After: q.After}, q.Limit
@@ -58,8 +58,8 @@ func list[T any](ctx context.Context, q Query, size int, read func(page storage.
 	}
 }
 
-// precondition combines conditions into one core.Precondition.
-func precondition(conditions []Precondition) (p core.Precondition) {
+// newCorePrecondition combines conditions into one core.Precondition.
+func newCorePrecondition(conditions []Precondition) (p core.Precondition) {
 	for _, c := range conditions {
 		if c.revision != 0 {
 			p.Set, p.Revisions = true, append(p.Revisions, c.revision)
@@ -78,7 +78,7 @@ var ErrBlockExists = schema.ErrBlockExists
 
 // Workspaces lists the accessible workspaces, newest first.
 func (c Client) Workspaces(ctx context.Context, q Query) iter.Seq2[Workspace, error] {
-	return list(ctx, q, clientPageSize, func(page storage.Page) ([]Workspace, bool, error) {
+	return iteratePages(ctx, q, clientPageSize, func(page storage.Page) ([]Workspace, bool, error) {
 		found, err := c.core().Storage.Workspaces(ctx, c.actor, page)
 		return found, len(found) == page.Limit, err
 	}, func(w *Workspace) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
@@ -121,7 +121,7 @@ func (c Client) DeleteWorkspace(ctx context.Context, id ID) error {
 
 // Forms lists forms without their definitions, newest first.
 func (c Client) Forms(ctx context.Context, q FormQuery) iter.Seq2[Form, error] {
-	return list(ctx, Query{Limit: q.Limit}, clientPageSize, func(page storage.Page) ([]Form, bool, error) {
+	return iteratePages(ctx, Query{Limit: q.Limit}, clientPageSize, func(page storage.Page) ([]Form, bool, error) {
 		found, err := c.core().Storage.Forms(ctx, c.actor, storage.FormsParams{WorkspaceID: q.Workspace, Page: page})
 		return found, len(found) == page.Limit, err
 	}, func(f *Form) storage.Position { return storage.Position{Time: f.CreatedAt, ID: f.ID} })
@@ -156,12 +156,12 @@ func (c Client) CreateForm(ctx context.Context, n FormCreate) (Form, error) {
 
 // UpdateForm changes a form and returns the changed form.
 func (c Client) UpdateForm(ctx context.Context, id ID, u FormUpdate) (Form, error) {
-	b := core.NewBody().Optional("name", u.Name).Optional("type", u.Type).Optional("status", u.Status)
+	b := core.NewBody().OptionalText("name", u.Name).OptionalText("type", u.Type).OptionalText("status", u.Status)
 	if u.Workspace != nil {
 		b.Text("workspace_id", u.Workspace.String())
 	}
 	return cloneForm(core.RunOperation(c.core(), b.Definition(u.Definition), func(body []byte) (Form, error) {
-		return c.core().UpdateForm(ctx, c.actor, core.Target{ID: id}, body, precondition([]Precondition{IfRevision(u.IfRevision)}))
+		return c.core().UpdateForm(ctx, c.actor, core.Target{ID: id}, body, newCorePrecondition([]Precondition{IfRevision(u.IfRevision)}))
 	}))
 }
 
@@ -173,7 +173,7 @@ func (c Client) PublishForm(ctx context.Context, id ID) (Form, error) {
 
 // TrashForm moves a form to the trash.
 func (c Client) TrashForm(ctx context.Context, id ID, conditions ...Precondition) error {
-	return c.core().TrashForm(ctx, c.actor, id, precondition(conditions))
+	return c.core().TrashForm(ctx, c.actor, id, newCorePrecondition(conditions))
 }
 
 // Blocks returns the top-level blocks of a form.
@@ -203,34 +203,34 @@ func cloneBlock(b core.Block, err error) (StoredBlock, error) {
 	return StoredBlock(b), nil
 }
 
-// CreateBlock appends a block to a form. The JSON can be a [schema.Block] encoded with json.Marshal. CreateBlock
+// CreateBlock appends a block to a form. The JSON can be a [schema.BlockID] encoded with json.Marshal. CreateBlock
 // returns [ErrBlockExists] if the form already has a block with the same ID.
 func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
 	return cloneBlock(core.RunOperation(c.core(), core.NewBody().JSON("block", block), func(body []byte) (core.Block, error) {
-		return c.core().CreateBlock(ctx, c.actor, core.Target{ID: form}, body, precondition(conditions))
+		return c.core().CreateBlock(ctx, c.actor, core.Target{ID: form}, body, newCorePrecondition(conditions))
 	}))
 }
 
 // ReplaceBlocks replaces or reorders all blocks of a form. A block without a type keeps its stored type.
 func (c Client) ReplaceBlocks(ctx context.Context, form ID, blocks json.RawMessage, conditions ...Precondition) (StoredBlocks, error) {
 	return cloneBlocks(core.RunOperation(c.core(), core.NewBody().JSON("blocks", blocks), func(body []byte) (Form, error) {
-		return c.core().ReplaceBlocks(ctx, c.actor, core.Target{ID: form}, body, precondition(conditions))
+		return c.core().ReplaceBlocks(ctx, c.actor, core.Target{ID: form}, body, newCorePrecondition(conditions))
 	}))
 }
 
 // UpdateBlock applies a merge patch (RFC 7396) to one top-level block.
 func (c Client) UpdateBlock(ctx context.Context, form ID, id string, patch json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
 	return cloneBlock(core.RunOperation(c.core(), core.NewBody().JSON("block", patch), func(body []byte) (core.Block, error) {
-		return c.core().UpdateBlock(ctx, c.actor, core.Target{ID: form}, id, body, precondition(conditions))
+		return c.core().UpdateBlock(ctx, c.actor, core.Target{ID: form}, id, body, newCorePrecondition(conditions))
 	}))
 }
 
 // DeleteBlock removes one top-level block with its children, and returns the form's new revision.
 func (c Client) DeleteBlock(ctx context.Context, form ID, id string, conditions ...Precondition) (revision int64, err error) {
-	return c.core().DeleteBlock(ctx, c.actor, core.Target{ID: form}, id, precondition(conditions))
+	return c.core().DeleteBlock(ctx, c.actor, core.Target{ID: form}, id, newCorePrecondition(conditions))
 }
 
-// Warnings returns the warnings for a stored form, see [Service.Warnings].
+// Warnings returns the warnings for a stored form, see [Service.FindWarnings].
 func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) {
 	f, err := c.Form(ctx, form)
 	if err != nil {
@@ -252,7 +252,7 @@ func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (Publ
 		return PublicForm{}, err
 	}
 	d, u := &form.Definition, &unsaved.Definition
-	body := core.NewBody().Optional("name", unsaved.Name).Definition(*u)
+	body := core.NewBody().OptionalText("name", unsaved.Name).Definition(*u)
 	if _, err := core.RunOperation(c.core(), body, func(body []byte) (struct{}, error) { return struct{}{}, c.core().CheckSizes(body) }); err != nil {
 		return PublicForm{}, err
 	}
@@ -318,12 +318,12 @@ func (w WorkingCopy) UpdateForm(ctx context.Context, u FormUpdate) (Form, error)
 	return w.copyClient.UpdateForm(ctx, w.form, u)
 }
 
-// Blocks is like [Client.Blocks], but for the working copy.
+// Blocks is like [Client.ParseBlocks], but for the working copy.
 func (w WorkingCopy) Blocks(ctx context.Context) (StoredBlocks, error) {
 	return w.copyClient.Blocks(ctx, w.form)
 }
 
-// Block is like [Client.Block], but for the working copy.
+// Block is like [Client.BlockID], but for the working copy.
 func (w WorkingCopy) Block(ctx context.Context, id string) (StoredBlock, error) {
 	return w.copyClient.Block(ctx, w.form, id)
 }
@@ -348,7 +348,7 @@ func (w WorkingCopy) DeleteBlock(ctx context.Context, id string, conditions ...P
 	return w.copyClient.DeleteBlock(ctx, w.form, id, conditions...)
 }
 
-// Warnings returns the warnings for the working copy, see [Service.Warnings].
+// Warnings returns the warnings for the working copy, see [Service.FindWarnings].
 func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 	return w.copyClient.Warnings(ctx, w.form)
 }
@@ -365,12 +365,12 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 // If the result violates a rule for writes, the error is a [*schema.Error]. Without a working copy, the form is
 // published as is.
 func (w WorkingCopy) Publish(ctx context.Context, p PublishOptions) (Form, error) {
-	return cloneForm(w.formClient.core().Publish(ctx, w.formClient.actor, w.form, precondition([]Precondition{IfRevision(p.IfRevision)}), p.Resolutions, p.DryRun))
+	return cloneForm(w.formClient.core().Publish(ctx, w.formClient.actor, w.form, newCorePrecondition([]Precondition{IfRevision(p.IfRevision)}), p.Resolutions, p.DryRun))
 }
 
 // Discard deletes the working copy, if there is one.
 func (w WorkingCopy) Discard(ctx context.Context, conditions ...Precondition) error {
-	return w.formClient.core().Discard(ctx, w.formClient.actor, w.form, precondition(conditions))
+	return w.formClient.core().Discard(ctx, w.formClient.actor, w.form, newCorePrecondition(conditions))
 }
 
 // ServeHTTP serves the working copy to an editor in a browser, with the API's operations on the form: GET and PATCH of
@@ -399,7 +399,7 @@ func (c Client) Version(ctx context.Context, form ID, revision int64) (FormVersi
 // as for any write. If the form is published, its replaced state becomes a version. The status and the working copy do
 // not change. It returns [ErrNotFound] if the version does not exist.
 func (c Client) RestoreVersion(ctx context.Context, form ID, revision int64, r RestoreOptions) (Form, error) {
-	return cloneForm(c.core().RestoreVersion(ctx, c.actor, form, revision, precondition([]Precondition{IfRevision(r.IfRevision)})))
+	return cloneForm(c.core().RestoreVersion(ctx, c.actor, form, revision, newCorePrecondition([]Precondition{IfRevision(r.IfRevision)})))
 }
 
 // DecodeAnswers returns the answers of a stored submission in the order of the form, then hidden fields and variables.
@@ -437,12 +437,12 @@ func DecodeForm(f Form) (content FormValues, err error) {
 // Submissions lists the submissions to a form, newest first. It holds one page in memory, and no storage connection
 // between pages.
 func (c Client) Submissions(ctx context.Context, form ID, q SubmissionQuery) iter.Seq2[Submission, error] {
-	return c.submissions(ctx, form, q, clientPageSize)
+	return c.iterateSubmissions(ctx, form, q, clientPageSize)
 }
 
-// submissions is like Submissions, but with a page size.
-func (c Client) submissions(ctx context.Context, form ID, q SubmissionQuery, size int) iter.Seq2[Submission, error] {
-	return list(ctx, Query{Limit: q.Limit}, size, func(page storage.Page) ([]Submission, bool, error) {
+// iterateSubmissions is like Submissions, but with a page size.
+func (c Client) iterateSubmissions(ctx context.Context, form ID, q SubmissionQuery, size int) iter.Seq2[Submission, error] {
+	return iteratePages(ctx, Query{Limit: q.Limit}, size, func(page storage.Page) ([]Submission, bool, error) {
 		found, err := c.core().Submissions(ctx, c.actor, form, storage.SubmissionsParams{Since: q.Since, Until: q.Until, Page: page})
 		return found.Submissions, found.More, err
 	}, func(s *Submission) storage.Position { return storage.Position{Time: s.SubmittedAt, ID: s.ID} })
@@ -464,7 +464,7 @@ func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 // are saved during the loop. It returns [ErrUnsupported] if the storage does not support partial submissions.
 func (c Client) Partials(ctx context.Context, form ID, q Query) iter.Seq2[Partial, error] {
 	now := c.core().Clock()
-	return list(ctx, q, clientPageSize, func(page storage.Page) ([]Partial, bool, error) {
+	return iteratePages(ctx, q, clientPageSize, func(page storage.Page) ([]Partial, bool, error) {
 		return c.core().Partials(ctx, c.actor, form, now, page)
 	}, func(p *Partial) storage.Position { return storage.Position{Time: p.SavedAt, ID: p.ID} })
 }
@@ -500,7 +500,7 @@ func (c Client) SummaryWithin(ctx context.Context, form ID, q SubmissionQuery, w
 	empty := func() *summary.Tally { return summary.New(content.Blocks, content.HiddenFields, content.Variables) }
 	if q.Limit > 0 {
 		t := empty()
-		for s, err := range c.submissions(ctx, form, q, export.PageSize) {
+		for s, err := range c.iterateSubmissions(ctx, form, q, export.PageSize) {
 			if err == nil {
 				err = t.AddStored(&s)
 			}
@@ -676,7 +676,7 @@ type Export struct {
 // w must not be the response writer of [http.TimeoutHandler], which buffers the whole export in memory.
 func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) error {
 	o := export.Options(e)
-	if err := o.Check(); err != nil {
+	if err := o.Normalize(); err != nil {
 		return err
 	}
 	f, err := c.core().Storage.Form(ctx, c.actor, form)
@@ -739,7 +739,7 @@ func (u WebhookUpdate) MarshalJSON() ([]byte, error) {
 
 // Webhooks lists the webhooks of all accessible forms, newest first.
 func (c Client) Webhooks(ctx context.Context, q Query) iter.Seq2[Webhook, error] {
-	return list(ctx, q, clientPageSize, func(page storage.Page) ([]Webhook, bool, error) {
+	return iteratePages(ctx, q, clientPageSize, func(page storage.Page) ([]Webhook, bool, error) {
 		found, err := c.core().Storage.Webhooks(ctx, c.actor, page)
 		return found, len(found) == page.Limit, err
 	}, func(w *Webhook) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
@@ -753,7 +753,7 @@ func (c Client) FormWebhooks(ctx context.Context, form ID) ([]Webhook, error) {
 // PausedWebhooks lists the accessible webhooks that are paused, ordered by FailingSince, newest first. A pause ends
 // with the first successful request. [Service.SendTestEvent], [Service.Redeliver] and a new URL trigger a request.
 func (c Client) PausedWebhooks(ctx context.Context, q Query) iter.Seq2[PausedWebhook, error] {
-	return list(ctx, q, clientPageSize, func(page storage.Page) ([]PausedWebhook, bool, error) {
+	return iteratePages(ctx, q, clientPageSize, func(page storage.Page) ([]PausedWebhook, bool, error) {
 		found, err := c.core().Storage.PausedWebhooks(ctx, c.actor, page)
 		return found, len(found) == page.Limit, err
 	}, func(p *PausedWebhook) storage.Position {
@@ -784,14 +784,14 @@ func (c Client) CreateWebhook(ctx context.Context, n WebhookCreate) (Webhook, er
 // UpdateWebhook changes a webhook and returns the changed webhook. It returns a [*RejectedURLError] if the new URL is
 // not allowed.
 func (c Client) UpdateWebhook(ctx context.Context, id ID, u WebhookUpdate) (Webhook, error) {
-	b := core.NewBody().Optional("url", u.URL)
+	b := core.NewBody().OptionalText("url", u.URL)
 	if u.Enabled != nil {
 		b.Bool("enabled", *u.Enabled)
 	}
 	if u.SigningSecret != nil && *u.SigningSecret == "" {
 		b.Null("signing_secret")
 	} else {
-		b.Optional("signing_secret", u.SigningSecret)
+		b.OptionalText("signing_secret", u.SigningSecret)
 	}
 	return core.RunOperation(c.core(), b, func(body []byte) (Webhook, error) {
 		return c.core().UpdateWebhook(ctx, c.actor, id, body)

@@ -22,7 +22,7 @@ import (
 )
 
 // Service is the form service. It provides the HTTP API, the Go API for the host, and the webhook dispatcher. It is
-// safe for concurrent use. Create it with [New].
+// safe for concurrent use. Create it with [NewConditions].
 //
 // Methods of Service do not check permissions. Before you call one on behalf of a user, read the record as that user.
 // If the user has no access, the error is [ErrNotFound]:
@@ -208,8 +208,8 @@ func (s *Service) WithStorage(st storage.Storage) *Service {
 	copied := *s
 	copied.keys = keyResolver{s.keys.WithStore(st)}
 	copied.inHostTransaction = true
-	copied.core = s.core.On(st)
-	copied.intake = s.intake.On(copied.core)
+	copied.core = s.core.WithStorage(st)
+	copied.intake = s.intake.InHostTransaction(copied.core)
 	var keys KeyResolver // nil if the host has its own resolver
 	if s.resolvesOwnKeys {
 		keys = copied.keys

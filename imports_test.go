@@ -158,8 +158,8 @@ type listed struct {
 	Module     *struct{ Path, Dir string } // nil in the standard library
 }
 
-// list runs go list over the module's packages, without their tests.
-func list(t *testing.T, args ...string) []listed {
+// iteratePages runs go list over the module's packages, without their tests.
+func iteratePages(t *testing.T, args ...string) []listed {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Name,Imports,Deps,Module"}, args...)...).Output()
 	expect.Require(t, err == nil, "go list: %v", err)
@@ -204,7 +204,7 @@ func forbidden(p listed) []string {
 
 func TestWhoImportsWhom(t *testing.T) {
 	t.Parallel()
-	packages := list(t, "./...")
+	packages := iteratePages(t, "./...")
 	expect.Require(t, len(packages) >= len(allowed), "go list found %d packages, the table has %d", len(packages), len(allowed))
 	for _, p := range packages {
 		for _, path := range forbidden(p) {
@@ -216,7 +216,7 @@ func TestWhoImportsWhom(t *testing.T) {
 // What only tests need must not reach a host's binary.
 func TestAHostLinksNoTestDependency(t *testing.T) {
 	t.Parallel()
-	for _, p := range list(t, "./...") {
+	for _, p := range iteratePages(t, "./...") {
 		if strings.HasPrefix(p.ImportPath, module+"/internal/lab/") || p.ImportPath == module+"/internal/servicetest" {
 			continue
 		}
@@ -225,7 +225,7 @@ func TestAHostLinksNoTestDependency(t *testing.T) {
 				"%s depends on %s, which only tests need", p.ImportPath, path)
 		}
 	}
-	for _, p := range list(t, ".", "./handler", "./handler/docs", "./handler/formpage", "./storage/memory") {
+	for _, p := range iteratePages(t, ".", "./handler", "./handler/docs", "./handler/formpage", "./storage/memory") {
 		for _, path := range p.Deps {
 			for _, unwanted := range []string{"testing", "pgregory.net/", "go.uber.org/goleak", "github.com/google/go-cmp", "github.com/jackc/", "github.com/Masterminds/", "github.com/golang-migrate/"} {
 				if path == unwanted || strings.HasSuffix(unwanted, "/") && strings.HasPrefix(path, unwanted) || strings.HasPrefix(path, unwanted+"/") {
@@ -257,7 +257,7 @@ func TestAHostLinksTheModulesThatReadmeCounts(t *testing.T) {
 // library that checks responses.
 func TestTheSuiteLinksNothingElse(t *testing.T) {
 	t.Parallel()
-	for _, p := range list(t, "./handler/conformance") {
+	for _, p := range iteratePages(t, "./handler/conformance") {
 		for _, path := range p.Deps {
 			first, _, _ := strings.Cut(path, "/")
 			if !strings.Contains(first, ".") || strings.HasPrefix(path, module+"/") || strings.HasPrefix(path, "github.com/santhosh-tekuri/jsonschema/v5") {
@@ -296,7 +296,7 @@ func TestNoticeNamesWhatHostsLink(t *testing.T) {
 	for _, dir := range public {
 		links := path.Join(module, dir)
 		found := make(map[string]bool)
-		for _, p := range list(t, "-deps", "./"+dir) {
+		for _, p := range iteratePages(t, "-deps", "./"+dir) {
 			if p.Module == nil || p.Module.Path == module || found[p.Module.Path] {
 				continue
 			}

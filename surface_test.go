@@ -54,7 +54,7 @@ func TestSurface(t *testing.T) {
 // What New returns and what it takes is in the packages that are listed.
 func TestSurfaceListsEveryPublicPackage(t *testing.T) {
 	t.Parallel()
-	for _, p := range list(t, "./...") {
+	for _, p := range iteratePages(t, "./...") {
 		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
 		if name == "" {
 			name = "."

@@ -7,12 +7,12 @@ import (
 )
 
 func getMetrics(c *call) error {
-	q := c.query()
+	q := c.parseQuery()
 	period := core.DefaultPeriod
-	if given, ok := q.get("period"); ok {
+	if given, ok := q.getUnique("period"); ok {
 		period = schema.Period(given)
 	}
-	q.addError(core.CheckPeriod(period))
+	q.addErrorViolations(core.CheckPeriod(period))
 	if err := q.err(); err != nil {
 		return err
 	}

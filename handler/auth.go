@@ -50,13 +50,13 @@ func (c *call) authenticate() error {
 		return errors.New("key resolver returned a principal without user ID or key ID")
 	}
 	if early.keyID != c.principal.KeyID {
-		early = c.takeToken(c.principal.KeyID)
+		early = c.takeLimiterToken(c.principal.KeyID)
 	}
 	if err := c.applyLimit(early); err != nil {
 		return err
 	}
 	if c.op.scope != "" && !c.principal.Has(c.op.scope) {
-		return apierror.ErrInsufficientScope.With("The API key lacks the scope " + string(c.op.scope) + ".")
+		return apierror.ErrInsufficientScope.WithMessage("The API key lacks the scope " + string(c.op.scope) + ".")
 	}
 	return nil
 }
@@ -67,21 +67,21 @@ func (c *call) resolveKey(key string) (early limitResult, err error) {
 	together, ok := c.h.keys.(formKeyResolver)
 	if ok && c.op.readsForm {
 		if id := together.CachedKeyID(key); id != "" {
-			if early = c.takeToken(id); early.allowed() {
+			if early = c.takeLimiterToken(id); early.allowed() {
 				owner, form, err := together.FormForKey(c.ctx(), key, c.pathID("formId"), c.op.scope)
 				// The operation itself reports values that the storage cannot compare, after the other checks.
 				if !errors.Is(err, storage.ErrUnimplemented) && !errors.Is(err, storage.ErrInvalidValue) {
 					c.principal, c.form, c.formRead = Principal(owner), form, err == nil
-					return early, c.resolveError(err)
+					return early, c.convertResolveError(err)
 				}
 			}
 		}
 	}
 	c.principal, err = c.h.keys.ResolveKey(c.ctx(), key)
-	return early, c.resolveError(err)
+	return early, c.convertResolveError(err)
 }
 
-func (c *call) resolveError(err error) error {
+func (c *call) convertResolveError(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -90,7 +90,7 @@ func (c *call) resolveError(err error) error {
 	case errors.Is(err, context.Canceled) && c.ctx().Err() != nil: // The resolver may also cancel its own contexts.
 		return err
 	default:
-		c.log(slog.LevelError, "key resolver failed", slog.Any("error", err))
+		c.logRequest(slog.LevelError, "key resolver failed", slog.Any("error", err))
 		return apierror.ErrUnavailable
 	}
 }

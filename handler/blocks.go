@@ -24,7 +24,7 @@ func (c *call) sendBlocks(f *storage.Form, err error) error {
 }
 
 func getBlock(c *call) error {
-	return c.sendBlock(c.h.core.Block(c.ctx(), c.actor(), c.formTarget(), c.param("blockId")))
+	return c.sendBlock(c.h.core.Block(c.ctx(), c.actor(), c.formTarget(), c.pathParam("blockId")))
 }
 
 func (c *call) sendBlock(block core.Block, err error) error {
@@ -36,18 +36,18 @@ func (c *call) sendBlock(block core.Block, err error) error {
 }
 
 func createBlock(c *call, body []byte) error {
-	block, err := c.h.core.CreateBlock(c.ctx(), c.actor(), c.formTarget(), body, c.ifMatch())
+	block, err := c.h.core.CreateBlock(c.ctx(), c.actor(), c.formTarget(), body, c.parseIfMatch())
 	c.setCreated("/forms/"+c.pathID("formId").String()+"/blocks/", url.PathEscape(block.ID), err)
 	return c.sendBlock(block, err)
 }
 
 func replaceBlocks(c *call, body []byte) error {
-	f, err := c.h.core.ReplaceBlocks(c.ctx(), c.actor(), c.formTarget(), body, c.ifMatch())
+	f, err := c.h.core.ReplaceBlocks(c.ctx(), c.actor(), c.formTarget(), body, c.parseIfMatch())
 	return c.sendBlocks(&f, err)
 }
 
 func updateBlock(c *call) error {
-	id := c.param("blockId")
+	id := c.pathParam("blockId")
 	// Errors in the path are reported before errors in the body.
 	if err := c.h.core.CheckBlockID(id); err != nil {
 		return err
@@ -56,11 +56,11 @@ func updateBlock(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.sendBlock(c.h.core.UpdateBlock(c.ctx(), c.actor(), c.formTarget(), id, body, c.ifMatch()))
+	return c.sendBlock(c.h.core.UpdateBlock(c.ctx(), c.actor(), c.formTarget(), id, body, c.parseIfMatch()))
 }
 
 func deleteBlock(c *call) error {
-	revision, err := c.h.core.DeleteBlock(c.ctx(), c.actor(), c.formTarget(), c.param("blockId"), c.ifMatch())
+	revision, err := c.h.core.DeleteBlock(c.ctx(), c.actor(), c.formTarget(), c.pathParam("blockId"), c.parseIfMatch())
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (c *call) readBody() ([]byte, error) {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, apierror.ErrUnavailable
 	default:
-		return nil, apierror.ErrMalformedJSON.With("The request body is incomplete.")
+		return nil, apierror.ErrMalformedJSON.WithMessage("The request body is incomplete.")
 	}
 	c.bodyReadDone = true
 	if n > 0 && !isJSON(r.Header) {

@@ -55,7 +55,7 @@ var noStore = []string{"no-store"}
 // newCall creates a call. The caller must defer [call.finish].
 func newCall(h *api, w http.ResponseWriter, r *http.Request) *call {
 	c := callPool.Get().(*call)
-	c.h, c.w, c.r, c.id, c.op = h, w, r, requestid.FromRequest(r), &unknownOperation
+	c.h, c.w, c.r, c.id, c.op = h, w, r, requestid.FromRequestOrNew(r), &unknownOperation
 	c.sharedCtx = timeout.WithBudget(r.Context())
 	w.Header()[requestid.Header] = []string{c.id}
 	w.Header()["Cache-Control"] = noStore // getOpenAPI overrides it.
@@ -84,8 +84,9 @@ func (c *call) actor() storage.Actor {
 	return storage.As(c.principal.UserID)
 }
 
-// param returns a decoded path parameter. Decoding cannot fail, because routing has already validated the escaped path.
-func (c *call) param(name string) string {
+// pathParam returns a decoded path parameter. Decoding cannot fail, because routing has already validated the escaped
+// path.
+func (c *call) pathParam(name string) string {
 	value, _ := url.PathUnescape(c.route.URLParam(name))
 	return value
 }
@@ -93,7 +94,7 @@ func (c *call) param(name string) string {
 // pathID returns the ID in a path parameter, or the zero ID if it is malformed, so that other errors are reported
 // first.
 func (c *call) pathID(name string) storage.ID {
-	id, _ := storage.ParseID(c.param(name)) // Zero on error.
+	id, _ := storage.ParseID(c.pathParam(name)) // Zero on error.
 	return id
 }
 
@@ -124,7 +125,7 @@ func (c *call) sendBuffer(b []byte) {
 	if c.created {
 		status = http.StatusCreated
 	}
-	c.write(status, b)
+	c.sendBody(status, b)
 }
 
 func (c *call) sendJSON(fill func(w *jsontree.Writer)) error {
@@ -144,7 +145,7 @@ func (c *call) sendObject(fill func(w *jsontree.Writer)) error {
 
 var jsonType = []string{"application/json"}
 
-func (c *call) write(status int, body []byte) {
+func (c *call) sendBody(status int, body []byte) {
 	h := c.w.Header()
 	h["Content-Type"] = jsonType
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}

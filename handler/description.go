@@ -13,7 +13,7 @@ func getOpenAPI(c *call) error {
 		c.sendHeader(http.StatusNotModified)
 		return nil
 	}
-	c.write(http.StatusOK, c.h.description)
+	c.sendBody(http.StatusOK, c.h.description)
 	return nil
 }
 

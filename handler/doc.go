@@ -41,8 +41,8 @@
 //
 // # Internal API
 //
-// Hosts use this package through package [github.com/formsvc/formsvc]. Only that package can call [New]. Hosts
-// use only [KeyResolver] and [Principal] directly.
+// Hosts use this package through package [github.com/formsvc/formsvc]. Only that package can call [NewConditions].
+// Hosts use only [KeyResolver] and [Principal] directly.
 //
 // api.ServeHTTP processes a request in a fixed order: request ID, route, key, rate limit, scope, and then the
 // operation's handler. The handler checks the body and the parameters before it calls the storage. It returns an error

@@ -24,22 +24,22 @@ func (c *call) translate(err error) *apierror.Error {
 		if revision, ok := errors.AsType[*storage.RevisionError](err); ok {
 			c.setETag(revision.Current)
 		}
-		if p := c.ifMatch(); p.Set && !p.Any && len(p.Revisions) == 0 {
-			return e.With("If-Match has no valid ETag of a form. Send an ETag exactly as you received it, including the quotes.")
+		if p := c.parseIfMatch(); p.Set && !p.Any && len(p.Revisions) == 0 {
+			return e.WithMessage("If-Match has no valid ETag of a form. Send an ETag exactly as you received it, including the quotes.")
 		}
 	case e == apierror.ErrInvalidValue:
-		c.log(slog.LevelError, "storage rejected a value that passed validation", slog.Any("error", err))
+		c.logRequest(slog.LevelError, "storage rejected a value that passed validation", slog.Any("error", err))
 	case e == apierror.ErrUnavailable && errors.Is(err, context.Canceled):
-		c.log(slog.LevelDebug, "request canceled", slog.Any("error", err))
+		c.logRequest(slog.LevelDebug, "request canceled", slog.Any("error", err))
 	case e == apierror.ErrUnavailable:
-		c.log(slog.LevelError, "storage unavailable", slog.Any("error", err))
+		c.logRequest(slog.LevelError, "storage unavailable", slog.Any("error", err))
 	case e == apierror.ErrInternal:
-		c.log(slog.LevelError, "request failed", slog.Any("error", err))
+		c.logRequest(slog.LevelError, "request failed", slog.Any("error", err))
 	}
 	return e
 }
 
-func (c *call) fail(err error) {
+func (c *call) sendError(err error) {
 	e := c.translate(err)
 	switch e.Status {
 	case http.StatusUnauthorized:
@@ -66,10 +66,10 @@ func (c *call) fail(err error) {
 		w.EndArray()
 	}
 	w.EndObject()
-	c.write(e.Status, append(w.Bytes(), '\n'))
+	c.sendBody(e.Status, append(w.Bytes(), '\n'))
 }
 
-func (c *call) log(level slog.Level, message string, what ...slog.Attr) {
+func (c *call) logRequest(level slog.Level, message string, what ...slog.Attr) {
 	request := []slog.Attr{slog.String("request_id", c.id), slog.String("method", c.r.Method), slog.String("operation", c.op.id)}
 	c.h.config.Logger.LogAttrs(c.ctx(), level, message, append(request, what...)...)
 }
@@ -80,9 +80,9 @@ func (c *call) handlePanic(v any, stack []byte) {
 	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(v) // Raised by download.Abort or the host's code.
 	}
-	c.log(slog.LevelError, "panic", slog.Any("panic", v), slog.String("stack", string(stack)))
+	c.logRequest(slog.LevelError, "panic", slog.Any("panic", v), slog.String("stack", string(stack)))
 	if c.responseStarted {
 		download.Abort(c.w)
 	}
-	c.fail(apierror.ErrInternal)
+	c.sendError(apierror.ErrInternal)
 }

@@ -19,9 +19,10 @@ func (c *call) setETag(revision int64) {
 	c.w.Header()["Etag"] = []string{etag(revision)}
 }
 
-// ifMatch parses the If-Match header. It accepts tags that compressing proxies have changed, because a tag identifies a
-// revision and not the bytes of a response. If the header contains no revision, the request fails with 412.
-func (c *call) ifMatch() core.Precondition {
+// parseIfMatch parses the If-Match header. It accepts tags that compressing proxies have changed, because a tag
+// identifies a revision and not the bytes of a response. If the header contains no revision, the request fails with
+// 412.
+func (c *call) parseIfMatch() core.Precondition {
 	values := c.r.Header["If-Match"]
 	if len(values) == 0 {
 		return core.Precondition{}

@@ -38,17 +38,17 @@ func (h *api) Exports() http.Handler {
 		defer c.finish()
 		c.op = &exportOperation
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			c.sendAllow("GET, HEAD, OPTIONS")
+			c.sendAllowedMethods("GET, HEAD, OPTIONS")
 			return
 		}
-		if err := c.export(); err != nil {
-			c.fail(err)
+		if err := c.serveExport(); err != nil {
+			c.sendError(err)
 		}
 	})
 }
 
-// export serves an export. It makes the same checks as any operation, in the same order.
-func (c *call) export() error {
+// serveExport serves an export. It makes the same checks as any operation, in the same order.
+func (c *call) serveExport() error {
 	path := c.r.URL.Path
 	name, ending, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
 	format := schema.ExportFormat(ending)
@@ -65,7 +65,7 @@ func (c *call) export() error {
 	if err := c.authenticate(); err != nil {
 		return err
 	}
-	options, err := c.query().exportOptions()
+	options, err := c.parseQuery().parseExportOptions()
 	if err != nil {
 		return err
 	}
@@ -85,11 +85,11 @@ func (c *call) export() error {
 	}
 	if _, busy := c.h.runningExports.LoadOrStore(c.principal.KeyID, true); busy {
 		c.w.Header()["Retry-After"] = []string{"10"} // How long the other export will take is unknown.
-		return apierror.ErrRateLimited.With("The API key already has an export in progress. Wait until it ends.")
+		return apierror.ErrRateLimited.WithMessage("The API key already has an export in progress. Wait until it ends.")
 	}
 	defer c.h.runningExports.Delete(c.principal.KeyID)
 
-	c.warnHiddenConn()
+	c.warnIfWriteTimeoutApplies()
 	budget := pageBudget{c: c}
 	gone, err := file.Send(c.w, func(w io.Writer) error {
 		return export.Write(c.r.Context(), w, form.Definition, options, func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
@@ -109,53 +109,54 @@ func (c *call) export() error {
 	if gone || c.ctx().Err() != nil {
 		level = slog.LevelDebug // The client canceled the request.
 	}
-	c.log(level, "export ended early", slog.Any("error", err))
+	c.logRequest(level, "export ended early", slog.Any("error", err))
 	download.Abort(c.w)
 	return nil
 }
 
-// warnHiddenConn logs a warning for the first export that the server's WriteTimeout will interrupt because middleware
-// hides the connection.
-func (c *call) warnHiddenConn() {
+// warnIfWriteTimeoutApplies logs a warning for the first export that the server's WriteTimeout will interrupt because
+// middleware hides the connection.
+func (c *call) warnIfWriteTimeoutApplies() {
 	server, _ := c.r.Context().Value(http.ServerContextKey).(*http.Server)
 	if server == nil || server.WriteTimeout <= 0 {
 		return
 	}
 	if err := http.NewResponseController(c.w).SetWriteDeadline(time.Time{}); errors.Is(err, http.ErrNotSupported) {
 		c.h.hiddenConnOnce.Do(func() {
-			c.log(slog.LevelWarn, "WriteTimeout of the server limits exports because a middleware's ResponseWriter has no Unwrap method",
+			c.logRequest(slog.LevelWarn, "WriteTimeout of the server limits exports because a middleware's ResponseWriter has no Unwrap method",
 				slog.Any("error", err))
 		})
 	}
 }
 
-func (q *query) exportOptions() (export.Options, error) {
+func (q *query) parseExportOptions() (export.Options, error) {
 	o := export.Options{
-		Separator:      q.separator(),
-		ChoiceIDs:      q.flag("choices", "labels", "ids"),
-		SplitColumns:   q.flag("several", "joined", "spread"),
-		Labels:         q.flag("header", "ids", "labels"),
-		BOM:            q.flag("bom", "false", "true"),
-		AllowFormulas:  q.flag("formulas", "defused", "kept"),
-		CompletionLine: q.flag("last_line", "false", "true"),
+		Separator:      q.parseSeparator(),
+		ChoiceIDs:      q.parseFlag("choices", "labels", "ids"),
+		SplitColumns:   q.parseFlag("several", "joined", "spread"),
+		Labels:         q.parseFlag("header", "ids", "labels"),
+		BOM:            q.parseFlag("bom", "false", "true"),
+		AllowFormulas:  q.parseFlag("formulas", "defused", "kept"),
+		CompletionLine: q.parseFlag("last_line", "false", "true"),
 	}
-	o.Since, o.Until = q.timeRange()
+	o.Since, o.Until = q.parseTimeRange()
 	return o, q.err()
 }
 
 var separators = map[string]rune{"comma": ',', "semicolon": ';', "tab": '\t'}
 
-func (q *query) separator() rune {
-	value, given := q.get("separator")
+func (q *query) parseSeparator() rune {
+	value, given := q.getUnique("separator")
 	if given && separators[value] == 0 {
 		q.addViolation("separator", schema.CodeNotAllowed, "must be comma, semicolon or tab")
 	}
 	return cmp.Or(separators[value], ',')
 }
 
-// flag parses a parameter whose value must be first or second, and reports whether it is second. Defaults to first.
-func (q *query) flag(name, first, second string) bool {
-	value, given := q.get(name)
+// parseFlag parses a parameter whose value must be first or second, and reports whether it is second. Defaults to
+// first.
+func (q *query) parseFlag(name, first, second string) bool {
+	value, given := q.getUnique(name)
 	if given && value != first && value != second {
 		q.addViolation(name, schema.CodeNotAllowed, "must be "+first+" or "+second)
 	}
@@ -183,7 +184,7 @@ func (b *pageBudget) waitForPage(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		t := b.c.takeToken(b.c.principal.KeyID)
+		t := b.c.takeLimiterToken(b.c.principal.KeyID)
 		b.wait = 0
 		if t.known && t.result.Remaining < t.result.Limit/2 {
 			b.wait = t.result.Reset
@@ -199,7 +200,7 @@ func (b *pageBudget) waitForPage(ctx context.Context) error {
 func (c *call) recheckKey(ctx context.Context) error {
 	p, err := c.h.keys.ResolveKey(ctx, c.h.config.Credential(c.r))
 	if err != nil {
-		return c.resolveError(err)
+		return c.convertResolveError(err)
 	}
 	if p.UserID != c.principal.UserID || !p.Has(c.op.scope) {
 		return apierror.ErrInvalidAPIKey

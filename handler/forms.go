@@ -11,9 +11,9 @@ import (
 )
 
 func listForms(c *call) error {
-	q := c.query()
+	q := c.parseQuery()
 	list := cursor.List{Name: "forms", Owner: c.principal.UserID}
-	workspace, filtered := q.id("workspace_id")
+	workspace, filtered := q.parseID("workspace_id")
 	if filtered {
 		list.Filters = workspace.String()
 	}
@@ -23,7 +23,7 @@ func listForms(c *call) error {
 		}
 		return c.h.core.Storage.Forms(c.ctx(), c.actor(), storage.FormsParams{WorkspaceID: workspace, Page: page})
 	}
-	view := c.formView()
+	view := c.newFormView()
 	return writePage(c, q, list, read,
 		func(f *storage.Form) storage.Position { return storage.Position{Time: f.CreatedAt, ID: f.ID} },
 		view.writeSummary)
@@ -40,12 +40,12 @@ func getForm(c *call) error {
 }
 
 func updateForm(c *call, body []byte) error {
-	f, err := c.h.core.UpdateForm(c.ctx(), c.actor(), c.formTarget(), body, c.ifMatch())
+	f, err := c.h.core.UpdateForm(c.ctx(), c.actor(), c.formTarget(), body, c.parseIfMatch())
 	return c.sendForm(&f, err)
 }
 
 func deleteForm(c *call) error {
-	return c.sendNoContent(c.h.core.TrashForm(c.ctx(), c.actor(), c.pathID("formId"), c.ifMatch()))
+	return c.sendNoContent(c.h.core.TrashForm(c.ctx(), c.actor(), c.pathID("formId"), c.parseIfMatch()))
 }
 
 func (c *call) sendForm(f *storage.Form, err error) error {
@@ -53,17 +53,17 @@ func (c *call) sendForm(f *storage.Form, err error) error {
 		return err
 	}
 	c.setETag(f.Revision)
-	view := c.formView()
+	view := c.newFormView()
 	return c.sendObject(func(w *jsontree.Writer) { view.writeForm(w, f) })
 }
 
-// formView holds the values that a form's JSON needs in addition to the form itself.
+// newFormView holds the values that a form's JSON needs in addition to the form itself.
 type formView struct {
 	linkBase string    // The prefix of all links.
 	now      time.Time // Used to compute is_closed.
 }
 
-func (c *call) formView() formView {
+func (c *call) newFormView() formView {
 	return formView{linkBase: c.linkBase(), now: c.h.core.Clock()}
 }
 

@@ -105,7 +105,7 @@ func (h *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.config.BaseURLFunc != nil {
 		mounted = urlPath(h.linkBase(r))
 	}
-	path := h.mount.path(r, mounted)
+	path := h.mount.pathBelow(r, mounted)
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
@@ -121,10 +121,10 @@ func (h *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.logMisplaced(r, mounted)
 		}
 		if methods == "" {
-			c.fail(apierror.ErrNotFound.With("The path does not exist. See GET " + h.linkBase(r) + "/openapi.json for all operations."))
+			c.sendError(apierror.ErrNotFound.WithMessage("The path does not exist. See GET " + h.linkBase(r) + "/openapi.json for all operations."))
 			return
 		}
-		c.sendAllow(methods)
+		c.sendAllowedMethods(methods)
 		return
 	}
 	if h.fixed != nil {
@@ -138,12 +138,12 @@ func (h *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	if !c.op.public && h.fixed == nil {
 		if err := c.authenticate(); err != nil {
-			c.fail(err)
+			c.sendError(err)
 			return
 		}
 	}
 	if err := c.op.serve(c); err != nil {
-		c.fail(err)
+		c.sendError(err)
 	}
 }
 
@@ -155,13 +155,13 @@ func (h *api) logMisplaced(r *http.Request, base string) {
 	})
 }
 
-// sendAllow responds to an OPTIONS request, or to a method that methods does not contain.
-func (c *call) sendAllow(methods string) {
+// sendAllowedMethods responds to an OPTIONS request, or to a method that methods does not contain.
+func (c *call) sendAllowedMethods(methods string) {
 	c.w.Header()["Allow"] = []string{methods}
 	if c.r.Method == http.MethodOptions {
 		c.sendHeader(http.StatusNoContent)
 	} else {
-		c.fail(apierror.ErrMethodNotAllowed)
+		c.sendError(apierror.ErrMethodNotAllowed)
 	}
 }
 

@@ -46,13 +46,13 @@ func TestIfMatch(t *testing.T) {
 		etag(1) + `,` + etag(2):         {Set: true, Revisions: []int64{1, 2}},
 	} {
 		c := &call{r: &http.Request{Header: http.Header{"If-Match": {header}}}}
-		expect.Same(t, want, c.ifMatch(), "the condition %q", header)
+		expect.Same(t, want, c.parseIfMatch(), "the condition %q", header)
 	}
 	c := &call{r: &http.Request{Header: http.Header{"If-Match": {etag(1), etag(2)}}}}
-	got := c.ifMatch()
+	got := c.parseIfMatch()
 	expect.That(t, got.Holds(1) && got.Holds(2) && !got.Holds(3), "two headers: %+v", got)
 	c = &call{r: &http.Request{}}
-	got = c.ifMatch()
+	got = c.parseIfMatch()
 	expect.That(t, !got.Set && got.Holds(5) && got.OnlyRevisions() == nil, "no header: %+v", got)
 }
 
@@ -65,7 +65,7 @@ func TestRevisionTokensReadBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		revision := rapid.Int64Min(1).Draw(t, "revision")
 		c := &call{r: &http.Request{Header: http.Header{"If-Match": {etag(revision)}}}}
-		if got := c.ifMatch(); !got.Holds(revision) || got.Holds(revision-1) {
+		if got := c.parseIfMatch(); !got.Holds(revision) || got.Holds(revision-1) {
 			t.Fatalf("%s: %+v", etag(revision), got)
 		}
 	})

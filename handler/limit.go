@@ -20,7 +20,7 @@ type limitResult struct {
 
 func (t limitResult) allowed() bool { return !t.known || t.result.Allowed }
 
-func (c *call) takeToken(keyID string) limitResult {
+func (c *call) takeLimiterToken(keyID string) limitResult {
 	if c.h.config.Limiter == nil {
 		return limitResult{keyID: keyID}
 	}

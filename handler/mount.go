@@ -37,9 +37,9 @@ func urlPath(base string) string {
 	return strings.TrimSuffix(u.EscapedPath(), "/")
 }
 
-// path returns the request's path below base. It stays percent-encoded, so that a block ID can contain a slash. path
-// returns "" for paths that no operation can have: unclean paths and paths with a trailing slash.
-func (m mount) path(r *http.Request, base string) string {
+// pathBelow returns the request's path below base. It stays percent-encoded, so that a block ID can contain a slash.
+// path returns "" for paths that no operation can have: unclean paths and paths with a trailing slash.
+func (m mount) pathBelow(r *http.Request, base string) string {
 	full := r.URL.EscapedPath()
 	if rctx := chi.RouteContext(r.Context()); rctx != nil && rctx.RoutePath != "" {
 		// A chi router stores the rest of the path in its context. The rest is escaped if the URL has an escaped path.
@@ -66,8 +66,9 @@ func (m mount) path(r *http.Request, base string) string {
 	return full
 }
 
-// isMisplaced reports whether a request is meant for an operation but is outside the base path. left is the path that
-// [mount.path] returned. A path below the base path just results in a 404, even if the host has removed the base path.
+// warnIfMisplaced reports whether a request is meant for an operation but is outside the base path. left is the path
+// that [mount.path] returned. A path below the base path just results in a 404, even if the host has removed the base
+// path.
 func (m mount) isMisplaced(r *http.Request, left, base string) bool {
 	if strings.HasPrefix(left, base+"/") || strings.HasPrefix(left, m.basePath+"/") {
 		return false

@@ -45,7 +45,7 @@ func TestThePathBelowTheBasePath(t *testing.T) {
 		u.RawPath = c.path
 		r.URL = u
 		m := newMount(c.baseURL, c.basePath, operations())
-		expect.Equal(t, m.path(r, m.base), c.want, "base URL %q, base path %q: %s", c.baseURL, c.basePath, c.path)
+		expect.Equal(t, m.pathBelow(r, m.base), c.want, "base URL %q, base path %q: %s", c.baseURL, c.basePath, c.path)
 	}
 }
 
@@ -68,7 +68,7 @@ func FuzzThePathBelowTheBasePath(f *testing.F) {
 		rctx := chi.NewRouteContext()
 		rctx.RoutePath = routePath
 		for _, r := range []*http.Request{r, r.WithContext(contextWith(r, rctx))} {
-			got := m.path(r, m.base)
+			got := m.pathBelow(r, m.base)
 			if got != "" && (got[0] != '/' || strings.Contains(got, "//") || strings.HasSuffix(got, "/")) {
 				t.Fatalf("%q below a router at %q gives the unclean path %q", path, routePath, got)
 			}

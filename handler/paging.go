@@ -8,9 +8,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-func (q *query) page(list cursor.List) (storage.Page, error) {
-	page := storage.Page{Limit: q.limit()}
-	text, ok := q.get("cursor")
+func (q *query) parsePage(list cursor.List) (storage.Page, error) {
+	page := storage.Page{Limit: q.parseLimit()}
+	text, ok := q.getUnique("cursor")
 	if !ok {
 		return page, q.err()
 	}
@@ -31,7 +31,7 @@ func (q *query) page(list cursor.List) (storage.Page, error) {
 func writePage[T any](c *call, q *query, list cursor.List, read func(storage.Page) ([]T, error),
 	position func(*T) storage.Position, writeItem func(*jsontree.Writer, *T),
 ) error {
-	page, err := q.page(list)
+	page, err := q.parsePage(list)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type query struct {
 	violations []schema.Violation
 }
 
-func (c *call) query() *query {
+func (c *call) parseQuery() *query {
 	if c.r.URL.RawQuery == "" {
 		return &query{}
 	}
@@ -35,7 +35,7 @@ func (c *call) query() *query {
 	return q
 }
 
-func (q *query) get(name string) (string, bool) {
+func (q *query) getUnique(name string) (string, bool) {
 	for _, other := range q.values[name] {
 		if other != q.values.Get(name) {
 			q.addViolation(name, schema.CodeDuplicate, "must not be repeated with different values")
@@ -49,7 +49,7 @@ func (q *query) addViolation(name, code, message string) {
 	q.violations = append(q.violations, schema.Violation{Path: "query:" + name, Code: code, Message: message})
 }
 
-func (q *query) addError(err error) {
+func (q *query) addErrorViolations(err error) {
 	if broken, ok := errors.AsType[*schema.Error](err); ok {
 		q.violations = append(q.violations, broken.Violations...)
 	}
@@ -60,7 +60,7 @@ func (q *query) err() error {
 		return nil
 	}
 	slices.SortFunc(q.violations, func(a, b schema.Violation) int { return strings.Compare(a.Path, b.Path) })
-	return apierror.Invalid(q.violations...)
+	return apierror.NewValidationError(q.violations...)
 }
 
 const (
@@ -68,9 +68,9 @@ const (
 	maxPageSize     = 100
 )
 
-// limit parses the page size, which must be from 1 to 100. Defaults to 20.
-func (q *query) limit() int {
-	s, ok := q.get("limit")
+// parseLimit parses the page size, which must be from 1 to 100. Defaults to 20.
+func (q *query) parseLimit() int {
+	s, ok := q.getUnique("limit")
 	if !ok {
 		return defaultPageSize
 	}
@@ -84,12 +84,12 @@ func (q *query) limit() int {
 	return n
 }
 
-// timeRange parses since and until. Both default to the zero time. Records store whole seconds, so if since has a
+// parseTimeRange parses since and until. Both default to the zero time. Records store whole seconds, so if since has a
 // fraction, records from that second are excluded.
-func (q *query) timeRange() (since, until time.Time) {
-	since, fraction := q.time("since")
-	until, _ = q.time("until")
-	q.addError(core.CheckRange(since, until))
+func (q *query) parseTimeRange() (since, until time.Time) {
+	since, fraction := q.parseTime("since")
+	until, _ = q.parseTime("until")
+	q.addErrorViolations(core.CheckTimeRange(since, until))
 	if fraction {
 		since = since.Add(time.Microsecond)
 	}
@@ -99,9 +99,10 @@ func (q *query) timeRange() (since, until time.Time) {
 	return since, until
 }
 
-// time parses an RFC 3339 time and truncates it to whole seconds. It returns the zero time if the parameter is missing.
-func (q *query) time(name string) (t time.Time, fraction bool) {
-	s, given := q.get(name)
+// parseTime parses an RFC 3339 time and truncates it to whole seconds. It returns the zero time if the parameter is
+// missing.
+func (q *query) parseTime(name string) (t time.Time, fraction bool) {
+	s, given := q.getUnique(name)
 	if !given {
 		return time.Time{}, false
 	}
@@ -112,8 +113,8 @@ func (q *query) time(name string) (t time.Time, fraction bool) {
 	return t, fraction
 }
 
-func (q *query) id(name string) (id storage.ID, given bool) {
-	s, given := q.get(name)
+func (q *query) parseID(name string) (id storage.ID, given bool) {
+	s, given := q.getUnique(name)
 	if !given {
 		return id, false
 	}

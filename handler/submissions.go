@@ -12,16 +12,16 @@ import (
 
 // listSubmissions encodes each record straight from the storage's memory into the response.
 func listSubmissions(c *call) error {
-	form, q := c.pathID("formId"), c.query()
+	form, q := c.pathID("formId"), c.parseQuery()
 	params := storage.SubmissionsParams{MaxBytes: core.MaxPageBytes, SummaryOnly: true}
-	params.Since, params.Until = q.timeRange()
+	params.Since, params.Until = q.parseTimeRange()
 	list := cursor.List{
 		Name:    "submissions " + form.String(),
 		Owner:   c.principal.UserID,
 		Filters: params.Since.Format(time.RFC3339Nano) + " " + params.Until.Format(time.RFC3339Nano),
 	}
 	var err error
-	if params.Page, err = q.page(list); err != nil {
+	if params.Page, err = q.parsePage(list); err != nil {
 		return err
 	}
 	if form.IsZero() {
@@ -34,7 +34,7 @@ func listSubmissions(c *call) error {
 		if !last.ID.IsZero() {
 			body = append(body, ',')
 		}
-		body = export.AppendItem(body, s)
+		body = export.AppendSubmission(body, s)
 		last = storage.Position{Time: s.SubmittedAt, ID: s.ID}
 		return nil
 	})
@@ -52,7 +52,7 @@ func getSubmission(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.sendBuffer(export.AppendItem(c.borrowBuffer(), &s))
+	c.sendBuffer(export.AppendSubmission(c.borrowBuffer(), &s))
 	return nil
 }
 

@@ -54,7 +54,7 @@ func listWebhooks(c *call) error {
 		page.After = &storage.Position{Time: end.CreatedAt, ID: end.ID}
 		// Each batch has its own timeout.
 		if found, err = c.h.core.Storage.Webhooks(c.r.Context(), c.actor(), page); err != nil {
-			c.log(slog.LevelError, "list ended early because the storage failed", slog.Any("error", err))
+			c.logRequest(slog.LevelError, "list ended early because the storage failed", slog.Any("error", err))
 			download.Abort(c.w)
 		}
 	}

@@ -11,7 +11,7 @@ func listWorkspaces(c *call) error {
 	read := func(page storage.Page) ([]storage.Workspace, error) {
 		return c.h.core.Storage.Workspaces(c.ctx(), c.actor(), page)
 	}
-	return writePage(c, c.query(), list, read,
+	return writePage(c, c.parseQuery(), list, read,
 		func(w *storage.Workspace) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} },
 		writeWorkspace)
 }

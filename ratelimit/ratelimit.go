@@ -25,7 +25,8 @@ const keyPrefix = "formsvc:"
 // ErrClosed is returned by [Limiter.Take] after Close.
 var ErrClosed = errors.New("ratelimit: closed")
 
-// Limiter limits the rate of calls for each key. It is safe for concurrent use. Create it with [New] or [NewWithStore].
+// Limiter limits the rate of calls for each key. It is safe for concurrent use. Create it with [NewConditions] or
+// [NewWithStore].
 type Limiter struct {
 	policy    string
 	ownConfig *memorystore.Config // configures the limiter's own store; nil for a host's store

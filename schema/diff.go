@@ -41,15 +41,15 @@ type BlockDifference struct {
 // compared as float64. A nil section is empty. It fails if a section is not JSON or a block has no unique ID.
 func Diff(before, after storage.FormContent) (Difference, error) {
 	var d Difference
-	earlier, err := formdiff.Split(before)
+	earlier, err := formdiff.SplitContent(before)
 	if err != nil {
 		return d, fmt.Errorf("schema: %w", err)
 	}
-	later, err := formdiff.Split(after)
+	later, err := formdiff.SplitContent(after)
 	if err != nil {
 		return d, fmt.Errorf("schema: %w", err)
 	}
-	list := formdiff.Path("blocks")
+	list := formdiff.SectionPath("blocks")
 	changed := map[string][]string{} // by block path
 	for _, part := range formdiff.Compare(earlier, later) {
 		isBlock := strings.HasPrefix(part.Path, list+"/")
@@ -76,7 +76,7 @@ func Diff(before, after storage.FormContent) (Difference, error) {
 	}
 	unmoved := longestIncreasing(common)
 	for _, id := range later.Order[list] {
-		path := jsontree.Pointer(list, id)
+		path := jsontree.JoinPointer(list, id)
 		b := BlockDifference{ID: id, Before: earlier.Raw[path], After: later.Raw[path], Added: earlier.Raw[path] == nil}
 		if !b.Added {
 			b.Moved, b.Changed = !unmoved[earlierIndex[id]], changed[path]
@@ -86,7 +86,7 @@ func Diff(before, after storage.FormContent) (Difference, error) {
 		}
 	}
 	for _, id := range earlier.Order[list] {
-		if path := jsontree.Pointer(list, id); later.Raw[path] == nil {
+		if path := jsontree.JoinPointer(list, id); later.Raw[path] == nil {
 			d.Blocks = append(d.Blocks, BlockDifference{ID: id, Before: earlier.Raw[path], Removed: true})
 		}
 	}
@@ -140,7 +140,7 @@ func differentPaths(path string, from, to any, depth int) (found []string) {
 	maps.Copy(names, fromObject)
 	maps.Copy(names, toObject)
 	for name := range names {
-		found = append(found, differentPaths(jsontree.Pointer(path, name), fromObject[name], toObject[name], depth-1)...)
+		found = append(found, differentPaths(jsontree.JoinPointer(path, name), fromObject[name], toObject[name], depth-1)...)
 	}
 	slices.Sort(found)
 	return found

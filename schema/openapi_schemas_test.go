@@ -102,7 +102,7 @@ func TestSchemasTellRightFromWrong(t *testing.T) {
 		"AnswerValue": {`{"r":1}`},
 		"Error":       {failure("gone_error", "GONE", "410", ""), failure("validation_error", "VALIDATION_FAILED", "422", `,"details":[{"path":"","code":"WRONG","message":"m"}]`), failure("server_error", "UNAVAILABLE", "503", `,"cause":"x"`)},
 	}
-	closed := expect.Must(apispec.Strict(schema.OpenAPI()))
+	closed := expect.Must(apispec.MakeStrict(schema.OpenAPI()))
 	d, strict := open(t), read(t, closed)
 	for name, c := range cases {
 		pointer := "/components/" + name

@@ -203,7 +203,7 @@ func (c Clause) Otherwise(block string) Clause {
 // Show removes the block from the path unless the condition is true.
 func (c Condition) Show() Clause { return Clause{func(r *rule) { r.Show = c.value() }} }
 
-// Require requires an answer if the condition is true. It overrides [Block].Required.
+// Require requires an answer if the condition is true. It overrides [BlockID].Required.
 func (c Condition) Require() Clause { return Clause{func(r *rule) { r.Require = c.value() }} }
 
 // Add adds n, which can be negative, to a variable.
@@ -266,7 +266,8 @@ func (c Condition) value() any {
 	return c.logic
 }
 
-// jsonNumber returns n for use in JSON. If n is not finite, it returns an empty object, which does not equal any answer.
+// jsonNumber returns n for use in JSON. If n is not finite, it returns an empty object, which does not equal any
+// answer.
 func jsonNumber(n float64) any {
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		return struct{}{}

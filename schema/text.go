@@ -17,8 +17,8 @@ import (
 // format words, and a backslash makes the following ASCII punctuation character literal. Underscores inside words are
 // literal. A link can be a URL as in the property buttonLink, and its text can be formatted. {{answers.ID}},
 // {{variables.NAME}}, {{hidden.NAME}} and {{today}} insert a value. {{answers.ID.city}} inserts a part of an address or
-// contact, and {{variables.NAME:2}} a number with two decimals. All other text is literal, including HTML and incomplete
-// marks.
+// contact, and {{variables.NAME:2}} a number with two decimals. All other text is literal, including HTML and
+// incomplete marks.
 type Text struct {
 	literal   string // if there are no spans
 	spans     []span
@@ -28,8 +28,8 @@ type Text struct {
 // TextMarks selects the marks that [ParseText] recognizes.
 type TextMarks uint8
 
-// The marks of a [Text]. Labels, descriptions, statements, endings, the closed message and the messages of checks have
-// both. A legal text has only Formatting, and the text of a button only Insertions.
+// The marks of a [FormatValue]. Labels, descriptions, statements, endings, the closed message and the messages of
+// checks have both. A legal text has only Formatting, and the text of a button only Insertions.
 const (
 	Formatting TextMarks = 1 << iota
 	Insertions
@@ -103,7 +103,8 @@ func (t Text) PlainWithLinks() string {
 }
 
 // Insert returns a literal text without formats, in which value replaces each insertion. The argument of value is the
-// text between the braces. Values are shortened as in [Text.HTML]. If value is nil, insertions keep their braces.
+// text between the braces. Values are shortened as in [FormatValue.HTML]. If value is nil, insertions keep their
+// braces.
 func (t Text) Insert(value func(name string) string) string {
 	if t.IsPlain() {
 		return t.Plain()
@@ -163,7 +164,7 @@ func closeFormats(b *strings.Builder, open []format) {
 	}
 }
 
-// IsPlain reports whether the text has no formats and no insertions.
+// IsPlainWebURL reports whether the text has no formats and no insertions.
 func (t Text) IsPlain() bool {
 	return len(t.spans) == 0 || len(t.spans) == 1 && !t.spans[0].insertion && len(t.spans[0].formats) == 0
 }

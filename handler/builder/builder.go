@@ -99,8 +99,8 @@ type Config struct {
 	// Theme is the theme for new blank forms, as in a form definition: {"colors":{"primary":"#7a3e9d"}}. Defaults to
 	// none.
 	Theme json.RawMessage
-	// Layout is the document around the pages, executed with a [Document]. [New] executes it once to validate it. A
-	// page is as wide as its parent element, and the editor is also as tall as the window. Defaults to a plain page.
+	// Layout is the document around the pages, executed with a [Document]. [NewConditions] executes it once to validate
+	// it. A page is as wide as its parent element, and the editor is also as tall as the window. Defaults to a plain page.
 	Layout *template.Template
 
 	// Language returns the language tag for a page. If Language is nil or returns "", the builder uses the first
@@ -116,7 +116,7 @@ type Config struct {
 }
 
 // Handler serves the pages. It is safe for concurrent use. It keeps no state except each user's request count, see
-// [Limits]. Create it with [New], and call Close when the host shuts down.
+// [Limits]. Create it with [NewConditions], and call Close when the host shuts down.
 type Handler struct {
 	service *formsvc.Service
 	config  Config
@@ -151,13 +151,13 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	must(base != "/" && base[0] == '/' && path.Clean(base) == base, "Config.BasePath %q must start with a slash and must not end with a slash", base)
 	public, err := url.Parse(config.PublicURL)
 	must(err == nil && (config.PublicURL == "" || public.Host != "" && !strings.HasSuffix(config.PublicURL, "/")), "Config.PublicURL %q is not a URL such as https://forms.example", config.PublicURL)
-	must(config.Accent == "" || isColor(config.Accent), "Config.Accent %q is not a color such as #2255cc", config.Accent)
-	must(config.Background == "" || isColor(config.Background), "Config.Background %q is not a color such as #faf7f2", config.Background)
-	must(!isColor(config.Background) || schemeName(config.Background) != "", "Config.Background %q is neither light nor dark enough for readable text", config.Background)
+	must(config.Accent == "" || isHexColor(config.Accent), "Config.Accent %q is not a color such as #2255cc", config.Accent)
+	must(config.Background == "" || isHexColor(config.Background), "Config.Background %q is not a color such as #faf7f2", config.Background)
+	must(!isHexColor(config.Background) || schemeForBackground(config.Background) != "", "Config.Background %q is neither light nor dark enough for readable text", config.Background)
 	if config.Theme != nil && svc != nil {
 		writes, err := definition.NewValidator(svc.Limits(), svc.TimeZone())
 		if err == nil {
-			_, err = writes.FormUpdate(fmt.Appendf(nil, `{"definition":{"theme":%s}}`, config.Theme))
+			_, err = writes.ParseFormUpdate(fmt.Appendf(nil, `{"definition":{"theme":%s}}`, config.Theme))
 		}
 		must(err == nil, "Config.Theme: %w", err)
 	}
@@ -203,7 +203,7 @@ const (
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	asked, _, _ := strings.Cut(cmp.Or(r.RequestURI, h.config.BasePath), "?")
 	below := h.pathBelowBase(r.URL.EscapedPath(), asked)
-	w.Header().Set(requestid.Header, requestid.FromRequest(r))
+	w.Header().Set(requestid.Header, requestid.FromRequestOrNew(r))
 	h.setFramePolicy(w, strings.HasPrefix(below, canvasPath))
 	if len(below) > maxPath || below == "" && len(asked) > maxPath || strings.Count(below, "/") > maxDepth {
 		writeError(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
@@ -237,7 +237,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case !h.allowRequest(w, r, h.limiters.requests, user.String()):
 		return
-	case !script && h.isMisplaced(r, below):
+	case !script && h.warnIfMisplaced(r, below):
 		http.NotFound(w, r)
 		return
 	case !script:
@@ -246,13 +246,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	client := h.service.As(user)
 	if rest, ok := strings.CutPrefix(below, apiPath); ok {
-		serveAt(client, w, r, rest)
+		serveAtPath(client, w, r, rest)
 		return
 	}
 	if rest, ok := strings.CutPrefix(below, copyPath); ok {
 		name, rest, _ := strings.Cut(rest, "/")
 		form, _ := formsvc.ParseID(name) // a malformed ID results in the zero ID, which no form has
-		serveAt(client.WorkingCopy(form), w, r, "/"+rest)
+		serveAtPath(client.WorkingCopy(form), w, r, "/"+rest)
 		return
 	}
 	if name, ok := strings.CutPrefix(below, canvasPath); ok {
@@ -260,7 +260,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if rest, ok := strings.CutPrefix(below, routesPath); ok && path.Clean(rest) == rest { // the mux would redirect other paths
-		serveAt(h.routes, w, r.WithContext(context.WithValue(r.Context(), signedInKey{}, signedIn{user, client})), rest)
+		serveAtPath(h.routes, w, r.WithContext(context.WithValue(r.Context(), signedInKey{}, signedIn{user, client})), rest)
 		return
 	}
 	writeError(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
@@ -286,9 +286,9 @@ func (h *Handler) pathBelowBase(at, asked string) string {
 
 var pagePaths = regexp.MustCompile(`^/(w/.*|[0-9a-f]{24}(/.*)?)?$`)
 
-// isMisplaced reports whether a page request is outside the base path, which the host may have stripped. It logs a
+// warnIfMisplaced reports whether a page request is outside the base path, which the host may have stripped. It logs a
 // warning for the first such request, because a wrong BasePath makes every page empty.
-func (h *Handler) isMisplaced(r *http.Request, below string) bool {
+func (h *Handler) warnIfMisplaced(r *http.Request, below string) bool {
 	if strings.HasPrefix(r.URL.EscapedPath(), h.config.BasePath+"/") || pagePaths.MatchString(below) {
 		return false
 	}
@@ -299,7 +299,7 @@ func (h *Handler) isMisplaced(r *http.Request, below string) bool {
 	return true
 }
 
-func serveAt(to http.Handler, w http.ResponseWriter, r *http.Request, at string) {
+func serveAtPath(to http.Handler, w http.ResponseWriter, r *http.Request, at string) {
 	u := *r.URL
 	plain, err := url.PathUnescape(at)
 	if err != nil {

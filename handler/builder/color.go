@@ -7,7 +7,7 @@ import (
 	"github.com/formsvc/formsvc/internal/color"
 )
 
-func isColor(s string) bool {
+func isHexColor(s string) bool {
 	return len(s) == 7 && s[0] == '#' && strings.Trim(strings.ToLower(s[1:]), "0123456789abcdef") == ""
 }
 
@@ -30,8 +30,8 @@ const (
 	minMarkContrast = 3.0
 )
 
-// schemeName returns the name of the scheme whose text is readable on background, or "" if there is none.
-func schemeName(background string) string {
+// schemeForBackground returns the name of the scheme whose text is readable on background, or "" if there is none.
+func schemeForBackground(background string) string {
 	for _, s := range schemes {
 		if background != "" && contrast(background, s.text) >= minTextContrast {
 			return s.name
@@ -53,9 +53,9 @@ func (c *Config) cssVariables() map[string]string {
 		return style
 	}
 	for _, s := range schemes {
-		surfaces := []string{s.paper, mix(c.Accent, s.paper, 0.2)}
-		if schemeName(c.Background) == s.name {
-			surfaces = append(surfaces, c.Background, mix(c.Accent, c.Background, 0.2))
+		surfaces := []string{s.paper, mixColors(c.Accent, s.paper, 0.2)}
+		if schemeForBackground(c.Background) == s.name {
+			surfaces = append(surfaces, c.Background, mixColors(c.Accent, c.Background, 0.2))
 		}
 		accent := s.readableTone(c.Accent, minMarkContrast, surfaces[:1])
 		style["--accent-"+s.name] = accent
@@ -72,7 +72,7 @@ func (c *Config) cssVariables() map[string]string {
 func (s scheme) readableTone(color string, least float64, surfaces []string) string {
 	tone := color
 	for share := 0.0; share <= 1; share += 0.05 {
-		tone = mix(s.extreme, color, share)
+		tone = mixColors(s.extreme, color, share)
 		if !slices.ContainsFunc(surfaces, func(surface string) bool { return contrast(tone, surface) < least }) {
 			break
 		}
@@ -80,7 +80,7 @@ func (s scheme) readableTone(color string, least float64, surfaces []string) str
 	return tone
 }
 
-func mix(a, b string, share float64) string {
+func mixColors(a, b string, share float64) string {
 	return color.Blend(parseColor(a), parseColor(b), share).String()
 }
 

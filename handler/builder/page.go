@@ -88,7 +88,7 @@ func (h *Handler) servePage(w http.ResponseWriter, r *http.Request, user formsvc
 		return
 	}
 	data := map[string]any{
-		"Assets": base + assetsPath[1:] + h.assets.version + "/", "Words": wordsFile(tag), "Dark": h.darkMedia(),
+		"Assets": base + assetsPath[1:] + h.assets.version + "/", "Words": wordsFileName(tag), "Dark": h.darkModeMediaQuery(),
 		"Config": string(settings), "NoScript": h.words[tag]["app.noscript"],
 	}
 	var head, body, out bytes.Buffer
@@ -113,11 +113,11 @@ func (h *Handler) servePage(w http.ResponseWriter, r *http.Request, user formsvc
 	_, _ = w.Write(out.Bytes()) // the browser may have disconnected
 }
 
-func (h *Handler) darkMedia() string {
+func (h *Handler) darkModeMediaQuery() string {
 	if h.config.Background == "" {
 		return "(prefers-color-scheme: dark)"
 	}
-	return map[string]string{"light": "not all", "dark": "all"}[schemeName(h.config.Background)]
+	return map[string]string{"light": "not all", "dark": "all"}[schemeForBackground(h.config.Background)]
 }
 
 func (h *Handler) serveSignIn(w http.ResponseWriter, r *http.Request) {
@@ -230,7 +230,7 @@ func newAssets(words map[string]map[string]string) assets {
 		panic(err) // the files are embedded
 	}
 	for tag, texts := range words {
-		a.files[wordsFile(tag)] = asset{compressWords(texts), contentTypes[".js"]}
+		a.files[wordsFileName(tag)] = asset{compressWords(texts), contentTypes[".js"]}
 	}
 	sum := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(a.files)) {
@@ -240,7 +240,7 @@ func newAssets(words map[string]map[string]string) assets {
 	return a
 }
 
-func wordsFile(tag string) string { return "words." + tag + ".js" }
+func wordsFileName(tag string) string { return "words." + tag + ".js" }
 
 func compressWords(texts map[string]string) []byte {
 	var packed bytes.Buffer

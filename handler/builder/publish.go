@@ -41,11 +41,11 @@ import (
 // is the same as if that user had restored it a moment later.
 func (h *Handler) addPublishRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /forms/{form}/changes", h.compareHandler(getChanges))
-	mux.HandleFunc("POST /forms/{form}/publish", h.formHandler(publishForm))
+	mux.HandleFunc("POST /forms/{form}/publish", h.respondWithForm(publishForm))
 	mux.HandleFunc("POST /forms/{form}/discard", h.jsonHandler(discardCopy))
 	mux.HandleFunc("GET /forms/{form}/versions", h.jsonHandler(listVersions))
 	mux.HandleFunc("GET /forms/{form}/versions/{revision}", h.compareHandler(getVersion))
-	mux.HandleFunc("POST /forms/{form}/versions/{revision}/restore", h.formHandler(restoreVersion))
+	mux.HandleFunc("POST /forms/{form}/versions/{revision}/restore", h.respondWithForm(restoreVersion))
 	mux.HandleFunc("POST /forms/{form}/preview", h.jsonHandler(h.createPreview))
 	mux.HandleFunc("GET /forms/{form}/share", h.jsonHandler(h.getShareLinks))
 	mux.HandleFunc("GET /workspaces/{workspace}/trash", h.jsonHandler(h.listTrash))
@@ -64,8 +64,8 @@ func (h *Handler) jsonHandler(do func(*http.Request) (any, error)) http.HandlerF
 	}
 }
 
-// formHandler returns a handler that changes the form in the path with do and then sends the form as the API does.
-func (h *Handler) formHandler(do func(*http.Request) error) http.HandlerFunc {
+// respondWithForm returns a handler that changes the form in the path with do and then sends the form as the API does.
+func (h *Handler) respondWithForm(do func(*http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := do(r); err != nil {
 			h.handleError(w, r, err)
@@ -73,7 +73,7 @@ func (h *Handler) formHandler(do func(*http.Request) error) http.HandlerFunc {
 		}
 		get := r.WithContext(r.Context())
 		get.Method, get.Header, get.Body, get.ContentLength = http.MethodGet, http.Header{}, http.NoBody, 0
-		serveAt(requestClient(r), w, get, "/forms/"+pathID(r, "form").String())
+		serveAtPath(requestClient(r), w, get, "/forms/"+pathID(r, "form").String())
 	}
 }
 
@@ -114,7 +114,7 @@ type blockChange struct {
 	Changed []string `json:"changed"`
 }
 
-func compare(before, after formsvc.FormContent) (comparison, error) {
+func compareForms(before, after formsvc.FormContent) (comparison, error) {
 	c := comparison{Before: before, After: after, Blocks: []blockChange{}, Fields: []string{}}
 	d, err := schema.Diff(before, after)
 	c.Fields = append(c.Fields, d.Fields...)
@@ -163,7 +163,7 @@ func getChanges(r *http.Request) (any, error) {
 			after = merged
 		}
 	}
-	c, err := compare(form.FormContent, after.FormContent)
+	c, err := compareForms(form.FormContent, after.FormContent)
 	return struct {
 		Copy     bool            `json:"copy"`
 		Revision int64           `json:"revision"`
@@ -244,7 +244,7 @@ func getVersion(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := compare(form.FormContent, v.FormContent)
+	c, err := compareForms(form.FormContent, v.FormContent)
 	return struct {
 		versionRow
 		Present int64 `json:"present"` // the form's revision, to send as if_revision

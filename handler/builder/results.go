@@ -189,7 +189,7 @@ func (h *Handler) getSummary(r *http.Request) (any, error) {
 			made.OtherTypes = append(made.OtherTypes, typeCount(other))
 		}
 		made.Tables, made.Statistics, made.SVG = renderer.renderBlock(b, scales[b.ID])
-		made.Texts, made.MoreTexts = pageTexts(b, 0, summaryTexts)
+		made.Texts, made.MoreTexts = pageOfTexts(b, 0, summaryTexts)
 		out.Blocks = append(out.Blocks, made)
 	}
 	return out, nil
@@ -210,11 +210,11 @@ func (h *Handler) listTexts(r *http.Request) (any, error) {
 		return nil, formsvc.ErrNotFound
 	}
 	from, _ := strconv.Atoi(q.Get("from_text")) // if invalid, start at the beginning
-	items, more := pageTexts(&found.Blocks[at], max(from, 0), textsPageSize)
+	items, more := pageOfTexts(&found.Blocks[at], max(from, 0), textsPageSize)
 	return map[string]any{"items": items, "more": more}, nil
 }
 
-func pageTexts(b *formsvc.BlockSummary, from, most int) (page []textCount, more bool) {
+func pageOfTexts(b *formsvc.BlockSummary, from, most int) (page []textCount, more bool) {
 	rest := b.Texts[min(from, len(b.Texts)):]
 	for _, t := range rest[:min(most, len(rest))] {
 		page = append(page, textCount(t))
@@ -261,7 +261,7 @@ func (h *Handler) serveExport(w http.ResponseWriter, r *http.Request) error {
 	begun := false
 	file := download.File{ContentType: exportTypes[e.Format], WriteStatus: func(code int) {
 		begun = true
-		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(form.Name) + "." + string(e.Format)}))
+		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": safeFileName(form.Name) + "." + string(e.Format)}))
 		w.WriteHeader(code)
 	}}
 	gone, err := file.Send(w, func(to io.Writer) error { return user.Export(r.Context(), to, form.ID, e) })
@@ -278,7 +278,7 @@ func (h *Handler) serveExport(w http.ResponseWriter, r *http.Request) error {
 // unsafeInFileName matches characters that have a special meaning in file paths on any operating system.
 var unsafeInFileName = regexp.MustCompile(`[/\\:*?"<>|%]+`)
 
-func fileName(name string) string {
+func safeFileName(name string) string {
 	return cmp.Or(strings.Trim(truncate(unsafeInFileName.ReplaceAllString(name, "-"), 60), " .-"), "responses")
 }
 

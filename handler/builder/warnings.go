@@ -52,7 +52,7 @@ func findOutsideChanges(r *http.Request, copied formsvc.Form) (list schema.Warni
 	if err != nil || reflect.DeepEqual(copied.FormContent, merged.FormContent) {
 		return nil
 	}
-	c, _ := compare(copied.FormContent, merged.FormContent)
+	c, _ := compareForms(copied.FormContent, merged.FormContent)
 	for _, path := range c.Fields {
 		if path == "/name" || strings.HasPrefix(path, "/settings/") {
 			list = append(list, schema.Warning{Path: path, Code: "CHANGED_OUTSIDE", Message: "The form has a different value here because it was changed elsewhere. Publishing keeps that value."})

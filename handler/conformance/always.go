@@ -73,7 +73,7 @@ func (r *response) checkUncached() {
 
 // checkKeyed looks at the headers of an answer to an authenticated call.
 func (r *response) checkKeyed() {
-	_, routed := r.responses.Routed(r.request.method, r.path())
+	_, routed := r.responses.HasRoute(r.request.method, r.path())
 	if !routed || r.path() == "/openapi.json" || r.status == http.StatusUnauthorized {
 		return
 	}

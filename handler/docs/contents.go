@@ -41,7 +41,7 @@ func newContents(d *document, path string, o Options) *contents {
 		c.Server = strings.TrimSuffix(d.Servers[0].URL, "/")
 	}
 	const events = "Events"
-	all := append(d.operations(d.Paths, ""), d.operations(d.Webhooks, events)...)
+	all := append(d.operationsWithTag(d.Paths, ""), d.operationsWithTag(d.Webhooks, events)...)
 	headerNames := map[string]string{} // Each component's header name.
 	for _, op := range all {
 		for _, r := range op.Responses {
@@ -63,16 +63,16 @@ func newContents(d *document, path string, o Options) *contents {
 		}
 	}
 	for _, h := range d.Components.Headers {
-		e := c.parameter("header", h.Name, h.Value)
+		e := c.parameterEntry("header", h.Name, h.Value)
 		e.Name = headerNames[h.Name]
 		c.Headers = append(c.Headers, e)
 	}
 	return c
 }
 
-// operations returns the operations in paths. It resolves references and adds each path's parameters to its operations.
-// If tag is set, the operations are webhook events.
-func (d *document) operations(paths ordered[pathItem], tag string) []operation {
+// operationsWithTag returns the operations in paths. It resolves references and adds each path's parameters to its
+// operations. If tag is set, the operations are webhook events.
+func (d *document) operationsWithTag(paths ordered[pathItem], tag string) []operation {
 	var all []operation
 	for _, path := range paths {
 		item := path.Value
@@ -86,10 +86,10 @@ func (d *document) operations(paths ordered[pathItem], tag string) []operation {
 			}
 			op.Parameters = slices.Concat(item.Parameters, op.Parameters)
 			for i, p := range op.Parameters {
-				op.Parameters[i] = resolve(p, p.Ref, d.Components.Parameters)
+				op.Parameters[i] = resolveRef(p, p.Ref, d.Components.Parameters)
 			}
 			for i, r := range op.Responses {
-				op.Responses[i].Value = resolve(r.Value, r.Value.Ref, d.Components.Responses)
+				op.Responses[i].Value = resolveRef(r.Value, r.Value.Ref, d.Components.Responses)
 			}
 			all = append(all, *op)
 		}
@@ -124,83 +124,83 @@ func (e example) JSON() string {
 	return out.String()
 }
 
-func (c *contents) functions() template.FuncMap {
+func (c *contents) templateFuncs() template.FuncMap {
 	return template.FuncMap{
-		"prose": renderProse, "inline": renderInline, "last": lastPart, "type": typeOf, "rules": constraints, "words": formatValues,
+		"prose": renderProse, "inline": renderInline, "last": lastPart, "type": typeHTML, "rules": describeConstraints, "words": formatValues,
 		"css":        func() template.CSS { return template.CSS(pageCSS) }, //nolint:gosec // of this package
 		"js":         func() template.JS { return template.JS(pageJS) },    //nolint:gosec // of this package
-		"samples":    c.samples,
-		"members":    c.fields,
-		"parameters": c.parameters,
-		"target":     func(n node) node { return resolve(n, n.Ref, c.Components.Schemas) },
+		"samples":    c.requestSamples,
+		"members":    c.fieldEntries,
+		"parameters": c.parameterEntries,
+		"target":     func(n node) node { return resolveRef(n, n.Ref, c.Components.Schemas) },
 		"branches":   func(n node) []node { return slices.Concat(n.AnyOf, n.OneOf) },
 	}
 }
 
-// fields returns a schema's fields. If owner is empty, they have no anchors.
-func (c *contents) fields(owner string, n node) []entry {
+// fieldEntries returns a schema's fields. If owner is empty, they have no anchors.
+func (c *contents) fieldEntries(owner string, n node) []entry {
 	var all []entry
 	for _, p := range n.Properties {
-		all = append(all, c.entry(owner, p.Name, p.Value, slices.Contains(n.Required, p.Name)))
+		all = append(all, c.newEntry(owner, p.Name, p.Value, slices.Contains(n.Required, p.Name)))
 	}
 	return all
 }
 
-func (c *contents) parameters(op operation) []entry {
+func (c *contents) parameterEntries(op operation) []entry {
 	var all []entry
 	for _, in := range []string{"path", "query", "header"} {
 		for _, p := range op.Parameters {
 			if p.In == in {
-				all = append(all, c.parameter(op.OperationID, p.Name, p))
+				all = append(all, c.parameterEntry(op.OperationID, p.Name, p))
 			}
 		}
 	}
 	return all
 }
 
-func (c *contents) parameter(owner, name string, p parameter) entry {
-	e := c.entry(owner, name, p.Schema, p.Required)
+func (c *contents) parameterEntry(owner, name string, p parameter) entry {
+	e := c.newEntry(owner, name, p.Schema, p.Required)
 	e.In, e.Schema.Description = p.In, p.Description
 	return e
 }
 
-func (c *contents) entry(owner, name string, n node, needed bool) entry {
-	e := entry{Name: name, Rules: constraints(n), Needed: needed, Schema: n}
+func (c *contents) newEntry(owner, name string, n node, needed bool) entry {
+	e := entry{Name: name, Rules: describeConstraints(n), Needed: needed, Schema: n}
 	if owner != "" {
 		e.ID = owner + "-" + name
 	}
 	if n.Ref != "" {
-		target := resolve(n, n.Ref, c.Components.Schemas)
+		target := resolveRef(n, n.Ref, c.Components.Schemas)
 		target.Pattern = "" // The schema itself has the pattern.
-		e.Rules = cmp.Or(e.Rules, constraints(target))
+		e.Rules = cmp.Or(e.Rules, describeConstraints(target))
 		e.Schema.Description = cmp.Or(n.Description, target.Description)
 		e.Schema.Enum, e.Schema.OpenEnum = target.Enum, target.OpenEnum
 	}
 	return e
 }
 
-// typeOf describes a schema's type as HTML, with links to other schemas.
-func typeOf(n node) template.HTML {
+// typeHTML describes a schema's type as HTML, with links to other schemas.
+func typeHTML(n node) template.HTML {
 	var text string
 	switch branches := slices.Concat(n.AnyOf, n.OneOf); {
 	case n.Ref != "":
 		name := html.EscapeString(lastPart(n.Ref))
 		text = `<a href="#schema-` + name + `">` + name + "</a>"
 	case n.Items != nil:
-		text = "array of " + string(typeOf(*n.Items))
-		if slices.Contains(types(n), "null") {
+		text = "array of " + string(typeHTML(*n.Items))
+		if slices.Contains(typeNames(n), "null") {
 			text += " or null"
 		}
 	case len(branches) > 0:
 		all := make([]string, len(branches))
 		for i, branch := range branches {
-			all[i] = string(typeOf(branch))
+			all[i] = string(typeHTML(branch))
 		}
 		text = strings.Join(all, " or ")
 	case n.Additional.Schema != nil:
-		text = "map of " + string(typeOf(*n.Additional.Schema))
+		text = "map of " + string(typeHTML(*n.Additional.Schema))
 	default:
-		text = cmp.Or(strings.Join(types(n), " or "), "any JSON")
+		text = cmp.Or(strings.Join(typeNames(n), " or "), "any JSON")
 		if n.Format != "" {
 			text += " · " + n.Format
 		}
@@ -209,7 +209,7 @@ func typeOf(n node) template.HTML {
 	return template.HTML(text) //nolint:gosec // each part is escaped
 }
 
-func types(n node) []string {
+func typeNames(n node) []string {
 	switch t := n.Type.(type) {
 	case string:
 		return []string{t}
@@ -230,7 +230,7 @@ func formatValues(list []any) []string {
 	return out
 }
 
-func constraints(n node) string {
+func describeConstraints(n node) string {
 	var out []string
 	span := func(from, to any, unit string) {
 		switch {

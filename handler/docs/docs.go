@@ -63,10 +63,10 @@ var (
 
 	// The policy allows only the page's own style and script.
 	policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; style-src 'sha256-" +
-		digest(pageCSS) + "'; script-src 'sha256-" + digest(pageJS) + "'"
+		sha256Base64(pageCSS) + "'; script-src 'sha256-" + sha256Base64(pageJS) + "'"
 )
 
-func digest(text string) string {
+func sha256Base64(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
@@ -95,7 +95,7 @@ func (p *page) render(r *http.Request) ([]byte, error) {
 	if p.html != nil {
 		return p.html, nil
 	}
-	description, err := p.fetch(r)
+	description, err := p.fetchDescription(r)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (p *page) render(r *http.Request) ([]byte, error) {
 		return nil, err
 	}
 	contents := newContents(&d, p.path, p.options)
-	t, err := template.New("page").Funcs(contents.functions()).Parse(pageHTML)
+	t, err := template.New("page").Funcs(contents.templateFuncs()).Parse(pageHTML)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (p *page) render(r *http.Request) ([]byte, error) {
 	return p.html, nil
 }
 
-func (p *page) fetch(r *http.Request) ([]byte, error) {
+func (p *page) fetchDescription(r *http.Request) ([]byte, error) {
 	ask, err := http.NewRequestWithContext(r.Context(), http.MethodGet, p.path, nil)
 	if err != nil {
 		return nil, err

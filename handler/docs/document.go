@@ -104,8 +104,8 @@ func (a *additional) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, &a.Schema)
 }
 
-// resolve returns the component that ref refers to, or value if there is none.
-func resolve[T any](value T, ref string, components ordered[T]) T {
+// resolveRef returns the component that ref refers to, or value if there is none.
+func resolveRef[T any](value T, ref string, components ordered[T]) T {
 	for _, c := range components {
 		if ref != "" && c.Name == lastPart(ref) {
 			return c.Value

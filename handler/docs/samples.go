@@ -29,8 +29,8 @@ var (
 // hostPlaceholder is the origin in examples if the real one is unknown. The script replaces it with the page's origin.
 const hostPlaceholder = "https://api.example.com"
 
-// samples returns example requests. They contain the required parameters and the body's first example.
-func (c *contents) samples(op operation) ([]sample, error) {
+// requestSamples returns example requests. They contain the required parameters and the body's first example.
+func (c *contents) requestSamples(op operation) ([]sample, error) {
 	address := c.Server + op.Path
 	if !strings.Contains(address, "://") {
 		address = hostPlaceholder + address

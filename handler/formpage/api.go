@@ -86,7 +86,7 @@ func (c *call) serveFormJSON() {
 	form.Settings.ResponseLimit, form.Settings.DuplicateField, form.Settings.RedirectURL = nil, "", ""
 	public := jsonForm{
 		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
-		Language: c.Words.Tag, State: c.h.signer.Sign(pagestate.PurposeVisit, pagestate.New(form.ID.String(), c.now)),
+		Language: c.Words.Tag, State: c.h.signer.Sign(pagestate.PurposeVisit, pagestate.NewVisit(form.ID.String(), c.now)),
 		Settings: form.Settings, Theme: form.Theme, Blocks: []schema.Block{},
 	}
 	// The blocks can take up 4 MB. Encoding them one at a time avoids a buffer for all of them.
@@ -155,7 +155,7 @@ func (c *call) servePathJSON() {
 	if _, ok := c.readJSON(); !ok {
 		return
 	}
-	if err := c.findPath(); err != nil {
+	if err := c.computePath(); err != nil {
 		c.writeFailure(err)
 		return
 	}
@@ -175,7 +175,7 @@ func (c *call) serveSubmitJSON() {
 		c.writeError(http.StatusUnprocessableEntity, "TOO_FAST", "too_fast")
 		return
 	}
-	if err := c.findPath(); err != nil {
+	if err := c.computePath(); err != nil {
 		c.writeFailure(err)
 		return
 	}
@@ -202,9 +202,9 @@ func (c *call) serveSubmitJSON() {
 	switch {
 	case err == nil:
 		writeJSON(c.w, http.StatusCreated, jsonSubmitted{
-			Ending: c.Path.Ending, Block: withoutRule(c.findEnding(c.Path.Ending)), RedirectURL: string(policy.Link(c.Form.Settings.RedirectURL, "mailto", "tel")),
+			Ending: c.Path.Ending, Block: withoutRule(c.visibleEnding(c.Path.Ending)), RedirectURL: string(policy.SafeLink(c.Form.Settings.RedirectURL, "mailto", "tel")),
 		})
-	case isClosed(err):
+	case isClosedError(err):
 		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.Form.ClosedMessage), c.Words.Get("closed.text"))})
 	case errors.Is(err, formsvc.ErrIdempotencyKeyReused):
 		c.writeError(http.StatusConflict, pagestate.CodeUsed, "error."+pagestate.CodeUsed, violations...)

@@ -117,11 +117,11 @@ func (v siteVerifier) Verify(ctx context.Context, token, address string) (bool, 
 }
 
 // Format implements [fmt.Formatter]. It omits the Secret.
-func (k CaptchaKeys) Format(f fmt.State, _ rune) { redact(f, k.text()) }
+func (k CaptchaKeys) Format(f fmt.State, _ rune) { writeRedacted(f, k.redactedText()) }
 
 // MarshalText implements [encoding.TextMarshaler]. It returns the same text as Format.
-func (k CaptchaKeys) MarshalText() ([]byte, error) { return []byte(k.text()), nil }
+func (k CaptchaKeys) MarshalText() ([]byte, error) { return []byte(k.redactedText()), nil }
 
-func (k CaptchaKeys) text() string { return "{" + k.SiteKey + " " + redacted + "}" }
+func (k CaptchaKeys) redactedText() string { return "{" + k.SiteKey + " " + redacted + "}" }
 
-func (v siteVerifier) Format(f fmt.State, _ rune) { redact(f, v.keys.text()) }
+func (v siteVerifier) Format(f fmt.State, _ rune) { writeRedacted(f, v.keys.redactedText()) }

@@ -31,8 +31,8 @@ type Config struct {
 	// days have passed and its preview links have expired. This way, no page has to be submitted twice.
 	PreviousSecrets Secrets
 
-	// Layout is the document around a form, executed with a [Document]. [New] executes it once to validate it. Defaults
-	// to a plain page.
+	// Layout is the document around a form, executed with a [Document]. [NewConditions] executes it once to validate it.
+	// Defaults to a plain page.
 	Layout *template.Template
 
 	// Language returns the language tag for a page. If Language is nil or returns "", the page uses its lang parameter,
@@ -137,7 +137,7 @@ type Config struct {
 type Link struct{ Text, URL string }
 
 // Format implements [fmt.Formatter]. It prints no fields, because package fmt would also print the secrets inside them.
-func (c Config) Format(f fmt.State, _ rune) { redact(f, "formpage.Config") }
+func (c Config) Format(f fmt.State, _ rune) { writeRedacted(f, "formpage.Config") }
 
 // Document is the data passed to [Config.Layout].
 type Document struct {

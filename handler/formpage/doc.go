@@ -125,10 +125,10 @@
 //
 // # Block properties
 //
-// Labels and descriptions are shown with the formats and insertions of a [schema.Text], never as HTML. Line breaks in
-// descriptions are kept. A pdf block is a link that opens the document in a new tab, because many hosts forbid frames
-// and phones cannot show PDF files in them. YouTube and Vimeo videos and embeds load after a click. Video files play in
-// the browser's own player.
+// Labels and descriptions are shown with the formats and insertions of a [schema.FormatValue], never as HTML. Line
+// breaks in descriptions are kept. A pdf block is a link that opens the document in a new tab, because many hosts
+// forbid frames and phones cannot show PDF files in them. YouTube and Vimeo videos and embeds load after a click. Video
+// files play in the browser's own player.
 //
 // dateFormat asks for a date in three fields in that order, unless showDatePicker uses the browser's date picker. Up to
 // ten specificDates are shown as buttons, and up to fifty as a menu. Text below the question lists further dates and

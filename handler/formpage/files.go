@@ -62,7 +62,7 @@ func (c *call) saveFile(block, name string, body io.Reader, values url.Values) (
 		return upload.CodeLost
 	}
 	v, known := c.h.signer.OpenVisit(pagestate.PurposeVisit, c.Form.ID.String(), values.Get(input.State), c.now)
-	if !known || c.Form.Closed || !c.withinLimit() {
+	if !known || c.Form.Closed || !c.takeTokenOnce() {
 		return upload.CodeLost
 	}
 	single := b.Type == schema.TypeSignature || !formblock.Properties(b).MultipleFiles
@@ -79,11 +79,11 @@ func (c *call) saveFile(block, name string, body io.Reader, values url.Values) (
 		return upload.CodeEmpty
 	}
 	kind := filetype.Sniff(head[:n], name)
-	if !filetype.Accepts(b, name, kind) {
+	if !filetype.AcceptsFile(b, name, kind) {
 		return upload.CodeType
 	}
-	whole := &formdata.LimitedReader{Reader: io.MultiReader(bytes.NewReader(head[:n]), body), Left: c.Host.MaxBlockFile(formblock.Properties(b))}
-	content := upload.Meter(whole, c.h.visitUsage(v.Key), c.h.config.MaxVisitFiles, errVisitFull)
+	whole := &formdata.LimitedReader{Reader: io.MultiReader(bytes.NewReader(head[:n]), body), Left: c.Host.MaxFileBytes(formblock.Properties(b))}
+	content := upload.NewMeteredReader(whole, c.h.visitUsage(v.Key), c.h.config.MaxVisitFiles, errVisitFull)
 	file, err := c.fileStore().Save(c.r.Context(), Upload{Form: *c.Form, Block: block, Name: name, MIMEType: kind, Body: content})
 	if err != nil {
 		content.Release()
@@ -93,7 +93,7 @@ func (c *call) saveFile(block, name string, body io.Reader, values url.Values) (
 	if single {
 		values.Del(input.File + block)
 	}
-	values.Add(input.File+block, c.fileRecords().Sign(block, file))
+	values.Add(input.File+block, c.newFileRecords().Sign(block, file))
 	return ""
 }
 
@@ -113,7 +113,7 @@ func (c *call) uploadErrorCode(err error, brokeOff bool) (code string) {
 	return code
 }
 
-func (c *call) fileRecords() upload.Records {
+func (c *call) newFileRecords() upload.Records {
 	purpose := pagestate.PurposeFile
 	if c.Preview != nil { // the form itself must not accept records of files that were not stored
 		purpose = pagestate.PurposePreviewFile
@@ -123,7 +123,7 @@ func (c *call) fileRecords() upload.Records {
 
 // loadFiles opens the page's file records, and reports whether the respondent removed files.
 func (c *call) loadFiles() (takenBack bool) {
-	stored, lost, takenBack := c.fileRecords().Open(c.Values)
+	stored, lost, takenBack := c.newFileRecords().Open(c.Values)
 	c.Files, c.rejectedFiles = stored, append(c.rejectedFiles, lost...)
 	return takenBack
 }

@@ -111,7 +111,7 @@ type Dir struct {
 // NewDir returns a store in an existing directory. The URL of each file is url, such as "https://example.com/files/",
 // followed by the file's ID.
 func NewDir(path, url string) (*Dir, error) {
-	if policy.Origin(url) == "" || !strings.HasSuffix(url, "/") {
+	if policy.ParseOrigin(url) == "" || !strings.HasSuffix(url, "/") {
 		return nil, fmt.Errorf("formpage: %q is not an absolute http or https URL with a slash at the end", url)
 	}
 	root, err := os.OpenRoot(path)
@@ -136,7 +136,7 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ schema.File, err error) {
 	if err := d.refreshUsage(); err != nil {
 		return schema.File{}, err
 	}
-	body := upload.Meter(u.Body, &d.used, cmp.Or(d.MaxUnsubmitted, 1<<30), ErrNoSpace)
+	body := upload.NewMeteredReader(u.Body, &d.used, cmp.Or(d.MaxUnsubmitted, 1<<30), ErrNoSpace)
 	defer func() {
 		if err != nil {
 			body.Release() // before remove, so that a concurrent refreshUsage counts too much instead of too little
@@ -167,7 +167,7 @@ func (d *Dir) refreshUsage() error {
 		return nil
 	}
 	used := -d.used.Load() // keeps what other Save calls add in the meantime
-	unsent, err := d.unsubmitted()
+	unsent, err := d.unsubmittedFiles()
 	if err != nil {
 		return err
 	}
@@ -180,8 +180,8 @@ func (d *Dir) refreshUsage() error {
 	return nil
 }
 
-// unsubmitted returns the files that no attempt retains, without their record files.
-func (d *Dir) unsubmitted() (list []fs.FileInfo, err error) {
+// unsubmittedFiles returns the files that no attempt retains, without their record files.
+func (d *Dir) unsubmittedFiles() (list []fs.FileInfo, err error) {
 	entries, err := fs.ReadDir(d.root.FS(), ".")
 	if err != nil {
 		return nil, err
@@ -241,7 +241,7 @@ func (d *Dir) Release(_ context.Context, attempt string, ids []string) error {
 // Sweep deletes the unsubmitted files that were saved before a given time, and returns how many it deleted. Call it
 // regularly for files older than eight days. A page may still submit newer files.
 func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err error) {
-	unsent, err := d.unsubmitted()
+	unsent, err := d.unsubmittedFiles()
 	if err != nil {
 		return 0, err
 	}

@@ -44,7 +44,7 @@ func (c *call) recordOnce(e event) {
 	if isAutomated(c.r) {
 		return
 	}
-	if _, counted := c.h.countedVisits.Put(e.input+c.visit.Key, struct{}{}, len(c.visit.Key)); counted || !c.h.takeToken(c.r, e.input+":") {
+	if _, counted := c.h.countedVisits.Put(e.input+c.visit.Key, struct{}{}, len(c.visit.Key)); counted || !c.h.takeLimiterToken(c.r, e.input+":") {
 		return
 	}
 	if err := e.record(c.h.service, c.r.Context(), c.Form.ID); err != nil {
@@ -52,9 +52,9 @@ func (c *call) recordOnce(e event) {
 	}
 }
 
-// recordPosted records a view and a start for a posted page. If the page has no valid state, the next page is counted
-// instead. Preview pages are marked as counted, so that their script sends nothing.
-func (c *call) recordPosted() {
+// recordPostedEvents records a view and a start for a posted page. If the page has no valid state, the next page is
+// counted instead. Preview pages are marked as counted, so that their script sends nothing.
+func (c *call) recordPostedEvents() {
 	if c.Form.Closed || !c.visitValid && c.Preview == nil {
 		return
 	}

@@ -52,9 +52,9 @@ func (h *Handler) handleCORS(w http.ResponseWriter, r *http.Request, methods str
 	return true
 }
 
-// takeToken takes a token from one of the address's budgets. kind "" is the budget for requests that store a submission
-// or files, or call a Verifier. Each event has its own budget.
-func (h *Handler) takeToken(r *http.Request, kind string) bool {
+// takeLimiterToken takes a token from one of the address's budgets. kind "" is the budget for requests that store a
+// submission or files, or call a Verifier. Each event has its own budget.
+func (h *Handler) takeLimiterToken(r *http.Request, kind string) bool {
 	address := h.config.ClientIP(r)
 	if address == "" || h.limiter == nil {
 		return true

@@ -33,7 +33,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Handler serves the pages for all of a service's published forms. It is safe for concurrent use. Create it with [New].
+// Handler serves the pages for all of a service's published forms. It is safe for concurrent use. Create it with
+// [NewConditions].
 type Handler struct {
 	service *formsvc.Service
 	config  Config
@@ -51,8 +52,8 @@ type Handler struct {
 	usageMu sync.Mutex
 	usage   cache.Cache[string, *atomic.Int64] // by visit, see visitUsage
 
-	ownSecretOnce sync.Once // used by warnSecret
-	misplacedOnce sync.Once // used by warnMisplaced
+	ownSecretOnce sync.Once // used by warnIfNoSecret
+	misplacedOnce sync.Once // used by warnIfMisplaced
 }
 
 // New returns a Handler for svc's forms. If the configuration is invalid, the returned error contains all problems.
@@ -73,7 +74,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	base := cmp.Or(config.BasePath, "/f")
 	must(base != "/" && base[0] == '/' && path.Clean(base) == base, "Config.BasePath %q must start with a slash and must not end with a slash", base)
 	for _, origin := range config.AllowedOrigins {
-		must(origin == "*" || policy.Origin(origin) == origin, "Config.AllowedOrigins: %q is not an origin such as https://app.example", origin)
+		must(origin == "*" || policy.ParseOrigin(origin) == origin, "Config.AllowedOrigins: %q is not an origin such as https://app.example", origin)
 	}
 	must(config.Partials >= 0 && config.Partials <= ResumeAndShow, "Config.Partials has an unknown value")
 	for kind, v := range config.Verifiers {
@@ -170,7 +171,7 @@ func (h *Handler) chooseWords(r *http.Request, form formsvc.PublicForm) *words.W
 	return h.words.Choose(cmp.Or(wish, query.Get(input.Language)), r.Header.Get("Accept-Language"))
 }
 
-func (h *Handler) warnSecret() {
+func (h *Handler) warnIfNoSecret() {
 	if h.config.Secret != nil {
 		return
 	}
@@ -180,7 +181,7 @@ func (h *Handler) warnSecret() {
 }
 
 // Format implements [fmt.Formatter]. It prints nothing from the Config.
-func (h *Handler) Format(f fmt.State, _ rune) { redact(f, "formpage.Handler") }
+func (h *Handler) Format(f fmt.State, _ rune) { writeRedacted(f, "formpage.Handler") }
 
 // pathBelowBase strips the base path if the path starts with it. A form's ID can start like the base path.
 func (h *Handler) pathBelowBase(path string) string {
@@ -190,15 +191,15 @@ func (h *Handler) pathBelowBase(path string) string {
 	return strings.TrimPrefix(path, "/")
 }
 
-// cachedForm holds a form's parsed style sheet, and its definition for serveUnavailable. An entry is used only if its
-// definition equals that of the service's form, so it is never outdated.
+// cachedForm holds a form's parsed style sheet, and its definition for tryServeUnavailable. An entry is used only if
+// its definition equals that of the service's form, so it is never outdated.
 type cachedForm struct {
 	publicID   string
 	definition storage.Definition // shared with the service
 	theme      theme.Theme
 }
 
-func (c *call) cached() *cachedForm {
+func (c *call) loadCachedForm() *cachedForm {
 	f := c.Form
 	s, ok := c.h.forms.Get(f.ID)
 	if ok && s.publicID == f.PublicID && s.definition.Equal(&f.Definition) {

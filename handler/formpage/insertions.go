@@ -81,7 +81,7 @@ func (c *call) formatInsertion(r insertion.Reference) string {
 	answer, answered := c.insertions.answers[r.Source+"."+r.ID]
 	switch {
 	case r.Source == insertion.Today:
-		return c.Words.Date(c.now.In(c.h.config.Location).Format(time.DateOnly))
+		return c.Words.FormatDate(c.now.In(c.h.config.Location).Format(time.DateOnly))
 	case !answered && r.Source == insertion.Variables:
 		if number, ok := c.insertions.variables[r.ID].(float64); ok {
 			return c.Words.Decimal(number, r.Decimals)
@@ -117,7 +117,7 @@ func (c *call) formatAnswer(answer schema.Answer, decimals int) string {
 		}
 		return c.Words.Get(words[0])
 	case schema.Date:
-		text := c.Words.Date(v.Time.Format(time.DateOnly))
+		text := c.Words.FormatDate(v.Time.Format(time.DateOnly))
 		if v.HasTime {
 			text += v.Time.Format(" 15:04")
 		}
@@ -127,7 +127,7 @@ func (c *call) formatAnswer(answer schema.Answer, decimals int) string {
 		for i, pick := range v {
 			labels[i] = pick.String()
 		}
-		return c.Words.List(labels)
+		return c.Words.JoinList(labels)
 	}
 	return ""
 }
@@ -142,7 +142,7 @@ func (c *call) formatContact(v schema.Contact, part string) string {
 			list = append(list, p.Text)
 		}
 	}
-	return c.Words.List(list)
+	return c.Words.JoinList(list)
 }
 
 func (c *call) isHidden(id string) bool {

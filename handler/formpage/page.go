@@ -30,13 +30,13 @@ func (c *call) servePage() {
 }
 
 func (c *call) showFirstPage() {
-	c.visit = pagestate.New(c.Form.ID.String(), c.now)
-	c.setValues(formdata.Prefill(c.Form.Blocks, c.query(), c.Words))
+	c.visit = pagestate.NewVisit(c.Form.ID.String(), c.now)
+	c.setValues(formdata.Prefill(c.Form.Blocks, c.parseQuery(), c.Words))
 	if c.Preview != nil {
-		c.recordPosted()
+		c.recordPostedEvents()
 	}
-	c.readAnswers()
-	if err := c.findPath(); err != nil {
+	c.parseAnswers()
+	if err := c.computePath(); err != nil {
 		c.showFailure(err)
 		return
 	}
@@ -57,22 +57,22 @@ func (c *call) handlePost() {
 	action := values.Get(input.Action)
 	if name := values.Get(input.Clear); input.IsAnswer(name) {
 		values.Del(name)
-		values.Del(input.Other + input.Block(name))
+		values.Del(input.Other + input.BlockID(name))
 		action = input.ActionStay
 	}
 	if c.savesPartials() && values.Has(input.Link) {
 		c.handleLink(action == input.ActionDelete)
 		return
 	}
-	c.openVisit()
+	c.loadVisit()
 	takenBack := c.loadFiles()
-	c.readAnswers()
-	c.parsed.Unmatched = append(c.parsed.Unmatched, c.Files.Unmatched(c.fileBlock)...)
-	if err := c.findPath(); err != nil {
+	c.parseAnswers()
+	c.parsed.Unmatched = append(c.parsed.Unmatched, c.Files.UnmatchedFiles(c.fileBlock)...)
+	if err := c.computePath(); err != nil {
 		c.showFailure(err)
 		return
 	}
-	c.recordPosted()
+	c.recordPostedEvents()
 
 	switch {
 	case c.savesPartials() && action == input.ActionDelete:
@@ -87,7 +87,7 @@ func (c *call) handlePost() {
 		if slices.ContainsFunc(c.rejectedFiles, func(v schema.Violation) bool { return v.Code == upload.CodeSize || v.Code == upload.CodeTotal }) {
 			status = http.StatusRequestEntityTooLarge
 		}
-		c.showFirst(status, c.rejectedFiles)
+		c.showFirstViolation(status, c.rejectedFiles)
 	case action == input.ActionBack:
 		c.goToStep(max(0, c.At-1))
 	case action == input.ActionStay || action == input.ActionUpload || takenBack && action == "":
@@ -108,7 +108,7 @@ func (c *call) useLanguage(tag string) {
 func (c *call) goForward() {
 	on := c.Steps[c.At].Blocks
 	// Do not report violations for blocks that appear only because of this page's answers.
-	unseen := formstep.Unseen(on, c.Values[input.Seen])
+	unseen := formstep.UnseenQuestions(on, c.Values[input.Seen])
 	isUnseen := func(v schema.Violation) bool { return unseen[v.Field] }
 	violations := c.stepViolations(on)
 	unsolved, err := c.checkCaptchas(on)
@@ -127,26 +127,26 @@ func (c *call) goForward() {
 	case len(unseen) > 0:
 		c.showStep(http.StatusOK, c.At, nil)
 	case formstep.NeedsConfirmation(on, c.Interpretations, c.Values[input.InterpretationShown]):
-		c.showAgain(http.StatusUnprocessableEntity, "interpreted.check")
+		c.showStepAgain(http.StatusUnprocessableEntity, "interpreted.check")
 	case !last && c.Form.Closed: // fail early, so that the respondent does not fill in the rest in vain
 		c.showClosed()
 	case !last:
 		c.goToStep(c.At + 1)
 	case !c.visitValid:
-		c.showAgain(http.StatusUnprocessableEntity, "review_answers")
+		c.showStepAgain(http.StatusUnprocessableEntity, "review_answers")
 	case c.Preview != nil: // previews skip the bot checks
 		c.submit()
 	case c.Values.Get(input.Honeypot) != "":
 		c.Values.Del(input.Honeypot)
-		c.showAgain(http.StatusUnprocessableEntity, "review_answers")
+		c.showStepAgain(http.StatusUnprocessableEntity, "review_answers")
 	case c.visit.Age(c.now) < c.h.config.MinFillTime:
-		c.showAgain(http.StatusUnprocessableEntity, "too_fast")
+		c.showStepAgain(http.StatusUnprocessableEntity, "too_fast")
 	case len(c.parsed.Unmatched) > 0 && c.Values.Get(input.LostShown) == "":
 		c.Lost = c.parsed.Unmatched
 		c.Values.Set(input.LostShown, "1")
-		c.showAgain(http.StatusConflict, "questions_removed")
+		c.showStepAgain(http.StatusConflict, "questions_removed")
 	case c.mergeBeforeSubmit():
-		c.showAgain(http.StatusConflict, "partial.merged")
+		c.showStepAgain(http.StatusConflict, "partial.merged")
 	default:
 		c.submit()
 	}
@@ -158,7 +158,7 @@ func (c *call) submit() {
 	switch {
 	case err == nil:
 		c.showSubmitted()
-	case isClosed(err):
+	case isClosedError(err):
 		c.Form.Closed = true
 		c.showClosed()
 	case len(violations) == 0:
@@ -168,18 +168,18 @@ func (c *call) submit() {
 		if errors.Is(err, formsvc.ErrIdempotencyKeyReused) || errors.Is(err, storage.ErrDuplicate) {
 			status = http.StatusConflict
 		}
-		c.showFirst(status, violations)
+		c.showFirstViolation(status, violations)
 	}
 }
 
-// serveUnavailable responds to a posted page if its form has become a draft or is in the trash. As for a closed form,
-// it shows the input for copying. It reports whether it responded. Clients without a valid signature must not learn
-// that the form exists.
-func (h *Handler) serveUnavailable(w http.ResponseWriter, r *http.Request, publicID string) bool {
+// tryServeUnavailable responds to a posted page if its form has become a draft or is in the trash. As for a closed
+// form, it shows the input for copying. It reports whether it responded. Clients without a valid signature must not
+// learn that the form exists.
+func (h *Handler) tryServeUnavailable(w http.ResponseWriter, r *http.Request, publicID string) bool {
 	c := h.newCall(w, r, formsvc.PublicForm{Closed: true})
 	values, _, err := c.readForm(h.config.MaxBody)
 	var v pagestate.Visit
-	if err != nil || !h.signer.Open(pagestate.PurposeVisit, values.Get(input.State), &v) {
+	if err != nil || !h.signer.OpenToken(pagestate.PurposeVisit, values.Get(input.State), &v) {
 		return false
 	}
 	id, _ := storage.ParseID(v.Form) // the ID is signed, so it is valid

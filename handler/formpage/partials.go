@@ -59,12 +59,12 @@ func (c *call) saveAndMerge(block string) (taken bool, err error) {
 	if c.partial.Token == "" {
 		kind = "half:"
 	}
-	if !c.h.takeToken(c.r, kind) {
+	if !c.h.takeLimiterToken(c.r, kind) {
 		return false, errLimited
 	}
-	c.partial.Block = formstep.Later(c.Form, c.partial.Block, block)
+	c.partial.Block = formstep.LaterBlock(c.Form, c.partial.Block, block)
 	for range 3 {
-		if err = c.saveOnce(); !errors.Is(err, storage.ErrRevisionMismatch) {
+		if err = c.saveOrReconcile(); !errors.Is(err, storage.ErrRevisionMismatch) {
 			return taken, err
 		}
 		more, failed := c.mergeSaved()
@@ -75,7 +75,7 @@ func (c *call) saveAndMerge(block string) (taken bool, err error) {
 	return taken, err
 }
 
-func (c *call) saveOnce() error {
+func (c *call) saveOrReconcile() error {
 	token, dropped, err := c.savePartial(c.visit.Key)
 	if errors.Is(err, formsvc.ErrAlreadySubmitted) && c.partial.Token == "" {
 		// The respondent went back after submitting, and may want to submit other answers.
@@ -96,7 +96,7 @@ func (c *call) saveOnce() error {
 // savePartial saves the input. It creates at most one partial submission per visit.
 func (c *call) savePartial(visitKey string) (token string, dropped []string, err error) {
 	return c.h.service.SavePartial(c.r.Context(), formsvc.PartialSubmission{
-		FormID: c.Form.ID, Token: c.partial.Token, Answers: c.allAnswers(), Hidden: c.parsed.Hidden, Metadata: c.metadata(),
+		FormID: c.Form.ID, Token: c.partial.Token, Answers: c.allAnswers(), Hidden: c.parsed.Hidden, Metadata: c.newMetadata(),
 		Block: c.partial.Block, Seconds: c.elapsedSeconds(), Revision: c.partial.Revision,
 		ShareWithOwner: c.partial.SharingShown && c.h.config.Partials == ResumeAndShow, // the setting may have changed after the page was sent
 		Visit:          c.h.signer.Sign(pagestate.PurposePartial, visitKey), CaptchaSolved: c.solvedCaptcha(), LinkIssued: c.linkRequested,
@@ -111,7 +111,7 @@ func (c *call) solvedCaptcha() bool {
 		kind := formblock.Properties(b).CaptchaType
 		switch {
 		case hidden || b.Type != schema.TypeCaptcha || kind == "" || kind == "none":
-		case c.Host.Widget(b) == nil:
+		case c.Host.CaptchaWidget(b) == nil:
 			lacking = true
 		case c.proofs.Solved(b.ID):
 			return true
@@ -129,21 +129,21 @@ func (c *call) mergeSaved() (taken bool, err error) {
 	if err != nil || theirs.Revision == c.partial.Revision {
 		return false, err
 	}
-	values, _ := formdata.FillInputs(c.Form.Blocks, theirs.Answers, c.readOptions().Comma)
-	given, _ := formdata.ParseAnswers(c.Form.Blocks, values, c.readOptions())
+	values, _ := formdata.FillInputs(c.Form.Blocks, theirs.Answers, c.inputOptions().Comma)
+	given, _ := formdata.ParseAnswers(c.Form.Blocks, values, c.inputOptions())
 	stays := func(name string, _ []string) bool {
-		id := input.Block(name)
+		id := input.BlockID(name)
 		mine := c.parsed.Answers[id]
 		return given.Answers[id] == nil || strings.HasPrefix(name, input.File) || c.partial.Changed(id, mine) || bytes.Equal(mine, given.Answers[id])
 	}
 	maps.DeleteFunc(values, stays)
 	maps.DeleteFunc(c.Values, func(name string, list []string) bool { return !stays(name, list) })
 	maps.Copy(c.Values, values)
-	c.partial.Block = formstep.Later(c.Form, c.partial.Block, theirs.Block)
+	c.partial.Block = formstep.LaterBlock(c.Form, c.partial.Block, theirs.Block)
 	c.partial.SetKnown(theirs.Revision, given.Answers)
 	if taken = len(values) > 0; taken {
-		c.readAnswers()
-		err = c.findPath()
+		c.parseAnswers()
+		err = c.computePath()
 	}
 	return taken, err
 }
@@ -154,7 +154,7 @@ func (c *call) saveBeforeStep(at int) (answered bool) {
 	taken, err := c.saveAndMerge(c.Steps[at].ID)
 	answered = c.handleSaveError(err)
 	if !answered && taken {
-		c.showAgain(http.StatusConflict, "partial.merged")
+		c.showStepAgain(http.StatusConflict, "partial.merged")
 	}
 	return answered || taken
 }
@@ -194,13 +194,13 @@ func (c *call) handleSave(link bool) {
 	case c.Form.Closed:
 		c.showClosed()
 	case c.partial.Token == "" && !c.visitValid:
-		c.showAgain(http.StatusUnprocessableEntity, "review_answers")
+		c.showStepAgain(http.StatusUnprocessableEntity, "review_answers")
 	case !c.partial.Disabled && c.saveBeforeStep(c.At): // saveBeforeStep has responded
 	case link && c.saveErrorKey != "":
-		c.showAgain(http.StatusUnprocessableEntity, c.saveErrorKey)
+		c.showStepAgain(http.StatusUnprocessableEntity, c.saveErrorKey)
 	case link:
 		c.resumeLink = c.Up + c.Form.PublicID + "/later?" + url.Values{input.Language: {c.Words.Tag}}.Encode() + "#" + c.partial.Token
-		c.showAgain(http.StatusOK, "partial.link")
+		c.showStepAgain(http.StatusOK, "partial.link")
 	default:
 		c.showStep(http.StatusOK, c.At, nil)
 	}
@@ -214,7 +214,7 @@ func (c *call) deletePartial() {
 		}
 	}
 	c.partial = pagestate.PartialState{Disabled: true}
-	c.showAgain(http.StatusOK, "partial.deleted")
+	c.showStepAgain(http.StatusOK, "partial.deleted")
 }
 
 // handleSaveError handles a failed save. It responds if the form was submitted or closed, and reports whether it did.
@@ -232,7 +232,7 @@ func (c *call) handleSaveError(err error) bool {
 	case errors.Is(err, formsvc.ErrAlreadySubmitted):
 		c.showOnlyEnding()
 		return true
-	case errors.Is(err, formsvc.ErrClosed), c.partial.Token == "" && isClosed(err):
+	case errors.Is(err, formsvc.ErrClosed), c.partial.Token == "" && isClosedError(err):
 		c.Form.Closed = true
 		c.showClosed()
 		return true
@@ -270,7 +270,7 @@ func (c *call) showOnlyEnding() {
 	if c.Path.Ending = ""; len(ids) == 1 {
 		c.Path.Ending = ids[0]
 	}
-	c.showDone()
+	c.redirectToDone()
 }
 
 // showLinkPage shows the page that a link opens, without the saved data, because messaging programs open links too. The
@@ -288,7 +288,7 @@ func (c *call) handleLink(forget bool) {
 	var p formsvc.PartialSubmission
 	err := errLimited
 	switch {
-	case !c.h.takeToken(c.r, "save:"):
+	case !c.h.takeLimiterToken(c.r, "save:"):
 	case forget:
 		err = c.h.service.DeletePartial(c.r.Context(), c.Form.ID, token)
 	default:
@@ -298,7 +298,7 @@ func (c *call) handleLink(forget bool) {
 	case err == nil && forget:
 		c.showMessage(http.StatusOK, c.Words.Get("partial.deleted"), c.Words.Get("partial.none"))
 	case err == nil:
-		c.resume(&p)
+		c.resumePartial(&p)
 	case errors.Is(err, formsvc.ErrAlreadySubmitted):
 		c.showOnlyEnding()
 	case errors.Is(err, storage.ErrNotFound):
@@ -309,10 +309,10 @@ func (c *call) handleLink(forget bool) {
 	}
 }
 
-// resume shows a partial submission on the last page that the respondent reached. This starts a new visit, which has
-// solved no captcha and is not counted again. If the form is closed, resume shows the input for copying.
-func (c *call) resume(p *formsvc.PartialSubmission) {
-	values, lost := formdata.FillInputs(c.Form.Blocks, p.Answers, c.readOptions().Comma)
+// resumePartial shows a partial submission on the last page that the respondent reached. This starts a new visit, which
+// has solved no captcha and is not counted again. If the form is closed, resume shows the input for copying.
+func (c *call) resumePartial(p *formsvc.PartialSubmission) {
+	values, lost := formdata.FillInputs(c.Form.Blocks, p.Answers, c.inputOptions().Comma)
 	for name, text := range p.Hidden {
 		values.Set(input.Hidden+name, text)
 	}
@@ -327,18 +327,18 @@ func (c *call) resume(p *formsvc.PartialSubmission) {
 		c.showClosed()
 		return
 	}
-	c.visit, c.visitValid = pagestate.New(c.Form.ID.String(), c.now), true
+	c.visit, c.visitValid = pagestate.NewVisit(c.Form.ID.String(), c.now), true
 	c.visit.PreviousSeconds = p.Seconds
-	c.readAnswers()
+	c.parseAnswers()
 	c.partial = pagestate.PartialState{Token: p.Token, Block: p.Block}
 	c.partial.SetKnown(p.Revision, c.parsed.Answers)
-	if err := c.findPath(); err != nil {
+	if err := c.computePath(); err != nil {
 		c.showFailure(err)
 		return
 	}
 	c.Notice = c.Words.Get("partial.resumed")
 	if len(lost) > 0 {
-		c.Notice, c.Lost = c.Words.Get("questions_removed"), c.addLabels(lost)
+		c.Notice, c.Lost = c.Words.Get("questions_removed"), c.replaceIDsWithLabels(lost)
 	}
 	for b, hidden := range formblock.Walk(c.OnPath) {
 		if !hidden && c.fileBlock(b.ID) != nil {
@@ -346,5 +346,5 @@ func (c *call) resume(p *formsvc.PartialSubmission) {
 			break
 		}
 	}
-	c.showStep(http.StatusOK, formstep.Find(c.Form, c.Steps, p.Block), nil)
+	c.showStep(http.StatusOK, formstep.FindStep(c.Form, c.Steps, p.Block), nil)
 }

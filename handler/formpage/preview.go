@@ -57,7 +57,7 @@ type previewLink struct {
 }
 
 func (h *Handler) previewsEnabled() bool {
-	h.warnSecret()
+	h.warnIfNoSecret()
 	return h.config.Secret != nil
 }
 
@@ -84,7 +84,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 	c.Form.Closed = false // the author sees the form, with a note that it is closed
 	if rest == "done" {
 		c.Preview.Text = "preview.sent"
-		c.showEnding(c.findEnding(r.URL.Query().Get(input.Ending)), "", false)
+		c.showEnding(c.visibleEnding(r.URL.Query().Get(input.Ending)), "", false)
 		return
 	}
 	c.servePage()
@@ -92,7 +92,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 
 func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm, schema.Warnings, error) {
 	var link previewLink
-	if !h.previewsEnabled() || !h.signer.Open(pagestate.PurposePreview, token, &link) || h.config.Clock().UnixMilli() >= link.Until {
+	if !h.previewsEnabled() || !h.signer.OpenToken(pagestate.PurposePreview, token, &link) || h.config.Clock().UnixMilli() >= link.Until {
 		return formsvc.PublicForm{}, nil, storage.ErrNotFound
 	}
 	id, _ := storage.ParseID(link.Form) // the ID is signed, so it is valid
@@ -104,12 +104,12 @@ func (c *call) previewNotes() []string {
 	if c.Form.Closed {
 		notes = append(notes, c.Words.Get("preview.closed"))
 	}
-	if u := policy.Link(c.Form.Settings.RedirectURL); u != "" {
+	if u := policy.SafeLink(c.Form.Settings.RedirectURL); u != "" {
 		notes = append(notes, c.Words.Get("preview.redirect", "url", string(u)))
 	}
 	for b, hidden := range formblock.Walk(c.Form.Blocks) { // captchas without a verifier
 		kind := formblock.Properties(b).CaptchaType
-		if b.Type == schema.TypeCaptcha && !hidden && kind != "none" && c.Host.Widget(b) == nil {
+		if b.Type == schema.TypeCaptcha && !hidden && kind != "none" && c.Host.CaptchaWidget(b) == nil {
 			notes = append(notes, c.Words.Get("preview.captcha", "type", cmp.Or(kind, "–")))
 		}
 	}

@@ -30,7 +30,7 @@ type call struct {
 	now  time.Time
 	link string // the preview's token
 
-	limitChecked, limited bool // set by withinLimit
+	limitChecked, limited bool // set by takeTokenOnce
 
 	visit          pagestate.Visit
 	visitValid     bool     // whether the page has a valid state
@@ -72,7 +72,7 @@ func (c *call) setValues(values url.Values) {
 	c.proofs = pagestate.Proofs{Signer: c.h.signer, Visit: &c.visit, Values: values}
 }
 
-func (c *call) query() url.Values {
+func (c *call) parseQuery() url.Values {
 	values, _ := formdata.ParseQuery(c.r.URL.RawQuery, c.maxInputs())
 	return values
 }
@@ -83,38 +83,38 @@ func (c *call) maxInputs() int {
 
 func (c *call) visitToken() string { return c.h.signer.Sign(pagestate.PurposeVisit, c.visit) }
 
-// withinLimit reports whether the address is within its limit. It takes at most one token per request.
-func (c *call) withinLimit() bool {
+// takeTokenOnce reports whether the address is within its limit. It takes at most one token per request.
+func (c *call) takeTokenOnce() bool {
 	if !c.limitChecked {
-		c.limitChecked, c.limited = true, !c.h.takeToken(c.r, "")
+		c.limitChecked, c.limited = true, !c.h.takeLimiterToken(c.r, "")
 	}
 	return !c.limited
 }
 
-func (c *call) openVisit() {
+func (c *call) loadVisit() {
 	id := c.Form.ID.String()
 	if c.visit, c.visitValid = c.h.signer.OpenVisit(pagestate.PurposeVisit, id, c.Values.Get(input.State), c.now); !c.visitValid {
 		// The page comes from another process or is too old, so start a new visit.
-		c.visit = pagestate.New(id, c.now)
-		c.h.warnSecret()
+		c.visit = pagestate.NewVisit(id, c.now)
+		c.h.warnIfNoSecret()
 	}
-	if c.savesPartials() && !c.h.signer.Open(pagestate.PurposePartial, c.Values.Get(input.Partial), &c.partial) {
+	if c.savesPartials() && !c.h.signer.OpenToken(pagestate.PurposePartial, c.Values.Get(input.Partial), &c.partial) {
 		c.partial = pagestate.PartialState{}
 	}
 }
 
-func (c *call) readOptions() formdata.Options {
+func (c *call) inputOptions() formdata.Options {
 	typed := c.h.words.ByTag(c.Values.Get(input.Language), c.Words)
 	return formdata.Options{Comma: typed.Comma, Zone: c.h.config.Location, Words: typed}
 }
 
-func (c *call) readAnswers() {
-	c.parsed, c.Interpretations = formdata.ParseAnswers(c.Form.Blocks, c.Values, c.readOptions())
+func (c *call) parseAnswers() {
+	c.parsed, c.Interpretations = formdata.ParseAnswers(c.Form.Blocks, c.Values, c.inputOptions())
 }
 
-// findPath evaluates the rules as Submit does. For a preview, it does not request the host's answers, because an author
-// is not a respondent. If it returns an error, it sets no path.
-func (c *call) findPath() error {
+// computePath evaluates the rules as Submit does. For a preview, it does not request the host's answers, because an
+// author is not a respondent. If it returns an error, it sets no path.
+func (c *call) computePath() error {
 	if c.h.config.HostAnswers != nil && c.Preview == nil {
 		answers, err := c.h.config.HostAnswers(c.r, *c.Form)
 		if err != nil {
@@ -139,10 +139,10 @@ func (c *call) allAnswers() map[string]json.RawMessage {
 }
 
 func (c *call) setPath(path schema.Path) {
-	c.Path, c.OnPath = path, formstep.OnPath(c.Form, path)
+	c.Path, c.OnPath = path, formstep.BlocksOnPath(c.Form, path)
 	c.insertions = insertions{}
-	c.Steps = formstep.Split(c.Form, c.OnPath)
-	c.At = formstep.Find(c.Form, c.Steps, c.Values.Get(input.At))
+	c.Steps = formstep.SplitIntoSteps(c.Form, c.OnPath)
+	c.At = formstep.FindStep(c.Form, c.Steps, c.Values.Get(input.At))
 }
 
 func (c *call) hostAnswers() map[string]json.RawMessage {

@@ -14,16 +14,16 @@ type Secrets [][]byte
 
 const redacted = "[secret]"
 
-func redact(f fmt.State, text string) { _, _ = io.WriteString(f, text) }
+func writeRedacted(f fmt.State, text string) { _, _ = io.WriteString(f, text) }
 
 // Format implements [fmt.Formatter].
-func (Secret) Format(f fmt.State, _ rune) { redact(f, redacted) }
+func (Secret) Format(f fmt.State, _ rune) { writeRedacted(f, redacted) }
 
 // MarshalText implements [encoding.TextMarshaler], for JSON and logs.
 func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // Format implements [fmt.Formatter].
-func (Secrets) Format(f fmt.State, _ rune) { redact(f, redacted) }
+func (Secrets) Format(f fmt.State, _ rune) { writeRedacted(f, redacted) }
 
 // MarshalText implements [encoding.TextMarshaler], for JSON and logs.
 func (Secrets) MarshalText() ([]byte, error) { return []byte(redacted), nil }

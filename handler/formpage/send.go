@@ -36,14 +36,14 @@ func (c *call) stepViolations(blocks []schema.Block) []schema.Violation {
 // checkCaptchas checks the captchas in blocks. It checks each once per visit, because a token is valid only once.
 func (c *call) checkCaptchas(blocks []schema.Block) (violations []schema.Violation, err error) {
 	for b, hidden := range formblock.Walk(blocks) {
-		w := c.Host.Widget(b)
-		if w == nil || hidden || c.proofs.Checked(b.ID) {
+		w := c.Host.CaptchaWidget(b)
+		if w == nil || hidden || c.proofs.CheckSolved(b.ID) {
 			continue
 		}
 		ok := false
 		if token := c.Values.Get(w.Input); token != "" && len(token) <= 8192 {
 			c.Values[w.Input] = c.Values[w.Input][1:] // the next token belongs to the next captcha
-			if !c.withinLimit() {
+			if !c.takeTokenOnce() {
 				return nil, errLimited
 			}
 			v := c.h.config.Verifiers[formblock.Properties(b).CaptchaType]
@@ -75,7 +75,7 @@ func (c *call) checkAndSubmit() error {
 		return &schema.Error{Violations: violations}
 	case c.Preview != nil:
 		return nil
-	case !c.withinLimit():
+	case !c.takeTokenOnce():
 		return errLimited
 	}
 	var kept []string
@@ -88,10 +88,10 @@ func (c *call) checkAndSubmit() error {
 	if err != nil {
 		return err
 	}
-	key := c.visit.Key // the files belong to this visit, but submitAgain may start another one
-	err = c.submitAgain(c.submitParams())
+	key := c.visit.Key // the files belong to this visit, but submitWithNewKey may start another one
+	err = c.submitWithNewKey(c.newSubmitParams())
 	switch {
-	case !c.submitted && (isClosed(err) || len(c.submitViolations(err)) > 0): // after any other error, the submission may have been stored
+	case !c.submitted && (isClosedError(err) || len(c.submitViolations(err)) > 0): // after any other error, the submission may have been stored
 		release()
 	case err == nil && len(kept) > 0: // the files are part of the submission
 		c.h.resetVisitUsage(key)
@@ -112,20 +112,20 @@ func (c *call) submitViolations(err error) []schema.Violation {
 	return nil
 }
 
-func isClosed(err error) bool {
+func isClosedError(err error) bool {
 	return errors.Is(err, formsvc.ErrClosed) || errors.Is(err, storage.ErrNotFound)
 }
 
-// submitAgain submits the answers. With a captcha, a visit can store only one submission, because its key is the
+// submitWithNewKey submits the answers. With a captcha, a visit can store only one submission, because its key is the
 // idempotency key. For other answers, it starts a new visit, provided that this request has solved all captchas.
-func (c *call) submitAgain(r formsvc.SubmitParams) error {
+func (c *call) submitWithNewKey(r formsvc.SubmitParams) error {
 	err := c.submitOnce(r)
 	if !errors.Is(err, formsvc.ErrIdempotencyKeyReused) {
 		return err
 	}
 	c.visit.Key = rand.Text()
 	c.Values.Set(input.State, c.visitToken())
-	if !c.proofs.Renew() {
+	if !c.proofs.RenewProofs() {
 		return err
 	}
 	r.IdempotencyKey = c.visit.Key
@@ -158,15 +158,15 @@ func (c *call) submitOnce(r formsvc.SubmitParams) error {
 	return err
 }
 
-func (c *call) submitParams() formsvc.SubmitParams {
+func (c *call) newSubmitParams() formsvc.SubmitParams {
 	return formsvc.SubmitParams{
 		FormID: c.Form.ID, Answers: c.parsed.Answers, HostAnswers: c.hostAnswers(), Hidden: c.parsed.Hidden,
 		IdempotencyKey: c.idempotencyKey(), StrictIdempotency: c.proofs.AnyChecked(), Partial: c.partial.Token,
-		Metadata: c.metadata(), CompletionTime: c.elapsedSeconds(),
+		Metadata: c.newMetadata(), CompletionTime: c.elapsedSeconds(),
 	}
 }
 
-func (c *call) metadata() formsvc.Metadata {
+func (c *call) newMetadata() formsvc.Metadata {
 	m := formsvc.Metadata{UserAgent: formdata.CleanText(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}}
 	if strings.Contains(c.r.UserAgent(), "Mobi") {
 		m.Device = "mobile"
@@ -195,7 +195,7 @@ func (c *call) elapsedSeconds() float64 {
 }
 
 // idempotencyKey returns the same key for the same answers in a visit, so that a second click finds the stored
-// submission. Changed answers result in another key. With a captcha, the visit's key is used, see submitAgain.
+// submission. Changed answers result in another key. With a captcha, the visit's key is used, see submitWithNewKey.
 func (c *call) idempotencyKey() string {
 	if c.proofs.AnyChecked() {
 		return c.visit.Key

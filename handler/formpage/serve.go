@@ -69,7 +69,7 @@ func (h *Handler) serveForm(w http.ResponseWriter, r *http.Request, publicID, re
 	}
 	switch {
 	case !known:
-		h.warnMisplaced(r, true)
+		h.warnIfMisplaced(r, true)
 		h.showError(w, r, false, http.StatusNotFound, "not_found.title", "not_found.text")
 		return
 	case h.handleMethod(w, r, route.methods, route.json):
@@ -83,18 +83,18 @@ func (h *Handler) serveForm(w http.ResponseWriter, r *http.Request, publicID, re
 	switch {
 	case err == nil:
 		route.serve(h.newCall(w, r, form))
-	case errors.Is(err, storage.ErrNotFound) && rest == "" && r.Method == http.MethodPost && h.serveUnavailable(w, r, publicID):
+	case errors.Is(err, storage.ErrNotFound) && rest == "" && r.Method == http.MethodPost && h.tryServeUnavailable(w, r, publicID):
 	default:
 		if errors.Is(err, storage.ErrNotFound) {
-			h.warnMisplaced(r, false)
+			h.warnIfMisplaced(r, false)
 		}
 		h.showReadError(w, r, route.json, err)
 	}
 }
 
-// warnMisplaced logs the first request for an unknown form outside the base path, because the handler is probably
+// warnIfMisplaced logs the first request for an unknown form outside the base path, because the handler is probably
 // mounted elsewhere. If the host has stripped a prefix, only a request for an unknown path below a form is logged.
-func (h *Handler) warnMisplaced(r *http.Request, unknownPart bool) {
+func (h *Handler) warnIfMisplaced(r *http.Request, unknownPart bool) {
 	at, _, _ := strings.Cut(r.RequestURI, "?")
 	stripped := at != "" && at != r.URL.EscapedPath()
 	if strings.HasPrefix(r.URL.Path, h.config.BasePath+"/") || stripped && !unknownPart {

@@ -19,9 +19,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// showFirst shows the first page with a violation, or the submitted page if there is none.
-func (c *call) showFirst(status int, violations []schema.Violation) {
-	c.showStep(status, formstep.FirstWithViolation(c.Steps, violations, c.At), violations)
+// showFirstViolation shows the first page with a violation, or the submitted page if there is none.
+func (c *call) showFirstViolation(status int, violations []schema.Violation) {
+	c.showStep(status, formstep.FirstStepWithViolation(c.Steps, violations, c.At), violations)
 }
 
 // showFailure shows the page again after an error. It can be submitted again, because its idempotency key stays the
@@ -39,9 +39,9 @@ func (c *call) showFailure(err error, violations ...schema.Violation) {
 		c.setPath(path)
 	}
 	if c.visit.Key == "" {
-		c.visit = pagestate.New(c.Form.ID.String(), c.now)
+		c.visit = pagestate.NewVisit(c.Form.ID.String(), c.now)
 	}
-	c.showFirst(status, violations)
+	c.showFirstViolation(status, violations)
 }
 
 func (c *call) showClosed() {
@@ -49,7 +49,7 @@ func (c *call) showClosed() {
 	if message := c.Form.ClosedMessage; strings.TrimSpace(message) != "" {
 		text = template.HTML(schema.ParseText(message, schema.Formatting|schema.Insertions).HTML(c.Value)) //nolint:gosec // only the elements of texts
 	}
-	c.showForCopying(http.StatusGone, "closed.title", text, c.Files.Names(c.rejectedFiles))
+	c.showForCopying(http.StatusGone, "closed.title", text, c.Files.FileNames(c.rejectedFiles))
 }
 
 // showForCopying shows a message, the input and the file names, so that the respondent can copy them.
@@ -61,7 +61,7 @@ func (c *call) showForCopying(status int, title string, text any, files []string
 
 func (c *call) typedText() []formdata.UnmatchedInput {
 	var list []formdata.UnmatchedInput
-	for _, u := range formdata.TypedInput(c.Values) {
+	for _, u := range formdata.CollectInputs(c.Values) {
 		if b := c.Index.Find(u.Block); b != nil {
 			if k, _ := schema.LookupBlockType(b.Type); k.Shape == schema.ShapeBoolean || formblock.IsButtonScale(b) || b.Type == schema.TypeCountry {
 				continue // selected, not typed
@@ -69,10 +69,10 @@ func (c *call) typedText() []formdata.UnmatchedInput {
 		}
 		list = append(list, u)
 	}
-	return c.addLabels(list)
+	return c.replaceIDsWithLabels(list)
 }
 
-func (c *call) addLabels(list []formdata.UnmatchedInput) []formdata.UnmatchedInput {
+func (c *call) replaceIDsWithLabels(list []formdata.UnmatchedInput) []formdata.UnmatchedInput {
 	for i := range list {
 		if b := c.Index.Find(list[i].Block); b != nil {
 			list[i].Block = cmp.Or(c.Label(b), b.ID)
@@ -86,13 +86,13 @@ func (c *call) addLabels(list []formdata.UnmatchedInput) []formdata.UnmatchedInp
 func (c *call) serveDone() {
 	if sent, ok := c.h.signer.OpenVisit(pagestate.PurposeDone, c.Form.ID.String(), c.r.URL.Query().Get(input.Sent), c.now); ok {
 		c.shown, _ = storage.ParseID(sent.Submission) // zero if the token is from an older process
-		c.showEnding(c.findEnding(sent.Key), c.redirect(), false)
+		c.showEnding(c.visibleEnding(sent.Key), c.redirectURL(), false)
 		return
 	}
-	c.showEnding(c.findEnding(""), "", false)
+	c.showEnding(c.visibleEnding(""), "", false)
 }
 
-func (c *call) findEnding(id string) schema.Block {
+func (c *call) visibleEnding(id string) schema.Block {
 	for _, b := range c.Form.Blocks {
 		if b.Type == schema.TypeEnding && b.ID == id && !formblock.Properties(&b).Hide {
 			return b
@@ -108,17 +108,17 @@ const scriptHeader = "Formpage-Script"
 // showSubmitted redirects after a submission, or shows the ending. Without the page's script, it responds to the POST
 // with the ending, which then redirects.
 func (c *call) showSubmitted() {
-	ending := c.findEnding(c.Path.Ending)
-	switch target := c.redirect(); {
+	ending := c.visibleEnding(c.Path.Ending)
+	switch target := c.redirectURL(); {
 	case c.Preview != nil && insertsValues(&ending): // no submission is stored that a redirect could show
 		c.Preview.Text = "preview.sent"
 		c.showEnding(ending, "", false)
 	case target != "" && c.r.Header.Get(scriptHeader) == "1":
-		c.leadTo(string(target))
+		c.redirectTo(string(target))
 	case target != "" && c.r.Header.Get(scriptHeader) == "":
 		c.showEnding(ending, target, true)
 	default:
-		c.showDone()
+		c.redirectToDone()
 	}
 }
 
@@ -127,8 +127,8 @@ func insertsValues(ending *schema.Block) bool {
 	return len(schema.ParseText(texts, schema.Insertions).InsertionNames()) > 0
 }
 
-// showDone redirects to the ending, so that reloading does not post again.
-func (c *call) showDone() {
+// redirectToDone redirects to the ending, so that reloading does not post again.
+func (c *call) redirectToDone() {
 	page, query := c.Form.PublicID, url.Values{input.Language: {c.Words.Tag}}
 	if c.Preview != nil {
 		page = static.Dir + "/" + previewDir + c.link
@@ -139,21 +139,21 @@ func (c *call) showDone() {
 	if c.Values.Has(input.Embed) {
 		query.Set(input.Embed, "1")
 	}
-	c.leadTo(c.Up + page + "/done?" + query.Encode())
+	c.redirectTo(c.Up + page + "/done?" + query.Encode())
 }
 
-// redirect returns the form's redirect URL, or "" to stay on the ending. mailto: and tel: URLs are only links on the
+// redirectURL returns the form's redirect URL, or "" to stay on the ending. mailto: and tel: URLs are only links on the
 // ending, because browsers do not follow redirects to them. Without the script, the response to the POST is the ending,
 // which then redirects. Browsers would apply the page's form-action policy to every redirect after a POST, and the
 // target may redirect again.
-func (c *call) redirect() template.URL {
+func (c *call) redirectURL() template.URL {
 	if c.Preview != nil {
 		return ""
 	}
-	return policy.Link(c.Form.Settings.RedirectURL)
+	return policy.SafeLink(c.Form.Settings.RedirectURL)
 }
 
-func (c *call) leadTo(target string) {
+func (c *call) redirectTo(target string) {
 	// Set a relative Location. http.Redirect would make it absolute and omit a prefix that StripPrefix removed.
 	c.w.Header().Set("Cache-Control", "no-store")
 	if c.r.Header.Get(scriptHeader) != "" {
@@ -167,9 +167,9 @@ func (c *call) leadTo(target string) {
 }
 
 func (c *call) preparePage() *render.Page {
-	looks := c.cached().theme // a copy, because fields add rules
+	looks := c.loadCachedForm().theme // a copy, because fields add rules
 	c.Theme = &looks
-	c.Embedded = c.Values.Has(input.Embed) || c.r.URL.RawQuery != "" && c.query().Has(input.Embed)
+	c.Embedded = c.Values.Has(input.Embed) || c.r.URL.RawQuery != "" && c.parseQuery().Has(input.Embed)
 	c.Framed = c.Embedded || strings.HasSuffix(c.r.Header.Get("Sec-Fetch-Dest"), "frame")
 	return &c.Page
 }
@@ -183,7 +183,7 @@ func (c *call) showStep(status, at int, violations []schema.Violation) {
 	c.handleRenderError(p.SendStep(c.w, status))
 }
 
-func (c *call) showAgain(status int, word string) {
+func (c *call) showStepAgain(status int, word string) {
 	c.Notice = c.Words.Get(word)
 	c.showStep(status, c.At, nil)
 }

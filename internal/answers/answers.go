@@ -48,8 +48,9 @@ func Compile(from Source) (Form, error) {
 }
 
 // Check checks and normalizes a submission. Package schema documents which answers are accepted and how they are
-// stored. Only blocks on the respondent's path count; see [Form.Path]. Answers to other blocks are dropped unchecked,
-// except the host's answers to blocks with properties.hide. Rules treat a block with an invalid answer as unanswered.
+// stored. Only blocks on the respondent's path count; see [Form.SectionPath]. Answers to other blocks are dropped
+// unchecked, except the host's answers to blocks with properties.hide. Rules treat a block with an invalid answer as
+// unanswered.
 //
 // Check returns all violations in one *[schema.Error]. Their paths begin with /answers, /host_answers or /hidden, and
 // Field is the block ID or the name of the hidden field. At the empty path, TOO_LONG means that the answers exceed
@@ -70,8 +71,8 @@ func (f Form) Path(answers map[string]json.RawMessage, hidden map[string]string)
 
 // Retain selects which answers of a partial submission to store. It keeps answers to blocks on the path that a
 // respondent can answer, exactly as they were sent, even if they are invalid. Answers that only the host can give
-// affect the path, as in [Form.Path], but are not retained. It returns a *[schema.Error] if the rules take too many
-// steps or the value of a hidden field is invalid.
+// affect the path, as in [Form.SectionPath], but are not retained. It returns a *[schema.Error] if the rules take too
+// many steps or the value of a hidden field is invalid.
 func (f Form) Retain(answers map[string]json.RawMessage, hidden map[string]string) (Retained, error) {
 	return path.Retain(f.form, answers, hidden)
 }
@@ -83,18 +84,20 @@ func (f Form) PartialList(in Input) json.RawMessage { return check.PartialList(f
 // Sample returns sample answers for a test event. They cover all blocks and hidden fields, regardless of the rules, and
 // the variables that rules may set. The answers are valid and do not change between calls. Blocks without a valid
 // sample are omitted, and Answers.Unique is nil.
-func (f Form) Sample() Answers { return check.Sample(f.form) }
+func (f Form) Sample() Answers { return check.SampleAnswers(f.form) }
 
 // Conditions returns conditions that select submissions by their answers. Each key in values is a block ID, the name
 // of a hidden field, or "block/part" for a part of an address or contact.
 func (f Form) Conditions(values map[string]string) *identity.Conditions {
-	return identity.New(f.form, values)
+	return identity.NewConditions(f.form, values)
 }
 
-// StoredUnique returns [Answers.Unique] for a stored list of answers and the block in settings.duplicateField. It
-// returns nil if the list has no comparable answer to the block.
-func StoredUnique(list json.RawMessage, block string) []byte { return identity.Stored(list, block) }
+// StoredUniqueDigest returns [Finish.UniqueDigest] for a stored list of answers and the block in
+// settings.duplicateField. It returns nil if the list has no comparable answer to the block.
+func StoredUniqueDigest(list json.RawMessage, block string) []byte {
+	return identity.StoredDigest(list, block)
+}
 
-// Warnings finds parts of a form that make it unanswerable or have no effect. It returns an error if a section is
+// FindWarnings finds parts of a form that make it unanswerable or have no effect. It returns an error if a section is
 // invalid.
-func Warnings(from Source) (schema.Warnings, error) { return warnings.Find(from) }
+func FindWarnings(from Source) (schema.Warnings, error) { return warnings.Find(from) }

@@ -560,7 +560,7 @@ func TestCheckWholeResponse(t *testing.T) {
 				`"last":{"id":"a","label":"A"},` + "\"src\":\"<\u2028\\\">\",\"ref\":\"r\"}"),
 			Hidden:    json.RawMessage("{\"src\":\"<\u2028\\\">\",\"ref\":\"r\"}"),
 			Variables: json.RawMessage("{}"),
-			Unique:    identity.Unique("short_text", []byte(`"Ada"`)),
+			Unique:    identity.UniqueDigest("short_text", []byte(`"Ada"`)),
 		}
 		expect.Same(t, want, got, "answers")
 	})

@@ -212,7 +212,7 @@ func TestWarningsOfConditionsAgainstASearch(t *testing.T) {
 			from := Source{Definition: storage.Definition{Blocks: json.RawMessage(definition)}}
 			held, failed := searched(t, expect.Must(Compile(from)), block, accepted, len(some))
 			warned := make(map[string]bool)
-			for _, w := range expect.Must(Warnings(from)) {
+			for _, w := range expect.Must(FindWarnings(from)) {
 				warned[w.Path+" "+w.Code] = true
 			}
 			for i, condition := range some {

@@ -100,7 +100,7 @@ func fuzzRules(t *testing.T, from Source, answers, hidden string) {
 	before := heapAllocated()
 	form, err := Compile(from)
 	expect.Require(t, err == nil, "what a write stores is not compiled: %v", err)
-	found := expect.Must(Warnings(from))
+	found := expect.Must(FindWarnings(from))
 	way, pathErr := form.Path(in.Answers, in.Hidden)
 	stored, checkErr := form.Check(in)
 	took := heapAllocated() - before

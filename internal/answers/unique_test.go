@@ -21,8 +21,8 @@ func TestUniqueIsThatOfTheStoredAnswer(t *testing.T) {
 			t.Errorf("%s: %v", typ, err)
 			continue
 		}
-		if len(got.Unique) != 32 || string(got.Unique) != string(StoredUnique(got.List, "q")) {
-			t.Errorf("%s: %x, but %x from %s", typ, got.Unique, StoredUnique(got.List, "q"), got.List)
+		if len(got.Unique) != 32 || string(got.Unique) != string(StoredUniqueDigest(got.List, "q")) {
+			t.Errorf("%s: %x, but %x from %s", typ, got.Unique, StoredUniqueDigest(got.List, "q"), got.List)
 		}
 	}
 	for settings, block := range map[string]string{`{"duplicateField":"nobody"}`: "q", `{}`: "q", `{"duplicateField":"g"}`: "q", `{"duplicateField":"p"}`: "q"} {

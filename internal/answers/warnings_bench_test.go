@@ -24,7 +24,7 @@ func BenchmarkWarnings(b *testing.B) {
 	}
 	from := answers.Source{Definition: storage.Definition{Blocks: []byte("[" + strings.Join(list, ",") + "]")}}
 	for b.Loop() {
-		if _, err := answers.Warnings(from); err != nil {
+		if _, err := answers.FindWarnings(from); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 // finished returns the warnings but those of missing texts: most blocks in tests have none.
 func finished(from Source) schema.Warnings {
-	return slices.DeleteFunc(expect.Must(Warnings(from)), func(w schema.Warning) bool { return w.Code == schema.WarnUnfinished })
+	return slices.DeleteFunc(expect.Must(FindWarnings(from)), func(w schema.Warning) bool { return w.Code == schema.WarnUnfinished })
 }
 
 // warningsOf renders the warnings of a definition as "path CODE", one a line.
@@ -323,7 +323,7 @@ func TestWarningsOfUnfinishedBlocks(t *testing.T) {
 		`"type":"statement"`: "/label", `"type":"ending","description":"Bye"`: "", `"type":"divider"`: "", `"type":"unknown"`: "",
 	} {
 		var got []string
-		for _, w := range expect.Must(Warnings(Source{Definition: storage.Definition{Blocks: json.RawMessage(`[{"id":"q",` + block + `}]`)}})) {
+		for _, w := range expect.Must(FindWarnings(Source{Definition: storage.Definition{Blocks: json.RawMessage(`[{"id":"q",` + block + `}]`)}})) {
 			if w.Code == schema.WarnUnfinished {
 				got = append(got, strings.TrimPrefix(w.Path, "/blocks/0"))
 			}
@@ -472,6 +472,6 @@ func FuzzWarnings(f *testing.F) {
 	f.Add(ruledForm, ruledVariables)
 	f.Add(fullBlocks, `{}`)
 	f.Fuzz(func(_ *testing.T, blocks, variables string) {
-		_, _ = Warnings(Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables), Settings: json.RawMessage(`{"duplicateField":"a"}`)}})
+		_, _ = FindWarnings(Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables), Settings: json.RawMessage(`{"duplicateField":"a"}`)}})
 	})
 }

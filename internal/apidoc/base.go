@@ -29,7 +29,7 @@ func CheckBaseURL(base string) error {
 		return errors.New("the base URL cannot be parsed")
 	case u.User != nil:
 		return errors.New("the base URL must not contain a username or password")
-	case u.Hostname() != "" && weburl.IsWeb(u) && weburl.IsPortOrEmpty(u.Port()):
+	case u.Hostname() != "" && weburl.HasWebScheme(u) && weburl.IsPortOrEmpty(u.Port()):
 	case u.Host == "" && u.Scheme == "" && strings.HasPrefix(base, "/"):
 	default:
 		return errors.New("the base URL must be an absolute http or https URL, or a path that starts with a slash")

@@ -54,5 +54,5 @@ func Describe(baseURL, basePath string) ([]byte, error) {
 		edits = append(edits, jsontree.Edit{Start: start, End: start + len(documentPrefix), Text: prefix})
 	}
 	jsontree.SortEdits(edits)
-	return jsontree.Splice(text, 0, len(text), edits), nil
+	return jsontree.ApplyEdits(text, 0, len(text), edits), nil
 }

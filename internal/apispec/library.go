@@ -27,14 +27,14 @@ func NewCompiler(document string) (*Compiler, error) {
 
 // Compile compiles the schema at a JSON pointer and checks it against the JSON Schema 2020-12 meta-schema.
 func (c *Compiler) Compile(pointer string) (*Schema, error) {
-	s, err := c.jsonschema.Compile(validation.Location(pointer))
+	s, err := c.jsonschema.Compile(validation.SchemaURL(pointer))
 	if err != nil {
 		return nil, err
 	}
 	return &Schema{s}, nil
 }
 
-func (c *Compiler) component(name string) (*Schema, error) {
+func (c *Compiler) compileComponent(name string) (*Schema, error) {
 	s, err := c.Compile("/components/schemas/" + name)
 	if err != nil {
 		return nil, fmt.Errorf("component %s: %w", name, err)

@@ -28,8 +28,8 @@ func readProseRules(d jsontree.Node, c *Compiler) (*proseRules, error) {
 	}
 	add := func(typ string, one, list schema.AnswerShape) (err error) {
 		var shapes answerShapes
-		if shapes.one, err = c.component(string(one)); err == nil {
-			shapes.list, err = c.component(string(list))
+		if shapes.one, err = c.compileComponent(string(one)); err == nil {
+			shapes.list, err = c.compileComponent(string(list))
 		}
 		w.answers[typ] = shapes
 		return err

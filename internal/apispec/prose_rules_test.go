@@ -24,7 +24,7 @@ func TestEveryAnswerTypeHasAComponent(t *testing.T) {
 			}
 		}
 	}
-	strict, err := Strict(schema.OpenAPI())
+	strict, err := MakeStrict(schema.OpenAPI())
 	expect.NoError(t, err)
 	expect.NoError(t, json.Unmarshal(strict, &d))
 	want := slices.Sorted(slices.Values(d.Components.Schemas.AnswerField.Properties.Type.Enum))

@@ -30,7 +30,7 @@ func (o *apiOperation) readRequest(d jsontree.Node, c *Compiler, operation jsont
 	}
 	o.query = make(map[string]*parameter)
 	for _, listed := range operation.Member("parameters").All() {
-		p, err := resolve(d, listed.Pointer(""))
+		p, err := resolveRef(d, listed.Pointer(""))
 		if err != nil {
 			return err
 		}
@@ -47,9 +47,9 @@ func (o *apiOperation) readRequest(d jsontree.Node, c *Compiler, operation jsont
 }
 
 // CheckRequest checks that a request matches an operation and has a valid query. For the path's format, see
-// [Description.Check].
+// [Description.Normalize].
 func (r *Description) CheckRequest(method, path, query string) error {
-	known, op := r.find(method, path)
+	known, op := r.findOperation(method, path)
 	switch {
 	case !known:
 		return fmt.Errorf("the path %s is not in the description", path)
@@ -63,7 +63,7 @@ func (r *Description) CheckRequest(method, path, query string) error {
 
 // CheckBody checks a request's body and Content-Type. It ignores requests that match no operation.
 func (r *Description) CheckBody(method, path string, header http.Header, body []byte) error {
-	if _, op := r.find(method, path); op != nil {
+	if _, op := r.findOperation(method, path); op != nil {
 		return op.checkBody(header, body)
 	}
 	return nil

@@ -52,7 +52,7 @@ var commonStatuses = []int{
 var New = sync.OnceValues(func() (*Description, error) { return newDescription(schema.OpenAPI()) })
 
 func newDescription(document []byte) (*Description, error) {
-	document, err := Strict(document)
+	document, err := MakeStrict(document)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func newDescription(document []byte) (*Description, error) {
 	if err != nil {
 		return nil, err
 	}
-	problem, err := c.component("Error")
+	problem, err := c.compileComponent("Error")
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func newDescription(document []byte) (*Description, error) {
 			}
 			o := apiOperation{
 				method:    strings.ToUpper(operation.Name()),
-				segments:  segments(strings.TrimPrefix(path.Name(), "/v1")),
+				segments:  splitPath(strings.TrimPrefix(path.Name(), "/v1")),
 				responses: make(map[string]apiResponse),
 			}
 			for _, response := range operation.Member("responses").All() {
@@ -113,7 +113,7 @@ func isMethod(name string) bool {
 // is checked like GET, but without a body. For an unknown path, the status must be 404, and for an unknown method 405,
 // both with an Error as the body. For OPTIONS, it must be 204.
 func (r *Description) Check(method, path string, status int, header http.Header, body []byte) error {
-	known, op := r.find(method, path)
+	known, op := r.findOperation(method, path)
 	switch {
 	case !known:
 		return r.checkUnrouted(http.StatusNotFound, method, status, header, body)
@@ -135,23 +135,23 @@ func (r *Description) Check(method, path string, status int, header http.Header,
 	return answer.check(method, header, body)
 }
 
-// Routed reports whether the description contains the path, and whether the path supports the method. HEAD counts as
+// HasRoute reports whether the description contains the path, and whether the path supports the method. HEAD counts as
 // GET. For path, see Check.
-func (r *Description) Routed(method, path string) (knownPath, knownMethod bool) {
-	known, op := r.find(method, path)
+func (r *Description) HasRoute(method, path string) (knownPath, knownMethod bool) {
+	known, op := r.findOperation(method, path)
 	return known, op != nil
 }
 
-// find reports whether the path is described, and returns the operation. op is nil if the path does not support the
-// method.
-func (r *Description) find(method, path string) (known bool, op *apiOperation) {
+// findOperation reports whether the path is described, and returns the operation. op is nil if the path does not
+// support the method.
+func (r *Description) findOperation(method, path string) (known bool, op *apiOperation) {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	got := segments(path)
+	got := splitPath(path)
 	for i := range r.operations {
 		o := &r.operations[i]
-		if !matches(o.segments, got) {
+		if !matchesTemplate(o.segments, got) {
 			continue
 		}
 		known = true
@@ -204,9 +204,9 @@ func (a apiResponse) check(method string, header http.Header, body []byte) error
 	return nil
 }
 
-func segments(path string) []string { return strings.Split(path, "/") }
+func splitPath(path string) []string { return strings.Split(path, "/") }
 
-func matches(template, path []string) bool {
+func matchesTemplate(template, path []string) bool {
 	if len(template) != len(path) {
 		return false
 	}
@@ -222,8 +222,8 @@ func matches(template, path []string) bool {
 	return true
 }
 
-// resolve returns the object at a JSON pointer, following references.
-func resolve(d jsontree.Node, pointer string) (jsontree.Node, error) {
+// resolveRef returns the object at a JSON pointer, following references.
+func resolveRef(d jsontree.Node, pointer string) (jsontree.Node, error) {
 	for at, hops := pointer, 0; hops < 8; hops++ {
 		n := d.Find(at)
 		if n.Kind() != jsontree.Object {
@@ -240,12 +240,12 @@ func resolve(d jsontree.Node, pointer string) (jsontree.Node, error) {
 
 func readResponse(d jsontree.Node, c *Compiler, response jsontree.Node) (apiResponse, error) {
 	var out apiResponse
-	response, err := resolve(d, response.Pointer(""))
+	response, err := resolveRef(d, response.Pointer(""))
 	if err != nil {
 		return out, err
 	}
 	for _, header := range response.Member("headers").All() {
-		h, err := resolve(d, header.Pointer(""))
+		h, err := resolveRef(d, header.Pointer(""))
 		if err != nil {
 			return out, err
 		}

@@ -109,7 +109,7 @@ func TestRoutedTellsPathAndMethodApart(t *testing.T) {
 		{"GET", "/me", true, true}, {"HEAD", "/me", true, true}, {"PUT", "/me", true, false}, {"GET", "/nothing", false, false},
 		{"GET", "/me/", false, false}, {"HEAD", "/forms/" + anID, true, true}, {"POST", "/forms/" + anID, true, false},
 	} {
-		if known, has := r.Routed(x.method, x.path); known != x.known || has != x.has {
+		if known, has := r.HasRoute(x.method, x.path); known != x.known || has != x.has {
 			t.Errorf("Routed(%s %s) = %t, %t, want %t, %t", x.method, x.path, known, has, x.known, x.has)
 		}
 	}
@@ -132,7 +132,7 @@ func TestEveryOperationOfTheDescriptionIsHeld(t *testing.T) {
 			expect.NoError(t, json.Unmarshal(raw, &o))
 			n++
 			method, below := strings.ToUpper(method), strings.TrimPrefix(path, "/v1")
-			known, op := r.find(method, below)
+			known, op := r.findOperation(method, below)
 			if !known || op == nil {
 				t.Errorf("%s %s is not held", method, path)
 				continue

@@ -6,9 +6,9 @@ import (
 	"fmt"
 )
 
-// Strict returns a copy of a description that forbids additions that later versions may make, so that tests detect
+// MakeStrict returns a copy of a description that forbids additions that later versions may make, so that tests detect
 // undescribed content. Every x-extensible-enum becomes an enum, and objects allow only named fields.
-func Strict(document []byte) ([]byte, error) {
+func MakeStrict(document []byte) ([]byte, error) {
 	var root any
 	if err := json.Unmarshal(bytes.ReplaceAll(document, []byte(`"x-extensible-enum"`), []byte(`"enum"`)), &root); err != nil {
 		return nil, fmt.Errorf("read API description: %w", err)

@@ -4,8 +4,8 @@ package calendar
 
 import "time"
 
-// Day returns the calendar day of t in the time zone of t.
-func Day(t time.Time) time.Time {
+// UTCDay returns the calendar day of t in the time zone of t.
+func UTCDay(t time.Time) time.Time {
 	year, month, day := t.Date()
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 }
@@ -17,7 +17,7 @@ var earliest = time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC)
 // of the clock change. If the zone skipped the day, as Samoa skipped 30 December 2011, it returns the start of the
 // next day. The result is never before earliest.
 func StartOfDay(day time.Time, zone *time.Location) time.Time {
-	day = Day(day)
+	day = UTCDay(day)
 	year, month, date := day.Date()
 	yesterday := time.Date(year, month, date-1, 12, 0, 0, 0, zone)
 	today := time.Date(year, month, date, 12, 0, 0, 0, zone)
@@ -25,7 +25,7 @@ func StartOfDay(day time.Time, zone *time.Location) time.Time {
 	start := jump // the result if the zone skipped the day
 	// The result of time.Date is undefined if midnight is ambiguous or skipped.
 	for _, at := range []time.Time{midnight(day, today), jump, midnight(day, yesterday)} {
-		if Day(at.In(zone)).Equal(day) {
+		if UTCDay(at.In(zone)).Equal(day) {
 			start = at
 		}
 	}

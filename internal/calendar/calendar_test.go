@@ -52,10 +52,10 @@ func TestStartIsTheFirstSecond(t *testing.T) {
 			l := zone(t, name)
 			for day := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 2040; day = day.AddDate(0, 0, 1) {
 				start := StartOfDay(day, l)
-				if !Day(start.In(l)).Equal(day) {
+				if !UTCDay(start.In(l)).Equal(day) {
 					t.Fatalf("%s begins at %s, on another day", day.Format(time.DateOnly), start.In(l))
 				}
-				if before := start.Add(-time.Second).In(l); Day(before).Equal(day) {
+				if before := start.Add(-time.Second).In(l); UTCDay(before).Equal(day) {
 					t.Fatalf("%s begins at %s, not at the first second", day.Format(time.DateOnly), start.In(l))
 				}
 			}

@@ -98,9 +98,9 @@ func EnsureContrast(c, on RGB, ratio float64) RGB {
 	return target
 }
 
-// ButtonText returns the text color for a button: c, black or white. It does not blend, because a gray with barely
+// ButtonTextColor returns the text color for a button: c, black or white. It does not blend, because a gray with barely
 // enough contrast looks disabled.
-func ButtonText(c, on RGB) RGB {
+func ButtonTextColor(c, on RGB) RGB {
 	switch {
 	case Contrast(c, on) >= 4.5:
 		return c

@@ -22,7 +22,7 @@ func (c *Core) Block(ctx context.Context, actor storage.Actor, t Target, id stri
 	if err != nil {
 		return Block{}, err
 	}
-	blocks, err := definition.StoredBlocks(f.Definition.Blocks)
+	blocks, err := definition.ParseStoredBlocks(f.Definition.Blocks)
 	if err != nil {
 		return Block{}, err
 	}
@@ -35,7 +35,7 @@ func (c *Core) Block(ctx context.Context, actor storage.Actor, t Target, id stri
 
 // CreateBlock appends a block. It returns [schema.ErrBlockExists] if the form already has a block with the same ID.
 func (c *Core) CreateBlock(ctx context.Context, actor storage.Actor, t Target, body []byte, condition Precondition) (Block, error) {
-	added, err := c.validator.Block(body)
+	added, err := c.validator.ParseBlock(body)
 	if err != nil {
 		return Block{}, err
 	}
@@ -47,19 +47,19 @@ func (c *Core) CreateBlock(ctx context.Context, actor storage.Actor, t Target, b
 		if err := added.CheckHiddenNames(hidden); err != nil {
 			return nil, err
 		}
-		return c.validator.Append(stored, added)
+		return c.validator.AppendBlock(stored, added)
 	})
 	return Block{ID: added.ID(), JSON: added.Raw(), Revision: updated.Revision}, err
 }
 
 // ReplaceBlocks replaces all blocks of a form and returns the form.
 func (c *Core) ReplaceBlocks(ctx context.Context, actor storage.Actor, t Target, body []byte, condition Precondition) (storage.Form, error) {
-	blocks, err := c.validator.Blocks(body)
+	blocks, err := c.validator.ParseBlocks(body)
 	if err != nil {
 		return storage.Form{}, err
 	}
 	return c.changeStoredBlocks(ctx, actor, t, condition, "/blocks", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
-		typed, err := c.validator.TypedFrom(blocks, stored)
+		typed, err := c.validator.InferTypes(blocks, stored)
 		if err != nil {
 			return nil, err
 		}
@@ -75,13 +75,13 @@ func (c *Core) UpdateBlock(ctx context.Context, actor storage.Actor, t Target, i
 	if err := c.CheckBlockID(id); err != nil {
 		return Block{}, err
 	}
-	patch, err := c.validator.BlockPatch(body)
+	patch, err := c.validator.ParseBlockPatch(body)
 	if err != nil {
 		return Block{}, err
 	}
 	var block json.RawMessage
 	updated, err := c.changeStoredBlocks(ctx, actor, t, condition, "/block", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
-		patched, all, ok, err := c.validator.Apply(stored, id, patch)
+		patched, all, ok, err := c.validator.ApplyPatch(stored, id, patch)
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func (c *Core) changeStoredBlocks(ctx context.Context, actor storage.Actor, t Ta
 ) (storage.Form, error) {
 	at := c.Now()
 	return c.updateWithRetry(ctx, actor, t, condition, func(f *storage.Form) (storage.FormChange, error) {
-		stored, err := definition.StoredBlocks(f.Definition.Blocks)
+		stored, err := definition.ParseStoredBlocks(f.Definition.Blocks)
 		if err != nil {
 			return storage.FormChange{}, err
 		}

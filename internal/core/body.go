@@ -35,8 +35,8 @@ func (b *Body) Text(name, value string) *Body {
 	return b
 }
 
-// Optional adds a string unless it is nil.
-func (b *Body) Optional(name string, value *string) *Body {
+// OptionalText adds a string unless it is nil.
+func (b *Body) OptionalText(name string, value *string) *Body {
 	if value != nil {
 		b.Text(name, *value)
 	}
@@ -60,12 +60,12 @@ func (b *Body) Null(name string) { b.w.Name(name).Null() }
 
 // JSON adds a JSON value unless it is nil.
 func (b *Body) JSON(name string, value json.RawMessage) *Body {
-	b.json("", name, value)
+	b.addJSON("", name, value)
 	return b
 }
 
-// json adds a JSON value to the object at path.
-func (b *Body) json(path, name string, value json.RawMessage) {
+// addJSON adds a JSON value to the object at path.
+func (b *Body) addJSON(path, name string, value json.RawMessage) {
 	switch {
 	case value == nil:
 	case !json.Valid(value):
@@ -82,7 +82,7 @@ func (b *Body) Definition(d storage.Definition) *Body {
 	}
 	b.w.Name("definition").Object()
 	for _, section := range d.Sections() {
-		b.json("/definition", section.Name, *section.Value)
+		b.addJSON("/definition", section.Name, *section.Value)
 	}
 	b.w.EndObject()
 	return b
@@ -93,7 +93,7 @@ func (b *Body) AddViolation(path, code, message string) {
 	b.violations = append(b.violations, violation.New(path, code, message))
 }
 
-func syntaxViolation(err error) error {
+func convertSyntaxError(err error) error {
 	if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok {
 		return violation.New("", schema.CodeBadFormat, "is not valid JSON: "+syntax.Reason)
 	}
@@ -112,7 +112,7 @@ func RunOperation[T any](c *Core, b *Body, operation func(body []byte) (T, error
 		return none, err
 	}
 	v, err := operation(b.w.Bytes())
-	if err = syntaxViolation(err); err != nil {
+	if err = convertSyntaxError(err); err != nil {
 		return none, err
 	}
 	return v, nil

@@ -28,19 +28,19 @@ func (c *Core) Check(ctx context.Context) error {
 		return err
 	}
 	var unsent, unmaintained error
-	if since := laterTime(u.Since, u.LastDispatch); u.Now.Sub(since) >= dispatcherGrace {
+	if since := laterSecond(u.Since, u.LastDispatch); u.Now.Sub(since) >= dispatcherGrace {
 		queue, err := c.Storage.QueueStats(ctx)
 		if unsent = err; queue.Due > 0 && u.Now.Sub(queue.OldestDue) >= dispatcherGrace {
 			unsent = fmt.Errorf("%w since %s: run Service.Dispatcher in a process (due: %d)", schema.ErrNoDispatcher, since.Format(time.RFC3339), queue.Due)
 		}
 	}
-	if since := laterTime(u.Since, u.LastMaintenance); u.Now.Sub(since) >= maintenanceGrace {
+	if since := laterSecond(u.Since, u.LastMaintenance); u.Now.Sub(since) >= maintenanceGrace {
 		unmaintained = fmt.Errorf("%w since %s: run Service.Dispatcher, or call Service.Maintain once a minute", schema.ErrNoMaintenance, since.Format(time.RFC3339))
 	}
 	return errors.Join(unsent, unmaintained)
 }
 
-func laterTime(a, b time.Time) time.Time { return time.Unix(max(a.Unix(), b.Unix()), 0).UTC() }
+func laterSecond(a, b time.Time) time.Time { return time.Unix(max(a.Unix(), b.Unix()), 0).UTC() }
 
 // WarnIfNotDispatched logs a warning if no dispatcher is running. Call it after a delivery may have been queued. It
 // checks at most every five minutes, and not on the first call, because the dispatcher may still be starting. The check

@@ -33,7 +33,7 @@ func applyChange(c storage.FormContent, change *storage.FormChange) storage.Form
 	return c
 }
 
-func updateBody(c, stored storage.FormContent) *Body {
+func newUpdateBody(c, stored storage.FormContent) *Body {
 	b := NewBody()
 	if c.Name != stored.Name {
 		b.Text("name", c.Name)

@@ -64,13 +64,13 @@ func New(c Core) (*Core, error) {
 	c.formLocks, c.summaries = newFormLocks(), &cache.Cache[storage.ID, *cachedSummary]{Max: maxCacheBytes}
 	c.visits = batching.New("views and starts of forms", c.Log, c.writeVisits)
 	c.original, c.lastDispatcherCheck = &c, new(atomic.Int64)
-	c.beforeDelete = c.deletionHook()
+	c.beforeDelete = c.newDeletionHook()
 	return &c, nil
 }
 
-// On returns a copy of c that uses the storage s and writes visits immediately. The copy has its own locks, because
-// otherwise a transaction on s could wait for a lock whose holder is waiting for the transaction.
-func (c *Core) On(s storage.Storage) *Core {
+// WithStorage returns a copy of c that uses the storage s and writes visits immediately. The copy has its own locks,
+// because otherwise a transaction on s could wait for a lock whose holder is waiting for the transaction.
+func (c *Core) WithStorage(s storage.Storage) *Core {
 	copied := *c
 	copied.Storage = s
 	copied.formLocks, copied.visits, copied.summaries = newFormLocks(), nil, nil

@@ -8,8 +8,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// deletionHook combines the host's hooks for purged submissions. It returns nil if the host set neither hook.
-func (c *Core) deletionHook() storage.BeforeDelete {
+// newDeletionHook combines the host's hooks for purged submissions. It returns nil if the host set neither hook.
+func (c *Core) newDeletionHook() storage.BeforeDelete {
 	if c.BeforeDelete == nil && c.RemoveFiles == nil {
 		return nil
 	}

@@ -123,7 +123,7 @@ func TestAnEditorAloneWaitsForNobody(t *testing.T) {
 		err := c.edit(t.Context(), Target{ID: storage.ID{2}})
 		expect.That(t, err == nil && time.Since(began) == 2*time.Millisecond, "another form: %v after %v", err, time.Since(began))
 		began = time.Now()
-		err = c.On(c.Storage).edit(t.Context(), edited)
+		err = c.WithStorage(c.Storage).edit(t.Context(), edited)
 		expect.That(t, err == nil && time.Since(began) == 2*time.Millisecond, "a transaction: %v after %v", err, time.Since(began))
 		began = time.Now()
 		if err := c.edit(t.Context(), Target{ID: edited.ID, Read: true}); !errors.Is(err, storage.ErrNotFound) || time.Since(began) != 0 {

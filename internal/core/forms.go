@@ -35,7 +35,7 @@ func (c *Core) Form(ctx context.Context, actor storage.Actor, t Target) (*storag
 
 // CreateForm creates a draft.
 func (c *Core) CreateForm(ctx context.Context, actor storage.Actor, body []byte) (storage.Form, error) {
-	w, err := c.validator.FormCreate(body)
+	w, err := c.validator.ParseFormCreate(body)
 	if err != nil {
 		return storage.Form{}, err
 	}
@@ -50,7 +50,7 @@ func (c *Core) CreateForm(ctx context.Context, actor storage.Actor, body []byte)
 	now := c.Now()
 	f := storage.Form{
 		ID:          c.NewID(now),
-		PublicID:    objectid.PublicID(),
+		PublicID:    objectid.NewPublicID(),
 		WorkspaceID: workspace,
 		FormContent: storage.FormContent{Name: *w.Name, Type: "SINGLE", Definition: sections},
 		Status:      storage.StatusDraft,
@@ -70,7 +70,7 @@ func (c *Core) CreateForm(ctx context.Context, actor storage.Actor, body []byte)
 // UpdateForm changes a form.
 func (c *Core) UpdateForm(ctx context.Context, actor storage.Actor, t Target, body []byte, condition Precondition) (storage.Form, error) {
 	ctx = timeout.WithBudget(ctx)
-	w, err := c.validator.FormUpdate(body)
+	w, err := c.validator.ParseFormUpdate(body)
 	if err != nil {
 		return storage.Form{}, err
 	}
@@ -144,7 +144,7 @@ func (c *Core) AnswerSource(d storage.Definition) answers.Source {
 func (c *Core) Warnings(d storage.Definition, layout string) (schema.Warnings, error) {
 	from := c.AnswerSource(d)
 	from.Layout = layout
-	return answers.Warnings(from)
+	return answers.FindWarnings(from)
 }
 
 // TrashForm moves a form to the trash.

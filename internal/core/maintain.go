@@ -71,7 +71,7 @@ func (c *Core) backfillAnswers(ctx context.Context) (more bool, err error) {
 		}
 		var entered []storage.AnswerDigest
 		for _, sub := range batch.Submissions {
-			if digest := answers.StoredUnique(sub.Answers, batch.Cursor.Field.Block); digest != nil {
+			if digest := answers.StoredUniqueDigest(sub.Answers, batch.Cursor.Field.Block); digest != nil {
 				entered = append(entered, storage.AnswerDigest{Submission: sub.ID, Digest: digest})
 			}
 		}

@@ -13,15 +13,15 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// merge merges a working copy into its form. If only one side changed a part, merge uses that side's value. If both
-// sides changed a part differently, resolutions selects a side. If resolutions lacks the part, merge returns a
+// mergeWorkingCopy merges a working copy into its form. If only one side changed a part, merge uses that side's value.
+// If both sides changed a part differently, resolutions selects a side. If resolutions lacks the part, mergeWorkingCopy returns a
 // [*schema.ConflictError].
-func merge(from copyBase, workingCopy, form storage.FormContent, resolutions map[string]schema.Side) (merged storage.FormContent, err error) {
-	c, err := formdiff.Split(workingCopy)
+func mergeWorkingCopy(from copyBase, workingCopy, form storage.FormContent, resolutions map[string]schema.Side) (merged storage.FormContent, err error) {
+	c, err := formdiff.SplitContent(workingCopy)
 	if err != nil {
 		return merged, err
 	}
-	f, err := formdiff.Split(form)
+	f, err := formdiff.SplitContent(form)
 	if err != nil {
 		return merged, err
 	}
@@ -30,9 +30,9 @@ func merge(from copyBase, workingCopy, form storage.FormContent, resolutions map
 	for _, d := range formdiff.Compare(c, f) {
 		side := resolutions[d.Path]
 		switch {
-		case from.Digests.Match(d.Path, d.After):
+		case from.Digests.Matches(d.Path, d.After):
 			side = schema.CopySide
-		case from.Digests.Match(d.Path, d.Before):
+		case from.Digests.Matches(d.Path, d.Before):
 			side = schema.FormSide
 		}
 		switch side {
@@ -48,14 +48,14 @@ func merge(from copyBase, workingCopy, form storage.FormContent, resolutions map
 	}
 	merged.Definition = workingCopy.Definition
 	for _, s := range merged.Sections() {
-		path := formdiff.Path(s.Name)
+		path := formdiff.SectionPath(s.Name)
 		inCopy, several := c.Order[path]
 		if !several {
 			*s.Value = all.Raw[path]
 			continue
 		}
 		// Do not replace an unchanged value with a reformatted copy.
-		if joined := all.Join(s, mergeOrder(all, path, inCopy, f.Order[path])); !bytes.Equal(joined, c.Join(s, inCopy)) {
+		if joined := all.JoinSection(s, mergeOrder(all, path, inCopy, f.Order[path])); !bytes.Equal(joined, c.JoinSection(s, inCopy)) {
 			*s.Value = joined
 		}
 	}
@@ -65,7 +65,7 @@ func merge(from copyBase, workingCopy, form storage.FormContent, resolutions map
 // mergeOrder returns the order of the merged names below a path. It uses the working copy's order, and inserts names
 // that exist only in the form after their predecessors in the form.
 func mergeOrder(p formdiff.Parts, path string, inCopy, inForm []string) []string {
-	gone := func(name string) bool { return p.Raw[jsontree.Pointer(path, name)] == nil }
+	gone := func(name string) bool { return p.Raw[jsontree.JoinPointer(path, name)] == nil }
 	order, next := slices.DeleteFunc(slices.Clone(inCopy), gone), 0
 	for _, name := range inForm {
 		at := slices.Index(order, name)

@@ -69,14 +69,14 @@ func TestMerge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			of, err := formdiff.Split(was.content())
+			of, err := formdiff.SplitContent(was.content())
 			expect.NoError(t, err)
 			// The base goes through its own way of being stored.
 			_, from, err := decodeDocument(encodeDocument(c.copy.content(), &copyBase{Revision: 7, Digests: of.Digests()}))
 			if err != nil || from.Revision != 7 {
 				t.Fatal(from, err)
 			}
-			got, err := merge(from, c.copy.content(), c.form.content(), c.take)
+			got, err := mergeWorkingCopy(from, c.copy.content(), c.form.content(), c.take)
 			var conflicts []string
 			if clash, ok := errors.AsType[*schema.ConflictError](err); ok {
 				for _, x := range clash.Conflicts {
@@ -109,14 +109,14 @@ func TestADocumentKeepsTheBytesOfAForm(t *testing.T) {
 		Blocks: json.RawMessage("[ {\"id\":\"<a>\", \"x\":1.50e1} ]"), Settings: json.RawMessage(`{ "a/~b" : "&" }`),
 		Theme: json.RawMessage("{\n}"), Variables: json.RawMessage(`{"n": 1e2}`), HiddenFields: json.RawMessage(`[ ]`), Format: 1,
 	}}
-	of, err := formdiff.Split(c)
+	of, err := formdiff.SplitContent(c)
 	expect.NoError(t, err)
 	from := copyBase{Digests: of.Digests()}
 	got, read, err := decodeDocument(encodeDocument(c, &from))
 	expect.NoError(t, err)
 	expect.Same(t, c, got, "the content")
 	expect.Same(t, from, read, "the base")
-	if merged, err := merge(read, got, c, nil); err != nil || !reflect.DeepEqual(merged, c) {
+	if merged, err := mergeWorkingCopy(read, got, c, nil); err != nil || !reflect.DeepEqual(merged, c) {
 		t.Errorf("a copy in which nothing was changed is merged to %s, %v", merged.Definition.Blocks, err)
 	}
 }

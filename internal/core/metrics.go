@@ -117,7 +117,7 @@ func (c *Core) PeriodQuery(period schema.Period) (since, until time.Time, err er
 	}
 	zone := cmp.Or(c.TimeZone, time.UTC)
 	now := c.Clock().In(zone)
-	w, _ := periodWindow(period, calendar.Day(now)) // uses calendar days, which have no time zone
+	w, _ := periodWindow(period, calendar.UTCDay(now)) // uses calendar days, which have no time zone
 	switch {
 	case period == schema.Period24h:
 		w, _ = periodWindow(period, now)

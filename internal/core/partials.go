@@ -14,8 +14,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// AsUnsupported returns [schema.ErrUnsupported] if err says that the storage does not implement a method.
-func AsUnsupported(err error) error {
+// TranslateUnimplemented returns [schema.ErrUnsupported] if err says that the storage does not implement a method.
+func TranslateUnimplemented(err error) error {
 	if errors.Is(err, storage.ErrUnimplemented) {
 		return schema.ErrUnsupported
 	}
@@ -47,7 +47,7 @@ func (c *Core) Partials(ctx context.Context, actor storage.Actor, form storage.I
 		found = append(found, p)
 		return nil
 	})
-	return found, more, AsUnsupported(err)
+	return found, more, TranslateUnimplemented(err)
 }
 
 func hasCaptcha(blocks []schema.Block) bool {
@@ -74,7 +74,7 @@ func (c *Core) DeletePartial(ctx context.Context, actor storage.Actor, form, id 
 	if err == nil && n == 0 {
 		err = storage.ErrNotFound
 	}
-	return AsUnsupported(err)
+	return TranslateUnimplemented(err)
 }
 
 // deletePartials deletes partial submissions in batches. It ignores missing forms, and storages that do not support

@@ -149,7 +149,7 @@ func checkConditions(wanted map[string]string) error {
 	}
 	var broken []error
 	for name, value := range wanted {
-		path := jsontree.Pointer("/answers", name)
+		path := jsontree.JoinPointer("/answers", name)
 		switch {
 		case !utf8.ValidString(value):
 			broken = append(broken, violation.New(path, schema.CodeBadFormat, "must be text in UTF-8"))

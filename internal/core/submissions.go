@@ -13,9 +13,9 @@ import (
 // this size.
 const MaxPageBytes = 16 << 20
 
-// CheckRange returns an error if since is after until. Zero times mean no limit. It compares whole seconds, because
+// CheckTimeRange returns an error if since is after until. Zero times mean no limit. It compares whole seconds, because
 // submission times have that precision.
-func CheckRange(since, until time.Time) error {
+func CheckTimeRange(since, until time.Time) error {
 	if !since.IsZero() && !until.IsZero() && since.Truncate(time.Second).After(until) {
 		return violation.New("query:since", schema.CodeOutOfRange, "must not be later than until")
 	}
@@ -24,15 +24,15 @@ func CheckRange(since, until time.Time) error {
 
 // Submissions returns one page of a form's submissions. MaxPageBytes also limits the page.
 func (c *Core) Submissions(ctx context.Context, actor storage.Actor, form storage.ID, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
-	if err := CheckRange(q.Since, q.Until); err != nil {
+	if err := CheckTimeRange(q.Since, q.Until); err != nil {
 		return storage.SubmissionPage{}, err
 	}
-	q.Since, q.MaxBytes = storedSince(q.Since), MaxPageBytes
+	q.Since, q.MaxBytes = roundUpSince(q.Since), MaxPageBytes
 	return storage.ListSubmissions(ctx, c.Storage, actor, form, q)
 }
 
-// storedSince rounds since up to a microsecond. Stores would round it down and include earlier submissions.
-func storedSince(since time.Time) time.Time {
+// roundUpSince rounds since up to a microsecond. Stores would round it down and include earlier submissions.
+func roundUpSince(since time.Time) time.Time {
 	if since.Year() < 1 { // for example the zero time minus an overlap
 		return time.Time{}
 	}

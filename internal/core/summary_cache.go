@@ -69,10 +69,10 @@ type SummaryParams struct {
 // Summary counts a form's submissions. If it does not finish within p.Within, done is false and the next call continues
 // the count.
 func (c *Core) Summary(ctx context.Context, actor storage.Actor, p SummaryParams) (t *summary.Tally, done bool, err error) {
-	if err := CheckRange(p.Since, p.Until); err != nil {
+	if err := CheckTimeRange(p.Since, p.Until); err != nil {
 		return nil, false, err
 	}
-	from, to := storedSince(p.Since), time.Time{}
+	from, to := roundUpSince(p.Since), time.Time{}
 	if !p.Until.IsZero() {
 		to = p.Until.Truncate(time.Microsecond).Add(time.Microsecond)
 	}
@@ -84,7 +84,7 @@ func (c *Core) Summary(ctx context.Context, actor storage.Actor, p SummaryParams
 	}
 	for {
 		t = p.New()
-		done, size, cacheable, err := f.count(submissionReader{c, ctx, actor, p.Form}, from, to, cmp.Or(p.Within, countTimeSlice), t)
+		done, size, cacheable, err := f.countInto(submissionReader{c, ctx, actor, p.Form}, from, to, cmp.Or(p.Within, countTimeSlice), t)
 		cacheable = cacheable && c.summaries != nil
 		if cacheable {
 			c.summaries.Put(p.Form, f, size)
@@ -95,9 +95,9 @@ func (c *Core) Summary(ctx context.Context, actor storage.Actor, p SummaryParams
 	}
 }
 
-// count validates the cache, counts missing submissions for at most the duration step, and adds all counts to t. size
-// is the new size of the cache in bytes. cacheable is false if the storage cannot validate the cache.
-func (f *cachedSummary) count(r submissionReader, from, to time.Time, step time.Duration, t *summary.Tally) (done bool, size int, cacheable bool, err error) {
+// countInto validates the cache, counts missing submissions for at most the duration step, and adds all counts to t.
+// size is the new size of the cache in bytes. cacheable is false if the storage cannot validate the cache.
+func (f *cachedSummary) countInto(r submissionReader, from, to time.Time, step time.Duration, t *summary.Tally) (done bool, size int, cacheable bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	removed, err := r.Storage.SubmissionsRemoved(r.ctx, r.actor, r.form)
@@ -121,7 +121,7 @@ func (f *cachedSummary) count(r submissionReader, from, to time.Time, step time.
 	for _, gap := range f.findGaps(from, to) {
 		found, whole, err := r.countSpans(gap[0], gap[1], end)
 		if err == nil {
-			err = f.insert(r, found)
+			err = f.insertSpans(r, found)
 		}
 		if err != nil {
 			return false, 0, cacheable, err
@@ -132,12 +132,12 @@ func (f *cachedSummary) count(r submissionReader, from, to time.Time, step time.
 		}
 	}
 	var past []*span
-	today := r.day(f.countedUntil)
+	today := r.startOfDay(f.countedUntil)
 	for _, s := range f.spans {
 		switch {
 		case s.tally.Responses == 0 || s.last.Before(from) || !s.first.Before(to):
 		case s.first.Before(from) || !s.last.Before(to):
-			err = errors.Join(f.addPast(t, past), r.eachSubmission(latest(from, s.from), earliest(to, s.to), t.AddStored))
+			err = errors.Join(f.mergePast(t, past), r.eachSubmission(latest(from, s.from), earliest(to, s.to), t.AddStored))
 			past = nil
 		case s.last.Before(today):
 			past = append(past, s)
@@ -150,9 +150,9 @@ func (f *cachedSummary) count(r submissionReader, from, to time.Time, step time.
 	}
 	if !done && len(past) > 0 { // the next call adds to the oldest day
 		last := len(past) - 1
-		err = errors.Join(f.addPast(t, past[:last]), t.Merge(past[last].tally))
+		err = errors.Join(f.mergePast(t, past[:last]), t.Merge(past[last].tally))
 	} else {
-		err = f.addPast(t, past)
+		err = f.mergePast(t, past)
 	}
 	if err != nil {
 		return false, 0, cacheable, err
@@ -164,8 +164,8 @@ func (f *cachedSummary) count(r submissionReader, from, to time.Time, step time.
 	return done, size, cacheable, err
 }
 
-// addPast adds past days to t. It caches their sum for the next summary of the same period.
-func (f *cachedSummary) addPast(t *summary.Tally, past []*span) error {
+// mergePast adds past days to t. It caches their sum for the next summary of the same period.
+func (f *cachedSummary) mergePast(t *summary.Tally, past []*span) error {
 	if len(past) == 0 {
 		return nil
 	}
@@ -188,7 +188,7 @@ func (f *cachedSummary) dropStaleSpans(r submissionReader, removed int64) error 
 	until := latest(f.countedUntil, r.Clock().Add(-settleDelay).UTC().Truncate(time.Minute))
 	now := [2]funnelCheck{{before: until}, {before: until.Truncate(24 * time.Hour)}}
 	for i := range now {
-		if err := r.countSubmitted(&now[i]); err != nil {
+		if err := r.readSubmissionCount(&now[i]); err != nil {
 			return err
 		}
 	}
@@ -203,7 +203,7 @@ func (f *cachedSummary) dropStaleSpans(r submissionReader, removed int64) error 
 		is := now[i]
 		if !is.before.Equal(old.before) {
 			is.before = old.before
-			if err := r.countSubmitted(&is); err != nil {
+			if err := r.readSubmissionCount(&is); err != nil {
 				return err
 			}
 		}
@@ -250,20 +250,20 @@ func (f *cachedSummary) findGaps(from, to time.Time) (gaps [][2]time.Time) {
 	return gaps
 }
 
-// insert adds spans and joins spans of the same day. Only today's span keeps all texts.
-func (f *cachedSummary) insert(r submissionReader, found []*span) error {
+// insertSpans adds spans and joins spans of the same day. Only today's span keeps all texts.
+func (f *cachedSummary) insertSpans(r submissionReader, found []*span) error {
 	f.spans = append(f.spans, found...)
 	slices.SortFunc(f.spans, func(a, b *span) int { return b.to.Compare(a.to) })
 	for i := 0; i+1 < len(f.spans); {
 		newer, older := f.spans[i], f.spans[i+1]
-		if !newer.from.Equal(older.to) || !newer.last.IsZero() && !older.last.IsZero() && !r.day(newer.first).Equal(r.day(older.last)) {
+		if !newer.from.Equal(older.to) || !newer.last.IsZero() && !older.last.IsZero() && !r.startOfDay(newer.first).Equal(r.startOfDay(older.last)) {
 			i++
 		} else if err := f.joinOlder(i); err != nil {
 			return err
 		}
 	}
 	for _, s := range f.spans {
-		if s.size == 0 && s.last.Before(r.day(f.countedUntil)) {
+		if s.size == 0 && s.last.Before(r.startOfDay(f.countedUntil)) {
 			s.size = s.tally.Compact(maxPastTexts)
 		} else if s.size == 0 {
 			s.size = s.tally.Compact(summary.MaxTexts)
@@ -321,12 +321,12 @@ type submissionReader struct {
 	form  storage.ID
 }
 
-func (r submissionReader) day(t time.Time) time.Time {
+func (r submissionReader) startOfDay(t time.Time) time.Time {
 	zone := cmp.Or(r.TimeZone, time.UTC)
 	return calendar.StartOfDay(t.In(zone), zone)
 }
 
-func (r submissionReader) countSubmitted(check *funnelCheck) error {
+func (r submissionReader) readSubmissionCount(check *funnelCheck) error {
 	funnel, err := r.Storage.Funnel(r.ctx, r.actor, r.form, storage.Window{To: check.before})
 	check.submissions = funnel.Submissions
 	return err
@@ -366,7 +366,7 @@ func (r submissionReader) countSpans(from, to, end time.Time) (found []*span, wh
 			if s != nil {
 				to = s.from
 			}
-			s = &span{from: r.day(at), to: to, last: at, tally: summary.New(nil, nil, nil)}
+			s = &span{from: r.startOfDay(at), to: to, last: at, tally: summary.New(nil, nil, nil)}
 			found = append(found, s)
 		}
 		s.first = at

@@ -66,7 +66,7 @@ func (c *Core) VersionList(ctx context.Context, actor storage.Actor, form storag
 			var found []storage.Document
 			var err error
 			if found, more, err = c.Storage.Documents(ctx, actor, form, q); err != nil {
-				yield(storage.FormVersion{}, AsUnsupported(err))
+				yield(storage.FormVersion{}, TranslateUnimplemented(err))
 				return
 			}
 			for i := range found {
@@ -88,7 +88,7 @@ func decodeVersion(d *storage.Document) storage.FormVersion {
 func (c *Core) Version(ctx context.Context, actor storage.Actor, form storage.ID, revision int64) (storage.FormVersion, error) {
 	d, err := c.Storage.Document(ctx, actor, form, kindVersion, versionKey(revision))
 	if err != nil {
-		return storage.FormVersion{}, AsUnsupported(err)
+		return storage.FormVersion{}, TranslateUnimplemented(err)
 	}
 	v := decodeVersion(&d)
 	v.FormContent, _, err = decodeDocument(d.Value)
@@ -102,7 +102,7 @@ func (c *Core) RestoreVersion(ctx context.Context, actor storage.Actor, form sto
 		return storage.Form{}, err
 	}
 	return c.updateWithRetry(ctx, actor, Target{ID: form}, condition, func(stored *storage.Form) (storage.FormChange, error) {
-		change, err := c.replaceContent(stored, v.FormContent)
+		change, err := c.newContentChange(stored, v.FormContent)
 		if err == nil {
 			err = c.addVersion(ctx, actor, stored, &change, true)
 		}
@@ -110,8 +110,8 @@ func (c *Core) RestoreVersion(ctx context.Context, actor storage.Actor, form sto
 	})
 }
 
-// replaceContent returns the change that replaces a form's content. It checks the content as UpdateForm does.
-func (c *Core) replaceContent(stored *storage.Form, with storage.FormContent) (storage.FormChange, error) {
+// newContentChange returns the change that replaces a form's content. It checks the content as UpdateForm does.
+func (c *Core) newContentChange(stored *storage.Form, with storage.FormContent) (storage.FormChange, error) {
 	change := storage.FormChange{At: c.Now()}
 	switch {
 	case reflect.DeepEqual(with, contentOf(stored)):
@@ -119,11 +119,11 @@ func (c *Core) replaceContent(stored *storage.Form, with storage.FormContent) (s
 	case with.Format != definition.Format:
 		return change, fmt.Errorf("formsvc: unknown definition format %d", with.Format)
 	}
-	b := updateBody(with, contentOf(stored))
+	b := newUpdateBody(with, contentOf(stored))
 	b.w.EndObject()
-	w, err := c.validator.FormUpdate(b.w.Bytes())
+	w, err := c.validator.ParseFormUpdate(b.w.Bytes())
 	if err != nil {
-		return change, syntaxViolation(err)
+		return change, convertSyntaxError(err)
 	}
 	change.Name, change.Type, change.Acceptance = w.Name, w.Type, withIdentityRules(w.Acceptance)
 	change.Definition, err = c.validator.ChangeDefinition(w, stored.Definition)

@@ -77,7 +77,7 @@ func (c *Core) UpdateWebhook(ctx context.Context, actor storage.Actor, id storag
 	// Setting the current secret again does not count as a change. Otherwise, a repeated request would displace the
 	// previous secret.
 	if w.Secret != nil {
-		known, err := c.hasSecret(ctx, is, *w.Secret)
+		known, err := c.storedSecretEquals(ctx, is, *w.Secret)
 		if err != nil {
 			return storage.Webhook{}, err
 		}
@@ -89,9 +89,9 @@ func (c *Core) UpdateWebhook(ctx context.Context, actor storage.Actor, id storag
 	return c.Storage.UpdateWebhook(ctx, actor, id, change)
 }
 
-// hasSecret reports whether secret is the webhook's signing secret. If the webhook has no secret, it does not list the
-// secrets, because the list would start with the next webhook's secret.
-func (c *Core) hasSecret(ctx context.Context, w storage.Webhook, secret string) (bool, error) {
+// storedSecretEquals reports whether secret is the webhook's signing secret. If the webhook has no secret, it does not
+// list the secrets, because the list would start with the next webhook's secret.
+func (c *Core) storedSecretEquals(ctx context.Context, w storage.Webhook, secret string) (bool, error) {
 	if !w.HasSecret || secret == "" {
 		return false, nil
 	}
@@ -111,7 +111,7 @@ func (c *Core) hasSecret(ctx context.Context, w storage.Webhook, secret string) 
 
 // parseWebhook parses a body and checks its URL, so that all violations are reported together.
 func (c *Core) parseWebhook(body []byte, create bool) (definition.WebhookWrite, error) {
-	w, err := c.validator.Webhook(body, create)
+	w, err := c.validator.ParseWebhook(body, create)
 	if w.URL == nil {
 		return w, err
 	}

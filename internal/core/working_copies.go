@@ -45,7 +45,7 @@ func (f *formWithCopy) effectiveForm() storage.Form {
 func (s workingCopyStorage) readFormWithCopy(ctx context.Context, actor storage.Actor, id storage.ID) (f formWithCopy, err error) {
 	f.document, err = s.Document(ctx, actor, id, kindWorkingCopy, "")
 	if err != nil && !errors.Is(err, storage.ErrNotFound) {
-		return f, AsUnsupported(err)
+		return f, TranslateUnimplemented(err)
 	}
 	there := err == nil
 	if f.form, err = s.Storage.Form(ctx, actor, id); err != nil {
@@ -78,7 +78,7 @@ func (s workingCopyStorage) UpdateForm(ctx context.Context, actor storage.Actor,
 		return f.effectiveForm(), nil
 	}
 	if f.document.Revision == 0 {
-		of, err := formdiff.Split(f.content)
+		of, err := formdiff.SplitContent(f.content)
 		if err != nil {
 			return storage.Form{}, err
 		}
@@ -115,11 +115,11 @@ func (c *Core) Publish(ctx context.Context, actor storage.Actor, id storage.ID, 
 		}
 		after := f.content
 		if f.document.Revision != 0 {
-			after, err = merge(f.base, f.content, contentOf(&f.form), resolutions)
+			after, err = mergeWorkingCopy(f.base, f.content, contentOf(&f.form), resolutions)
 		}
 		var change storage.FormChange
 		if err == nil {
-			change, err = c.replaceContent(&f.form, after)
+			change, err = c.newContentChange(&f.form, after)
 		}
 		if err != nil {
 			// The form and the copy were read separately, so the error is valid only if the copy is unchanged.
@@ -162,13 +162,13 @@ func (c *Core) Discard(ctx context.Context, actor storage.Actor, id storage.ID, 
 		revisions = append(revisions, 0) // a missing copy counts as already discarded
 	}
 	_, err := c.Storage.PutDocument(ctx, actor, id, storage.DocumentChange{Kind: kindWorkingCopy, IfRevision: revisions, At: c.Now()})
-	return AsUnsupported(err)
+	return TranslateUnimplemented(err)
 }
 
 // FormsWithWorkingCopy returns the accessible forms that have a working copy.
 func (c *Core) FormsWithWorkingCopy(ctx context.Context, actor storage.Actor, forms []storage.ID) ([]storage.ID, error) {
 	found, err := c.Storage.FormsWithDocument(ctx, actor, kindWorkingCopy, forms)
-	return found, AsUnsupported(err)
+	return found, TranslateUnimplemented(err)
 }
 
 func rejectFormOnlyFields(status, workspace *string) error {

@@ -12,14 +12,14 @@ import (
 // CreateWorkspace creates a workspace. It returns [storage.ErrLimitReached] if the owner has the maximum number of
 // workspaces.
 func (c *Core) CreateWorkspace(ctx context.Context, owner storage.ID, body []byte) (storage.Workspace, error) {
-	name, err := c.validator.Workspace(body)
+	name, err := c.validator.ParseWorkspaceName(body)
 	if err != nil {
 		return storage.Workspace{}, err
 	}
 	now := c.Now()
 	w := storage.Workspace{
 		ID:        c.NewID(now),
-		PublicID:  objectid.PublicID(),
+		PublicID:  objectid.NewPublicID(),
 		OwnerID:   owner,
 		Name:      name,
 		CreatedAt: now,
@@ -30,7 +30,7 @@ func (c *Core) CreateWorkspace(ctx context.Context, owner storage.ID, body []byt
 
 // UpdateWorkspace changes a workspace.
 func (c *Core) UpdateWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, body []byte) (storage.Workspace, error) {
-	name, err := c.validator.Workspace(body)
+	name, err := c.validator.ParseWorkspaceName(body)
 	if err != nil {
 		return storage.Workspace{}, err
 	}

@@ -38,7 +38,7 @@ func Encode(l List, p storage.Position) string {
 	raw[0] = version
 	binary.BigEndian.PutUint64(raw[1:9], uint64(p.Time.UnixMicro())) // #nosec G115 -- the bits, read back as int64
 	copy(raw[9:21], p.ID[:])
-	digest := l.digest(raw[:21])
+	digest := l.digestPosition(raw[:21])
 	copy(raw[21:], digest[:digestSize])
 	return encoding.EncodeToString(raw[:])
 }
@@ -52,7 +52,7 @@ func Decode(l List, s string) (storage.Position, error) {
 	if _, err := encoding.Decode(raw[:], []byte(s)); err != nil || raw[0] != version {
 		return storage.Position{}, ErrInvalid
 	}
-	digest := l.digest(raw[:21])
+	digest := l.digestPosition(raw[:21])
 	if string(raw[21:]) != string(digest[:digestSize]) {
 		return storage.Position{}, ErrInvalid
 	}
@@ -65,7 +65,7 @@ func Decode(l List, s string) (storage.Position, error) {
 	return storage.Position{Time: at, ID: storage.ID(raw[9:21])}, nil
 }
 
-func (l List) digest(position []byte) [sha256.Size]byte {
+func (l List) digestPosition(position []byte) [sha256.Size]byte {
 	b := make([]byte, 0, 128)
 	b = append(b, position...)
 	b = append(b, l.Owner[:]...)

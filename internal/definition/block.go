@@ -9,13 +9,13 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// BlockPatch is a checked merge patch for one block; see [Validator.BlockPatch].
+// ParseBlockPatch is a checked merge patch for one block; see [Validator.ParseBlockPatch].
 type BlockPatch struct {
 	block jsontree.Node
 }
 
-// Block checks a createBlock body and returns the block. [Validator.Append] checks the form's limits.
-func (w *Validator) Block(body []byte) (*Blocks, error) {
+// ParseBlock checks a createBlock body and returns the block. [Validator.AppendBlock] checks the form's limits.
+func (w *Validator) ParseBlock(body []byte) (*Blocks, error) {
 	r, err := readAndCheck(body, blockCreateSchema, func(r *request) {
 		if block := r.root.Member("block"); block.Exists() {
 			newBlockChecker(&r.Check, w).checkOne(block, 1)
@@ -27,8 +27,8 @@ func (w *Validator) Block(body []byte) (*Blocks, error) {
 	return &Blocks{list: r.root.Member("block"), one: true, edits: r.Edits}, nil
 }
 
-// Blocks checks a replaceBlocks body.
-func (w *Validator) Blocks(body []byte) (*Blocks, error) {
+// ParseBlocks checks a replaceBlocks body.
+func (w *Validator) ParseBlocks(body []byte) (*Blocks, error) {
 	r, err := readAndCheck(body, blocksReplaceSchema, func(r *request) { newBlockChecker(&r.Check, w).checkTop(r.root.Member("blocks")) })
 	if err != nil {
 		return nil, err
@@ -36,8 +36,8 @@ func (w *Validator) Blocks(body []byte) (*Blocks, error) {
 	return &Blocks{list: r.root.Member("blocks"), edits: r.Edits}, nil
 }
 
-// BlockPatch checks an updateBlock body. [Validator.Apply] checks the resulting block.
-func (w *Validator) BlockPatch(body []byte) (*BlockPatch, error) {
+// ParseBlockPatch checks an updateBlock body. [Validator.ApplyPatch] checks the resulting block.
+func (w *Validator) ParseBlockPatch(body []byte) (*BlockPatch, error) {
 	r, err := readAndCheck(body, blockUpdateSchema, func(*request) {})
 	if err != nil {
 		return nil, err
@@ -45,12 +45,12 @@ func (w *Validator) BlockPatch(body []byte) (*BlockPatch, error) {
 	return &BlockPatch{block: r.root.Member("block")}, nil
 }
 
-// Append adds a block from [Validator.Block] to the stored blocks and checks the rules that apply to the whole form.
-// The paths in a *[schema.Error] start with /block.
-func (w *Validator) Append(stored, added *Blocks) (json.RawMessage, error) {
+// AppendBlock adds a block from [Validator.BlockID] to the stored blocks and checks the rules that apply to the whole
+// form. The paths in a *[schema.Error] start with /block.
+func (w *Validator) AppendBlock(stored, added *Blocks) (json.RawMessage, error) {
 	var c validation.Check
 	rules := newBlockChecker(&c, w)
-	rules.addOthers(stored.top())
+	rules.addOthers(stored.topBlocks())
 	rules.checkOne(added.list, stored.list.Len()+1)
 	checkTotalSize(&c, added.list, stored.list, added.list)
 	if err := c.Violations.Err(); err != nil {
@@ -59,12 +59,13 @@ func (w *Validator) Append(stored, added *Blocks) (json.RawMessage, error) {
 	return joinItems(append(stored.Items(), added.Raw())), nil
 }
 
-// Apply applies a merge patch (RFC 7396) to a top-level block and checks the result. It preserves the order of fields
-// and unchanged literals. If the type is missing or null, the stored type is kept. The ID cannot change. Apply returns
-// the block and all blocks. ok is false if the block does not exist. The paths in a *[schema.Error] start with /block.
-func (w *Validator) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks, all json.RawMessage, ok bool, err error) {
-	top := stored.top()
-	i := stored.index(id)
+// ApplyPatch applies a merge patch (RFC 7396) to a top-level block and checks the result. It preserves the order of
+// fields and unchanged literals. If the type is missing or null, the stored type is kept. The ID cannot change.
+// ApplyPatch returns the block and all blocks. ok is false if the block does not exist. The paths in a *[schema.Error]
+// start with /block.
+func (w *Validator) ApplyPatch(stored *Blocks, id string, p *BlockPatch) (block *Blocks, all json.RawMessage, ok bool, err error) {
+	top := stored.topBlocks()
+	i := stored.indexOf(id)
 	if i < 0 {
 		return nil, nil, false, nil
 	}
@@ -79,7 +80,7 @@ func (w *Validator) Apply(stored *Blocks, id string, p *BlockPatch) (block *Bloc
 		c.AddMember(merged, "id", schema.CodeNotAllowed, "cannot be changed")
 	}
 	rules := newBlockChecker(&c, w)
-	rules.stored = stored.ids()
+	rules.stored = stored.nodesByID()
 	eachBlock(top[i:i+1], func(block jsontree.Node) { rules.cellsBefore += countCells(block, rules.blockType(block)) })
 	rules.addOthers(slices.Concat(top[:i], top[i+1:]))
 	rules.checkOne(merged, len(top))
@@ -102,7 +103,7 @@ func (w *Validator) Apply(stored *Blocks, id string, p *BlockPatch) (block *Bloc
 func checkTotalSize(c *validation.Check, at jsontree.Node, parts ...jsontree.Node) {
 	total := 0
 	for _, part := range parts {
-		total += part.Size()
+		total += part.ValueCount()
 	}
 	if total > jsontree.MaxValues {
 		c.Add(at, schema.CodeTooMany, "the blocks of a form can have at most 100,000 values")

@@ -21,9 +21,9 @@ type Blocks struct {
 	typed bool            // every block has a type or gets a type from an edit
 }
 
-// StoredBlocks parses stored blocks without checking rules. It treats an empty raw as an empty array. It returns an
-// error if raw is not an array of blocks.
-func StoredBlocks(raw json.RawMessage) (*Blocks, error) {
+// ParseStoredBlocks parses stored blocks without checking rules. It treats an empty raw as an empty array. It returns
+// an error if raw is not an array of blocks.
+func ParseStoredBlocks(raw json.RawMessage) (*Blocks, error) {
 	if len(raw) == 0 {
 		raw = json.RawMessage("[]")
 	}
@@ -66,24 +66,24 @@ func joinItems(items []json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-func (b *Blocks) bytes(n jsontree.Node) json.RawMessage {
-	return jsontree.Splice(n.Source(), n.Start(), n.End(), b.edits)
+func (b *Blocks) editedJSON(n jsontree.Node) json.RawMessage {
+	return jsontree.ApplyEdits(n.Source(), n.Start(), n.End(), b.edits)
 }
 
 // Raw returns the array or the single block, with the edits applied: normalized times, and the types that
-// [Blocks.WithTypesFrom] added. Otherwise it preserves fields, their order and number literals.
+// [ParseBlocks.WithTypesFrom] added. Otherwise it preserves fields, their order and number literals.
 func (b *Blocks) Raw() json.RawMessage {
-	return b.bytes(b.list)
+	return b.editedJSON(b.list)
 }
 
-func (b *Blocks) top() []jsontree.Node {
+func (b *Blocks) topBlocks() []jsontree.Node {
 	if b.one {
 		return []jsontree.Node{b.list}
 	}
-	return children(b.list)
+	return childNodes(b.list)
 }
 
-func children(list jsontree.Node) []jsontree.Node {
+func childNodes(list jsontree.Node) []jsontree.Node {
 	all := make([]jsontree.Node, 0, list.Len())
 	for _, item := range list.All() {
 		all = append(all, item)
@@ -93,10 +93,10 @@ func children(list jsontree.Node) []jsontree.Node {
 
 // Items returns the top-level blocks in order.
 func (b *Blocks) Items() []json.RawMessage {
-	top := b.top()
+	top := b.topBlocks()
 	items := make([]json.RawMessage, len(top), len(top)+1)
 	for i, block := range top {
-		items[i] = b.bytes(block)
+		items[i] = b.editedJSON(block)
 	}
 	return items
 }
@@ -106,15 +106,15 @@ func (b *Blocks) ID() string { return b.list.Member("id").Text() }
 
 // Get returns a top-level block by ID and reports whether it exists.
 func (b *Blocks) Get(id string) (json.RawMessage, bool) {
-	i := b.index(id)
+	i := b.indexOf(id)
 	if i < 0 {
 		return nil, false
 	}
-	return b.bytes(b.top()[i]), true
+	return b.editedJSON(b.topBlocks()[i]), true
 }
 
-func (b *Blocks) index(id string) int {
-	return slices.IndexFunc(b.top(), func(block jsontree.Node) bool {
+func (b *Blocks) indexOf(id string) int {
+	return slices.IndexFunc(b.topBlocks(), func(block jsontree.Node) bool {
 		n := block.Member("id")
 		return n.Kind() == jsontree.String && n.Text() == id
 	})
@@ -123,14 +123,14 @@ func (b *Blocks) index(id string) int {
 func eachBlock(blocks []jsontree.Node, f func(block jsontree.Node)) {
 	for _, block := range blocks {
 		f(block)
-		eachBlock(children(block.Member("children")), f)
+		eachBlock(childNodes(block.Member("children")), f)
 	}
 }
 
 // HasAnyOf reports whether b and other have a block ID in common. It includes nested blocks.
 func (b *Blocks) HasAnyOf(other *Blocks) bool {
-	ids := b.ids()
-	for id := range other.ids() {
+	ids := b.nodesByID()
+	for id := range other.nodesByID() {
 		if ids[id].Exists() {
 			return true
 		}
@@ -138,9 +138,9 @@ func (b *Blocks) HasAnyOf(other *Blocks) bool {
 	return false
 }
 
-func (b *Blocks) ids() map[string]jsontree.Node {
+func (b *Blocks) nodesByID() map[string]jsontree.Node {
 	ids := make(map[string]jsontree.Node, b.list.Len())
-	eachBlock(b.top(), func(block jsontree.Node) {
+	eachBlock(b.topBlocks(), func(block jsontree.Node) {
 		if id := block.Member("id"); id.Exists() {
 			ids[id.Text()] = block
 		}
@@ -156,13 +156,13 @@ func (b *Blocks) WithTypesFrom(stored *Blocks) *Blocks {
 	}
 	var known map[string]jsontree.Node
 	var types []jsontree.Edit
-	eachBlock(b.top(), func(block jsontree.Node) {
+	eachBlock(b.topBlocks(), func(block jsontree.Node) {
 		id := block.Member("id")
 		if !id.Exists() || block.Member("type").Exists() {
 			return
 		}
 		if known == nil && stored != nil {
-			known = stored.ids()
+			known = stored.nodesByID()
 		}
 		literal := inferType(block)
 		if old := known[id.Text()]; old.Exists() {
@@ -201,7 +201,7 @@ func inferType(block jsontree.Node) string {
 
 // Without returns all blocks except one top-level block, and reports whether that block exists.
 func (b *Blocks) Without(id string) (json.RawMessage, bool) {
-	i := b.index(id)
+	i := b.indexOf(id)
 	if i < 0 {
 		return nil, false
 	}
@@ -211,7 +211,7 @@ func (b *Blocks) Without(id string) (json.RawMessage, bool) {
 // CheckHiddenNames checks that no block and no rule variable has the name of a hidden field. Violations point to the
 // blocks.
 func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
-	fields, err := parseHidden(hidden)
+	fields, err := parseHiddenFields(hidden)
 	if err != nil || fields.Len() == 0 {
 		return err
 	}
@@ -220,12 +220,12 @@ func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
 		names[name.Text()] = true
 	}
 	c := validation.Check{Base: b.base}
-	eachBlock(b.top(), func(block jsontree.Node) {
+	eachBlock(b.topBlocks(), func(block jsontree.Node) {
 		if id := block.Member("id"); id.Exists() && names[id.Text()] {
 			c.Add(id, schema.CodeDuplicate, "must differ from the names of hidden fields")
 		}
 	})
-	for _, variable := range variablesSetBy(b.top()...) {
+	for _, variable := range variablesSetBy(b.topBlocks()...) {
 		if names[variable.Name()] {
 			c.Add(variable, schema.CodeDuplicate, "must differ from the names of hidden fields")
 		}
@@ -236,21 +236,21 @@ func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
 // CheckHiddenFields checks that no hidden field has the name of a block or rule variable. Violations point to the
 // hidden fields, at path.
 func (b *Blocks) CheckHiddenFields(hidden json.RawMessage, path string) error {
-	fields, err := parseHidden(hidden)
+	fields, err := parseHiddenFields(hidden)
 	if err != nil {
 		return err
 	}
 	taken := make(map[string]bool)
-	for id := range b.ids() {
+	for id := range b.nodesByID() {
 		taken[id] = true
 	}
 	c := validation.Check{Base: path}
-	checkHiddenFields(&c, fields, taken, namesOf(variablesSetBy(b.top()...)))
+	checkHiddenFields(&c, fields, taken, namesOf(variablesSetBy(b.topBlocks()...)))
 	return c.Violations.Err()
 }
 
-// parseHidden parses hidden fields. An empty raw means that there are no hidden fields.
-func parseHidden(raw json.RawMessage) (jsontree.Node, error) {
+// parseHiddenFields parses hidden fields. An empty raw means that there are no hidden fields.
+func parseHiddenFields(raw json.RawMessage) (jsontree.Node, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return jsontree.Node{}, nil
 	}

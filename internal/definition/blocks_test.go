@@ -15,7 +15,7 @@ import (
 
 func stored(t testing.TB, raw string) *Blocks {
 	t.Helper()
-	return expect.Must(StoredBlocks(json.RawMessage(raw)))
+	return expect.Must(ParseStoredBlocks(json.RawMessage(raw)))
 }
 
 func wantRaw(t testing.TB, b *Blocks, want string) {
@@ -32,7 +32,7 @@ func TestStoredBlocks(t *testing.T) {
 	stored(t, `[{"id":"a","properties":{"rule":{"x":[0`+strings.Repeat(",0", 150_000)+`]}}}]`)
 
 	for _, raw := range []string{`{}`, `null`, `[1]`, `[{"children":1}]`, `[{"children":[{"children":[null]}]}]`, `[`, `[] []`} {
-		expect.That(t, expect.ErrorOf(StoredBlocks(json.RawMessage(raw))) != nil, "%s is accepted", raw)
+		expect.That(t, expect.ErrorOf(ParseStoredBlocks(json.RawMessage(raw))) != nil, "%s is accepted", raw)
 	}
 }
 
@@ -108,51 +108,51 @@ func TestBlockAndAppend(t *testing.T) {
 	w := expect.Must(NewValidator(schema.Limits{Blocks: 2, AllBlocks: 4}, nil))
 	one := func(t *testing.T, block string) *Blocks {
 		t.Helper()
-		return expect.Must(w.Block([]byte(`{"block": ` + block + ` }`)))
+		return expect.Must(w.ParseBlock([]byte(`{"block": ` + block + ` }`)))
 	}
 
 	t.Run("a block is appended as it was sent", func(t *testing.T) {
 		added := one(t, `{"id":"b", "properties":{"min":1.0,"afterDate":"2026-01-01T02:00:00+02:00"}}`)
 		wantRaw(t, added, `{"id":"b", "properties":{"min":1.0,"afterDate":"2026-01-01T00:00:00Z"}}`)
-		got := expect.Must(w.Append(stored(t, `[{"id":"a"}]`), added.WithTypesFrom(nil)))
+		got := expect.Must(w.AppendBlock(stored(t, `[{"id":"a"}]`), added.WithTypesFrom(nil)))
 		if diff := cmp.Diff(`[{"id":"a"},{"id":"b","type":"short_text", "properties":{"min":1.0,"afterDate":"2026-01-01T00:00:00Z"}}]`, string(got)); diff != "" {
 			t.Error(diff)
 		}
-		first, err := w.Append(stored(t, ``), added)
+		first, err := w.AppendBlock(stored(t, ``), added)
 		expect.That(t, err == nil && string(first) == `[{"id":"b", "properties":{"min":1.0,"afterDate":"2026-01-01T00:00:00Z"}}]`,
 			"got %s, %v", first, err)
 	})
 	t.Run("faults of the block stand under /block", func(t *testing.T) {
-		_, err := w.Block([]byte(`{"block":{"id":"` + strings.Repeat("a", 201) + `","type":"poem","children":[{"id":"x"},{"id":"x","properties":{"pdfLink":"x"}}]},"a":1}`))
+		_, err := w.ParseBlock([]byte(`{"block":{"id":"` + strings.Repeat("a", 201) + `","type":"poem","children":[{"id":"x"},{"id":"x","properties":{"pdfLink":"x"}}]},"a":1}`))
 		wantFaults(t, err, "/a UNKNOWN_FIELD", "/block/children/1/id DUPLICATE", "/block/children/1/properties/pdfLink BAD_FORMAT", "/block/id TOO_LONG", "/block/type NOT_ALLOWED")
-		wantFaults(t, expect.ErrorOf(w.Block([]byte(`{}`))), "/block REQUIRED")
-		wantFaults(t, expect.ErrorOf(w.Block([]byte(`{"block":[]}`))), "/block WRONG_TYPE")
-		_, err = w.Block([]byte(`{"block":{"id":"a","children":[{"id":"b"},{"id":"c"},{"id":"d"},{"id":"e"}]}}`))
+		wantFaults(t, expect.ErrorOf(w.ParseBlock([]byte(`{}`))), "/block REQUIRED")
+		wantFaults(t, expect.ErrorOf(w.ParseBlock([]byte(`{"block":[]}`))), "/block WRONG_TYPE")
+		_, err = w.ParseBlock([]byte(`{"block":{"id":"a","children":[{"id":"b"},{"id":"c"},{"id":"d"},{"id":"e"}]}}`))
 		wantFaults(t, err, "/block TOO_MANY")
 	})
 	t.Run("the form's limits and ids count", func(t *testing.T) {
-		wantFaults(t, expect.ErrorOf(w.Append(stored(t, `[{"id":"a"},{"id":"b"}]`), one(t, `{"id":"c"}`))), "/block TOO_MANY")
-		_, err := w.Append(stored(t, `[{"id":"a","children":[{"id":"b"},{"id":"c"}]}]`), one(t, `{"id":"d","children":[{"id":"e"}]}`))
+		wantFaults(t, expect.ErrorOf(w.AppendBlock(stored(t, `[{"id":"a"},{"id":"b"}]`), one(t, `{"id":"c"}`))), "/block TOO_MANY")
+		_, err := w.AppendBlock(stored(t, `[{"id":"a","children":[{"id":"b"},{"id":"c"}]}]`), one(t, `{"id":"d","children":[{"id":"e"}]}`))
 		wantFaults(t, err, "/block TOO_MANY")
-		_, err = w.Append(stored(t, `[{"id":"a","children":[{"id":"b"}]}]`), one(t, `{"id":"c","children":[{"id":"b"}]}`))
+		_, err = w.AppendBlock(stored(t, `[{"id":"a","children":[{"id":"b"}]}]`), one(t, `{"id":"c","children":[{"id":"b"}]}`))
 		wantFaults(t, err, "/block/children/0/id DUPLICATE")
 	})
 	t.Run("a form does not grow beyond what a body could carry", func(t *testing.T) {
 		big := func(id string) string {
 			return `{"id":"` + id + `","properties":{"image":{"x":[0` + strings.Repeat(",0", 60_000) + `]}}}`
 		}
-		wantFaults(t, expect.ErrorOf(w.Append(stored(t, "["+big("a")+"]"), one(t, big("b")))), "/block TOO_MANY")
+		wantFaults(t, expect.ErrorOf(w.AppendBlock(stored(t, "["+big("a")+"]"), one(t, big("b")))), "/block TOO_MANY")
 	})
 }
 
 func TestBlocksReplace(t *testing.T) {
 	w := newTestWrites(t)
-	b, err := w.Blocks([]byte(` {"blocks" : [ {"id":"b"},{"id":"a"} ] } `))
+	b, err := w.ParseBlocks([]byte(` {"blocks" : [ {"id":"b"},{"id":"a"} ] } `))
 	expect.NoError(t, err)
 	wantRaw(t, b, `[ {"id":"b"},{"id":"a"} ]`)
-	_, err = w.Blocks([]byte(`{"blocks":[{"id":"a"},{"label":"x"},{"id":"a"}]}`))
+	_, err = w.ParseBlocks([]byte(`{"blocks":[{"id":"a"},{"label":"x"},{"id":"a"}]}`))
 	wantFaults(t, err, "/blocks/1/id REQUIRED", "/blocks/2/id DUPLICATE")
-	wantFaults(t, expect.ErrorOf(w.Blocks([]byte(`{"blocks":{}}`))), "/blocks WRONG_TYPE")
+	wantFaults(t, expect.ErrorOf(w.ParseBlocks([]byte(`{"blocks":{}}`))), "/blocks WRONG_TYPE")
 }
 
 func TestApply(t *testing.T) {
@@ -161,8 +161,8 @@ func TestApply(t *testing.T) {
 
 	apply := func(t *testing.T, id, patch string) (block *Blocks, all json.RawMessage, ok bool, err error) {
 		t.Helper()
-		p := expect.Must(w.BlockPatch([]byte(`{"block":` + patch + `}`)))
-		return w.Apply(stored(t, form), id, p)
+		p := expect.Must(w.ParseBlockPatch([]byte(`{"block":` + patch + `}`)))
+		return w.ApplyPatch(stored(t, form), id, p)
 	}
 	for name, test := range map[string]struct{ patch, want string }{
 		"a value is replaced in its place":      {`{"label":"\u0042 2"}`, `{"id":"b","type":"number","label":"\u0042 2","properties":{"min":1.0, "max":2,"rule":{"x":{"y":1,"z":2}}},"choices":[{"id":"1"}]}`},
@@ -200,8 +200,8 @@ func TestApply(t *testing.T) {
 	t.Run("the form's limits count", func(t *testing.T) {
 		small, err := NewValidator(schema.Limits{AllBlocks: 5}, nil)
 		expect.NoError(t, err)
-		p := expect.Must(small.BlockPatch([]byte(`{"block":{"children":[{"id":"x"},{"id":"y"}]}}`)))
-		_, _, _, err = small.Apply(stored(t, form), "a", p)
+		p := expect.Must(small.ParseBlockPatch([]byte(`{"block":{"children":[{"id":"x"},{"id":"y"}]}}`)))
+		_, _, _, err = small.ApplyPatch(stored(t, form), "a", p)
 		wantFaults(t, err, "/block TOO_MANY")
 	})
 	t.Run("a patch of the wrong shape is refused at once", func(t *testing.T) {
@@ -215,7 +215,7 @@ func TestApply(t *testing.T) {
 			`{"block":{"properties":{"rule":"\u0000"}}}`: {"/block/properties/rule BAD_FORMAT"},
 			`{"block":{}}`: {"/block TOO_FEW"},
 		} {
-			wantFaults(t, expect.ErrorOf(w.BlockPatch([]byte(patch))), want...)
+			wantFaults(t, expect.ErrorOf(w.ParseBlockPatch([]byte(patch))), want...)
 		}
 	})
 }
@@ -232,12 +232,12 @@ func TestCheckHiddenNames(t *testing.T) {
 	wantFaults(t, blocks.CheckHiddenNames(json.RawMessage(`["x"]`)))
 	wantFaults(t, blocks.CheckHiddenNames(nil))
 
-	added := expect.Must(w.Block([]byte(`{"block":{"id":"b","children":[{"id":"in"}]}}`)))
+	added := expect.Must(w.ParseBlock([]byte(`{"block":{"id":"b","children":[{"id":"in"}]}}`)))
 	wantFaults(t, added.CheckHiddenNames(hidden), "/block/children/0/id DUPLICATE", "/block/id DUPLICATE")
 	wantFaults(t, added.WithTypesFrom(nil).CheckHiddenNames(hidden), "/block/children/0/id DUPLICATE", "/block/id DUPLICATE")
 
-	p := expect.Must(w.BlockPatch([]byte(`{"block":{"children":[{"id":"ok"}]}}`)))
-	applied, _, _, err := w.Apply(stored(t, `[{"id":"x"},{"id":"y"}]`), "y", p)
+	p := expect.Must(w.ParseBlockPatch([]byte(`{"block":{"children":[{"id":"ok"}]}}`)))
+	applied, _, _, err := w.ApplyPatch(stored(t, `[{"id":"x"},{"id":"y"}]`), "y", p)
 	expect.NoError(t, err)
 	wantFaults(t, applied.CheckHiddenNames(hidden), "/block/children/0/id DUPLICATE")
 }
@@ -245,13 +245,13 @@ func TestCheckHiddenNames(t *testing.T) {
 func TestWritesAndBlocksAreSafeForConcurrentUse(t *testing.T) {
 	w := newTestWrites(t)
 	body := surveyBody()
-	form := expect.Must(w.FormUpdate(body))
-	p := expect.Must(w.BlockPatch([]byte(`{"block":{"label":"x","properties":{"afterDate":"2026-01-01T02:00:00+02:00"}}}`)))
+	form := expect.Must(w.ParseFormUpdate(body))
+	p := expect.Must(w.ParseBlockPatch([]byte(`{"block":{"label":"x","properties":{"afterDate":"2026-01-01T02:00:00+02:00"}}}`)))
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			expect.Nil(t, expect.ErrorOf(w.FormUpdate(body)))
-			if _, _, _, err := w.Apply(form.Blocks, "q3", p); err != nil {
+			expect.Nil(t, expect.ErrorOf(w.ParseFormUpdate(body)))
+			if _, _, _, err := w.ApplyPatch(form.Blocks, "q3", p); err != nil {
 				t.Error(err)
 			}
 			expect.That(t, len(form.Blocks.Items()) == 50, "the shared blocks changed")
@@ -260,7 +260,7 @@ func TestWritesAndBlocksAreSafeForConcurrentUse(t *testing.T) {
 	group.Wait()
 }
 
-// surveyBody is a FormUpdate with 50 blocks of four kinds, about 10 kB.
+// surveyBody is a ParseFormUpdate with 50 blocks of four kinds, about 10 kB.
 func surveyBody() []byte {
 	var b strings.Builder
 	b.WriteString(`{"name":"Customer survey","definition":{"blocks":[`)

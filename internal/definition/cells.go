@@ -84,7 +84,7 @@ func (r *blockChecker) blockType(block jsontree.Node) string {
 func (r *blockChecker) addCells(block jsontree.Node) {
 	n := countCells(block, r.blockType(block))
 	if n > r.limits.Cells {
-		r.Add(block, schema.CodeTooMany, "a block can have at most "+violation.Count(r.limits.Cells, "cell")+", such as rows times columns")
+		r.Add(block, schema.CodeTooMany, "a block can have at most "+violation.FormatCount(r.limits.Cells, "cell")+", such as rows times columns")
 	}
 	r.cells += n
 }
@@ -93,20 +93,20 @@ func (r *blockChecker) addCells(block jsontree.Node) {
 // the written blocks. A form over the limit is allowed as long as this number does not increase.
 func (r *blockChecker) checkFormCells(own int, at jsontree.Node) {
 	if r.cells > r.limits.AllCells && own > r.cellsBefore {
-		r.Add(at, schema.CodeTooMany, "the blocks of a form can have at most "+violation.Count(r.limits.AllCells, "cell")+" in total, such as choices")
+		r.Add(at, schema.CodeTooMany, "the blocks of a form can have at most "+violation.FormatCount(r.limits.AllCells, "cell")+" in total, such as choices")
 	}
 }
 
-// TypedFrom is like [Blocks.WithTypesFrom], for blocks that will be stored. It also checks the cell limit, which
+// InferTypes is like [ParseBlocks.WithTypesFrom], for blocks that will be stored. It also checks the cell limit, which
 // depends on the added types.
-func (w *Validator) TypedFrom(b, stored *Blocks) (*Blocks, error) {
+func (w *Validator) InferTypes(b, stored *Blocks) (*Blocks, error) {
 	typed := b.WithTypesFrom(stored)
 	if typed == b {
 		return b, nil
 	}
 	r := newBlockChecker(&validation.Check{Base: b.base}, w)
-	r.stored = stored.ids()
-	eachBlock(b.top(), r.addCells)
+	r.stored = stored.nodesByID()
+	eachBlock(b.topBlocks(), r.addCells)
 	r.checkFormCells(r.cells, b.list)
 	return typed, r.Violations.Err()
 }

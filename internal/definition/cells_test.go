@@ -62,7 +62,7 @@ func TestCells(t *testing.T) {
 		"a type that is none, at least": {`{"id":"a","type":"dropdowns","choices":` + items(300) + `}`, []string{"/blocks/0/type NOT_ALLOWED"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wantFaults(t, expect.ErrorOf(w.Blocks([]byte(`{"blocks":[`+test.blocks+`]}`))), test.want...)
+			wantFaults(t, expect.ErrorOf(w.ParseBlocks([]byte(`{"blocks":[`+test.blocks+`]}`))), test.want...)
 		})
 	}
 }
@@ -74,7 +74,7 @@ func TestCellsOfStoredBlocks(t *testing.T) {
 	ranking := func(id string, n int) string {
 		return fmt.Sprintf(`{"id":%q,"type":"ranking","choices":%s}`, id, items(n))
 	}
-	within := expect.Must(StoredBlocks([]byte("[" + ranking("a", 10) + `,{"id":"b"}]`)))
+	within := expect.Must(ParseStoredBlocks([]byte("[" + ranking("a", 10) + `,{"id":"b"}]`)))
 	for blocks, want := range map[string][]string{
 		`{"id":"a","choices":` + items(10) + `}`:                                           nil,
 		`{"id":"a","choices":` + items(11) + `}`:                                           {"/blocks/0 TOO_MANY"},
@@ -82,10 +82,10 @@ func TestCellsOfStoredBlocks(t *testing.T) {
 		`{"id":"a","choices":` + items(10) + `},{"id":"c","choices":` + items(22) + `}`:    {"/blocks TOO_MANY"},
 		`{"id":"a","type":"dropdown","choices":` + items(50) + `},{"id":"b","label":"\n"}`: nil,
 	} {
-		parsed, err := w.Blocks([]byte(`{"blocks":[` + blocks + `]}`))
+		parsed, err := w.ParseBlocks([]byte(`{"blocks":[` + blocks + `]}`))
 		expect.NoError(t, err)
-		wantFaults(t, expect.ErrorOf(w.TypedFrom(parsed, within)), want...)
-		f := expect.Must(w.FormUpdate([]byte(`{"definition":{"blocks":[` + blocks + `]}}`)))
+		wantFaults(t, expect.ErrorOf(w.InferTypes(parsed, within)), want...)
+		f := expect.Must(w.ParseFormUpdate([]byte(`{"definition":{"blocks":[` + blocks + `]}}`)))
 		_, err = w.ChangeDefinition(f, storage.Definition{Blocks: within.Raw()})
 		for i := range want {
 			want[i] = "/definition" + want[i]
@@ -93,7 +93,7 @@ func TestCellsOfStoredBlocks(t *testing.T) {
 		wantFaults(t, err, want...)
 	}
 
-	beyond := expect.Must(StoredBlocks([]byte("[" + ranking("a", 12) + "," + ranking("b", 3) + `]`)))
+	beyond := expect.Must(ParseStoredBlocks([]byte("[" + ranking("a", 12) + "," + ranking("b", 3) + `]`)))
 	for patch, want := range map[string][]string{
 		`{"label":"x"}`: nil,
 		`{"label":"x","choices":` + items(3) + `}`:       nil,
@@ -101,14 +101,14 @@ func TestCellsOfStoredBlocks(t *testing.T) {
 		`{"type":null,"choices":` + items(4) + `}`:       {"/block TOO_MANY"},
 		`{"type":"dropdown","choices":` + items(9) + `}`: nil,
 	} {
-		p, err := w.BlockPatch([]byte(`{"block":` + patch + `}`))
+		p, err := w.ParseBlockPatch([]byte(`{"block":` + patch + `}`))
 		expect.NoError(t, err)
-		_, _, _, err = w.Apply(beyond, "b", p)
+		_, _, _, err = w.ApplyPatch(beyond, "b", p)
 		wantFaults(t, err, want...)
 	}
 	for block, want := range map[string][]string{`{"id":"c","type":"nps"}`: {"/block TOO_MANY"}, `{"id":"c","type":"email"}`: nil} {
-		added, err := w.Block([]byte(`{"block":` + block + `}`))
+		added, err := w.ParseBlock([]byte(`{"block":` + block + `}`))
 		expect.NoError(t, err)
-		wantFaults(t, expect.ErrorOf(w.Append(beyond, added)), want...)
+		wantFaults(t, expect.ErrorOf(w.AppendBlock(beyond, added)), want...)
 	}
 }

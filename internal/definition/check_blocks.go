@@ -73,7 +73,7 @@ func (r *blockChecker) checkVariables() {
 func variablesSetBy(blocks ...jsontree.Node) (variables []jsontree.Node) {
 	for _, block := range blocks {
 		if set := block.Member("properties").Member("rule").Member("set"); set.Kind() == jsontree.Object {
-			variables = append(variables, children(set)...)
+			variables = append(variables, childNodes(set)...)
 		}
 	}
 	return variables
@@ -81,9 +81,9 @@ func variablesSetBy(blocks ...jsontree.Node) (variables []jsontree.Node) {
 
 func (r *blockChecker) checkCounts(top int, at jsontree.Node) {
 	if top > r.limits.Blocks {
-		r.Add(at, schema.CodeTooMany, "a form can have at most "+violation.Count(r.limits.Blocks, "block")+" at the top level")
+		r.Add(at, schema.CodeTooMany, "a form can have at most "+violation.FormatCount(r.limits.Blocks, "block")+" at the top level")
 	} else if r.total > r.limits.AllBlocks {
-		r.Add(at, schema.CodeTooMany, "a form can have at most "+violation.Count(r.limits.AllBlocks, "block")+", including nested blocks")
+		r.Add(at, schema.CodeTooMany, "a form can have at most "+violation.FormatCount(r.limits.AllBlocks, "block")+", including nested blocks")
 	}
 }
 
@@ -92,11 +92,11 @@ func (r *blockChecker) checkList(list jsontree.Node, level int) {
 		return
 	}
 	if level > r.limits.Nesting && list.Len() > 0 {
-		if r.Violations.Full() {
+		if r.Violations.IsFull() {
 			return
 		}
-		r.Add(list, schema.CodeTooMany, "blocks can be nested at most "+violation.Count(r.limits.Nesting, "level")+" deep")
-		r.Skip(list)
+		r.Add(list, schema.CodeTooMany, "blocks can be nested at most "+violation.FormatCount(r.limits.Nesting, "level")+" deep")
+		r.SkipValue(list)
 		return
 	}
 	for _, block := range list.All() {
@@ -156,14 +156,14 @@ func (r *blockChecker) checkID(id jsontree.Node) {
 
 func (r *blockChecker) checkText(n jsontree.Node) {
 	if n.Kind() == jsontree.String && violation.LongerThan(n.Text(), r.limits.Text) {
-		r.Add(n, schema.CodeTooLong, violation.TooLong(r.limits.Text))
+		r.Add(n, schema.CodeTooLong, violation.TooLongMessage(r.limits.Text))
 	}
 }
 
 // checkRuleSize limits the size of a rule, because every submission evaluates it.
 func (r *blockChecker) checkRuleSize(rule jsontree.Node) {
 	if rule.Exists() && len(rule.Raw()) > r.limits.Rule {
-		r.Add(rule, schema.CodeTooLong, "must have at most "+violation.Count(r.limits.Rule, "byte"))
+		r.Add(rule, schema.CodeTooLong, "must have at most "+violation.FormatCount(r.limits.Rule, "byte"))
 	}
 }
 
@@ -173,12 +173,12 @@ func (r *blockChecker) normalizeDay(bound jsontree.Node) {
 	if bound.Kind() != jsontree.String {
 		return
 	}
-	t, ok := jsontree.ParseWrittenTime(bound.Text())
+	t, ok := jsontree.ParseTimeKeepingOffset(bound.Text())
 	if !ok {
 		return
 	}
 	if _, offset := t.Zone(); offset != 0 {
-		r.Replace(bound, calendar.StartOfDay(t, r.zone))
+		r.ReplaceTime(bound, calendar.StartOfDay(t, r.zone))
 	}
 }
 
@@ -187,7 +187,7 @@ func (r *blockChecker) checkChoices(list jsontree.Node) {
 		return
 	}
 	if list.Len() > r.limits.Choices {
-		r.Add(list, schema.CodeTooMany, "must have at most "+violation.Count(r.limits.Choices, "item"))
+		r.Add(list, schema.CodeTooMany, "must have at most "+violation.FormatCount(r.limits.Choices, "item"))
 	}
 	seen := make(map[string]bool, list.Len())
 	for _, choice := range list.All() {

@@ -11,7 +11,7 @@ import (
 func (r *request) checkSettings(settings jsontree.Node, l schema.Limits) {
 	for _, name := range []string{"closedMessage", "submitLabel"} {
 		if n := settings.Member(name); n.Kind() == jsontree.String && violation.LongerThan(n.Text(), l.Text) {
-			r.Add(n, schema.CodeTooLong, violation.TooLong(l.Text))
+			r.Add(n, schema.CodeTooLong, violation.TooLongMessage(l.Text))
 		}
 	}
 	checkLink(&r.Check, settings, "redirectUrl")
@@ -22,7 +22,7 @@ func (r *request) checkTheme(theme jsontree.Node, l schema.Limits) {
 	checkURL(&r.Check, theme.Member("logo"), "url")
 	checkURL(&r.Check, theme.Member("background").Member("image"), "url")
 	if css := theme.Member("customCss"); css.Kind() == jsontree.String && len(css.Text()) > l.CustomCSS {
-		r.Add(css, schema.CodeTooLong, "must have at most "+violation.Count(l.CustomCSS, "byte"))
+		r.Add(css, schema.CodeTooLong, "must have at most "+violation.FormatCount(l.CustomCSS, "byte"))
 	}
 }
 

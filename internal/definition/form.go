@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// FormWrite is a checked FormCreate or FormUpdate. A field is nil if the body omits it. Defaults are not set.
+// FormWrite is a checked ParseFormCreate or ParseFormUpdate. A field is nil if the body omits it. Defaults are not set.
 type FormWrite struct {
 	Name        *string // without surrounding whitespace
 	Type        *string
@@ -21,21 +21,21 @@ type FormWrite struct {
 	Acceptance *storage.AcceptanceRules // set if and only if Settings is set
 }
 
-// FormCreate checks a createForm body.
-func (w *Validator) FormCreate(body []byte) (FormWrite, error) {
-	return w.form(body, formCreateSchema)
+// ParseFormCreate checks a createForm body.
+func (w *Validator) ParseFormCreate(body []byte) (FormWrite, error) {
+	return w.parseForm(body, formCreateSchema)
 }
 
-// FormUpdate checks an updateForm body. It rejects an empty object.
-func (w *Validator) FormUpdate(body []byte) (FormWrite, error) {
-	return w.form(body, formUpdateSchema)
+// ParseFormUpdate checks an updateForm body. It rejects an empty object.
+func (w *Validator) ParseFormUpdate(body []byte) (FormWrite, error) {
+	return w.parseForm(body, formUpdateSchema)
 }
 
-// CheckSizes checks a FormUpdate that will not be stored, such as an editor's unsaved content. It reports only exceeded
-// limits, because content can be invalid while a user types. It also rejects unknown fields, because decoders could
-// confuse an unknown field with a known field.
+// CheckSizes checks a ParseFormUpdate that will not be stored, such as an editor's unsaved content. It reports only
+// exceeded limits, because content can be invalid while a user types. It also rejects unknown fields, because decoders
+// could confuse an unknown field with a known field.
 func (w *Validator) CheckSizes(body []byte) error {
-	r, err := read(body)
+	r, err := parseBody(body)
 	if err != nil {
 		return err
 	}
@@ -48,9 +48,9 @@ func (w *Validator) CheckSizes(body []byte) error {
 	return r.Violations.Err()
 }
 
-func (w *Validator) form(body []byte, s *validation.Schema) (FormWrite, error) {
+func (w *Validator) parseForm(body []byte, s *validation.Schema) (FormWrite, error) {
 	r, err := readAndCheck(body, s, func(r *request) {
-		r.cleanName()
+		r.cleanAndCheckName()
 		r.checkDefinition(r.root.Member("definition"), w)
 	})
 	if err != nil {
@@ -58,20 +58,20 @@ func (w *Validator) form(body []byte, s *validation.Schema) (FormWrite, error) {
 	}
 	definition := r.root.Member("definition")
 	f := FormWrite{
-		Name:        r.text("name"),
-		Type:        r.text("type"),
-		Status:      r.text("status"),
-		WorkspaceID: r.text("workspace_id"),
+		Name:        r.textMember("name"),
+		Type:        r.textMember("type"),
+		Status:      r.textMember("status"),
+		WorkspaceID: r.textMember("workspace_id"),
 		Sections: storage.Definition{
-			Settings:     r.section(definition.Member("settings")),
-			Theme:        r.section(definition.Member("theme")),
-			Variables:    r.section(definition.Member("variables")),
-			HiddenFields: r.section(definition.Member("hidden_fields")),
+			Settings:     r.editedSection(definition.Member("settings")),
+			Theme:        r.editedSection(definition.Member("theme")),
+			Variables:    r.editedSection(definition.Member("variables")),
+			HiddenFields: r.editedSection(definition.Member("hidden_fields")),
 			Format:       Format,
 		},
 	}
 	if f.Sections.Settings != nil {
-		f.Acceptance = acceptanceRules(definition.Member("settings"))
+		f.Acceptance = readAcceptanceRules(definition.Member("settings"))
 	}
 	if blocks := definition.Member("blocks"); blocks.Exists() {
 		f.Blocks = &Blocks{list: blocks, edits: r.Edits} // Blocks keeps the tree in memory
@@ -89,17 +89,17 @@ func (r *request) checkDefinition(definition jsontree.Node, w *Validator) {
 	checkHiddenFields(&r.Check, definition.Member("hidden_fields"), blocks.ids, namesOf(blocks.setHere))
 }
 
-// section returns the bytes of a section with its edits applied, or nil if it is omitted.
-func (r *request) section(n jsontree.Node) json.RawMessage {
+// editedSection returns the bytes of a section with its edits applied, or nil if it is omitted.
+func (r *request) editedSection(n jsontree.Node) json.RawMessage {
 	if !n.Exists() {
 		return nil
 	}
-	return jsontree.Splice(n.Source(), n.Start(), n.End(), r.Edits)
+	return jsontree.ApplyEdits(n.Source(), n.Start(), n.End(), r.Edits)
 }
 
-// acceptanceRules extracts the acceptance rules from checked settings. A response limit below one means no limit. The
-// caller sets the version of the comparison rules.
-func acceptanceRules(settings jsontree.Node) *storage.AcceptanceRules {
+// readAcceptanceRules extracts the acceptance rules from checked settings. A response limit below one means no limit.
+// The caller sets the version of the comparison rules.
+func readAcceptanceRules(settings jsontree.Node) *storage.AcceptanceRules {
 	g := new(storage.AcceptanceRules)
 	g.Closed = settings.Member("closed").Bool()
 	g.CloseAt, _ = jsontree.ParseTime(settings.Member("closeAt").Text())

@@ -137,12 +137,12 @@ func compileSchemas(t *testing.T, w *Validator) {
 	t.Helper()
 	body := []byte(`{"name":"A"}`)
 	for _, check := range []func() error{
-		func() error { _, err := w.Workspace(body); return err },
-		func() error { _, err := w.FormUpdate(body); return err },
-		func() error { _, err := w.Webhook(body, true); return err },
-		func() error { _, err := w.Block(body); return err },
-		func() error { _, err := w.Blocks(body); return err },
-		func() error { _, err := w.BlockPatch(body); return err },
+		func() error { _, err := w.ParseWorkspaceName(body); return err },
+		func() error { _, err := w.ParseFormUpdate(body); return err },
+		func() error { _, err := w.ParseWebhook(body, true); return err },
+		func() error { _, err := w.ParseBlock(body); return err },
+		func() error { _, err := w.ParseBlocks(body); return err },
+		func() error { _, err := w.ParseBlockPatch(body); return err },
 	} {
 		var invalid *schema.Error
 		err := check()
@@ -171,7 +171,7 @@ func TestHostileInputIsCheap(t *testing.T) {
 	for name, body := range hostileBodies() {
 		expect.Require(t, len(body) <= mib+100, "%s: %d bytes", name, len(body))
 		t.Run(name, func(t *testing.T) {
-			refused(t, 1, func() error { _, err := w.FormUpdate([]byte(body)); return err })
+			refused(t, 1, func() error { _, err := w.ParseFormUpdate([]byte(body)); return err })
 		})
 	}
 
@@ -181,10 +181,10 @@ func TestHostileInputIsCheap(t *testing.T) {
 		body  string
 		check func(body []byte) error
 	}{
-		"a workspace": {members, func(body []byte) error { _, err := w.Workspace(body); return err }},
-		"a webhook":   {members, func(body []byte) error { _, err := w.Webhook(body, true); return err }},
-		"a block":     {`{"block":{"children":` + lists + `}}`, func(body []byte) error { _, err := w.Block(body); return err }},
-		"blocks":      {`{"blocks":` + lists + `}`, func(body []byte) error { _, err := w.Blocks(body); return err }},
+		"a workspace": {members, func(body []byte) error { _, err := w.ParseWorkspaceName(body); return err }},
+		"a webhook":   {members, func(body []byte) error { _, err := w.ParseWebhook(body, true); return err }},
+		"a block":     {`{"block":{"children":` + lists + `}}`, func(body []byte) error { _, err := w.ParseBlock(body); return err }},
+		"blocks":      {`{"blocks":` + lists + `}`, func(body []byte) error { _, err := w.ParseBlocks(body); return err }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			body := []byte(test.body)
@@ -200,9 +200,9 @@ func TestHostileInputIsCheap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			body := []byte(body)
 			refused(t, 2, func() error {
-				p, err := w.BlockPatch(body)
+				p, err := w.ParseBlockPatch(body)
 				if err == nil {
-					_, _, _, err = w.Apply(before, "a", p)
+					_, _, _, err = w.ApplyPatch(before, "a", p)
 				}
 				return err
 			})
@@ -253,9 +253,9 @@ func TestCostlyBodiesAreBounded(t *testing.T) {
 	}
 }
 
-// stores checks a FormUpdate and makes what is stored of it.
+// stores checks a ParseFormUpdate and makes what is stored of it.
 func stores(t testing.TB, w *Validator, body []byte) {
-	f := expect.Must(w.FormUpdate(body))
+	f := expect.Must(w.ParseFormUpdate(body))
 	if f.Blocks != nil {
 		f.Blocks.WithTypesFrom(nil).Raw()
 	}

@@ -16,10 +16,10 @@ func TestAddressesAndLinks(t *testing.T) {
 
 	for _, s := range []string{"http://example.com", "HTTPS://example.com/a?b#c", "https://example.com:8080/é@", "https://[2001:db8::1]/",
 		"https://fa.example.com/می\u200cشود", "https://example.com/❤\ufe0f"} {
-		expect.That(t, weburl.IsPlain(s) && weburl.IsLink(s), "%q is refused", s)
+		expect.That(t, weburl.IsPlainWebURL(s) && weburl.IsLink(s), "%q is refused", s)
 	}
 	for _, s := range []string{"mailto:a@example.com", "tel:+4930123456", "MAILTO:a@example.com?subject=b"} {
-		expect.That(t, weburl.IsLink(s) && !weburl.IsPlain(s), "%q is for links only", s)
+		expect.That(t, weburl.IsLink(s) && !weburl.IsPlainWebURL(s), "%q is for links only", s)
 	}
 	for _, s := range []string{
 		"javascript:alert(1)", "JavaScript:alert(1)", " javascript:alert(1)", "\tjavascript:alert(1)", "java\tscript:alert(1)",
@@ -32,14 +32,14 @@ func TestAddressesAndLinks(t *testing.T) {
 		"https://example.com/a\u200bb", "https://exam\u00adple.com/", "https://exam\u200dple.com/", "https://example.com/\u202ea",
 	} {
 		expect.That(t, !weburl.IsLink(s), "%q is accepted", s)
-		expect.That(t, !weburl.IsPlain(s), "%q is accepted in an answer", s)
+		expect.That(t, !weburl.IsPlainWebURL(s), "%q is accepted in an answer", s)
 	}
 }
 
 func TestDefinitionAddresses(t *testing.T) {
 	w := newTestWrites(t)
 
-	_, err := w.FormUpdate([]byte(`{"definition":{
+	_, err := w.ParseFormUpdate([]byte(`{"definition":{
 		"blocks":[{"id":"a","properties":{"buttonLink":"JaVaScRiPt:a","embedLink":"mailto:a@b.c","videoLink":"data:,","pdfLink":"/x"},
 			"children":[{"id":"b","properties":{"pdfLink":"x"}}]}],
 		"settings":{"redirectUrl":"javascript:a","cover":{"image":{"url":"data:image/png;base64,AA"}}},
@@ -55,7 +55,7 @@ func TestDefinitionAddresses(t *testing.T) {
 		"/definition/theme/background/image/url BAD_FORMAT",
 		"/definition/theme/logo/url BAD_FORMAT")
 
-	_, err = w.FormUpdate([]byte(`{"definition":{
+	_, err = w.ParseFormUpdate([]byte(`{"definition":{
 		"blocks":[{"id":"a","properties":{"buttonLink":"mailto:a@b.c","embedLink":"","rule":{"url":"javascript:a"},"image":{"url":"data:,"}},
 			"choices":[{"id":"c","image":{"url":"javascript:a"}}]}],
 		"settings":{"redirectUrl":"tel:112","cover":{"image":{"url":""}}},
@@ -97,7 +97,7 @@ func TestDefinitionLimits(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			wantFaults(t, expect.ErrorOf(w.FormUpdate([]byte(`{"definition":{`+test.definition+`}}`))), test.want...)
+			wantFaults(t, expect.ErrorOf(w.ParseFormUpdate([]byte(`{"definition":{`+test.definition+`}}`))), test.want...)
 		})
 	}
 }
@@ -139,7 +139,7 @@ func TestDefaultLimits(t *testing.T) {
 		"5,001 characters": {`[{"id":"a","label":"` + strings.Repeat("é", 5001) + `"}]`, []string{"/blocks/0/label TOO_LONG"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			wantFaults(t, expect.ErrorOf(w.Blocks([]byte(`{"blocks":`+test.blocks+`}`))), test.want...)
+			wantFaults(t, expect.ErrorOf(w.ParseBlocks([]byte(`{"blocks":`+test.blocks+`}`))), test.want...)
 		})
 	}
 }
@@ -147,7 +147,7 @@ func TestDefaultLimits(t *testing.T) {
 func TestIDsAreUnique(t *testing.T) {
 	w := newTestWrites(t)
 
-	_, err := w.FormUpdate([]byte(`{"definition":{
+	_, err := w.ParseFormUpdate([]byte(`{"definition":{
 		"hidden_fields":["ok","in","ok","a",""],
 		"blocks":[{"id":"a","children":[{"id":"in"},{"id":"b"}]},{"id":"b"},{"id":"A"},{"id":"in","choices":[{"id":"x"},{"id":"y"},{"id":"z"},{"id":"x"}],"matrix_rows":[{"id":"x"}]}]}}`))
 	wantFaults(t, err,
@@ -163,7 +163,7 @@ func TestIDsAreUnique(t *testing.T) {
 func TestSchemaAndRulesReportTogether(t *testing.T) {
 	w := newTestWrites(t)
 
-	_, err := w.FormCreate([]byte(`{"name":" ","definition":{"blocks":[{"id":"a","label":1},{"id":"a","properties":{"disabledDays":128,"buttonLink":"x"}},7],
+	_, err := w.ParseFormCreate([]byte(`{"name":" ","definition":{"blocks":[{"id":"a","label":1},{"id":"a","properties":{"disabledDays":128,"buttonLink":"x"}},7],
 		"variables":{"n":1,"s":"x","b":true},"theme":{"colors":{"text":"red","dark":{"text":"#12345"}}},"settings":{"closeAt":"soon"}}}`))
 	wantFaults(t, err,
 		"/definition/blocks/0/label WRONG_TYPE",
@@ -185,29 +185,29 @@ func TestChoicesNeedAnID(t *testing.T) {
 	under := func(at string) []string {
 		return []string{at + "/choices/1/id REQUIRED", at + "/choices/2/id TOO_SHORT", at + "/matrix_columns/0/id TOO_SHORT", at + "/matrix_rows/0/id REQUIRED"}
 	}
-	_, err := w.FormUpdate([]byte(`{"definition":{"blocks":[{"id":"a","children":[{"id":"b",` + lists + `}]}]}}`))
+	_, err := w.ParseFormUpdate([]byte(`{"definition":{"blocks":[{"id":"a","children":[{"id":"b",` + lists + `}]}]}}`))
 	wantFaults(t, err, under("/definition/blocks/0/children/0")...)
-	wantFaults(t, expect.ErrorOf(w.Block([]byte(`{"block":{"id":"a",`+lists+`}}`))), under("/block")...)
-	p := expect.Must(w.BlockPatch([]byte(`{"block":{` + lists + `}}`)))
-	_, _, _, err = w.Apply(stored(t, `[{"id":"a"}]`), "a", p)
+	wantFaults(t, expect.ErrorOf(w.ParseBlock([]byte(`{"block":{"id":"a",`+lists+`}}`))), under("/block")...)
+	p := expect.Must(w.ParseBlockPatch([]byte(`{"block":{` + lists + `}}`)))
+	_, _, _, err = w.ApplyPatch(stored(t, `[{"id":"a"}]`), "a", p)
 	wantFaults(t, err, under("/block")...)
 }
 
 func TestBlockIDsCanStandInAPath(t *testing.T) {
 	w := newTestWrites(t)
-	_, err := w.FormUpdate([]byte(`{"definition":{"blocks":[{"id":".","children":[{"id":".."}]},{"id":"..."},{"id":".a"},{"id":"a."},{"id":"/"},{"id":" ."}]}}`))
+	_, err := w.ParseFormUpdate([]byte(`{"definition":{"blocks":[{"id":".","children":[{"id":".."}]},{"id":"..."},{"id":".a"},{"id":"a."},{"id":"/"},{"id":" ."}]}}`))
 	wantFaults(t, err, "/definition/blocks/0/children/0/id BAD_FORMAT", "/definition/blocks/0/id BAD_FORMAT")
-	wantFaults(t, expect.ErrorOf(w.Block([]byte(`{"block":{"id":".."}}`))), "/block/id BAD_FORMAT")
-	wantFaults(t, expect.ErrorOf(w.Blocks([]byte(`{"blocks":[{"id":"."}]}`))), "/blocks/0/id BAD_FORMAT")
+	wantFaults(t, expect.ErrorOf(w.ParseBlock([]byte(`{"block":{"id":".."}}`))), "/block/id BAD_FORMAT")
+	wantFaults(t, expect.ErrorOf(w.ParseBlocks([]byte(`{"blocks":[{"id":"."}]}`))), "/blocks/0/id BAD_FORMAT")
 }
 
 // What is nested too deep is one fault; what is in it is not looked at.
 func TestBlocksBeyondTheLastLevelAreNotLookedAt(t *testing.T) {
 	w, err := NewValidator(schema.Limits{Nesting: 2, AllBlocks: 2}, nil)
 	expect.NoError(t, err)
-	_, err = w.Blocks([]byte(`{"blocks":[{"id":"a","children":[{"id":"b","x":1,"children":[{"id":"a"},1,{"id":"c","label":1,"children":[{}]}]}]}]}`))
+	_, err = w.ParseBlocks([]byte(`{"blocks":[{"id":"a","children":[{"id":"b","x":1,"children":[{"id":"a"},1,{"id":"c","label":1,"children":[{}]}]}]}]}`))
 	wantFaults(t, err, "/blocks/0/children/0/children TOO_MANY", "/blocks/0/children/0/x UNKNOWN_FIELD")
-	wantFaults(t, expect.ErrorOf(w.Blocks([]byte(`{"blocks":[{"id":"a","children":[{"id":"b","children":[]}]}]}`))))
+	wantFaults(t, expect.ErrorOf(w.ParseBlocks([]byte(`{"blocks":[{"id":"a","children":[{"id":"b","children":[]}]}]}`))))
 }
 
 // A variable that a rule sets is kept beside the answers, so its name is one with the
@@ -217,20 +217,20 @@ func TestVariablesThatRulesSetHaveNamesOfTheirOwn(t *testing.T) {
 	const rule = `"properties":{"rule":{"set":{"%":1,"free":2}}}`
 	setting := func(name string) string { return strings.ReplaceAll(rule, "%", name) }
 
-	_, err := w.FormUpdate([]byte(`{"definition":{"hidden_fields":["h"],"blocks":[{"id":"a",` + setting("c") + `},{"id":"b","children":[{"id":"c",` + setting("a") + `}]},{"id":"d",` + setting("h") + `}]}}`))
+	_, err := w.ParseFormUpdate([]byte(`{"definition":{"hidden_fields":["h"],"blocks":[{"id":"a",` + setting("c") + `},{"id":"b","children":[{"id":"c",` + setting("a") + `}]},{"id":"d",` + setting("h") + `}]}}`))
 	wantFaults(t, err, "/definition/blocks/0/properties/rule/set/c DUPLICATE", "/definition/hidden_fields/0 DUPLICATE")
-	wantFaults(t, expect.ErrorOf(w.Blocks([]byte(`{"blocks":[{"id":"a",`+setting("a")+`}]}`))), "/blocks/0/properties/rule/set/a DUPLICATE")
-	wantFaults(t, expect.ErrorOf(w.Block([]byte(`{"block":{"id":"a",`+setting("a")+`}}`))), "/block/properties/rule/set/a DUPLICATE")
+	wantFaults(t, expect.ErrorOf(w.ParseBlocks([]byte(`{"blocks":[{"id":"a",`+setting("a")+`}]}`))), "/blocks/0/properties/rule/set/a DUPLICATE")
+	wantFaults(t, expect.ErrorOf(w.ParseBlock([]byte(`{"block":{"id":"a",`+setting("a")+`}}`))), "/block/properties/rule/set/a DUPLICATE")
 	for _, free := range []string{`{"set":["a"]}`, `{"set":"a"}`, `{"set":null}`, `{"a":1}`} {
-		wantFaults(t, expect.ErrorOf(w.Blocks([]byte(`{"blocks":[{"id":"a","properties":{"rule":`+free+`}}]}`))))
+		wantFaults(t, expect.ErrorOf(w.ParseBlocks([]byte(`{"blocks":[{"id":"a","properties":{"rule":`+free+`}}]}`))))
 	}
 
 	old := stored(t, `[{"id":"a",`+setting("x")+`},{"id":"b","children":[{"id":"in",`+setting("y")+`}]}]`)
-	added := expect.Must(w.Block([]byte(`{"block":{"id":"x","children":[{"id":"other"},{"id":"y"}],` + setting("in") + `}}`)))
-	_, err = w.Append(old, added)
+	added := expect.Must(w.ParseBlock([]byte(`{"block":{"id":"x","children":[{"id":"other"},{"id":"y"}],` + setting("in") + `}}`)))
+	_, err = w.AppendBlock(old, added)
 	wantFaults(t, err, "/block/id DUPLICATE", "/block/properties/rule/set/in DUPLICATE") // a rule in a group has no effect
-	p := expect.Must(w.BlockPatch([]byte(`{"block":{` + setting("a") + `}}`)))
-	_, _, _, err = w.Apply(old, "b", p)
+	p := expect.Must(w.ParseBlockPatch([]byte(`{"block":{` + setting("a") + `}}`)))
+	_, _, _, err = w.ApplyPatch(old, "b", p)
 	wantFaults(t, err, "/block/properties/rule/set/a DUPLICATE")
 
 	hidden := json.RawMessage(`["x","y"]`)

@@ -27,17 +27,17 @@ func (w *Validator) NewDefinition(f FormWrite) (storage.Definition, error) {
 	return d, w.CheckSize(storage.Definition{}, d, "/definition")
 }
 
-// ChangeDefinition returns the sections that a FormUpdate changes. Unchanged sections are nil. It checks the rules that
-// depend on the stored form, such as hidden field names and the total size.
+// ChangeDefinition returns the sections that a ParseFormUpdate changes. Unchanged sections are nil. It checks the rules
+// that depend on the stored form, such as hidden field names and the total size.
 func (w *Validator) ChangeDefinition(f FormWrite, stored storage.Definition) (storage.Definition, error) {
 	d := f.Sections
 	if f.Blocks != nil || d.HiddenFields != nil {
-		blocks, err := StoredBlocks(stored.Blocks)
+		blocks, err := ParseStoredBlocks(stored.Blocks)
 		if err != nil {
 			return d, err
 		}
 		if f.Blocks != nil {
-			if blocks, err = w.TypedFrom(f.Blocks, blocks); err != nil {
+			if blocks, err = w.InferTypes(f.Blocks, blocks); err != nil {
 				return d, err
 			}
 			d.Blocks = blocks.Raw()
@@ -68,5 +68,5 @@ func (w *Validator) CheckSize(stored, change storage.Definition, path string) er
 	if after <= w.limits.Definition || after <= before {
 		return nil
 	}
-	return violation.New(path, schema.CodeTooLong, "the definition of the form exceeds "+violation.Count(w.limits.Definition, "byte"))
+	return violation.New(path, schema.CodeTooLong, "the definition of the form exceeds "+violation.FormatCount(w.limits.Definition, "byte"))
 }

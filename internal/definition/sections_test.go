@@ -14,7 +14,7 @@ import (
 
 func formUpdate(t *testing.T, w *Validator, body string) FormWrite {
 	t.Helper()
-	return expect.Must(w.FormUpdate([]byte(body)))
+	return expect.Must(w.ParseFormUpdate([]byte(body)))
 }
 
 func TestNewDefinitionFillsInWhatIsNotGiven(t *testing.T) {
@@ -80,16 +80,16 @@ func TestTheRuleOfABlockIsBounded(t *testing.T) {
 		return `"properties":{"rule":{"x":"` + strings.Repeat("x", n-len(`{"x":""}`)) + `"}}`
 	}
 	for size, want := range map[int][]string{16_000: nil, 16_001: {"/block/properties/rule TOO_LONG"}} {
-		wantFaults(t, expect.ErrorOf(w.Block([]byte(`{"block":{"id":"a",`+rule(size)+`}}`))), want...)
-		p := expect.Must(w.BlockPatch([]byte(`{"block":{` + rule(size) + `}}`)))
-		_, _, _, err := w.Apply(stored(t, `[{"id":"a"}]`), "a", p)
+		wantFaults(t, expect.ErrorOf(w.ParseBlock([]byte(`{"block":{"id":"a",`+rule(size)+`}}`))), want...)
+		p := expect.Must(w.ParseBlockPatch([]byte(`{"block":{` + rule(size) + `}}`)))
+		_, _, _, err := w.ApplyPatch(stored(t, `[{"id":"a"}]`), "a", p)
 		wantFaults(t, err, want...)
 	}
-	_, err := w.FormUpdate([]byte(`{"definition":{"blocks":[{"id":"a","children":[{"id":"b",` + rule(20_000) + `}]}]}}`))
+	_, err := w.ParseFormUpdate([]byte(`{"definition":{"blocks":[{"id":"a","children":[{"id":"b",` + rule(20_000) + `}]}]}}`))
 	wantFaults(t, err, "/definition/blocks/0/children/0/properties/rule TOO_LONG")
 
 	// A patch may not grow it bit by bit either.
-	p := expect.Must(w.BlockPatch([]byte(`{"block":{"properties":{"rule":{"y":1}}}}`)))
-	_, _, _, err = w.Apply(stored(t, `[{"id":"a",`+rule(15_999)+`}]`), "a", p)
+	p := expect.Must(w.ParseBlockPatch([]byte(`{"block":{"properties":{"rule":{"y":1}}}}`)))
+	_, _, _, err = w.ApplyPatch(stored(t, `[{"id":"a",`+rule(15_999)+`}]`), "a", p)
 	wantFaults(t, err, "/block/properties/rule TOO_LONG")
 }

@@ -9,7 +9,7 @@ import (
 
 // checkURL checks an http or https URL in an object's field.
 func checkURL(c *validation.Check, object jsontree.Node, name string) {
-	checkAddress(c, object.Member(name), weburl.IsPlain, "")
+	checkAddress(c, object.Member(name), weburl.IsPlainWebURL, "")
 }
 
 // checkLink is like checkURL but also allows mailto and tel URLs.

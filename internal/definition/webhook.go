@@ -15,10 +15,10 @@ type WebhookWrite struct {
 	Secret  *string // points to "" if an update removes the signing secret
 }
 
-// Webhook checks a createWebhook body, or an updateWebhook body if create is false. Along with a *[schema.Error], it
-// returns the valid fields, so that the caller can check the URL and report all violations together.
-func (w *Validator) Webhook(body []byte, create bool) (WebhookWrite, error) {
-	r, err := read(body)
+// ParseWebhook checks a createWebhook body, or an updateWebhook body if create is false. Along with a *[schema.Error],
+// it returns the valid fields, so that the caller can check the URL and report all violations together.
+func (w *Validator) ParseWebhook(body []byte, create bool) (WebhookWrite, error) {
+	r, err := parseBody(body)
 	if err != nil {
 		return WebhookWrite{}, err
 	}
@@ -31,9 +31,9 @@ func (w *Validator) Webhook(body []byte, create bool) (WebhookWrite, error) {
 		return WebhookWrite{}, err
 	}
 	h := WebhookWrite{
-		FormID: r.text("form_id"),
-		URL:    r.text("url"),
-		Secret: r.text("signing_secret"),
+		FormID: r.textMember("form_id"),
+		URL:    r.textMember("url"),
+		Secret: r.textMember("signing_secret"),
 	}
 	if secret := r.root.Member("signing_secret"); secret.Exists() && secret.Kind() == jsontree.Null && !create {
 		h.Secret = new(string)

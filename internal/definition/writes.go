@@ -33,22 +33,22 @@ func NewValidator(l schema.Limits, zone *time.Location) (*Validator, error) {
 }
 
 var (
-	workspaceWriteSchema = validation.Component("WorkspaceWrite")
-	formCreateSchema     = validation.Component("FormCreate")
-	formUpdateSchema     = validation.Component("FormUpdate")
-	blockCreateSchema    = validation.Component("BlockCreate")
-	blocksReplaceSchema  = validation.Component("BlocksReplace")
-	blockWriteSchema     = validation.Component("BlockWrite")
-	webhookCreateSchema  = validation.Component("WebhookCreate")
-	webhookUpdateSchema  = validation.Component("WebhookUpdate")
+	workspaceWriteSchema = validation.ComponentSchema("WorkspaceWrite")
+	formCreateSchema     = validation.ComponentSchema("FormCreate")
+	formUpdateSchema     = validation.ComponentSchema("FormUpdate")
+	blockCreateSchema    = validation.ComponentSchema("BlockCreate")
+	blocksReplaceSchema  = validation.ComponentSchema("BlocksReplace")
+	blockWriteSchema     = validation.ComponentSchema("BlockWrite")
+	webhookCreateSchema  = validation.ComponentSchema("WebhookCreate")
+	webhookUpdateSchema  = validation.ComponentSchema("WebhookUpdate")
 	// The schema for a patch checks only types. Apply checks the resulting block and reports violations at their position
 	// in the patch.
-	blockUpdateSchema = validation.Outline("BlockUpdate", 2)
+	blockUpdateSchema = validation.ComponentOutline("BlockUpdate", 2)
 )
 
-// Workspace checks a WorkspaceWrite and returns the name, normalized by [textclean.CleanName].
-func (w *Validator) Workspace(body []byte) (name string, err error) {
-	r, err := readAndCheck(body, workspaceWriteSchema, (*request).cleanName)
+// ParseWorkspaceName checks a WorkspaceWrite and returns the name, normalized by [textclean.CleanName].
+func (w *Validator) ParseWorkspaceName(body []byte) (name string, err error) {
+	r, err := readAndCheck(body, workspaceWriteSchema, (*request).cleanAndCheckName)
 	if err != nil {
 		return "", err
 	}
@@ -74,8 +74,8 @@ type request struct {
 	root jsontree.Node
 }
 
-// read parses a body and reports values that are never allowed.
-func read(body []byte) (*request, error) {
+// parseBody parses a body and reports values that are never allowed.
+func parseBody(body []byte) (*request, error) {
 	if len(bytes.Trim(body, " \t\r\n")) == 0 {
 		return nil, violation.New("", schema.CodeRequired, "a JSON body is required")
 	}
@@ -91,7 +91,7 @@ func read(body []byte) (*request, error) {
 
 // readAndCheck parses a body and checks it against the rules and the schema s. It sorts the resulting edits.
 func readAndCheck(body []byte, s *validation.Schema, rules func(*request)) (*request, error) {
-	r, err := read(body)
+	r, err := parseBody(body)
 	if err != nil {
 		return nil, err
 	}
@@ -125,9 +125,9 @@ func (r *request) reportNUL(n jsontree.Node, found *int) {
 	}
 }
 
-// cleanName removes invisible characters from the name before its length is checked. It rejects names that are
+// cleanAndCheckName removes invisible characters from the name before its length is checked. It rejects names that are
 // invisible or could imitate another name.
-func (r *request) cleanName() {
+func (r *request) cleanAndCheckName() {
 	name := r.root.Member("name")
 	if name.Kind() == jsontree.String {
 		name.SetText(textclean.CleanName(name.Text()))
@@ -141,9 +141,9 @@ func (r *request) cleanName() {
 	}
 }
 
-// text returns a copy of a string field, or nil if it is missing. Unlike the original, the copy does not keep the whole
-// body in memory.
-func (r *request) text(name string) *string {
+// textMember returns a copy of a string field, or nil if it is missing. Unlike the original, the copy does not keep the
+// whole body in memory.
+func (r *request) textMember(name string) *string {
 	n := r.root.Member(name)
 	if n.Kind() != jsontree.String {
 		return nil

@@ -51,7 +51,7 @@ func TestWorkspace(t *testing.T) {
 
 	t.Run("the name is trimmed before its length is checked", func(t *testing.T) {
 		want := strings.Repeat("é", 120)
-		got, err := w.Workspace([]byte(`{"name":"\u00a0 ` + want + `\n\t"}`))
+		got, err := w.ParseWorkspaceName([]byte(`{"name":"\u00a0 ` + want + `\n\t"}`))
 		expect.That(t, err == nil && got == want, "got %q, %v", got, err)
 	})
 
@@ -75,12 +75,12 @@ func TestWorkspace(t *testing.T) {
 		"a body of white space":           {" \r\n\t", []string{" REQUIRED"}},
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
-			wantFaults(t, expect.ErrorOf(w.Workspace([]byte(test.body))), test.want...)
+			wantFaults(t, expect.ErrorOf(w.ParseWorkspaceName([]byte(test.body))), test.want...)
 		})
 	}
 
 	t.Run("what is no JSON is a SyntaxError", func(t *testing.T) {
-		_, err := w.Workspace([]byte(`{"name":"a","name":"b"}`))
+		_, err := w.ParseWorkspaceName([]byte(`{"name":"a","name":"b"}`))
 		var syntax *jsontree.SyntaxError
 		expect.That(t, errors.As(err, &syntax), "got %v", err)
 	})
@@ -99,51 +99,51 @@ func TestWebhook(t *testing.T) {
 	const form = "0123456789abcdefABCDEF01"
 
 	t.Run("create with all members", func(t *testing.T) {
-		got := expect.Must(w.Webhook([]byte(`{"form_id":"`+form+`","url":"https://example.com/a","enabled":false,"signing_secret":"0123456789abcdef"}`), true))
+		got := expect.Must(w.ParseWebhook([]byte(`{"form_id":"`+form+`","url":"https://example.com/a","enabled":false,"signing_secret":"0123456789abcdef"}`), true))
 		if *got.FormID != form || *got.URL != "https://example.com/a" || *got.Enabled || *got.Secret != "0123456789abcdef" {
 			t.Errorf("got %+v", got)
 		}
 	})
 	t.Run("create leaves defaults to the caller", func(t *testing.T) {
-		got, err := w.Webhook([]byte(`{"form_id":"`+form+`","url":"https://example.com/a"}`), true)
+		got, err := w.ParseWebhook([]byte(`{"form_id":"`+form+`","url":"https://example.com/a"}`), true)
 		expect.That(t, err == nil && got.Enabled == nil && got.Secret == nil, "got %+v, %v", got, err)
 	})
 	t.Run("null takes the secret away in an update only", func(t *testing.T) {
-		got, err := w.Webhook([]byte(`{"signing_secret":null}`), false)
+		got, err := w.ParseWebhook([]byte(`{"signing_secret":null}`), false)
 		expect.That(t, err == nil && got.Secret != nil && *got.Secret == "" && got.URL == nil && got.Enabled == nil,
 			"got %+v, %v", got, err)
-		_, err = w.Webhook([]byte(`{"form_id":"`+form+`","url":"https://example.com/a","signing_secret":null}`), true)
+		_, err = w.ParseWebhook([]byte(`{"form_id":"`+form+`","url":"https://example.com/a","signing_secret":null}`), true)
 		wantFaults(t, err, "/signing_secret WRONG_TYPE")
 		for _, create := range []bool{true, false} {
 			url := `"url":"https://example.com/a"`
 			if create {
 				url += `,"form_id":"` + form + `"`
 			}
-			_, err = w.Webhook([]byte(`{`+url+`,"signing_secret":"whsec_not base64 at all"}`), create)
+			_, err = w.ParseWebhook([]byte(`{`+url+`,"signing_secret":"whsec_not base64 at all"}`), create)
 			wantFaults(t, err, "/signing_secret BAD_FORMAT")
-			got, err = w.Webhook([]byte(`{`+url+`,"signing_secret":"whsec_MDEyMzQ1Njc4OWFiY2RlZg=="}`), create)
+			got, err = w.ParseWebhook([]byte(`{`+url+`,"signing_secret":"whsec_MDEyMzQ1Njc4OWFiY2RlZg=="}`), create)
 			expect.That(t, err == nil && got.Secret != nil && *got.Secret == "whsec_MDEyMzQ1Njc4OWFiY2RlZg==",
 				"a secret with base64 is %+v: %v", got, err)
 		}
 	})
 	t.Run("faults are reported together", func(t *testing.T) {
-		_, err := w.Webhook([]byte(`{"form_id":"x","enabled":"yes","signing_secret":"short","a":1}`), true)
+		_, err := w.ParseWebhook([]byte(`{"form_id":"x","enabled":"yes","signing_secret":"short","a":1}`), true)
 		wantFaults(t, err, "/a UNKNOWN_FIELD", "/enabled WRONG_TYPE", "/form_id BAD_FORMAT", "/signing_secret TOO_SHORT", "/url REQUIRED")
-		wantFaults(t, expect.ErrorOf(w.Webhook([]byte(`{}`), false)), " TOO_FEW")
-		wantFaults(t, expect.ErrorOf(w.Webhook([]byte(`{"form_id":"`+form+`","url":null}`), false)), "/form_id UNKNOWN_FIELD", "/url WRONG_TYPE")
-		wantFaults(t, expect.ErrorOf(w.Webhook(nil, false)), " REQUIRED")
+		wantFaults(t, expect.ErrorOf(w.ParseWebhook([]byte(`{}`), false)), " TOO_FEW")
+		wantFaults(t, expect.ErrorOf(w.ParseWebhook([]byte(`{"form_id":"`+form+`","url":null}`), false)), "/form_id UNKNOWN_FIELD", "/url WRONG_TYPE")
+		wantFaults(t, expect.ErrorOf(w.ParseWebhook(nil, false)), " REQUIRED")
 	})
 	t.Run("what has the right type is returned beside the faults of the rest", func(t *testing.T) {
-		got, err := w.Webhook([]byte(`{"form_id":1,"url":"http://127.0.0.1","enabled":false,"signing_secret":"short"}`), true)
+		got, err := w.ParseWebhook([]byte(`{"form_id":1,"url":"http://127.0.0.1","enabled":false,"signing_secret":"short"}`), true)
 		wantFaults(t, err, "/form_id WRONG_TYPE", "/signing_secret TOO_SHORT")
 		if got.FormID != nil || got.URL == nil || *got.URL != "http://127.0.0.1" || got.Enabled == nil || *got.Enabled || got.Secret == nil {
 			t.Errorf("got %+v", got)
 		}
-		got, err = w.Webhook([]byte(`{"url":null,"enabled":"no","signing_secret":null,"x":1}`), true)
+		got, err = w.ParseWebhook([]byte(`{"url":null,"enabled":"no","signing_secret":null,"x":1}`), true)
 		wantFaults(t, err, "/enabled WRONG_TYPE", "/form_id REQUIRED", "/signing_secret WRONG_TYPE", "/url WRONG_TYPE", "/x UNKNOWN_FIELD")
 		expect.That(t, got == (WebhookWrite{}), "got %+v", got)
 		for _, body := range []string{``, `[]`, `{`} {
-			if got, err := w.Webhook([]byte(body), false); err == nil || got != (WebhookWrite{}) {
+			if got, err := w.ParseWebhook([]byte(body), false); err == nil || got != (WebhookWrite{}) {
 				t.Errorf("%q: got %+v, %v", body, got, err)
 			}
 		}

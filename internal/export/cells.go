@@ -22,9 +22,9 @@ func choicePartName(id string) string {
 	return id
 }
 
-// cellsOf calls emit for each cell of an answer. plain is true if neither a respondent nor a user can choose the text
+// emitCells calls emit for each cell of an answer. plain is true if neither a respondent nor a user can choose the text
 // freely.
-func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain bool)) {
+func emitCells(a *schema.Answer, o Options, emit func(p part, text string, plain bool)) {
 	switch v := a.Value.(type) {
 	case schema.Number:
 		emit(part{}, string(a.JSON), true)
@@ -36,7 +36,7 @@ func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain b
 		emit(part{}, strings.Trim(string(a.JSON), `"`), true) // the time as stored, with its UTC offset
 	case schema.Picks:
 		if o.SplitColumns && isList(a) {
-			splitPicks(a.Type, v, o, emit)
+			emitPicks(a.Type, v, o, emit)
 			return
 		}
 		emit(part{}, joinPicks(v, o), false)
@@ -45,7 +45,7 @@ func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain b
 			emit(part{name: row.ID}, joinPicks(row.Picks, o), false)
 		}
 	case schema.Files:
-		filesCells(a, v, o, emit)
+		emitFiles(a, v, o, emit)
 	case schema.Contact:
 		for _, p := range v.Parts() {
 			if p.Text != "" {
@@ -65,9 +65,9 @@ func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain b
 
 func isList(a *schema.Answer) bool { return len(a.JSON) > 0 && a.JSON[0] == '[' }
 
-// splitPicks writes each choice to its own column. For a ranking, each cell contains the choice's position, starting at
+// emitPicks writes each choice to its own column. For a ranking, each cell contains the choice's position, starting at
 // 1.
-func splitPicks(fieldType string, picks schema.Picks, o Options, emit func(part, string, bool)) {
+func emitPicks(fieldType string, picks schema.Picks, o Options, emit func(part, string, bool)) {
 	var others []string
 	for i, p := range picks {
 		switch {
@@ -102,9 +102,9 @@ func pickText(p schema.Pick, o Options) string {
 	return p.String()
 }
 
-// filesCells writes the names and URLs of files. Several files get separate columns if o.SplitColumns is set. Otherwise
+// emitFiles writes the names and URLs of files. Several files get separate columns if o.SplitColumns is set. Otherwise
 // they share cells.
-func filesCells(a *schema.Answer, files schema.Files, o Options, emit func(part, string, bool)) {
+func emitFiles(a *schema.Answer, files schema.Files, o Options, emit func(part, string, bool)) {
 	if o.SplitColumns && isList(a) {
 		for i, f := range files {
 			number := strconv.Itoa(i + 1)
@@ -121,7 +121,7 @@ func filesCells(a *schema.Answer, files schema.Files, o Options, emit func(part,
 	emit(part{name: "url"}, strings.Join(urls, separator), false)
 }
 
-func partsOf(b *schema.Block, o Options) (parts []part) {
+func blockParts(b *schema.Block, o Options) (parts []part) {
 	properties := b.Properties
 	if properties == nil {
 		properties = new(schema.Properties)

@@ -70,9 +70,9 @@ func newColumns(d storage.Definition, o Options) (*columns, error) {
 		}
 	}
 	for _, name := range append(hidden, slices.Sorted(maps.Keys(variables))...) {
-		c.add(c.field(name, name), part{})
+		c.addColumn(c.findOrAddField(name, name), part{})
 	}
-	return c, c.tooManyColumns()
+	return c, c.checkColumnCount()
 }
 
 func (c *columns) count() int { return len(leading) + len(c.index) + len(trailing) }
@@ -80,14 +80,14 @@ func (c *columns) count() int { return len(leading) + len(c.index) + len(trailin
 func (c *columns) addBlocks(blocks []schema.Block) {
 	for i := range blocks {
 		b := &blocks[i]
-		for _, p := range partsOf(b, c.o) {
-			c.add(c.field(b.ID, b.PlainLabel()), p)
+		for _, p := range blockParts(b, c.o) {
+			c.addColumn(c.findOrAddField(b.ID, b.PlainLabel()), p)
 		}
 		c.addBlocks(b.Children)
 	}
 }
 
-func (c *columns) field(id, label string) *field {
+func (c *columns) findOrAddField(id, label string) *field {
 	f := c.byID[id]
 	if f == nil {
 		id, label = strings.Clone(id), strings.Clone(label) // do not keep the whole page in memory
@@ -98,7 +98,7 @@ func (c *columns) field(id, label string) *field {
 	return f
 }
 
-func (c *columns) tooManyColumns() error {
+func (c *columns) checkColumnCount() error {
 	if !c.full {
 		return nil
 	}
@@ -108,8 +108,8 @@ func (c *columns) tooManyColumns() error {
 	}}}
 }
 
-// add adds a column to a field unless the column exists or the limit is reached.
-func (c *columns) add(f *field, p part) {
+// addColumn adds a column to a field unless the column exists or the limit is reached.
+func (c *columns) addColumn(f *field, p part) {
 	if _, known := c.index[columnKey{f.id, p.name}]; known {
 		return
 	}
@@ -126,25 +126,25 @@ func (c *columns) add(f *field, p part) {
 	f.parts = append(f.parts, col)
 }
 
-func (c *columns) addFrom(s *storage.Submission) error {
+func (c *columns) addColumnsOf(s *storage.Submission) error {
 	answers, err := schema.DecodeAnswers(s.Answers)
 	if err != nil {
 		return fmt.Errorf("submission %s: %w", s.ID, err)
 	}
 	for i := range answers {
 		a := &answers[i]
-		f := c.field(a.ID, a.Label)
-		cellsOf(a, c.o, func(p part, _ string, _ bool) { c.add(f, p) })
+		f := c.findOrAddField(a.ID, a.Label)
+		emitCells(a, c.o, func(p part, _ string, _ bool) { c.addColumn(f, p) })
 	}
-	return c.tooManyColumns()
+	return c.checkColumnCount()
 }
 
-// header returns the unique names of all columns. After it is called, no columns can be added.
-func (c *columns) header() []cell {
+// newHeader returns the unique names of all columns. After it is called, no columns can be added.
+func (c *columns) newHeader() []cell {
 	shared := map[string]int{} // number of columns by name
 	for _, f := range c.fields {
 		for _, col := range f.parts {
-			shared[c.nameOf(col)]++
+			shared[c.columnName(col)]++
 		}
 	}
 	taken := make(map[string]bool, c.count())
@@ -157,7 +157,7 @@ func (c *columns) header() []cell {
 	}
 	for _, f := range c.fields {
 		for _, col := range f.parts {
-			name := c.nameOf(col)
+			name := c.columnName(col)
 			if c.o.Labels && (shared[name] > 1 || taken[name]) {
 				name += " [" + col.name + "]"
 			}
@@ -177,16 +177,16 @@ func (c *columns) header() []cell {
 	return cells
 }
 
-func (c *columns) nameOf(col column) string {
+func (c *columns) columnName(col column) string {
 	if c.o.Labels {
 		return col.label
 	}
 	return col.name
 }
 
-// row returns a submission's cells, which are valid until the next call. known is false if the header lacks a column
+// newRow returns a submission's cells, which are valid until the next call. known is false if the header lacks a column
 // that the submission needs.
-func (c *columns) row(s *storage.Submission) (cells []cell, known bool, err error) {
+func (c *columns) newRow(s *storage.Submission) (cells []cell, known bool, err error) {
 	answers, err := schema.DecodeAnswers(s.Answers)
 	if err != nil {
 		return nil, false, fmt.Errorf("submission %s: %w", s.ID, err)
@@ -197,7 +197,7 @@ func (c *columns) row(s *storage.Submission) (cells []cell, known bool, err erro
 	known = true
 	for i := range answers {
 		a := &answers[i]
-		cellsOf(a, c.o, func(p part, text string, plain bool) {
+		emitCells(a, c.o, func(p part, text string, plain bool) {
 			at, ok := c.index[columnKey{a.ID, p.name}]
 			if !ok {
 				known = false

@@ -20,8 +20,8 @@ type csvWriter struct {
 	escapeFormulas bool
 }
 
-// write writes one line. Flushing w.out returns any error.
-func (w *csvWriter) write(cells []cell) error {
+// writeRow writes one line. Flushing w.out returns any error.
+func (w *csvWriter) writeRow(cells []cell) error {
 	for i, c := range cells {
 		if i > 0 {
 			_, _ = w.out.WriteRune(w.separator)

@@ -40,7 +40,7 @@ func TestPlainCells(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		w := csvWriter{out: bufio.NewWriter(&out), separator: ',', escapeFormulas: true}
-		err := errors.Join(w.write([]cell{{text, true}}), w.out.Flush())
+		err := errors.Join(w.writeRow([]cell{{text, true}}), w.out.Flush())
 		expect.That(t, err == nil && out.String() == want+"\r\n", "%q is written as %q, %v", text, out.String(), err)
 	}
 }
@@ -57,7 +57,7 @@ func TestEveryCellIsReadBack(t *testing.T) {
 		for _, text := range texts {
 			line = append(line, cell{text: strings.ReplaceAll(text, "\r", "")}) // which encoding/csv changes
 		}
-		expect.NoError(t, w.write(line))
+		expect.NoError(t, w.writeRow(line))
 		buffered.Flush()
 		read := csv.NewReader(&out)
 		records, err := read.ReadAll()

@@ -26,8 +26,8 @@ type Options struct {
 	CompletionLine bool
 }
 
-// Check returns an error if the options are invalid. It sets the default format and separator.
-func (o *Options) Check() error {
+// Normalize returns an error if the options are invalid. It sets the default format and separator.
+func (o *Options) Normalize() error {
 	if o.Format == "" {
 		o.Format = schema.CSV
 	}
@@ -100,15 +100,15 @@ func writeNDJSON(ctx context.Context, out *bufio.Writer, _ storage.Definition, o
 	var line []byte
 	err = eachSubmission(ctx, out, o, read, func(s *storage.Submission) error {
 		n++
-		line = append(AppendItem(line[:0], s), '\n')
+		line = append(AppendSubmission(line[:0], s), '\n')
 		_, err := out.Write(line)
 		return err
 	})
 	return n, err
 }
 
-// AppendItem appends a submission in the API's format. It copies answers and metadata as stored.
-func AppendItem(b []byte, s *storage.Submission) []byte {
+// AppendSubmission appends a submission in the API's format. It copies answers and metadata as stored.
+func AppendSubmission(b []byte, s *storage.Submission) []byte {
 	b = hex.AppendEncode(append(b, `{"id":"`...), s.ID[:])
 	b = hex.AppendEncode(append(b, `","form_id":"`...), s.FormID[:])
 	b = jsontree.AppendTime(append(b, `","status":"completed","submitted_at":`...), s.SubmittedAt)
@@ -124,7 +124,7 @@ func writeCSV(ctx context.Context, out *bufio.Writer, definition storage.Definit
 		return 0, err
 	}
 	// The first pass finds the columns of deleted blocks.
-	if err := eachSubmission(ctx, out, o, read, columns.addFrom); err != nil {
+	if err := eachSubmission(ctx, out, o, read, columns.addColumnsOf); err != nil {
 		return 0, err
 	}
 	lines := csvWriter{out: out, separator: o.Separator, escapeFormulas: !o.AllowFormulas}
@@ -133,17 +133,17 @@ func writeCSV(ctx context.Context, out *bufio.Writer, definition storage.Definit
 			return 0, err
 		}
 	}
-	if err := lines.write(columns.header()); err != nil {
+	if err := lines.writeRow(columns.newHeader()); err != nil {
 		return 0, err
 	}
 	err = eachSubmission(ctx, out, o, read, func(s *storage.Submission) error {
-		row, known, err := columns.row(s)
+		row, known, err := columns.newRow(s)
 		if err != nil || !known {
 			// An unknown column means that the submission was stored after the first pass.
 			return err
 		}
 		n++
-		return lines.write(row)
+		return lines.writeRow(row)
 	})
 	return n, err
 }

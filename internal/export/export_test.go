@@ -44,7 +44,7 @@ func onePage(responses ...storage.Submission) Pages {
 func exported(t *testing.T, d storage.Definition, o Options, read Pages) string {
 	t.Helper()
 	var out bytes.Buffer
-	expect.NoError(t, errors.Join(o.Check(), Write(t.Context(), &out, d, o, read)))
+	expect.NoError(t, errors.Join(o.Normalize(), Write(t.Context(), &out, d, o, read)))
 	return out.String()
 }
 
@@ -232,15 +232,15 @@ func TestAnExportByteForByte(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	for _, separator := range []rune{',', ';', '\t'} {
 		o := Options{Format: schema.NDJSON, Separator: separator}
-		err := o.Check()
+		err := o.Normalize()
 		expect.That(t, err == nil && o.Format == schema.NDJSON && o.Separator == separator, "%q: %+v, %v", separator, o, err)
 	}
 	var o Options
-	err := o.Check()
+	err := o.Normalize()
 	expect.That(t, err == nil && o.Format == schema.CSV && o.Separator == ',', "the defaults are %+v, %v", o, err)
 	for path, o := range map[string]Options{"/format": {Format: "xlsx"}, "/separator": {Separator: '|'}} {
 		var faults *schema.Error
-		if err := o.Check(); !errors.As(err, &faults) || faults.Violations[0].Path != path || faults.Violations[0].Code != schema.CodeNotAllowed {
+		if err := o.Normalize(); !errors.As(err, &faults) || faults.Violations[0].Path != path || faults.Violations[0].Code != schema.CodeNotAllowed {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

@@ -16,25 +16,25 @@ import (
 )
 
 // Parts holds the parts of a form's content that two users can change without a conflict: the name, the type, each
-// setting, each top-level block, and each of the other sections. Their paths are JSON Pointers into a FormUpdate, with
-// block IDs instead of positions.
+// setting, each top-level block, and each of the other sections. Their paths are JSON Pointers into a ParseFormUpdate,
+// with block IDs instead of positions.
 type Parts struct {
 	Raw   map[string]json.RawMessage
 	Order map[string][]string // names of the settings and IDs of the blocks, by section path
 }
 
-// Path returns the path of a section.
-func Path(section string) string { return "/definition/" + section }
+// SectionPath returns the path of a section.
+func SectionPath(section string) string { return "/definition/" + section }
 
-// Split returns the parts of a form's content. A nil section counts as empty. Split returns an error if settings or
-// blocks are invalid JSON, or if block IDs are missing or duplicated.
-func Split(c storage.FormContent) (Parts, error) {
+// SplitContent returns the parts of a form's content. A nil section counts as empty. SplitContent returns an error if
+// settings or blocks are invalid JSON, or if block IDs are missing or duplicated.
+func SplitContent(c storage.FormContent) (Parts, error) {
 	p := Parts{map[string]json.RawMessage{
 		"/name": jsontree.AppendString(nil, c.Name),
 		"/type": jsontree.AppendString(nil, c.Type),
 	}, map[string][]string{}}
 	for _, section := range c.Sections() {
-		path, value := Path(section.Name), *section.Value
+		path, value := SectionPath(section.Name), *section.Value
 		if len(value) == 0 {
 			value = json.RawMessage(section.Empty)
 		}
@@ -55,7 +55,7 @@ func Split(c storage.FormContent) (Parts, error) {
 			if section.Name == "blocks" {
 				name = n.Member("id").Text()
 			}
-			part := jsontree.Pointer(path, name)
+			part := jsontree.JoinPointer(path, name)
 			if p.Raw[part] != nil || name == "" && section.Name == "blocks" {
 				return p, fmt.Errorf("stored block %d has no unique ID", i)
 			}
@@ -83,14 +83,14 @@ func Compare(before, after Parts) (found []Change) {
 	return found
 }
 
-// Join returns a section that consists of the named parts.
-func (p Parts) Join(s storage.Section, names []string) json.RawMessage {
+// JoinSection returns a section that consists of the named parts.
+func (p Parts) JoinSection(s storage.Section, names []string) json.RawMessage {
 	members := make([][]byte, len(names))
 	for i, name := range names {
 		if s.Name == "settings" {
 			members[i] = append(jsontree.AppendString(nil, name), ':')
 		}
-		members[i] = append(members[i], p.Raw[jsontree.Pointer(Path(s.Name), name)]...)
+		members[i] = append(members[i], p.Raw[jsontree.JoinPointer(SectionPath(s.Name), name)]...)
 	}
 	return slices.Concat([]byte(s.Empty[:1]), bytes.Join(members, []byte(",")), []byte(s.Empty[1:]))
 }
@@ -107,8 +107,8 @@ func (p Parts) Digests() Digests {
 	return found
 }
 
-// Match reports whether a part has the same value as when the digests were computed.
-func (d Digests) Match(path string, raw json.RawMessage) bool {
+// Matches reports whether a part has the same value as when the digests were computed.
+func (d Digests) Matches(path string, raw json.RawMessage) bool {
 	return d[digest([]byte(path))] == digest(raw)
 }
 

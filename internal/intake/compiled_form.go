@@ -11,8 +11,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Published returns a published form by its public ID.
-func (i Intake) Published(ctx context.Context, publicID string) (storage.Form, *CompiledForm, error) {
+// PublishedForm returns a published form by its public ID.
+func (i Intake) PublishedForm(ctx context.Context, publicID string) (storage.Form, *CompiledForm, error) {
 	if !objectid.IsPublicID(publicID) {
 		return storage.Form{}, nil, storage.ErrNotFound // some stores return other errors for arbitrary text
 	}
@@ -32,7 +32,7 @@ func (i Intake) withCompiled(f storage.Form, err error) (storage.Form, *Compiled
 	if err != nil {
 		return storage.Form{}, nil, err
 	}
-	known, err := i.compile(f)
+	known, err := i.compileCached(f)
 	if err != nil {
 		return storage.Form{}, nil, err
 	}
@@ -58,18 +58,18 @@ type CompiledForm struct {
 // 91 forms of 3,000 choices.
 const compiledFormBytes = 8 << 10
 
-// compile compiles a stored form, or returns it from the cache. It compares the definition's bytes, because revisions
-// can repeat after a rollback. If the definition is the same, the new entry shares its bytes.
-func (i Intake) compile(f storage.Form) (*CompiledForm, error) {
+// compileCached compiles a stored form, or returns it from the cache. It compares the definition's bytes, because
+// revisions can repeat after a rollback. If the definition is the same, the new entry shares its bytes.
+func (i Intake) compileCached(f storage.Form) (*CompiledForm, error) {
 	known, ok := i.forms.Get(f.ID)
 	same := ok && known.Definition.Equal(&f.Definition)
-	if same && known.matches(&f) && (known.committed || i.inHostTransaction) {
+	if same && known.isCurrentFor(&f) && (known.committed || i.inHostTransaction) {
 		return known, nil
 	}
 	form := new(CompiledForm)
 	if same {
 		*form, f.Definition = *known, known.Definition
-	} else if err := form.decode(i.core.AnswerSource(f.Definition)); err != nil {
+	} else if err := form.decodeAndCompile(i.core.AnswerSource(f.Definition)); err != nil {
 		return nil, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
 	}
 	form.Form, form.committed = f, !i.inHostTransaction
@@ -88,12 +88,12 @@ func (k *CompiledForm) Path(answers map[string]json.RawMessage, hidden map[strin
 	return path, nil
 }
 
-// matches reports whether the forms k and f treat submissions the same, apart from the definition.
-func (k *CompiledForm) matches(f *storage.Form) bool {
+// isCurrentFor reports whether the forms k and f treat submissions the same, apart from the definition.
+func (k *CompiledForm) isCurrentFor(f *storage.Form) bool {
 	return k.Revision == f.Revision && k.Status == f.Status && k.Acceptance == f.Acceptance
 }
 
-func (k *CompiledForm) decode(from answers.Source) (err error) {
+func (k *CompiledForm) decodeAndCompile(from answers.Source) (err error) {
 	if k.Blocks, err = schema.DecodeBlocks(from.Blocks); err != nil {
 		return err
 	}

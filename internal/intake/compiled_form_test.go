@@ -25,7 +25,7 @@ func read(revision int64, blocks string) storage.Form {
 
 func know(t *testing.T, s Intake, f storage.Form) *CompiledForm {
 	t.Helper()
-	known, err := s.compile(f)
+	known, err := s.compileCached(f)
 	expect.NoError(t, err)
 	if known.Revision != f.Revision || known.Status != f.Status || known.Acceptance != f.Acceptance || !known.Definition.Equal(&f.Definition) {
 		t.Errorf("what is known of %+v is %+v", f, known.Form)
@@ -116,7 +116,7 @@ func BenchmarkKnow(b *testing.B) {
 				if !known {
 					s = knowing()
 				}
-				if _, err := s.compile(f); err != nil {
+				if _, err := s.compileCached(f); err != nil {
 					b.Fatal(err)
 				}
 			}

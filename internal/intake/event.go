@@ -10,8 +10,8 @@ import (
 
 const eventResponseCompleted = "form.response.completed"
 
-// eventBody returns the request body that all attempts send. Test events have no submission ID.
-func eventBody(event storage.ID, s storage.Submission, a answers.Answers) []byte {
+// encodeEvent returns the request body that all attempts send. Test events have no submission ID.
+func encodeEvent(event storage.ID, s storage.Submission, a answers.Answers) []byte {
 	w := jsontree.NewWriter(make([]byte, 0, 256+len(a.ByField)+len(s.Hidden)+len(a.Variables)+len(s.Metadata)))
 	w.Object()
 	w.Name("id").Hex(event[:])
@@ -50,7 +50,7 @@ func (i Intake) SendTestEvent(ctx context.Context, webhookID storage.ID) error {
 	now := i.core.Now()
 	sample := form.answers.Sample()
 	event := i.core.NewID(now)
-	body := eventBody(event, storage.Submission{
+	body := encodeEvent(event, storage.Submission{
 		FormID: w.FormID, SubmittedAt: now, Hidden: sample.Hidden, Metadata: encodeMetadata(sampleMetadata), CompletionTime: 60,
 	}, sample)
 	return i.core.Storage.Enqueue(ctx, webhookID, storage.Event{ID: event, Type: eventResponseCompleted, Body: body, Single: true})

@@ -29,8 +29,8 @@ func New(c *core.Core, startDispatch func() (to storage.DirectDispatcher, stored
 	return Intake{core: c, forms: new(cache.Cache[storage.ID, *CompiledForm]), startDispatch: startDispatch}
 }
 
-// On returns a copy that uses c, whose storage is a host's transaction.
-func (i Intake) On(c *core.Core) Intake {
+// InHostTransaction returns a copy that uses c, whose storage is a host's transaction.
+func (i Intake) InHostTransaction(c *core.Core) Intake {
 	i.core, i.inHostTransaction = c, true
 	return i
 }

@@ -22,14 +22,14 @@ var utmNames = [...]string{"campaign", "content", "medium", "source", "term"}
 func encodeMetadata(m Metadata) []byte {
 	var w jsontree.Writer
 	w.Object()
-	writeText(&w, "country", m.Country)
-	writeText(&w, "device", m.Device)
-	writeText(&w, "user_agent", m.UserAgent)
+	writeCleanText(&w, "country", m.Country)
+	writeCleanText(&w, "device", m.Device)
+	writeCleanText(&w, "user_agent", m.UserAgent)
 	before := w.Len()
 	w.Name("utm").Object()
 	empty := w.Len()
 	for _, name := range utmNames {
-		writeText(&w, name, m.UTM[name])
+		writeCleanText(&w, name, m.UTM[name])
 	}
 	if w.Len() == empty {
 		w.Truncate(before)
@@ -40,7 +40,7 @@ func encodeMetadata(m Metadata) []byte {
 	return w.Bytes()
 }
 
-func writeText(w *jsontree.Writer, name, value string) {
+func writeCleanText(w *jsontree.Writer, name, value string) {
 	if value = sanitizeHeaderText(value); value != "" {
 		w.Name(name).String(value)
 	}

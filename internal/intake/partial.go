@@ -31,9 +31,9 @@ const (
 // hashToken returns the key under which a token is stored. It accepts invalid tokens, which are then unknown.
 func hashToken(token string) [32]byte { return sha256.Sum256([]byte(token)) }
 
-// newToken returns the token for a visit's partial submission. It always returns the same token for a visit, so that
+// deriveToken returns the token for a visit's partial submission. It always returns the same token for a visit, so that
 // the visit creates at most one partial submission.
-func newToken(form storage.ID, visit string) string {
+func deriveToken(form storage.ID, visit string) string {
 	if visit == "" {
 		visit = rand.Text()
 	}
@@ -72,7 +72,7 @@ func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.
 	p.SavedAt, p.EndsAt = now, i.partialExpiry(now)
 	fresh := token == ""
 	if fresh {
-		token, p.ID = newToken(p.FormID, visit), i.core.NewID(now)
+		token, p.ID = deriveToken(p.FormID, visit), i.core.NewID(now)
 	}
 	_, err = i.core.Storage.SavePartial(ctx, storage.SavePartialParams{
 		Partial: p, Token: hashToken(token), New: fresh, IfRevision: p.Revision, Max: maxPartials,
@@ -86,7 +86,7 @@ func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.
 		}
 	}
 	if err != nil {
-		return "", nil, core.AsUnsupported(err)
+		return "", nil, core.TranslateUnimplemented(err)
 	}
 	return token, retained.Dropped, nil
 }
@@ -110,7 +110,7 @@ func (i Intake) ResumePartial(ctx context.Context, form storage.ID, token string
 	}
 	switch {
 	case err != nil:
-		return storage.Partial{}, in, m, core.AsUnsupported(err)
+		return storage.Partial{}, in, m, core.TranslateUnimplemented(err)
 	case !p.SubmissionID.IsZero():
 		return p, in, m, schema.ErrAlreadySubmitted
 	}
@@ -121,5 +121,5 @@ func (i Intake) ResumePartial(ctx context.Context, form storage.ID, token string
 // DeletePartial deletes a partial submission, as package formsvc documents.
 func (i Intake) DeletePartial(ctx context.Context, form storage.ID, token string) error {
 	_, _, err := i.core.Storage.DeletePartials(ctx, storage.AsHost(), form, storage.DeletePartialsParams{Token: hashToken(token), Max: 1})
-	return core.AsUnsupported(err)
+	return core.TranslateUnimplemented(err)
 }

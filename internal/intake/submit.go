@@ -33,7 +33,7 @@ func (i Intake) Submit(ctx context.Context, r *SubmitParams) (storage.Submission
 		}
 		n, refused := i.newSubmission(form, r)
 		if refused == nil {
-			stored, replayed, err := i.store(ctx, n)
+			stored, replayed, err := i.storeSubmission(ctx, n)
 			if !errors.Is(err, storage.ErrRevisionMismatch) {
 				if replayed && r.OneContent && !sameContent(stored, n.Submission.Answers, n.Submission.Hidden) {
 					return storage.Submission{}, schema.ErrIdempotencyKeyReused
@@ -53,9 +53,9 @@ func (i Intake) Submit(ctx context.Context, r *SubmitParams) (storage.Submission
 	return storage.Submission{}, storage.ErrUnavailable
 }
 
-// store stores a submission and dispatches its deliveries. In a host's transaction it does not dispatch them, because
-// the host commits the submission later.
-func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+// storeSubmission stores a submission and dispatches its deliveries. In a host's transaction it does not dispatch them,
+// because the host commits the submission later.
+func (i Intake) storeSubmission(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
 	made := func() {}
 	if !i.inHostTransaction && !n.Event.ID.IsZero() {
 		n.Dispatcher, made = i.startDispatch()
@@ -154,7 +154,7 @@ func (i Intake) newSubmission(form *CompiledForm, r *SubmitParams) (storage.NewS
 	}
 	if !imported || r.Deliver {
 		event := i.core.NewID(i.core.Now())
-		n.Event = storage.Event{ID: event, Type: eventResponseCompleted, Body: eventBody(event, submission, checked)}
+		n.Event = storage.Event{ID: event, Type: eventResponseCompleted, Body: encodeEvent(event, submission, checked)}
 	}
 	return n, nil
 }

@@ -10,7 +10,7 @@ func appendMerged(b []byte, target, patch Node) []byte {
 		return append(b, patch.Raw()...)
 	}
 	b = append(b, '{')
-	patched := lookup(patch)
+	patched := memberLookup(patch)
 	if target.Kind() == Object {
 		for _, member := range target.All() {
 			change := patched(member.Name())
@@ -22,7 +22,7 @@ func appendMerged(b []byte, target, patch Node) []byte {
 			}
 		}
 	}
-	existing := lookup(target)
+	existing := memberLookup(target)
 	for _, member := range patch.All() {
 		if member.Kind() != Null && !existing(member.Name()).Exists() {
 			b = appendMerged(appendName(b, member), Node{}, member)
@@ -35,8 +35,8 @@ func appendName(b []byte, member Node) []byte {
 	return append(appendComma(b, 0), member.Source()[member.NameStart():member.Start()]...)
 }
 
-// lookup returns a function that finds fields by name, in constant time even for large objects.
-func lookup(object Node) func(name string) Node {
+// memberLookup returns a function that finds fields by name, in constant time even for large objects.
+func memberLookup(object Node) func(name string) Node {
 	if object.Len() <= smallObject {
 		return object.Member
 	}

@@ -40,7 +40,7 @@ var BodyLimits = Limits{Values: MaxValues, Name: MaxName}
 func Parse(raw []byte, b Limits) (*Tree, error) {
 	t, _ := pool.Get().(*Tree)
 	p := parser{Tree: t, raw: raw, limits: b}
-	p.document()
+	p.parseDocument()
 	if p.err != nil {
 		t.Release()
 		return nil, p.err
@@ -71,29 +71,29 @@ var byteOrderMarks = [...][2]string{
 	{"\xef\xbb\xbf", "UTF-8"}, {"\xff\xfe\x00\x00", "UTF-32"}, {"\x00\x00\xfe\xff", "UTF-32"}, {"\xff\xfe", "UTF-16"}, {"\xfe\xff", "UTF-16"},
 }
 
-func (p *parser) document() bool {
+func (p *parser) parseDocument() bool {
 	if int64(len(p.raw)) > math.MaxUint32 {
-		return p.fail(0, "longer than 4 GiB")
+		return p.setError(0, "longer than 4 GiB")
 	}
 	for _, mark := range byteOrderMarks {
 		if strings.HasPrefix(string(p.raw[:min(len(p.raw), 4)]), mark[0]) {
-			return p.fail(0, "it starts with a byte order mark ("+mark[1]+"), send UTF-8 without it")
+			return p.setError(0, "it starts with a byte order mark ("+mark[1]+"), send UTF-8 without it")
 		}
 	}
 	if !utf8.Valid(p.raw) {
-		return p.fail(invalidUTF8At(p.raw), "not valid UTF-8")
+		return p.setError(invalidUTF8At(p.raw), "not valid UTF-8")
 	}
 	p.text = string(p.raw)
 	if count := p.maxValueCount(); cap(p.nodes) < count {
 		p.nodes = make([]node, 0, count)
 	}
-	p.space()
-	if !p.value(0, 0) {
+	p.skipSpace()
+	if !p.parseValue(0, 0) {
 		return false
 	}
-	p.space()
+	p.skipSpace()
 	if p.pos != len(p.raw) {
-		return p.fail(p.pos, "unexpected data after the value")
+		return p.setError(p.pos, "unexpected data after the value")
 	}
 	p.plain = string(p.unescaped)
 	return true
@@ -122,14 +122,14 @@ func invalidUTF8At(raw []byte) (at int) {
 	}
 }
 
-func (p *parser) fail(offset int, reason string) bool {
+func (p *parser) setError(offset int, reason string) bool {
 	if p.err == nil {
 		p.err = &SyntaxError{Offset: offset, Reason: reason}
 	}
 	return false
 }
 
-func (p *parser) space() {
+func (p *parser) skipSpace() {
 	for p.pos < len(p.raw) {
 		switch p.raw[p.pos] {
 		case ' ', '\t', '\n', '\r':
@@ -140,72 +140,72 @@ func (p *parser) space() {
 	}
 }
 
-// next returns the next byte, or 0 at the end. U+0000 is always invalid outside strings.
-func (p *parser) next() byte {
+// peek returns the next byte, or 0 at the end. U+0000 is always invalid outside strings.
+func (p *parser) peek() byte {
 	if p.pos < len(p.raw) {
 		return p.raw[p.pos]
 	}
 	return 0
 }
 
-// value parses the next value and adds it to the list. depth is the number of enclosing arrays and objects.
-func (p *parser) value(parent uint32, depth int) bool {
+// parseValue parses the next value and adds it to the list. depth is the number of enclosing arrays and objects.
+func (p *parser) parseValue(parent uint32, depth int) bool {
 	if p.limits.Values > 0 && len(p.nodes) >= p.limits.Values {
-		return p.fail(p.pos, "too many values")
+		return p.setError(p.pos, "too many values")
 	}
 	at := uint32(len(p.nodes))
 	p.nodes = append(p.nodes, node{start: uint32(p.pos), parent: parent})
 	n := &p.nodes[at]
 	ok := false
-	switch c := p.next(); {
+	switch c := p.peek(); {
 	case c == '"':
 		n.kind = String
 		var text token
-		text, ok = p.string()
-		n.value = span(text.from, text.to)
+		text, ok = p.parseString()
+		n.value = packSpan(text.from, text.to)
 		n.flags = text.flags(textEscaped)
 	case c == '{':
 		n.kind = Object
-		ok = p.children(at, depth+1, '}')
+		ok = p.parseChildren(at, depth+1, '}')
 	case c == '[':
 		n.kind = Array
-		ok = p.children(at, depth+1, ']')
+		ok = p.parseChildren(at, depth+1, ']')
 	case c == '-' || c >= '0' && c <= '9':
 		n.kind = Number
 		var num float64
-		num, ok = p.number()
+		num, ok = p.parseNumber()
 		n.value = math.Float64bits(num)
 	case c == 't':
 		n.kind, n.flags = Bool, isTrue
-		ok = p.literal("true")
+		ok = p.parseLiteral("true")
 	case c == 'f':
 		n.kind = Bool
-		ok = p.literal("false")
+		ok = p.parseLiteral("false")
 	case c == 'n':
-		ok = p.literal("null")
+		ok = p.parseLiteral("null")
 	default:
-		p.fail(p.pos, "expected a value")
+		p.setError(p.pos, "expected a value")
 	}
 	p.nodes[at].end = uint32(p.pos) // not via n, because the list may have been reallocated
 	return ok
 }
 
-func (p *parser) literal(word string) bool {
+func (p *parser) parseLiteral(word string) bool {
 	end := p.pos + len(word)
 	if end > len(p.raw) || p.text[p.pos:end] != word {
-		return p.fail(p.pos, "expected a value")
+		return p.setError(p.pos, "expected a value")
 	}
 	p.pos = end
 	return true
 }
 
-func (p *parser) children(around uint32, depth int, end byte) bool {
+func (p *parser) parseChildren(around uint32, depth int, end byte) bool {
 	if depth > maxDepth {
-		return p.fail(p.pos, "nested deeper than 64 levels")
+		return p.setError(p.pos, "nested deeper than 64 levels")
 	}
 	p.pos++
-	p.space()
-	if p.next() == end {
+	p.skipSpace()
+	if p.peek() == end {
 		p.pos++
 		return true
 	}
@@ -216,15 +216,15 @@ func (p *parser) children(around uint32, depth int, end byte) bool {
 		from := p.pos
 		if isObject {
 			var ok bool
-			if name, ok = p.name(); !ok {
+			if name, ok = p.parseName(); !ok {
 				return false
 			}
-			if !p.isNew(name, around, &names) {
-				return p.fail(from, "duplicate field name")
+			if !p.addIfNew(name, around, &names) {
+				return p.setError(from, "duplicate field name")
 			}
 		}
 		at := uint32(len(p.nodes))
-		if !p.value(around, depth) {
+		if !p.parseValue(around, depth) {
 			return false
 		}
 		n, outer := &p.nodes[at], &p.nodes[around]
@@ -239,40 +239,40 @@ func (p *parser) children(around uint32, depth int, end byte) bool {
 			p.nodes[last].next = at
 		}
 		last = at
-		p.space()
-		switch p.next() {
+		p.skipSpace()
+		switch p.peek() {
 		case ',':
 			p.pos++
-			p.space()
+			p.skipSpace()
 		case end:
 			p.pos++
 			return true
 		default:
 			if isObject {
-				return p.fail(p.pos, "expected a comma or the end of the object")
+				return p.setError(p.pos, "expected a comma or the end of the object")
 			}
-			return p.fail(p.pos, "expected a comma or the end of the array")
+			return p.setError(p.pos, "expected a comma or the end of the array")
 		}
 	}
 }
 
-func (p *parser) name() (name token, ok bool) {
-	if p.next() != '"' {
-		return name, p.fail(p.pos, "expected a field name")
+func (p *parser) parseName() (name token, ok bool) {
+	if p.peek() != '"' {
+		return name, p.setError(p.pos, "expected a field name")
 	}
 	at := p.pos
-	if name, ok = p.string(); !ok {
+	if name, ok = p.parseString(); !ok {
 		return name, false
 	}
 	if p.limits.Name > 0 && int(name.to-name.from) > p.limits.Name {
-		return name, p.fail(at, "a field name of more than 1,000 bytes")
+		return name, p.setError(at, "a field name of more than 1,000 bytes")
 	}
-	p.space()
-	if p.next() != ':' {
-		return name, p.fail(p.pos, "expected a colon")
+	p.skipSpace()
+	if p.peek() != ':' {
+		return name, p.setError(p.pos, "expected a colon")
 	}
 	p.pos++
-	p.space()
+	p.skipSpace()
 	return name, true
 }
 
@@ -284,9 +284,9 @@ const smallObject = 64
 // size is a power of two, and at least half of the slots are free. A map would use four times as much memory.
 type table []uint32
 
-// isNew reports whether the object does not have the name yet. If the object is large, isNew also adds the next value
-// to members.
-func (p *parser) isNew(name token, object uint32, members *table) bool {
+// addIfNew reports whether the object does not have the name yet. If the object is large, addIfNew also adds the next
+// value to members.
+func (p *parser) addIfNew(name token, object uint32, members *table) bool {
 	around := Node{p.Tree, object}
 	size := around.Len()
 	if size < smallObject {
@@ -300,10 +300,10 @@ func (p *parser) isNew(name token, object uint32, members *table) bool {
 	if 2*size >= len(*members) {
 		*members = make(table, 8*size)
 		for n := around.First(); n.Exists(); n = n.Next() {
-			*p.slot(*members, p.nameOf(n.at)) = n.at
+			*p.findSlot(*members, p.nameOf(n.at)) = n.at
 		}
 	}
-	slot := p.slot(*members, name)
+	slot := p.findSlot(*members, name)
 	if *slot != 0 {
 		return false
 	}
@@ -311,9 +311,9 @@ func (p *parser) isNew(name token, object uint32, members *table) bool {
 	return true
 }
 
-func (p *parser) slot(members table, name token) *uint32 {
+func (p *parser) findSlot(members table, name token) *uint32 {
 	mask := uint64(len(members) - 1)
-	for i := maphash.Bytes(p.seed, p.bytes(name)) & mask; ; i = (i + 1) & mask {
+	for i := maphash.Bytes(p.seed, p.tokenBytes(name)) & mask; ; i = (i + 1) & mask {
 		if at := members[i]; at == 0 || p.isNamed(at, name) {
 			return &members[i]
 		}
@@ -322,7 +322,7 @@ func (p *parser) slot(members table, name token) *uint32 {
 
 func (p *parser) isNamed(at uint32, name token) bool {
 	other := p.nameOf(at)
-	return name.to-name.from == other.to-other.from && bytes.Equal(p.bytes(name), p.bytes(other))
+	return name.to-name.from == other.to-other.from && bytes.Equal(p.tokenBytes(name), p.tokenBytes(other))
 }
 
 type token struct {
@@ -347,54 +347,54 @@ func (p *parser) nameOf(at uint32) token {
 	return token{from: n.name[0], to: n.name[1], escaped: n.flags&nameEscaped != 0}
 }
 
-func (p *parser) bytes(t token) []byte {
+func (p *parser) tokenBytes(t token) []byte {
 	if t.escaped {
 		return p.unescaped[t.from:t.to]
 	}
 	return p.raw[t.from:t.to]
 }
 
-// number parses -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
-func (p *parser) number() (num float64, ok bool) {
+// parseNumber parses -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
+func (p *parser) parseNumber() (num float64, ok bool) {
 	start := p.pos
-	if p.next() == '-' {
+	if p.peek() == '-' {
 		p.pos++
 	}
-	if p.next() == '0' {
+	if p.peek() == '0' {
 		p.pos++
-	} else if !p.digits() {
-		return 0, p.fail(p.pos, "expected a digit")
+	} else if !p.skipDigits() {
+		return 0, p.setError(p.pos, "expected a digit")
 	}
-	if p.next() == '.' {
+	if p.peek() == '.' {
 		p.pos++
-		if !p.digits() {
-			return 0, p.fail(p.pos, "expected a digit")
+		if !p.skipDigits() {
+			return 0, p.setError(p.pos, "expected a digit")
 		}
 	}
 	significand, exponent := p.text[start:p.pos], 0
-	if c := p.next(); c == 'e' || c == 'E' {
+	if c := p.peek(); c == 'e' || c == 'E' {
 		p.pos++
-		if c := p.next(); c == '+' || c == '-' {
+		if c := p.peek(); c == '+' || c == '-' {
 			p.pos++
 		}
 		from := p.pos
-		if !p.digits() {
-			return 0, p.fail(p.pos, "expected a digit")
+		if !p.skipDigits() {
+			return 0, p.setError(p.pos, "expected a digit")
 		}
 		exponent, _ = strconv.Atoi(p.text[from:p.pos]) // Atoi returns the largest int if the exponent overflows
 	}
 	if p.pos-start > maxNumber {
-		return 0, p.fail(start, "a number of more than 64 characters")
+		return 0, p.setError(start, "a number of more than 64 characters")
 	}
 	num, err := strconv.ParseFloat(p.text[start:p.pos], 64)
 	lost := num == 0 && strings.ContainsAny(significand, "123456789")
 	if err != nil || lost || exponent > maxExponent {
-		return 0, p.fail(start, "a number outside the range of a 64-bit float")
+		return 0, p.setError(start, "a number outside the range of a 64-bit float")
 	}
 	return num, true
 }
 
-func (p *parser) digits() bool {
+func (p *parser) skipDigits() bool {
 	from := p.pos
 	for p.pos < len(p.raw) && p.raw[p.pos] >= '0' && p.raw[p.pos] <= '9' {
 		p.pos++
@@ -402,8 +402,8 @@ func (p *parser) digits() bool {
 	return p.pos > from
 }
 
-// string parses a string with its quotes. U+0000 must be escaped.
-func (p *parser) string() (text token, ok bool) {
+// parseString parses a string with its quotes. U+0000 must be escaped.
+func (p *parser) parseString() (text token, ok bool) {
 	p.pos++
 	from := p.pos
 	for i, c := range p.raw[from:] {
@@ -413,16 +413,16 @@ func (p *parser) string() (text token, ok bool) {
 			return token{from: uint32(from), to: uint32(from + i)}, true
 		case c == '\\':
 			p.pos = from + i
-			return p.escapedString(from)
+			return p.parseEscapedString(from)
 		case c < 0x20:
-			return text, p.fail(from+i, "a control character in a string")
+			return text, p.setError(from+i, "a control character in a string")
 		}
 	}
-	return text, p.fail(len(p.raw), "unterminated string")
+	return text, p.setError(len(p.raw), "unterminated string")
 }
 
-// escapedString parses the rest of a string from its first backslash.
-func (p *parser) escapedString(from int) (text token, ok bool) {
+// parseEscapedString parses the rest of a string from its first backslash.
+func (p *parser) parseEscapedString(from int) (text token, ok bool) {
 	text = token{from: uint32(len(p.unescaped)), escaped: true}
 	p.unescaped = append(p.unescaped, p.raw[from:p.pos]...)
 	// Preallocate, because growing would copy a long text five times.
@@ -440,20 +440,20 @@ func (p *parser) escapedString(from int) (text token, ok bool) {
 			text.to = uint32(len(p.unescaped))
 			return text, true
 		case c == '\\':
-			r, ok := p.escape()
+			r, ok := p.parseEscape()
 			if !ok {
 				return text, false
 			}
 			text.nul = text.nul || r == 0
 			p.unescaped = utf8.AppendRune(p.unescaped, r)
 		case c < 0x20:
-			return text, p.fail(p.pos, "a control character in a string")
+			return text, p.setError(p.pos, "a control character in a string")
 		default:
 			p.unescaped = append(p.unescaped, c)
 			p.pos++
 		}
 	}
-	return text, p.fail(p.pos, "unterminated string")
+	return text, p.setError(p.pos, "unterminated string")
 }
 
 // escapes lists the characters that can follow a backslash, and escaped lists the bytes that they represent.
@@ -462,37 +462,37 @@ const (
 	escaped = "\"\\/\b\f\n\r\t"
 )
 
-// escape parses an escape sequence, or two escape sequences for a surrogate pair.
-func (p *parser) escape() (rune, bool) {
+// parseEscape parses an escape sequence, or two escape sequences for a surrogate pair.
+func (p *parser) parseEscape() (rune, bool) {
 	at := p.pos
 	p.pos++
-	c := p.next()
+	c := p.peek()
 	p.pos++
 	if i := strings.IndexByte(escapes, c); i >= 0 {
 		return rune(escaped[i]), true
 	}
 	if c != 'u' {
-		return 0, p.fail(at, "invalid escape sequence")
+		return 0, p.setError(at, "invalid escape sequence")
 	}
-	r, ok := p.hex4()
+	r, ok := p.parseHex4()
 	if !ok {
-		return 0, p.fail(at, "invalid escape sequence")
+		return 0, p.setError(at, "invalid escape sequence")
 	}
 	if !utf16.IsSurrogate(r) {
 		return r, true
 	}
 	if strings.HasPrefix(p.text[p.pos:], `\u`) {
 		p.pos += 2
-		if low, ok := p.hex4(); ok {
+		if low, ok := p.parseHex4(); ok {
 			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
 				return r, true
 			}
 		}
 	}
-	return 0, p.fail(at, "unpaired surrogate")
+	return 0, p.setError(at, "unpaired surrogate")
 }
 
-func (p *parser) hex4() (rune, bool) {
+func (p *parser) parseHex4() (rune, bool) {
 	if p.pos+4 > len(p.raw) {
 		return 0, false
 	}

@@ -156,10 +156,10 @@ func checkSpans(t *testing.T, body []byte, n Node) {
 		got := child.Pointer("")
 		expect.Require(t, got == want || len(got) >= MaxPointer/2, "pointer %q, want %q", got, want)
 		checkSpans(t, body, child)
-		size += child.Size()
+		size += child.ValueCount()
 	}
-	if n.Size() != size {
-		t.Fatalf("%.80q: size %d, want %d", raw, n.Size(), size)
+	if n.ValueCount() != size {
+		t.Fatalf("%.80q: size %d, want %d", raw, n.ValueCount(), size)
 	}
 }
 

@@ -50,8 +50,8 @@ func appendToken(b []byte, token string) (_ []byte, fits bool) {
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// Pointer appends one token to a JSON Pointer.
-func Pointer(parent, token string) string {
+// JoinPointer appends one token to a JSON Pointer.
+func JoinPointer(parent, token string) string {
 	if !strings.ContainsAny(token, "~/") {
 		return parent + "/" + token
 	}

@@ -11,14 +11,14 @@ type Edit struct {
 	Text       string
 }
 
-// SortEdits sorts edits for [Splice].
+// SortEdits sorts edits for [ApplyEdits].
 func SortEdits(edits []Edit) {
 	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Compare(a.Start, b.Start) })
 }
 
-// Splice returns a copy of text[start:end] with the edits in that range applied. The edits must be sorted and must not
-// overlap, but duplicates are allowed.
-func Splice(text string, start, end int, edits []Edit) []byte {
+// ApplyEdits returns a copy of text[start:end] with the edits in that range applied. The edits must be sorted and must
+// not overlap, but duplicates are allowed.
+func ApplyEdits(text string, start, end int, edits []Edit) []byte {
 	first, _ := slices.BinarySearchFunc(edits, start, func(e Edit, at int) int { return cmp.Compare(e.Start, at) })
 	edits = edits[first:]
 	size, last := end-start, 0

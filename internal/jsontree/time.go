@@ -15,12 +15,12 @@ func FormatTime(t time.Time) string {
 // second. The result is in the years 1 to 9999. It is never the zero time, because a zero time means that no time is
 // set.
 func ParseTime(s string) (time.Time, bool) {
-	t, ok := ParseWrittenTime(s)
+	t, ok := ParseTimeKeepingOffset(s)
 	return t.UTC(), ok
 }
 
-// ParseWrittenTime is like [ParseTime] but keeps the original UTC offset, and so the original day and clock time.
-func ParseWrittenTime(s string) (time.Time, bool) {
+// ParseTimeKeepingOffset is like [ParseTime] but keeps the original UTC offset, and so the original day and clock time.
+func ParseTimeKeepingOffset(s string) (time.Time, bool) {
 	t, ok := parseTime(s)
 	return t, ok && !t.IsZero()
 }

@@ -28,7 +28,7 @@ func TestParseTime(t *testing.T) {
 			t.Errorf("%s: got %s, %t, want %s", in, FormatTime(got), ok, want)
 		}
 		expect.That(t, got.Location() == time.UTC && got.Nanosecond() == 0, "%s: %v is not UTC in whole seconds", in, got)
-		written, ok := ParseWrittenTime(in)
+		written, ok := ParseTimeKeepingOffset(in)
 		expect.That(t, ok && written.Equal(got), "%s: %v, %t with its offset", in, written, ok)
 	}
 	for _, in := range []string{
@@ -91,11 +91,11 @@ func TestParseWrittenTime(t *testing.T) {
 		"2017-01-01T00:59:60+01:00":   "2017-01-01T01:00:00+01:00",
 		"2026-11-20T08:33:01z":        "2026-11-20T08:33:01Z",
 	} {
-		got, ok := ParseWrittenTime(in)
+		got, ok := ParseTimeKeepingOffset(in)
 		if !ok || got.Format(time.RFC3339) != want {
 			t.Errorf("%s: got %s, %t, want %s", in, got.Format(time.RFC3339), ok, want)
 		}
 	}
-	got, ok := ParseWrittenTime("2026-11-20")
+	got, ok := ParseTimeKeepingOffset("2026-11-20")
 	expect.That(t, !ok && got.IsZero(), "a date is accepted as %v", got)
 }

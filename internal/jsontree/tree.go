@@ -51,7 +51,7 @@ const (
 	isMember          // the value has a name
 )
 
-func span(from, to uint32) uint64 { return uint64(from)<<32 | uint64(to) }
+func packSpan(from, to uint32) uint64 { return uint64(from)<<32 | uint64(to) }
 
 // Node is a value in a tree. The zero Node is a missing value, which is treated as null without fields.
 type Node struct {
@@ -129,7 +129,7 @@ func (n Node) SetText(text string) {
 	d := n.node()
 	from := uint32(len(n.tree.plain))
 	n.tree.plain += text
-	d.value, d.flags = span(from, from+uint32(len(text))), d.flags|textEscaped
+	d.value, d.flags = packSpan(from, from+uint32(len(text))), d.flags|textEscaped
 }
 
 // HasNUL reports whether a string or name in the value contains U+0000.
@@ -198,8 +198,8 @@ func (n Node) Member(name string) Node {
 	return Node{}
 }
 
-// Size returns the number of values in n, including n.
-func (n Node) Size() int {
+// ValueCount returns the number of values in n, including n.
+func (n Node) ValueCount() int {
 	for at := n.at; ; at = n.tree.nodes[at].parent {
 		if next := n.tree.nodes[at].next; next != 0 {
 			return int(next - n.at)

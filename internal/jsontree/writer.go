@@ -37,48 +37,48 @@ func (w *Writer) Len() int { return len(w.b) }
 // Truncate removes all but the first n bytes.
 func (w *Writer) Truncate(n int) { w.b = w.b[:n] }
 
-func (w *Writer) next() []byte { return appendComma(w.b, w.flushed) }
+func (w *Writer) beginValue() []byte { return appendComma(w.b, w.flushed) }
 
 // Name starts a field of an object. The next call must write its value.
 func (w *Writer) Name(name string) *Writer {
-	w.b = append(AppendString(w.next(), name), ':')
+	w.b = append(AppendString(w.beginValue(), name), ':')
 	return w
 }
 
 // Object starts an object.
-func (w *Writer) Object() { w.b = append(w.next(), '{') }
+func (w *Writer) Object() { w.b = append(w.beginValue(), '{') }
 
 // EndObject ends an object.
 func (w *Writer) EndObject() { w.b = append(w.b, '}') }
 
 // Array starts an array.
-func (w *Writer) Array() { w.b = append(w.next(), '[') }
+func (w *Writer) Array() { w.b = append(w.beginValue(), '[') }
 
 // EndArray ends an array.
 func (w *Writer) EndArray() { w.b = append(w.b, ']') }
 
 // String writes a string with [AppendString].
-func (w *Writer) String(s string) { w.b = AppendString(w.next(), s) }
+func (w *Writer) String(s string) { w.b = AppendString(w.beginValue(), s) }
 
 // Hex writes an ID as a string of hexadecimal digits.
 func (w *Writer) Hex(id []byte) {
-	w.b = append(hex.AppendEncode(append(w.next(), '"'), id), '"')
+	w.b = append(hex.AppendEncode(append(w.beginValue(), '"'), id), '"')
 }
 
 // Time writes a time with [AppendTime].
-func (w *Writer) Time(t time.Time) { w.b = AppendTime(w.next(), t) }
+func (w *Writer) Time(t time.Time) { w.b = AppendTime(w.beginValue(), t) }
 
 // Int writes an integer.
-func (w *Writer) Int(n int64) { w.b = strconv.AppendInt(w.next(), n, 10) }
+func (w *Writer) Int(n int64) { w.b = strconv.AppendInt(w.beginValue(), n, 10) }
 
 // Float writes a number with [AppendFloat].
-func (w *Writer) Float(f float64) { w.b = AppendFloat(w.next(), f) }
+func (w *Writer) Float(f float64) { w.b = AppendFloat(w.beginValue(), f) }
 
 // Bool writes a boolean.
-func (w *Writer) Bool(v bool) { w.b = strconv.AppendBool(w.next(), v) }
+func (w *Writer) Bool(v bool) { w.b = strconv.AppendBool(w.beginValue(), v) }
 
 // Null writes null.
-func (w *Writer) Null() { w.b = append(w.next(), "null"...) }
+func (w *Writer) Null() { w.b = append(w.beginValue(), "null"...) }
 
 // OrNull calls write if exists is true. Otherwise it writes null.
 func (w *Writer) OrNull(exists bool, write func()) {
@@ -90,10 +90,10 @@ func (w *Writer) OrNull(exists bool, write func()) {
 }
 
 // Raw writes a JSON value, which must not have surrounding whitespace.
-func (w *Writer) Raw(value []byte) { w.b = append(w.next(), value...) }
+func (w *Writer) Raw(value []byte) { w.b = append(w.beginValue(), value...) }
 
 // RawString is like [Writer.Raw] but takes a string.
-func (w *Writer) RawString(value string) { w.b = append(w.next(), value...) }
+func (w *Writer) RawString(value string) { w.b = append(w.beginValue(), value...) }
 
 // LineBreak ends a document with a line break.
 func (w *Writer) LineBreak() { w.b = append(w.b, '\n') }

@@ -16,7 +16,7 @@ const (
 // generateKey creates a key: a prefix, base-62 digits, and a checksum, so that mistyped keys are rejected without a
 // lookup.
 func generateKey(start string) string {
-	return string(appendChecksum([]byte(start + objectid.Random(randomDigits))))
+	return string(appendChecksum([]byte(start + objectid.RandomText(randomDigits))))
 }
 
 func appendChecksum(b []byte) []byte {

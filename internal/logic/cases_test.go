@@ -49,7 +49,7 @@ func written(v any) any {
 	switch v := v.(type) {
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return map[string]any{"number": numberText(v)}
+			return map[string]any{"number": formatNumber(v)}
 		}
 		return v + 0 // not the negative zero
 	case []any:
@@ -87,6 +87,6 @@ func TestCases(t *testing.T) {
 		got := written(compiled.Eval(data, &budget))
 		diff := cmp.Diff(c.Result, got)
 		expect.That(t, diff == "" && !budget.Exceeded(), "%s: %s over %s (-want +got):\n%s", c.Note, c.Rule, raw, diff)
-		expect.Equal(t, compiled.Holds(data, &budget), truthy(compiled.Eval(data, &budget)), "%s: %s holds", c.Note, c.Rule)
+		expect.Equal(t, compiled.Holds(data, &budget), isTruthy(compiled.Eval(data, &budget)), "%s: %s holds", c.Note, c.Rule)
 	}
 }

@@ -37,7 +37,7 @@ func (e *UnreadableError) Error() string {
 // Any error it returns is an [*UnreadableError].
 func Compile(n jsontree.Node) (*Logic, error) {
 	c := compiler{logic: new(Logic)}
-	root, err := c.compile(n, true)
+	root, err := c.compileNode(n, true)
 	if err != nil {
 		return nil, err
 	}
@@ -51,31 +51,32 @@ func Compile(n jsontree.Node) (*Logic, error) {
 // many steps.
 func (l *Logic) Size() int { return l.size }
 
-// Reads returns the constant paths that the logic reads, sorted. any is true if it also reads computed paths.
-func (l *Logic) Reads() (paths []string, any bool) { return l.reads, l.readsComputed }
+// ReadPaths returns the constant paths that the logic reads, sorted. any is true if it also reads computed paths.
+func (l *Logic) ReadPaths() (paths []string, any bool) { return l.reads, l.readsComputed }
 
-// Constant reports whether the logic reads no data and therefore always has the same value.
-func (l *Logic) Constant() bool { return len(l.reads) == 0 && !l.readsComputed }
+// IsConstant reports whether the logic reads no data and therefore always has the same value.
+func (l *Logic) IsConstant() bool { return len(l.reads) == 0 && !l.readsComputed }
 
 type compiler struct{ logic *Logic }
 
-// compile compiles n. If outer is true, the operator "var" reads from the data. Otherwise it reads from an array item.
-func (c *compiler) compile(n jsontree.Node, outer bool) (node, error) {
+// compileNode compiles n. If outer is true, the operator "var" reads from the data. Otherwise it reads from an array
+// item.
+func (c *compiler) compileNode(n jsontree.Node, outer bool) (node, error) {
 	c.logic.size++
 	switch {
 	case n.Kind() == jsontree.Array:
-		return c.list(n, outer)
+		return c.compileList(n, outer)
 	case n.Kind() == jsontree.Object && n.Len() == 1:
-		return c.operation(n, outer)
+		return c.compileOperation(n, outer)
 	default:
-		c.logic.size += n.Size() - 1
+		c.logic.size += n.ValueCount() - 1
 		return node{value: n.Value()}, nil
 	}
 }
 
-// list compiles an array. An array of literals is a literal.
-func (c *compiler) list(n jsontree.Node, outer bool) (node, error) {
-	args, err := c.args(n, outer)
+// compileList compiles an array. An array of literals is a literal.
+func (c *compiler) compileList(n jsontree.Node, outer bool) (node, error) {
+	args, err := c.compileArgs(n, outer)
 	if err != nil {
 		return node{}, err
 	}
@@ -89,10 +90,10 @@ func (c *compiler) list(n jsontree.Node, outer bool) (node, error) {
 	return node{value: values}, nil
 }
 
-func (c *compiler) args(n jsontree.Node, outer bool) ([]node, error) {
+func (c *compiler) compileArgs(n jsontree.Node, outer bool) ([]node, error) {
 	args := make([]node, 0, n.Len())
 	for _, item := range n.All() {
-		arg, err := c.compile(item, outer)
+		arg, err := c.compileNode(item, outer)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +102,7 @@ func (c *compiler) args(n jsontree.Node, outer bool) ([]node, error) {
 	return args, nil
 }
 
-func (c *compiler) operation(n jsontree.Node, outer bool) (node, error) {
+func (c *compiler) compileOperation(n jsontree.Node, outer bool) (node, error) {
 	operand := n.First()
 	name := operand.Name()
 	run, ok := operators[name]
@@ -110,31 +111,31 @@ func (c *compiler) operation(n jsontree.Node, outer bool) (node, error) {
 	}
 	o := node{operate: run}
 	if name == "some" || name == "all" || name == "none" {
-		return c.quantifier(o, operand, outer)
+		return c.compileQuantifier(o, operand, outer)
 	}
 	var err error
 	if operand.Kind() == jsontree.Array {
-		o.args, err = c.args(operand, outer)
+		o.args, err = c.compileArgs(operand, outer)
 	} else {
 		o.args = make([]node, 1)
-		o.args[0], err = c.compile(operand, outer)
+		o.args[0], err = c.compileNode(operand, outer)
 	}
 	if err != nil {
 		return node{}, err
 	}
 	switch name {
 	case "var":
-		return c.variable(o, outer), nil
+		return c.recordVariableRead(o, outer), nil
 	case "missing":
-		c.keys(o.args, outer)
+		c.recordKeyReads(o.args, outer)
 	case "missing_some":
-		c.keys(o.args[min(1, len(o.args)):], outer)
+		c.recordKeyReads(o.args[min(1, len(o.args)):], outer)
 	}
 	return o, nil
 }
 
-// quantifier compiles the operators "some", "all" and "none", whose condition reads array items.
-func (c *compiler) quantifier(o node, operand jsontree.Node, outer bool) (node, error) {
+// compileQuantifier compiles the operators "some", "all" and "none", whose condition reads array items.
+func (c *compiler) compileQuantifier(o node, operand jsontree.Node, outer bool) (node, error) {
 	items := operand
 	var condition jsontree.Node
 	if operand.Kind() == jsontree.Array {
@@ -148,22 +149,22 @@ func (c *compiler) quantifier(o node, operand jsontree.Node, outer bool) (node, 
 			continue // null
 		}
 		var err error
-		if o.args[i], err = c.compile(arg, outer && i == 0); err != nil {
+		if o.args[i], err = c.compileNode(arg, outer && i == 0); err != nil {
 			return node{}, err
 		}
 	}
 	return o, nil
 }
 
-// variable compiles the operator "var". It records the path and precompiles constant paths.
-func (c *compiler) variable(o node, outer bool) node {
+// recordVariableRead compiles the operator "var". It records the path and precompiles constant paths.
+func (c *compiler) recordVariableRead(o node, outer bool) node {
 	if len(o.args) == 0 || !o.args[0].isLiteral() {
 		c.logic.readsComputed = c.logic.readsComputed || outer
 		return o
 	}
 	path, whole := pathOf(o.args[0].value)
 	if outer {
-		c.reads(path, whole)
+		c.recordRead(path, whole)
 	}
 	if !whole && len(o.args) == 1 {
 		return node{operate: evaluation.constantMember, value: path}
@@ -171,7 +172,7 @@ func (c *compiler) variable(o node, outer bool) node {
 	return o
 }
 
-func (c *compiler) keys(args []node, outer bool) {
+func (c *compiler) recordKeyReads(args []node, outer bool) {
 	if !outer {
 		return
 	}
@@ -181,15 +182,15 @@ func (c *compiler) keys(args []node, outer bool) {
 		case !args[i].isLiteral():
 			c.logic.readsComputed = true
 		case !isList:
-			c.reads(pathOf(args[i].value))
+			c.recordRead(pathOf(args[i].value))
 		}
 		for _, key := range list {
-			c.reads(pathOf(key))
+			c.recordRead(pathOf(key))
 		}
 	}
 }
 
-func (c *compiler) reads(path string, whole bool) {
+func (c *compiler) recordRead(path string, whole bool) {
 	if whole {
 		c.logic.readsComputed = true
 		return
@@ -202,5 +203,5 @@ func pathOf(v any) (path string, whole bool) {
 	if v == nil || v == "" {
 		return "", true
 	}
-	return text(v), false
+	return formatValue(v), false
 }

@@ -33,7 +33,7 @@ func (l *Logic) Eval(data any, b *Budget) any {
 }
 
 // Holds evaluates the logic and reports whether the result is truthy.
-func (l *Logic) Holds(data any, b *Budget) bool { return truthy(l.Eval(data, b)) }
+func (l *Logic) Holds(data any, b *Budget) bool { return isTruthy(l.Eval(data, b)) }
 
 type evaluation struct{ *Budget }
 
@@ -43,12 +43,12 @@ func (e evaluation) spendText(bytes int) bool {
 	return true
 }
 
-func (e evaluation) text(v any) string {
+func (e evaluation) formatValue(v any) string {
 	e.spendSize(v)
 	if e.Exceeded() {
 		return ""
 	}
-	return text(v)
+	return formatValue(v)
 }
 
 func (e evaluation) spendSize(v any) {
@@ -81,35 +81,35 @@ type operator func(e evaluation, n *node, data any) any
 
 var operators = map[string]operator{
 	"if": evaluation.branch, "?:": evaluation.branch,
-	"and": firstOperand(false), "or": firstOperand(true),
-	"!":  func(e evaluation, n *node, data any) any { return !truthy(e.arg(n, 0, data)) },
-	"!!": func(e evaluation, n *node, data any) any { return truthy(e.arg(n, 0, data)) },
+	"and": newShortCircuit(false), "or": newShortCircuit(true),
+	"!":  func(e evaluation, n *node, data any) any { return !isTruthy(e.evalArg(n, 0, data)) },
+	"!!": func(e evaluation, n *node, data any) any { return isTruthy(e.evalArg(n, 0, data)) },
 
-	"==": comparison(evaluation.equal, true), "!=": comparison(evaluation.equal, false),
-	"===": comparison(evaluation.strictEqual, true), "!==": comparison(evaluation.strictEqual, false),
-	"<":  ordering(func(order int) bool { return order < 0 }, true),
-	"<=": ordering(func(order int) bool { return order <= 0 }, true),
-	">":  ordering(func(order int) bool { return order > 0 }, false),
-	">=": ordering(func(order int) bool { return order >= 0 }, false),
+	"==": newComparison(evaluation.looseEqual, true), "!=": newComparison(evaluation.looseEqual, false),
+	"===": newComparison(evaluation.strictEqual, true), "!==": newComparison(evaluation.strictEqual, false),
+	"<":  newOrdering(func(order int) bool { return order < 0 }, true),
+	"<=": newOrdering(func(order int) bool { return order <= 0 }, true),
+	">":  newOrdering(func(order int) bool { return order > 0 }, false),
+	">=": newOrdering(func(order int) bool { return order >= 0 }, false),
 
-	"min": extreme(math.Inf(1), func(a, b float64) bool { return a < b }),
-	"max": extreme(math.Inf(-1), func(a, b float64) bool { return a > b }),
+	"min": newExtreme(math.Inf(1), func(a, b float64) bool { return a < b }),
+	"max": newExtreme(math.Inf(-1), func(a, b float64) bool { return a > b }),
 	"+":   evaluation.sum, "*": evaluation.product, "-": evaluation.subtract,
-	"/": arithmetic(func(a, b float64) float64 { return a / b }), "%": arithmetic(math.Mod),
+	"/": newArithmetic(func(a, b float64) float64 { return a / b }), "%": newArithmetic(math.Mod),
 
-	"cat": evaluation.cat, "substr": evaluation.substr, "in": comparison(evaluation.in, true), "merge": evaluation.merge,
+	"cat": evaluation.cat, "substr": evaluation.substr, "in": newComparison(evaluation.isIn, true), "merge": evaluation.merge,
 	"var": evaluation.variable, "missing": evaluation.missing, "missing_some": evaluation.missingSome,
-	"some": quantifierOf(true, true, false), "all": quantifierOf(false, false, false), "none": quantifierOf(true, false, true),
+	"some": newQuantifier(true, true, false), "all": newQuantifier(false, false, false), "none": newQuantifier(true, false, true),
 }
 
-func (e evaluation) arg(n *node, i int, data any) any {
+func (e evaluation) evalArg(n *node, i int, data any) any {
 	if i >= len(n.args) {
 		return nil
 	}
 	return e.eval(&n.args[i], data)
 }
 
-func (e evaluation) all(n *node, data any) []any {
+func (e evaluation) evalArgs(n *node, data any) []any {
 	list := make([]any, 0, min(len(n.args), max(0, e.left)))
 	for i := range n.args {
 		if e.Exceeded() {
@@ -120,19 +120,19 @@ func (e evaluation) all(n *node, data any) []any {
 	return list
 }
 
-func (e evaluation) list(n *node, data any) any { return e.all(n, data) }
+func (e evaluation) list(n *node, data any) any { return e.evalArgs(n, data) }
 
 func (e evaluation) constantMember(n *node, data any) any {
-	v, _ := e.lookup(data, n.value.(string))
+	v, _ := e.lookupPath(data, n.value.(string))
 	return v
 }
 
-// firstOperand implements "and" and "or". The operator returns the first argument whose truth equals holds, or the last
-// argument.
-func firstOperand(holds bool) operator {
+// newShortCircuit implements "and" and "or". The operator returns the first argument whose truth equals holds, or the
+// last argument.
+func newShortCircuit(holds bool) operator {
 	return func(e evaluation, n *node, data any) (last any) {
 		for i := range n.args {
-			if last = e.eval(&n.args[i], data); truthy(last) == holds {
+			if last = e.eval(&n.args[i], data); isTruthy(last) == holds {
 				break
 			}
 		}
@@ -140,49 +140,49 @@ func firstOperand(holds bool) operator {
 	}
 }
 
-// comparison compares two arguments. If holds is false, it negates the result.
-func comparison(relation func(e evaluation, a, b any) bool, holds bool) operator {
+// newComparison compares two arguments. If holds is false, it negates the result.
+func newComparison(relation func(e evaluation, a, b any) bool, holds bool) operator {
 	return func(e evaluation, n *node, data any) any {
-		return relation(e, e.arg(n, 0, data), e.arg(n, 1, data)) == holds
+		return relation(e, e.evalArg(n, 0, data), e.evalArg(n, 1, data)) == holds
 	}
 }
 
 func (e evaluation) branch(n *node, data any) any {
 	i := 0
 	for ; i+1 < len(n.args); i += 2 {
-		if truthy(e.eval(&n.args[i], data)) {
+		if isTruthy(e.eval(&n.args[i], data)) {
 			return e.eval(&n.args[i+1], data)
 		}
 	}
-	return e.arg(n, i, data)
+	return e.evalArg(n, i, data)
 }
 
-// ordering implements <, <=, > and >=. If between is true, it accepts a third argument.
-func ordering(holds func(order int) bool, between bool) operator {
+// newOrdering implements <, <=, > and >=. If between is true, it accepts a third argument.
+func newOrdering(holds func(order int) bool, between bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		inOrder := func(a, b any) bool {
 			order, ordered := e.compare(a, b)
 			return ordered && holds(order)
 		}
-		b := e.arg(n, 1, data)
-		if !inOrder(e.arg(n, 0, data), b) {
+		b := e.evalArg(n, 1, data)
+		if !inOrder(e.evalArg(n, 0, data), b) {
 			return false
 		}
-		return !between || len(n.args) < 3 || inOrder(b, e.arg(n, 2, data))
+		return !between || len(n.args) < 3 || inOrder(b, e.evalArg(n, 2, data))
 	}
 }
 
 func (e evaluation) sum(n *node, data any) any {
 	sum := 0.0
 	for i := range n.args {
-		sum += e.leadingNumber(e.eval(&n.args[i], data))
+		sum += e.toLeadingNumber(e.eval(&n.args[i], data))
 	}
 	return sum
 }
 
 func (e evaluation) product(n *node, data any) any {
 	if len(n.args) < 2 {
-		only := e.arg(n, 0, data)
+		only := e.evalArg(n, 0, data)
 		if only == nil && len(n.args) == 1 {
 			return 0.0
 		}
@@ -190,36 +190,36 @@ func (e evaluation) product(n *node, data any) any {
 	}
 	product := 1.0
 	for i := range n.args {
-		product *= e.leadingNumber(e.eval(&n.args[i], data))
+		product *= e.toLeadingNumber(e.eval(&n.args[i], data))
 	}
 	return product
 }
 
-func arithmetic(of func(a, b float64) float64) operator {
+func newArithmetic(of func(a, b float64) float64) operator {
 	return func(e evaluation, n *node, data any) any {
 		if len(n.args) < 2 {
 			return math.NaN()
 		}
-		return of(e.number(e.eval(&n.args[0], data)), e.number(e.eval(&n.args[1], data)))
+		return of(e.toNumber(e.eval(&n.args[0], data)), e.toNumber(e.eval(&n.args[1], data)))
 	}
 }
 
-var difference = arithmetic(func(a, b float64) float64 { return a - b })
+var difference = newArithmetic(func(a, b float64) float64 { return a - b })
 
 // subtract implements -. It negates a single argument.
 func (e evaluation) subtract(n *node, data any) any {
 	if len(n.args) == 1 {
-		return -e.number(e.eval(&n.args[0], data))
+		return -e.toNumber(e.eval(&n.args[0], data))
 	}
 	return difference(e, n, data)
 }
 
-// extreme implements "min" and "max". from is the result for an empty argument list.
-func extreme(from float64, beyond func(a, b float64) bool) operator {
+// newExtreme implements "min" and "max". from is the result for an empty argument list.
+func newExtreme(from float64, beyond func(a, b float64) bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		result := from
 		for i := range n.args {
-			next := e.number(e.eval(&n.args[i], data))
+			next := e.toNumber(e.eval(&n.args[i], data))
 			if math.IsNaN(next) {
 				return next
 			}
@@ -231,7 +231,7 @@ func extreme(from float64, beyond func(a, b float64) bool) operator {
 	}
 }
 
-func (e evaluation) number(v any) float64 {
+func (e evaluation) toNumber(v any) float64 {
 	switch v := v.(type) {
 	case nil:
 		return 0
@@ -247,22 +247,23 @@ func (e evaluation) number(v any) float64 {
 	}
 }
 
-// leadingNumber returns the number at the start of a value, or NaN. null is 0, so that unanswered operands count as 0.
-func (e evaluation) leadingNumber(v any) float64 {
+// toLeadingNumber returns the number at the start of a value, or NaN. null is 0, so that unanswered operands count as
+// 0.
+func (e evaluation) toLeadingNumber(v any) float64 {
 	switch v := v.(type) {
 	case nil:
 		return 0
 	case float64:
 		return v
 	default:
-		return parseLeading(e.numericText(v))
+		return parseLeadingNumber(e.numericText(v))
 	}
 }
 
 // numericText returns a value's text for parsing as a number. It takes one step per byte, because parsing digits is
 // slower than other work on text.
 func (e evaluation) numericText(v any) string {
-	s := e.text(v)
+	s := e.formatValue(v)
 	if e.Spend(len(s)); e.Exceeded() {
 		return ""
 	}
@@ -276,7 +277,7 @@ func (e evaluation) cat(n *node, data any) any {
 		if v == nil {
 			continue
 		}
-		s := e.text(v)
+		s := e.formatValue(v)
 		if e.Exceeded() {
 			return ""
 		}
@@ -287,22 +288,22 @@ func (e evaluation) cat(n *node, data any) any {
 
 // substr implements substr. Positions count code points, and negative positions count from the end.
 func (e evaluation) substr(n *node, data any) any {
-	source := e.arg(n, 0, data)
+	source := e.evalArg(n, 0, data)
 	if source == nil {
 		return ""
 	}
-	s := e.text(source)
-	start := e.number(e.arg(n, 1, data))
+	s := e.formatValue(source)
+	start := e.toNumber(e.evalArg(n, 1, data))
 	length := math.Inf(1)
 	if len(n.args) > 2 {
-		length = integer(e.number(e.eval(&n.args[2], data)))
+		length = truncateOrZero(e.toNumber(e.eval(&n.args[2], data)))
 	}
 	e.spendText(2 * len(s))
 	if e.Exceeded() {
 		return ""
 	}
 	size := float64(utf8.RuneCountInString(s))
-	start = integer(start)
+	start = truncateOrZero(start)
 	if start < 0 {
 		start = max(0, size+start)
 	}
@@ -315,7 +316,7 @@ func (e evaluation) substr(n *node, data any) any {
 	return s[from : from+runeOffset(s[from:], int(length))]
 }
 
-func integer(f float64) float64 {
+func truncateOrZero(f float64) float64 {
 	if math.IsNaN(f) {
 		return 0
 	}
@@ -335,13 +336,13 @@ func runeOffset(s string, index int) int {
 	return len(s)
 }
 
-func (e evaluation) in(item, within any) bool {
+func (e evaluation) isIn(item, within any) bool {
 	switch within := within.(type) {
 	case string:
 		if within == "" || item == nil {
 			return false
 		}
-		piece := e.text(item)
+		piece := e.formatValue(item)
 		e.spendText(len(within))
 		return !e.Exceeded() && strings.Contains(within, piece)
 	case []any:
@@ -374,18 +375,18 @@ func (e evaluation) merge(n *node, data any) any {
 }
 
 func (e evaluation) variable(n *node, data any) any {
-	path := e.arg(n, 0, data)
+	path := e.evalArg(n, 0, data)
 	if path == nil || path == "" {
 		return data
 	}
-	if v, ok := e.lookup(data, e.text(path)); ok {
+	if v, ok := e.lookupPath(data, e.formatValue(path)); ok {
 		return v
 	}
-	return e.arg(n, 1, data)
+	return e.evalArg(n, 1, data)
 }
 
-// lookup follows a path into data. It tries the rest of the path as a name before splitting it at the first dot.
-func (e evaluation) lookup(data any, path string) (any, bool) {
+// lookupPath follows a path into data. It tries the rest of the path as a name before splitting it at the first dot.
+func (e evaluation) lookupPath(data any, path string) (any, bool) {
 	for {
 		e.Spend(1)
 		e.spendText(len(path))
@@ -419,11 +420,11 @@ func (e evaluation) member(v any, name string) (any, bool) {
 		if name == "length" {
 			return float64(len(v)), true
 		}
-		if i, ok := index(name); ok && i < len(v) {
+		if i, ok := parseIndex(name); ok && i < len(v) {
 			return v[i], true
 		}
 	case string:
-		i, isIndex := index(name)
+		i, isIndex := parseIndex(name)
 		if name != "length" && !isIndex {
 			return nil, false
 		}
@@ -439,8 +440,8 @@ func (e evaluation) member(v any, name string) (any, bool) {
 	return nil, false
 }
 
-// index parses an array index, which must not have a leading zero.
-func index(name string) (int, bool) {
+// parseIndex parses an array index, which must not have a leading zero.
+func parseIndex(name string) (int, bool) {
 	if name == "" || len(name) > 9 || len(name) > 1 && name[0] == '0' || digitsEnd(name, 0) < len(name) {
 		return 0, false
 	}
@@ -448,10 +449,12 @@ func index(name string) (int, bool) {
 	return i, err == nil
 }
 
-func (e evaluation) missing(n *node, data any) any { return e.missingKeys(e.all(n, data), data) }
+func (e evaluation) missing(n *node, data any) any {
+	return e.findMissingKeys(e.evalArgs(n, data), data)
+}
 
-// missingKeys returns the keys whose value is null or empty. The first element can be an array of keys.
-func (e evaluation) missingKeys(keys []any, data any) []any {
+// findMissingKeys returns the keys whose value is null or empty. The first element can be an array of keys.
+func (e evaluation) findMissingKeys(keys []any, data any) []any {
 	if len(keys) > 0 {
 		if list, ok := keys[0].([]any); ok {
 			keys = list
@@ -464,7 +467,7 @@ func (e evaluation) missingKeys(keys []any, data any) []any {
 		}
 		v := data
 		if key != nil && key != "" {
-			v, _ = e.lookup(data, e.text(key))
+			v, _ = e.lookupPath(data, e.formatValue(key))
 		}
 		if v == nil || v == "" {
 			missing = append(missing, key)
@@ -475,28 +478,28 @@ func (e evaluation) missingKeys(keys []any, data any) []any {
 
 // missingSome returns the keys without a value, or nothing if enough keys have a value.
 func (e evaluation) missingSome(n *node, data any) any {
-	need, options := e.arg(n, 0, data), e.arg(n, 1, data)
+	need, options := e.evalArg(n, 0, data), e.evalArg(n, 1, data)
 	keys, ok := options.([]any)
 	if !ok && options != nil {
 		keys = []any{options}
 	}
-	missing := e.missingKeys(keys, data)
-	if float64(len(keys)-len(missing)) >= e.number(need) {
+	missing := e.findMissingKeys(keys, data)
+	if float64(len(keys)-len(missing)) >= e.toNumber(need) {
 		return []any{}
 	}
 	return missing
 }
 
-// quantifierOf implements "some", "all" and "none". The operator returns found if the condition equals sought for an
+// newQuantifier implements "some", "all" and "none". The operator returns found if the condition equals sought for an
 // item, and !found otherwise. For an empty array, the operator returns ofNone.
-func quantifierOf(sought, found, ofNone bool) operator {
+func newQuantifier(sought, found, ofNone bool) operator {
 	return func(e evaluation, n *node, data any) any {
 		items, _ := e.eval(&n.args[0], data).([]any)
 		if len(items) == 0 {
 			return ofNone
 		}
 		for _, item := range items {
-			holds := truthy(e.eval(&n.args[1], item))
+			holds := isTruthy(e.eval(&n.args[1], item))
 			if e.Exceeded() {
 				return false
 			}

@@ -37,8 +37,8 @@ func FuzzLogic(f *testing.F) {
 		expect.That(t, budget.left >= -100*steps, "%s over %s took %d steps of %d", rule, data, steps-budget.left, steps)
 		size := compiled.Size()
 		expect.That(t, size >= 1 && size <= len(rule)+1, "%s has the size %d", rule, size)
-		compiled.Reads()
-		_ = compiled.Constant()
+		compiled.ReadPaths()
+		_ = compiled.IsConstant()
 	})
 }
 
@@ -78,7 +78,7 @@ func TestWhatLogicReads(t *testing.T) {
 	} {
 		compiled, err := Compile(parse(t, []byte(rule)))
 		expect.NoError(t, err)
-		paths, others := compiled.Reads()
+		paths, others := compiled.ReadPaths()
 		got := ""
 		for i, p := range paths {
 			if i > 0 {
@@ -86,7 +86,7 @@ func TestWhatLogicReads(t *testing.T) {
 			}
 			got += p
 		}
-		expect.That(t, got == want.paths && others == want.any && compiled.Constant() == (want.paths == "" && !want.any),
+		expect.That(t, got == want.paths && others == want.any && compiled.IsConstant() == (want.paths == "" && !want.any),
 			"%s reads %q, others: %v", rule, got, others)
 	}
 }

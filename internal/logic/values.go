@@ -15,8 +15,8 @@ type Object interface {
 	Members() map[string]any        // returns all fields; callers must not change the map
 }
 
-// truthy returns false for null, false, 0, "", NaN and empty arrays.
-func truthy(v any) bool {
+// isTruthy returns false for null, false, 0, "", NaN and empty arrays.
+func isTruthy(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return false
@@ -42,17 +42,17 @@ func isComposite(v any) bool {
 	}
 }
 
-// Text converts a value to text as JavaScript's String does.
-func Text(v any) string { return text(v) }
+// FormatValue converts a value to text as JavaScript's String does.
+func FormatValue(v any) string { return formatValue(v) }
 
-func text(v any) string {
+func formatValue(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "null"
 	case bool:
 		return strconv.FormatBool(v)
 	case float64:
-		return numberText(v)
+		return formatNumber(v)
 	case string:
 		return v
 	case []any:
@@ -62,7 +62,7 @@ func text(v any) string {
 				b.WriteByte(',')
 			}
 			if item != nil {
-				b.WriteString(text(item))
+				b.WriteString(formatValue(item))
 			}
 		}
 		return b.String()
@@ -71,8 +71,8 @@ func text(v any) string {
 	}
 }
 
-// numberText formats a number as JavaScript does.
-func numberText(f float64) string {
+// formatNumber formats a number as JavaScript does.
+func formatNumber(f float64) string {
 	switch abs := math.Abs(f); {
 	case math.IsNaN(f):
 		return "NaN"
@@ -128,8 +128,8 @@ func parseInteger(digits string, base float64) float64 {
 	return n
 }
 
-// parseLeading parses the number at the start of a text, as JavaScript's parseFloat does.
-func parseLeading(s string) float64 {
+// parseLeadingNumber parses the number at the start of a text, as JavaScript's parseFloat does.
+func parseLeadingNumber(s string) float64 {
 	s = strings.TrimLeftFunc(s, isSpace)
 	return parseDecimal(s[:numberEnd(s)])
 }
@@ -192,8 +192,8 @@ func isSpace(r rune) bool {
 	return 0x2000 <= r && r <= 0x200a
 }
 
-// equal implements ==. It compares values of different types as numbers or as text.
-func (e evaluation) equal(a, b any) bool {
+// looseEqual implements ==. It compares values of different types as numbers or as text.
+func (e evaluation) looseEqual(a, b any) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
@@ -201,14 +201,14 @@ func (e evaluation) equal(a, b any) bool {
 		if composite {
 			a, b = b, a
 		}
-		return e.equal(a, e.text(b))
+		return e.looseEqual(a, e.formatValue(b))
 	}
 	_, aIsText := a.(string)
 	_, bIsText := b.(string)
 	if isComposite(a) || aIsText && bIsText {
 		return e.strictEqual(a, b)
 	}
-	return e.number(a) == e.number(b)
+	return e.toNumber(a) == e.toNumber(b)
 }
 
 // strictEqual implements ===. Unlike in JavaScript, arrays and objects with the same contents are equal.
@@ -238,11 +238,11 @@ func (e evaluation) strictEqual(a, b any) bool {
 		}
 		return true
 	default:
-		return e.sameObjects(members(a), members(b))
+		return e.sameObjects(membersOf(a), membersOf(b))
 	}
 }
 
-func members(v any) map[string]any {
+func membersOf(v any) map[string]any {
 	switch v := v.(type) {
 	case map[string]any:
 		return v
@@ -276,10 +276,10 @@ func (e evaluation) compare(a, b any) (order int, ordered bool) {
 		return 0, false
 	}
 	if isComposite(a) {
-		a = e.text(a)
+		a = e.formatValue(a)
 	}
 	if isComposite(b) {
-		b = e.text(b)
+		b = e.formatValue(b)
 	}
 	aText, aIsText := a.(string)
 	bText, bIsText := b.(string)
@@ -287,6 +287,6 @@ func (e evaluation) compare(a, b any) (order int, ordered bool) {
 		e.spendText(len(aText) + len(bText))
 		return strings.Compare(aText, bText), true // comparing UTF-8 bytes preserves the order of code points
 	}
-	x, y := e.number(a), e.number(b)
+	x, y := e.toNumber(a), e.toNumber(b)
 	return cmp.Compare(x, y), !math.IsNaN(x) && !math.IsNaN(y)
 }

@@ -40,8 +40,8 @@ func (s *Source) New(at time.Time) storage.ID {
 // Base62 lists the digits of base-62 numbers.
 const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Random returns n random digits of [Base62].
-func Random(n int) string {
+// RandomText returns n random digits of [Base62].
+func RandomText(n int) string {
 	out := make([]byte, 0, n)
 	var pool [64]byte
 	for len(out) < n {
@@ -58,10 +58,10 @@ func Random(n int) string {
 
 const publicDigits = 12
 
-// PublicID returns a new ID for URLs that respondents see.
-func PublicID() string { return Random(publicDigits) }
+// NewPublicID returns a new ID for URLs that respondents see.
+func NewPublicID() string { return RandomText(publicDigits) }
 
-// IsPublicID reports whether s has the format of [PublicID].
+// IsPublicID reports whether s has the format of [NewPublicID].
 func IsPublicID(s string) bool {
 	return len(s) == publicDigits && strings.Trim(s, Base62) == ""
 }

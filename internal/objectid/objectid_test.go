@@ -39,7 +39,7 @@ func TestNewCarriesTheSecondAndIsUniqueUnderConcurrency(t *testing.T) {
 func TestPublicIDUsesTheWholeAlphabet(t *testing.T) {
 	used := map[rune]int{}
 	for range 2000 {
-		id := PublicID()
+		id := NewPublicID()
 		expect.Require(t, len(id) == 12, "%q has %d characters, want 12", id, len(id))
 		for _, c := range id {
 			used[c]++

@@ -13,9 +13,9 @@ const Header = "X-Request-Id"
 
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-"
 
-// FromRequest returns the request's X-Request-ID, or a new one if it is missing or invalid.
-func FromRequest(r *http.Request) string {
-	if ids := r.Header[Header]; len(ids) == 1 && valid(ids[0]) {
+// FromRequestOrNew returns the request's X-Request-ID, or a new one if it is missing or invalid.
+func FromRequestOrNew(r *http.Request) string {
+	if ids := r.Header[Header]; len(ids) == 1 && isValidID(ids[0]) {
 		return ids[0]
 	}
 	// These 128 random bits need not be secret.
@@ -25,6 +25,6 @@ func FromRequest(r *http.Request) string {
 	return string(b)
 }
 
-func valid(s string) bool {
+func isValidID(s string) bool {
 	return s != "" && len(s) <= 100 && strings.Trim(s, alphabet) == ""
 }

@@ -447,7 +447,7 @@ func describedPath(responses *apispec.Description, r *http.Request) string {
 	}
 	for _, base := range basePaths {
 		if below, ok := strings.CutPrefix(path, base); ok {
-			if known, _ := responses.Routed(r.Method, below); known {
+			if known, _ := responses.HasRoute(r.Method, below); known {
 				return below
 			}
 		}

@@ -9,12 +9,12 @@ import (
 // IsBlank reports whether s is empty or contains only whitespace and invisible characters. Such text cannot be a name
 // or an answer. Text with visible characters may need invisible ones, such as the joiners in many scripts.
 func IsBlank(s string) bool {
-	return strings.TrimFunc(s, invisible) == ""
+	return strings.TrimFunc(s, isInvisible) == ""
 }
 
 // Trim removes whitespace and invisible characters from both ends of s. It retains other control characters.
 func Trim(s string) string {
-	return strings.TrimFunc(s, func(c rune) bool { return unicode.IsSpace(c) || invisible(c) && !unicode.IsControl(c) })
+	return strings.TrimFunc(s, func(c rune) bool { return unicode.IsSpace(c) || isInvisible(c) && !unicode.IsControl(c) })
 }
 
 // CleanName removes invisible characters and surrounding whitespace from a name. It retains joiners, variation
@@ -25,7 +25,7 @@ func CleanName(s string) string {
 	return strings.TrimSpace(strings.Map(func(c rune) rune {
 		tag := c >= 0xe0020 && c <= 0xe007f
 		flag = c == '\U0001f3f4' || flag && tag
-		if tag && flag || !hidden(c) || c == '\u200c' || c == '\u200d' || unicode.Is(unicode.Variation_Selector, c) || unicode.Is(unicode.Bidi_Control, c) {
+		if tag && flag || !isHidden(c) || c == '\u200c' || c == '\u200d' || unicode.Is(unicode.Variation_Selector, c) || unicode.Is(unicode.Bidi_Control, c) {
 			return c
 		}
 		return -1
@@ -33,10 +33,10 @@ func CleanName(s string) string {
 }
 
 // HasInvisible reports whether s contains a zero-width invisible character.
-func HasInvisible(s string) bool { return strings.ContainsFunc(s, hidden) }
+func HasInvisible(s string) bool { return strings.ContainsFunc(s, isHidden) }
 
-func hidden(c rune) bool {
-	return invisible(c) && !unicode.IsSpace(c) && !unicode.IsControl(c) && c != '\u2800'
+func isHidden(c rune) bool {
+	return isInvisible(c) && !unicode.IsSpace(c) && !unicode.IsControl(c) && c != '\u2800'
 }
 
 // IsMisleading reports whether s contains a line break, another control character, or a character that changes the text
@@ -47,9 +47,9 @@ func IsMisleading(s string) bool {
 	})
 }
 
-// invisible follows Unicode's Default_Ignorable_Code_Point. It derives the property from other tables (UAX #44),
+// isInvisible follows Unicode's Default_Ignorable_Code_Point. It derives the property from other tables (UAX #44),
 // because Go has no table for it. It also includes control characters and the blank Braille pattern.
-func invisible(c rune) bool {
+func isInvisible(c rune) bool {
 	switch {
 	case c > ' ' && c < 0x7f:
 		return false

@@ -21,34 +21,34 @@ type Check struct {
 	Violations violation.List
 	Edits      []jsontree.Edit
 
-	skipped map[jsontree.Node]bool // values that the caller checks instead of [Check.Validate]
+	skipped map[jsontree.Node]bool // values that the caller checks instead of [Normalize.Validate]
 }
 
 // Add reports a violation at a value.
 func (c *Check) Add(n jsontree.Node, code, message string) {
-	if c.Violations.Accepts(code) {
+	if c.Violations.CanAdd(code) {
 		c.Violations.Add(n.Pointer(c.Base), code, message)
 	}
 }
 
 // AddMember reports a violation at an object's field, which may be missing.
 func (c *Check) AddMember(n jsontree.Node, name, code, message string) {
-	if c.Violations.Accepts(code) {
+	if c.Violations.CanAdd(code) {
 		c.Violations.Add(n.MemberPointer(c.Base, name), code, message)
 	}
 }
 
-// Skip makes [Check.Validate] ignore the items of an array, or leave a time unchanged.
-func (c *Check) Skip(n jsontree.Node) {
+// SkipValue makes [Normalize.Validate] ignore the items of an array, or leave a time unchanged.
+func (c *Check) SkipValue(n jsontree.Node) {
 	if c.skipped == nil {
 		c.skipped = make(map[jsontree.Node]bool)
 	}
 	c.skipped[n] = true
 }
 
-// Replace replaces a time with another time.
-func (c *Check) Replace(n jsontree.Node, t time.Time) {
-	c.Skip(n)
+// ReplaceTime replaces a time with another time.
+func (c *Check) ReplaceTime(n jsontree.Node, t time.Time) {
+	c.SkipValue(n)
 	c.addEdit(n, `"`+jsontree.FormatTime(t)+`"`)
 }
 
@@ -56,17 +56,17 @@ func (c *Check) addEdit(n jsontree.Node, text string) {
 	c.Edits = append(c.Edits, jsontree.Edit{Start: n.Start(), End: n.End(), Text: text})
 }
 
-// walk checks a value against a schema. If deep is true, it also checks nested values.
-func (c *Check) walk(n jsontree.Node, s *jsonschema.Schema, deep bool) {
-	if c.Violations.Full() {
+// checkValue checks a value against a schema. If deep is true, it also checks nested values.
+func (c *Check) checkValue(n jsontree.Node, s *jsonschema.Schema, deep bool) {
+	if c.Violations.IsFull() {
 		return
 	}
 	switch {
 	case len(s.Types) > 0 && !hasType(n, s):
-		c.Add(n, schema.CodeWrongType, "must be "+typeList(s))
+		c.Add(n, schema.CodeWrongType, "must be "+describeTypes(s))
 		return
-	case len(s.Enum) > 0 && !allows(s, n):
-		c.Add(n, schema.CodeNotAllowed, "must be one of: "+valueList(s))
+	case len(s.Enum) > 0 && !allowsValue(s, n):
+		c.Add(n, schema.CodeNotAllowed, "must be one of: "+describeValues(s))
 		return
 	}
 	switch n.Kind() {
@@ -77,7 +77,7 @@ func (c *Check) walk(n jsontree.Node, s *jsonschema.Schema, deep bool) {
 	case jsontree.Array:
 		if deep && !c.skipped[n] && s.Items2020 != nil {
 			for _, item := range n.All() {
-				c.walk(item, s.Items2020, true)
+				c.checkValue(item, s.Items2020, true)
 			}
 		}
 	case jsontree.Object:
@@ -88,10 +88,10 @@ func (c *Check) walk(n jsontree.Node, s *jsonschema.Schema, deep bool) {
 func (c *Check) checkText(n jsontree.Node, s *jsonschema.Schema) {
 	text := n.Text()
 	if s.MinLength > 0 && utf8.RuneCountInString(text) < s.MinLength {
-		c.Add(n, schema.CodeTooShort, "must have at least "+violation.Count(s.MinLength, "character"))
+		c.Add(n, schema.CodeTooShort, "must have at least "+violation.FormatCount(s.MinLength, "character"))
 	}
 	if s.MaxLength >= 0 && violation.LongerThan(text, s.MaxLength) {
-		c.Add(n, schema.CodeTooLong, violation.TooLong(s.MaxLength))
+		c.Add(n, schema.CodeTooLong, violation.TooLongMessage(s.MaxLength))
 	}
 	if s.Pattern != nil && !s.Pattern.MatchString(text) {
 		c.Add(n, schema.CodeBadFormat, "must match "+s.Pattern.String())
@@ -113,31 +113,31 @@ func (c *Check) checkTime(n jsontree.Node, text string) {
 }
 
 func (c *Check) checkNumber(n jsontree.Node, s *jsonschema.Schema) {
-	if slices.Contains(s.Types, "integer") && !slices.Contains(s.Types, "number") && !c.checkInteger(n) {
+	if slices.Contains(s.Types, "integer") && !slices.Contains(s.Types, "number") && !c.normalizeInteger(n) {
 		c.Add(n, schema.CodeWrongType, "must be an integer")
 		return
 	}
 	if s.Minimum != nil {
 		if minimum, _ := s.Minimum.Float64(); n.Float() < minimum {
-			c.Add(n, schema.CodeOutOfRange, "must be at least "+decimal(minimum))
+			c.Add(n, schema.CodeOutOfRange, "must be at least "+formatDecimal(minimum))
 		}
 	}
 	if s.Maximum != nil {
 		if maximum, _ := s.Maximum.Float64(); n.Float() > maximum {
-			c.Add(n, schema.CodeOutOfRange, "must be at most "+decimal(maximum))
+			c.Add(n, schema.CodeOutOfRange, "must be at most "+formatDecimal(maximum))
 		}
 	}
 }
 
-func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+func formatDecimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 // maxInteger is 2⁵³−1, the largest integer that every JSON parser represents exactly.
 const maxInteger = 1<<53 - 1
 
-// checkInteger reports whether a number is an integer. It normalizes an integer, because typed decoders accept 10 but
-// reject 1e1 and 10.0. It checks the literal, because converting 9007199254740991.4 to a float64 would round it to an
-// integer. The parser's limits keep the exact arithmetic cheap.
-func (c *Check) checkInteger(n jsontree.Node) bool {
+// normalizeInteger reports whether a number is an integer. It normalizes an integer, because typed decoders accept 10
+// but reject 1e1 and 10.0. It checks the literal, because converting 9007199254740991.4 to a float64 would round it to
+// an integer. The parser's limits keep the exact arithmetic cheap.
+func (c *Check) normalizeInteger(n jsontree.Node) bool {
 	literal := n.Text()
 	if isPlainInteger(literal) {
 		return true
@@ -157,7 +157,7 @@ func isPlainInteger(literal string) bool {
 
 func (c *Check) checkObject(n jsontree.Node, s *jsonschema.Schema, deep bool) {
 	if s.MinProperties > n.Len() {
-		c.Add(n, schema.CodeTooFew, "must have at least "+violation.Count(s.MinProperties, "member"))
+		c.Add(n, schema.CodeTooFew, "must have at least "+violation.FormatCount(s.MinProperties, "member"))
 	}
 	for _, name := range s.Required {
 		if !n.Member(name).Exists() {
@@ -175,9 +175,9 @@ func (c *Check) checkObject(n jsontree.Node, s *jsonschema.Schema, deep bool) {
 		case !known && closed:
 			c.Add(member, schema.CodeUnknownField, "is not a known field")
 		case known && deep:
-			c.walk(member, property, true)
+			c.checkValue(member, property, true)
 		case rest != nil && deep:
-			c.walk(member, rest, true)
+			c.checkValue(member, rest, true)
 		}
 	}
 }

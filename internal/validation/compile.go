@@ -16,10 +16,10 @@ import (
 
 const documentURL = "mem:///openapi.json"
 
-// Location returns the URL by which the library identifies the schema at a JSON Pointer.
-func Location(pointer string) string { return documentURL + "#" + pointer }
+// SchemaURL returns the URL by which the library identifies the schema at a JSON Pointer.
+func SchemaURL(pointer string) string { return documentURL + "#" + pointer }
 
-// NewCompiler returns a compiler for an OpenAPI document, with URLs from [Location]. It never loads other documents.
+// NewCompiler returns a compiler for an OpenAPI document, with URLs from [SchemaURL]. It never loads other documents.
 func NewCompiler(document string, formats map[string]func(any) bool) (*jsonschema.Compiler, error) {
 	c := jsonschema.NewCompiler()
 	c.Draft = jsonschema.Draft2020
@@ -35,7 +35,7 @@ func NewCompiler(document string, formats map[string]func(any) bool) (*jsonschem
 }
 
 // normalForms holds the formats that request bodies use. A value outside its normal form violates its format, and
-// [Check] normalizes or rejects it.
+// [Normalize] normalizes or rejects it.
 var normalForms = map[string]func(any) bool{
 	"date-time": isCanonicalTime, "int32": isNotJSONNumber, "int64": isNotJSONNumber,
 }
@@ -75,13 +75,14 @@ type compiledSchema struct {
 	at   map[string]*jsonschema.Schema
 }
 
-// Component returns the component schema with the given name.
-func Component(name string) *Schema { return Outline(name, unlimited) }
+// ComponentSchema returns the component schema with the given name.
+func ComponentSchema(name string) *Schema { return ComponentOutline(name, unlimited) }
 
 const unlimited = -1
 
-// Outline returns a component schema that checks only the given number of levels, and only the types in the last level.
-func Outline(name string, levels int) *Schema {
+// ComponentOutline returns a component schema that checks only the given number of levels, and only the types in the
+// last level.
+func ComponentOutline(name string, levels int) *Schema {
 	return &Schema{sync.OnceValues(func() (compiledSchema, error) {
 		compiling.Lock()
 		defer compiling.Unlock()
@@ -89,7 +90,7 @@ func Outline(name string, levels int) *Schema {
 		if err != nil {
 			return compiledSchema{}, err
 		}
-		s, err := c.Compile(Location("/components/schemas/" + name))
+		s, err := c.Compile(SchemaURL("/components/schemas/" + name))
 		if err != nil {
 			return compiledSchema{}, fmt.Errorf("component %s: %w", name, err)
 		}

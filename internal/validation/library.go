@@ -26,15 +26,15 @@ const (
 // invalid.
 func (c *Check) Validate(n jsontree.Node, s *Schema) error {
 	compiled, err := s.compiled()
-	if err != nil || c.Violations.Full() {
+	if err != nil || c.Violations.IsFull() {
 		return err
 	}
-	if n.Size() <= maxValues && n.End()-n.Start() <= maxBytes {
-		if value, ok := c.convert(n, 0); ok {
+	if n.ValueCount() <= maxValues && n.End()-n.Start() <= maxBytes {
+		if value, ok := c.toLibraryValue(n, 0); ok {
 			return c.validateWithLibrary(n, value, compiled)
 		}
 	}
-	c.walk(n, compiled.root, true)
+	c.checkValue(n, compiled.root, true)
 	return nil
 }
 
@@ -65,7 +65,7 @@ func (c *Check) validateWithLibrary(n jsontree.Node, value any, compiled compile
 	}
 	slices.SortFunc(found, func(a, b difference) int { return a.n.Start() - b.n.Start() })
 	for _, d := range found {
-		c.walk(d.n, d.s, false)
+		c.checkValue(d.n, d.s, false)
 	}
 	return nil
 }
@@ -92,10 +92,10 @@ func instancePointer(e *jsonschema.ValidationError) string {
 	return pointer
 }
 
-// convert converts a value for the library. It returns false for values that are nested too deeply, and for values with
-// an empty name, because the library omits empty names from locations. Skipped arrays become empty. Numbers other than
-// plain integers keep their literals, because rounding to a float64 would hide a fraction.
-func (c *Check) convert(n jsontree.Node, depth int) (value any, ok bool) {
+// toLibraryValue converts a value for the library. It returns false for values that are nested too deeply, and for
+// values with an empty name, because the library omits empty names from locations. Skipped arrays become empty. Numbers
+// other than plain integers keep their literals, because rounding to a float64 would hide a fraction.
+func (c *Check) toLibraryValue(n jsontree.Node, depth int) (value any, ok bool) {
 	switch n.Kind() {
 	case jsontree.Number:
 		if !isPlainInteger(n.Text()) {
@@ -107,7 +107,7 @@ func (c *Check) convert(n jsontree.Node, depth int) (value any, ok bool) {
 			return list, true
 		}
 		for _, item := range n.All() {
-			value, ok := c.convert(item, depth+1)
+			value, ok := c.toLibraryValue(item, depth+1)
 			if !ok {
 				return nil, false
 			}
@@ -117,7 +117,7 @@ func (c *Check) convert(n jsontree.Node, depth int) (value any, ok bool) {
 	case jsontree.Object:
 		object := make(map[string]any, n.Len())
 		for _, member := range n.All() {
-			if object[member.Name()], ok = c.convert(member, depth+1); !ok || member.Name() == "" {
+			if object[member.Name()], ok = c.toLibraryValue(member, depth+1); !ok || member.Name() == "" {
 				return nil, false
 			}
 		}

@@ -33,8 +33,8 @@ func hasType(n jsontree.Node, s *jsonschema.Schema) bool {
 	return false
 }
 
-// typeList lists the types of a schema for a message, such as "a string or null".
-func typeList(s *jsonschema.Schema) string {
+// describeTypes lists the types of a schema for a message, such as "a string or null".
+func describeTypes(s *jsonschema.Schema) string {
 	var names []string
 	for _, t := range jsonTypes {
 		if allowsType(s, t.name) {
@@ -44,8 +44,8 @@ func typeList(s *jsonschema.Schema) string {
 	return strings.Join(names, " or ")
 }
 
-// allows reports whether a schema's enum contains n. n must not be an array or object.
-func allows(s *jsonschema.Schema, n jsontree.Node) bool {
+// allowsValue reports whether a schema's enum contains n. n must not be an array or object.
+func allowsValue(s *jsonschema.Schema, n jsontree.Node) bool {
 	value := n.Value()
 	return slices.ContainsFunc(s.Enum, func(item any) bool {
 		if literal, ok := item.(json.Number); ok {
@@ -56,7 +56,7 @@ func allows(s *jsonschema.Schema, n jsontree.Node) bool {
 	})
 }
 
-func valueList(s *jsonschema.Schema) string {
+func describeValues(s *jsonschema.Schema) string {
 	var names []string
 	for _, item := range s.Enum {
 		if item != nil {

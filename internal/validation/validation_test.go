@@ -27,7 +27,7 @@ var requests = []string{
 func schemaOf(t testing.TB, text string, levels int) *Schema {
 	t.Helper()
 	c := expect.Must(NewCompiler(`{"components":{"schemas":{"S":`+text+`}}}`, normalForms))
-	s := expect.Must(c.Compile(Location("/components/schemas/S")))
+	s := expect.Must(c.Compile(SchemaURL("/components/schemas/S")))
 	at := make(map[string]*jsonschema.Schema)
 	compiled := compiledSchema{simplify(s, at, levels), at}
 	return &Schema{func() (compiledSchema, error) { return compiled, nil }}
@@ -39,12 +39,12 @@ func outcomes(t expect.Test, s *Schema, body string) (library, walk *Check) {
 	tree := expect.Must(jsontree.Parse([]byte(body), jsontree.BodyLimits))
 	compiled := expect.Must(s.compiled())
 	library, walk = new(Check), new(Check)
-	if value, ok := library.convert(tree.Root(), 0); !ok {
-		library.walk(tree.Root(), compiled.root, true)
+	if value, ok := library.toLibraryValue(tree.Root(), 0); !ok {
+		library.checkValue(tree.Root(), compiled.root, true)
 	} else {
 		expect.NoError(t, library.validateWithLibrary(tree.Root(), value, compiled))
 	}
-	walk.walk(tree.Root(), compiled.root, true)
+	walk.checkValue(tree.Root(), compiled.root, true)
 	jsontree.SortEdits(library.Edits)
 	jsontree.SortEdits(walk.Edits)
 	return library, walk
@@ -129,7 +129,7 @@ func TestTheLibraryAndTheWalkAgree(t *testing.T) {
 	accepted := 0
 	for _, name := range requests {
 		t.Run(name, func(t *testing.T) {
-			s := Component(name)
+			s := ComponentSchema(name)
 			compiled := expect.Must(s.compiled())
 			rapid.Check(t, func(t *rapid.T) {
 				body := expect.Must(json.Marshal(instanceOf(t, compiled.root, 0)))
@@ -272,17 +272,17 @@ func TestAnOutlineChecksTypesInItsLastLevel(t *testing.T) {
 // A host that starts does not wait for the library, and a broken schema is an error.
 func TestSchemasThatDoNotCompile(t *testing.T) {
 	tree := expect.Must(jsontree.Parse([]byte(`{}`), jsontree.BodyLimits))
-	expect.That(t, new(Check).Validate(tree.Root(), Component("Nothing")) != nil, "a schema that does not exist compiles")
+	expect.That(t, new(Check).Validate(tree.Root(), ComponentSchema("Nothing")) != nil, "a schema that does not exist compiles")
 	for _, text := range []string{`{"$ref":"file:///etc/hostname"}`, `{"$ref":"https://example.com/schema.json"}`, `{"$ref":"other.json"}`, `{"type":1}`, `1`} {
 		c := expect.Must(NewCompiler(`{"components":{"schemas":{"S":`+text+`}}}`, nil))
-		expect.That(t, expect.ErrorOf(c.Compile(Location("/components/schemas/S"))) != nil, "%s compiles", text)
+		expect.That(t, expect.ErrorOf(c.Compile(SchemaURL("/components/schemas/S"))) != nil, "%s compiles", text)
 	}
 	expect.That(t, expect.ErrorOf(NewCompiler(`{`, nil)) != nil, "a broken document compiles")
 }
 
 // BenchmarkValidate compares the library and the walk by the number of blocks.
 func BenchmarkValidate(b *testing.B) {
-	s := Component("BlocksReplace")
+	s := ComponentSchema("BlocksReplace")
 	compiled := expect.Must(s.compiled())
 	for _, blocks := range []int{1, 10, 50, 500} {
 		var list []string
@@ -290,21 +290,21 @@ func BenchmarkValidate(b *testing.B) {
 			list = append(list, fmt.Sprintf(`{"id":"q%d","type":"single_choice","label":"Which one?","required":true,"properties":{"randomize":true,"maxChars":100},"choices":[{"id":"a","label":"First"},{"id":"b","label":"Second"}]}`, i))
 		}
 		tree := expect.Must(jsontree.Parse([]byte(`{"blocks":[`+strings.Join(list, ",")+`]}`), jsontree.BodyLimits))
-		b.Run(fmt.Sprintf("library/%d", tree.Root().Size()), func(b *testing.B) {
+		b.Run(fmt.Sprintf("library/%d", tree.Root().ValueCount()), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var c Check
-				value, _ := c.convert(tree.Root(), 0)
+				value, _ := c.toLibraryValue(tree.Root(), 0)
 				if err := c.validateWithLibrary(tree.Root(), value, compiled); err != nil || c.Violations.Err() != nil {
 					b.Fatal(err, c.Violations.Err())
 				}
 			}
 		})
-		b.Run(fmt.Sprintf("walk/%d", tree.Root().Size()), func(b *testing.B) {
+		b.Run(fmt.Sprintf("walk/%d", tree.Root().ValueCount()), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				var c Check
-				if c.walk(tree.Root(), compiled.root, true); c.Violations.Err() != nil {
+				if c.checkValue(tree.Root(), compiled.root, true); c.Violations.Err() != nil {
 					b.Fatal(c.Violations.Err())
 				}
 			}

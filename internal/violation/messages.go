@@ -11,9 +11,9 @@ func LongerThan(s string, limit int) bool {
 	return len(s) > limit && utf8.RuneCountInString(s) > limit
 }
 
-// TooLong returns the message for a text that exceeds a limit.
-func TooLong(limit int) string {
-	return "must have at most " + Count(limit, "character")
+// TooLongMessage returns the message for a text that exceeds a limit.
+func TooLongMessage(limit int) string {
+	return "must have at most " + FormatCount(limit, "character")
 }
 
 // MessageNUL is the message for U+0000, which JSON allows but PostgreSQL cannot store.
@@ -22,8 +22,8 @@ const MessageNUL = "must not contain U+0000"
 // MessageMisleading is the message for a name that [textclean.IsMisleading] rejects.
 const MessageMisleading = "must not contain line breaks, control characters or characters that change the text direction"
 
-// Count returns a number with its noun, such as "1 item" or "2 items".
-func Count(n int, noun string) string {
+// FormatCount returns a number with its noun, such as "1 item" or "2 items".
+func FormatCount(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

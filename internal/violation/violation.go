@@ -23,22 +23,22 @@ type List struct {
 	list []schema.Violation
 }
 
-// Accepts reports whether the list would add a violation with this code. Callers check this before they build the path.
-func (l *List) Accepts(code string) bool {
-	return !l.Full() && (!l.OnlySizes || code == schema.CodeTooMany || code == schema.CodeTooLong || code == schema.CodeUnknownField)
+// CanAdd reports whether the list would add a violation with this code. Callers check this before they build the path.
+func (l *List) CanAdd(code string) bool {
+	return !l.IsFull() && (!l.OnlySizes || code == schema.CodeTooMany || code == schema.CodeTooLong || code == schema.CodeUnknownField)
 }
 
-// Full reports whether the list ignores all further violations, in which case callers can stop.
-func (l *List) Full() bool { return len(l.list) >= collectLimit }
+// IsFull reports whether the list ignores all further violations, in which case callers can stop.
+func (l *List) IsFull() bool { return len(l.list) >= collectLimit }
 
 // Add adds a violation without parameters.
 func (l *List) Add(path, code, message string) {
-	l.Put(schema.Violation{Path: path, Code: code, Message: message})
+	l.AddViolation(schema.Violation{Path: path, Code: code, Message: message})
 }
 
-// Put adds a violation.
-func (l *List) Put(v schema.Violation) {
-	if l.Accepts(v.Code) {
+// AddViolation adds a violation.
+func (l *List) AddViolation(v schema.Violation) {
+	if l.CanAdd(v.Code) {
 		l.list = append(l.list, v)
 	}
 }

@@ -44,7 +44,7 @@ func TestErrorsAreSortedUniqueAndCapped(t *testing.T) {
 		all.Add(at, schema.CodeTooLong, "a")
 		all.Add(at, schema.CodeTooLong, "again")
 	}
-	expect.Require(t, !all.Full(), "200 places are too many")
+	expect.Require(t, !all.IsFull(), "200 places are too many")
 	var err *schema.Error
 	expect.Require(t, errors.As(all.Err(), &err), "no error")
 	expect.Require(t, len(err.Violations) == schema.MaxViolations, "%d violations", len(err.Violations))
@@ -58,7 +58,7 @@ func TestErrorsAreSortedUniqueAndCapped(t *testing.T) {
 	for range 10 * collectLimit {
 		all.Add("/y", schema.CodeTooLong, "more")
 	}
-	expect.That(t, all.Full() && len(all.list) == collectLimit, "%d are held, want %d", len(all.list), collectLimit)
+	expect.That(t, all.IsFull() && len(all.list) == collectLimit, "%d are held, want %d", len(all.list), collectLimit)
 }
 
 func TestJoin(t *testing.T) {

@@ -24,15 +24,15 @@ func Parse(s string) (*url.URL, bool) {
 	switch {
 	case err != nil, textclean.HasInvisible(u.Host):
 		return nil, false
-	case IsWeb(u):
+	case HasWebScheme(u):
 		return u, u.Hostname() != "" && IsPortOrEmpty(u.Port())
 	default:
 		return u, (u.Scheme == "mailto" || u.Scheme == "tel") && u.Opaque != ""
 	}
 }
 
-// IsWeb reports whether the scheme is http or https.
-func IsWeb(u *url.URL) bool { return u.Scheme == "http" || u.Scheme == "https" }
+// HasWebScheme reports whether the scheme is http or https.
+func HasWebScheme(u *url.URL) bool { return u.Scheme == "http" || u.Scheme == "https" }
 
 // IsPortOrEmpty reports whether s is a valid port or empty.
 func IsPortOrEmpty(s string) bool {
@@ -40,15 +40,15 @@ func IsPortOrEmpty(s string) bool {
 	return s == "" || err == nil && n > 0
 }
 
-// IsLink reports whether s can be the target of a link: a URL that [IsPlain] accepts, or a mailto or tel URL.
+// IsLink reports whether s can be the target of a link: a URL that [IsPlainWebURL] accepts, or a mailto or tel URL.
 func IsLink(s string) bool {
 	u, ok := Parse(s)
 	return ok && u.User == nil
 }
 
-// IsPlain reports whether s is an http or https URL without credentials. Credentials can make an unknown host look
-// familiar.
-func IsPlain(s string) bool {
+// IsPlainWebURL reports whether s is an http or https URL without credentials. Credentials can make an unknown host
+// look familiar.
+func IsPlainWebURL(s string) bool {
 	u, ok := Parse(s)
-	return ok && IsWeb(u) && u.User == nil
+	return ok && HasWebScheme(u) && u.User == nil
 }

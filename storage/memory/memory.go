@@ -23,8 +23,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Store implements [storage.Storage]. Create it with [New]. It must not be copied. It is safe for concurrent use,
-// starts no goroutines, and need not be closed.
+// Store implements [storage.Storage]. Create it with [NewConditions]. It must not be copied. It is safe for concurrent
+// use, starts no goroutines, and need not be closed.
 type Store struct {
 	storage.Unimplemented
 
@@ -46,7 +46,7 @@ type Store struct {
 
 var _ storage.Storage = (*Store)(nil)
 
-// Option configures [New].
+// Option configures [NewConditions].
 type Option func(*Store)
 
 // WithClock sets the clock that determines when deliveries are due, leased, paused and retained. Defaults to

@@ -346,7 +346,7 @@ func submitMany(t *testing.T, s *Store, first, n int) {
 				ID: ids.New(now), FormID: pgseed.ID(pgseed.Form, first+i%bytesForms), SubmittedAt: now, CompletionTime: 12.5,
 				Answers: pgseed.Answers(300), Metadata: []byte(`{"country":"DE","device":"desktop"}`), Hidden: []byte(`{}`),
 			},
-			FormRevision: 1, IdempotencyKey: objectid.Random(22),
+			FormRevision: 1, IdempotencyKey: objectid.RandomText(22),
 			Event: storage.Event{ID: ids.New(now), Type: "form.response.completed", Body: pgseed.Answers(600)},
 		})
 		return err

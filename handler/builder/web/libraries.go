@@ -27,16 +27,16 @@ var libraries = []library{
 	{"lean-qr", "lean-qr"},
 }
 
-func (l library) file() string {
+func (l library) outputFileName() string {
 	return strings.NewReplacer("@", "", "/", "-").Replace(l.name) + ".mjs"
 }
 
-func copyLibraries() error {
+func bundleLibraries() error {
 	var notices bytes.Buffer
 	noted := map[string]bool{}
 	for _, l := range libraries {
 		options := api.BuildOptions{
-			EntryPoints: []string{l.name}, Outfile: filepath.Join("libraries", l.file()), Write: true, Bundle: true,
+			EntryPoints: []string{l.name}, Outfile: filepath.Join("libraries", l.outputFileName()), Write: true, Bundle: true,
 			Format: api.FormatESModule, Platform: api.PlatformBrowser, Target: api.ES2022, LegalComments: api.LegalCommentsInline, Charset: api.CharsetUTF8,
 		}
 		for _, other := range libraries {
@@ -51,7 +51,7 @@ func copyLibraries() error {
 			continue
 		}
 		noted[l.of] = true
-		if err := appendNotice(&notices, l.of); err != nil {
+		if err := appendLicense(&notices, l.of); err != nil {
 			return err
 		}
 	}
@@ -59,14 +59,14 @@ func copyLibraries() error {
 		return err
 	}
 	for _, name := range []string{"lucide-static", "@babel/runtime", "bind-event-listener", "raf-schd"} {
-		if err := appendNotice(&notices, name); err != nil {
+		if err := appendLicense(&notices, name); err != nil {
 			return err
 		}
 	}
 	return os.WriteFile(licenses, notices.Bytes(), 0o600)
 }
 
-func appendNotice(to *bytes.Buffer, name string) error {
+func appendLicense(to *bytes.Buffer, name string) error {
 	dir := filepath.Join("node_modules", name)
 	raw, err := os.ReadFile(filepath.Join(dir, "package.json")) //nolint:gosec // installed by npm
 	if err != nil {

@@ -42,7 +42,7 @@ func main() {
 	case *test:
 		err = runTests(flag.Args())
 	case *take:
-		err = copyLibraries()
+		err = bundleLibraries()
 	case *props:
 		err = writePropertyTable(false)
 	case *check:
@@ -139,7 +139,7 @@ func buildOutputs() (map[string][]byte, error) {
 func buildOptions() api.BuildOptions {
 	alias := map[string]string{}
 	for _, l := range libraries {
-		alias[l.name] = "./libraries/" + l.file()
+		alias[l.name] = "./libraries/" + l.outputFileName()
 	}
 	return api.BuildOptions{
 		Bundle: true, Format: api.FormatESModule, Platform: api.PlatformBrowser, Target: api.ES2022,

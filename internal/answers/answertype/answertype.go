@@ -47,8 +47,9 @@ func fixedRule(r Rule) func(*schema.Block, ServiceConfig) Rule {
 	return func(*schema.Block, ServiceConfig) Rule { return r }
 }
 
-// New returns the rule for a block's answers, or nil if the block type takes no answer. b.Properties must not be nil.
-func New(b *schema.Block, from ServiceConfig) Rule {
+// NewRule returns the rule for a block's answers, or nil if the block type takes no answer. b.Properties must not be
+// nil.
+func NewRule(b *schema.Block, from ServiceConfig) Rule {
 	if rule := newRules[b.Type]; rule != nil {
 		return rule(b, from)
 	}

@@ -20,7 +20,7 @@ func (t booleanRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	truth := n.Bool() || n.Text() == "true"
 	switch {
 	case n.Kind() != jsontree.Bool && !truth && n.Text() != "false":
-		r.add(n, wrongType("boolean", "must be answered with yes or no"))
+		r.add(n, violationWrongType("boolean", "must be answered with yes or no"))
 	case !truth && (t.rejectFalse || t.legal && r.Required):
 		r.add(n, Violation{Code: schema.CodeRequired, Message: "must be accepted"})
 	default:

@@ -33,7 +33,7 @@ const (
 	CoversAll
 )
 
-func covers(compared bool) Coverage {
+func coverageIf(compared bool) Coverage {
 	if compared {
 		return CoversCompared
 	}
@@ -44,7 +44,7 @@ const maxCandidates = 2000
 
 // Candidates returns unchecked answers that are equal or close to the compared values and to the rule's limits.
 func Candidates(r Rule, c ComparedValues) ([]any, Coverage) {
-	list, coverage := candidates(r, c)
+	list, coverage := candidatesByType(r, c)
 	switch r.(type) {
 	case textRule, clockRule, dateRule, PhoneRule, formatRule:
 		if len(c.Parts) > 0 {
@@ -54,43 +54,43 @@ func Candidates(r Rule, c ComparedValues) ([]any, Coverage) {
 	return list[:min(len(list), maxCandidates)], coverage
 }
 
-func candidates(r Rule, c ComparedValues) ([]any, Coverage) {
+func candidatesByType(r Rule, c ComparedValues) ([]any, Coverage) {
 	switch t := r.(type) {
 	case booleanRule:
 		return []any{true, false}, CoversAll
 	case numberRule:
 		return t.candidates(c), CoversCompared
 	case textRule:
-		return toAny(c.texts()), c.coverText(t.max)
+		return toAnySlice(c.texts()), c.textCoverage(t.max)
 	case clockRule:
-		return toAny(c.timesOfDay()), covers(c.noneFits("0123456789:", t.length))
+		return toAnySlice(c.timesOfDay()), coverageIf(c.noSubstringFits("0123456789:", t.length))
 	case dateRule:
 		if t.hasTime {
-			return toAny(t.candidates(c)), covers(c.noneFits("0123456789-:TZ", len(time.RFC3339)))
+			return toAnySlice(t.candidates(c)), coverageIf(c.noSubstringFits("0123456789-:TZ", len(time.RFC3339)))
 		}
-		return toAny(t.candidates(c)), covers(t.allowedDates != nil || c.noneFits("0123456789-", len(time.DateOnly)))
+		return toAnySlice(t.candidates(c)), coverageIf(t.allowedDates != nil || c.noSubstringFits("0123456789-", len(time.DateOnly)))
 	case PhoneRule:
-		return append(toAny(c.Texts), sampleOf(r)), covers(!c.OrderedText && c.noneFits("+0123456789", maxPhone))
+		return append(toAnySlice(c.Texts), parseSample(r)), coverageIf(!c.OrderedText && c.noSubstringFits("+0123456789", maxPhone))
 	case countryCode:
-		return toAny(Countries()), CoversAll
+		return toAnySlice(Countries()), CoversAll
 	case formatRule: // email and website
-		return append(toAny(c.formats()), sampleOf(r)), covers(!c.OrderedText && len(c.Substrings) <= 2)
+		return append(toAnySlice(c.formatTexts()), parseSample(r)), coverageIf(!c.OrderedText && len(c.Substrings) <= 2)
 	case paymentRule:
-		return c.parts(sampleOf(r), func(name string) ([]any, Coverage) {
+		return c.partCandidates(parseSample(r), func(name string) ([]any, Coverage) {
 			if name == "currency" && t.currency != "" {
 				return []any{t.currency}, CoversAll
 			}
-			return append(toAny(c.Texts), toAny(c.numberTexts())...), covers(len(c.Substrings) == 0 && !c.OrderedText)
+			return append(toAnySlice(c.Texts), toAnySlice(c.numberTexts())...), coverageIf(len(c.Substrings) == 0 && !c.OrderedText)
 		})
 	case interface {
 		candidates(ComparedValues) ([]any, Coverage)
 	}:
 		return t.candidates(c)
 	}
-	return []any{sampleOf(r)}, covers(len(c.Parts) == 0)
+	return []any{parseSample(r)}, coverageIf(len(c.Parts) == 0)
 }
 
-func toAny(texts []string) []any {
+func toAnySlice(texts []string) []any {
 	list := make([]any, len(texts))
 	for i, text := range texts {
 		list[i] = text
@@ -98,19 +98,20 @@ func toAny(texts []string) []any {
 	return list
 }
 
-func sampleOf(r Rule) any {
+func parseSample(r Rule) any {
 	return jsontree.Inspect([]byte(r.Sample()), ParseLimits, jsontree.Node.Value)
 }
 
-// noneFits reports whether every substring is too long for the answer or contains characters outside the alphabet.
-func (c ComparedValues) noneFits(alphabet string, maxLength int) bool {
+// noSubstringFits reports whether every substring is too long for the answer or contains characters outside the
+// alphabet.
+func (c ComparedValues) noSubstringFits(alphabet string, maxLength int) bool {
 	return !slices.ContainsFunc(c.Substrings, func(substring string) bool {
 		return len(substring) <= maxLength && strings.Trim(substring, alphabet) == ""
 	})
 }
 
-// formats returns email addresses and URLs that contain the compared strings.
-func (c ComparedValues) formats() (list []string) {
+// formatTexts returns email addresses and URLs that contain the compared strings.
+func (c ComparedValues) formatTexts() (list []string) {
 	for _, text := range c.withOverlaps() {
 		for _, before := range []string{"", "a", "a@", "a@a", "https://", "https://a", "https://example.com/", "https"} {
 			for _, after := range []string{"", "a", ".com", "om", "example.com", "@example.com", "a@example.com"} {
@@ -173,7 +174,7 @@ func (t numberRule) candidates(c ComparedValues) (list []any) {
 		for _, at := range []float64{math.Round(steps), math.Floor(steps), math.Ceil(steps)} {
 			on := t
 			on.step = step
-			list = append(list, on.stepAt(at))
+			list = append(list, on.valueAtStep(at))
 		}
 	}
 	return list
@@ -194,14 +195,14 @@ func (c ComparedValues) withOverlaps() []string {
 	list := append(slices.Clone(c.Texts), c.Substrings...)
 	for i, substring := range c.Substrings {
 		for _, other := range c.Substrings[:i] {
-			list = append(list, overlapping(substring, other), overlapping(other, substring))
+			list = append(list, joinOverlapping(substring, other), joinOverlapping(other, substring))
 		}
 	}
 	return list
 }
 
-// overlapping returns the shortest string that starts with a and also contains b.
-func overlapping(a, b string) string {
+// joinOverlapping returns the shortest string that starts with a and also contains b.
+func joinOverlapping(a, b string) string {
 	if strings.Contains(a, b) {
 		return a
 	}
@@ -213,11 +214,11 @@ func overlapping(a, b string) string {
 	return a + b
 }
 
-// coverText returns the Coverage of the candidates from c.texts for answers of up to maxLength characters.
-func (c ComparedValues) coverText(maxLength int) Coverage {
+// textCoverage returns the Coverage of the candidates from c.texts for answers of up to maxLength characters.
+func (c ComparedValues) textCoverage(maxLength int) Coverage {
 	substrings := slices.DeleteFunc(slices.Clone(c.Substrings), func(substring string) bool { return violation.LongerThan(substring, maxLength) })
 	tight := len(substrings) > 2 && violation.LongerThan(strings.Join(c.Texts, ""), maxLength)
-	return covers((len(substrings) == 0 || !c.Ordered && !tight) && (!c.OrderedText || len(c.Numbers) == 0))
+	return coverageIf((len(substrings) == 0 || !c.Ordered && !tight) && (!c.OrderedText || len(c.Numbers) == 0))
 }
 
 func (c ComparedValues) timesOfDay() []string {
@@ -250,7 +251,7 @@ func (t dateRule) candidates(c ComparedValues) (list []string) {
 			for _, by := range []time.Duration{0, time.Second, -time.Second} {
 				list = append(list, withExtremeOffsets(at.Add(by))...)
 			}
-			middle = append(middle, calendar.Day(at))
+			middle = append(middle, calendar.UTCDay(at))
 		}
 	}
 	for date := range t.allowedDates {
@@ -298,7 +299,7 @@ func (t choiceRule) candidates(c ComparedValues) ([]any, Coverage) {
 	}
 	texts, coverage := []string{"x"}, CoversCompared
 	if len(c.Parts) > 0 {
-		texts, coverage = c.texts(), c.coverText(MaxShortText)
+		texts, coverage = c.texts(), c.textCoverage(MaxShortText)
 	}
 	if slices.ContainsFunc(c.Parts, func(part string) bool { return part != "other" }) {
 		coverage = CoversNothing
@@ -311,9 +312,9 @@ func (t choiceRule) candidates(c ComparedValues) ([]any, Coverage) {
 
 const maxPermuted = 5
 
-// named separates the choices that the condition names from the rest. If there are only a few choices, it treats them
-// all as named.
-func (c ComparedValues) named(ids []string) (named, others []any) {
+// splitNamed separates the choices that the condition names from the rest. If there are only a few choices, it treats
+// them all as named.
+func (c ComparedValues) splitNamed(ids []string) (named, others []any) {
 	for _, id := range ids {
 		in := func(list []any) bool { return slices.Contains(list, any(id)) }
 		if len(ids) <= maxPermuted || slices.Contains(c.Texts, id) || slices.ContainsFunc(c.Lists, in) {
@@ -327,7 +328,7 @@ func (c ComparedValues) named(ids []string) (named, others []any) {
 
 // candidates returns all sets of the named choices, each with every relevant number of other choices.
 func (t multipleRule) candidates(c ComparedValues) (list []any, coverage Coverage) {
-	named, others := c.named(t.ids)
+	named, others := c.splitNamed(t.ids)
 	if t.other {
 		others = append(others, map[string]any{"other": "x"})
 	}
@@ -335,7 +336,7 @@ func (t multipleRule) candidates(c ComparedValues) (list []any, coverage Coverag
 	if slices.Contains(c.Parts, "length") {
 		sizes = append(sizes, c.wholeNumbersAround(float64(t.minCount), float64(min(t.maxCount, len(t.ids))))...)
 	}
-	coverage = covers(!c.Ordered && !slices.ContainsFunc(c.Parts, func(part string) bool { return part != "length" }))
+	coverage = coverageIf(!c.Ordered && !slices.ContainsFunc(c.Parts, func(part string) bool { return part != "length" }))
 	if len(others) == 0 {
 		coverage = CoversAll
 	}
@@ -362,7 +363,7 @@ func (t multipleRule) candidates(c ComparedValues) (list []any, coverage Coverag
 // candidates returns all orders of up to maxPermuted choices. With more choices, it returns the compared lists, and
 // orders that move each choice to the index that the condition reads.
 func (t rankingRule) candidates(c ComparedValues) (list []any, coverage Coverage) {
-	all := toAny(t.ids)
+	all := toAnySlice(t.ids)
 	if len(all) <= maxPermuted {
 		return permutations(all), CoversAll
 	}
@@ -380,7 +381,7 @@ func (t rankingRule) candidates(c ComparedValues) (list []any, coverage Coverage
 			}
 		}
 	}
-	return list, covers(len(c.Parts) <= 1)
+	return list, coverageIf(len(c.Parts) <= 1)
 }
 
 func permutations(items []any) (list []any) {
@@ -403,7 +404,7 @@ func (t matrixRule) candidates(c ComparedValues) ([]any, Coverage) {
 			rest[row] = t.columns.ids[0]
 		}
 	}
-	values, coverage := toAny(t.columns.ids), CoversAll
+	values, coverage := toAnySlice(t.columns.ids), CoversAll
 	if t.multiple {
 		parts := c
 		parts.Parts = []string{"length"}
@@ -421,22 +422,22 @@ func (t matrixRule) candidates(c ComparedValues) ([]any, Coverage) {
 		}
 	}
 	c.Parts = rows
-	some, _ := c.parts(map[string]any{}, row)
-	filled, coverage := c.parts(rest, row)
+	some, _ := c.partCandidates(map[string]any{}, row)
+	filled, coverage := c.partCandidates(rest, row)
 	return append(some, filled...), coverage
 }
 
 func (t filesRule) candidates(c ComparedValues) (list []any, coverage Coverage) {
 	for _, count := range c.wholeNumbersAround(1, float64(t.maxCount)) {
 		if count > 0 && count <= t.maxCount {
-			list = append(list, slices.Repeat([]any{sampleOf(t)}, count))
+			list = append(list, slices.Repeat([]any{parseSample(t)}, count))
 		}
 	}
-	return list, covers(!slices.ContainsFunc(c.Parts, func(part string) bool { return part != "length" }))
+	return list, coverageIf(!slices.ContainsFunc(c.Parts, func(part string) bool { return part != "length" }))
 }
 
 func (t contactRule) candidates(c ComparedValues) ([]any, Coverage) {
-	return c.parts(sampleOf(t), func(name string) ([]any, Coverage) {
+	return c.partCandidates(parseSample(t), func(name string) ([]any, Coverage) {
 		for _, p := range t.parts {
 			if p.name == name && !p.hide {
 				c.Parts = nil
@@ -447,8 +448,8 @@ func (t contactRule) candidates(c ComparedValues) ([]any, Coverage) {
 	})
 }
 
-// parts returns copies of object in which each part that the condition reads takes every value or is missing.
-func (c ComparedValues) parts(object any, values func(name string) ([]any, Coverage)) ([]any, Coverage) {
+// partCandidates returns copies of object in which each part that the condition reads takes every value or is missing.
+func (c ComparedValues) partCandidates(object any, values func(name string) ([]any, Coverage)) ([]any, Coverage) {
 	whole, ok := object.(map[string]any)
 	if !ok {
 		return nil, CoversNothing
@@ -474,8 +475,8 @@ func (c ComparedValues) parts(object any, values func(name string) ([]any, Cover
 
 // HiddenCandidates returns the [Candidates] for a hidden field.
 func HiddenCandidates(c ComparedValues) ([]any, Coverage) {
-	texts := slices.DeleteFunc(c.texts(), func(text string) bool { return text == "" || CheckHidden(text).IsSet() })
-	return toAny(texts), c.coverText(MaxShortText)
+	texts := slices.DeleteFunc(c.texts(), func(text string) bool { return text == "" || CheckHiddenText(text).IsSet() })
+	return toAnySlice(texts), c.textCoverage(MaxShortText)
 }
 
 // VariableCandidates returns the [Candidates] for a variable.
@@ -483,5 +484,5 @@ func VariableCandidates(c ComparedValues) (list []any, coverage Coverage) {
 	for _, n := range c.numbersAround() {
 		list = append(list, n)
 	}
-	return append(list, toAny(c.texts())...), c.coverText(MaxShortText)
+	return append(list, toAnySlice(c.texts())...), c.textCoverage(MaxShortText)
 }

@@ -43,7 +43,7 @@ type selection struct {
 	other string
 }
 
-func (c *choices) write(w *jsontree.Writer, p selection) {
+func (c *choices) writeSelection(w *jsontree.Writer, p selection) {
 	if p.index < len(c.ids) {
 		w.Raw(c.values[p.index])
 		return
@@ -61,25 +61,25 @@ const noSelection = -1
 func (c *choices) readSelection(n jsontree.Node, r *Report) (p selection, wrong Violation) {
 	switch n.Kind() {
 	case jsontree.String:
-		return c.byID(n.Text())
+		return c.selectByID(n.Text())
 	case jsontree.Object:
 	default:
-		return p, notChoice()
+		return p, violationWrongChoiceType()
 	}
 	id, other := n.Member("id"), n.Member("other") // null counts as absent
 	hasID, hasOther := id.Kind() != jsontree.Null, other.Kind() != jsontree.Null
 	switch {
 	case hasID && hasOther:
-		return p, BadFormat("choice", "must be one of the choices or your own text, not both")
+		return p, ViolationBadFormat("choice", "must be one of the choices or your own text, not both")
 	case id.Kind() == jsontree.String:
-		return c.byID(id.Text())
+		return c.selectByID(id.Text())
 	case !hasID && other.Kind() == jsontree.String:
-		return c.byOther(other.Text(), r)
+		return c.selectOther(other.Text(), r)
 	}
-	return p, notChoice()
+	return p, violationWrongChoiceType()
 }
 
-func (c *choices) byID(id string) (p selection, wrong Violation) {
+func (c *choices) selectByID(id string) (p selection, wrong Violation) {
 	at, ok := c.index[id]
 	if !ok {
 		return p, violationNotAChoice
@@ -87,7 +87,7 @@ func (c *choices) byID(id string) (p selection, wrong Violation) {
 	return selection{index: at}, Violation{}
 }
 
-func (c *choices) byOther(text string, r *Report) (p selection, wrong Violation) {
+func (c *choices) selectOther(text string, r *Report) (p selection, wrong Violation) {
 	switch {
 	case !c.other:
 		return p, violationNotAChoice
@@ -113,7 +113,7 @@ func newPictures(b *schema.Block, from ServiceConfig) Rule {
 
 func (t choiceRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	if p, wrong := t.readSelection(n, r); !r.addIfSet(n, wrong) && p.index != noSelection {
-		t.write(w, p)
+		t.writeSelection(w, p)
 	}
 }
 
@@ -166,8 +166,8 @@ func choiceIdentity(value jsontree.Node) ([]byte, bool) {
 	return append(jsontree.AppendString([]byte{'['}, other), ']'), other != ""
 }
 
-// Labels returns the labels of a rule's choices or columns, keyed by ID, or nil if the rule has none.
-func Labels(r Rule) map[string]string {
+// ChoiceLabels returns the labels of a rule's choices or columns, keyed by ID, or nil if the rule has none.
+func ChoiceLabels(r Rule) map[string]string {
 	var c *choices
 	switch t := r.(type) {
 	case choiceRule:
@@ -192,4 +192,6 @@ func Labels(r Rule) map[string]string {
 
 var violationNotAChoice = Violation{Code: schema.CodeNotAChoice, Message: "must be one of the choices"}
 
-func notChoice() Violation { return wrongType("choice", "must be one of the choices") }
+func violationWrongChoiceType() Violation {
+	return violationWrongType("choice", "must be one of the choices")
+}

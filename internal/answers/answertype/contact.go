@@ -54,18 +54,18 @@ func newContact(b *schema.Block, from ServiceConfig) Rule {
 }
 
 // contactText rejects line breaks, because a name with one could forge an email header.
-var contactText = textRule{max: maxText(schema.TypeAddress), oneLine: true}
+var contactText = textRule{max: maxTextLength(schema.TypeAddress), oneLine: true}
 
 func (t contactRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	if n.Kind() != jsontree.Object {
-		r.add(n, wrongType("object", "must be an object with parts of an address or contact"))
+		r.add(n, violationWrongType("object", "must be an object with parts of an address or contact"))
 		return
 	}
 	for _, member := range n.All() {
 		if !IsContactPart(member.Name()) {
 			r.add(member, Violation{Code: schema.CodeUnknownField, Message: "is not part of an address or contact"})
 		}
-		if r.full() {
+		if r.isFull() {
 			return
 		}
 	}
@@ -81,11 +81,11 @@ func (t contactRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 		}
 		switch {
 		case IsBlank(part):
-			if p.required && AddressHas(p.name, country) {
+			if p.required && AddressHasPart(p.name, country) {
 				missing = append(missing, p.name)
 			}
 		case p.hide:
-			r.add(part, NotAllowed("hidden", "is not asked for"))
+			r.add(part, ViolationNotAllowed("hidden", "is not asked for"))
 		default:
 			w.Name(p.name)
 			p.rule.Check(w, part, r)
@@ -123,9 +123,9 @@ func IsContactPart(name string) bool {
 	return slices.ContainsFunc(contactParts, func(p contactPart) bool { return p.name == name })
 }
 
-// PhoneOf returns the rule that checks the phone numbers in a block's answers, or in one part of the answers if part is
-// not empty. ok is false if r checks no phone numbers.
-func PhoneOf(r Rule, part string) (t PhoneRule, ok bool) {
+// PhoneRuleOf returns the rule that checks the phone numbers in a block's answers, or in one part of the answers if
+// part is not empty. ok is false if r checks no phone numbers.
+func PhoneRuleOf(r Rule, part string) (t PhoneRule, ok bool) {
 	if c, is := r.(contactRule); is {
 		for _, p := range c.parts {
 			if p.name == part {

@@ -9,10 +9,10 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-var countryRule = countryCode{formatRule{sample: "NL", max: maxText(schema.TypeCountry), normalize: func(text string, _ *Report) (string, Violation) {
+var countryRule = countryCode{formatRule{sample: "NL", max: maxTextLength(schema.TypeCountry), normalize: func(text string, _ *Report) (string, Violation) {
 	code, ok := CountryCode(text)
 	if !ok {
-		return "", BadFormat("country", "must be a country code, such as NL")
+		return "", ViolationBadFormat("country", "must be a country code, such as NL")
 	}
 	return code, Violation{}
 }}}

@@ -27,14 +27,14 @@ func newDate(b *schema.Block, from ServiceConfig) Rule {
 		rule.disabled = *p.DisabledDays
 	}
 	if p.BeforeDate != nil {
-		rule.last = calendar.Day(p.BeforeDate.In(zone))
+		rule.last = calendar.UTCDay(p.BeforeDate.In(zone))
 		rule.example = rule.last.AddDate(0, 0, -6)
 		if lastWeek := time.Date(9999, 12, 25, 0, 0, 0, 0, time.UTC); rule.example.After(lastWeek) {
 			rule.example = lastWeek // leaves seven days until 9999-12-31
 		}
 	}
 	if p.AfterDate != nil {
-		rule.first = calendar.Day(p.AfterDate.In(zone))
+		rule.first = calendar.UTCDay(p.AfterDate.In(zone))
 		rule.example = rule.first
 	}
 	if first := time.Date(firstYear, 1, 1, 0, 0, 0, 0, time.UTC); rule.example.Before(first) {
@@ -50,7 +50,7 @@ func newDate(b *schema.Block, from ServiceConfig) Rule {
 }
 
 func (t dateRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	text, ok := trimmedText(n, r)
+	text, ok := readTrimmedText(n, r)
 	if !ok {
 		return
 	}
@@ -59,7 +59,7 @@ func (t dateRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 		r.add(n, t.formatViolation(text))
 		return
 	}
-	t.checkLimits(calendar.Day(at), func(f Violation) { r.add(n, f) })
+	t.checkLimits(calendar.UTCDay(at), func(f Violation) { r.add(n, f) })
 	if r.count == 0 {
 		w.String(t.formatTime(at))
 	}
@@ -68,7 +68,7 @@ func (t dateRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 // checkLimits calls refuse for every limit that day violates.
 func (t dateRule) checkLimits(day time.Time, refuse func(Violation)) {
 	if !t.last.IsZero() && day.After(t.last) || day.Before(t.first) {
-		refuse(dateOutOfRange(t.first, t.last))
+		refuse(violationDateOutOfRange(t.first, t.last))
 	}
 	if t.disabled>>day.Weekday()&1 == 1 {
 		refuse(t.weekdayViolation(day.Weekday()))
@@ -78,12 +78,12 @@ func (t dateRule) checkLimits(day time.Time, refuse func(Violation)) {
 		if len(t.allowedDates) <= maxAllowedValues {
 			allowed = slices.Sorted(maps.Keys(t.allowedDates))
 		}
-		refuse(NotAllowed("date", "must be one of the available dates", allowed...))
+		refuse(ViolationNotAllowed("date", "must be one of the available dates", allowed...))
 	}
 }
 
 func (t dateRule) weekdayViolation(is time.Weekday) Violation {
-	f := NotAllowed("weekday", "must not be on a "+is.String())
+	f := ViolationNotAllowed("weekday", "must not be on a "+is.String())
 	allowed := []int{}
 	for weekday := range 7 {
 		if t.disabled>>weekday&1 == 0 {
@@ -101,7 +101,7 @@ const firstYear = 1000
 // parse parses a date in the years 1000 to 9999, or a time with its UTC offset.
 func (t dateRule) parse(text string) (at time.Time, ok bool) {
 	if t.hasTime {
-		at, ok = jsontree.ParseWrittenTime(text)
+		at, ok = jsontree.ParseTimeKeepingOffset(text)
 	} else {
 		var err error
 		at, err = time.Parse(time.DateOnly, text)
@@ -119,19 +119,19 @@ func (t dateRule) formatTime(at time.Time) string {
 
 func (t dateRule) formatViolation(text string) Violation {
 	if at, err := time.Parse(time.DateOnly, text[:min(len(text), len(time.DateOnly))]); err == nil && at.Year() < firstYear {
-		return BadFormat("year", "must have a four-digit year without a leading zero, such as 1985")
+		return ViolationBadFormat("year", "must have a four-digit year without a leading zero, such as 1985")
 	}
 	if _, err := time.Parse(time.DateOnly+"T"+time.TimeOnly, text); t.hasTime && err == nil {
-		return BadFormat("offset", "must have a time with a UTC offset, such as 2026-11-20T08:30:00+01:00")
+		return ViolationBadFormat("offset", "must have a time with a UTC offset, such as 2026-11-20T08:30:00+01:00")
 	}
 	if t.hasTime {
-		return BadFormat("date-time", "must be a date and a time, such as 2026-11-20T08:30:00Z")
+		return ViolationBadFormat("date-time", "must be a date and a time, such as 2026-11-20T08:30:00Z")
 	}
-	return BadFormat("date", "must be a date, such as 2026-11-20")
+	return ViolationBadFormat("date", "must be a date, such as 2026-11-20")
 }
 
-// allowedDay returns a day that meets all limits, if any.
-func (t dateRule) allowedDay() (day time.Time, ok bool) {
+// findAllowedDay returns a day that meets all limits, if any.
+func (t dateRule) findAllowedDay() (day time.Time, ok bool) {
 	var tries []time.Time
 	for _, date := range slices.Sorted(maps.Keys(t.allowedDates)) {
 		if day, err := time.Parse(time.DateOnly, date); err == nil {
@@ -155,7 +155,7 @@ func (t dateRule) allowedDay() (day time.Time, ok bool) {
 }
 
 func (t dateRule) Sample() string {
-	day, ok := t.allowedDay()
+	day, ok := t.findAllowedDay()
 	if !ok {
 		return "null"
 	}
@@ -163,14 +163,14 @@ func (t dateRule) Sample() string {
 }
 
 func (t dateRule) contradiction() (member string, why Explanation) {
-	if _, ok := t.allowedDay(); ok {
+	if _, ok := t.findAllowedDay(); ok {
 		return "", Explanation{}
 	}
 	return "/properties", Explanation{Reason: "no_day", Message: "the limits, weekdays and specific dates exclude every day"}
 }
 
-// dateOutOfRange treats a zero day as the absence of a limit.
-func dateOutOfRange(first, last time.Time) Violation {
+// violationDateOutOfRange treats a zero day as the absence of a limit.
+func violationDateOutOfRange(first, last time.Time) Violation {
 	f := Violation{Code: schema.CodeOutOfRange, Params: make(map[string]any)}
 	if !first.IsZero() {
 		f.Params["min"] = first.Format(time.DateOnly)

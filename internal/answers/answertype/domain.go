@@ -52,12 +52,12 @@ func isDomain(name string) bool {
 		}
 		last = label
 	}
-	return !isNumeric(last)
+	return !isNumericLabel(last)
 }
 
-// isNumeric reports whether browsers parse a label as a decimal, octal or hexadecimal part of an IPv4 address (WHATWG
-// URL, "ends in a number").
-func isNumeric(label string) bool {
+// isSafeNumber reports whether browsers parse a label as a decimal, octal or hexadecimal part of an IPv4 address
+// (WHATWG URL, "ends in a number").
+func isNumericLabel(label string) bool {
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {
 		return strings.Trim(hex, "0123456789abcdef") == ""
 	}
@@ -68,8 +68,8 @@ func isAlphanumeric(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// asciiHost returns a domain name's lowercase ASCII form, or foldText of the name if it has no ASCII form.
-func asciiHost(host string) string {
+// toASCIIHost returns a domain name's lowercase ASCII form, or foldText of the name if it has no ASCII form.
+func toASCIIHost(host string) string {
 	if !isPlainASCII(host) {
 		if ascii, err := idna.Lookup.ToASCII(host); err == nil {
 			return ascii

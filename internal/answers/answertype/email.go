@@ -10,21 +10,21 @@ import (
 )
 
 // Length limits for email addresses (RFC 5321 and its erratum).
-var maxEmail = maxText(schema.TypeEmail) // in characters
+var maxEmail = maxTextLength(schema.TypeEmail) // in characters
 
 const maxLocal = 64 // maximum bytes before the @
 
 var emailRule = formatRule{sample: "ada@example.com", normalize: func(text string, r *Report) (string, Violation) {
 	text = extractEmail(text)
 	if violation.LongerThan(text, maxEmail) {
-		return "", tooLong(maxEmail)
+		return "", violationTooLong(maxEmail)
 	}
 	if !spendIDNA(text, r) {
-		return "", tooSlow()
+		return "", violationTooSlow()
 	}
 	address, ok := normalizeEmail(text)
 	if !ok {
-		return "", BadFormat("email", "must be an email address, such as ada@example.com")
+		return "", ViolationBadFormat("email", "must be an email address, such as ada@example.com")
 	}
 	return address, Violation{}
 }}
@@ -96,5 +96,5 @@ func emailIdentity(text string) string {
 	if at < 0 {
 		return foldText(text)
 	}
-	return foldText(text[:at]) + "@" + asciiHost(text[at+1:])
+	return foldText(text[:at]) + "@" + toASCIIHost(text[at+1:])
 }

@@ -13,8 +13,8 @@ import (
 
 const maxFiles = 100
 
-// FileTypesOf parses properties.allowedFiles.
-func FileTypesOf(p *schema.Properties) FileTypes { return fileTypesOf(p.AllowedFiles) }
+// AllowedFileTypes parses properties.allowedFiles.
+func AllowedFileTypes(p *schema.Properties) FileTypes { return parseFileTypes(p.AllowedFiles) }
 
 type fileRule struct {
 	allowed   FileTypes
@@ -23,7 +23,7 @@ type fileRule struct {
 }
 
 func newFileRule(p *schema.Properties, from ServiceConfig) fileRule {
-	rule := fileRule{allowed: FileTypesOf(p)}
+	rule := fileRule{allowed: AllowedFileTypes(p)}
 	if p.MaxFileSize {
 		rule.maxBytes = from.FileSize
 	}
@@ -35,17 +35,17 @@ func (t fileRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	if !ok {
 		return
 	}
-	id, name, address := o.text("id", ""), o.fileName(), o.text("url", "")
-	if address != "" && !weburl.IsPlain(address) {
-		r.add(n.Member("url"), notURL())
+	id, name, address := o.readText("id", ""), o.readFileName(), o.readText("url", "")
+	if address != "" && !weburl.IsPlainWebURL(address) {
+		r.add(n.Member("url"), violationNotURL())
 	}
-	mediaType := o.text("mime_type", "")
-	if bare, ok := bareMediaType(mediaType); mediaType != "" && !ok {
-		r.add(n.Member("mime_type"), BadFormat("media_type", "must be a media type, such as image/png"))
+	mediaType := o.readText("mime_type", "")
+	if bare, ok := parseMediaType(mediaType); mediaType != "" && !ok {
+		r.add(n.Member("mime_type"), ViolationBadFormat("media_type", "must be a media type, such as image/png"))
 	} else if mediaType != "" {
 		t.checkType(name, bare, n.Member("mime_type"), r)
 	}
-	size, ok := t.size(o)
+	size, ok := t.readSize(o)
 	if !ok {
 		return
 	}
@@ -58,17 +58,17 @@ func (t fileRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	w.EndObject()
 }
 
-// fileName returns the value of the name field. It rejects paths, "." and "..", because they could place the file in
-// another directory.
-func (o hostObject) fileName() string {
+// safeFileName returns the value of the name field. It rejects paths, "." and "..", because they could place the file
+// in another directory.
+func (o hostObject) readFileName() string {
 	n := o.n.Member("name")
 	if IsBlank(n) {
-		o.missing("name")
+		o.addMissing("name")
 		return ""
 	}
-	name, ok := textRule{max: maxHostText, oneLine: true}.read(n, o.r)
+	name, ok := textRule{max: maxHostText, oneLine: true}.readText(n, o.r)
 	if ok && (strings.ContainsAny(name, `/\`) || name == "." || name == "..") {
-		o.r.add(n, BadFormat("file_name", "must be a file name without a path"))
+		o.r.add(n, ViolationBadFormat("file_name", "must be a file name without a path"))
 	}
 	return name
 }
@@ -76,14 +76,14 @@ func (o hostObject) fileName() string {
 // maxSize is 2⁵³−1, the largest integer that every JSON parser preserves.
 const maxSize = 1<<53 - 1
 
-func (t fileRule) size(o hostObject) (int64, bool) {
+func (t fileRule) readSize(o hostObject) (int64, bool) {
 	n := o.n.Member("size")
 	size := n.Float()
 	switch {
 	case n.Kind() == jsontree.Null:
-		o.missing("size")
+		o.addMissing("size")
 	case n.Kind() != jsontree.Number || size != float64(int64(size)):
-		o.r.add(n, wrongType("integer", "must be a whole number of bytes"))
+		o.r.add(n, violationWrongType("integer", "must be a whole number of bytes"))
 	case size == 0:
 		o.r.add(n, Violation{schema.CodeOutOfRange, "must not be empty", map[string]any{"min": numberParam(1), "unit": "bytes"}})
 	case size < 0 || size > maxSize:
@@ -96,7 +96,7 @@ func (t fileRule) size(o hostObject) (int64, bool) {
 	return 0, false
 }
 
-func bareMediaType(text string) (string, bool) {
+func parseMediaType(text string) (string, bool) {
 	bare, _, err := mime.ParseMediaType(text)
 	family, kind, ok := strings.Cut(bare, "/")
 	return bare, err == nil && ok && family != "" && kind != ""
@@ -104,14 +104,14 @@ func bareMediaType(text string) (string, bool) {
 
 func (t fileRule) checkType(name, mediaType string, at jsontree.Node, r *Report) {
 	switch {
-	case !t.allowed.Allow(name, mediaType):
+	case !t.allowed.Allows(name, mediaType):
 		message := "must have an allowed file type"
 		if len(t.allowed) <= maxAllowedValues {
 			message = "must have one of these file types: " + strings.Join(t.allowed, ", ")
 		}
-		r.add(at, NotAllowed("file_type", message, t.allowed...))
+		r.add(at, ViolationNotAllowed("file_type", message, t.allowed...))
 	case t.imageOnly && !strings.HasPrefix(mediaType, "image/"):
-		r.add(at, NotAllowed("picture", "must be an image"))
+		r.add(at, ViolationNotAllowed("picture", "must be an image"))
 	}
 }
 
@@ -134,7 +134,7 @@ func (t filesRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	case n.Kind() != jsontree.Array:
 		t.fileRule.Check(w, n, r)
 	case n.Len() > t.maxCount:
-		r.add(n, tooManyFiles(t.maxCount))
+		r.add(n, violationTooManyFiles(t.maxCount))
 	default:
 		for _, file := range n.All() {
 			t.fileRule.Check(w, file, r)
@@ -155,7 +155,7 @@ func (t fileRule) Sample() string {
 	if t.imageOnly {
 		name, mediaType = "sample.png", "image/png"
 	}
-	if !t.allowed.Allow(name, mediaType) {
+	if !t.allowed.Allows(name, mediaType) {
 		switch first := t.allowed[0]; {
 		case !strings.HasPrefix(first, "."):
 			name, mediaType = "sample", strings.Replace(first, "/*", "/sample", 1)
@@ -174,7 +174,7 @@ func (t fileRule) Sample() string {
 
 func (t fileRule) contradiction() (member string, why Explanation) {
 	switch {
-	case len(t.allowed) == 0 || slices.ContainsFunc(t.allowed, t.matches):
+	case len(t.allowed) == 0 || slices.ContainsFunc(t.allowed, t.isSatisfiable):
 		return "", Explanation{}
 	case t.imageOnly:
 		return "/properties/allowedFiles", Explanation{Reason: "no_picture", Message: "a signature must be an image, and no image has an allowed file type"}
@@ -182,8 +182,8 @@ func (t fileRule) contradiction() (member string, why Explanation) {
 	return "/properties/allowedFiles", Explanation{Reason: "no_file", Message: "no file has an allowed file type"}
 }
 
-// matches reports whether an allowed type matches this kind of file. Images can have any extension.
-func (t fileRule) matches(allowed string) bool {
+// isSatisfiable reports whether an allowed type matches this kind of file. Images can have any extension.
+func (t fileRule) isSatisfiable(allowed string) bool {
 	if strings.HasPrefix(allowed, ".") {
 		return !strings.ContainsAny(allowed, `/\`) && !violation.LongerThan(allowed, maxHostText)
 	}
@@ -191,7 +191,7 @@ func (t fileRule) matches(allowed string) bool {
 	if family, ok := strings.CutSuffix(allowed, "/*"); ok {
 		mediaType = family + "/x"
 	}
-	bare, ok := bareMediaType(mediaType)
+	bare, ok := parseMediaType(mediaType)
 	return ok && bare == mediaType && (!t.imageOnly || strings.HasPrefix(bare, "image/"))
 }
 
@@ -200,7 +200,7 @@ func sizeViolation(maximum int64) Violation {
 	return Violation{schema.CodeOutOfRange, message, map[string]any{"min": numberParam(0), "max": numberParam(float64(maximum)), "unit": "bytes"}}
 }
 
-func tooManyFiles(maximum int) Violation {
+func violationTooManyFiles(maximum int) Violation {
 	message := "at most one file is allowed"
 	if maximum != 1 {
 		message = "at most " + spellCount(maximum) + " files are allowed"

@@ -36,8 +36,8 @@ var typesByExtension, extensionsByType, otherNames = func() (types map[string]st
 	return types, extensions, names
 }()
 
-// MediaType returns the canonical name of a media type in lowercase without parameters.
-func MediaType(name string) string {
+// NormalizeMediaType returns the canonical name of a media type in lowercase without parameters.
+func NormalizeMediaType(name string) string {
 	name, _, _ = strings.Cut(strings.ToLower(name), ";")
 	name = strings.TrimSpace(name)
 	if usual := otherNames[name]; usual != "" {
@@ -46,8 +46,8 @@ func MediaType(name string) string {
 	return name
 }
 
-// TypeByName returns the media type for a file extension, or "" if the extension is unknown.
-func TypeByName(name string) string { return typesByExtension[strings.ToLower(path.Ext(name))] }
+// MediaTypeByName returns the media type for a file extension, or "" if the extension is unknown.
+func MediaTypeByName(name string) string { return typesByExtension[strings.ToLower(path.Ext(name))] }
 
 // ExtensionOf returns the most common extension of a media type, or "" if the type is unknown.
 func ExtensionOf(mediaType string) string {
@@ -57,7 +57,7 @@ func ExtensionOf(mediaType string) string {
 	return ""
 }
 
-func fileTypesOf(items []string) (types FileTypes) {
+func parseFileTypes(items []string) (types FileTypes) {
 	for a := range strings.SplitSeq(strings.ToLower(strings.Join(items, ",")), ",") {
 		if a = strings.TrimSpace(a); strings.HasPrefix(a, "*.") {
 			a = a[1:]
@@ -81,9 +81,9 @@ func fileTypesOf(items []string) (types FileTypes) {
 	return types
 }
 
-// Accept returns the value of the HTML accept attribute. It includes every extension of each media type, because
-// browsers compare only extensions.
-func (t FileTypes) Accept() string {
+// AcceptAttribute returns the value of the HTML accept attribute. It includes every extension of each media type,
+// because browsers compare only extensions.
+func (t FileTypes) AcceptAttribute() string {
 	var list []string
 	for _, a := range t {
 		list = append(list, a)
@@ -93,16 +93,16 @@ func (t FileTypes) Accept() string {
 	return strings.Join(slices.Compact(list), ",")
 }
 
-// Allow reports whether the list allows a file with this name and media type. For an image with the wrong extension, it
-// uses the extension of the media type instead.
-func (t FileTypes) Allow(name, mediaType string) bool {
-	name, mediaType = strings.ToLower(name), MediaType(mediaType)
-	claimed := TypeByName(name)
-	if own := ExtensionOf(mediaType); isPicture(claimed) && isPicture(mediaType) && own != "" && claimed != mediaType {
+// Allows reports whether the list allows a file with this name and media type. For an image with the wrong extension,
+// it uses the extension of the media type instead.
+func (t FileTypes) Allows(name, mediaType string) bool {
+	name, mediaType = strings.ToLower(name), NormalizeMediaType(mediaType)
+	claimed := MediaTypeByName(name)
+	if own := ExtensionOf(mediaType); isImageType(claimed) && isImageType(mediaType) && own != "" && claimed != mediaType {
 		name = strings.TrimSuffix(name, path.Ext(name)) + own
 		claimed = mediaType
 	}
-	if mediaType == UnknownFile && IsText(claimed) {
+	if mediaType == UnknownFile && IsTextType(claimed) {
 		mediaType = claimed // HTML is stored as UnknownFile
 	}
 	family, _, _ := strings.Cut(mediaType, "/")
@@ -114,9 +114,9 @@ func (t FileTypes) Allow(name, mediaType string) bool {
 	})
 }
 
-func isPicture(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") }
+func isImageType(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") }
 
-// IsText reports whether files of a media type can contain plain text or HTML.
-func IsText(mediaType string) bool {
+// IsTextType reports whether files of a media type can contain plain text or HTML.
+func IsTextType(mediaType string) bool {
 	return strings.HasPrefix(mediaType, "text/") || mediaType == "application/msword" || mediaType == "application/vnd.ms-excel"
 }

@@ -20,7 +20,7 @@ func newMatrix(b *schema.Block, _ ServiceConfig) Rule {
 
 func (t matrixRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	if n.Kind() != jsontree.Object {
-		r.add(n, wrongType("object", "must have a choice for each row"))
+		r.add(n, violationWrongType("object", "must have a choice for each row"))
 		return
 	}
 	answers := make([]jsontree.Node, len(t.rows.ids))
@@ -28,7 +28,7 @@ func (t matrixRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	for _, member := range n.All() {
 		row, ok := t.rows.index[member.Name()]
 		switch {
-		case r.full():
+		case r.isFull():
 			return
 		case !ok:
 			r.add(member, Violation{Code: schema.CodeNotAChoice, Message: "must be one of the rows"})
@@ -48,12 +48,12 @@ func (t matrixRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 			}
 			continue
 		}
-		if r.ExceedsLimit(w) {
+		if r.MarkIfLimitExceeded(w) {
 			break
 		}
 		w.Name(id)
 		if t.multiple {
-			t.columns.writeSet(w, answers[row], r)
+			t.columns.writeSelections(w, answers[row], r)
 		} else {
 			choiceRule{t.columns}.Check(w, answers[row], r)
 		}

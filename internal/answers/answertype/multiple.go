@@ -8,9 +8,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// writeSet parses one or more choices, writes them in definition order, and returns how many it wrote, which can be
-// zero.
-func (c *choices) writeSet(w *jsontree.Writer, n jsontree.Node, r *Report) int {
+// writeSelections parses one or more choices, writes them in definition order, and returns how many it wrote, which can
+// be zero.
+func (c *choices) writeSelections(w *jsontree.Writer, n jsontree.Node, r *Report) int {
 	items := n.All()
 	if n.Kind() != jsontree.Array {
 		items = func(yield func(int, jsontree.Node) bool) { yield(0, n) }
@@ -19,7 +19,7 @@ func (c *choices) writeSet(w *jsontree.Writer, n jsontree.Node, r *Report) int {
 	var other string
 	count := 0
 	for _, item := range items {
-		if r.full() {
+		if r.isFull() {
 			return 0
 		}
 		p, wrong := c.readSelection(item, r)
@@ -42,8 +42,8 @@ func (c *choices) writeSet(w *jsontree.Writer, n jsontree.Node, r *Report) int {
 	}
 	w.Array()
 	for at, is := range chosen {
-		if is && !r.ExceedsLimit(w) {
-			c.write(w, selection{index: at, other: other})
+		if is && !r.MarkIfLimitExceeded(w) {
+			c.writeSelection(w, selection{index: at, other: other})
 		}
 	}
 	w.EndArray()
@@ -75,7 +75,7 @@ func newMultiple(b *schema.Block, _ ServiceConfig) Rule {
 func clampCount(f float64) int { return int(max(math.MinInt32, min(f, math.MaxInt32))) }
 
 func (t multipleRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	count := t.writeSet(w, n, r)
+	count := t.writeSelections(w, n, r)
 	if r.count > 0 || count == 0 {
 		return
 	}

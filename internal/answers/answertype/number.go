@@ -70,25 +70,25 @@ func (t numberRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 		}
 	}
 	if number.Kind() != jsontree.Number {
-		r.add(n, wrongType("number", "must be a number"))
+		r.add(n, violationWrongType("number", "must be a number"))
 		return
 	}
 	value := number.Float()
 	literal := canonicalNumber(number.Text(), value)
 	if t.whole && (strings.Contains(literal, ".") || value != math.Trunc(value)) {
-		r.add(n, wrongType("integer", "must be a whole number"))
+		r.add(n, violationWrongType("integer", "must be a whole number"))
 		return
 	}
 	literal = trimUnrepresentable(literal, value)
 	if t.isBelow(literal, value) || t.isAbove(literal, value) {
-		r.add(n, outOfRange(t.minimum, t.maximum))
+		r.add(n, violationOutOfRange(t.minimum, t.maximum))
 		return
 	}
 	if t.step > 0 {
 		steps := (value - t.minimum) / t.step
-		on := t.stepAt(math.Round(steps))
+		on := t.valueAtStep(math.Round(steps))
 		if math.Abs(steps-math.Round(steps)) > stepTolerance*max(1, math.Abs(steps)) || on > t.maximum {
-			r.add(n, notOnStep(t))
+			r.add(n, violationNotOnStep(t))
 			return
 		}
 		literal = formatFloat(on)
@@ -106,9 +106,9 @@ func (t numberRule) isAbove(literal string, value float64) bool {
 	return value > t.maximum || value == t.maximum && compareDecimals(literal, formatFloat(t.maximum)) > 0
 }
 
-// stepAt returns the value at a number of steps above the minimum, rounded to the decimal places of the minimum and the
-// step. For example, 3 steps of 0.1 give 0.3, not 0.30000000000000004.
-func (t numberRule) stepAt(steps float64) float64 {
+// valueAtStep returns the value at a number of steps above the minimum, rounded to the decimal places of the minimum
+// and the step. For example, 3 steps of 0.1 give 0.3, not 0.30000000000000004.
+func (t numberRule) valueAtStep(steps float64) float64 {
 	value := t.minimum + steps*t.step
 	places := max(decimalPlaces(t.minimum), decimalPlaces(t.step))
 	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(value, 'f', places, 64), 64); err == nil {
@@ -128,7 +128,7 @@ func (t numberRule) Sample() string {
 		// Use the middle of a scale, or the minimum if the maximum is unlimited.
 		num := t.minimum
 		if t.step > 0 {
-			num = t.stepAt(math.Floor((t.maximum - t.minimum) / t.step / 2))
+			num = t.valueAtStep(math.Floor((t.maximum - t.minimum) / t.step / 2))
 		} else if t.whole {
 			num = math.Ceil((t.minimum + t.maximum) / 2)
 		}
@@ -273,24 +273,24 @@ func numberIdentity(value jsontree.Node) ([]byte, bool) {
 	return append([]byte("n"), parseDecimal(value.Raw()).String()...), true
 }
 
-func notOnStep(t numberRule) Violation {
-	f := outOfRange(t.minimum, t.maximum)
+func violationNotOnStep(t numberRule) Violation {
+	f := violationOutOfRange(t.minimum, t.maximum)
 	f.Params["step"] = numberParam(t.step)
 	values := []string{formatGrouped(t.minimum)}
 	for steps := 1.0; steps <= 2; steps++ {
-		if next := t.stepAt(steps); next <= t.maximum {
+		if next := t.valueAtStep(steps); next <= t.maximum {
 			values = append(values, formatGrouped(next))
 		}
 	}
 	f.Message = "must be one of the values on the scale: " + strings.Join(values, ", ")
-	if t.stepAt(3) <= t.maximum {
+	if t.valueAtStep(3) <= t.maximum {
 		f.Message += " and so on"
 	}
 	return f
 }
 
-// outOfRange treats an infinite limit as the absence of a limit.
-func outOfRange(minimum, maximum float64) Violation {
+// violationOutOfRange treats an infinite limit as the absence of a limit.
+func violationOutOfRange(minimum, maximum float64) Violation {
 	f := Violation{Code: schema.CodeOutOfRange, Params: make(map[string]any)}
 	if !math.IsInf(minimum, -1) {
 		f.Params["min"] = numberParam(minimum)

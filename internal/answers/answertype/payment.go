@@ -17,7 +17,7 @@ func newPayment(b *schema.Block, _ ServiceConfig) Rule {
 	if isDecimal(p.Amount) {
 		rule.amount = p.Amount
 	}
-	if currency := strings.ToUpper(p.Currency); isCurrency(currency) {
+	if currency := strings.ToUpper(p.Currency); isCurrencyCode(currency) {
 		rule.currency = currency
 	}
 	return rule
@@ -30,19 +30,19 @@ func (t paymentRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	if !ok {
 		return
 	}
-	amount := o.amount()
-	currency := strings.ToUpper(o.text("currency", t.currency))
+	amount := o.readAmount()
+	currency := strings.ToUpper(o.readText("currency", t.currency))
 	switch {
 	case currency == "": // already reported
-	case !isCurrency(currency):
-		r.addMember(n, "currency", BadFormat("currency", "must be a three-letter currency code, such as EUR"))
+	case !isCurrencyCode(currency):
+		r.addMember(n, "currency", ViolationBadFormat("currency", "must be a three-letter currency code, such as EUR"))
 	case t.currency != "" && currency != t.currency:
-		r.addMember(n, "currency", NotAllowed("currency", "must be in "+t.currency, t.currency))
+		r.addMember(n, "currency", ViolationNotAllowed("currency", "must be in "+t.currency, t.currency))
 	}
-	if amount != "" && t.amount != "" && plainDecimal(amount) != plainDecimal(t.amount) {
-		r.addMember(n, "amount", NotAllowed("amount", "must be "+t.amount, t.amount))
+	if amount != "" && t.amount != "" && canonicalDecimal(amount) != canonicalDecimal(t.amount) {
+		r.addMember(n, "amount", ViolationNotAllowed("amount", "must be "+t.amount, t.amount))
 	}
-	status, gateway, reference := o.text("status", ""), o.text("gateway", t.gateway), o.optional("reference")
+	status, gateway, reference := o.readText("status", ""), o.readText("gateway", t.gateway), o.readOptionalText("reference")
 	if r.Required && status != "" && status != statusPaid {
 		r.addMember(n, "status", Violation{Code: schema.CodeRequired, Message: `must be "paid"`})
 	}
@@ -57,17 +57,17 @@ func (t paymentRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	w.EndObject()
 }
 
-// amount returns the paid amount with its digits unchanged, such as 10.00, or "" if the amount is invalid.
-func (o hostObject) amount() string {
+// readAmount returns the paid amount with its digits unchanged, such as 10.00, or "" if the amount is invalid.
+func (o hostObject) readAmount() string {
 	n := o.n.Member("amount")
 	text := strings.TrimSpace(n.Text())
 	switch {
 	case IsBlank(n):
-		o.missing("amount")
+		o.addMissing("amount")
 	case n.Kind() != jsontree.String && n.Kind() != jsontree.Number:
-		o.r.add(n, wrongType("string", "must be an amount, such as 10.00"))
+		o.r.add(n, violationWrongType("string", "must be an amount, such as 10.00"))
 	case !isDecimal(text):
-		o.r.add(n, BadFormat("decimal", "must be an amount, such as 10.00"))
+		o.r.add(n, ViolationBadFormat("decimal", "must be an amount, such as 10.00"))
 	default:
 		return text
 	}
@@ -88,8 +88,8 @@ func isDecimal(text string) bool {
 	return len(text) <= maxDecimal && isDigits(whole) && (!hasDot || isDigits(fraction))
 }
 
-// plainDecimal removes leading and trailing zeros, so that 010.50 becomes 10.5.
-func plainDecimal(text string) string {
+// canonicalDecimal removes leading and trailing zeros, so that 010.50 becomes 10.5.
+func canonicalDecimal(text string) string {
 	whole, fraction, _ := strings.Cut(text, ".")
 	return strings.TrimLeft(whole, "0") + "." + strings.TrimRight(fraction, "0")
 }
@@ -98,7 +98,7 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-func isCurrency(s string) bool {
+func isCurrencyCode(s string) bool {
 	return len(s) == 3 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 

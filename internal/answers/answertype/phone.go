@@ -13,7 +13,7 @@ import (
 )
 
 // maxPhone is the maximum length, including separators between the digits.
-var maxPhone = maxText(schema.TypePhone)
+var maxPhone = maxTextLength(schema.TypePhone)
 
 // PhoneRule checks phone numbers with libphonenumber's data.
 type PhoneRule struct {
@@ -26,7 +26,7 @@ func newPhone(b *schema.Block, _ ServiceConfig) Rule {
 
 // newPhoneRule ignores a default country that has no phone numbers.
 func newPhoneRule(defaultCountry string) PhoneRule {
-	country, _ := PhoneCountry(defaultCountry)
+	country, _ := LookupPhoneCountry(defaultCountry)
 	return PhoneRule{country}
 }
 
@@ -41,23 +41,23 @@ func (t PhoneRule) normalizeText(text string, _ *Report) (string, Violation) {
 	case ok:
 		return number, Violation{}
 	case t.country != "":
-		return "", BadFormat("phone", "must be a phone number")
+		return "", ViolationBadFormat("phone", "must be a phone number")
 	}
-	return "", BadFormat("international_phone", "must be a phone number that starts with + and its country code, such as +31 20 123 4567")
+	return "", ViolationBadFormat("international_phone", "must be a phone number that starts with + and its country code, such as +31 20 123 4567")
 }
 
 // Normalize returns a valid number in E.164 format. The whole text must be a number, because the library would
 // otherwise extract a number from the text and lose an extension or a second number.
 func (t PhoneRule) Normalize(text string) (string, bool) {
-	number, ok := t.number(phoneDigits(text))
+	number, ok := t.parseNumber(extractPhoneDigits(text))
 	if !ok {
 		return "", false
 	}
 	return phonenumbers.Format(number, phonenumbers.E164), true
 }
 
-// number parses the result of phoneDigits. It returns false if the digits are not a valid number.
-func (t PhoneRule) number(digits string) (*phonenumbers.PhoneNumber, bool) {
+// parseNumber parses the result of extractPhoneDigits. It returns false if the digits are not a valid number.
+func (t PhoneRule) parseNumber(digits string) (*phonenumbers.PhoneNumber, bool) {
 	if digits == "" {
 		return nil, false
 	}
@@ -75,21 +75,21 @@ type Phone struct {
 	Other string
 }
 
-// ReadPhone parses text as it would an answer to a phone block whose defaultCountry is country.
-func ReadPhone(text, country string) (Phone, bool) {
+// ParsePhone parses text as it would an answer to a phone block whose defaultCountry is country.
+func ParsePhone(text, country string) (Phone, bool) {
 	t := newPhoneRule(country)
 	text = textclean.Trim(removeEmbeddings(text))
 	if violation.LongerThan(text, maxPhone) {
 		return Phone{}, false
 	}
-	digits := phoneDigits(text)
-	number, ok := t.number(digits)
+	digits := extractPhoneDigits(text)
+	number, ok := t.parseNumber(digits)
 	if !ok {
 		return Phone{}, false
 	}
 	p := Phone{Number: phonenumbers.Format(number, phonenumbers.E164), Text: phonenumbers.Format(number, phonenumbers.INTERNATIONAL)}
 	if p.National = !strings.HasPrefix(digits, "+"); p.National {
-		if other, ok := t.number("+" + digits); ok {
+		if other, ok := t.parseNumber("+" + digits); ok {
 			if text := phonenumbers.Format(other, phonenumbers.INTERNATIONAL); text != p.Text {
 				p.Other = text
 			}
@@ -98,9 +98,9 @@ func ReadPhone(text, country string) (Phone, bool) {
 	return p, true
 }
 
-// PhoneCountry returns the two-letter code of a country and its calling code without the plus sign. It returns "" and
-// 0 if the country has no phone numbers.
-func PhoneCountry(country string) (code string, calling int) {
+// LookupPhoneCountry returns the two-letter code of a country and its calling code without the plus sign. It returns ""
+// and 0 if the country has no phone numbers.
+func LookupPhoneCountry(country string) (code string, calling int) {
 	code, _ = CountryCode(country)
 	if calling = phonenumbers.GetCountryCodeForRegion(code); calling == 0 {
 		code = ""
@@ -111,9 +111,9 @@ func PhoneCountry(country string) (code string, calling int) {
 // maxDigits is longer than any phone number. The limit exists because the library gets slower as the text gets longer.
 const maxDigits = 24
 
-// phoneDigits extracts the digits, in any script, and a leading plus sign. It returns "" if the text contains anything
-// other than digits and common separators.
-func phoneDigits(text string) string {
+// extractPhoneDigits extracts the digits, in any script, and a leading plus sign. It returns "" if the text contains
+// anything other than digits and common separators.
+func extractPhoneDigits(text string) string {
 	if len(text) > 4 && strings.EqualFold(text[:4], "tel:") {
 		text = text[4:]
 	}
@@ -122,7 +122,7 @@ func phoneDigits(text string) string {
 	for _, c := range text {
 		switch {
 		case unicode.Is(unicode.Nd, c):
-			b.WriteString(ASCIIDigits(string(c)))
+			b.WriteString(ToASCIIDigits(string(c)))
 			digits++
 		case c == '+' || c == '＋':
 			if b.Len() > 0 {

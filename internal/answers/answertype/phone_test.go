@@ -100,7 +100,7 @@ func TestReadPhone(t *testing.T) {
 		{"", "DE", Phone{}},
 		{strings.Repeat(" 1", maxPhone), "US", Phone{}},
 	} {
-		got, ok := ReadPhone(c.text, c.country)
+		got, ok := ParsePhone(c.text, c.country)
 		if got != c.want || ok != (c.want != Phone{}) {
 			t.Errorf("%q in %s is %+v %v, want %+v", c.text, c.country, got, ok, c.want)
 		}
@@ -110,7 +110,7 @@ func TestReadPhone(t *testing.T) {
 		}
 	}
 	for country, want := range map[string]string{"DE": "DE 49", "deu": "DE 49", "UK": "GB 44", "AQ": " 0", "": " 0", "419": " 0"} {
-		if code, calling := PhoneCountry(country); fmt.Sprint(code, " ", calling) != want {
+		if code, calling := LookupPhoneCountry(country); fmt.Sprint(code, " ", calling) != want {
 			t.Errorf("%s: %s %d, want %s", country, code, calling, want)
 		}
 	}

@@ -14,8 +14,8 @@ KN KP KR KY KZ LT LV MH MN MP MX MY MZ NF NG NI NR PA PE PF PG PH PW RO RU SC SO
 UA UM US UY UZ VE VI VN`
 )
 
-// AddressHas reports whether addresses in a country have a part. It returns true for unknown countries.
-func AddressHas(part, country string) bool {
+// AddressHasPart reports whether addresses in a country have a part. It returns true for unknown countries.
+func AddressHasPart(part, country string) bool {
 	switch code, known := CountryCode(country); {
 	case known && part == "zip":
 		return !strings.Contains(withoutZip, code)

@@ -13,14 +13,14 @@ func newRanking(b *schema.Block, _ ServiceConfig) Rule {
 
 func (t rankingRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	if n.Kind() != jsontree.Array {
-		r.add(n, wrongType("array", "must be a list of all choices in order"))
+		r.add(n, violationWrongType("array", "must be a list of all choices in order"))
 		return
 	}
 	ranked := make([]bool, len(t.ids))
 	count := 0
 	w.Array()
 	for _, item := range n.All() {
-		if r.full() {
+		if r.isFull() {
 			return
 		}
 		p, wrong := t.readSelection(item, r)
@@ -32,8 +32,8 @@ func (t rankingRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 		default:
 			ranked[p.index] = true
 			count++
-			if !r.ExceedsLimit(w) {
-				t.write(w, p)
+			if !r.MarkIfLimitExceeded(w) {
+				t.writeSelection(w, p)
 			}
 		}
 	}

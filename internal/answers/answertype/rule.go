@@ -25,9 +25,9 @@ type ServiceConfig struct {
 	TimeZone *time.Location // time zone of date limits
 }
 
-// Contradiction explains why no answer can satisfy the rule. If an answer can, or if r is nil, it returns a zero
+// FindContradiction explains why no answer can satisfy the rule. If an answer can, or if r is nil, it returns a zero
 // Explanation. member is a JSON pointer to the cause within the block.
-func Contradiction(r Rule) (member string, why Explanation) {
+func FindContradiction(r Rule) (member string, why Explanation) {
 	if t, ok := r.(interface {
 		contradiction() (member string, why Explanation)
 	}); ok {
@@ -61,8 +61,8 @@ func IsBlankJSON(raw json.RawMessage) bool {
 	return len(raw) == 0 || jsontree.Inspect(raw, ParseLimits, IsBlank)
 }
 
-// Storable reports whether raw is JSON that every storage implementation can store.
-func Storable(raw json.RawMessage) bool {
+// IsStorable reports whether raw is JSON that every storage implementation can store.
+func IsStorable(raw json.RawMessage) bool {
 	return jsontree.Inspect(raw, ParseLimits, func(n jsontree.Node) bool { return !n.HasNUL() })
 }
 

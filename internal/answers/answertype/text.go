@@ -15,9 +15,9 @@ import (
 )
 
 // MaxShortText is the maximum number of characters in a single-line answer.
-var MaxShortText = maxText(schema.TypeShortText)
+var MaxShortText = maxTextLength(schema.TypeShortText)
 
-func maxText(typ string) int {
+func maxTextLength(typ string) int {
 	k, _ := schema.LookupBlockType(typ)
 	return k.MaxText
 }
@@ -28,7 +28,7 @@ type textRule struct {
 }
 
 func newText(b *schema.Block, _ ServiceConfig) Rule {
-	rule := textRule{max: maxText(b.Type), oneLine: b.Type == schema.TypeShortText}
+	rule := textRule{max: maxTextLength(b.Type), oneLine: b.Type == schema.TypeShortText}
 	if n := b.Properties.MaxChars; n != nil && *n > 0 {
 		rule.max = int(*n)
 	}
@@ -36,14 +36,14 @@ func newText(b *schema.Block, _ ServiceConfig) Rule {
 }
 
 func (t textRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	if text, ok := t.read(n, r); ok {
+	if text, ok := t.readText(n, r); ok {
 		w.String(text)
 	}
 }
 
-func (t textRule) read(n jsontree.Node, r *Report) (text string, ok bool) {
+func (t textRule) readText(n jsontree.Node, r *Report) (text string, ok bool) {
 	if n.Kind() != jsontree.String {
-		r.add(n, notText())
+		r.add(n, violationNotText())
 		return "", false
 	}
 	text, wrong := t.normalize(n.Text(), r)
@@ -63,24 +63,24 @@ func (t textRule) normalize(text string, r *Report) (string, Violation) {
 		}
 		if strings.ContainsAny(text, pastedChars) {
 			if t.isTooLong(text) {
-				return "", tooLong(t.max)
+				return "", violationTooLong(t.max)
 			}
 			text = strings.TrimSpace(ends.Replace(removeEmbeddings(text)))
 		}
 		switch at := strings.IndexFunc(text, isForbidden); {
 		case t.oneLine && strings.ContainsAny(text, lineBreaks):
-			return "", notOneLine()
+			return "", violationNotOneLine()
 		case at >= 0:
-			return "", NotPlainText()
+			return "", ViolationNotPlainText()
 		case !norm.NFC.IsNormalString(text):
 			if !spendNormalization(text, r) {
-				return "", tooSlow()
+				return "", violationTooSlow()
 			}
 			text = norm.NFC.String(text)
 		}
 	}
 	if violation.LongerThan(text, t.max) {
-		return "", tooLong(t.max)
+		return "", violationTooLong(t.max)
 	}
 	return text, Violation{}
 }
@@ -157,9 +157,9 @@ func isForbidden(c rune) bool {
 	return c != '\t' && c != '\n' && unicode.IsControl(c) || c >= '\u202a' && c <= '\u202e'
 }
 
-// ASCIIDigits replaces full-width digits and digits in other scripts with ASCII digits. In Unicode, the ten digits of
+// ToASCIIDigits replaces full-width digits and digits in other scripts with ASCII digits. In Unicode, the ten digits of
 // a script are consecutive, starting with zero.
-func ASCIIDigits(text string) string {
+func ToASCIIDigits(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c < utf8.RuneSelf || !unicode.Is(unicode.Nd, c) {
 			return c
@@ -172,11 +172,11 @@ func ASCIIDigits(text string) string {
 	}, text)
 }
 
-// trimmedText returns the text of an answer that must have a format. It removes balanced embeddings, and surrounding
-// whitespace and invisible characters, which copied text often contains.
-func trimmedText(n jsontree.Node, r *Report) (text string, ok bool) {
+// readTrimmedText returns the text of an answer that must have a format. It removes balanced embeddings, and
+// surrounding whitespace and invisible characters, which copied text often contains.
+func readTrimmedText(n jsontree.Node, r *Report) (text string, ok bool) {
 	if n.Kind() != jsontree.String {
-		r.add(n, notText())
+		r.add(n, violationNotText())
 		return "", false
 	}
 	return textclean.Trim(removeEmbeddings(n.Text())), true
@@ -190,12 +190,12 @@ type formatRule struct {
 }
 
 func (t formatRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	text, ok := trimmedText(n, r)
+	text, ok := readTrimmedText(n, r)
 	if !ok {
 		return
 	}
 	if t.max > 0 && violation.LongerThan(text, t.max) {
-		r.add(n, tooLong(t.max))
+		r.add(n, violationTooLong(t.max))
 		return
 	}
 	if normal, wrong := t.normalize(text, r); !r.addIfSet(n, wrong) {
@@ -235,13 +235,13 @@ func foldText(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// CheckHidden checks the value of a hidden field.
-func CheckHidden(text string) Violation {
+// CheckHiddenText checks the value of a hidden field.
+func CheckHiddenText(text string) Violation {
 	switch {
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
-		return NotPlainText()
+		return ViolationNotPlainText()
 	case violation.LongerThan(text, MaxShortText):
-		return tooLong(MaxShortText)
+		return violationTooLong(MaxShortText)
 	default:
 		return Violation{}
 	}

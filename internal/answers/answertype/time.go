@@ -30,17 +30,17 @@ func (t timeRule) normalize(text string, _ *Report) (string, Violation) {
 	}
 	minutes, whole := strings.CutSuffix(text, ":00")
 	switch {
-	case t.seconds && isClock(text):
+	case t.seconds && isTimeOfDay(text):
 		return text, Violation{}
 	case t.seconds:
-		return "", BadFormat("time", "must be a time of day, such as 08:30:00")
-	case whole && isClock(text):
+		return "", ViolationBadFormat("time", "must be a time of day, such as 08:30:00")
+	case whole && isTimeOfDay(text):
 		return minutes, Violation{}
 	}
-	return "", BadFormat("time", "must be a time of day, such as 08:30")
+	return "", ViolationBadFormat("time", "must be a time of day, such as 08:30")
 }
 
-func isClock(text string) bool {
+func isTimeOfDay(text string) bool {
 	if len(text) != len(time.TimeOnly) {
 		return false // time.Parse would accept one-digit hours and fractions
 	}

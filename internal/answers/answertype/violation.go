@@ -19,29 +19,33 @@ func (f Violation) IsSet() bool { return f.Code != "" }
 // ViolationRequired reports a missing required answer or part.
 var ViolationRequired = Violation{Code: schema.CodeRequired, Message: "an answer is required"}
 
-func wrongType(expected, message string) Violation {
+func violationWrongType(expected, message string) Violation {
 	return Violation{schema.CodeWrongType, message, map[string]any{"type": expected}}
 }
 
-func notText() Violation { return wrongType("string", "must be text") }
+func violationNotText() Violation { return violationWrongType("string", "must be text") }
 
-// BadFormat returns the violation for an answer in the wrong format.
-func BadFormat(expected, message string) Violation {
+// ViolationBadFormat returns the violation for an answer in the wrong format.
+func ViolationBadFormat(expected, message string) Violation {
 	return Violation{schema.CodeBadFormat, message, map[string]any{"format": expected}}
 }
 
-// NotPlainText returns the violation for text with control characters.
-func NotPlainText() Violation { return BadFormat("text", "must not contain control characters") }
-func notOneLine() Violation   { return BadFormat("line", "must be a single line of text") }
-func notURL() Violation {
-	return BadFormat("url", "must be a website URL, such as https://example.com")
+// ViolationNotPlainText returns the violation for text with control characters.
+func ViolationNotPlainText() Violation {
+	return ViolationBadFormat("text", "must not contain control characters")
+}
+func violationNotOneLine() Violation {
+	return ViolationBadFormat("line", "must be a single line of text")
+}
+func violationNotURL() Violation {
+	return ViolationBadFormat("url", "must be a website URL, such as https://example.com")
 }
 
 const maxAllowedValues = schema.MaxViolations
 
-// NotAllowed returns the violation for a value that is not allowed. It lists the allowed values unless there are none
-// or too many.
-func NotAllowed(reason, message string, allowed ...string) Violation {
+// ViolationNotAllowed returns the violation for a value that is not allowed. It lists the allowed values unless there
+// are none or too many.
+func ViolationNotAllowed(reason, message string, allowed ...string) Violation {
 	f := Violation{schema.CodeNotAllowed, message, map[string]any{"reason": reason}}
 	if len(allowed) > 0 && len(allowed) <= maxAllowedValues {
 		f.Params["allowed"] = allowed
@@ -49,7 +53,7 @@ func NotAllowed(reason, message string, allowed ...string) Violation {
 	return f
 }
 
-func tooLong(limit int) Violation {
+func violationTooLong(limit int) Violation {
 	return Violation{schema.CodeTooLong, "must have at most " + FormatCount(limit, "character"), map[string]any{"limit": limit, "unit": "characters"}}
 }
 
@@ -68,15 +72,15 @@ type Report struct {
 	count    int // violations in the answer so far
 }
 
-// Begin starts the answer to the next block.
-func (r *Report) Begin(field, path string, required bool) {
+// BeginAnswer starts the answer to the next block.
+func (r *Report) BeginAnswer(field, path string, required bool) {
 	r.field, r.path, r.Required, r.count = field, path, required, 0
 }
 
 func (r *Report) add(n jsontree.Node, f Violation) {
 	r.count++
-	if !r.Violations.Full() {
-		r.Put(n.Pointer(r.path), r.field, f)
+	if !r.Violations.IsFull() {
+		r.AddAt(n.Pointer(r.path), r.field, f)
 	}
 }
 
@@ -90,28 +94,28 @@ func (r *Report) addIfSet(n jsontree.Node, f Violation) (added bool) {
 
 func (r *Report) addMember(n jsontree.Node, name string, f Violation) {
 	r.count++
-	if !r.Violations.Full() {
-		r.Put(n.MemberPointer(r.path, name), r.field, f)
+	if !r.Violations.IsFull() {
+		r.AddAt(n.MemberPointer(r.path, name), r.field, f)
 	}
 }
 
 // AddToAnswer adds a violation for the whole answer, which may be absent or invalid JSON.
 func (r *Report) AddToAnswer(f Violation) {
 	r.count++
-	r.Put(r.path, r.field, f)
+	r.AddAt(r.path, r.field, f)
 }
 
-// Put adds a violation at a path in the request.
-func (r *Report) Put(path, field string, f Violation) {
-	r.Violations.Put(schema.Violation{Path: path, Field: field, Code: f.Code, Message: f.Message, Params: f.Params})
+// AddAt adds a violation at a path in the request.
+func (r *Report) AddAt(path, field string, f Violation) {
+	r.Violations.AddViolation(schema.Violation{Path: path, Field: field, Code: f.Code, Message: f.Message, Params: f.Params})
 }
 
-// full reports whether the answer has so many violations that checking can stop.
-func (r *Report) full() bool { return r.count >= schema.MaxViolations }
+// isFull reports whether the answer has so many violations that checking can stop.
+func (r *Report) isFull() bool { return r.count >= schema.MaxViolations }
 
-// ExceedsLimit reports whether the written answers exceed the size limit, in which case writing must stop. Call it
-// after copying each label, because the labels of a matrix can turn kilobytes into megabytes.
-func (r *Report) ExceedsLimit(w *jsontree.Writer) bool {
+// MarkIfLimitExceeded reports whether the written answers exceed the size limit, in which case writing must stop. Call
+// it after copying each label, because the labels of a matrix can turn kilobytes into megabytes.
+func (r *Report) MarkIfLimitExceeded(w *jsontree.Writer) bool {
 	exceeds := w.Len()+len("}]") > r.Limit
 	r.LimitExceeded = r.LimitExceeded || exceeds
 	return exceeds
@@ -123,7 +127,7 @@ func (r *Report) ExceedsLimit(w *jsontree.Writer) bool {
 // 3,000 addresses.
 const maxSlowBytes = 64 << 10
 
-func tooSlow() Violation {
+func violationTooSlow() Violation {
 	return Violation{
 		schema.CodeTooLong, "the answers have too many characters that are slow to check",
 		map[string]any{"limit": maxSlowBytes, "unit": "bytes"},

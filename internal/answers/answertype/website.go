@@ -13,18 +13,18 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-var maxWebsite = maxText(schema.TypeWebsite)
+var maxWebsite = maxTextLength(schema.TypeWebsite)
 
 var websiteRule = formatRule{sample: "https://example.com/", max: maxWebsite, normalize: func(text string, r *Report) (string, Violation) {
 	if !spendIDNA(text, r) {
-		return "", tooSlow()
+		return "", violationTooSlow()
 	}
 	address, ok := normalizeWebsite(text)
 	switch {
 	case !ok:
-		return "", notURL()
+		return "", violationNotURL()
 	case violation.LongerThan(address, maxWebsite): // adding the scheme exceeded the limit
-		return "", tooLong(maxWebsite)
+		return "", violationTooLong(maxWebsite)
 	}
 	return address, Violation{}
 }}
@@ -47,7 +47,7 @@ func normalizeWebsite(text string) (string, bool) {
 	host, port, path := splitHost(rest)
 	host, ok := normalizeHost(host)
 	address := scheme + "://" + host + port
-	if !ok || !weburl.IsPlain(address) || strings.ContainsAny(path, "<>") {
+	if !ok || !weburl.IsPlainWebURL(address) || strings.ContainsAny(path, "<>") {
 		return "", false
 	}
 	for _, word := range strings.Fields(path)[min(1, len(strings.Fields(path))):] {
@@ -55,12 +55,12 @@ func normalizeWebsite(text string) (string, bool) {
 			return "", false // text contains a second URL
 		}
 	}
-	return address + browserPath(path), true
+	return address + encodePath(path), true
 }
 
-// browserPath encodes everything after the host as browsers do, but leaves non-ASCII characters and percent signs
+// encodePath encodes everything after the host as browsers do, but leaves non-ASCII characters and percent signs
 // unchanged.
-func browserPath(path string) string {
+func encodePath(path string) string {
 	query := len(path)
 	if at := strings.IndexAny(path, "?#"); at >= 0 {
 		query = at
@@ -149,5 +149,5 @@ func websiteIdentity(text string) string {
 	if more < 0 {
 		more = len(path)
 	}
-	return asciiHost(host) + port + strings.TrimSuffix(path[:more], "/") + path[more:]
+	return toASCIIHost(host) + port + strings.TrimSuffix(path[:more], "/") + path[more:]
 }

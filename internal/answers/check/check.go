@@ -39,7 +39,7 @@ type Answers struct {
 	Unique []byte
 }
 
-// Writer checks answers and encodes them in all formats of [Answers].
+// Writer checks answers and encodes them in all formats of [Finish].
 type Writer struct {
 	list, byField, hidden, variables jsontree.Writer
 	unique                           []byte
@@ -71,13 +71,14 @@ func NewWriter(f *compile.Form, in Input) *Writer {
 // maxInitialSize limits the preallocated memory, because the input is unchecked.
 const maxInitialSize = 64 << 10
 
-// Answer checks an answer and writes it if it is valid. It reports a missing required answer unless partial is true.
-func (w *Writer) Answer(b *compile.Block, raw json.RawMessage, r *answertype.Report, unique, partial bool) {
+// WriteAnswer checks an answer and writes it if it is valid. It reports a missing required answer unless partial is
+// true.
+func (w *Writer) WriteAnswer(b *compile.Block, raw json.RawMessage, r *answertype.Report, unique, partial bool) {
 	w.LastRange = [2]int{}
 	if len(raw) == 0 && !r.Required || b.Dropped {
 		return
 	}
-	if len(raw) > 0 && w.writeAnswer(b, raw, r, unique) {
+	if len(raw) > 0 && w.writeCheckedAnswer(b, raw, r, unique) {
 		return
 	}
 	if r.Required && !partial && b.Rule != nil && !r.HasViolations() {
@@ -85,24 +86,24 @@ func (w *Writer) Answer(b *compile.Block, raw json.RawMessage, r *answertype.Rep
 	}
 }
 
-// writeAnswer checks and writes the answer to a block. It returns false if the answer is empty or invalid.
-func (w *Writer) writeAnswer(b *compile.Block, raw json.RawMessage, r *answertype.Report, unique bool) bool {
+// writeCheckedAnswer checks and writes the answer to a block. It returns false if the answer is empty or invalid.
+func (w *Writer) writeCheckedAnswer(b *compile.Block, raw json.RawMessage, r *answertype.Report, unique bool) bool {
 	if b.Rule == nil {
 		if !answertype.IsBlankJSON(raw) {
-			r.AddToAnswer(answertype.NotAllowed("no_answer", "blocks of this type cannot be answered"))
+			r.AddToAnswer(answertype.ViolationNotAllowed("no_answer", "blocks of this type cannot be answered"))
 		}
 		return false
 	}
 	tree, err := jsontree.Parse(raw, answertype.ParseLimits)
 	if err != nil {
-		r.AddToAnswer(answertype.BadFormat("json", "cannot be read"))
+		r.AddToAnswer(answertype.ViolationBadFormat("json", "cannot be read"))
 		return false
 	}
 	defer tree.Release()
 	n := tree.Root()
 	switch {
 	case n.HasNUL():
-		r.AddToAnswer(answertype.NotPlainText())
+		r.AddToAnswer(answertype.ViolationNotPlainText())
 		return false
 	case answertype.IsBlank(n):
 		return false
@@ -120,7 +121,7 @@ func (w *Writer) writeAnswer(b *compile.Block, raw json.RawMessage, r *answertyp
 		w.LastRange = [2]int{start, start + len(value)}
 	}
 	if unique && value != nil {
-		w.unique = identity.Unique(b.Type, value)
+		w.unique = identity.UniqueDigest(b.Type, value)
 	}
 	return true // even if the total size of all answers exceeds the limit
 }
@@ -128,7 +129,7 @@ func (w *Writer) writeAnswer(b *compile.Block, raw json.RawMessage, r *answertyp
 // endItem ends the list item that starts at mark and copies its value to into. It returns the value, or nil if the
 // total size of all answers exceeds the limit.
 func (w *Writer) endItem(mark, start int, key []byte, into *jsontree.Writer, r *answertype.Report) (value []byte) {
-	if r.ExceedsLimit(&w.list) {
+	if r.MarkIfLimitExceeded(&w.list) {
 		w.list.Truncate(mark)
 		return nil
 	}
@@ -139,10 +140,10 @@ func (w *Writer) endItem(mark, start int, key []byte, into *jsontree.Writer, r *
 	return value
 }
 
-// HiddenField checks and writes the value of a hidden field.
-func (w *Writer) HiddenField(h *compile.Hidden, text string, r *answertype.Report) {
-	if bad := answertype.CheckHidden(text); bad.IsSet() {
-		r.Put(jsontree.Pointer(hiddenPath, h.Name), h.Name, bad)
+// WriteHiddenField checks and writes the value of a hidden field.
+func (w *Writer) WriteHiddenField(h *compile.Hidden, text string, r *answertype.Report) {
+	if bad := answertype.CheckHiddenText(text); bad.IsSet() {
+		r.AddAt(jsontree.JoinPointer(hiddenPath, h.Name), h.Name, bad)
 		return
 	}
 	mark := w.list.Len()
@@ -155,8 +156,8 @@ func (w *Writer) HiddenField(h *compile.Hidden, text string, r *answertype.Repor
 	}
 }
 
-// Variable writes the value of a variable.
-func (w *Writer) Variable(v *compile.Variable, value any, r *answertype.Report) {
+// WriteVariable writes the value of a variable.
+func (w *Writer) WriteVariable(v *compile.Variable, value any, r *answertype.Report) {
 	mark := w.list.Len()
 	w.list.Raw(v.Head)
 	start := w.list.Len()
@@ -169,8 +170,8 @@ func (w *Writer) Variable(v *compile.Variable, value any, r *answertype.Report) 
 	w.endItem(mark, start, v.Key, &w.variables, r)
 }
 
-// Answers returns all written answers.
-func (w *Writer) Answers() Answers {
+// Finish returns all written answers.
+func (w *Writer) Finish() Answers {
 	w.list.EndArray()
 	w.byField.EndObject()
 	w.hidden.EndObject()
@@ -184,19 +185,19 @@ func (w *Writer) Answers() Answers {
 	}
 }
 
-// Stored returns a written answer. at is the value that LastRange had after the answer was written.
-func (w *Writer) Stored(at [2]int) []byte { return w.list.Bytes()[at[0]:at[1]] }
+// StoredValue returns a written answer. at is the value that LastRange had after the answer was written.
+func (w *Writer) StoredValue(at [2]int) []byte { return w.list.Bytes()[at[0]:at[1]] }
 
-// HiddenFields checks and encodes the hidden fields of a partial submission. It returns a *[schema.Error] if a value
-// is invalid.
-func HiddenFields(f *compile.Form, hidden map[string]string) (json.RawMessage, error) {
+// EncodeHiddenFields checks and encodes the hidden fields of a partial submission. It returns a *[schema.Error] if a
+// value is invalid.
+func EncodeHiddenFields(f *compile.Form, hidden map[string]string) (json.RawMessage, error) {
 	w, r := NewWriter(f, Input{}), answertype.Report{Limit: math.MaxInt}
 	for i := range f.Hidden {
 		if text := hidden[f.Hidden[i].Name]; text != "" {
-			w.HiddenField(&f.Hidden[i], text, &r)
+			w.WriteHiddenField(&f.Hidden[i], text, &r)
 		}
 	}
-	return w.Answers().Hidden, r.Violations.Err()
+	return w.Finish().Hidden, r.Violations.Err()
 }
 
 // PartialList returns the answers of a partial submission in the format of Answers.List, regardless of the path. It
@@ -215,33 +216,33 @@ func PartialList(f *compile.Form, in Input) json.RawMessage {
 			continue
 		}
 		b, r := &f.Blocks[at], answertype.Report{Limit: math.MaxInt}
-		if w.Answer(b, raw, &r, false, true); r.HasViolations() {
+		if w.WriteAnswer(b, raw, &r, false, true); r.HasViolations() {
 			asSent(id, b.Type, raw)
 		}
 	}
 	for name, text := range in.Hidden {
 		asSent(name, schema.TypeHidden, jsontree.AppendString(nil, text))
 	}
-	return w.Answers().List
+	return w.Finish().List
 }
 
-// Sample returns valid sample answers for a test event; see [answers.Form.Sample].
-func Sample(f *compile.Form) Answers {
+// SampleAnswers returns valid sample answers for a test event; see [answers.Form.SampleAnswers].
+func SampleAnswers(f *compile.Form) Answers {
 	w := NewWriter(f, Input{})
 	r := answertype.Report{Limit: f.Limit} // its violations are dropped, because invalid samples are omitted
 	for i := range f.Blocks {
 		if b := &f.Blocks[i]; b.Rule != nil {
-			r.Begin(b.ID, b.Path, b.Required)
-			w.Answer(b, json.RawMessage(b.Rule.Sample()), &r, false, true)
+			r.BeginAnswer(b.ID, b.Path, b.Required)
+			w.WriteAnswer(b, json.RawMessage(b.Rule.Sample()), &r, false, true)
 		}
 	}
 	for i := range f.Hidden {
-		w.HiddenField(&f.Hidden[i], "sample", &r)
+		w.WriteHiddenField(&f.Hidden[i], "sample", &r)
 	}
 	for i := range f.Variables {
 		if v := &f.Variables[i]; v.Head != nil {
-			w.Variable(v, v.Initial, &r)
+			w.WriteVariable(v, v.Initial, &r)
 		}
 	}
-	return w.Answers()
+	return w.Finish()
 }

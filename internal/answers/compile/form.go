@@ -67,7 +67,7 @@ type Item struct {
 	Key  []byte // in Answers.ByField: "id":
 }
 
-// Source is the input of [New].
+// Source is the input of [NewConditions].
 type Source struct {
 	storage.Definition // a nil section counts as empty; the theme is ignored
 	// Layout is SINGLE or MULTI. Only warnings use it. If empty, they assume MULTI.
@@ -83,7 +83,7 @@ type Source struct {
 // A compiled form uses about ten times as much memory as its sections. It uses less than 24 MB, because the blocks are
 // limited to 100,000 values and the definition to 4 MiB.
 func New(from Source) (*Form, error) {
-	d, err := Read(from)
+	d, err := ReadDefinition(from)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +98,8 @@ type Definition struct {
 	Settings schema.Settings
 }
 
-// Read compiles everything except rules.
-func Read(from Source) (d Definition, err error) {
+// ReadDefinition compiles everything except rules.
+func ReadDefinition(from Source) (d Definition, err error) {
 	if d.Blocks, err = schema.DecodeBlocks(from.Blocks); err != nil {
 		return d, err
 	}
@@ -151,7 +151,7 @@ func (d *Definition) AddRules(to Observer) {
 		}
 		f.HasRules = true
 		rule := &f.Steps[i].Rule
-		*rule = c.read(raw, i)
+		*rule = c.compileRule(raw, i)
 		for _, a := range rule.Set {
 			v := &f.Variables[a.Variable]
 			v.Item = NewItem(v.Name, schema.TypeVariable, v.Name)
@@ -214,17 +214,17 @@ func (f *Form) addBlocks(list []schema.Block, with answertype.ServiceConfig, hid
 		c := Block{
 			ID:       b.ID,
 			Type:     b.Type,
-			Path:     jsontree.Pointer(AnswersPath, b.ID),
+			Path:     jsontree.JoinPointer(AnswersPath, b.ID),
 			Host:     k.Answerer == schema.Host,
 			Hide:     hide || b.Properties.Hide,
 			Dropped:  b.Type == schema.TypeCaptcha,
 			Required: b.Required,
 			Shape:    k.Shape,
-			Rule:     answertype.New(b, with),
+			Rule:     answertype.NewRule(b, with),
 			Item:     NewItem(b.ID, b.Type, b.PlainLabel()),
 		}
 		if c.Host {
-			c.Path = jsontree.Pointer(HostAnswersPath, b.ID)
+			c.Path = jsontree.JoinPointer(HostAnswersPath, b.ID)
 		}
 		f.Blocks = append(f.Blocks, c)
 		f.HeadSize += len(c.Head)

@@ -58,15 +58,15 @@ type Observer struct {
 	Compiled func(step int, n jsontree.Node, l *logic.Logic, after bool)
 }
 
-// read compiles the rule of a step. Unknown fields are ignored, and null is treated as missing.
-func (c *ruleCompiler) read(raw json.RawMessage, at int) StepRule {
+// compileRule compiles the rule of a step. Unknown fields are ignored, and null is treated as missing.
+func (c *ruleCompiler) compileRule(raw json.RawMessage, at int) StepRule {
 	c.step = at
 	return jsontree.Inspect(raw, answertype.ParseLimits, func(rule jsontree.Node) StepRule {
 		return StepRule{
-			Show:    c.logic(rule.Member("show"), false),
-			Require: c.logic(rule.Member("require"), false),
-			Set:     c.assignments(rule.Member("set")),
-			Next:    c.jumps(rule.Member("next")),
+			Show:    c.compileLogic(rule.Member("show"), false),
+			Require: c.compileLogic(rule.Member("require"), false),
+			Set:     c.compileAssignments(rule.Member("set")),
+			Next:    c.compileJumps(rule.Member("next")),
 		}
 	})
 }
@@ -76,7 +76,7 @@ func (b *StepRule) IsEmpty() bool {
 	return b.Show == nil && b.Require == nil && b.Set == nil && b.Next == nil
 }
 
-func (c *ruleCompiler) logic(n jsontree.Node, after bool) *logic.Logic {
+func (c *ruleCompiler) compileLogic(n jsontree.Node, after bool) *logic.Logic {
 	if n.Kind() == jsontree.Null {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (c *ruleCompiler) logic(n jsontree.Node, after bool) *logic.Logic {
 	return l
 }
 
-func (c *ruleCompiler) assignments(set jsontree.Node) []Assignment {
+func (c *ruleCompiler) compileAssignments(set jsontree.Node) []Assignment {
 	if set.Kind() != jsontree.Object {
 		if set.Kind() != jsontree.Null {
 			c.reportIgnored(set, schema.WarnMalformedRule, answertype.Explanation{Reason: "set", Message: "\"set\" is not an object, so it is ignored"})
@@ -113,14 +113,14 @@ func (c *ruleCompiler) assignments(set jsontree.Node) []Assignment {
 			c.reportIgnored(value, schema.WarnUnknownName, answertype.Explanation{Reason: "set", Message: "the form has no variable with this name, so this has no effect", Params: map[string]any{"name": value.Name()}})
 			continue
 		}
-		if l := c.logic(value, true); l != nil {
+		if l := c.compileLogic(value, true); l != nil {
 			list = append(list, Assignment{variable, l})
 		}
 	}
 	return list
 }
 
-func (c *ruleCompiler) jumps(next jsontree.Node) []Jump {
+func (c *ruleCompiler) compileJumps(next jsontree.Node) []Jump {
 	if next.Kind() != jsontree.Array {
 		if next.Kind() != jsontree.Null {
 			c.reportIgnored(next, schema.WarnMalformedRule, answertype.Explanation{Reason: "next", Message: "\"next\" is not an array, so it is ignored"})
@@ -133,13 +133,13 @@ func (c *ruleCompiler) jumps(next jsontree.Node) []Jump {
 			c.reportIgnored(item, schema.WarnMalformedRule, answertype.Explanation{Reason: "jump", Message: "this jump is not an object with \"to\", so it is ignored"})
 			continue
 		}
-		to, ok := c.readTarget(item)
+		to, ok := c.resolveTarget(item)
 		if !ok {
 			continue
 		}
 		j := Jump{To: to, Place: place}
 		if condition := item.Member("if"); condition.Kind() != jsontree.Null {
-			if j.When = c.logic(condition, true); j.When == nil {
+			if j.When = c.compileLogic(condition, true); j.When == nil {
 				continue
 			}
 		}
@@ -148,7 +148,7 @@ func (c *ruleCompiler) jumps(next jsontree.Node) []Jump {
 	return list
 }
 
-func (c *ruleCompiler) readTarget(item jsontree.Node) (to int, ok bool) {
+func (c *ruleCompiler) resolveTarget(item jsontree.Node) (to int, ok bool) {
 	name := item.Member("to")
 	if name.Kind() != jsontree.String {
 		c.reportIgnored(item, schema.WarnMalformedRule, answertype.Explanation{Reason: "jump", Message: "the \"to\" of this jump is not a block ID, so the jump is ignored"})
@@ -177,8 +177,8 @@ func (c *ruleCompiler) reportIgnored(n jsontree.Node, code string, why answertyp
 	}
 }
 
-// VariableValue checks that v is a finite number or a string within the limit for variables.
-func VariableValue(v any) (any, bool) {
+// NormalizeVariable checks that v is a finite number or a string within the limit for variables.
+func NormalizeVariable(v any) (any, bool) {
 	switch v := v.(type) {
 	case float64:
 		return v + 0, !math.IsNaN(v) && !math.IsInf(v, 0) // + 0 converts -0 to 0

@@ -33,9 +33,9 @@ type condition struct {
 	matched          bool   // a submission matched
 }
 
-// New returns the conditions for the expected answers in values. Each key is a block ID, a hidden field's name, or
-// "block/part" for a contact part.
-func New(f *compile.Form, values map[string]string) *Conditions {
+// NewConditions returns the conditions for the expected answers in values. Each key is a block ID, a hidden field's
+// name, or "block/part" for a contact part.
+func NewConditions(f *compile.Form, values map[string]string) *Conditions {
 	all := &Conditions{}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		c := &condition{name: name, value: strings.TrimSpace(values[name])}
@@ -58,10 +58,10 @@ func New(f *compile.Form, values map[string]string) *Conditions {
 
 func (c *condition) observeBlock(b *compile.Block) {
 	c.observe(b.ID, b.Type)
-	if number, ok := answertype.PhoneOf(b.Rule, ""); ok && b.ID == c.name {
+	if number, ok := answertype.PhoneRuleOf(b.Rule, ""); ok && b.ID == c.name {
 		c.phone = number
 	}
-	if number, ok := answertype.PhoneOf(b.Rule, c.part); ok && b.ID == c.block && c.part != "" {
+	if number, ok := answertype.PhoneRuleOf(b.Rule, c.part); ok && b.ID == c.block && c.part != "" {
 		c.phone = number
 	}
 }
@@ -133,12 +133,12 @@ func (c *condition) matchesValue(typ string, stored jsontree.Node) bool {
 		return strings.EqualFold(c.value, cmp.Or(stored.Text(), stored.Raw()))
 	}
 	want, ok := answertype.Identity(typ, stored)
-	return ok && slices.ContainsFunc(c.identities(typ), func(identity []byte) bool { return bytes.Equal(identity, want) })
+	return ok && slices.ContainsFunc(c.candidateIdentities(typ), func(identity []byte) bool { return bytes.Equal(identity, want) })
 }
 
-// identities returns the identities of matching answers. For choices, the expected answer can be an ID or the “Other”
-// text.
-func (c *condition) identities(typ string) (all [][]byte) {
+// candidateIdentities returns the identities of matching answers. For choices, the expected answer can be an ID or the
+// “Other” text.
+func (c *condition) candidateIdentities(typ string) (all [][]byte) {
 	literals := []string{answertype.QuoteJSON(c.value)}
 	switch k, _ := schema.LookupBlockType(typ); k.Comparison {
 	case schema.ComparePhone:
@@ -168,7 +168,7 @@ func (c *condition) identities(typ string) (all [][]byte) {
 func (all *Conditions) Err() error {
 	var found violation.List
 	for _, c := range all.all {
-		path := jsontree.Pointer(compile.AnswersPath, c.name)
+		path := jsontree.JoinPointer(compile.AnswersPath, c.name)
 		_, isNumber := c.phone.Normalize(c.value)
 		switch {
 		case c.comparable && c.hasPhones && !c.matched && !isNumber:

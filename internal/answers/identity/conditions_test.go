@@ -46,7 +46,7 @@ func TestConditions(t *testing.T) {
 		{"s": "a"}, {"o": "green"}, {"m": "a"}, {"x/y": "Slash"}, {"y": "true"}, {"l": "nl"}, {"customer": "C-7"},
 		{"e": "ann@example.com", "customer": "C-7", "c/email": "ann@work.example"},
 	} {
-		if !New(form, holds).Match(list) {
+		if !NewConditions(form, holds).Match(list) {
 			t.Errorf("%v does not hold", holds)
 		}
 	}
@@ -55,7 +55,7 @@ func TestConditions(t *testing.T) {
 		{"c": "ann@work.example"}, {"c/city": ""}, {"c/email": "ann@example.com"}, {"e/email": "ann@example.com"}, {"s": "A"}, {"o": "Gree"}, {"m": "b"},
 		{"y": "false"}, {"score": "7"}, {"customer": "c-7"}, {"customer": "Ｃ-7"}, {"e": "ann@example.com", "customer": "C-8"}, {"e": "ann@example.com", "nobody": "x"},
 	} {
-		if New(form, not).Match(list) {
+		if NewConditions(form, not).Match(list) {
 			t.Errorf("%v holds", not)
 		}
 	}
@@ -84,7 +84,7 @@ func TestConditionsThatNobodyCouldMeet(t *testing.T) {
 		"who": "NOT_ALLOWED", "gone who": "NOT_ALLOWED", "grid": "NOT_ALLOWED", "pay": "NOT_ALLOWED", "g": "NOT_ALLOWED", "hello": "NOT_ALLOWED",
 		"gone file": "NOT_ALLOWED", "score": "NOT_ALLOWED",
 	} {
-		conditions := New(form, map[string]string{name: "020 123 4567"})
+		conditions := NewConditions(form, map[string]string{name: "020 123 4567"})
 		for _, list := range lists {
 			if conditions.Match(list) {
 				t.Errorf("%s holds for %s", name, list)
@@ -93,7 +93,7 @@ func TestConditionsThatNobodyCouldMeet(t *testing.T) {
 		var got string
 		for _, fault := range faultsOf(conditions) {
 			got += fault.Code
-			if fault.Path != jsontree.Pointer("/answers", name) || fault.Message == "" {
+			if fault.Path != jsontree.JoinPointer("/answers", name) || fault.Message == "" {
 				t.Errorf("%s: %+v", name, fault)
 			}
 		}
@@ -108,7 +108,7 @@ func TestConditionsThatNobodyCouldMeet(t *testing.T) {
 		{"tel", "+31 20 123 4567", "", false}, {"tel", "020 123 4567", "BAD_FORMAT", false}, {"tel", "Extension 7", "", true},
 		{"tel nl", "020 123 4567", "", true}, {"tel nl", "020", "BAD_FORMAT", false}, {"who/phone", "ann", "BAD_FORMAT", false},
 	} {
-		conditions := New(form, map[string]string{test.name: test.value})
+		conditions := NewConditions(form, map[string]string{test.name: test.value})
 		holds := slices.ContainsFunc(lists, conditions.Match)
 		var got string
 		for _, fault := range faultsOf(conditions) {
@@ -118,7 +118,7 @@ func TestConditionsThatNobodyCouldMeet(t *testing.T) {
 			t.Errorf("%s %s: %q, %t", test.name, test.value, got, holds)
 		}
 	}
-	two := New(form, map[string]string{"mail": "a@example.com", "mial": "a@example.com"})
+	two := NewConditions(form, map[string]string{"mail": "a@example.com", "mial": "a@example.com"})
 	if faults := faultsOf(two); len(faults) != 1 || faults[0].Path != "/answers/mial" {
 		t.Errorf("one of two names is unknown: %+v", faults)
 	}

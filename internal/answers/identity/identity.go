@@ -16,8 +16,8 @@ import (
 // cannot be compared.
 const Rules = 1
 
-// digest returns the hash that the store compares, or nil if values of this type cannot be compared.
-func digest(typ string, value jsontree.Node) []byte {
+// digestAnswer returns the hash that the store compares, or nil if values of this type cannot be compared.
+func digestAnswer(typ string, value jsontree.Node) []byte {
 	identity, ok := answertype.Identity(typ, value)
 	if !ok {
 		return nil
@@ -26,23 +26,23 @@ func digest(typ string, value jsontree.Node) []byte {
 	return sum[:]
 }
 
-// Unique returns Answers.Unique for a stored value.
-func Unique(typ string, value []byte) []byte {
-	return jsontree.Inspect(value, storedLimits, func(n jsontree.Node) []byte { return digest(typ, n) })
+// UniqueDigest returns Answers.Unique for a stored value.
+func UniqueDigest(typ string, value []byte) []byte {
+	return jsontree.Inspect(value, storedLimits, func(n jsontree.Node) []byte { return digestAnswer(typ, n) })
 }
 
 // storedLimits is higher than the limits for a request body, because stored answers also contain labels.
 var storedLimits = jsontree.Limits{Values: 100 * jsontree.MaxValues}
 
-// Stored returns Answers.Unique for a stored list of answers and the ID of a block. It returns nil if the list has no
-// comparable answer to the block.
-func Stored(list json.RawMessage, block string) []byte {
+// StoredDigest returns Answers.Unique for a stored list of answers and the ID of a block. It returns nil if the list
+// has no comparable answer to the block.
+func StoredDigest(list json.RawMessage, block string) []byte {
 	return jsontree.Inspect(list, storedLimits, func(answers jsontree.Node) []byte {
 		for _, item := range answers.All() {
 			field := item.Member("field")
 			typ := field.Member("type").Text()
 			if k, _ := schema.LookupBlockType(typ); k.IsCompared() && field.Member("id").Text() == block {
-				return digest(typ, item.Member("value"))
+				return digestAnswer(typ, item.Member("value"))
 			}
 		}
 		return nil

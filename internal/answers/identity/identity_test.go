@@ -86,7 +86,7 @@ func TestIdentity(t *testing.T) {
 			}
 			owner := map[string]string{}
 			for _, class := range test.classes {
-				first := string(Stored(stored(typ, class[0]), "q"))
+				first := string(StoredDigest(stored(typ, class[0]), "q"))
 				if len(first) != 32 {
 					t.Errorf("%s %s: a digest of %d bytes", typ, class[0], len(first))
 				}
@@ -95,7 +95,7 @@ func TestIdentity(t *testing.T) {
 				}
 				owner[first] = class[0]
 				for _, value := range class[1:] {
-					if string(Stored(stored(typ, value), "q")) != first {
+					if string(StoredDigest(stored(typ, value), "q")) != first {
 						t.Errorf("%s: %s and %s have different digests", typ, class[0], value)
 					}
 				}
@@ -109,7 +109,7 @@ func TestIdentityOfWhatIsNeverCompared(t *testing.T) {
 		"yes_no": `true`, "legal": `true`, "country": `"NL"`, "matrix": `{"r":{"id":"a","label":""}}`, "address": `{"city":"X"}`, "contact_info": `{"email":"a@b.cd"}`,
 		"payment": `{"amount":"1"}`, "file_upload": `[{"id":"1"}]`, "signature": `{"id":"1"}`, "variable": `1`, "a_type_of_tomorrow": `"x"`,
 	} {
-		if isCompared(typ) || Stored(stored(typ, value), "q") != nil {
+		if isCompared(typ) || StoredDigest(stored(typ, value), "q") != nil {
 			t.Errorf("%s is compared", typ)
 		}
 	}
@@ -121,7 +121,7 @@ func TestIdentityOfWhatIsNeverCompared(t *testing.T) {
 		if name == "another block" {
 			block = "p"
 		}
-		if got := Stored(json.RawMessage(list), block); got != nil {
+		if got := StoredDigest(json.RawMessage(list), block); got != nil {
 			t.Errorf("%s: got a digest", name)
 		}
 	}

@@ -50,14 +50,14 @@ func (d answerData) Member(id string) (any, bool) {
 		d.ruleValues = make([]any, len(d.answerRanges))
 	}
 	if d.ruleValues[at] == nil {
-		stored := d.w.Stored(d.answerRanges[at])
-		d.ruleValues[at] = ruleValue(d.form.Blocks[at].Shape, stored, &d.budget)
+		stored := d.w.StoredValue(d.answerRanges[at])
+		d.ruleValues[at] = decodeRuleValue(d.form.Blocks[at].Shape, stored, &d.budget)
 	}
 	return d.ruleValues[at], true
 }
 
 func (d answerData) Members() map[string]any {
-	return d.members(d, len(d.answerRanges), func(i int) string { return d.form.Blocks[i].ID })
+	return d.collectMembers(d, len(d.answerRanges), func(i int) string { return d.form.Blocks[i].ID })
 }
 
 func (d hiddenData) Member(name string) (any, bool) {
@@ -66,18 +66,18 @@ func (d hiddenData) Member(name string) (any, bool) {
 		return nil, false
 	}
 	d.budget.SpendText(len(text))
-	if d.budget.Exceeded() || answertype.CheckHidden(text).IsSet() {
+	if d.budget.Exceeded() || answertype.CheckHiddenText(text).IsSet() {
 		return nil, false
 	}
 	return text, true
 }
 
 func (d hiddenData) Members() map[string]any {
-	return d.members(d, len(d.form.Hidden), func(i int) string { return d.form.Hidden[i].Name })
+	return d.collectMembers(d, len(d.form.Hidden), func(i int) string { return d.form.Hidden[i].Name })
 }
 
-// members returns the fields of an object. It stops when the budget is exceeded.
-func (k *walk) members(object logic.Object, count int, name func(i int) string) map[string]any {
+// collectMembers returns the fields of an object. It stops when the budget is exceeded.
+func (k *walk) collectMembers(object logic.Object, count int, name func(i int) string) map[string]any {
 	all := make(map[string]any)
 	for i := 0; i < count && !k.budget.Exceeded(); i++ {
 		k.budget.Spend(1)
@@ -104,10 +104,10 @@ func (d variableData) Members() map[string]any {
 	if d.budget.Exceeded() {
 		return nil
 	}
-	return d.variables()
+	return d.allVariables()
 }
 
-func (k *walk) variables() map[string]any {
+func (k *walk) allVariables() map[string]any {
 	all := make(map[string]any, len(k.form.Variables))
 	for i := range k.form.Variables {
 		all[k.form.Variables[i].Name] = k.form.Variables[i].Initial
@@ -116,8 +116,9 @@ func (k *walk) variables() map[string]any {
 	return all
 }
 
-// set assigns variables. It computes all values first, because the order of fields in an object must not matter.
-func (k *walk) set(list []compile.Assignment) {
+// assignVariables assigns variables. It computes all values first, because the order of fields in an object must not
+// matter.
+func (k *walk) assignVariables(list []compile.Assignment) {
 	var few [4]any
 	values := few[:0]
 	for i := range list {
@@ -127,7 +128,7 @@ func (k *walk) set(list []compile.Assignment) {
 		return
 	}
 	for i := range list {
-		v, ok := compile.VariableValue(values[i])
+		v, ok := compile.NormalizeVariable(values[i])
 		if !ok {
 			continue
 		}
@@ -147,19 +148,19 @@ func RuleValue(b *compile.Block, raw json.RawMessage, required bool, budget *log
 	defer tree.Release()
 	var w jsontree.Writer
 	r := answertype.Report{Limit: math.MaxInt}
-	r.Begin(b.ID, b.Path, required)
+	r.BeginAnswer(b.ID, b.Path, required)
 	if answertype.IsBlank(tree.Root()) || tree.Root().HasNUL() {
 		return nil, false
 	}
 	if b.Rule.Check(&w, tree.Root(), &r); r.HasViolations() || w.Len() == 0 {
 		return nil, false
 	}
-	return ruleValue(b.Shape, w.Bytes(), budget), true
+	return decodeRuleValue(b.Shape, w.Bytes(), budget), true
 }
 
-// ruleValue converts a stored answer for rules. A choice becomes its ID, or an object with the other text. A matrix
-// becomes an object with such a value for each row. Times are converted to UTC.
-func ruleValue(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
+// decodeRuleValue converts a stored answer for rules. A choice becomes its ID, or an object with the other text. A
+// matrix becomes an object with such a value for each row. Times are converted to UTC.
+func decodeRuleValue(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
 	// Parsing 8 bytes takes about as long as one step.
 	if budget.Spend(1 + len(stored)/8); budget.Exceeded() {
 		return nil

@@ -44,7 +44,7 @@ func TestWhatRulesSeeOfAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 		k := newWalk(f, check.Input{Answers: map[string]json.RawMessage{"q": json.RawMessage(c.answer)}})
-		k.run()
+		k.walkSteps()
 		if err := k.r.Violations.Err(); err != nil {
 			t.Fatalf("%s: %v", c.block, err)
 		}

@@ -17,19 +17,19 @@ import (
 // Check checks and normalizes a submission. Any error it returns is a *[schema.Error].
 func Check(f *compile.Form, in check.Input) (check.Answers, error) {
 	k := newWalk(f, in)
-	k.run()
+	k.walkSteps()
 	if err := k.r.Violations.Err(); err != nil {
 		return check.Answers{}, err
 	}
-	return k.w.Answers(), nil
+	return k.w.Finish(), nil
 }
 
-// Compute returns the path for answers that may be incomplete; see [answers.Form.Path].
+// Compute returns the path for answers that may be incomplete; see [answers.Form.SectionPath].
 func Compute(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
 	k := newWalk(f, check.Input{Answers: answers, Hidden: hidden})
 	k.partial = true
-	result := k.trace()
-	result.Answers = k.w.Answers().List
+	result := k.walkTraced()
+	result.Answers = k.w.Finish().List
 	found, _ := k.r.Violations.Err().(*schema.Error) //nolint:errorlint // Err returns no wrapped errors
 	if k.budgetExceeded() {
 		return schema.Path{}, found
@@ -44,7 +44,7 @@ func Compute(f *compile.Form, answers map[string]json.RawMessage, hidden map[str
 // second implementation.
 func Trace(f *compile.Form, in check.Input) (result schema.Path, steps int) {
 	k := newWalk(f, in)
-	return k.trace(), compile.MaxRuleSteps - k.budget.Left()
+	return k.walkTraced(), compile.MaxRuleSteps - k.budget.Left()
 }
 
 type walk struct {
@@ -77,19 +77,20 @@ func newWalk(f *compile.Form, in check.Input) *walk {
 	return k
 }
 
-func (k *walk) trace() schema.Path {
+func (k *walk) walkTraced() schema.Path {
 	k.traced = true
-	k.run()
-	return schema.Path{Blocks: k.blocks, Ending: k.ending, Variables: k.variables()}
+	k.walkSteps()
+	return schema.Path{Blocks: k.blocks, Ending: k.ending, Variables: k.allVariables()}
 }
 
-// run processes the answers to blocks on the path and the host's answers to hidden blocks. It reports all violations.
-func (k *walk) run() {
+// walkSteps processes the answers to blocks on the path and the host's answers to hidden blocks. It reports all
+// violations.
+func (k *walk) walkSteps() {
 	next := 0 // steps before next are skipped
 	for i := range k.form.Steps {
 		next = k.takeStep(i, next)
 		if k.budgetExceeded() {
-			k.r.Put("", "", answertype.Violation{
+			k.r.AddAt("", "", answertype.Violation{
 				Code:    schema.CodeTooMany,
 				Message: "the form's rules take too many steps with these answers",
 				Params:  map[string]any{"max": compile.MaxRuleSteps, "unit": "steps"},
@@ -106,17 +107,17 @@ func (k *walk) run() {
 	for i := range k.form.Hidden {
 		h := &k.form.Hidden[i]
 		if text := k.in.Hidden[h.Name]; text != "" {
-			k.w.HiddenField(h, text, &k.r)
+			k.w.WriteHiddenField(h, text, &k.r)
 		}
 	}
 	for i := range k.form.Variables {
 		v := &k.form.Variables[i]
 		if value, ok := k.setVariables[v.Name]; ok {
-			k.w.Variable(v, value, &k.r)
+			k.w.WriteVariable(v, value, &k.r)
 		}
 	}
 	if k.r.LimitExceeded {
-		k.r.Put("", "", answertype.Violation{
+		k.r.AddAt("", "", answertype.Violation{
 			Code:    schema.CodeTooLong,
 			Message: "the answers and the labels of selected choices exceed " + answertype.FormatCount(k.form.Limit, "byte"),
 			Params:  map[string]any{"limit": k.form.Limit, "unit": "bytes"},
@@ -131,8 +132,8 @@ func (k *walk) budgetExceeded() bool { return k.budget.Exceeded() }
 // skipped. It returns the new value of next.
 func (k *walk) takeStep(i, next int) int {
 	s := &k.form.Steps[i]
-	on := i >= next && k.shows(s)
-	required := on && k.requires(s)
+	on := i >= next && k.isShown(s)
+	required := on && k.isRequired(s)
 	k.takeAnswer(s.From, on, required)
 	for j := s.From + 1; j < s.To; j++ {
 		k.takeAnswer(j, on, k.form.Blocks[j].Required)
@@ -140,23 +141,23 @@ func (k *walk) takeStep(i, next int) int {
 	if !on {
 		return next
 	}
-	k.visit(s, required)
+	k.visitStep(s, required)
 	return k.nextStep(s, i)
 }
 
-// shows reports whether a step is visible according to its property "hide" and its rule's "show" part.
-func (k *walk) shows(s *compile.Step) bool {
+// isShown reports whether a step is visible according to its property "hide" and its rule's "show" part.
+func (k *walk) isShown(s *compile.Step) bool {
 	return !k.form.Blocks[s.From].Hide && (s.Rule.Show == nil || s.Rule.Show.Holds(ruleData{k}, &k.budget))
 }
 
-func (k *walk) requires(s *compile.Step) bool {
+func (k *walk) isRequired(s *compile.Step) bool {
 	if s.Rule.Require == nil {
 		return k.form.Blocks[s.From].Required
 	}
 	return s.Rule.Require.Holds(ruleData{k}, &k.budget)
 }
 
-func (k *walk) visit(s *compile.Step, required bool) {
+func (k *walk) visitStep(s *compile.Step, required bool) {
 	b := &k.form.Blocks[s.From]
 	if k.traced {
 		k.blocks = append(k.blocks, schema.PathBlock{ID: b.ID, Required: required && b.Rule != nil})
@@ -165,7 +166,7 @@ func (k *walk) visit(s *compile.Step, required bool) {
 		k.ending = b.ID
 	}
 	if s.Rule.Set != nil {
-		k.set(s.Rule.Set)
+		k.assignVariables(s.Rule.Set)
 	}
 }
 
@@ -180,16 +181,16 @@ func (k *walk) nextStep(s *compile.Step, i int) int {
 		if j.To != compile.ToEnd {
 			return j.To
 		}
-		k.visitEnding()
+		k.visitFirstEnding()
 		return len(k.form.Steps)
 	}
 	return i + 1
 }
 
-func (k *walk) visitEnding() {
+func (k *walk) visitFirstEnding() {
 	for i := range k.form.Steps {
-		if s := &k.form.Steps[i]; s.Ending && k.shows(s) {
-			k.visit(s, false)
+		if s := &k.form.Steps[i]; s.Ending && k.isShown(s) {
+			k.visitStep(s, false)
 			return
 		}
 	}
@@ -214,7 +215,7 @@ func (k *walk) takeAnswer(at int, on, required bool) {
 	case b.Hide && k.partial:
 		required = false
 	case b.Hide:
-		path, own, foreign, required = jsontree.Pointer(compile.HostAnswersPath, b.ID), foreign, nil, false
+		path, own, foreign, required = jsontree.JoinPointer(compile.HostAnswersPath, b.ID), foreign, nil, false
 	case !on:
 		return
 	case b.Host && !k.partial:
@@ -223,8 +224,8 @@ func (k *walk) takeAnswer(at int, on, required bool) {
 	if len(foreign) > 0 {
 		reportWrongSource(b, foreign, &k.r)
 	}
-	k.r.Begin(b.ID, path, required)
-	k.w.Answer(b, own, &k.r, at == k.form.Unique, k.partial)
+	k.r.BeginAnswer(b.ID, path, required)
+	k.w.WriteAnswer(b, own, &k.r, at == k.form.Unique, k.partial)
 	if k.form.HasRules {
 		k.answerRanges[at] = k.w.LastRange
 	}
@@ -236,11 +237,11 @@ func reportWrongSource(b *compile.Block, raw json.RawMessage, r *answertype.Repo
 	if answertype.IsBlankJSON(raw) {
 		return
 	}
-	path, why := jsontree.Pointer(compile.HostAnswersPath, b.ID), answertype.NotAllowed("respondent", "the host can answer this block only if it is hidden")
+	path, why := jsontree.JoinPointer(compile.HostAnswersPath, b.ID), answertype.ViolationNotAllowed("respondent", "the host can answer this block only if it is hidden")
 	if b.Host {
-		path, why = jsontree.Pointer(compile.AnswersPath, b.ID), answertype.NotAllowed("host", "only the host can set this answer")
+		path, why = jsontree.JoinPointer(compile.AnswersPath, b.ID), answertype.ViolationNotAllowed("host", "only the host can set this answer")
 	}
-	r.Put(path, b.ID, why)
+	r.AddAt(path, b.ID, why)
 }
 
 func reportUnknownIDs(f *compile.Form, parent string, answers map[string]json.RawMessage, r *answertype.Report) {
@@ -252,6 +253,6 @@ func reportUnknownIDs(f *compile.Form, parent string, answers map[string]json.Ra
 	}
 	slices.Sort(unknown) // for deterministic violations
 	for _, id := range unknown[:min(len(unknown), schema.MaxViolations)] {
-		r.Put(jsontree.Pointer(parent, id), id, answertype.Violation{Code: schema.CodeUnknownField, Message: "this form does not have this question"})
+		r.AddAt(jsontree.JoinPointer(parent, id), id, answertype.Violation{Code: schema.CodeUnknownField, Message: "this form does not have this question"})
 	}
 }

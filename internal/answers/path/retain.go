@@ -35,7 +35,7 @@ func Retain(f *compile.Form, answers map[string]json.RawMessage, hidden map[stri
 	for _, s := range f.Steps {
 		for _, b := range f.Blocks[s.From:s.To] {
 			raw := answers[b.ID]
-			if on[f.Blocks[s.From].ID] && !b.Host && !b.Hide && b.Rule != nil && answertype.Storable(raw) {
+			if on[f.Blocks[s.From].ID] && !b.Host && !b.Hide && b.Rule != nil && answertype.IsStorable(raw) {
 				w.Raw(b.Key)
 				w.Raw(raw)
 				delete(dropped, b.ID)
@@ -44,6 +44,6 @@ func Retain(f *compile.Form, answers map[string]json.RawMessage, hidden map[stri
 	}
 	w.EndObject()
 	retained.Answers, retained.Dropped = w.Bytes(), slices.Sorted(maps.Keys(dropped))
-	retained.Hidden, err = check.HiddenFields(f, hidden)
+	retained.Hidden, err = check.EncodeHiddenFields(f, hidden)
 	return retained, err
 }

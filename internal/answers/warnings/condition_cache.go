@@ -30,10 +30,10 @@ var resultCache cache.Cache[string, conditionResult]
 // checkCondition checks condition n, which was compiled to l. If after is true, l runs after its block's answer is
 // read.
 func (w *warner) checkCondition(n jsontree.Node, l *logic.Logic, step int, after bool) {
-	if l == nil || l.Constant() {
+	if l == nil || l.IsConstant() {
 		return
 	}
-	key := w.dependencies(n, l, step, after)
+	key := w.cacheKey(n, l, step, after)
 	found, ok := resultCache.Get(key)
 	if !ok {
 		q := query{w, w.firstUnknownBlock(step, after), make(map[jsontree.Node][2]bool), &found}
@@ -53,11 +53,11 @@ func (w *warner) checkCondition(n jsontree.Node, l *logic.Logic, step int, after
 	}
 }
 
-// dependencies returns a cache key that contains everything that a condition's result depends on.
-func (w *warner) dependencies(n jsontree.Node, l *logic.Logic, step int, after bool) string {
+// cacheKey returns a cache key that contains everything that a condition's result depends on.
+func (w *warner) cacheKey(n jsontree.Node, l *logic.Logic, step int, after bool) string {
 	var key strings.Builder
 	fmt.Fprintln(&key, w.service, n.Pointer(""), n.Raw())
-	paths, _ := l.Reads()
+	paths, _ := l.ReadPaths()
 	for _, path := range paths {
 		kind, rest, _ := strings.Cut(path, ".")
 		block, _, isBlock := lookupName(w.form.Index, rest)
@@ -67,7 +67,7 @@ func (w *warner) dependencies(n jsontree.Node, l *logic.Logic, step int, after b
 		case kind == "answers" && isBlock:
 			fmt.Fprintln(&key, block < w.firstUnknownBlock(step, after), w.isRequired(block), w.form.Blocks[block].Hide, w.blockJSON(block))
 		case kind == "variables" && isVariable:
-			fmt.Fprintln(&key, w.isSet(variable), answertype.EncodeJSON(w.form.Variables[variable].Initial))
+			fmt.Fprintln(&key, w.isVariableSet(variable), answertype.EncodeJSON(w.form.Variables[variable].Initial))
 		default:
 			fmt.Fprintln(&key, isHidden)
 		}
@@ -83,7 +83,7 @@ func (w *warner) blockJSON(block int) string {
 	return w.blockTexts[block]
 }
 
-func (w *warner) isSet(variable int) bool {
+func (w *warner) isVariableSet(variable int) bool {
 	for i := range w.form.Steps {
 		for _, set := range w.form.Steps[i].Rule.Set {
 			if set.Variable == variable {

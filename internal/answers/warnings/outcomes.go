@@ -39,7 +39,7 @@ func (w *warner) checkConditions(step int) {
 
 // checkAssignment checks the conditions of "if" expressions in the value assigned to a variable.
 func (w *warner) checkAssignment(n jsontree.Node, step int) {
-	name, operands := operation(n)
+	name, operands := parseOperation(n)
 	for i, operand := range operands {
 		if (name == "if" || name == "?:") && i%2 == 0 && i < len(operands)-1 {
 			if l, err := logic.Compile(operand); err == nil {
@@ -70,15 +70,15 @@ func (q query) warnConstant(n jsontree.Node) {
 	case !fail:
 		warn(schema.WarnAlwaysHolds, answertype.Explanation{Message: "this condition is always true"})
 	case joinsConditions(n):
-		_, operands := operation(n)
+		_, operands := parseOperation(n)
 		for _, operand := range operands {
 			q.warnConstant(operand)
 		}
 	}
 }
 
-// operation returns the operator and operands of n, or "" if n is a value.
-func operation(n jsontree.Node) (name string, operands []jsontree.Node) {
+// parseOperation returns the operator and operands of n, or "" if n is a value.
+func parseOperation(n jsontree.Node) (name string, operands []jsontree.Node) {
 	if n.Kind() != jsontree.Object || n.Len() != 1 {
 		return "", nil
 	}
@@ -93,7 +93,7 @@ func operation(n jsontree.Node) (name string, operands []jsontree.Node) {
 }
 
 func joinsConditions(n jsontree.Node) bool {
-	name, operands := operation(n)
+	name, operands := parseOperation(n)
 	return (name == "and" || name == "or") && len(operands) > 1
 }
 
@@ -105,9 +105,9 @@ func (q query) outcomes(n jsontree.Node) (can, fail bool) {
 	}
 	defer func() { q.known[n] = [2]bool{can, fail} }()
 	if !joinsConditions(n) {
-		return q.try([]jsontree.Node{n}, true)
+		return q.tryAnswers([]jsontree.Node{n}, true)
 	}
-	name, operands := operation(n)
+	name, operands := parseOperation(n)
 	all := name == "and"
 	can, fail = all, !all
 	for _, group := range q.groupByReads(operands) {
@@ -115,7 +115,7 @@ func (q query) outcomes(n jsontree.Node) (can, fail bool) {
 		if len(group) == 1 {
 			may, mayNot = q.outcomes(group[0])
 		} else {
-			may, mayNot = q.try(group, all)
+			may, mayNot = q.tryAnswers(group, all)
 		}
 		if all {
 			can, fail = can && may, fail || mayNot
@@ -175,7 +175,7 @@ func (q query) usageOf(conditions ...jsontree.Node) usage {
 			continue
 		}
 		u.compiled = append(u.compiled, l)
-		paths, any := l.Reads()
+		paths, any := l.ReadPaths()
 		u.readsUnknown = u.readsUnknown || any
 		for _, path := range paths {
 			q.addRead(&u, path)
@@ -223,10 +223,10 @@ func (u *usage) addValues(n jsontree.Node) {
 	case jsontree.Number:
 		u.Numbers = append(u.Numbers, n.Float())
 	case jsontree.Bool:
-		u.Texts = append(u.Texts, logic.Text(n.Value()))
+		u.Texts = append(u.Texts, logic.FormatValue(n.Value()))
 	case jsontree.Array:
 		if list, ok := n.Value().([]any); ok {
-			u.Lists, u.Texts = append(u.Lists, list), append(u.Texts, logic.Text(list))
+			u.Lists, u.Texts = append(u.Lists, list), append(u.Texts, logic.FormatValue(list))
 		}
 		for _, item := range n.All() {
 			u.addValues(item)
@@ -237,7 +237,7 @@ func (u *usage) addValues(n jsontree.Node) {
 }
 
 func (u *usage) addOperation(n jsontree.Node) {
-	name, operands := operation(n)
+	name, operands := parseOperation(n)
 	read, text, length := 0, false, false
 	for _, operand := range operands {
 		length = length || strings.HasSuffix(operand.Member("var").Text(), ".length")
@@ -256,7 +256,7 @@ func (u *usage) addOperation(n jsontree.Node) {
 		u.Ordered, u.OrderedText, u.needsAllAnswers = u.Ordered || !length, u.OrderedText || text, u.needsAllAnswers || read > 1
 	case "in":
 		if len(operands) > 1 && operands[1].Kind() != jsontree.Array {
-			if piece := logic.Text(operands[0].Value()); piece != "" && operands[0].Kind() != jsontree.Null {
+			if piece := logic.FormatValue(operands[0].Value()); piece != "" && operands[0].Kind() != jsontree.Null {
 				u.Substrings = append(u.Substrings, piece)
 			}
 		}
@@ -271,9 +271,9 @@ func (u *usage) addOperation(n jsontree.Node) {
 
 const maxTries = 2000
 
-// try evaluates conditions with candidate answers. If all is true, it joins the conditions with "and", otherwise with
-// "or".
-func (q query) try(conditions []jsontree.Node, all bool) (can, fail bool) {
+// tryAnswers evaluates conditions with candidate answers. If all is true, it joins the conditions with "and", otherwise
+// with "or".
+func (q query) tryAnswers(conditions []jsontree.Node, all bool) (can, fail bool) {
 	u := q.usageOf(conditions...)
 	left := min(compile.MaxRuleSteps, constantSteps-q.constantStepsUsed)
 	if u.readsUnknown || left < 0 {
@@ -285,7 +285,7 @@ func (q query) try(conditions []jsontree.Node, all bool) (can, fail bool) {
 	coverage := answertype.CoversAll
 	for _, key := range slices.Sorted(maps.Keys(u.subjects)) {
 		s := u.subjects[key]
-		a := q.answersOf(s, u.ComparedValues)
+		a := q.candidatesFor(s, u.ComparedValues)
 		a.budget = &budget
 		a.target = data[s.kind].(map[string]any) //nolint:forcetypeassert // data contains only maps
 		lists, coverage = append(lists, a), min(coverage, a.coverage)
@@ -294,7 +294,7 @@ func (q query) try(conditions []jsontree.Node, all bool) (can, fail bool) {
 	var with func(i int) (done bool)
 	with = func(i int) bool {
 		if i < len(lists) {
-			return lists[i].each(func() bool { return with(i + 1) })
+			return lists[i].tryEach(func() bool { return with(i + 1) })
 		}
 		tries++
 		holds := func(l *logic.Logic) bool { return l.Holds(data, &budget) }
@@ -324,9 +324,9 @@ type candidates struct {
 	budget    *logic.Budget
 }
 
-// each calls the function try for each valid value, and first without a value if it can be missing, until try returns
+// tryEach calls the function try for each valid value, and first without a value if it can be missing, until try returns
 // true.
-func (a *candidates) each(try func() bool) (done bool) {
+func (a *candidates) tryEach(try func() bool) (done bool) {
 	delete(a.target, a.name)
 	if !a.alwaysSet && try() {
 		return true
@@ -351,7 +351,7 @@ func (a *candidates) each(try func() bool) (done bool) {
 // checkSteps is the cost of checking an answer, in logic.Budget steps.
 const checkSteps = 50
 
-func (q query) answersOf(s *subject, c answertype.ComparedValues) *candidates {
+func (q query) candidatesFor(s *subject, c answertype.ComparedValues) *candidates {
 	a := &candidates{name: s.name, coverage: answertype.CoversAll, check: func(v any, _ *logic.Budget) (any, bool) { return v, true }}
 	c.Parts = s.parts
 	switch s.kind {
@@ -373,7 +373,7 @@ func (q query) answersOf(s *subject, c answertype.ComparedValues) *candidates {
 		a.unchecked, a.coverage = answertype.HiddenCandidates(c)
 	case "variables":
 		a.unchecked, a.alwaysSet = []any{q.form.Variables[s.block].Initial}, true
-		if q.isSet(s.block) {
+		if q.isVariableSet(s.block) {
 			values, coverage := answertype.VariableCandidates(c)
 			a.unchecked, a.coverage = append(a.unchecked, values...), coverage
 		}
@@ -386,7 +386,7 @@ func (q query) answersOf(s *subject, c answertype.ComparedValues) *candidates {
 
 func (q query) explain(n jsontree.Node) answertype.Explanation {
 	if joinsConditions(n) {
-		_, operands := operation(n)
+		_, operands := parseOperation(n)
 		for _, operand := range operands {
 			if can, _ := q.outcomes(operand); !can {
 				return q.explain(operand)
@@ -401,7 +401,7 @@ func (q query) explain(n jsontree.Node) answertype.Explanation {
 			return answertype.Explanation{Reason: "value", Message: "this condition is never true: " + answertype.QuoteJSON(s.name) + " never has this value", Params: map[string]any{"label": s.name}}
 		}
 		name, params := q.blockName(s.block)
-		labels := answertype.Labels(q.form.Blocks[s.block].Rule)
+		labels := answertype.ChoiceLabels(q.form.Blocks[s.block].Rule)
 		for _, text := range u.Texts {
 			if _, ok := labels[text]; ok || labels == nil {
 				continue

@@ -89,13 +89,13 @@ func (w *warner) markEndings(on []bool) {
 	}
 }
 
-// stops reports whether a step requires an answer that is always rejected, so that no submission through it is
+// alwaysStops reports whether a step requires an answer that is always rejected, so that no submission through it is
 // accepted.
-func (w *warner) stops(i int) bool {
+func (w *warner) alwaysStops(i int) bool {
 	s := &w.form.Steps[i]
 	for j := s.From; j < s.To; j++ {
 		b := &w.form.Blocks[j]
-		if _, why := answertype.Contradiction(b.Rule); why.Reason != "" && w.alwaysRequired(s, j) && !b.Hide {
+		if _, why := answertype.FindContradiction(b.Rule); why.Reason != "" && w.alwaysRequired(s, j) && !b.Hide {
 			return true
 		}
 	}
@@ -117,7 +117,7 @@ func (w *warner) alwaysRequired(s *compile.Step, at int) bool {
 	return w.form.Blocks[at].Required
 }
 
-func lastToEnd(f *compile.Form) int {
+func findLastToEnd(f *compile.Form) int {
 	last := -1
 	for i := range f.Steps {
 		if slices.ContainsFunc(f.Steps[i].Rule.Next, func(j compile.Jump) bool { return j.To == compile.ToEnd }) {

@@ -23,7 +23,7 @@ func TestWarningsTakeBoundedSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &warner{form: f}
-	w.walkPaths(w.stops)
+	w.walkPaths(w.alwaysStops)
 	if w.constantStepsUsed == 0 || w.constantStepsUsed > constantSteps+compile.MaxRuleSteps {
 		t.Errorf("%d steps of logic that reads nothing", w.constantStepsUsed)
 	}

@@ -35,13 +35,13 @@ func (w *warner) checkShape(rule jsontree.Node, path string) (counts bool) {
 		case slices.Contains(ruleFields, name):
 			counts = counts || member.Kind() != jsontree.Null
 		case slices.Contains(foreignFields, name):
-			w.add(member.Pointer(path), schema.WarnMalformedRule, answertype.Explanation{Reason: "member", Message: "this is ignored: " + ours, Params: map[string]any{"name": name}})
+			w.addWarning(member.Pointer(path), schema.WarnMalformedRule, answertype.Explanation{Reason: "member", Message: "this is ignored: " + ours, Params: map[string]any{"name": name}})
 		default:
 			unknown = true
 		}
 	}
 	if unknown && !counts {
-		w.add(path, schema.WarnMalformedRule, answertype.Explanation{Reason: "nothing", Message: "this rule has no effect: " + ours})
+		w.addWarning(path, schema.WarnMalformedRule, answertype.Explanation{Reason: "nothing", Message: "this rule has no effect: " + ours})
 	}
 	return counts
 }

@@ -36,7 +36,7 @@ const (
 func (w *warner) checkText(source string, marks schema.TextMarks, path string, at int) {
 	text := schema.ParseText(source, marks)
 	for _, mark := range text.Malformed() {
-		w.add(path, schema.WarnMalformedText, answertype.Explanation{
+		w.addWarning(path, schema.WarnMalformedText, answertype.Explanation{
 			Message: "this mark is shown as it is, because it is incomplete or not allowed: " + answertype.QuoteJSON(mark), Params: map[string]any{"mark": mark},
 		})
 	}
@@ -55,7 +55,7 @@ func (w *warner) checkInsertion(name, path string, at int) {
 	quoted := answertype.QuoteJSON("{{" + name + "}}")
 	warn := func(code, why string, params map[string]any) {
 		params["name"] = name
-		w.add(path, code, answertype.Explanation{Reason: "insertion", Message: quoted + " inserts nothing: " + why, Params: params})
+		w.addWarning(path, code, answertype.Explanation{Reason: "insertion", Message: quoted + " inserts nothing: " + why, Params: params})
 	}
 	switch {
 	case !ok:

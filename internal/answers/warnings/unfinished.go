@@ -14,7 +14,7 @@ func (w *warner) checkUnfinished(b *schema.Block, path string) {
 	}
 	lacks := func(member, reason, message string) {
 		_, params := w.blockName(w.form.Index[b.ID])
-		w.add(path+member, schema.WarnUnfinished, answertype.Explanation{Reason: reason, Message: message, Params: params})
+		w.addWarning(path+member, schema.WarnUnfinished, answertype.Explanation{Reason: reason, Message: message, Params: params})
 	}
 	p, hasImage := b.Properties, len(b.Properties.Image) > 0
 	textless := textclean.IsBlank(b.Label)
@@ -41,7 +41,7 @@ func (w *warner) checkUnfinished(b *schema.Block, path string) {
 	case known && showsText[b.Type] && textless && textclean.IsBlank(b.Description) && !hasImage:
 		lacks("/label", "text", "the text is missing")
 	}
-	if answertype.Labels(w.form.Blocks[w.form.Index[b.ID]].Rule) == nil {
+	if answertype.ChoiceLabels(w.form.Blocks[w.form.Index[b.ID]].Rule) == nil {
 		return // choices can be left over from a previous block type
 	}
 	texts := func(member string, list []schema.Choice) {

@@ -20,7 +20,7 @@ import (
 // Find considers each block's limits, the order of the steps, and logic that always has the same value. It assumes that
 // all other logic can either hold or fail. So it never returns a false warning, but it can miss some problems.
 func Find(from compile.Source) (schema.Warnings, error) {
-	d, err := compile.Read(from)
+	d, err := compile.ReadDefinition(from)
 	if err != nil {
 		return nil, err
 	}
@@ -31,18 +31,18 @@ func Find(from compile.Source) (schema.Warnings, error) {
 	w.service = fmt.Sprint(from.Limits.FileSize, from.TimeZone)
 	w.singlePage, w.onePerPage = d.Settings.SinglePage, from.Layout == "SINGLE"
 	w.collectBlocks(d.Blocks)
-	d.AddRules(compile.Observer{Ignored: w.addIgnored, Compiled: w.addReads})
-	w.lastToEnd = lastToEnd(f)
+	d.AddRules(compile.Observer{Ignored: w.addIgnored, Compiled: w.addPendingReads})
+	w.lastToEnd = findLastToEnd(f)
 	for step := range f.Steps {
 		w.checkConditions(step)
 	}
 	w.reached, _ = w.walkPaths(func(int) bool { return false })
-	_, answerable := w.walkPaths(w.stops)
+	_, answerable := w.walkPaths(w.alwaysStops)
 	for i := range d.Blocks {
-		w.checkBlock(&d.Blocks[i], jsontree.Pointer("/blocks", strconv.Itoa(i)), i, false)
+		w.checkBlock(&d.Blocks[i], jsontree.JoinPointer("/blocks", strconv.Itoa(i)), i, false)
 	}
 	if !answerable {
-		w.add("/blocks", schema.WarnUnanswerableForm, answertype.Explanation{Message: "no response is accepted: every path leads to a required question that cannot be answered"})
+		w.addWarning("/blocks", schema.WarnUnanswerableForm, answertype.Explanation{Message: "no response is accepted: every path leads to a required question that cannot be answered"})
 	}
 	w.checkDuplicateField(d.Settings.DuplicateField)
 	w.checkSettings(&d.Settings)
@@ -80,7 +80,7 @@ func (w *warner) collectBlocks(blocks []schema.Block) {
 	}
 }
 
-func (w *warner) add(path, code string, why answertype.Explanation) {
+func (w *warner) addWarning(path, code string, why answertype.Explanation) {
 	if why.Reason != "" {
 		why.Params = maps.Clone(why.Params)
 		if why.Params == nil {
@@ -92,7 +92,7 @@ func (w *warner) add(path, code string, why answertype.Explanation) {
 }
 
 func (w *warner) addPending(step int, path, code string, why answertype.Explanation) {
-	w.pending[step] = append(w.pending[step], func() { w.add(path, code, why) })
+	w.pending[step] = append(w.pending[step], func() { w.addWarning(path, code, why) })
 }
 
 // addIgnored adds a pending warning about a rule part that has no effect.
@@ -100,8 +100,8 @@ func (w *warner) addIgnored(step int, n jsontree.Node, code string, why answerty
 	w.addPending(step, n.Pointer(rulePath(step)), code, why)
 }
 
-// addReads adds pending warnings about unknown names in logic l, which was compiled from n.
-func (w *warner) addReads(step int, n jsontree.Node, l *logic.Logic, after bool) {
+// addPendingReads adds pending warnings about unknown names in logic l, which was compiled from n.
+func (w *warner) addPendingReads(step int, n jsontree.Node, l *logic.Logic, after bool) {
 	path := n.Pointer(rulePath(step))
 	w.pending[step] = append(w.pending[step], func() { w.checkReads(path, l, step, after) })
 }
@@ -111,12 +111,12 @@ func rulePath(at int) string { return "/blocks/" + strconv.Itoa(at) + "/properti
 // checkBlock checks one block. at is the index of the top-level block that contains it.
 func (w *warner) checkBlock(b *schema.Block, path string, at int, inGroup bool) {
 	c := &w.form.Blocks[w.form.Index[b.ID]]
-	if member, why := answertype.Contradiction(c.Rule); why.Reason != "" {
+	if member, why := answertype.FindContradiction(c.Rule); why.Reason != "" {
 		why.Message = "no answer is accepted: " + why.Message
-		w.add(path+member, schema.WarnUnanswerableBlock, why)
+		w.addWarning(path+member, schema.WarnUnanswerableBlock, why)
 	}
 	answertype.WarnIneffective(c.Rule, b, func(name string, why answertype.Explanation) {
-		w.add(path+"/properties/"+name, schema.WarnNoEffect, why)
+		w.addWarning(path+"/properties/"+name, schema.WarnNoEffect, why)
 	})
 	w.checkUnfinished(b, path)
 	w.checkTexts(b, path, at)
@@ -125,7 +125,7 @@ func (w *warner) checkBlock(b *schema.Block, path string, at int, inGroup bool) 
 		if c.Dropped {
 			why = answertype.Explanation{Reason: "dropped", Message: "responses are accepted without an answer to this block"}
 		}
-		w.add(path+"/required", schema.WarnNoEffect, why)
+		w.addWarning(path+"/required", schema.WarnNoEffect, why)
 	}
 	ruled := jsontree.Inspect(b.Properties.Rule, answertype.ParseLimits, func(rule jsontree.Node) bool { return w.checkShape(rule, path+"/properties/rule") })
 	if inGroup {
@@ -142,10 +142,10 @@ func (w *warner) checkBlock(b *schema.Block, path string, at int, inGroup bool) 
 
 func (w *warner) checkInGroup(b *schema.Block, path string, ruled bool) {
 	if ruled {
-		w.add(path+"/properties/rule", schema.WarnNoEffect, answertype.Explanation{Reason: "in_group", Message: "logic has no effect inside a group"})
+		w.addWarning(path+"/properties/rule", schema.WarnNoEffect, answertype.Explanation{Reason: "in_group", Message: "logic has no effect inside a group"})
 	}
 	if b.Type == schema.TypeEnding {
-		w.add(path, schema.WarnNoEffect, answertype.Explanation{Reason: "ending_in_group", Message: "an ending inside a group has no effect"})
+		w.addWarning(path, schema.WarnNoEffect, answertype.Explanation{Reason: "ending_in_group", Message: "an ending inside a group has no effect"})
 	}
 }
 
@@ -153,7 +153,7 @@ func (w *warner) checkInGroup(b *schema.Block, path string, ruled bool) {
 func (w *warner) checkStep(b *schema.Block, path string, at int) {
 	hidden := w.form.Blocks[w.form.Steps[at].From].Hide
 	if !w.reached[at] && !hidden {
-		w.add(path, schema.WarnUnreachable, w.whyUnreached(at))
+		w.addWarning(path, schema.WarnUnreachable, w.whyUnreached(at))
 	}
 	for _, warn := range w.pending[at] {
 		warn()
@@ -162,29 +162,29 @@ func (w *warner) checkStep(b *schema.Block, path string, at int) {
 	takesAnswer := w.form.Blocks[w.form.Steps[at].From].Rule != nil
 	switch {
 	case hidden && !rule.IsEmpty():
-		w.add(path, schema.WarnNoEffect, answertype.Explanation{Reason: "hidden", Message: "this block is hidden, so its logic has no effect"})
+		w.addWarning(path, schema.WarnNoEffect, answertype.Explanation{Reason: "hidden", Message: "this block is hidden, so its logic has no effect"})
 	case rule.Require != nil && !takesAnswer:
-		w.add(path+"/require", schema.WarnNoEffect, answertype.Explanation{Reason: "no_answer", Message: "this block has no answer, so it cannot be required"})
+		w.addWarning(path+"/require", schema.WarnNoEffect, answertype.Explanation{Reason: "no_answer", Message: "this block has no answer, so it cannot be required"})
 	}
 	if b.Type == schema.TypeEnding && rule.Next != nil {
-		w.add(path+"/next", schema.WarnNoEffect, answertype.Explanation{Reason: "ending", Message: "the form ends with this block, so its jumps have no effect"})
+		w.addWarning(path+"/next", schema.WarnNoEffect, answertype.Explanation{Reason: "ending", Message: "the form ends with this block, so its jumps have no effect"})
 	}
 	if holds, constant := w.constantValue(rule.Show); constant && holds && rule.Show != nil {
-		w.add(path+"/show", schema.WarnNoEffect, answertype.Explanation{Reason: "always", Message: "this condition is always true"})
+		w.addWarning(path+"/show", schema.WarnNoEffect, answertype.Explanation{Reason: "always", Message: "this condition is always true"})
 	}
 	for _, a := range rule.Set {
 		var storable bool
-		constant := w.isConstant(a.Value, func(b *logic.Budget) { _, storable = compile.VariableValue(a.Value.Eval(nil, b)) })
+		constant := w.isConstant(a.Value, func(b *logic.Budget) { _, storable = compile.NormalizeVariable(a.Value.Eval(nil, b)) })
 		if constant && !storable {
-			w.add(jsontree.Pointer(path+"/set", w.form.Variables[a.Variable].Name), schema.WarnNoEffect,
+			w.addWarning(jsontree.JoinPointer(path+"/set", w.form.Variables[a.Variable].Name), schema.WarnNoEffect,
 				answertype.Explanation{Reason: "set", Message: "the value is never a number or a text of at most " + answertype.FormatCount(answertype.MaxShortText, "character") + ", so the variable does not change"})
 		}
 	}
 	w.checkJumps(rule, path, at)
 	before := w.cost
-	w.cost += ruleSteps(rule)
+	w.cost += countRuleSteps(rule)
 	if before <= compile.MaxRuleSteps && w.cost > compile.MaxRuleSteps {
-		w.add(path, schema.WarnCostlyRules, answertype.Explanation{Message: "the logic up to here can take more than " + answertype.FormatCount(compile.MaxRuleSteps, "step") + ", and such responses are rejected"})
+		w.addWarning(path, schema.WarnCostlyRules, answertype.Explanation{Message: "the logic up to here can take more than " + answertype.FormatCount(compile.MaxRuleSteps, "step") + ", and such responses are rejected"})
 	}
 }
 
@@ -200,12 +200,12 @@ func (w *warner) checkJumps(rule *compile.StepRule, path string, step int) {
 		holds, constant := w.constantValue(j.When)
 		switch {
 		case always:
-			w.add(at, schema.WarnNoEffect, answertype.Explanation{Reason: "jumped", Message: "an earlier condition is always true, so this one is never checked"})
+			w.addWarning(at, schema.WarnNoEffect, answertype.Explanation{Reason: "jumped", Message: "an earlier condition is always true, so this one is never checked"})
 		case w.neverHolds[j.When] != "": // already reported
 		case constant && !holds:
-			w.add(at+"/if", schema.WarnNoEffect, answertype.Explanation{Reason: "never", Message: "this condition is never true"})
+			w.addWarning(at+"/if", schema.WarnNoEffect, answertype.Explanation{Reason: "never", Message: "this condition is never true"})
 		case i >= counting:
-			w.add(at, schema.WarnNoEffect, answertype.Explanation{Reason: "next", Message: "this has no effect because the next block follows anyway"})
+			w.addWarning(at, schema.WarnNoEffect, answertype.Explanation{Reason: "next", Message: "this has no effect because the next block follows anyway"})
 		}
 		always = always || constant && holds
 	}
@@ -231,7 +231,7 @@ func (w *warner) constantValue(l *logic.Logic) (holds, constant bool) {
 // isConstant reports whether logic has the same value for all submissions. It calls evaluate to compute the value.
 func (w *warner) isConstant(l *logic.Logic, evaluate func(*logic.Budget)) bool {
 	left := min(compile.MaxRuleSteps, constantSteps-w.constantStepsUsed)
-	if !l.Constant() || left < 0 {
+	if !l.IsConstant() || left < 0 {
 		return false
 	}
 	budget := logic.NewBudget(left)
@@ -240,7 +240,7 @@ func (w *warner) isConstant(l *logic.Logic, evaluate func(*logic.Budget)) bool {
 	return !budget.Exceeded()
 }
 
-func ruleSteps(b *compile.StepRule) (total int) {
+func countRuleSteps(b *compile.StepRule) (total int) {
 	all := []*logic.Logic{b.Show, b.Require}
 	for _, a := range b.Set {
 		all = append(all, a.Value)
@@ -258,7 +258,7 @@ func ruleSteps(b *compile.StepRule) (total int) {
 
 // checkReads adds warnings about unknown names. If after is true, logic can read the answer to its own block.
 func (w *warner) checkReads(path string, l *logic.Logic, at int, after bool) {
-	names, _ := l.Reads()
+	names, _ := l.ReadPaths()
 	for _, name := range names {
 		kind, rest, _ := strings.Cut(name, ".")
 		block, _, isBlock := lookupName(w.form.Index, rest)
@@ -277,14 +277,14 @@ func (w *warner) checkReads(path string, l *logic.Logic, at int, after bool) {
 			why.Reason, why.Message = "block", "the form has no block with this ID"
 		case kind == "answers" && w.form.Blocks[block].Rule == nil:
 			name, why.Params = w.blockName(block)
-			w.add(path, schema.WarnUnknownName, answertype.Explanation{Reason: "no_answer", Message: "this reads the answer to " + name + ", but that block cannot be answered", Params: why.Params})
+			w.addWarning(path, schema.WarnUnknownName, answertype.Explanation{Reason: "no_answer", Message: "this reads the answer to " + name + ", but that block cannot be answered", Params: why.Params})
 		case kind == "answers" && block >= w.firstUnknownBlock(at, after):
 			name, why.Params = w.blockName(block)
-			w.add(path, schema.WarnNotYetKnown, answertype.Explanation{Message: "this reads the answer to " + name + ", but that block comes later", Params: why.Params})
+			w.addWarning(path, schema.WarnNotYetKnown, answertype.Explanation{Message: "this reads the answer to " + name + ", but that block comes later", Params: why.Params})
 		}
 		if why.Reason != "" {
 			why.Message = "this reads " + answertype.QuoteJSON(name) + ", but " + why.Message
-			w.add(path, schema.WarnUnknownName, why)
+			w.addWarning(path, schema.WarnUnknownName, why)
 		}
 	}
 }
@@ -319,11 +319,11 @@ func (w *warner) checkDuplicateField(id string) {
 		return
 	}
 	if w.form.Unique < 0 {
-		w.add(path, schema.WarnDuplicateField, answertype.Explanation{Reason: "missing", Message: "the form has no block with this ID, so duplicate responses are not prevented"})
+		w.addWarning(path, schema.WarnDuplicateField, answertype.Explanation{Reason: "missing", Message: "the form has no block with this ID, so duplicate responses are not prevented"})
 		return
 	}
 	typ := w.form.Blocks[w.form.Unique].Type
 	if k, _ := schema.LookupBlockType(typ); !k.IsCompared() {
-		w.add(path, schema.WarnDuplicateField, answertype.Explanation{Reason: "type", Message: "answers to blocks of the type " + typ + " are never compared, so duplicate responses are not prevented"})
+		w.addWarning(path, schema.WarnDuplicateField, answertype.Explanation{Reason: "type", Message: "answers to blocks of the type " + typ + " are never compared, so duplicate responses are not prevented"})
 	}
 }

@@ -15,9 +15,9 @@ import (
 func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties) {
 	switch block.Type {
 	case schema.TypeShortText:
-		f.MaxChars = formblock.Positive(p.MaxChars)
+		f.MaxChars = formblock.PositiveOrZero(p.MaxChars)
 	case schema.TypeLongText:
-		f.control, f.MaxChars = (*writer).writeTextarea, formblock.Positive(p.MaxChars)
+		f.control, f.MaxChars = (*writer).writeTextarea, formblock.PositiveOrZero(p.MaxChars)
 	case schema.TypeEmail:
 		f.Input, f.Autocomplete, f.Mode, f.ShowsInterpretation = "email", "email", "email", true
 	case schema.TypePhone:
@@ -31,7 +31,7 @@ func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties
 		f.Help = b.numberHelp(p)
 	case schema.TypeCountry:
 		f.control, f.Autocomplete = (*writer).writeSelect, "country"
-		f.Countries = b.countryOptions(b.Words.Countries(), f.Name, p.DefaultCountry)
+		f.Countries = b.selectCountryOption(b.Words.Countries(), f.Name, p.DefaultCountry)
 	case schema.TypeTime:
 		f.Input, f.Classes = "time", " short"
 		if p.ShowSeconds {
@@ -45,11 +45,11 @@ func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties
 	case schema.TypeNPS, schema.TypeOpinionScale:
 		b.addScale(f)
 	case schema.TypeYesNo:
-		f.useButtons()
+		f.useRadioButtons()
 		f.Classes = " pair"
 		b.addFixedOptions(f, "true", b.Words.Get("yes"), "false", b.Words.Get("no"))
 	case schema.TypeLegal:
-		f.useButtons()
+		f.useRadioButtons()
 		text, html := b.text(p.LegalText, schema.Formatting)
 		if p.LegalType != nil && *p.LegalType == 1 {
 			f.Input = "checkbox"
@@ -63,10 +63,10 @@ func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties
 		f.control = (*writer).writeSelect
 		b.addChoices(f, block, p)
 	case schema.TypeSingleChoice, schema.TypeMultipleChoice, schema.TypePictureChoice:
-		f.useButtons()
-		if formblock.TakesSeveral(block) {
+		f.useRadioButtons()
+		if formblock.TakesMultipleChoices(block) {
 			f.Input = "checkbox"
-			f.Help = b.countHelp(p)
+			f.Help = b.selectionCountHelp(p)
 		}
 		if block.Type == schema.TypePictureChoice {
 			f.Classes += " pictures"
@@ -77,7 +77,7 @@ func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties
 		if p.HorizontalAlign {
 			f.Classes += " across"
 		}
-		if n := formblock.Positive(p.PerRow); n > 0 && n <= 12 {
+		if n := formblock.PositiveOrZero(p.PerRow); n > 0 && n <= 12 {
 			f.Classes += " per of" + strconv.Itoa(n)
 		}
 		b.addChoices(f, block, p)
@@ -111,19 +111,19 @@ func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties
 	case schema.TypeCaptcha:
 		b.addCaptcha(f, block)
 	case schema.TypeWelcome, schema.TypeEnding:
-		f.write, f.Kind, f.Link = (*writer).writeContent, "screen", policy.Link(p.ButtonLink, "mailto", "tel")
+		f.write, f.Kind, f.Link = (*writer).writeContent, "screen", policy.SafeLink(p.ButtonLink, "mailto", "tel")
 	case schema.TypeText:
 		f.write, f.Kind = (*writer).writeContent, "prose"
 	case schema.TypeStatement, schema.TypeHeading, schema.TypeImage:
 		f.write = (*writer).writeContent
 	case schema.TypeVideo:
 		f.write = (*writer).writeContent
-		f.Link = policy.Link(p.VideoLink)
+		f.Link = policy.SafeLink(p.VideoLink)
 		f.Frame, f.Video = b.Policy.AllowVideo(p.VideoLink)
 	case schema.TypePDF:
-		f.write, f.Link = (*writer).writeContent, policy.Link(p.PDFLink)
+		f.write, f.Link = (*writer).writeContent, policy.SafeLink(p.PDFLink)
 	case schema.TypeEmbed:
-		f.write, f.Link = (*writer).writeContent, policy.Link(p.EmbedLink)
+		f.write, f.Link = (*writer).writeContent, policy.SafeLink(p.EmbedLink)
 		f.Frame = b.Policy.AllowFrame(p.EmbedLink)
 	case schema.TypeDivider:
 		f.write = (*writer).writeDivider

@@ -55,8 +55,8 @@ type Rendered struct {
 	FirstOmitted string // The label of the first such block.
 }
 
-// Shows reports whether a block is on the page.
-func (d *Rendered) Shows(block string) bool { return d.Used["#"+block] }
+// ShowsBlock reports whether a block is on the page.
+func (d *Rendered) ShowsBlock(block string) bool { return d.Used["#"+block] }
 
 type builder struct {
 	*Source
@@ -91,7 +91,7 @@ func newBuilder(s *Source) *builder {
 	for block, hidden := range formblock.Walk(s.Blocks) {
 		b.index[block.ID] = len(b.index) + 1 // The number is the same on every page.
 		if s.Canvas {
-			b.index[block.ID] = elementNumber(block.ID)
+			b.index[block.ID] = hashElementID(block.ID)
 		}
 		if !hidden {
 			b.allowSources(block)
@@ -116,7 +116,7 @@ func (b *builder) allowSources(block *schema.Block) {
 	for _, c := range block.Choices {
 		b.allowPicture(c.Image, "")
 	}
-	if w := b.Host.Widget(block); w != nil {
+	if w := b.Host.CaptchaWidget(block); w != nil {
 		b.Policy.AllowWidget(w.Script, w.Sources)
 		b.Native = true
 	}
@@ -150,14 +150,14 @@ func (b *builder) allowPicture(raw json.RawMessage, alt string) *policy.Picture 
 	return &pic
 }
 
-// posted returns an input's values and marks the input as shown. All rendering code must read inputs with posted.
-func (b *builder) posted(name string) []string {
+// useValues returns an input's values and marks the input as shown. All rendering code must read inputs with posted.
+func (b *builder) useValues(name string) []string {
 	b.Used[name] = true
 	return b.Values[name]
 }
 
-func (b *builder) value(name string) string {
-	if posted := b.posted(name); len(posted) > 0 {
+func (b *builder) useValue(name string) string {
+	if posted := b.useValues(name); len(posted) > 0 {
 		return posted[0]
 	}
 	return ""
@@ -166,7 +166,7 @@ func (b *builder) value(name string) string {
 func (b *builder) formatNumber(plain string) string {
 	text, known := b.digits[plain]
 	if !known {
-		text = b.Words.Number(plain)
+		text = b.Words.FormatNumber(plain)
 		b.digits[plain] = text
 	}
 	return text

@@ -33,7 +33,7 @@ func RenderCanvas(s *Source, blocks []schema.Block) []Part {
 		b.Theme = new(theme.Theme)
 		b.writeCanvasBlock(&f, &blocks[i])
 		var rules strings.Builder
-		b.Theme.Style(func(rule string) { rules.WriteString(rule) })
+		b.Theme.WriteStyle(func(rule string) { rules.WriteString(rule) })
 		b.out.PutIf(rules.Len() > 0 && rules.Len() < b.out.Remaining, `<i data-style="%i" hidden></i>`, rules.String())
 		b.out.WriteRaw("</div>\n")
 		var out bytes.Buffer
@@ -75,11 +75,11 @@ func (b *builder) writeCanvasBlock(f *Field, block *schema.Block) {
 	}
 	w.WriteRaw(">")
 	const none = `<div class="fs-none"></div>`
-	if !w.HasRoom() {
+	if !w.CheckRoom() {
 		w.WriteRaw(none)
 		return
 	}
-	b.fill(f, block)
+	b.fillField(f, block)
 	link := string(f.Link)
 	switch block.Type {
 	case schema.TypeEnding:
@@ -114,8 +114,8 @@ func (b *builder) writeCanvasBlock(f *Field, block *schema.Block) {
 		`<div class="fs-actions fs-own"><span class="fs-button">%s</span></div>`, text)
 }
 
-// elementNumber derives the number in a block's element IDs from its ID, so that other blocks do not affect it.
-func elementNumber(id string) int {
+// hashElementID derives the number in a block's element IDs from its ID, so that other blocks do not affect it.
+func hashElementID(id string) int {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(id))
 	return int(sum.Sum64() & math.MaxInt)

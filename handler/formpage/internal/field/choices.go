@@ -21,10 +21,12 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-func (f *Field) useButtons() { f.control, f.Fieldset, f.Input = (*writer).writeChoices, true, "radio" }
+func (f *Field) useRadioButtons() {
+	f.control, f.Fieldset, f.Input = (*writer).writeChoices, true, "radio"
+}
 
 func (b *builder) addFixedOptions(f *Field, pairs ...string) {
-	chosen := b.value(f.Name)
+	chosen := b.useValue(f.Name)
 	for pair := range slices.Chunk(pairs, 2) {
 		value, label := pair[0], pair[len(pair)-1]
 		f.Options = append(f.Options, Option{Name: f.Name, Value: value, Label: label, Chosen: chosen == value})
@@ -32,7 +34,7 @@ func (b *builder) addFixedOptions(f *Field, pairs ...string) {
 }
 
 func (b *builder) addChoices(f *Field, block *schema.Block, p *schema.Properties) {
-	posted := b.posted(f.Name)
+	posted := b.useValues(f.Name)
 	for i, c := range b.orderChoices(block, p) {
 		o := Option{
 			Name: f.Name, Value: input.ChoicePrefix + c.ID, Label: c.Label,
@@ -50,7 +52,7 @@ func (b *builder) addChoices(f *Field, block *schema.Block, p *schema.Properties
 				b.Theme.AddRule("."+o.Color, "background:"+color)
 			}
 		}
-		o.Badge = badge(p.BadgeType, i)
+		o.Badge = choiceBadge(p.BadgeType, i)
 		f.Options = append(f.Options, o)
 	}
 	if block.Type == schema.TypePictureChoice && !p.ShowLabels && !slices.ContainsFunc(f.Options, func(o Option) bool { return o.Image == nil }) {
@@ -58,15 +60,15 @@ func (b *builder) addChoices(f *Field, block *schema.Block, p *schema.Properties
 	}
 	if p.OtherOption {
 		f.OtherName = input.Other + block.ID
-		f.OtherText, f.Interpretation = b.value(f.OtherName), b.Interpretations[f.OtherName].Text
+		f.OtherText, f.Interpretation = b.useValue(f.OtherName), b.Interpretations[f.OtherName].Text
 		f.Other = &Option{
 			Name: f.Name, Value: input.OtherChoice, Label: cmp.Or(p.OtherText, b.Words.Get("other")),
-			Chosen: slices.Contains(posted, input.OtherChoice), Badge: badge(p.BadgeType, len(f.Options)),
+			Chosen: slices.Contains(posted, input.OtherChoice), Badge: choiceBadge(p.BadgeType, len(f.Options)),
 		}
 	}
 }
 
-func badge(kind string, i int) string {
+func choiceBadge(kind string, i int) string {
 	switch {
 	case kind == "letter" && i < 26:
 		return string(rune('A' + i))
@@ -92,7 +94,7 @@ func (b *builder) orderChoices(block *schema.Block, p *schema.Properties) []sche
 	return list
 }
 
-func (b *builder) countHelp(p *schema.Properties) string {
+func (b *builder) selectionCountHelp(p *schema.Properties) string {
 	low, high := 0, 0 // The minimum and maximum. Zero means no limit.
 	if p.MinVal && p.Min != nil {
 		low = max(int(math.Ceil(*p.Min)), 0)
@@ -100,7 +102,7 @@ func (b *builder) countHelp(p *schema.Properties) string {
 	if p.MaxVal && p.Max != nil {
 		high = int(math.Floor(*p.Max))
 	}
-	if n := formblock.Positive(p.Limit); n > 0 && (high == 0 || n < high) {
+	if n := formblock.PositiveOrZero(p.Limit); n > 0 && (high == 0 || n < high) {
 		high = n
 	}
 	high = max(high, 0)
@@ -118,7 +120,7 @@ func (p *writer) writeSelect(f *Field) {
 	p.writeARIA(f)
 	p.Put(`><option value="">%s</option>`, cmp.Or(f.Placeholder, p.words.Get("choose")))
 	p.WriteMarkup(f.Countries)
-	for _, o := range htmlwriter.Each(p.Writer, f.Options) {
+	for _, o := range htmlwriter.EachFitting(p.Writer, f.Options) {
 		p.writeOption(o)
 	}
 	if f.Other != nil {
@@ -135,7 +137,7 @@ func (p *writer) writeClearButton(f *Field, name, label string) {
 }
 
 func (p *writer) writeChoices(f *Field) {
-	for _, o := range htmlwriter.Each(p.Writer, f.Options) {
+	for _, o := range htmlwriter.EachFitting(p.Writer, f.Options) {
 		p.writeChoice(f.Input, o)
 		p.Put("\n")
 	}
@@ -152,13 +154,13 @@ func (b *builder) addRanking(f *Field, block *schema.Block, p *schema.Properties
 	choices := b.orderChoices(block, p)
 	for i, c := range choices {
 		name := input.SubName(input.Rank, c.ID, block.ID)
-		o := Option{ID: f.ID + "-" + strconv.Itoa(i), Name: name, Label: cmp.Or(c.Label, c.ID), Value: b.value(name)}
+		o := Option{ID: f.ID + "-" + strconv.Itoa(i), Name: name, Label: cmp.Or(c.Label, c.ID), Value: b.useValue(name)}
 		f.Options = append(f.Options, o)
 	}
-	slices.SortStableFunc(f.Options, func(x, y Option) int { return cmp.Compare(rankOf(x.Value), rankOf(y.Value)) })
+	slices.SortStableFunc(f.Options, func(x, y Option) int { return cmp.Compare(parseRank(x.Value), parseRank(y.Value)) })
 }
 
-func rankOf(text string) int {
+func parseRank(text string) int {
 	if n, err := strconv.Atoi(text); err == nil {
 		return n
 	}
@@ -167,8 +169,8 @@ func rankOf(text string) int {
 
 func (p *writer) writeRanking(f *Field) {
 	p.Put(`<ol class="ranking">`)
-	most := formblock.MaxRendered(schema.TypeRanking) // Longer rankings use number inputs instead of dropdowns.
-	for _, o := range htmlwriter.Each(p.Writer, f.Options) {
+	most := formblock.MaxRenderedChoices(schema.TypeRanking) // Longer rankings use number inputs instead of dropdowns.
+	for _, o := range htmlwriter.EachFitting(p.Writer, f.Options) {
 		p.Put(`<li data-label="%s"><span class="grip" aria-hidden="true"></span>`, o.Label)
 		if len(f.Options) > most {
 			p.Put(`<input id="%i" name="%i" value="%v" inputmode="numeric" autocomplete="off" aria-label="`, o.ID, o.Name, o.Value)
@@ -180,7 +182,7 @@ func (p *writer) writeRanking(f *Field) {
 			p.Put(`"><option value="">–</option>`)
 			for n := range f.Options {
 				place := strconv.Itoa(n + 1)
-				p.writeOption(&Option{Value: place, Label: p.words.Number(place), Chosen: o.Value == place})
+				p.writeOption(&Option{Value: place, Label: p.words.FormatNumber(place), Chosen: o.Value == place})
 			}
 			p.Put("</select>")
 		}
@@ -210,7 +212,7 @@ func (b *builder) addMatrix(f *Field, block *schema.Block) {
 	}
 	for i, r := range block.MatrixRows {
 		name := input.SubName(input.Row, r.ID, block.ID)
-		f.Rows = append(f.Rows, Row{f.ID + "-r" + strconv.Itoa(i), name, cmp.Or(r.Label, r.ID), b.posted(name)})
+		f.Rows = append(f.Rows, Row{f.ID + "-r" + strconv.Itoa(i), name, cmp.Or(r.Label, r.ID), b.useValues(name)})
 	}
 }
 
@@ -224,13 +226,13 @@ func fitsPhone(columns []Option) bool {
 
 func (p *writer) writeMatrix(f *Field) {
 	p.Put(`<div class="matrix"><div class="m-head" aria-hidden="true"><span></span>`)
-	for _, column := range htmlwriter.Each(p.Writer, f.Options) {
+	for _, column := range htmlwriter.EachFitting(p.Writer, f.Options) {
 		p.Put("<span>%s</span>", column.Label)
 	}
 	p.Put("</div>")
-	for _, r := range htmlwriter.Each(p.Writer, f.Rows) {
+	for _, r := range htmlwriter.EachFitting(p.Writer, f.Rows) {
 		p.Put(`<fieldset class="m-row" id="%i"><legend>%s</legend>`, r.ID, r.Label)
-		for _, column := range htmlwriter.Each(p.Writer, f.Options) {
+		for _, column := range htmlwriter.EachFitting(p.Writer, f.Options) {
 			p.writeChoice(f.Input, &Option{Name: r.Name, Value: column.Value, Label: column.Label, Chosen: slices.Contains(r.Chosen, column.Value)})
 		}
 		p.writeClearButton(f, r.Name, r.Label)

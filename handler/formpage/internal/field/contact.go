@@ -42,7 +42,7 @@ func (b *builder) addContact(f *Field, block *schema.Block, p *schema.Properties
 		}
 		part := Field{
 			control: (*writer).writeInput, Input: "text", ID: f.ID + "-p" + strconv.Itoa(i), Block: name,
-			Label: b.Words.Get("part." + name), Required: set.Required && answertype.AddressHas(name, country),
+			Label: b.Words.Get("part." + name), Required: set.Required && answertype.AddressHasPart(name, country),
 			Name: input.SubName(input.Part, name, block.ID), Autocomplete: complete,
 		}
 		switch name {
@@ -53,16 +53,16 @@ func (b *builder) addContact(f *Field, block *schema.Block, p *schema.Properties
 			part.CallingCodes = b.callingCodeOptions(part.Name, p.DefaultCountry)
 		case "country":
 			part.control = (*writer).writeSelect
-			part.Countries = b.countryOptions(b.Words.Countries(), part.Name, p.DefaultCountry)
+			part.Countries = b.selectCountryOption(b.Words.Countries(), part.Name, p.DefaultCountry)
 		}
-		part.Value, part.Interpretation = b.value(part.Name), b.Interpretations[part.Name].Text
+		part.Value, part.Interpretation = b.useValue(part.Name), b.Interpretations[part.Name].Text
 		f.Parts = append(f.Parts, part)
 	}
 }
 
 func (p *writer) writeContact(f *Field) {
 	p.Put(`<div class="parts">`)
-	for _, part := range htmlwriter.Each(p.Writer, f.Parts) {
+	for _, part := range htmlwriter.EachFitting(p.Writer, f.Parts) {
 		p.Put(`<div class="part %i`, part.Block)
 		p.PutIf(part.Error != "", " bad")
 		p.Put(`"><label for="%i">`, part.ID)
@@ -75,10 +75,10 @@ func (p *writer) writeContact(f *Field) {
 	p.Put("</div>")
 }
 
-// countryOptions returns a country field's options. A template would be slow, because there are 250 options.
-func (b *builder) countryOptions(list, name, preset string) string {
-	chosen := strings.ToUpper(strings.TrimSpace(b.value(name)))
-	if len(b.posted(name)) == 0 {
+// selectCountryOption returns a country field's options. A template would be slow, because there are 250 options.
+func (b *builder) selectCountryOption(list, name, preset string) string {
+	chosen := strings.ToUpper(strings.TrimSpace(b.useValue(name)))
+	if len(b.useValues(name)) == 0 {
 		chosen = strings.ToUpper(preset)
 	}
 	if chosen == "" {
@@ -95,11 +95,11 @@ func (b *builder) countryOptions(list, name, preset string) string {
 
 // callingCodeOptions returns the country options for a phone number. The first option is empty if no country is preset.
 func (b *builder) callingCodeOptions(name, preset string) string {
-	own, _ := answertype.PhoneCountry(preset)
-	here, _ := answertype.PhoneCountry(b.Words.Region)
+	own, _ := answertype.LookupPhoneCountry(preset)
+	here, _ := answertype.LookupPhoneCountry(b.Words.Region)
 	list := b.Words.CallingCodes()
 	if own = cmp.Or(own, here); own == "" {
 		list = `<option value="">+</option>` + list
 	}
-	return b.countryOptions(list, input.CallingCountry+name, own)
+	return b.selectCountryOption(list, input.CallingCountry+name, own)
 }

@@ -88,7 +88,7 @@ func (b *builder) writeEnding(f *Field) {
 func (p *writer) writeLinkText(f *Field) {
 	switch {
 	case f.Kind == "embed":
-		p.PutSentence(p.words.Get("embed.show"), "host", strings.TrimPrefix(strings.TrimPrefix(policy.Origin(string(f.Link)), "https://"), "http://"))
+		p.PutSentence(p.words.Get("embed.show"), "host", strings.TrimPrefix(strings.TrimPrefix(policy.ParseOrigin(string(f.Link)), "https://"), "http://"))
 	case f.Frame != "":
 		p.Put("%s", p.words.Get("video.play"))
 	default:
@@ -99,7 +99,7 @@ func (p *writer) writeLinkText(f *Field) {
 // addCaptcha shows a captcha unless it is already solved, or solving it is pointless because it has no verifier.
 func (b *builder) addCaptcha(f *Field, block *schema.Block) {
 	f.write = nil
-	w := b.Host.Widget(block)
+	w := b.Host.CaptchaWidget(block)
 	if w == nil || b.Solved(block.ID) {
 		return
 	}

@@ -62,7 +62,7 @@ func (p *writer) writeDateParts(f *Field) {
 		return
 	}
 	p.Put(`<div class="dateparts">`)
-	for i, part := range htmlwriter.Each(p.Writer, f.Parts) {
+	for i, part := range htmlwriter.EachFitting(p.Writer, f.Parts) {
 		p.PutIf(i > 0 && f.Separator != "" && part.Input != "time", `<span class="sep" aria-hidden="true">%s</span>`, f.Separator)
 		p.Put(`<div class="dp`)
 		p.PutIf(part.Input == "text", " digits")

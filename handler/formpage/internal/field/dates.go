@@ -30,17 +30,17 @@ func (b *builder) addDate(f *Field, block *schema.Block, p *schema.Properties) {
 	if p.BeforeDate != nil {
 		f.Max = p.BeforeDate.In(location).Format(time.DateOnly)
 	}
-	f.Help = b.dateHelp(f.Min, f.Max, weekdays(p))
+	f.Help = b.dateHelp(f.Min, f.Max, allowedWeekdays(p))
 	order, split := dateOrders[p.DateFormat]
 	days := possibleDays(p, location, f.Min, f.Max)
-	listed := len(days) > 0 && len(days) <= formblock.MaxRendered(schema.TypeDate)
+	listed := len(days) > 0 && len(days) <= formblock.MaxRenderedChoices(schema.TypeDate)
 	split = split && !p.ShowDatePicker && !listed
 	f.Fieldset = split || p.ShowTimePicker
 	part := func(prefix, word, kind, mode string) Field {
 		name := prefix + block.ID
 		return Field{
 			ID: f.ID + "-" + strings.TrimSuffix(prefix, ".") + "1", Name: name, Label: b.Words.Get(word), Input: kind, Mode: mode,
-			Required: block.Required, Value: b.value(name),
+			Required: block.Required, Value: b.useValue(name),
 		}
 	}
 	switch {
@@ -48,7 +48,7 @@ func (b *builder) addDate(f *Field, block *schema.Block, p *schema.Properties) {
 		b.addDayOptions(f, days)
 	case split:
 		// A prefilled value from a link contains the whole date.
-		day, err := time.Parse(time.DateOnly, b.value(f.Name))
+		day, err := time.Parse(time.DateOnly, b.useValue(f.Name))
 		numbers := map[string]int{input.Day: day.Day(), input.Month: int(day.Month()), input.Year: day.Year()}
 		for _, name := range order {
 			one := part(name, dateWords[name], "text", "numeric")
@@ -70,8 +70,8 @@ func (b *builder) addDate(f *Field, block *schema.Block, p *schema.Properties) {
 	if f.Fieldset && !listed {
 		f.control = (*writer).writeDateParts
 	}
-	if len(days) > formblock.MaxRendered(schema.TypeDate) {
-		f.Help = b.Words.Get("help.dates", "min", b.Words.Date(days[0]), "max", b.Words.Date(days[len(days)-1]))
+	if len(days) > formblock.MaxRenderedChoices(schema.TypeDate) {
+		f.Help = b.Words.Get("help.dates", "min", b.Words.FormatDate(days[0]), "max", b.Words.FormatDate(days[len(days)-1]))
 	}
 }
 
@@ -87,7 +87,7 @@ func possibleDays(p *schema.Properties, zone *time.Location, low, high string) (
 	if len(p.SpecificDates) > maxListedDays {
 		return nil
 	}
-	on := weekdays(p)
+	on := allowedWeekdays(p)
 	for _, t := range p.SpecificDates {
 		at := t.In(zone)
 		if day := at.Format(time.DateOnly); day >= low && (high == "" || day <= high) && slices.Contains(on, int(at.Weekday())) {
@@ -98,8 +98,8 @@ func possibleDays(p *schema.Properties, zone *time.Location, low, high string) (
 	return slices.Compact(days)
 }
 
-// weekdays returns the allowed weekdays. 0 is Sunday.
-func weekdays(p *schema.Properties) (list []int) {
+// allowedWeekdays returns the allowed weekdays. 0 is Sunday.
+func allowedWeekdays(p *schema.Properties) (list []int) {
 	for _, day := range []int{1, 2, 3, 4, 5, 6, 0} {
 		if p.DisabledDays == nil || *p.DisabledDays>>day&1 == 0 {
 			list = append(list, day)
@@ -111,23 +111,23 @@ func weekdays(p *schema.Properties) (list []int) {
 func (b *builder) addDayOptions(f *Field, days []string) {
 	f.control, f.Fieldset, f.Classes, f.Help = (*writer).writeSelect, false, "", ""
 	if len(days) <= maxDayButtons {
-		f.useButtons()
+		f.useRadioButtons()
 	}
 	var pairs []string
 	for _, day := range days {
 		at, _ := time.Parse(time.DateOnly, day) // The caller has formatted the day, so it is valid.
-		name := b.Words.Weekdays([]int{int(at.Weekday())})
-		pairs = append(pairs, day, b.Words.List([]string{name, b.Words.Date(day)}))
+		name := b.Words.FormatWeekdays([]int{int(at.Weekday())})
+		pairs = append(pairs, day, b.Words.JoinList([]string{name, b.Words.FormatDate(day)}))
 	}
 	b.addFixedOptions(f, pairs...)
 }
 
 // dateHelp returns a help text about the allowed dates. on lists the allowed weekdays.
 func (b *builder) dateHelp(low, high string, on []int) (help string) {
-	low, high = b.Words.Date(low), b.Words.Date(high)
+	low, high = b.Words.FormatDate(low), b.Words.FormatDate(high)
 	help = b.Words.Get("help.date_"+words.BoundsSuffix(low != "", high != ""), "min", low, "max", high)
 	if n := len(on); n > 0 && n < 7 {
-		help += " " + b.Words.Get("help.weekdays", "days", b.Words.Weekdays(on))
+		help += " " + b.Words.Get("help.weekdays", "days", b.Words.FormatWeekdays(on))
 	}
 	return strings.TrimSpace(help)
 }

@@ -119,7 +119,7 @@ func Render(s *Source, blocks []schema.Block) *Rendered {
 // RenderEnding renders an ending. If leads is true, it renders no link, because the page opens the link automatically.
 func RenderEnding(s *Source, block *schema.Block, leads bool) *Rendered {
 	b, f := newBuilder(s), new(Field)
-	b.fill(f, block)
+	b.fillField(f, block)
 	if leads {
 		f.Link = ""
 	}
@@ -138,8 +138,8 @@ func (b *builder) renderBlocks(blocks []schema.Block) {
 			continue
 		}
 		group := block.Type == schema.TypeGroup
-		if b.out.HasRoom() {
-			b.fill(&f, block)
+		if b.out.CheckRoom() {
+			b.fillField(&f, block)
 			f.Focus = b.focus && block.TakesAnswer() && f.control != nil
 			b.focus = b.focus && group && !f.HasDescription && f.Image == nil
 			if f.write != nil {
@@ -160,7 +160,7 @@ func (b *builder) renderBlocks(blocks []schema.Block) {
 	}
 }
 
-func (b *builder) fill(f *Field, block *schema.Block) {
+func (b *builder) fillField(f *Field, block *schema.Block) {
 	p := formblock.Properties(block)
 	*f = Field{
 		write: (*writer).writeQuestion, control: (*writer).writeInput,
@@ -193,16 +193,16 @@ func (b *builder) fill(f *Field, block *schema.Block) {
 	}
 	answered := block.TakesAnswer()
 	if answered && f.Remove == "" {
-		f.Value, f.Interpretation = b.value(f.Name), cmp.Or(f.Interpretation, b.Interpretations[f.Name].Text)
+		f.Value, f.Interpretation = b.useValue(f.Name), cmp.Or(f.Interpretation, b.Interpretations[f.Name].Text)
 	}
-	b.addViolation(f, block)
+	b.addViolations(f, block)
 	if b.Settings.InlineFields && !b.Single {
 		f.Classes += " inline"
 	}
 }
 
-// addViolation adds a field's violations to the field, or to one of its parts, and to the summary.
-func (b *builder) addViolation(f *Field, block *schema.Block) {
+// addViolations adds a field's violations to the field, or to one of its parts, and to the summary.
+func (b *builder) addViolations(f *Field, block *schema.Block) {
 	for _, v := range b.Rendered.Violations[block.ID] {
 		sub := ViolationPart(v.Path)
 		i := slices.IndexFunc(f.Parts, func(part Field) bool { return sub != "" && part.Block == sub })

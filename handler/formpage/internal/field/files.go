@@ -18,14 +18,14 @@ func (b *builder) addFiles(f *Field, block *schema.Block, p *schema.Properties) 
 	f.control, f.Name = (*writer).writeFiles, input.Upload+block.ID
 	f.Remove = input.Remove + block.ID
 	f.Multiple = p.MultipleFiles && block.Type == schema.TypeFileUpload
-	f.MaxBytes = b.Host.MaxBlockFile(p)
-	size, types := words.Megabytes(f.MaxBytes), answertype.FileTypesOf(p)
+	f.MaxBytes = b.Host.MaxFileBytes(p)
+	size, types := words.ToMegabytes(f.MaxBytes), answertype.AllowedFileTypes(p)
 	switch {
 	case block.Type == schema.TypeSignature:
 		f.Accept = strings.Join(filetype.SignatureTypes, ",")
 		f.Help = b.Words.Get("help.signature")
 	case len(types) > 0:
-		f.Accept = types.Accept()
+		f.Accept = types.AcceptAttribute()
 		f.Help = b.Words.Get("help.files_of", "size", size, "types", strings.Join(types, ", "))
 	default:
 		f.Help = b.Words.Get("help.files", "size", size)
@@ -37,7 +37,7 @@ func (b *builder) addFiles(f *Field, block *schema.Block, p *schema.Properties) 
 func (p *writer) writeFiles(f *Field) {
 	if len(f.Stored) > 0 {
 		p.Put(`<ul class="fs-files">`)
-		for _, s := range htmlwriter.Each(p.Writer, f.Stored) {
+		for _, s := range htmlwriter.EachFitting(p.Writer, f.Stored) {
 			p.Put(`<li><input type="hidden" name="%i" value="%v"><span>%i</span><button class="fs-button quiet" name="%i" value="%i">`, s.Input, s.Token, s.Name, f.Remove, s.ID)
 			p.PutSentence(p.words.Get("remove"), "label", s.Name)
 			p.Put("</button></li>")
@@ -52,7 +52,7 @@ func (p *writer) writeFiles(f *Field) {
 	p.Put(`<div class="fs-drop"><input type="file" id="%i" name="%i"`, f.ID, f.Name)
 	p.PutIf(f.Accept != "", ` accept="%s"`, f.Accept)
 	p.Put(` data-bytes="%i" data-size="%s" data-type="%s" data-empty="%s"`, strconv.FormatInt(f.MaxBytes, 10),
-		p.words.Get("error."+upload.CodeSize, "size", words.Megabytes(f.MaxBytes)), p.words.Get("error."+upload.CodeType), p.words.Get("error.FILE_EMPTY"))
+		p.words.Get("error."+upload.CodeSize, "size", words.ToMegabytes(f.MaxBytes)), p.words.Get("error."+upload.CodeType), p.words.Get("error.FILE_EMPTY"))
 	p.PutIf(f.Multiple, " multiple")
 	p.PutIf(f.Required && len(f.Stored) == 0, " required")
 	p.writeARIA(f)

@@ -14,7 +14,7 @@ import (
 
 func (b *builder) addScale(f *Field) {
 	p := f.Properties
-	from, to, step, n := formblock.Scale(f.Type, p)
+	from, to, step, n := formblock.ScaleRange(f.Type, p)
 	if p.LeftLabel || f.Type == schema.TypeNPS {
 		f.Low = p.FirstLabel
 	}
@@ -35,7 +35,7 @@ func (b *builder) addScale(f *Field) {
 		f.Classes += " n" + strconv.Itoa(n)
 	}
 	f.control, f.Fieldset, f.Input = (*writer).writeScale, true, "radio"
-	chosen := b.value(f.Name)
+	chosen := b.useValue(f.Name)
 	for i := range n {
 		value := words.FormatPlain(from + float64(i)*step)
 		label := b.formatNumber(value)
@@ -49,7 +49,7 @@ func (p *writer) writeScale(f *Field) {
 		kind = "icons"
 	}
 	p.Put(`<div class="%i">`, kind)
-	for _, o := range htmlwriter.Each(p.Writer, f.Options) {
+	for _, o := range htmlwriter.EachFitting(p.Writer, f.Options) {
 		p.writeChoiceInput("<label>", f.Input, o)
 		if f.Icon == "" {
 			p.Put("<span>%s</span></label>", o.Label)

@@ -53,11 +53,11 @@ func (s *Source) textVariant(v schema.Violation, b *schema.Block, part bool) (co
 	case code == upload.CodeSize:
 		most := s.Host.MaxFile
 		if b != nil {
-			most = s.Host.MaxBlockFile(formblock.Properties(b))
+			most = s.Host.MaxFileBytes(formblock.Properties(b))
 		}
-		return code, "", []any{"size", words.Megabytes(most)}
+		return code, "", []any{"size", words.ToMegabytes(most)}
 	case code == upload.CodeTotal:
-		return code, "", []any{"size", words.Megabytes(s.Host.MaxVisit)}
+		return code, "", []any{"size", words.ToMegabytes(s.Host.MaxVisit)}
 	case code == schema.CodeRequired:
 		return code, s.requiredVariant(b, part), nil
 	case code == schema.CodeBadFormat:
@@ -78,12 +78,12 @@ func (s *Source) textVariant(v schema.Violation, b *schema.Block, part bool) (co
 	case code == schema.CodeOutOfRange && unit == "bytes":
 		most, _ := v.Params["max"].(json.Number)
 		n, _ := most.Float64()
-		return upload.CodeSize, "", []any{"size", words.Megabytes(int64(n))}
+		return upload.CodeSize, "", []any{"size", words.ToMegabytes(int64(n))}
 	case code == schema.CodeOutOfRange:
 		kind, params = s.rangeVariant(v)
 		return code, kind, params
 	case code == schema.CodeNotAllowed && (reason == "weekday" || reason == "date"):
-		if days := s.allowedDays(v.Params["allowed"]); days != "" {
+		if days := s.formatAllowedDays(v.Params["allowed"]); days != "" {
 			return code, "of", []any{"days", days}
 		}
 		return code, "date", nil
@@ -107,7 +107,7 @@ func (s *Source) requiredVariant(b *schema.Block, part bool) string {
 	case shape == schema.ShapeMatrix, shape == schema.ShapePayment, b.Type == schema.TypeLegal:
 		return b.Type
 	case shape == schema.ShapeChoice, shape == schema.ShapeChoices, shape == schema.ShapeBoolean,
-		shape == schema.ShapeDate && days > 0 && days <= formblock.MaxRendered(b.Type),
+		shape == schema.ShapeDate && days > 0 && days <= formblock.MaxRenderedChoices(b.Type),
 		b.Type == schema.TypeCountry, formblock.IsButtonScale(b):
 		return "choice"
 	case formblock.TakesFile(b): // Without file storage, no one can upload a file.
@@ -116,17 +116,17 @@ func (s *Source) requiredVariant(b *schema.Block, part bool) string {
 	return ""
 }
 
-func (s *Source) allowedDays(allowed any) string {
+func (s *Source) formatAllowedDays(allowed any) string {
 	var names []string
 	switch days := allowed.(type) {
 	case []int:
-		return s.Words.Weekdays(days)
+		return s.Words.FormatWeekdays(days)
 	case []string:
 		for _, day := range days {
-			names = append(names, s.Words.Date(day))
+			names = append(names, s.Words.FormatDate(day))
 		}
 	}
-	return s.Words.List(names)
+	return s.Words.JoinList(names)
 }
 
 // rangeVariant selects the text for a value outside a minimum or maximum.
@@ -136,7 +136,7 @@ func (s *Source) rangeVariant(v schema.Violation) (kind string, params []any) {
 	prefix := ""
 	for _, bound := range []*any{&low, &high} {
 		if day, ok := (*bound).(string); ok {
-			prefix, *bound = "date_", s.Words.Date(day)
+			prefix, *bound = "date_", s.Words.FormatDate(day)
 		}
 	}
 	return prefix + words.BoundsSuffix(hasLow, hasHigh), []any{"min", low, "max", high}

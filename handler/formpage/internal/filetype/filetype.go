@@ -41,15 +41,15 @@ func CleanName(name string) string {
 // formats start with the bytes of another format. Otherwise, it returns the type that the bytes indicate. HTML without
 // an HTML extension has an unknown type, and so does text with one.
 func Sniff(head []byte, name string) string {
-	kind, claimed := detect(head), answertype.TypeByName(name)
+	kind, claimed := detectByContent(head), answertype.MediaTypeByName(name)
 	isText := strings.HasPrefix(kind, "text/")
 	switch {
-	case kind == htmlType && (claimed == "" || answertype.IsText(claimed)), isText && claimed == htmlType:
+	case kind == htmlType && (claimed == "" || answertype.IsTextType(claimed)), isText && claimed == htmlType:
 		return answertype.UnknownFile
 	case claimed == "" && (kind == answertype.UnknownFile || isText):
 		claimed, _, _ = mime.ParseMediaType(mime.TypeByExtension(extension(name)))
 	}
-	if claimed != "" && answertype.MediaType(claimed) != htmlType && isCompatible(kind, claimed) {
+	if claimed != "" && answertype.NormalizeMediaType(claimed) != htmlType && isCompatible(kind, claimed) {
 		return claimed
 	}
 	return kind
@@ -83,11 +83,11 @@ var brands = map[string]string{
 	"avif": "image/avif", "avis": "image/avif", "mif1": "image/heif", "msf1": "image/heif",
 }
 
-func detect(head []byte) string {
-	kind := answertype.MediaType(http.DetectContentType(head))
+func detectByContent(head []byte) string {
+	kind := answertype.NormalizeMediaType(http.DetectContentType(head))
 	if strings.HasPrefix(kind, "text/") {
 		switch tags := skipPrologue(head); {
-		case answertype.MediaType(http.DetectContentType(tags)) == htmlType:
+		case answertype.NormalizeMediaType(http.DetectContentType(tags)) == htmlType:
 			return htmlType
 		case kind == htmlType: // There is only a comment, as in SVG files.
 			return "text/xml"
@@ -161,7 +161,7 @@ func isCompatible(kind, claimed string) bool {
 	case "application/zip":
 		return zipped || family == "application" && !known
 	case "text/plain", "text/xml":
-		return answertype.IsText(claimed) || zipped || slices.Contains([]string{"application/json", "application/rtf", "image/svg+xml"}, claimed) ||
+		return answertype.IsTextType(claimed) || zipped || slices.Contains([]string{"application/json", "application/rtf", "image/svg+xml"}, claimed) ||
 			family == "application" && (strings.HasSuffix(claimed, "+json") || strings.HasSuffix(claimed, "+xml") || strings.HasSuffix(claimed, "yaml"))
 	case "video/mp4":
 		return family == "video" || claimed == "audio/mp4"
@@ -175,24 +175,24 @@ func isCompatible(kind, claimed string) bool {
 
 var programExtensions = []string{".exe", ".com", ".scr", ".msi", ".dll", ".bat", ".cmd", ".ps1", ".vbs", ".hta", ".lnk"}
 
-// Accepts reports whether a block accepts a file of type kind. If the extension belongs to another type, kind takes
+// AcceptsFile reports whether a block accepts a file of type kind. If the extension belongs to another type, kind takes
 // precedence. Programs are always rejected, and so are HTML pages with another extension.
-func Accepts(b *schema.Block, name, kind string) bool {
+func AcceptsFile(b *schema.Block, name, kind string) bool {
 	if b.Type == schema.TypeSignature && !slices.Contains(SignatureTypes, kind) {
 		return false
 	}
-	types, claimed := answertype.FileTypesOf(formblock.Properties(b)), answertype.TypeByName(name)
+	types, claimed := answertype.AllowedFileTypes(formblock.Properties(b)), answertype.MediaTypeByName(name)
 	switch {
 	case slices.Contains(programExtensions, extension(name)):
-		return types.Allow(name, "") // By name only.
+		return types.Allows(name, "") // By name only.
 	case claimed == "" || claimed == kind:
-		return types.Allow(name, kind)
+		return types.Allows(name, kind)
 	case kind == answertype.UnknownFile:
-		return answertype.IsText(claimed) && types.Allow(name, kind)
+		return answertype.IsTextType(claimed) && types.Allows(name, kind)
 	case kind == htmlType, kind == programType:
 		return false
 	}
-	return types.Allow(strings.TrimSuffix(name, filepath.Ext(name))+answertype.ExtensionOf(kind), kind)
+	return types.Allows(strings.TrimSuffix(name, filepath.Ext(name))+answertype.ExtensionOf(kind), kind)
 }
 
 // SignatureTypes lists the media types of signature images.

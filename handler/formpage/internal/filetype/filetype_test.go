@@ -28,24 +28,24 @@ func TestTypesOfFiles(t *testing.T) {
 		},
 	} {
 		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: c.given}}
-		if got := answertype.FileTypesOf(b.Properties); !slices.Equal(got, c.want) {
+		if got := answertype.AllowedFileTypes(b.Properties); !slices.Equal(got, c.want) {
 			t.Errorf("%q: %q, want %q", c.given, got, c.want)
 		}
 		for _, f := range c.takes {
-			expect.That(t, Accepts(&b, f[0], f[1]), "%q does not take %q", c.given, f)
+			expect.That(t, AcceptsFile(&b, f[0], f[1]), "%q does not take %q", c.given, f)
 		}
 		for _, f := range c.refuses {
-			expect.That(t, !Accepts(&b, f[0], f[1]), "%q takes %q", c.given, f)
+			expect.That(t, !AcceptsFile(&b, f[0], f[1]), "%q takes %q", c.given, f)
 		}
 	}
 	sign := schema.Block{Type: schema.TypeSignature}
-	expect.That(t, !Accepts(&sign, "a.gif", "image/gif") && Accepts(&sign, "a.png", "image/png"),
+	expect.That(t, !AcceptsFile(&sign, "a.gif", "image/gif") && AcceptsFile(&sign, "a.png", "image/png"),
 		"a signature is a png, jpeg or webp picture")
 }
 
 func TestMegabytesAsPeopleAreTold(t *testing.T) {
 	for bytes, want := range map[int64]float64{10 << 20: 10, 11<<20 - 1: 10, 1 << 19: 0.5, 300_000: 0.28, 5: 0.01} {
-		expect.Equal(t, words.Megabytes(bytes), want, "%v", bytes)
+		expect.Equal(t, words.ToMegabytes(bytes), want, "%v", bytes)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestFilesAreWhatTheyAreAndWhatTheyAreCalled(t *testing.T) {
 	} {
 		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: []string{c.allowed}}}
 		kind := Sniff([]byte(c.content), c.name)
-		expect.That(t, Accepts(&b, c.name, kind) && (c.kind == "" || kind == c.kind),
+		expect.That(t, AcceptsFile(&b, c.name, kind) && (c.kind == "" || kind == c.kind),
 			"%q does not take %s, which is %s, want %s", c.allowed, c.name, kind, c.kind)
 	}
 	for _, c := range []struct{ allowed, name, content string }{
@@ -92,7 +92,7 @@ func TestFilesAreWhatTheyAreAndWhatTheyAreCalled(t *testing.T) {
 		{"", "a.png", "MZ\x90\x00"},
 	} {
 		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: []string{c.allowed}}}
-		if kind := Sniff([]byte(c.content), c.name); Accepts(&b, c.name, kind) {
+		if kind := Sniff([]byte(c.content), c.name); AcceptsFile(&b, c.name, kind) {
 			t.Errorf("%q takes %s with %q, as %s", c.allowed, c.name, c.content, kind)
 		}
 	}
@@ -160,13 +160,13 @@ func TestFilesThatPeopleHave(t *testing.T) {
 	} {
 		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: []string{c.allowed}}}
 		kind := Sniff([]byte(c.content), c.name)
-		if fits := Accepts(&b, c.name, kind); fits != (c.kind != "") || fits && kind != c.kind {
+		if fits := AcceptsFile(&b, c.name, kind); fits != (c.kind != "") || fits && kind != c.kind {
 			t.Errorf("%q takes %s with %.20q: %v, as %s, want %q", c.allowed, c.name, c.content, fits, kind, c.kind)
-		} else if fits && !answertype.FileTypesOf(b.Properties).Allow(c.name, kind) {
+		} else if fits && !answertype.AllowedFileTypes(b.Properties).Allows(c.name, kind) {
 			t.Errorf("%q: the service does not take %s as %s", c.allowed, c.name, kind)
 		}
 	}
-	if got := answertype.FileTypesOf(&schema.Properties{AllowedFiles: []string{"JPG", "image/jpg"}}).Accept(); got != ".jfif,.jpe,.jpeg,.jpg,.pjpeg,image/jpeg" {
+	if got := answertype.AllowedFileTypes(&schema.Properties{AllowedFiles: []string{"JPG", "image/jpg"}}).AcceptAttribute(); got != ".jfif,.jpe,.jpeg,.jpg,.pjpeg,image/jpeg" {
 		t.Errorf("a browser is offered %s", got)
 	}
 }

@@ -10,14 +10,14 @@ import (
 
 // Walk iterates over blocks and their children in page order. It also yields whether a block or its parent is hidden.
 func Walk(blocks []schema.Block) iter.Seq2[*schema.Block, bool] {
-	return func(yield func(*schema.Block, bool) bool) { walkIn(blocks, false, yield) }
+	return func(yield func(*schema.Block, bool) bool) { walkBlocks(blocks, false, yield) }
 }
 
-func walkIn(blocks []schema.Block, hide bool, yield func(*schema.Block, bool) bool) bool {
+func walkBlocks(blocks []schema.Block, hide bool, yield func(*schema.Block, bool) bool) bool {
 	for i := range blocks {
 		b := &blocks[i]
 		hidden := hide || Properties(b).Hide
-		if !yield(b, hidden) || !walkIn(b.Children, hidden, yield) {
+		if !yield(b, hidden) || !walkBlocks(b.Children, hidden, yield) {
 			return false
 		}
 	}
@@ -60,12 +60,12 @@ func TakesFile(b *schema.Block) bool {
 // MaxFiles is the maximum number of files per block.
 const MaxFiles = 20
 
-// TakesSeveral reports whether a respondent can select more than one choice.
-func TakesSeveral(b *schema.Block) bool { return b.AnswerShape() == schema.ShapeChoices }
+// TakesMultipleChoices reports whether a respondent can select more than one choice.
+func TakesMultipleChoices(b *schema.Block) bool { return b.AnswerShape() == schema.ShapeChoices }
 
-// Scale returns the range of a rating, an opinion scale or a Net Promoter Score, and its number of buttons. If the page
-// shows a number input instead, buttons is zero.
-func Scale(typ string, p *schema.Properties) (from, to, step float64, buttons int) {
+// ScaleRange returns the range of a rating, an opinion scale or a Net Promoter Score, and its number of buttons. If the
+// page shows a number input instead, buttons is zero.
+func ScaleRange(typ string, p *schema.Properties) (from, to, step float64, buttons int) {
 	kind, _ := schema.LookupBlockType(typ)
 	from, to, step = kind.Scale.From, kind.Scale.To, kind.Scale.Step
 	switch typ {
@@ -85,12 +85,12 @@ func Scale(typ string, p *schema.Properties) (from, to, step float64, buttons in
 
 // IsButtonScale reports whether a block is a scale that is shown as buttons.
 func IsButtonScale(b *schema.Block) bool {
-	_, _, _, n := Scale(b.Type, Properties(b))
+	_, _, _, n := ScaleRange(b.Type, Properties(b))
 	return n > 0
 }
 
-// MaxRendered returns the maximum number of options that a page renders for a given block type.
-func MaxRendered(typ string) int {
+// MaxRenderedChoices returns the maximum number of options that a page renders for a given block type.
+func MaxRenderedChoices(typ string) int {
 	kind, _ := schema.LookupBlockType(typ)
 	return kind.MaxRendered
 }
@@ -108,8 +108,8 @@ func ValueOr(n *float64, fallback float64) float64 {
 	return *n
 }
 
-// Positive returns n if it is positive and fits in 32 bits. Otherwise, it returns zero.
-func Positive(n *schema.Integer) int {
+// PositiveOrZero returns n if it is positive and fits in 32 bits. Otherwise, it returns zero.
+func PositiveOrZero(n *schema.Integer) int {
 	if n == nil || *n <= 0 || *n > math.MaxInt32 {
 		return 0
 	}

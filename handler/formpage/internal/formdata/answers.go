@@ -55,8 +55,8 @@ func ParseAnswers(blocks []schema.Block, values url.Values, m Options) (ParsedAn
 	return r.parsed, r.interpretations
 }
 
-// TypedInput returns the text in all block inputs, regardless of the form's blocks.
-func TypedInput(values url.Values) []UnmatchedInput {
+// CollectInputs returns the text in all block inputs, regardless of the form's blocks.
+func CollectInputs(values url.Values) []UnmatchedInput {
 	r := newParser(values, Options{})
 	r.collectUnmatched()
 	return r.parsed.Unmatched
@@ -84,7 +84,7 @@ func (r *parser) parseBlocks(blocks []schema.Block) {
 			continue // The value was entered before its block was hidden.
 		}
 		if value := r.parseAnswer(b); value != nil {
-			raw, err := marshal(value)
+			raw, err := marshalAnswer(value)
 			if err == nil { // Strings, numbers and maps of them always encode.
 				r.parsed.Answers[b.ID] = raw
 			}
@@ -92,16 +92,16 @@ func (r *parser) parseBlocks(blocks []schema.Block) {
 	}
 }
 
-// marshal returns the same JSON as json.Marshal, which would use six bytes for a "<" in a growing buffer.
-func marshal(value any) (json.RawMessage, error) {
+// marshalAnswer returns the same JSON as json.Marshal, which would use six bytes for a "<" in a growing buffer.
+func marshalAnswer(value any) (json.RawMessage, error) {
 	if text, ok := value.(string); ok {
 		return jsontree.AppendString(make([]byte, 0, 2*len(text)+2), text), nil
 	}
 	return json.Marshal(value)
 }
 
-// text returns an input's first value with normalized line breaks.
-func (r *parser) text(name string) string {
+// useText returns an input's first value with normalized line breaks.
+func (r *parser) useText(name string) string {
 	values, ok := r.values[name]
 	if ok {
 		r.used[name] = true
@@ -125,18 +125,18 @@ func (r *parser) parseAnswer(b *schema.Block) any {
 	case schema.ShapeDate:
 		return r.parseDate(b)
 	case schema.ShapeNumber, schema.ShapeInteger:
-		text := r.text(input.Answer + b.ID)
+		text := r.useText(input.Answer + b.ID)
 		if strings.TrimSpace(text) == "" {
 			return nil
 		}
-		if formblock.IsButtonScale(b) && isNumber(text) {
+		if formblock.IsButtonScale(b) && isJSONNumber(text) {
 			return json.RawMessage(text) // A button's value, which the page itself has written.
 		}
 		number, other, ok := parseNumber(text, r.Comma)
 		if !ok {
 			return text
 		}
-		r.checkNumber(b.ID, input.Answer+b.ID, number, other)
+		r.addNumberInterpretation(b.ID, input.Answer+b.ID, number, other)
 		return json.RawMessage(number)
 	case schema.ShapeFiles, schema.ShapeFile, schema.ShapePayment:
 		r.used[input.File+b.ID] = true
@@ -145,14 +145,14 @@ func (r *parser) parseAnswer(b *schema.Block) any {
 	if !b.TakesAnswer() {
 		return nil
 	}
-	text := r.text(input.Answer + b.ID)
+	text := r.useText(input.Answer + b.ID)
 	switch {
 	case text == "":
 		return nil
 	case b.Type == schema.TypePhone:
-		return r.parsePhone(b, input.Answer+b.ID, text, r.text(input.CallingCountry+input.Answer+b.ID))
+		return r.parsePhone(b, input.Answer+b.ID, text, r.useText(input.CallingCountry+input.Answer+b.ID))
 	case b.Type == schema.TypeEmail:
-		r.checkEmail(b.ID, input.Answer+b.ID, text)
+		r.addEmailSuggestion(b.ID, input.Answer+b.ID, text)
 	}
 	return text
 }
@@ -176,11 +176,11 @@ func (r *parser) parseChoices(b *schema.Block) any {
 	picks, other := r.parsePicks(input.Answer + b.ID)
 	if formblock.Properties(b).OtherOption {
 		name := input.Other + b.ID
-		text := r.text(name)
+		text := r.useText(name)
 		switch {
 		case other:
 			picks = append(picks, map[string]string{"other": text})
-			if !formblock.TakesSeveral(b) {
+			if !formblock.TakesMultipleChoices(b) {
 				picks = picks[len(picks)-1:]
 			}
 		case strings.TrimSpace(text) != "" && r.Words != nil:
@@ -192,7 +192,7 @@ func (r *parser) parseChoices(b *schema.Block) any {
 	switch {
 	case len(picks) == 0:
 		return nil
-	case formblock.TakesSeveral(b):
+	case formblock.TakesMultipleChoices(b):
 		return picks
 	}
 	return picks[0]
@@ -203,7 +203,7 @@ func (r *parser) parseChoices(b *schema.Block) any {
 func (r *parser) parseRanking(b *schema.Block) any {
 	at := map[int][]string{}
 	for _, c := range b.Choices {
-		text := strings.TrimSpace(answertype.ASCIIDigits(r.text(input.SubName(input.Rank, c.ID, b.ID))))
+		text := strings.TrimSpace(answertype.ToASCIIDigits(r.useText(input.SubName(input.Rank, c.ID, b.ID))))
 		if n, err := strconv.Atoi(text); err == nil {
 			at[n] = append(at[n], c.ID)
 		}
@@ -251,12 +251,12 @@ func (r *parser) parseContact(b *schema.Block) any {
 		}
 		asked++
 		name := input.SubName(input.Part, part, b.ID)
-		if text := r.text(name); strings.TrimSpace(text) != "" {
+		if text := r.useText(name); strings.TrimSpace(text) != "" {
 			switch part {
 			case "phone":
-				text = r.parsePhone(b, name, text, r.text(input.CallingCountry+name))
+				text = r.parsePhone(b, name, text, r.useText(input.CallingCountry+name))
 			case "email":
-				r.checkEmail(b.ID, name, text)
+				r.addEmailSuggestion(b.ID, name, text)
 			}
 			parts[part] = text
 		}
@@ -271,12 +271,12 @@ func (r *parser) parseContact(b *schema.Block) any {
 
 // parseDate joins a date's parts. It also returns an incomplete date, so that the service rejects it.
 func (r *parser) parseDate(b *schema.Block) any {
-	day := strings.TrimSpace(r.text(input.Answer + b.ID))
+	day := strings.TrimSpace(r.useText(input.Answer + b.ID))
 	y, m, d := r.parseDatePart(input.Year+b.ID, false), r.parseDatePart(input.Month+b.ID, true), r.parseDatePart(input.Day+b.ID, true)
 	if day == "" && y+m+d != "" {
 		day = y + "-" + m + "-" + d
 	}
-	clock, zone := strings.TrimSpace(r.text(input.Time+b.ID)), strings.TrimSpace(r.text(input.Zone+b.ID))
+	clock, zone := strings.TrimSpace(r.useText(input.Time+b.ID)), strings.TrimSpace(r.useText(input.Zone+b.ID))
 	if !formblock.Properties(b).ShowTimePicker || day == "" && clock == "" {
 		if day == "" {
 			return nil
@@ -301,11 +301,11 @@ func (r *parser) parseDate(b *schema.Block) any {
 }
 
 func (r *parser) parseDatePart(name string, isDay bool) string {
-	text := r.text(name)
+	text := r.useText(name)
 	if len(text) > maxNumberBytes {
 		return text
 	}
-	text = strings.TrimSpace(answertype.ASCIIDigits(text))
+	text = strings.TrimSpace(answertype.ToASCIIDigits(text))
 	if isDay && len(text) == 1 {
 		text = "0" + text
 	}
@@ -322,7 +322,7 @@ func (r *parser) collectUnmatched() {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		prefix, id := name[:2], input.Block(name)
+		prefix, id := name[:2], input.BlockID(name)
 		for _, text := range r.values[name] {
 			// The respondent did not enter a choice's ID, and it means nothing without its label.
 			if strings.TrimSpace(text) != "" && !strings.HasPrefix(text, input.ChoicePrefix) && text != input.OtherChoice && prefix != input.Rank {

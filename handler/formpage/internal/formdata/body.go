@@ -105,12 +105,12 @@ func ParseForm(r *http.Request, most BodyLimits, take ReceiveFile) (values url.V
 		return nil, false, err
 	}
 	if kind == "multipart/form-data" && take != nil {
-		return readParts(r.Body, params["boundary"], most, take)
+		return readMultipart(r.Body, params["boundary"], most, take)
 	}
 	if kind != "application/x-www-form-urlencoded" {
 		return nil, false, errors.New("unexpected content type " + kind)
 	}
-	raw, complete, err := readAll(r.Body, most.Bytes)
+	raw, complete, err := readLimited(r.Body, most.Bytes)
 	if err != nil {
 		return nil, false, err
 	}
@@ -126,11 +126,11 @@ func ParseForm(r *http.Request, most BodyLimits, take ReceiveFile) (values url.V
 	return values, complete && all, nil
 }
 
-func readAll(body io.Reader, most int64) (raw []byte, complete bool, err error) {
+func readLimited(body io.Reader, most int64) (raw []byte, complete bool, err error) {
 	raw, err = io.ReadAll(io.LimitReader(body, most+1))
 	if complete = int64(len(raw)) <= most; !complete {
 		raw = raw[:most]
-		drain(body)
+		discardRest(body)
 	}
 	if errors.As(err, new(*http.MaxBytesError)) { // The host has set a lower limit.
 		return raw, false, nil
@@ -167,8 +167,8 @@ func (b *LimitedReader) Read(p []byte) (int, error) {
 // times as much memory when parsed.
 const partCost = 100
 
-// readParts parses a page that contains files. Pages send their other inputs before the files.
-func readParts(r io.Reader, boundary string, bounds BodyLimits, take ReceiveFile) (values url.Values, complete bool, err error) {
+// readMultipart parses a page that contains files. Pages send their other inputs before the files.
+func readMultipart(r io.Reader, boundary string, bounds BodyLimits, take ReceiveFile) (values url.Values, complete bool, err error) {
 	if boundary == "" {
 		return nil, false, errors.New("the multipart body has no boundary")
 	}
@@ -183,7 +183,7 @@ func readParts(r io.Reader, boundary string, bounds BodyLimits, take ReceiveFile
 		case errors.Is(err, io.EOF):
 			return values, true, nil
 		case err != nil && body.Left < 0: // A truncated header results in another error.
-			drain(r)
+			discardRest(r)
 			return values, false, nil
 		case err != nil:
 			return values, false, err
@@ -200,7 +200,7 @@ func readParts(r io.Reader, boundary string, bounds BodyLimits, take ReceiveFile
 			values.Add(name, toValidUTF8(text.String()))
 		}
 		if inputs--; most < 0 || inputs < 0 {
-			drain(r)
+			discardRest(r)
 			return values, false, nil
 		}
 		if isFile && part.FileName() != "" {
@@ -215,9 +215,9 @@ func readParts(r io.Reader, boundary string, bounds BodyLimits, take ReceiveFile
 	}
 }
 
-// drain reads the rest of a body up to a limit. Clients that send everything before they read would otherwise see a
-// connection reset instead of the response.
-func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, 8<<20) }
+// discardRest reads the rest of a body up to a limit. Clients that send everything before they read would otherwise see
+// a connection reset instead of the response.
+func discardRest(body io.Reader) { _, _ = io.CopyN(io.Discard, body, 8<<20) }
 
 // FrontEndBody is the JSON body that a host's own front end sends.
 type FrontEndBody struct {
@@ -235,7 +235,7 @@ var knownFields = []string{"state", "answers", "hidden", "utm", "captcha", "took
 // violations for unknown fields, fields of the wrong type, and too many values. If the body is too large, it returns
 // [ErrTooLarge].
 func ParseJSON(body io.Reader, most BodyLimits) (in FrontEndBody, wrong []schema.Violation, err error) {
-	raw, complete, err := readAll(body, most.Bytes)
+	raw, complete, err := readLimited(body, most.Bytes)
 	if !complete {
 		return in, nil, ErrTooLarge
 	}

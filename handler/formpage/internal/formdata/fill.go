@@ -23,7 +23,7 @@ func FillInputs(blocks []schema.Block, answers map[string]json.RawMessage, comma
 	f := filler{url.Values{}, comma}
 	left := maps.Clone(answers)
 	for b, hidden := range formblock.Walk(blocks) {
-		if raw, ok := left[b.ID]; ok && !hidden && f.fill(b, raw) {
+		if raw, ok := left[b.ID]; ok && !hidden && f.fillBlock(b, raw) {
 			delete(left, b.ID)
 		}
 	}
@@ -44,16 +44,16 @@ type filler struct {
 	comma  bool
 }
 
-func (f filler) fill(b *schema.Block, raw json.RawMessage) (fits bool) {
+func (f filler) fillBlock(b *schema.Block, raw json.RawMessage) (fits bool) {
 	p := formblock.Properties(b)
 	switch b.AnswerShape() {
 	case schema.ShapeChoice, schema.ShapeChoices:
-		return f.pick(b, input.Answer+b.ID, raw, b.Choices, formblock.TakesSeveral(b))
+		return f.fillChoices(b, input.Answer+b.ID, raw, b.Choices, formblock.TakesMultipleChoices(b))
 	case schema.ShapeMatrix:
 		var rows map[string]json.RawMessage
 		fits = json.Unmarshal(raw, &rows) == nil
 		for row, cell := range rows {
-			fits = hasChoice(b.MatrixRows, row) && f.pick(b, input.SubName(input.Row, row, b.ID), cell, b.MatrixColumns, p.MultiSelection) && fits
+			fits = hasChoice(b.MatrixRows, row) && f.fillChoices(b, input.SubName(input.Row, row, b.ID), cell, b.MatrixColumns, p.MultiSelection) && fits
 		}
 	case schema.ShapeRanking:
 		var order []string
@@ -74,12 +74,12 @@ func (f filler) fill(b *schema.Block, raw json.RawMessage) (fits bool) {
 		}
 	case schema.ShapeFiles, schema.ShapeFile, schema.ShapePayment: // Respondents do not enter these.
 	default:
-		return f.text(b, raw)
+		return f.fillText(b, raw)
 	}
 	return fits
 }
 
-func (f filler) text(b *schema.Block, raw json.RawMessage) (fits bool) {
+func (f filler) fillText(b *schema.Block, raw json.RawMessage) (fits bool) {
 	text, scale := "", formblock.IsButtonScale(b)
 	if json.Unmarshal(raw, &text) != nil {
 		text = string(raw)
@@ -92,13 +92,13 @@ func (f filler) text(b *schema.Block, raw json.RawMessage) (fits bool) {
 	}
 	switch shape := b.AnswerShape(); {
 	case shape == schema.ShapeDate:
-		return f.date(b, text)
+		return f.fillDate(b, text)
 	case shape == schema.ShapeBoolean:
 		fits = text == "true" || text == "false"
 	case shape == schema.ShapeTime:
 		fits = strings.Contains(text, ":")
 	case scale:
-		from, _, step, buttons := formblock.Scale(b.Type, formblock.Properties(b))
+		from, _, step, buttons := formblock.ScaleRange(b.Type, formblock.Properties(b))
 		for i := range buttons {
 			fits = fits || text == words.FormatPlain(from+float64(i)*step)
 		}
@@ -111,7 +111,7 @@ func (f filler) text(b *schema.Block, raw json.RawMessage) (fits bool) {
 	return fits
 }
 
-func (f filler) date(b *schema.Block, text string) (fits bool) {
+func (f filler) fillDate(b *schema.Block, text string) (fits bool) {
 	day, clock, timed := strings.Cut(text, "T")
 	parts := strings.Split(day, "-")
 	_, err := time.Parse(time.TimeOnly, clock)
@@ -140,8 +140,8 @@ func (f filler) date(b *schema.Block, text string) (fits bool) {
 	return true
 }
 
-// pick selects choices and fills in the text for an "Other" option.
-func (f filler) pick(b *schema.Block, name string, raw json.RawMessage, choices []schema.Choice, several bool) (fits bool) {
+// fillChoices selects choices and fills in the text for an "Other" option.
+func (f filler) fillChoices(b *schema.Block, name string, raw json.RawMessage, choices []schema.Choice, several bool) (fits bool) {
 	type pick struct {
 		ID    string
 		Other *string

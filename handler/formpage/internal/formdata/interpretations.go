@@ -30,8 +30,8 @@ func (r *parser) addInterpretation(block, name string, ask bool, key, value, oth
 	}
 }
 
-// checkNumber adds an interpretation if a number could also mean something else.
-func (r *parser) checkNumber(block, name, number, other string) {
+// addNumberInterpretation adds an interpretation if a number could also mean something else.
+func (r *parser) addNumberInterpretation(block, name, number, other string) {
 	if other == "" {
 		return
 	}
@@ -54,8 +54,8 @@ func (r *parser) checkNumber(block, name, number, other string) {
 // parsePhone parses a phone number from the selected country. It returns invalid numbers unchanged, so that the service
 // rejects them.
 func (r *parser) parsePhone(b *schema.Block, name, text, country string) string {
-	own, _ := answertype.PhoneCountry(formblock.Properties(b).DefaultCountry)
-	read, ok := answertype.ReadPhone(text, cmp.Or(country, own))
+	own, _ := answertype.LookupPhoneCountry(formblock.Properties(b).DefaultCountry)
+	read, ok := answertype.ParsePhone(text, cmp.Or(country, own))
 	if !ok {
 		if country != "" && strings.ContainsFunc(text, unicode.IsDigit) && !strings.HasSuffix(text, " "+country) {
 			return text + " " + country // The letters make it invalid in every country.
@@ -83,22 +83,23 @@ var providers = []string{
 // similarProviders lists providers whose domains differ from another provider's domain by one letter.
 var similarProviders = []string{"mail.com", "email.com", "ymail.com", "bol.com.br"}
 
-// checkEmail adds an interpretation if the domain looks like a misspelled provider.
-func (r *parser) checkEmail(block, name, text string) {
+// addEmailSuggestion adds an interpretation if the domain looks like a misspelled provider.
+func (r *parser) addEmailSuggestion(block, name, text string) {
 	at := strings.LastIndexAny(text, "@＠")
 	domain := strings.ToLower(strings.Trim(text[max(0, at):], "@＠> \t\r\n"))
 	if at < 0 || slices.Contains(providers, domain) || slices.Contains(similarProviders, domain) {
 		return
 	}
-	if i := slices.IndexFunc(providers, func(p string) bool { return isTypo(domain, p) && !inDifferentCountries(domain, p) }); i >= 0 {
+	if i := slices.IndexFunc(providers, func(p string) bool { return isTypo(domain, p) && !haveDifferentCountryDomains(domain, p) }); i >= 0 {
 		r.addInterpretation(block, name, true, "interpreted.suggestion", providers[i], "")
 	}
 }
 
-// inDifferentCountries reports whether two domains have different country codes. One provider may own both domains.
-func inDifferentCountries(a, b string) bool {
+// haveDifferentCountryDomains reports whether two domains have different country codes. One provider may own both
+// domains.
+func haveDifferentCountryDomains(a, b string) bool {
 	a, b = a[strings.LastIndexByte(a, '.')+1:], b[strings.LastIndexByte(b, '.')+1:]
-	_, calling := answertype.PhoneCountry(a)
+	_, calling := answertype.LookupPhoneCountry(a)
 	return a != b && len(a) == 2 && len(b) == 2 && calling != 0
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/answertype"
 )
 
-func isNumber(text string) bool {
+func isJSONNumber(text string) bool {
 	return text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text))
 }
 
@@ -33,9 +33,9 @@ var (
 // maxNumberBytes is the size limit for an entered number. The service accepts at most 64 digits.
 const maxNumberBytes = 256
 
-// dropSpaces removes spaces and invisible characters, such as the direction marks that some programs write before a
+// dropSpace removes spaces and invisible characters, such as the direction marks that some programs write before a
 // minus. It keeps direction overrides, so that numbers containing them are rejected.
-func dropSpaces(c rune) rune {
+func dropSpace(c rune) rune {
 	if c != '\u202d' && c != '\u202e' && unicode.In(c, unicode.Zs, unicode.Cf) {
 		return -1
 	}
@@ -56,9 +56,9 @@ func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 	if len(text) > maxNumberBytes {
 		return "", "", false
 	}
-	text = answertype.ASCIIDigits(strings.TrimSpace(text))
+	text = answertype.ToASCIIDigits(strings.TrimSpace(text))
 	spaced := spacedNumber.MatchString(text)
-	text = asciiSigns.Replace(strings.Map(dropSpaces, text))
+	text = asciiSigns.Replace(strings.Map(dropSpace, text))
 	if strings.Trim(text, "0123456789+-.,'") != "" {
 		return "", "", false // Reject most other text before the slower patterns below.
 	}

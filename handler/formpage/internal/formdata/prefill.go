@@ -63,7 +63,7 @@ func prefillBlocks(blocks []schema.Block, query, values url.Values, w *words.Wor
 		case schema.ShapeChoice, schema.ShapeChoices:
 			prefillChoices(b, given, values)
 		case schema.ShapeRanking:
-			ids, _ := findChoices(b.Choices, given)
+			ids, _ := matchChoices(b.Choices, given)
 			for i, id := range ids {
 				values.Set(input.SubName(input.Rank, id, b.ID), strconv.Itoa(i+1))
 			}
@@ -107,7 +107,7 @@ func prefillText(b *schema.Block, text string, w *words.Words) string {
 	case b.Type == schema.TypeCountry:
 		return w.CountryCode(text)
 	case b.Type == schema.TypeNumber:
-		if w.Comma && isNumber(text) { // Links usually contain numbers with a decimal point.
+		if w.Comma && isJSONNumber(text) { // Links usually contain numbers with a decimal point.
 			return strings.Replace(text, ".", ",", 1)
 		}
 	}
@@ -119,8 +119,8 @@ func foldLabel(label string) string {
 	return strings.ToLower(strings.ToUpper(norm.NFC.String(strings.TrimSpace(label))))
 }
 
-// findChoices returns the IDs of the choices that given contains, by ID or label, and the remaining text.
-func findChoices(choices []schema.Choice, given []string) (ids, others []string) {
+// matchChoices returns the IDs of the choices that given contains, by ID or label, and the remaining text.
+func matchChoices(choices []schema.Choice, given []string) (ids, others []string) {
 	byID, byLabel, commas := map[string]string{}, map[string]string{}, 0
 	for _, c := range slices.Backward(choices) { // If labels are equal, the first one wins.
 		byID[c.ID] = c.ID
@@ -163,11 +163,11 @@ func findChoices(choices []schema.Choice, given []string) (ids, others []string)
 }
 
 func prefillChoices(b *schema.Block, given []string, values url.Values) {
-	several := formblock.TakesSeveral(b)
+	several := formblock.TakesMultipleChoices(b)
 	if !several {
 		given = given[:1]
 	}
-	ids, others := findChoices(b.Choices, given)
+	ids, others := matchChoices(b.Choices, given)
 	if !several && len(ids)+len(others) > 1 { // It is a single text that contains commas.
 		ids, others = nil, given
 	}

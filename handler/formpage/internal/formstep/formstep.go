@@ -21,14 +21,15 @@ func OneAtATime(form *formsvc.PublicForm) bool {
 	return form.Type == "SINGLE" && !form.Settings.SinglePage
 }
 
-// Split divides the blocks on the path into at least one page, either at page breaks or with one question per page.
-func Split(form *formsvc.PublicForm, blocks []schema.Block) []Step {
+// SplitIntoSteps divides the blocks on the path into at least one page, either at page breaks or with one question per
+// page.
+func SplitIntoSteps(form *formsvc.PublicForm, blocks []schema.Block) []Step {
 	var steps []Step
 	switch {
 	case form.Settings.SinglePage:
 		steps = []Step{{Blocks: slices.DeleteFunc(slices.Clone(blocks), isPageBreak)}}
 	case OneAtATime(form):
-		steps = splitSingle(blocks)
+		steps = splitByQuestion(blocks)
 	default:
 		steps = splitAtBreaks(blocks)
 	}
@@ -43,8 +44,8 @@ func Split(form *formsvc.PublicForm, blocks []schema.Block) []Step {
 	return steps
 }
 
-// OnPath returns the top-level blocks on the path, except endings. It sets Required as the path demands.
-func OnPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
+// BlocksOnPath returns the top-level blocks on the path, except endings. It sets Required as the path demands.
+func BlocksOnPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
 	required := make(map[string]bool, len(path.Blocks))
 	for _, b := range path.Blocks {
 		required[b.ID] = b.Required
@@ -79,9 +80,9 @@ func splitAtBreaks(blocks []schema.Block) []Step {
 
 func isPageBreak(b schema.Block) bool { return b.Type == schema.TypePageBreak }
 
-// splitSingle creates a page for each question, welcome block and statement. Other content is shown above the next
+// splitByQuestion creates a page for each question, welcome block and statement. Other content is shown above the next
 // question, or at the end of the last page. Captchas are added to the preceding page.
-func splitSingle(blocks []schema.Block) []Step {
+func splitByQuestion(blocks []schema.Block) []Step {
 	var (
 		steps   []Step
 		waiting []schema.Block // Content to show with the next question.
@@ -111,35 +112,36 @@ func startsStep(b *schema.Block) bool {
 	return b.TakesAnswer() || slices.Contains([]string{schema.TypeGroup, schema.TypeWelcome, schema.TypeStatement}, b.Type)
 }
 
-// Find returns the index of the page with the given ID. If the path lacks it, Find returns the last page before it.
-func Find(form *formsvc.PublicForm, steps []Step, id string) int {
+// FindStep returns the index of the page with the given ID. If the path lacks it, FindStep returns the last page before
+// it.
+func FindStep(form *formsvc.PublicForm, steps []Step, id string) int {
 	if at := slices.IndexFunc(steps, func(s Step) bool { return s.ID == id }); at >= 0 {
 		return at
 	}
-	wanted, found := indexOf(form, id), 0
+	wanted, found := blockIndex(form, id), 0
 	for i, s := range steps {
-		if indexOf(form, s.ID) <= wanted {
+		if blockIndex(form, s.ID) <= wanted {
 			found = i
 		}
 	}
 	return found
 }
 
-func indexOf(form *formsvc.PublicForm, id string) int {
+func blockIndex(form *formsvc.PublicForm, id string) int {
 	return slices.IndexFunc(form.Blocks, func(b schema.Block) bool { return b.ID == id })
 }
 
-// Later returns the ID of whichever of two top-level blocks comes later.
-func Later(form *formsvc.PublicForm, a, b string) string {
-	if indexOf(form, a) > indexOf(form, b) {
+// LaterBlock returns the ID of whichever of two top-level blocks comes later.
+func LaterBlock(form *formsvc.PublicForm, a, b string) string {
+	if blockIndex(form, a) > blockIndex(form, b) {
 		return a
 	}
 	return b
 }
 
-// Contains reports whether blocks contain a block, at any level.
-func Contains(blocks []schema.Block, id string) bool {
-	return slices.ContainsFunc(blocks, func(b schema.Block) bool { return b.ID == id || Contains(b.Children, id) })
+// ContainsBlock reports whether blocks contain a block, at any level.
+func ContainsBlock(blocks []schema.Block, id string) bool {
+	return slices.ContainsFunc(blocks, func(b schema.Block) bool { return b.ID == id || ContainsBlock(b.Children, id) })
 }
 
 // QuestionIDs returns the IDs of the blocks that need an answer or a solved captcha.

@@ -14,7 +14,7 @@ import (
 // skips payment blocks, because the host answers them.
 func Violations(blocks []schema.Block, path schema.Path, answers map[string]json.RawMessage) (violations []schema.Violation) {
 	for _, v := range path.Violations {
-		if Contains(blocks, v.Field) {
+		if ContainsBlock(blocks, v.Field) {
 			violations = append(violations, v)
 		}
 	}
@@ -33,10 +33,10 @@ func Violations(blocks []schema.Block, path schema.Path, answers map[string]json
 	return violations
 }
 
-// FirstWithViolation returns the index of the first page that contains a violation, or otherwise if no page does.
-func FirstWithViolation(steps []Step, violations []schema.Violation, otherwise int) int {
+// FirstStepWithViolation returns the index of the first page that contains a violation, or otherwise if no page does.
+func FirstStepWithViolation(steps []Step, violations []schema.Violation, otherwise int) int {
 	at := slices.IndexFunc(steps, func(s Step) bool {
-		return slices.ContainsFunc(violations, func(v schema.Violation) bool { return Contains(s.Blocks, v.Field) })
+		return slices.ContainsFunc(violations, func(v schema.Violation) bool { return ContainsBlock(s.Blocks, v.Field) })
 	})
 	if at < 0 {
 		return otherwise
@@ -44,9 +44,9 @@ func FirstWithViolation(steps []Step, violations []schema.Violation, otherwise i
 	return at
 }
 
-// Unseen returns the question blocks that are now on a page but were not on it when it was submitted. If seen is nil,
-// it returns none, because the page did not report its blocks.
-func Unseen(on []schema.Block, seen []string) map[string]bool {
+// UnseenQuestions returns the question blocks that are now on a page but were not on it when it was submitted. If seen
+// is nil, it returns none, because the page did not report its blocks.
+func UnseenQuestions(on []schema.Block, seen []string) map[string]bool {
 	unseen := map[string]bool{}
 	if seen == nil {
 		return unseen
@@ -64,7 +64,7 @@ func Unseen(on []schema.Block, seen []string) map[string]bool {
 // interpreted. Without JavaScript, the page is then shown again with the interpretation.
 func NeedsConfirmation(on []schema.Block, interpretations map[string]formdata.Interpretation, shown []string) bool {
 	for name, r := range interpretations {
-		if r.NeedsConfirmation && Contains(on, r.Block) && !slices.Contains(shown, r.Confirmation(name)) {
+		if r.NeedsConfirmation && ContainsBlock(on, r.Block) && !slices.Contains(shown, r.Confirmation(name)) {
 			return true
 		}
 	}

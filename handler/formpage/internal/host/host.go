@@ -35,8 +35,8 @@ type Widget struct {
 	Sources []string
 }
 
-// Widget returns the widget for a captcha block, or nil if there is no verifier for it.
-func (h *Host) Widget(b *schema.Block) *Widget {
+// CaptchaWidget returns the widget for a captcha block, or nil if there is no verifier for it.
+func (h *Host) CaptchaWidget(b *schema.Block) *Widget {
 	p := formblock.Properties(b)
 	if b.Type != schema.TypeCaptcha || p.Hide {
 		return nil
@@ -60,8 +60,8 @@ func (h *Host) CannotSubmit(blocks []schema.Block) bool {
 	return false
 }
 
-// MaxBlockFile returns a block's size limit per file, in bytes.
-func (h *Host) MaxBlockFile(p *schema.Properties) int64 {
+// MaxFileBytes returns a block's size limit per file, in bytes.
+func (h *Host) MaxFileBytes(p *schema.Properties) int64 {
 	if p.MaxFileSize && h.ServiceFile > 0 {
 		return min(h.MaxFile, h.ServiceFile)
 	}

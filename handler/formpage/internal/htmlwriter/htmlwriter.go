@@ -34,7 +34,7 @@ var chunkPool = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
 func newChunk() []byte { return chunkPool.Get().(*[chunkSize]byte)[:0] }
 
-func release(html []byte) {
+func releaseChunk(html []byte) {
 	if cap(html) == chunkSize {
 		chunkPool.Put((*[chunkSize]byte)(html[:chunkSize]))
 	}
@@ -49,7 +49,7 @@ func NewStream(out io.Writer) *Writer { return &Writer{out: out} }
 // Close sends the remaining output.
 func (p *Writer) Close() {
 	p.flush()
-	release(p.buf)
+	releaseChunk(p.buf)
 }
 
 // WriteRaw writes HTML that does not count against the limit.
@@ -85,7 +85,7 @@ func (p *Writer) WriteChunks(list []Chunk) {
 			p.flush()
 			_, _ = p.out.Write(one.html)
 		}
-		release(one.html)
+		releaseChunk(one.html)
 		p.WriteEscaped(one.text)
 	}
 }
@@ -128,8 +128,8 @@ func (p *Writer) WriteFormText(s string) {
 	p.WriteEscaped(s)
 }
 
-// writeFormatted writes a text of the form as HTML. If the text is plain, html is empty. Beyond the limit, it writes the
-// plain text and truncates it.
+// writeFormatted writes a text of the form as HTML. If the text is plain, html is empty. Beyond the limit, it writes
+// the plain text and truncates it.
 func (p *Writer) writeFormatted(plain, html string) {
 	if html == "" || len(html) > p.Remaining {
 		p.WriteFormText(plain)
@@ -147,17 +147,17 @@ func EscapedSize(s string) int {
 	return n
 }
 
-// HasRoom reports whether the limit allows more content.
-func (p *Writer) HasRoom() bool {
+// CheckRoom reports whether the limit allows more content.
+func (p *Writer) CheckRoom() bool {
 	p.Truncated = p.Truncated || p.Remaining <= 0
 	return !p.Truncated
 }
 
-// Each yields the items of a list until the limit is reached.
-func Each[T any](p *Writer, list []T) iter.Seq2[int, *T] {
+// EachFitting yields the items of a list until the limit is reached.
+func EachFitting[T any](p *Writer, list []T) iter.Seq2[int, *T] {
 	return func(yield func(int, *T) bool) {
 		for i := range list {
-			if !p.HasRoom() || !yield(i, &list[i]) {
+			if !p.CheckRoom() || !yield(i, &list[i]) {
 				return
 			}
 		}

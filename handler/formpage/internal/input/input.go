@@ -77,14 +77,14 @@ func SubName(prefix, sub, id string) string {
 	return prefix + strings.ReplaceAll(url.QueryEscape(sub), ".", "%2E") + "." + id
 }
 
-// Block returns the ID of the block that an input belongs to, or "" if there is none.
-func Block(name string) string {
+// BlockID returns the ID of the block that an input belongs to, or "" if there is none.
+func BlockID(name string) string {
 	prefix, id, _ := strings.Cut(name, ".")
 	switch prefix += "."; {
 	case !slices.Contains(answerPrefixes, prefix):
 		return ""
 	case prefix == CallingCountry:
-		return Block(id)
+		return BlockID(id)
 	case prefix == Row || prefix == Rank || prefix == Part:
 		_, id, _ = strings.Cut(id, ".")
 	}

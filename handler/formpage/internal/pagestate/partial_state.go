@@ -16,8 +16,8 @@ type PartialState struct {
 	Disabled     bool              `json:"o,omitempty"` // Whether the respondent deleted it, which stops automatic saving.
 }
 
-// Digest returns a short digest of an answer, or "" if there is no answer.
-func Digest(answer json.RawMessage) string {
+// DigestAnswer returns a short digest of an answer, or "" if there is no answer.
+func DigestAnswer(answer json.RawMessage) string {
 	if len(answer) == 0 {
 		return ""
 	}
@@ -27,13 +27,13 @@ func Digest(answer json.RawMessage) string {
 
 // Changed reports whether answer differs from the answer that was stored at the revision.
 func (h *PartialState) Changed(block string, answer json.RawMessage) bool {
-	return h.Digests[block] != Digest(answer)
+	return h.Digests[block] != DigestAnswer(answer)
 }
 
 // SetKnown records the stored answers and their revision.
 func (h *PartialState) SetKnown(revision int64, answers map[string]json.RawMessage) {
 	h.Revision, h.Digests = revision, make(map[string]string, len(answers))
 	for id, answer := range answers {
-		h.Digests[id] = Digest(answer)
+		h.Digests[id] = DigestAnswer(answer)
 	}
 }

@@ -34,7 +34,7 @@ func (p *Proofs) Solved(block string) bool {
 		proofs := p.Values[input.Proof]
 		p.Values[input.Proof] = slices.DeleteFunc(proofs[:min(len(proofs), maxProofs)], func(token string) bool {
 			var proof string
-			good := p.Signer.Open(PurposeProof, token, &proof)
+			good := p.Signer.OpenToken(PurposeProof, token, &proof)
 			p.proven[proof] = good
 			return !good
 		})
@@ -42,8 +42,8 @@ func (p *Proofs) Solved(block string) bool {
 	return p.proven[p.Visit.Key+"/"+block]
 }
 
-// Checked calls Solved and records that the submission depends on the captcha.
-func (p *Proofs) Checked(block string) bool {
+// CheckSolved calls Solved and records that the submission depends on the captcha.
+func (p *Proofs) CheckSolved(block string) bool {
 	solved := p.Solved(block)
 	if p.checked == nil {
 		p.checked = map[string]bool{}
@@ -64,9 +64,9 @@ func (p *Proofs) AddProof(block string) {
 // AnyChecked reports whether any captcha was checked. If so, the visit allows only one submission.
 func (p *Proofs) AnyChecked() bool { return len(p.checked) > 0 }
 
-// Renew replaces the proofs after the visit's key has changed. It returns false if an earlier request solved one of the
-// checked captchas, because that proof is not valid for the new visit.
-func (p *Proofs) Renew() bool {
+// RenewProofs replaces the proofs after the visit's key has changed. It returns false if an earlier request solved one
+// of the checked captchas, because that proof is not valid for the new visit.
+func (p *Proofs) RenewProofs() bool {
 	p.Values.Del(input.Proof)
 	for _, now := range p.checked {
 		if !now {

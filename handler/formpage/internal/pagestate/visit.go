@@ -34,8 +34,8 @@ func (s Signer) Sign(purpose string, v any) string {
 	return payload + "." + base64.RawURLEncoding.EncodeToString(mac(s.Secret, purpose, payload))
 }
 
-// Open decodes a token into v and reports whether its signature is valid.
-func (s Signer) Open(purpose, token string, v any) bool {
+// OpenToken decodes a token into v and reports whether its signature is valid.
+func (s Signer) OpenToken(purpose, token string, v any) bool {
 	payload, signature, _ := strings.Cut(token, ".")
 	given, err := base64.RawURLEncoding.Strict().DecodeString(signature)
 	right := func(secret []byte) bool { return hmac.Equal(given, mac(secret, purpose, payload)) }
@@ -66,8 +66,8 @@ type Visit struct {
 	PreviousSeconds float64 `json:"b,omitempty"` // Seconds that the respondent spent in previous visits.
 }
 
-// New returns a visit to a form that starts now.
-func New(form string, now time.Time) Visit {
+// NewVisit returns a visit to a form that starts now.
+func NewVisit(form string, now time.Time) Visit {
 	return Visit{Form: form, Opened: now.UnixMilli(), Key: rand.Text()}
 }
 
@@ -79,7 +79,7 @@ const MaxAge = 7 * 24 * time.Hour
 
 // OpenVisit verifies a visit's token for a purpose. If the token is for another form, it returns an empty visit.
 func (s Signer) OpenVisit(purpose, form, token string, now time.Time) (v Visit, ok bool) {
-	if !s.Open(purpose, token, &v) || v.Form != form {
+	if !s.OpenToken(purpose, token, &v) || v.Form != form {
 		return Visit{}, false
 	}
 	age := v.Age(now)

@@ -11,6 +11,6 @@ func TestOrigins(t *testing.T) {
 		"https://bücher.example/x.png": "https://xn--bcher-kva.example", "http://BÜCHER.example:8080/": "http://xn--bcher-kva.example:8080",
 		"https://a.example;x/": "", "https://\u2028/": "", "https://Plain.example": "https://plain.example", "https://[::1]:80/": "https://[::1]:80",
 	} {
-		expect.Equal(t, Origin(raw), want, "%v the origin of", raw)
+		expect.Equal(t, ParseOrigin(raw), want, "%v the origin of", raw)
 	}
 }

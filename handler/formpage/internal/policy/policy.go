@@ -23,8 +23,8 @@ type Policy struct {
 	images, frames, media, scripts, connects, styles []string
 }
 
-// Header returns a page's Content-Security-Policy. Only pages on an origin in ancestors can show it in a frame.
-func (p *Policy) Header(nonce string, ancestors []string) string {
+// CSPHeader returns a page's Content-Security-Policy. Only pages on an origin in ancestors can show it in a frame.
+func (p *Policy) CSPHeader(nonce string, ancestors []string) string {
 	if len(ancestors) == 0 {
 		ancestors = []string{"'self'"}
 	}
@@ -45,9 +45,9 @@ func (p *Policy) Header(nonce string, ancestors []string) string {
 		sources("frame-src", "", p.frames)
 }
 
-// CanvasHeader returns the policy for a canvas, which runs no scripts and submits nothing. It allows images from any
+// CanvasCSP returns the policy for a canvas, which runs no scripts and submits nothing. It allows images from any
 // host, because the editor adds images. Pages on its own origin or on an origin in ancestors can show it in a frame.
-func CanvasHeader(nonce string, ancestors []string) string {
+func CanvasCSP(nonce string, ancestors []string) string {
 	return "default-src 'none'; base-uri 'none'; object-src 'none'; script-src 'none'; form-action 'none'; frame-ancestors " +
 		strings.Join(append([]string{"'self'"}, ancestors...), " ") + "; " +
 		"style-src 'nonce-" + nonce + "'; img-src 'self' data: http: https:; media-src http: https:"
@@ -56,7 +56,7 @@ func CanvasHeader(nonce string, ancestors []string) string {
 // AllowFrame allows a URL in a frame and returns it. It returns "" for the site's own pages, because they would receive
 // the respondent's cookies.
 func (p *Policy) AllowFrame(link string) string {
-	if origin := Origin(link); origin != "" && !p.Own[normalizeHost(origin)] {
+	if origin := ParseOrigin(link); origin != "" && !p.Own[normalizeHost(origin)] {
 		p.frames = append(p.frames, origin)
 		return link
 	}
@@ -66,7 +66,7 @@ func (p *Policy) AllowFrame(link string) string {
 // AllowWidget allows a verifier widget's script and the sources that the script loads.
 func (p *Policy) AllowWidget(script string, sources []string) {
 	p.scripts = append(p.scripts, sources...)
-	if origin := Origin(script); origin != "" {
+	if origin := ParseOrigin(script); origin != "" {
 		p.scripts = append(p.scripts, origin)
 	}
 	p.frames = append(p.frames, sources...)
@@ -77,9 +77,9 @@ func (p *Policy) AllowWidget(script string, sources []string) {
 // maxURL is the size limit for a URL, in bytes. Servers and browsers reject longer URLs.
 const maxURL = 8 << 10
 
-// Origin returns the origin of an absolute http or https URL as a policy source, or "" for other URLs. It rejects URLs
-// with a username, which can make a foreign host look like a known one.
-func Origin(raw string) string {
+// ParseOrigin returns the origin of an absolute http or https URL as a policy source, or "" for other URLs. It rejects
+// URLs with a username, which can make a foreign host look like a known one.
+func ParseOrigin(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || len(raw) > maxURL || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return ""
@@ -103,10 +103,10 @@ func Origin(raw string) string {
 	return u.Scheme + "://" + strings.ToLower(u.Host)
 }
 
-// Link returns raw if its scheme is http, https or listed in schemes, and "" otherwise.
-func Link(raw string, schemes ...string) template.URL {
+// SafeLink returns raw if its scheme is http, https or listed in schemes, and "" otherwise.
+func SafeLink(raw string, schemes ...string) template.URL {
 	scheme, _, ok := strings.Cut(raw, ":")
-	if Origin(raw) != "" || ok && len(raw) <= maxURL && slices.Contains(schemes, strings.ToLower(scheme)) {
+	if ParseOrigin(raw) != "" || ok && len(raw) <= maxURL && slices.Contains(schemes, strings.ToLower(scheme)) {
 		return template.URL(raw) //nolint:gosec // http, https or a listed scheme
 	}
 	return ""
@@ -129,9 +129,9 @@ func (p *Policy) AllowPicture(image *schema.Image) *Picture {
 	}
 	pic := new(Picture)
 	if image.Width != nil && image.Height != nil && *image.Width > 0 && *image.Height > 0 {
-		pic.Width, pic.Height = formblock.Positive(image.Width), formblock.Positive(image.Height)
+		pic.Width, pic.Height = formblock.PositiveOrZero(image.Width), formblock.PositiveOrZero(image.Height)
 	}
-	if origin := Origin(image.URL); origin != "" {
+	if origin := ParseOrigin(image.URL); origin != "" {
 		p.images = append(p.images, origin)
 		pic.URL = template.URL(image.URL) //nolint:gosec
 		return pic
@@ -157,7 +157,7 @@ func (p *Policy) AllowPicture(image *schema.Image) *Picture {
 // for any other video.
 func (p *Policy) AllowVideo(link string) (frame, file string) {
 	u, err := url.Parse(link)
-	if Link(link) == "" || err != nil {
+	if SafeLink(link) == "" || err != nil {
 		return "", ""
 	}
 	first, rest, _ := strings.Cut(strings.Trim(u.Path, "/"), "/")
@@ -176,7 +176,7 @@ func (p *Policy) AllowVideo(link string) (frame, file string) {
 			return p.AllowFrame("https://player.vimeo.com/video/" + first + "?dnt=1"), ""
 		}
 	case slices.Contains([]string{".mp4", ".webm", ".ogv", ".m4v", ".mov"}, strings.ToLower(path.Ext(u.Path))):
-		p.media = append(p.media, Origin(link))
+		p.media = append(p.media, ParseOrigin(link))
 		return "", link
 	}
 	return "", ""
@@ -191,12 +191,12 @@ func (p *Policy) allowYouTube(id string) string {
 
 // IsSafeName reports whether text is a short name that consists of letters, digits, "-" and "_".
 func IsSafeName(text string) bool {
-	return text != "" && len(text) <= 64 && SafeName(text) == text
+	return text != "" && len(text) <= 64 && KeepSafeChars(text) == text
 }
 
-// SafeName removes all characters except letters, digits, "-", "_" and more. The result has no special meaning in style
-// sheets, URLs and file names.
-func SafeName(text string, more ...rune) string {
+// KeepSafeChars removes all characters except letters, digits, "-", "_" and more. The result has no special meaning in
+// style sheets, URLs and file names.
+func KeepSafeChars(text string, more ...rune) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || slices.Contains(more, c) {
 			return c

@@ -44,7 +44,7 @@ type Page struct {
 	Steps     []formstep.Step // The form's pages.
 	At        int             // This page's index in Steps.
 	Path      schema.Path
-	OnPath    []schema.Block // The result of formstep.OnPath.
+	OnPath    []schema.Block // The result of formstep.BlocksOnPath.
 	Index     formblock.Index
 	State     string     // The signed visit.
 	SaveOffer *SaveOffer // If nil, the page saves nothing.
@@ -106,16 +106,16 @@ func (p *Page) SendStep(w http.ResponseWriter, status int) error {
 	v.policy, v.Multipart, v.Native = &drawn.Policy, drawn.Multipart, drawn.Native
 	v.Fields = v.inserts.Add(drawn.HTML)
 	v.addProblems(append(drawn.Problems, p.otherProblems(drawn)...))
-	v.Inputs = v.inserts.Add(p.hiddenInputs(s, drawn.Used))
+	v.Inputs = v.inserts.Add(p.renderHiddenInputs(s, drawn.Used))
 	if v.First && p.Notice == "" && slices.ContainsFunc(p.Steps, func(s formstep.Step) bool { return p.Host.CannotSubmit(s.Blocks) }) { // Warn before the respondent fills in the form.
 		p.Notice = p.Words.Get("error.REQUIRED.unavailable")
 	}
-	v.Next = v.nextLabel(s)
+	v.Next = v.nextButtonLabel(s)
 	for i := range p.Form.Blocks {
 		v.Reactive = v.Reactive || len(formblock.Properties(&p.Form.Blocks[i]).Rule) > 2
 	}
 	v.Live = slices.ContainsFunc(p.Inserted, func(r insertion.Reference) bool {
-		return r.Source == insertion.Answers && formstep.Contains(s.Blocks, r.ID) || r.Source == insertion.Variables && v.Reactive
+		return r.Source == insertion.Answers && formstep.ContainsBlock(s.Blocks, r.ID) || r.Source == insertion.Variables && v.Reactive
 	})
 	if drawn.Omitted > 0 {
 		label := drawn.FirstOmitted
@@ -132,7 +132,7 @@ func (v *view) addProblems(list []field.Problem) {
 		return
 	}
 	p := htmlwriter.New(maxSummary)
-	for _, one := range htmlwriter.Each(p, list) {
+	for _, one := range htmlwriter.EachFitting(p, list) {
 		p.Put("<li>")
 		p.PutIf(one.ID != "", `<a href="#%i">%s</a>`, one.ID, one.Label)
 		p.PutIf(one.ID == "" && one.Label != "", "<b>%s</b>", one.Label)
@@ -145,14 +145,14 @@ func (v *view) addProblems(list []field.Problem) {
 func (p *Page) otherProblems(drawn *field.Rendered) []field.Problem {
 	var list []field.Problem
 	for _, id := range slices.Sorted(maps.Keys(drawn.Violations)) {
-		if drawn.Shows(id) {
+		if drawn.ShowsBlock(id) {
 			continue
 		}
 		label := id
 		block := p.Index.Find(id)
 		if block != nil {
 			label = p.Label(block)
-			if slices.ContainsFunc(p.Steps, func(s formstep.Step) bool { return formstep.Contains(s.Blocks, id) }) {
+			if slices.ContainsFunc(p.Steps, func(s formstep.Step) bool { return formstep.ContainsBlock(s.Blocks, id) }) {
 				continue // The page with this block is shown next.
 			}
 		}
@@ -163,7 +163,7 @@ func (p *Page) otherProblems(drawn *field.Rendered) []field.Problem {
 	return list
 }
 
-func (v *view) nextLabel(s formstep.Step) string {
+func (v *view) nextButtonLabel(s formstep.Step) string {
 	if n := len(s.Blocks); n > 0 {
 		last := s.Blocks[n-1]
 		text := v.Plain(formblock.Properties(&last).ButtonText, schema.Insertions)
@@ -183,7 +183,7 @@ func (v *view) nextLabel(s formstep.Step) string {
 	return cmp.Or(v.Plain(v.Form.Settings.SubmitLabel, schema.Insertions), v.Words.Get("submit"))
 }
 
-func (p *Page) hiddenInputs(on formstep.Step, shown map[string]bool) []htmlwriter.Chunk {
+func (p *Page) renderHiddenInputs(on formstep.Step, shown map[string]bool) []htmlwriter.Chunk {
 	out := htmlwriter.New(0)
 	hidden := func(name string, values ...string) {
 		for _, value := range values {
@@ -222,7 +222,7 @@ func (p *Page) hiddenInputs(on formstep.Step, shown map[string]bool) []htmlwrite
 // SendMessage sends a page with a message instead of a form. The text is a string or HTML.
 func (p *Page) SendMessage(w http.ResponseWriter, status int, title string, text any) error {
 	v := p.newView("message")
-	v.Title, v.Text, v.LostNames = title, text, p.Words.List(p.LostFiles)
+	v.Title, v.Text, v.LostNames = title, text, p.Words.JoinList(p.LostFiles)
 	return v.send(w, status)
 }
 

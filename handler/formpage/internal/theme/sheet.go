@@ -27,7 +27,7 @@ func SanitizeCSS(sheet string) string {
 		return ""
 	}
 	w := writer{parser: css.NewParser(parse.NewInputString(sheet), false)}
-	w.run()
+	w.sanitize()
 	return w.out.String()
 }
 
@@ -43,51 +43,51 @@ type writer struct {
 	body      bytes.Buffer
 }
 
-func (w *writer) run() {
+func (w *writer) sanitize() {
 	for {
 		grammar, _, data := w.parser.Next()
 		switch grammar {
 		case css.ErrorGrammar:
 			if err := w.parser.Err(); err != nil && (errors.Is(err, io.EOF) || !w.parser.HasParseError()) {
-				w.close()
+				w.closeBlocks()
 				return
 			}
 		case css.BeginAtRuleGrammar:
-			w.beginAt(data)
+			w.beginAtRule(data)
 		case css.EndAtRuleGrammar:
-			w.endAt()
+			w.endAtRule()
 		case css.QualifiedRuleGrammar:
-			w.selector()
+			w.addSelectors()
 		case css.BeginRulesetGrammar:
 			w.rules++
 			if w.rules == 1 {
-				w.selector()
+				w.addSelectors()
 				w.body.Reset()
 			}
 		case css.EndRulesetGrammar:
 			if w.rules == 1 {
-				w.flush()
+				w.flushRule()
 			}
 			w.rules = max(0, w.rules-1)
 		case css.DeclarationGrammar:
 			if w.rules == 1 && w.skipped == 0 {
-				w.declaration(string(data))
+				w.addDeclaration(string(data))
 			}
 		}
 	}
 }
 
-func (w *writer) close() {
+func (w *writer) closeBlocks() {
 	if w.rules == 1 {
-		w.flush()
+		w.flushRule()
 	}
 	for ; w.media > 0; w.media-- {
 		w.out.WriteByte('}')
 	}
 }
 
-func (w *writer) beginAt(name []byte) {
-	prelude, ok := mediaPrelude(w.parser.Values())
+func (w *writer) beginAtRule(name []byte) {
+	prelude, ok := parseMediaPrelude(w.parser.Values())
 	if w.skipped > 0 || w.rules > 0 || !strings.EqualFold(string(name), "@media") || !ok || w.media == maxMedia {
 		w.skipped++
 		return
@@ -96,7 +96,7 @@ func (w *writer) beginAt(name []byte) {
 	w.out.WriteString("@media " + prelude + "{")
 }
 
-func (w *writer) endAt() {
+func (w *writer) endAtRule() {
 	switch {
 	case w.skipped > 0:
 		w.skipped--
@@ -106,14 +106,14 @@ func (w *writer) endAt() {
 	}
 }
 
-func (w *writer) flush() {
+func (w *writer) flushRule() {
 	if len(w.selectors) > 0 && w.body.Len() > 0 && w.skipped == 0 {
 		w.out.WriteString(strings.Join(w.selectors, ",") + "{" + strings.TrimSuffix(w.body.String(), ";") + "}")
 	}
 	w.selectors = nil
 }
 
-func (w *writer) selector() {
+func (w *writer) addSelectors() {
 	tokens := w.parser.Values()
 	for len(tokens) > 0 {
 		one := tokens
@@ -141,8 +141,8 @@ var (
 	valueSigns    = []string{"/", "+", "-", "*", "!", ","}
 )
 
-// allowedToken returns a token's text, and whether the token is allowed. signs lists the allowed delimiters.
-func allowedToken(t css.Token, signs []string) (string, bool) {
+// sanitizeToken returns a token's text, and whether the token is allowed. signs lists the allowed delimiters.
+func sanitizeToken(t css.Token, signs []string) (string, bool) {
 	text := string(t.Data)
 	switch t.TokenType {
 	case css.WhitespaceToken, css.CommentToken:
@@ -150,7 +150,7 @@ func allowedToken(t css.Token, signs []string) (string, bool) {
 	case css.IdentToken, css.HashToken:
 		return text, policy.IsSafeName(strings.TrimPrefix(text, "#"))
 	case css.NumberToken, css.DimensionToken, css.PercentageToken:
-		return text, isNumeric(text)
+		return text, isSafeNumber(text)
 	}
 	return text, slices.Contains(signs, text)
 }
@@ -162,7 +162,7 @@ var rootNames = []string{"html", "body", ":root", ".fs"}
 func scopeSelector(tokens []css.Token) (string, bool) {
 	var b strings.Builder
 	for i, t := range tokens {
-		text, ok := allowedToken(t, selectorSigns)
+		text, ok := sanitizeToken(t, selectorSigns)
 		switch t.TokenType {
 		case css.NumberToken, css.DimensionToken, css.PercentageToken:
 			ok = false
@@ -189,10 +189,10 @@ func scopeSelector(tokens []css.Token) (string, bool) {
 	return ".fs " + text, true
 }
 
-func mediaPrelude(tokens []css.Token) (string, bool) {
+func parseMediaPrelude(tokens []css.Token) (string, bool) {
 	var b strings.Builder
 	for _, t := range tokens {
-		text, ok := allowedToken(t, mediaSigns)
+		text, ok := sanitizeToken(t, mediaSigns)
 		if !ok {
 			return "", false
 		}
@@ -216,7 +216,7 @@ var allowedFunctions = strings.Fields(`
 	repeating-linear-gradient repeating-radial-gradient translate translatex translatey scale rotate skew cubic-bezier
 	steps repeat minmax fit-content drop-shadow`)
 
-func (w *writer) declaration(property string) {
+func (w *writer) addDeclaration(property string) {
 	property = strings.ToLower(property)
 	if value, ok := parseDeclaration(property, w.parser.Values()); ok && slices.Contains(allowedProperties, property) {
 		w.body.WriteString(property + ":" + value + ";")
@@ -227,7 +227,7 @@ func parseDeclaration(property string, tokens []css.Token) (string, bool) {
 	var b strings.Builder
 	depth := 0
 	for _, t := range tokens {
-		text, ok := allowedToken(t, valueSigns)
+		text, ok := sanitizeToken(t, valueSigns)
 		switch t.TokenType {
 		case css.CustomPropertyNameToken:
 			ok = depth > 0 && policy.IsSafeName(text)
@@ -262,8 +262,8 @@ func parseDeclaration(property string, tokens []css.Token) (string, bool) {
 	return value, value != "" && depth == 0
 }
 
-func isNumeric(text string) bool {
-	return len(text) <= 40 && policy.SafeName(text, '.', '%', '+') == text
+func isSafeNumber(text string) bool {
+	return len(text) <= 40 && policy.KeepSafeChars(text, '.', '%', '+') == text
 }
 
 // ParseColor parses and normalizes a color.

@@ -64,15 +64,15 @@ func (d *declarations) setScale(name string, n *float64) {
 	}
 }
 
-func deref[T any](p *T) (v T) {
+func derefOrZero[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
 	}
 	return v
 }
 
-// Style writes the contents of the page's style element.
-func (t *Theme) Style(raw func(string)) {
+// WriteStyle writes the contents of the page's style element.
+func (t *Theme) WriteStyle(raw func(string)) {
 	for _, rule := range t.rules {
 		raw(rule)
 		raw("\n")
@@ -80,8 +80,8 @@ func (t *Theme) Style(raw func(string)) {
 	raw(t.Custom)
 }
 
-// Allow adds the theme's images to the page's policy.
-func (t *Theme) Allow(p *policy.Policy) {
+// AllowPictures adds the theme's images to the page's policy.
+func (t *Theme) AllowPictures(p *policy.Policy) {
 	t.Logo = p.AllowPicture(t.logo)
 	if pic := p.AllowPicture(t.background); pic != nil {
 		t.Backdrop = true
@@ -95,18 +95,18 @@ func (t *Theme) Allow(p *policy.Policy) {
 
 // New converts a theme, and the settings that affect the appearance.
 func New(theme *schema.Theme, settings *schema.Settings) Theme {
-	t := Theme{logo: theme.Logo, Name: policy.SafeName(theme.Theme)}
-	t.setColors(deref(theme.Colors), settings.DarkMode)
+	t := Theme{logo: theme.Logo, Name: policy.KeepSafeChars(theme.Theme)}
+	t.setColors(derefOrZero(theme.Colors), settings.DarkMode)
 	t.setShape(theme, settings)
 	t.setPlacement(theme)
-	cover, background := deref(settings.Cover), deref(theme.Background)
+	cover, background := derefOrZero(settings.Cover), derefOrZero(theme.Background)
 	t.cover, t.background = cover.Image, background.Image
 	if color, ok := ParseColor(cover.Color); ok {
 		t.HasCover = true
 		t.AddRule(".fs-cover", "background-color:"+color)
 	}
 	if p := cover.Position; p != nil {
-		t.AddRule(".fs-cover", "background-position:"+percent(formblock.ValueOr(p.X, 50))+" "+percent(formblock.ValueOr(p.Y, 50)))
+		t.AddRule(".fs-cover", "background-position:"+clampPercent(formblock.ValueOr(p.X, 50))+" "+clampPercent(formblock.ValueOr(p.Y, 50)))
 	}
 	if height, ok := ParseLength(theme.CoverHeight); ok {
 		t.AddRule(".fs-cover", "height:min("+height+",60vh)")
@@ -137,13 +137,13 @@ func (t *Theme) setShape(theme *schema.Theme, settings *schema.Settings) {
 	}
 	root.setPixels("--radius", settings.BorderRadius, most)
 	root.setPixels("--radius", theme.Corners, most) // Overrides the radius in the settings.
-	layout, text := deref(theme.Layout), deref(theme.Size)
+	layout, text := derefOrZero(theme.Layout), derefOrZero(theme.Size)
 	root.setLength("--width", cmp.Or(pageWidths[strings.ToLower(layout.PageWidth)], layout.PageWidth))
 	root.setLength("--text", layout.BaseFontSize)
 	root.setScale("--q-size", text.Questions)
 	root.setScale("--s-size", text.WelcomeAndEndings)
 
-	in := deref(theme.Inputs)
+	in := derefOrZero(theme.Inputs)
 	root.setLength("--in-width", in.Width)
 	root.setLength("--in-height", in.Height)
 	if background, ok := color.Parse(in.Background); ok {
@@ -160,7 +160,7 @@ func (t *Theme) setShape(theme *schema.Theme, settings *schema.Settings) {
 	root.setPixels("--in-gap", in.MarginBottom, most)
 	root.setPixels("--in-pad", in.PaddingX, most)
 
-	button := deref(theme.Buttons)
+	button := derefOrZero(theme.Buttons)
 	root.setLength("--bt-width", button.Width)
 	root.setLength("--bt-height", button.Height)
 	if _, flex, ok := parseAlignment(button.Alignment); ok {
@@ -168,7 +168,7 @@ func (t *Theme) setShape(theme *schema.Theme, settings *schema.Settings) {
 	}
 	if background, ok := color.Parse(button.Background); ok {
 		root.set("--bt-bg", background.String())
-		root.set("--bt-fg", color.ButtonText(pickColor(button.Text), background).String())
+		root.set("--bt-fg", color.ButtonTextColor(pickColor(button.Text), background).String())
 	}
 	root.setPixels("--bt-size", button.FontSize, most)
 	root.setPixels("--bt-radius", button.Radius, most)
@@ -180,7 +180,7 @@ func (t *Theme) setShape(theme *schema.Theme, settings *schema.Settings) {
 var pageWidths = map[string]string{"narrow": "32rem", "medium": "42rem", "wide": "56rem", "full": "100%"}
 
 func (t *Theme) setPlacement(theme *schema.Theme) {
-	alignment, logo, size := deref(theme.Alignment), deref(theme.LogoPlacement), deref(theme.LogoSize)
+	alignment, logo, size := derefOrZero(theme.Alignment), derefOrZero(theme.LogoPlacement), derefOrZero(theme.LogoSize)
 	t.setAlignment(".fs-screen", alignment.WelcomeAndEndings)
 	t.setAlignment(".fs-fields", alignment.Questions)
 	t.setAlignment(".fs-logo", alignment.Logo)
@@ -224,7 +224,7 @@ func parseAlignment(word string) (text, flex string, ok bool) {
 // FormatPixels formats a length in pixels.
 func FormatPixels(pixels float64) string { return words.FormatPlain(pixels) + "px" }
 
-func percent(n float64) string {
+func clampPercent(n float64) string {
 	if n > 0 && n < 1 {
 		n *= 100 // n is a fraction.
 	}
@@ -233,12 +233,12 @@ func percent(n float64) string {
 
 // setColors writes the colors for light and dark mode. It adjusts pairs whose contrast is below WCAG 2.2 AA.
 func (t *Theme) setColors(c schema.Colors, dark bool) {
-	t.AddRule(".fs", "color-scheme:light", palette(&c.Palette, &lightPalette))
+	t.AddRule(".fs", "color-scheme:light", paletteDeclarations(&c.Palette, &lightPalette))
 	if dark {
 		t.Dark = true
-		night := deref(c.Dark)
+		night := derefOrZero(c.Dark)
 		night.Primary = cmp.Or(night.Primary, c.Primary) // Keep the brand color.
-		t.rules = append(t.rules, "@media screen and (prefers-color-scheme:dark){.fs{color-scheme:dark;--ink:invert(.9);"+palette(&night, &darkPalette)+"}}")
+		t.rules = append(t.rules, "@media screen and (prefers-color-scheme:dark){.fs{color-scheme:dark;--ink:invert(.9);"+paletteDeclarations(&night, &darkPalette)+"}}")
 	}
 }
 
@@ -262,7 +262,7 @@ func pickColor(texts ...string) color.RGB {
 	return color.White
 }
 
-func palette(p, preset *schema.Palette) string {
+func paletteDeclarations(p, preset *schema.Palette) string {
 	pick := pickColor
 	var out declarations
 	set := func(name string, c color.RGB) color.RGB {
@@ -275,7 +275,7 @@ func palette(p, preset *schema.Palette) string {
 	card := set("card", pick(p.Card, p.Background, preset.Background))
 	set("card-fg", color.EnsureContrast(pick(p.CardForeground, p.Text, p.Foreground, preset.Foreground), card, 4.5))
 	primary := set("primary", color.EnsureContrast(pick(p.Primary, preset.Primary), back, 4.5))
-	set("primary-fg", color.ButtonText(pick(p.PrimaryForeground, "#ffffff"), primary))
+	set("primary-fg", color.ButtonTextColor(pick(p.PrimaryForeground, "#ffffff"), primary))
 	// Colors that the theme does not set are mixed from its text and background colors, as in the preset.
 	shade := func(text string, fallback string, share float64) color.RGB {
 		if p.Background == "" && p.Foreground == "" && p.Text == "" {
@@ -296,7 +296,7 @@ func palette(p, preset *schema.Palette) string {
 	accent := set("accent", pick(p.Accent, color.Blend(primary, back, 0.1).String()))
 	set("accent-fg", color.EnsureContrast(pick(p.AccentForeground, p.Foreground, preset.Foreground), accent, 4.5))
 	danger := set("danger", color.EnsureContrast(pick(p.Destructive, preset.Destructive), back, 4.5))
-	set("danger-fg", color.ButtonText(pick(p.DestructiveForeground, "#ffffff"), danger))
+	set("danger-fg", color.ButtonTextColor(pick(p.DestructiveForeground, "#ffffff"), danger))
 	set("line", shade(p.Border, preset.Border, 0.16))
 	set("edge", color.EnsureContrast(shade(p.Input, preset.Input, 0.5), card, 3))
 	set("ring", color.EnsureContrast(pick(p.Ring, primary.String()), back, 3))

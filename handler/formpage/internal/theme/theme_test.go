@@ -25,7 +25,7 @@ func TestColoursCanBeRead(t *testing.T) {
 			Muted: anyColor(), MutedForeground: anyColor(), Accent: anyColor(), Destructive: anyColor(), Input: anyColor(), Ring: anyColor(),
 		}
 		written := map[string]color.RGB{}
-		for rule := range strings.SplitSeq(palette(&p, &lightPalette), ";") {
+		for rule := range strings.SplitSeq(paletteDeclarations(&p, &lightPalette), ";") {
 			name, value, _ := strings.Cut(rule, ":")
 			written[strings.TrimPrefix(name, "--")], _ = color.Parse(value)
 		}
@@ -40,7 +40,7 @@ func TestColoursCanBeRead(t *testing.T) {
 		}
 	}
 	// Colors that are good stay as they are.
-	if got := palette(&schema.Palette{Background: "#fff", Foreground: "#123456", Primary: "#0b5fff"}, &lightPalette); !strings.Contains(got, "--fg:#123456") || !strings.Contains(got, "--primary:#0b5fff") {
+	if got := paletteDeclarations(&schema.Palette{Background: "#fff", Foreground: "#123456", Primary: "#0b5fff"}, &lightPalette); !strings.Contains(got, "--fg:#123456") || !strings.Contains(got, "--primary:#0b5fff") {
 		t.Errorf("good colors were changed: %s", got)
 	}
 }

@@ -74,7 +74,7 @@ func (r Records) Open(values url.Values) (files Files, refused []schema.Violatio
 		var kept []string
 		for _, token := range tokens {
 			var s record
-			good := r.Signer.Open(r.Purpose, token, &s) && s.Form == r.Form && s.Block == block
+			good := r.Signer.OpenToken(r.Purpose, token, &s) && s.Form == r.Form && s.Block == block
 			switch {
 			case !good:
 				refused = append(refused, schema.Violation{Field: block, Code: CodeLost})
@@ -129,8 +129,8 @@ func (f Files) Answers(form *formblock.Index) map[string]json.RawMessage {
 	return answers
 }
 
-// Unmatched returns the uploaded files whose blocks no longer accept files.
-func (f Files) Unmatched(takes func(block string) *schema.Block) (list []formdata.UnmatchedInput) {
+// UnmatchedFiles returns the uploaded files whose blocks no longer accept files.
+func (f Files) UnmatchedFiles(takes func(block string) *schema.Block) (list []formdata.UnmatchedInput) {
 	for _, block := range slices.Sorted(maps.Keys(f)) {
 		if takes(block) != nil {
 			continue
@@ -142,8 +142,8 @@ func (f Files) Unmatched(takes func(block string) *schema.Block) (list []formdat
 	return list
 }
 
-// Names returns the names of the files, including rejected ones.
-func (f Files) Names(refused []schema.Violation) (list []string) {
+// FileNames returns the names of the files, including rejected ones.
+func (f Files) FileNames(refused []schema.Violation) (list []string) {
 	for _, files := range f {
 		for _, file := range files {
 			list = append(list, file.Name)
@@ -171,8 +171,8 @@ type MeteredReader struct {
 	err      error // r's latest error.
 }
 
-// Meter returns a reader that adds the file's size to used. It fails with full once used exceeds most bytes.
-func Meter(r io.Reader, used *atomic.Int64, most int64, full error) *MeteredReader {
+// NewMeteredReader returns a reader that adds the file's size to used. It fails with full once used exceeds most bytes.
+func NewMeteredReader(r io.Reader, used *atomic.Int64, most int64, full error) *MeteredReader {
 	used.Add(FileCost)
 	return &MeteredReader{r: r, used: used, limit: most, limitErr: full, taken: FileCost}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/answertype"
 )
 
-// countryOptions returns the HTML options for all countries, sorted for the language. If calling is true, it returns
-// only countries that have a calling code, and includes the code.
+// selectCountryOption returns the HTML options for all countries, sorted for the language. If calling is true, it
+// returns only countries that have a calling code, and includes the code.
 func countryOptions(tag language.Tag, calling bool) string {
 	namer, by := display.Regions(tag), collate.New(tag)
 	names := map[string]string{}
@@ -30,7 +30,7 @@ func countryOptions(tag language.Tag, calling bool) string {
 	for _, code := range codes {
 		name := names[code]
 		if calling {
-			_, number := answertype.PhoneCountry(code)
+			_, number := answertype.LookupPhoneCountry(code)
 			if number == 0 {
 				continue
 			}

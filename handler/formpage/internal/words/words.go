@@ -84,7 +84,7 @@ func NewCatalog(more map[string]map[string]string) (Catalog, error) {
 		own := maps.Clone(texts["en"])              // The fallback for missing texts.
 		maps.Copy(own, texts[tag])
 		c.list = append(c.list, &Words{
-			Tag: tag, Locale: t, Direction: direction(t), Texts: own, Comma: HasDecimalComma(t),
+			Tag: tag, Locale: t, Direction: textDirection(t), Texts: own, Comma: HasDecimalComma(t),
 			printer:      message.NewPrinter(numbers),
 			Countries:    sync.OnceValue(func() string { return countryOptions(t, false) }),
 			CallingCodes: sync.OnceValue(func() string { return countryOptions(t, true) }),
@@ -95,7 +95,7 @@ func NewCatalog(more map[string]map[string]string) (Catalog, error) {
 	return c, nil
 }
 
-func direction(t language.Tag) string {
+func textDirection(t language.Tag) string {
 	script, _ := t.Script()
 	switch script.String() {
 	case "Arab", "Hebr", "Thaa", "Syrc", "Nkoo", "Adlm", "Rohg":
@@ -204,17 +204,17 @@ func (w *Words) Get(key string, params ...any) string {
 	return text
 }
 
-// Weekdays returns a list of weekday names. 0 is Sunday.
-func (w *Words) Weekdays(days []int) string {
+// FormatWeekdays returns a list of weekday names. 0 is Sunday.
+func (w *Words) FormatWeekdays(days []int) string {
 	var names []string
 	for _, day := range days {
 		names = append(names, w.Get("weekday."+strconv.Itoa(day)))
 	}
-	return w.List(names)
+	return w.JoinList(names)
 }
 
-// List joins items into a list, as the language writes it.
-func (w *Words) List(items []string) string {
+// JoinList joins items into a list, as the language writes it.
+func (w *Words) JoinList(items []string) string {
 	between := strings.TrimSuffix(strings.TrimPrefix(w.Get("list"), "{a}"), "{b}")
 	return strings.Join(items, between)
 }
@@ -224,17 +224,18 @@ func (w *Words) formatValue(v any) string {
 	case string:
 		return v
 	case int:
-		return w.Number(strconv.Itoa(v))
+		return w.FormatNumber(strconv.Itoa(v))
 	case float64:
-		return w.Number(FormatPlain(v))
+		return w.FormatNumber(FormatPlain(v))
 	case json.Number:
-		return w.Number(string(v))
+		return w.FormatNumber(string(v))
 	}
 	return fmt.Sprint(v)
 }
 
-// Number formats a decimal number for the language. Numbers of up to three digits look the same in every language.
-func (w *Words) Number(plain string) string {
+// FormatNumber formats a decimal number for the language. Numbers of up to three digits look the same in every
+// language.
+func (w *Words) FormatNumber(plain string) string {
 	if len(plain) <= 3 && strings.Trim(plain, "0123456789") == "" && (len(plain) == 1 || !strings.HasPrefix(plain, "0")) {
 		return plain
 	}
@@ -260,7 +261,7 @@ func (w *Words) Decimal(n float64, decimals int) string {
 	if strings.Trim(plain, "-0.") == "" {
 		plain = strings.TrimPrefix(plain, "-")
 	}
-	return w.Number(plain)
+	return w.FormatNumber(plain)
 }
 
 // FormatPlain formats a number without the rounding errors that binary fractions cause.
@@ -268,8 +269,8 @@ func FormatPlain(n float64) string {
 	return strconv.FormatFloat(math.Round(n*1e9)/1e9, 'f', -1, 64)
 }
 
-// Date formats a date for the language. It returns "" if day is not a valid date.
-func (w *Words) Date(day string) string {
+// FormatDate formats a date for the language. It returns "" if day is not a valid date.
+func (w *Words) FormatDate(day string) string {
 	at, err := time.Parse(time.DateOnly, day)
 	if err != nil {
 		return ""
@@ -282,8 +283,8 @@ func HasDecimalComma(t language.Tag) bool {
 	return strings.Contains(message.NewPrinter(t).Sprint(number.Decimal(1.5)), ",")
 }
 
-// Megabytes converts a size to megabytes for display. It rounds down, but never to zero.
-func Megabytes(bytes int64) float64 {
+// ToMegabytes converts a size to megabytes for display. It rounds down, but never to zero.
+func ToMegabytes(bytes int64) float64 {
 	n := float64(bytes) / (1 << 20)
 	if n >= 1 {
 		return math.Floor(n)
