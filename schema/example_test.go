@@ -394,9 +394,12 @@ func ExampleParseText() {
 	fmt.Println(text.Insert(value))
 	fmt.Println(text.Plain() == block.PlainLabel(), text.IsPlain(), text.InsertionNames(), text.Malformed())
 	fmt.Println(text.PlainWithLinks())
+	plain, html := schema.RenderText(block.Label, schema.Formatting|schema.Insertions, value)
+	fmt.Println(plain == text.Insert(value), html == text.HTML(value))
 	// Output:
 	// I accept the <a href="https://example.com/terms" target="_blank" rel="noopener"><strong>terms</strong></a>, <bdi>Ann &lt;b&gt;</bdi>. {{answers.age
 	// I accept the terms, Ann <b>. {{answers.age
 	// true false [answers.name] []
 	// I accept the terms (https://example.com/terms), {{answers.name}}. {{answers.age
+	// true true
 }

@@ -4,6 +4,7 @@ import (
 	"html"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -22,6 +23,7 @@ import (
 type Text struct {
 	literal   string // if there are no spans
 	spans     []span
+	formats   []format // starting at 1
 	malformed []string
 }
 
@@ -46,27 +48,56 @@ const (
 // span is a part of a text with the same formats.
 type span struct {
 	text      string
-	insertion bool     // whether text is an insertion with its braces
-	formats   []format // from the outermost to the innermost
+	formats   formatSet
+	insertion bool // whether text is an insertion with its braces
 }
+
+// formatSet contains the indexes of formats from the outermost to the innermost, and then zeros. A part has at most one
+// format of each kind.
+type formatSet [3]int32
 
 // format is a strong or emphasized part, or a link.
 type format struct {
-	tag  string // a, strong or em
+	kind tokenKind
 	url  string // of a link
-	from int    // where the part begins in the source, which distinguishes adjacent parts
 }
 
 // ParseText parses a text of a form. It takes time proportional to the length of the text.
 func ParseText(source string, marks TextMarks) Text {
-	if !strings.ContainsAny(source, `*_\[{`) {
+	if !strings.ContainsAny(source, markCharacters) {
 		return Text{literal: source}
 	}
-	p := textParser{source: source, marks: marks, formats: make([]format, 1)}
+	p := parse(source, marks)
+	defer p.release()
+	return Text{spans: slices.Clone(p.spans), formats: slices.Clone(p.formats), malformed: p.malformed}
+}
+
+// RenderText returns [Text.Insert] and [Text.HTML] of a text that is rendered once, with less memory than [ParseText].
+// If the text has no formats and no insertions, the HTML is empty.
+func RenderText(source string, marks TextMarks, value func(name string) string) (plain, html string) {
+	if !strings.ContainsAny(source, markCharacters) {
+		return source, ""
+	}
+	p := parse(source, marks)
+	defer p.release()
+	text := Text{spans: p.spans, formats: p.formats}
+	if text.IsPlain() {
+		return text.Plain(), ""
+	}
+	return text.Insert(value), text.HTML(value)
+}
+
+// markCharacters are the characters that begin marks. Most texts have none.
+const markCharacters = `*_\[{`
+
+func parse(source string, marks TextMarks) *textParser {
+	p, _ := textParsers.Get().(*textParser)
+	p.source, p.marks = source, marks
 	p.tokenize()
 	p.matchLinks()
 	p.matchEmphasis()
-	return Text{spans: p.spans(), malformed: p.malformed}
+	p.addSpans()
+	return p
 }
 
 // Plain returns the text without formats. Insertions keep their braces.
@@ -91,12 +122,12 @@ func (t Text) PlainWithLinks() string {
 	b.WriteString(t.literal)
 	for i, s := range t.spans {
 		b.WriteString(s.text)
-		var next format
+		var next int32
 		if i+1 < len(t.spans) {
-			next = t.spans[i+1].link()
+			next = t.linkOf(t.spans[i+1])
 		}
-		if link := s.link(); link.url != "" && link != next {
-			b.WriteString(" (" + link.url + ")")
+		if link := t.linkOf(s); link > 0 && link != next {
+			b.WriteString(" (" + t.formats[link].url + ")")
 		}
 	}
 	return b.String()
@@ -106,14 +137,16 @@ func (t Text) PlainWithLinks() string {
 // text between the braces. Values are shortened as in [FormatValue.HTML]. If value is nil, insertions keep their
 // braces.
 func (t Text) Insert(value func(name string) string) string {
-	if t.IsPlain() {
+	if t.IsPlain() || value == nil {
 		return t.Plain()
 	}
 	var b strings.Builder
-	in := inserter{value: value}
+	values, size := t.values(value)
+	b.Grow(t.size() + size)
 	for _, s := range t.spans {
-		if s.insertion && value != nil {
-			b.WriteString(in.insert(s.text))
+		if s.insertion {
+			b.WriteString(values[0])
+			values = values[1:]
 		} else {
 			b.WriteString(s.text)
 		}
@@ -129,19 +162,22 @@ func (t Text) HTML(value func(name string) string) string {
 		return html.EscapeString(t.Plain())
 	}
 	var b strings.Builder
-	in := inserter{value: value}
-	var open []format
+	values, size := t.values(value)
+	b.Grow(t.size() + size)
+	var open formatSet
 	for _, s := range t.spans {
 		same := 0
-		for same < len(open) && same < len(s.formats) && open[same] == s.formats[same] {
+		for same < len(open) && open[same] == s.formats[same] {
 			same++
 		}
-		closeFormats(&b, open[same:])
+		t.closeFormats(&b, open[same:])
 		for _, f := range s.formats[same:] {
-			if f.tag == "a" {
-				b.WriteString(`<a href="` + html.EscapeString(f.url) + `" target="_blank" rel="noopener">`)
-			} else {
-				b.WriteString("<" + f.tag + ">")
+			switch format := t.formats[f]; {
+			case f == 0:
+			case format.kind == openToken:
+				b.WriteString(`<a href="` + html.EscapeString(format.url) + `" target="_blank" rel="noopener">`)
+			default:
+				b.WriteString("<" + elements[format.kind] + ">")
 			}
 		}
 		open = s.formats
@@ -149,24 +185,53 @@ func (t Text) HTML(value func(name string) string) string {
 		case !s.insertion || value == nil:
 			b.WriteString(html.EscapeString(s.text))
 		default:
-			if v := in.insert(s.text); v != "" {
+			if v := values[0]; v != "" {
 				b.WriteString("<bdi>" + html.EscapeString(v) + "</bdi>")
 			}
+			values = values[1:]
 		}
 	}
-	closeFormats(&b, open)
+	t.closeFormats(&b, open[:])
 	return b.String()
 }
 
-func closeFormats(b *strings.Builder, open []format) {
-	for i := len(open) - 1; i >= 0; i-- {
-		b.WriteString("</" + open[i].tag + ">")
+// values returns the inserted values, and their size as HTML if nothing needs to be escaped.
+func (t Text) values(value func(name string) string) (list []string, size int) {
+	in := inserter{value: value}
+	for _, s := range t.spans {
+		if s.insertion && value != nil {
+			v := in.insert(s.text)
+			list, size = append(list, v), size+len("<bdi></bdi>")+len(v)
+		}
+	}
+	return list, size
+}
+
+// size returns the size of the HTML without insertions, if nothing needs to be escaped.
+func (t Text) size() (n int) {
+	for _, s := range t.spans {
+		n += len(s.text)
+	}
+	for _, f := range t.formats[1:] {
+		n += len("<></>") + 2*len(elements[f.kind])
+		if f.kind == openToken {
+			n += len(` href="" target="_blank" rel="noopener"`) + len(f.url)
+		}
+	}
+	return n
+}
+
+func (t Text) closeFormats(b *strings.Builder, open []int32) {
+	for _, f := range slices.Backward(open) {
+		if f > 0 {
+			b.WriteString("</" + elements[t.formats[f].kind] + ">")
+		}
 	}
 }
 
 // IsPlainWebURL reports whether the text has no formats and no insertions.
 func (t Text) IsPlain() bool {
-	return len(t.spans) == 0 || len(t.spans) == 1 && !t.spans[0].insertion && len(t.spans[0].formats) == 0
+	return len(t.spans) == 0 || len(t.spans) == 1 && !t.spans[0].insertion && t.spans[0].formats == formatSet{}
 }
 
 // InsertionNames returns the text between the braces of each insertion.
@@ -183,13 +248,14 @@ func (t Text) InsertionNames() []string {
 // Malformed returns up to ten marks that are shown literally because they are incomplete or not allowed.
 func (t Text) Malformed() []string { return t.malformed }
 
-func (s *span) link() format {
+// linkOf returns the index of a span's link, or 0.
+func (t Text) linkOf(s span) int32 {
 	for _, f := range s.formats {
-		if f.tag == "a" {
+		if t.formats[f].kind == openToken {
 			return f
 		}
 	}
-	return format{}
+	return 0
 }
 
 func insertionName(source string) string { return source[len("{{") : len(source)-len("}}")] }
@@ -201,10 +267,22 @@ type inserter struct {
 }
 
 func (in *inserter) insert(source string) string {
-	line := strings.Join(strings.Fields(in.value(insertionName(source))), " ")
+	line := oneLine(in.value(insertionName(source)))
 	line = truncate(line, min(MaxInsertedCharacters, MaxInsertedTotal-in.total))
 	in.total += utf8.RuneCountInString(line)
 	return line
+}
+
+// oneLine replaces whitespace by single spaces.
+func oneLine(s string) string {
+	space := true
+	for _, r := range s {
+		if unicode.IsSpace(r) && (space || r != ' ') {
+			return strings.Join(strings.Fields(s), " ")
+		}
+		space = r == ' '
+	}
+	return strings.TrimSuffix(s, " ")
 }
 
 // truncate returns the first characters of a text.
@@ -230,13 +308,14 @@ const (
 	closeToken    // ]
 )
 
-var formatTags = map[tokenKind]string{strongToken: "strong", emphasisToken: "em"}
+// elements are the elements of formats. A link has the kind of the token that begins it.
+var elements = [...]string{strongToken: "strong", emphasisToken: "em", openToken: "a"}
 
 type token struct {
 	kind              tokenKind
 	from, to          int
-	canOpen, canClose bool // as a mark of strong or emphasis
-	begins, ends      int  // the index in formats of the part that begins or ends here, or 0
+	canOpen, canClose bool  // as a mark of strong or emphasis
+	begins, ends      int32 // the index in formats of the part that begins or ends here, or 0
 }
 
 type textParser struct {
@@ -244,7 +323,24 @@ type textParser struct {
 	marks     TextMarks
 	tokens    []token
 	formats   []format // starting at 1
+	spans     []span
+	open      []formatSet // the formats at each nesting, for addSpans
+	joined    []byte      // the literal text of a span
+	brackets  []int       // the tokens [ that can begin a link
+	unpaired  []int       // the marks that can begin a part
 	malformed []string
+}
+
+// textParsers reuses the memory of parsers, because a page parses all texts of a form.
+var textParsers = sync.Pool{New: func() any { return &textParser{formats: make([]format, 1)} }}
+
+func (p *textParser) release() {
+	clear(p.spans) // so that the pool retains no text
+	*p = textParser{
+		tokens: p.tokens[:0], formats: p.formats[:1], spans: p.spans[:0], open: p.open[:0], joined: p.joined[:0],
+		brackets: p.brackets[:0], unpaired: p.unpaired[:0],
+	}
+	textParsers.Put(p)
 }
 
 // maxInsertionName limits the search for the end of an insertion, in bytes. The longest name is the ID of a block and
@@ -310,7 +406,7 @@ func (p *textParser) add(t token) {
 
 // addFormat records a part between two tokens.
 func (p *textParser) addFormat(f format, begin, end *token) {
-	begin.begins, end.ends = len(p.formats), len(p.formats)
+	begin.begins, end.ends = int32(len(p.formats)), int32(len(p.formats)) //nolint:gosec // a text is shorter
 	p.formats = append(p.formats, f)
 }
 
@@ -341,7 +437,7 @@ func isASCIIPunctuation(c byte) bool { return c < utf8.RuneSelf && isPunctuation
 
 // matchLinks finds the links. A link contains no other link.
 func (p *textParser) matchLinks() {
-	var open []int // the tokens [ that can begin a link
+	open := p.brackets
 	for i := 0; i < len(p.tokens); i++ {
 		switch t := &p.tokens[i]; t.kind {
 		case openToken:
@@ -360,12 +456,13 @@ func (p *textParser) matchLinks() {
 				p.reject(p.tokens[begin])
 				continue
 			}
-			p.addFormat(format{"a", url, p.tokens[begin].from}, &p.tokens[begin], t)
+			p.addFormat(format{openToken, url}, &p.tokens[begin], t)
 			p.remove(i, t.to+length)
 			p.pair(begin+1, i)
 			open = open[:0]
 		}
 	}
+	p.brackets = open
 }
 
 // remove removes the token i and the source up to an offset, which is the end of a link.
@@ -386,13 +483,13 @@ const maxParentheses = 32
 // linkTarget returns the URL in parentheses at the start of s, and the length of both. The URL is empty if it is not
 // allowed.
 func linkTarget(s string) (url string, length int) {
-	var b strings.Builder
-	depth := 0
+	depth, escaped := 0, false
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
 		case c <= ' ' || c == 0x7f:
 			return "", 0
 		case c == '\\' && i+1 < len(s) && isASCIIPunctuation(s[i+1]):
+			escaped = true
 			i++
 		case c == '(':
 			if depth++; depth > maxParentheses {
@@ -400,16 +497,29 @@ func linkTarget(s string) (url string, length int) {
 			}
 		case c == ')':
 			if depth--; depth == 0 {
-				url = b.String()[len("("):]
+				if url = s[len("("):i]; escaped {
+					url = unescape(url)
+				}
 				if !weburl.IsLink(url) || strings.Contains(url, "{{") {
 					return "", 0
 				}
 				return url, i + 1
 			}
 		}
-		b.WriteByte(s[i])
 	}
 	return "", 0
+}
+
+// unescape removes the backslashes before ASCII punctuation.
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) && isASCIIPunctuation(s[i+1]) {
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
 }
 
 // matchEmphasis finds the strong and emphasized parts outside links. pair has found the parts inside.
@@ -424,8 +534,8 @@ func (p *textParser) matchEmphasis() {
 
 // pair pairs the marks in tokens[from:to], except for marks in links. Each mark is pushed and popped once.
 func (p *textParser) pair(from, to int) {
-	var open []int
-	var unpaired [closeToken + 1]int
+	open := p.unpaired[:0]
+	var count [closeToken + 1]int // of unpaired marks
 	for i := from; i < to; i++ {
 		t := &p.tokens[i]
 		if t.kind == openToken && t.begins > 0 {
@@ -437,61 +547,73 @@ func (p *textParser) pair(from, to int) {
 		if t.kind != strongToken && t.kind != emphasisToken {
 			continue
 		}
-		if t.canClose && unpaired[t.kind] > 0 {
+		if t.canClose && count[t.kind] > 0 {
 			for t.ends == 0 {
 				last := &p.tokens[open[len(open)-1]]
 				open = open[:len(open)-1]
-				unpaired[last.kind]--
+				count[last.kind]--
 				if last.kind == t.kind {
-					p.addFormat(format{tag: formatTags[t.kind], from: last.from}, last, t)
+					p.addFormat(format{kind: t.kind}, last, t)
 				}
 			}
 		} else if t.canOpen {
 			open = append(open, i)
-			unpaired[t.kind]++
+			count[t.kind]++
 		}
 	}
+	p.unpaired = open
 }
 
-// spans returns the literal texts and insertions with their formats.
-func (p *textParser) spans() []span {
-	var (
-		list    []span
-		open    []format
-		literal strings.Builder
-	)
+// addSpans adds the literal texts and insertions with their formats.
+func (p *textParser) addSpans() {
+	p.open = append(p.open, formatSet{})
+	first := "" // the literal text, until there is more
 	flush := func() {
-		if literal.Len() > 0 {
-			list = append(list, span{literal.String(), false, innermost(open)})
-			literal.Reset()
+		if len(p.joined) > 0 {
+			first = string(p.joined)
+			p.joined = p.joined[:0]
+		}
+		if first != "" {
+			p.spans = append(p.spans, span{text: first, formats: p.open[len(p.open)-1]})
+			first = ""
 		}
 	}
-	for _, t := range p.tokens {
+	for i := range p.tokens {
+		t := &p.tokens[i]
+		text := p.source[t.from:t.to]
 		switch {
 		case t.begins > 0:
 			flush()
-			open = append(open, p.formats[t.begins])
+			p.open = append(p.open, p.inside(p.open[len(p.open)-1], t.begins))
 		case t.ends > 0:
 			flush()
-			open = open[:len(open)-1]
+			p.open = p.open[:len(p.open)-1]
 		case t.kind == insertionToken:
 			flush()
-			list = append(list, span{p.source[t.from:t.to], true, innermost(open)})
-		case t.kind != removedToken:
-			literal.WriteString(p.source[t.from:t.to])
+			p.spans = append(p.spans, span{text, p.open[len(p.open)-1], true})
+		case t.kind == removedToken:
+		case first == "":
+			first = text
+		default:
+			if len(p.joined) == 0 {
+				p.joined = append(p.joined, first...)
+			}
+			p.joined = append(p.joined, text...)
 		}
 	}
 	flush()
-	return list
 }
 
-// innermost returns a copy of the formats without repeated ones, such as strong in strong.
-func innermost(open []format) []format {
-	var list []format
-	for _, f := range open {
-		if !slices.ContainsFunc(list, func(outer format) bool { return outer.tag == f.tag }) {
-			list = append(list, f)
+// inside returns a set with one more format, unless it has one of this kind, such as strong in strong.
+func (p *textParser) inside(outer formatSet, f int32) formatSet {
+	for i, other := range outer {
+		if other == 0 {
+			outer[i] = f
+			return outer
+		}
+		if p.formats[other].kind == p.formats[f].kind {
+			return outer
 		}
 	}
-	return list
+	return outer
 }

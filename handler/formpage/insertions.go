@@ -31,7 +31,8 @@ func (c *call) insertedValue(name string) string {
 	}
 	if r, ok := insertion.Resolve(name, c.canInsert); ok {
 		c.Inserted = append(c.Inserted, r)
-		value = c.formatInsertion(r)
+		// A long answer can be inserted many times, so it is shortened once.
+		value = schema.ParseText("{{today}}", schema.Insertions).Insert(func(string) string { return c.formatInsertion(r) })
 	}
 	c.insertions.byName[name] = value
 	return value

@@ -2,6 +2,7 @@ package formpage_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -287,6 +288,35 @@ func TestFormatsOfALargePage(t *testing.T) {
 	expect.That(t, len(page) > 3<<20 && len(page) < 9<<19, "the page has %d bytes", len(page))
 	expect.Equal(t, strings.Count(page, "<a href"), strings.Count(page, "a</a>"), "closed links")
 	expect.That(t, strings.Contains(page, "fs-note"), "the page does not say that it is incomplete")
+}
+
+// A page full of marks allocates no more than others, and long answers are shortened before they are inserted.
+func TestWhatMarksCost(t *testing.T) {
+	c := newCosts(t)
+	for name, unit := range map[string]string{
+		"strong": "**a**", "emphasis": "_a_.", "links": "[a](https://a.example/x)", "unpaired": "**a ", "brackets": "[[a](", "insertions": strings.Repeat("{{answers.b0}} ", 20) + strings.Repeat("x", 4000),
+	} {
+		if testing.Short() && name != "emphasis" {
+			continue // the others take long
+		}
+		label := strings.Repeat(unit, 5000/len(unit))
+		var blocks []string
+		for i := range 380 {
+			blocks = append(blocks, fmt.Sprintf(`{"id":"b%d","type":"long_text","label":"%s","description":"%s"}`, i, label, label))
+		}
+		form := c.form("[" + strings.Join(blocks, ",") + "]")
+		body := "state=" + c.state(form) + "&go=stay&a.b0=" + strings.Repeat("x+", 45_000)
+		visit := sent{http.MethodPost, "", "application/x-www-form-urlencoded", body}
+		c.serve(form, visit)
+		var w *sink
+		bytes := allocated(func() { w = c.serve(form, visit) })
+		most := uint64(mostAllocated)
+		if name == "links" { // each URL is parsed
+			most += most / 2
+		}
+		expect.That(t, w.status == http.StatusOK && (bytes <= most || raceDetector) && w.size <= 4<<20+2*len(body),
+			"%s: status %d, %d bytes sent, %d allocated", name, w.status, w.size, bytes)
+	}
 }
 
 // A canvas shows formats, and the insertions as they are.

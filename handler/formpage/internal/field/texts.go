@@ -8,11 +8,7 @@ const allMarks = schema.Formatting | schema.Insertions
 // text returns a text of the form without formats, and its HTML. The HTML is empty if the text has no formats and
 // insertions.
 func (s *Source) text(source string, marks schema.TextMarks) (plain, html string) {
-	text := schema.ParseText(source, marks)
-	if text.IsPlain() {
-		return text.Plain(), ""
-	}
-	return text.Insert(s.Value), text.HTML(s.Value)
+	return schema.RenderText(source, marks, s.Value)
 }
 
 // Plain returns a text of the form without formats and with its insertions.

@@ -612,7 +612,7 @@
       }
       store();
       (at.isConnected ? at : document.getElementById(at.id))?.focus();
-      if (typed.size && "reactive" in to.dataset) timer = setTimeout(refresh, 150, merge);
+      if (typed.size && ("reactive" in to.dataset || "live" in to.dataset)) timer = setTimeout(refresh, 150, merge);
       const button = all(".fs-actions button").find(b => b.value === go);
       if (button && to.dataset.step === f.dataset.step) setTimeout(() => to.requestSubmit(button));
     }).then(() => { early = null; });
