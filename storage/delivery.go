@@ -51,7 +51,7 @@ type ClaimedDelivery struct {
 	EventType    string
 	Body         []byte // read only, because other deliveries can share it
 	URL          string
-	// Generation changes whenever the webhook's URL changes, even back to an earlier URL, because each change creates a
+	// Generation changes whenever the webhook's URL changes, even back to an earlier URL, because each change makes a
 	// new destination.
 	Generation int64
 	Host       string // URL's hostname, as the function Hostname returns it
@@ -77,8 +77,7 @@ type Pool struct {
 	MaxDeliveries int            // limit for the whole pool; if below 1, nothing is claimed
 	Hosts         map[string]int // limits by hostname; if a limit is below 1, nothing is claimed for its hostname
 	PerHost       int            // limit for each hostname that is not in Hosts; a value below 1 means no limit
-	// ExcludedWorkspaces lists workspaces that already have enough deliveries in flight, so that nothing is claimed for
-	// them.
+	// ExcludedWorkspaces lists workspaces with enough deliveries in flight, for which nothing is claimed.
 	ExcludedWorkspaces []ID
 }
 
@@ -98,8 +97,8 @@ type ClaimParams struct {
 	// PerWebhook limits the deliveries for each healthy webhook that is not listed in Webhooks. A value below 1 means
 	// no limit. An unhealthy webhook gets one delivery.
 	PerWebhook int
-	// MaxBytes limits the total size of the bodies in each pool. One delivery per pool is always allowed. A value below
-	// 1 means no limit.
+	// MaxBytes limits the total size of the bodies in each pool. One delivery is always allowed. A value below 1 means
+	// no limit.
 	MaxBytes int
 }
 
@@ -121,8 +120,7 @@ type Result struct {
 	// RetryIn is the time until the delivery is due again, measured by the store's clock. A zero RetryIn ends the
 	// delivery if Delivery is set, and otherwise makes the delivery due immediately. If the attempt failed, and
 	// Redeliver or UpdateWebhook requested the delivery during the lease, the delivery is due immediately even if
-	// RetryIn is set. It then restarts at attempt 1 if RetryIn is zero, and otherwise continues with the next attempt
-	// number.
+	// RetryIn is set. It then restarts at attempt 1 if RetryIn is zero, and otherwise continues with the next attempt.
 	RetryIn time.Duration
 	// Summary is the ID of a history entry whose Error is DeliveryExpired. If this result ends the delivery, the store
 	// adds the entry to the webhook's history, with Delivery's CreatedAt and the number of the attempt that will not be
@@ -159,8 +157,7 @@ type DirectDispatcher interface {
 	// Dispatch must be called once after each call to Reserve, even if the write fails. The parameter leased contains
 	// the committed deliveries that the store has leased. The parameter others reports whether the write also stored
 	// deliveries that must be claimed. If Submit's context ends during the write, Submit can return before the store
-	// calls Dispatch. If Submit panics, the service releases the reservation, and a later call to Dispatch has no
-	// effect.
+	// calls Dispatch. If Submit panics, the service releases the reservation. A later Dispatch has no effect.
 	Dispatch(leased []ClaimedDelivery, others bool)
 }
 
@@ -262,8 +259,7 @@ type DeliveryStore interface {
 	// PausedWebhooks lists the paused webhooks of all accessible forms, newest first by (FailingSince, WebhookID).
 	PausedWebhooks(ctx context.Context, actor Actor, page Page) ([]PausedWebhook, error)
 
-	// QueueStats counts the pending deliveries. It is slow because it reads all of them, so call it at most once every
-	// few seconds.
+	// QueueStats counts the pending deliveries. It reads all of them, so call it at most once every few seconds.
 	QueueStats(ctx context.Context) (QueueStats, error)
 }
 

@@ -58,8 +58,7 @@ type SubmissionAnswers struct {
 	Answers json.RawMessage
 }
 
-// AnswerDigest is the digest of a submission's answer to the unique field. A submission without an answer has no
-// digest.
+// AnswerDigest is the digest of a submission's answer to the unique field. Without an answer, there is no digest.
 type AnswerDigest struct {
 	Submission ID
 	Digest     []byte

@@ -170,8 +170,7 @@ type FormChange struct {
 	WorkspaceID *ID
 	Definition  Definition
 	Acceptance  *AcceptanceRules
-	// IfRevision makes the change conditional: the form must be at one of these revisions. If empty, any revision
-	// matches.
+	// IfRevision makes the change conditional: the form must be at one of these revisions. If empty, any matches.
 	IfRevision []int64
 	At         time.Time // becomes UpdatedAt
 	// Documents are written in the same step, but only if the change modifies the form. Otherwise they are ignored,

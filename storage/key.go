@@ -42,8 +42,7 @@ type FormForKeyParams struct {
 	At    time.Time
 }
 
-// FormForKey is a key with its user and a form. The caller must still check whether the key is valid, as after
-// KeyByHash.
+// FormForKey is a key with its user and a form. The caller must still check that the key is valid.
 type FormForKey struct {
 	Key  Key
 	User User
@@ -76,7 +75,7 @@ type KeyStore interface {
 	// the two methods returns ErrUnimplemented, and the caller then calls both.
 	FormForKey(ctx context.Context, p FormForKeyParams) (FormForKey, error)
 
-	// TouchKeys sets each key's LastUsedAt to the given time, unless LastUsedAt is already later. It ignores unknown
-	// keys.
+	// TouchKeys sets each key's LastUsedAt to the given time, unless LastUsedAt is already later. Unknown keys are
+	// ignored.
 	TouchKeys(ctx context.Context, used map[ID]time.Time) error
 }

@@ -51,8 +51,7 @@ type PartialQuery struct {
 	Verified bool // selects only partial submissions with Verified set
 }
 
-// DeletePartialsParams selects partial submissions to remove. A partial submission is removed if it matches IDs, Token
-// or SavedBefore.
+// DeletePartialsParams selects partial submissions to remove. It must match IDs, Token or SavedBefore.
 type DeletePartialsParams struct {
 	IDs         []ID
 	Token       [32]byte  // SHA-256 of the token; a zero value removes none
@@ -65,8 +64,7 @@ type DeletePartialsParams struct {
 // removes it. A form in the trash retains its partial submissions, but methods return ErrNotFound for them. A purge
 // removes them. A store can leave all four methods to [Unimplemented].
 type PartialStore interface {
-	// SavePartial saves a partial submission and returns its new revision. It returns the first of these errors that
-	// applies:
+	// SavePartial saves a partial submission and returns its new revision. It returns the first applicable error:
 	//
 	// 1. ErrNotFound if the form does not exist, is in the trash, or is not published.
 	// 2. ErrNotFound if New is false and the token is unknown, belongs to another form, or has expired.

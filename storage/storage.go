@@ -85,8 +85,7 @@ type MaintenanceStatus struct {
 	Now   time.Time
 	Since time.Time // when the store was created and recording started
 	// LastDispatch is the time of the last ClaimDeliveries or ExpireDeliveries. A running dispatcher calls
-	// ExpireDeliveries about once a minute, even if it cannot accept more deliveries. LastDispatch is zero before the
-	// first call.
+	// ExpireDeliveries about once a minute, even if it cannot accept more deliveries. It is zero before the first call.
 	LastDispatch time.Time
 	// LastMaintenance is the time of the last Sweep without RemovalsOnly, or zero if there was none.
 	LastMaintenance time.Time

@@ -34,8 +34,8 @@ type NewSubmission struct {
 	Submission Submission
 	// FormRevision is the form revision against which the answers were checked. It replaces Submission.FormRevision.
 	FormRevision int64
-	// UniqueAnswer is the digest of the answer to UniqueField, which must be unique within the form. If nil, uniqueness
-	// is not checked.
+	// UniqueAnswer is the digest of the answer to UniqueField, which must be unique within the form. If nil, nothing is
+	// checked.
 	UniqueAnswer   []byte
 	UniqueField    UniqueField
 	IdempotencyKey string // identifies the request within its form; empty if there is none
@@ -52,8 +52,7 @@ type NewSubmission struct {
 	Dispatcher DirectDispatcher
 }
 
-// SubmissionsParams selects submissions for a list. Since and Until are inclusive. A zero Since or Until means no
-// limit.
+// SubmissionsParams selects submissions for a list. Since and Until are inclusive. A zero time means no limit.
 type SubmissionsParams struct {
 	Since, Until time.Time
 	Page         Page
@@ -87,14 +86,13 @@ type SubmissionStore interface {
 	// Then it stores the submission and its UniqueAnswer, and counts it in the funnel at SubmittedAt. It stores the
 	// event's body once, and a pending delivery for each enabled webhook. If no webhook is enabled, it does not store
 	// the event. If UniqueField.Rules differs from the form's acceptance rules, the backfill restarts with the newer
-	// version.
+	// one.
 	Submit(ctx context.Context, n NewSubmission) (s Submission, replayed bool, err error)
 
 	// SubmissionByKey returns the form's submission with this idempotency key, or ErrNotFound.
 	SubmissionByKey(ctx context.Context, form ID, idempotencyKey string) (Submission, error)
 
-	// Submission returns one submission. It returns ErrNotFound if the submission does not exist or belongs to another
-	// form.
+	// Submission returns one submission. It returns ErrNotFound if the form has no such submission.
 	Submission(ctx context.Context, actor Actor, form, id ID) (Submission, error)
 
 	// Submissions calls each for every record on a page, newest first by (SubmittedAt, ID), and reports whether the
@@ -103,8 +101,7 @@ type SubmissionStore interface {
 	// A record is valid only during its callback, so that a store need not copy the record's bytes. The function each
 	// must not change or retain the record. It must return quickly and must not call the store, which can hold a lock
 	// or a connection. If each returns an error, Submissions stops and returns that error. If Submissions fails, each
-	// may already have received some records, but it never receives a record twice. Use [ListSubmissions] to get
-	// copies.
+	// may already have received some records, but it never receives a record twice. [ListSubmissions] returns copies.
 	Submissions(ctx context.Context, actor Actor, form ID, q SubmissionsParams, each func(*Submission) error) (more bool, err error)
 
 	// DeleteSubmission permanently removes a submission with its idempotency key, indexed answers, pending deliveries
@@ -144,6 +141,5 @@ func ListSubmissions(ctx context.Context, s SubmissionStore, actor Actor, form I
 	return page, nil
 }
 
-// listBlockSize is the size in bytes of a memory block that a page's records share. A typical page needs two or three
-// blocks.
+// listBlockSize is the size in bytes of a memory block that a page's records share. A typical page needs two or three.
 const listBlockSize = 64 << 10

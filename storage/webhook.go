@@ -95,8 +95,7 @@ type WebhookStore interface {
 
 	// UpdateWebhook changes one webhook and returns the new state. Disabling a webhook ends its pending deliveries.
 	// Enabling a disabled webhook ends its pause. A new URL also ends the pause, and resets the webhook's Health. If c
-	// sets URL or Enabled, one pending delivery without a lease becomes due immediately. It can be claimed even if the
-	// webhook is paused.
+	// sets URL or Enabled, one pending delivery without a lease becomes due immediately. A pause does not delay it.
 	UpdateWebhook(ctx context.Context, actor Actor, id ID, c WebhookChange) (Webhook, error)
 
 	// DeleteWebhook removes a webhook, its pending deliveries and its history.

@@ -49,7 +49,6 @@ type WorkspaceStore interface {
 	// ErrConflict if the call would remove the owner.
 	SetMember(ctx context.Context, workspace, user ID, member bool) error
 
-	// Members returns the members in ascending order, without the owner, or ErrNotFound if the workspace does not
-	// exist.
+	// Members returns the members in ascending order, without the owner, or ErrNotFound for an unknown workspace.
 	Members(ctx context.Context, workspace ID) ([]ID, error)
 }

@@ -62,8 +62,7 @@ func (s *Store) redeliver(ctx context.Context, webhookID, id storage.ID, onlyFai
 	})
 }
 
-// isFinalFailure reports whether the attempt a is the failure that ended its event's delivery. The attempt must have an
-// event.
+// isFinalFailure reports whether the attempt a is the failure that ended its event's delivery. It must have an event.
 func (w *webhook) isFinalFailure(a *attempt) bool {
 	return !a.rec.Success && w.queue.byEvent[a.event.id] == nil && !slices.ContainsFunc(w.attempts(), func(b *attempt) bool {
 		return b.rec.EventID == a.rec.EventID && comparePositions(b.position(), a.position()) > 0

@@ -100,7 +100,7 @@ func withLockResult[R any](ctx context.Context, s *Store, values []any, method f
 	return out, err
 }
 
-// withRecord is like withLock, but passes method the record that find returns. If find returns nil, withRecord returns
+// withRecord is like withLock, but passes method the record that find returns. If find returns nil, the error is
 // ErrNotFound.
 func withRecord[T any](ctx context.Context, s *Store, find func() *T, values []any, method func(*T) error) error {
 	return withLock(ctx, s, values, func() error {

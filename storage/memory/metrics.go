@@ -20,8 +20,7 @@ type funnel struct {
 	foldedDay int64                      // day of the newest count when minutes were last merged into days
 }
 
-// add adds counts. Once a day, it merges the minutes of each old day. Counts later than clock do not affect which days
-// are old.
+// add adds counts. Once a day, it merges the minutes of each old day. Counts later than clock make no day old.
 func (f *funnel) add(at, clock time.Time, c storage.Counters) {
 	first := roundDown(at.Unix(), minute)
 	f.counts[first] = addCounters(f.counts[first], c)

@@ -85,8 +85,7 @@ func (q *queue) makeDue(d *delivery, queued, clock time.Time) {
 	q.add(d)
 }
 
-// makeOldestDue chooses the oldest delivery without a lease and makes it due. It prefers deliveries that no one
-// requested.
+// makeOldestDue chooses the oldest delivery without a lease and makes it due. It prefers unrequested deliveries.
 func (q *queue) makeOldestDue(clock time.Time) {
 	for _, d := range slices.Concat(q.regular.items, q.requested.items) {
 		if !d.isLeased(clock) {

@@ -158,8 +158,8 @@
 //   - Locks are held until the transaction ends. Parallel tests therefore need their own users and forms, and one
 //     connection each.
 //
-// For other tests, use a separate schema, as in the same example. Creating a schema takes about 0.2 s, and dropping it
-// takes 0.05 s.
+// For other tests, use a separate schema, as in the same example. Creating a schema takes about 0.2 s, dropping it 0.05
+// s.
 //
 // # Maintenance
 //

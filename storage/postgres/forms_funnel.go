@@ -106,8 +106,8 @@ func (s *Store) SubmissionTotals(ctx context.Context, actor storage.Actor, forms
 	return totals, err
 }
 
-// windowParts contains a window's whole days, and the minutes before and after them. A zero time in the field days
-// means no limit.
+// windowParts contains a window's whole days, and the minutes before and after them. A zero time in days means no
+// limit.
 type windowParts struct{ days, head, tail storage.Window }
 
 const day = 24 * time.Hour

@@ -37,8 +37,8 @@ const (
 	countIncrement = `CASE WHEN ` + coveredByCount + ` THEN 1 ELSE 0 END`
 )
 
-// countBatch returns a row as long as submissions remain to be counted. The offset is a subquery, because if the
-// planner knew the value but had no statistics, it would read and sort the whole table.
+// countBatch returns a row as long as submissions remain to be counted. The offset is a subquery that hides its value
+// from the planner, which without statistics would read and sort the whole table.
 const countBatch = `
 WITH before AS MATERIALIZED (
 	SELECT l.counted_to FROM formsvc.form_limits l WHERE l.form_id = $1::bytea AND l.counted_to IS NOT NULL

@@ -75,8 +75,7 @@ func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, stor
 	return k, u, nil
 }
 
-// formForKey checks the key before it looks up the form. If the key does not permit access, formForKey returns nulls
-// for the form.
+// formForKey checks the key before it looks up the form. Without permission, the form's columns are null.
 var formForKey = `
 SELECT ` + keyColumns + `, ` + userColumns + `, k.xmin, f.version, ` + formColumnsWithoutLimit + `
 FROM formsvc.api_keys k
@@ -124,7 +123,7 @@ func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (sto
 	return out, nil
 }
 
-// cachedFormForKey sets out if the cached key and form are current and the key permits access. Otherwise it returns
+// cachedFormForKey sets out if the cached key and form are current and the key permits access. If not, it returns
 // false.
 func (s *Store) cachedFormForKey(ctx context.Context, p storage.FormForKeyParams, out *storage.FormForKey) (same bool, err error) {
 	key, knowsKey := s.cache.keys.Get(p.Hash)

@@ -22,8 +22,7 @@ const (
 	// partial submissions, so that their limits hold.
 	lockOwners lockKind = "owner"
 	lockKeys   lockKind = "keys"
-	// lockValues locks an idempotency key or unique answer, so that a second submission with the same value waits for
-	// the first.
+	// lockValues locks an idempotency key or unique answer, so that another submission with the same value waits.
 	lockValues   lockKind = "value"
 	lockPartials lockKind = "partial"
 	// lockRequestedDeliveries serializes requests for a webhook's deliveries.

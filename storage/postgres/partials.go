@@ -17,8 +17,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// asyncCommit lets a save return before the saved data reaches the disk and the standbys. It is not used in a host's
-// transaction.
+// asyncCommit lets a save return before its data reaches the disk and the standbys. A host's transaction does not use
+// it.
 const asyncCommit = `SELECT set_config('synchronous_commit', 'off', true), ` + conn.LockTimeoutSet
 
 func (s *Store) sendPartialSave(ctx context.Context, batch ...conn.Statement) error {
@@ -176,8 +176,8 @@ WITH form AS MATERIALIZED (
 SELECT g.place, f.place IS NULL OR s.place IS NOT NULL AND m.token IS NULL, (SELECT count(*) FROM gone) < (SELECT count(*) FROM replaced), (SELECT room.rows - (SELECT count(*) FROM made) FROM room)
 FROM form CROSS JOIN given g LEFT JOIN free f USING (place) LEFT JOIN stays s USING (place) LEFT JOIN made m USING (token)`
 
-// createPartials creates partial submissions for one form. For each of them, it returns nil or the error that prevented
-// its creation.
+// createPartials creates partial submissions for one form. For each, it returns nil or the error that prevented its
+// creation.
 func (s *Store) createPartials(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]error, error) {
 	limit := int64(math.MaxInt64)
 	if batch[0].Max > 0 {

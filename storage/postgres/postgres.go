@@ -180,8 +180,8 @@ func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) err
 	}
 	var result error
 	var panicErr *panicError
-	// Hide do's errors and panics from Raw. After a panic or a driver.ErrBadConn, Raw closes conn before it returns,
-	// which would wait for the caller's transaction to end and therefore deadlock.
+	// Hide do's errors and panics from Raw. After a panic or a driver.ErrBadConn, Raw would close conn and wait for the
+	// caller's transaction to end, which is a deadlock.
 	err := conn.Raw(func(driverConn any) error {
 		c, ok := driverConn.(*stdlib.Conn)
 		if !ok {

@@ -27,7 +27,7 @@ import (
 // Other statements lock this row before they schedule the webhook.
 //
 // Claims and results skip locked rows. Other statements lock deliveries by (event_id, webhook_id), then destinations,
-// attempts and events. In a WITH list, each of these steps reads the previous one, because PostgreSQL runs unread steps
+// attempts and events. In a WITH list, each of these steps reads the previous one, because PostgreSQL runs unread ones
 // last.
 
 const (
@@ -142,9 +142,9 @@ const webhookCapacity = `COALESCE(
 			CASE WHEN x.succeeded AND x.failures = 0 THEN $2::bigint ELSE LEAST($2::bigint, 1) END)`
 
 // leaseOfWebhooks leases each webhook's first deliveries, up to its share. For a paused webhook, it leases only
-// requested deliveries. If the byte limit does not allow all of them, every webhook's first delivery takes precedence
-// over any second delivery. It also returns how many deliveries each webhook has, up to one more than its share. It
-// ignores webhooks that were disabled or got another URL since lockDueWebhooks.
+// requested deliveries. If the byte limit does not allow all these deliveries, every webhook's first delivery takes
+// precedence over any second delivery. It also returns how many deliveries each webhook has, up to one more than its
+// share. It ignores webhooks that were disabled or got another URL since lockDueWebhooks.
 var leaseOfWebhooks = perQueueSize(`
 WITH found AS MATERIALIZED (
 	SELECT t.number, t.generation, t.part, d.*
@@ -241,8 +241,7 @@ type dueWebhook struct {
 	found, leased           int
 }
 
-// nextSchedule returns how to reschedule the webhook. The parameter skipped reports whether another webhook got no
-// delivery.
+// nextSchedule returns how to reschedule the webhook. The parameter skipped reports whether another webhook got none.
 func (w *dueWebhook) nextSchedule(skipped bool) string {
 	switch {
 	case w.share > 0 && w.leased == w.found:

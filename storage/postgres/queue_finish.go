@@ -112,8 +112,7 @@ FROM (
 WHERE x.webhook_id = j.webhook_id`)
 
 // minResultLease is the minimum remaining lease time if the caller must pass the result again. A dispatcher passes the
-// result again within 5 s, in a write with a timeout of 10 s. If the process is killed, the delivery waits for
-// minResultLease.
+// result again within 5 s, in a write with a timeout of 10 s. If its process is killed, the delivery waits this long.
 const minResultLease = 20 * time.Second
 
 // FinishDeliveries implements [storage.DeliveryStore]. Each batch is one transaction. Of several results with the

@@ -24,8 +24,8 @@ const (
 	maxLeasedUntil = `statement_timestamp() + interval '3 hours'`
 )
 
-// tooFarAhead returns the condition that a time is after the limit, or that the time and its row's write time are in
-// the future.
+// tooFarAhead returns the condition that a time is after the limit, or that it and its row's write time are in the
+// future.
 func tooFarAhead(time, written, limit string) string {
 	return fmt.Sprintf(`(%[1]s > %[2]s AND %[2]s > %[3]s OR %[1]s > %[4]s)`, time, written, futureFrom, limit)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Large deletions have two stages: a call updates one row, which hides all rows that belong to it, and sweeps then
-// delete the hidden rows in batches. No call waits for locks on these rows. An interrupted sweep has to repeat only one
+// delete the hidden rows in batches. No call waits for locks on these rows. An interrupted sweep repeats only one
 // batch.
 
 // lockingVariants returns two variants of a statement. The variant for false skips locked rows. The variant for true
@@ -154,8 +154,7 @@ func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *st
 	return false, err
 }
 
-// purgeFormsOfDeleted marks forms as purged if their workspaces were purged with their owner. These forms are already
-// hidden.
+// purgeFormsOfDeleted marks forms as purged if their workspaces were purged with their owner. They are already hidden.
 const purgeFormsOfDeleted = `
 WITH left_over AS MATERIALIZED (
 	SELECT f.id

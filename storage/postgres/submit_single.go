@@ -98,8 +98,7 @@ SELECT v.code, v.revision, v.counted, EXISTS (SELECT FROM stored),
 	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
 FROM verdict v LEFT JOIN earlier e ON v.code = 1`
 
-// lockPartial runs before a submission takes its other locks, so that it holds none of these locks while lockPartial
-// waits.
+// lockPartial runs before a submission takes its other locks, so that it holds none of these while waiting.
 const lockPartial = `
 SELECT FROM formsvc.partials p WHERE p.token = $1::bytea AND (p.form_id = $2::bytea AND p.open) IS TRUE FOR NO KEY UPDATE`
 

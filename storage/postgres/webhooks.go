@@ -202,8 +202,8 @@ const lockDeliveries = `
 WITH ` + pendingOfWebhook + `
 SELECT count(*) FROM pending`
 
-// deleteWebhook runs after lockDeliveries, so it sees attempts that concurrent results have added, and no further
-// results can arrive.
+// deleteWebhook runs after lockDeliveries, so it sees attempts that concurrent results have added, and no more can
+// arrive.
 const deleteWebhook = `
 WITH gone AS (
 	DELETE FROM formsvc.webhooks w USING formsvc.forms f

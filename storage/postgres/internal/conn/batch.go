@@ -8,8 +8,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// transactionSettings limits how long a transaction waits for locks, and how long it holds locks after the server loses
-// the client.
+// transactionSettings limits how long a transaction waits for locks, and how long it holds them if the client is lost.
 const transactionSettings = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), ` + LockTimeoutSet
 
 // Transaction runs do in the host's transaction if there is one. Otherwise it runs do in a new transaction, which it
@@ -46,7 +45,7 @@ func (q Statement) Each(read func(pgx.Rows) error) Statement {
 	return q
 }
 
-// Row returns a copy of the statement that passes its first row to scan. If there is no row, the batch returns
+// Row returns a copy of the statement that passes its first row to scan. Without a row, the batch returns
 // [pgx.ErrNoRows].
 func (q Statement) Row(scan func(pgx.Rows) error) Statement {
 	return q.Each(func(rows pgx.Rows) error { return FirstRow(rows, scan) })

@@ -40,8 +40,8 @@ func (c *Conn) ReadRow(ctx context.Context, text string, scan func(pgx.Rows) err
 	})
 }
 
-// ReadOne reads one record, as ReadRow does. The function targets returns pointers to the record's fields in the order
-// of the columns.
+// ReadOne reads one record, as ReadRow does. The function targets returns pointers to the record's fields in column
+// order.
 func ReadOne[T any](ctx context.Context, c *Conn, targets func(*T) []any, text string, args ...any) (found T, err error) {
 	if err = c.ReadRow(ctx, text, Into(targets(&found)...), args...); err != nil {
 		found = *new(T)

@@ -17,8 +17,7 @@ const LockTimeout = 50 * time.Millisecond
 // LockTimeoutSet is the SQL that sets LockTimeout for the rest of a transaction.
 const LockTimeoutSet = `set_config('lock_timeout', '50ms', true)`
 
-// LockHeld reports whether a write failed because it did not get a lock or a slot in time. Such a write changed
-// nothing.
+// LockHeld reports whether a write got no lock or slot in time. Such a write changed nothing.
 func LockHeld(err error) bool {
 	return SQLState(err) == lockNotAvailable || errors.As(err, new(waitError))
 }
@@ -193,8 +192,7 @@ func (c *Conn) SendWrite(ctx context.Context, batch ...Statement) error {
 	return c.Send(ctx, batch...)
 }
 
-// Change sends a batch, retrying as WriteFor does. It returns ErrNotFound if a statement does not return an expected
-// row.
+// Change sends a batch, retrying as WriteFor does. It returns ErrNotFound if an expected row is missing.
 func (c *Conn) Change(ctx context.Context, batch ...Statement) error {
 	return c.WriteFor(ctx, batch[0].Key(), func(ctx context.Context) error {
 		return NoRow(c.SendWrite(ctx, batch...), storage.ErrNotFound)

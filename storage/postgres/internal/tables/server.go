@@ -20,8 +20,7 @@ var supportedServer = regexp.MustCompile(`^PostgreSQL (1[5-9]|[2-9]\d)[.\w]*(-\d
 const lockProbe = `WITH taken AS MATERIALIZED (SELECT pg_try_advisory_xact_lock_shared($1::bigint) AS it)
 SELECT $1::bigint IN (SELECT l.classid::bigint << 32 | l.objid::bigint FROM pg_locks l WHERE taken.it AND l.locktype = 'advisory' AND l.objsubid = 1 AND l.pid = pg_backend_pid()) FROM taken`
 
-// serverProblem says why this package cannot use the server and what to do about it. If the server is usable, problem
-// is empty.
+// serverProblem says why this package cannot use the server and what to do about it. An empty problem means none.
 func serverProblem(ctx context.Context, c *conn.Conn) (problem string, err error) {
 	// Use exec mode, because pgx itself rejects some of these settings in simple mode.
 	rows, err := c.DBFor(ctx).Query(ctx, `SELECT version()`, pgx.QueryExecModeExec)
@@ -49,8 +48,7 @@ func serverProblem(ctx context.Context, c *conn.Conn) (problem string, err error
 	return "", err
 }
 
-// textProblem describes the session setting that would alter text. It returns an empty string if there is no such
-// setting.
+// textProblem describes the session setting that would alter text. It returns an empty string if there is none.
 func textProblem(setting func(name string) string) string {
 	if encoding := setting("server_encoding"); encoding != "UTF8" && encoding != "" {
 		return fmt.Sprintf("the database has the encoding %s, which cannot hold all text: create it with ENCODING 'UTF8'", encoding)
