@@ -15,6 +15,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/internal/lab/expect"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // formWith publishes a form with variables.
@@ -231,6 +232,17 @@ func TestAnEndingShowsTheStoredSubmission(t *testing.T) {
 	preview := s.get(s.link(form.ID))
 	fill(preview).press("next").expect(http.StatusOK, holds(want+points), shows("fs-preview", "Nothing was stored"))
 	fill(s.get(s.link(form.ID))).byScript().expect(http.StatusOK, holds(want+points, `data-kind="ending"`))
+}
+
+// The message of a check has formats and inserts answers. The summary is plain.
+func TestMessagesOfChecks(t *testing.T) {
+	t.Parallel()
+	s, refuse, _ := refusing(t, formpage.Config{})
+	form := s.form("MULTI", `[{"id":"q","type":"short_text","label":"**Q**"}]`, "", "")
+	refuse(&formsvc.Error{Violations: []schema.Violation{{Field: "q", Path: "/answers/q", Code: "CHECK_FAILED", Params: map[string]any{"say": "**No** {{answers.q}}"}}}})
+	p := s.open(form, "").fill("a.q", "<b>")
+	s.wait(time.Minute)
+	p.press("next").expect(http.StatusUnprocessableEntity, holds(`id="q1-e"><strong>No</strong> <bdi>&lt;b&gt;</bdi></p>`, `<a href="#q1">Q</a> <span>No &lt;b&gt;</span>`))
 }
 
 // Only the elements of texts come out of hostile texts and answers, wherever they are.
