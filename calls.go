@@ -20,7 +20,7 @@ func (s *Service) PublicForm(ctx context.Context, publicID string) (PublicForm, 
 	return s.newPublicForm(s.intake.PublishedForm(ctx, publicID))
 }
 
-// PreviewForm returns a form and its warnings (see [Service.FindWarnings]) by the form's ID, even if the form is a
+// PreviewForm returns a form and its warnings (see [Service.Warnings]) by the form's ID, even if the form is a
 // draft. If the form has a working copy, PreviewForm returns the working copy. It returns [ErrNotFound] if the form does not
 // exist or is in the trash. The host must check that the user may see the form.
 func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Warnings, error) {
@@ -80,7 +80,7 @@ func (s *Service) Submit(ctx context.Context, r SubmitParams) (Submission, error
 // Answers are stored as they were sent, and [Service.Submit] checks them later. An answer is not stored if it is not
 // valid JSON for the API, or if its block is unknown, accepts no answer, is a captcha, is not on the path or can only
 // be answered by the host. The result dropped lists the IDs of these blocks in sorted order. The host's answers still
-// determine the path, as in [Service.SectionPath], so pass them in each call.
+// determine the path, as in [Service.Path], so pass them in each call.
 //
 // A partial submission expires 30 days after its last save, at the end of the day in the service's time zone
 // ([WithTimeZone]). A form can have 10,000 partial submissions, and up to 128 more per process if processes create them
@@ -110,7 +110,7 @@ func (s *Service) SavePartial(ctx context.Context, r PartialSubmission) (token s
 }
 
 // ResumePartial returns the partial submission that token identifies, even if the form is closed. The form may have
-// changed since the last save, so call [Service.SectionPath] to find the answers that still apply.
+// changed since the last save, so call [Service.Path] to find the answers that still apply.
 //
 // After [Service.Submit] was called with the token, ResumePartial returns [ErrAlreadySubmitted] until the partial
 // submission expires, and a result with the SubmissionID but without answers. It returns [ErrNotFound] in the same
@@ -206,7 +206,7 @@ func (s *Service) RevokeKey(ctx context.Context, userID, keyID ID) error {
 // occupies storage. Maintain does not purge the trash: see [Service.PurgeTrash].
 func (s *Service) Maintain(ctx context.Context) error { return s.core.Maintain(ctx) }
 
-// [Service.Normalize] returns these errors in addition to the storage's errors.
+// [Service.Check] returns these errors in addition to the storage's errors.
 var (
 	// ErrNoDispatcher means that deliveries have been due for five minutes but no dispatcher is running.
 	ErrNoDispatcher = schema.ErrNoDispatcher
@@ -389,7 +389,7 @@ func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters
 // problems are not found, such as conditions of several blocks that exclude each other.
 //
 // The type of the form determines which answers are known on a page. Warnings assumes the type MULTI, and
-// [Client.FindWarnings] uses the type of the stored form.
+// [Client.Warnings] uses the type of the stored form.
 func (s *Service) Warnings(d Definition) (schema.Warnings, error) { return s.core.Warnings(d, "") }
 
 // Redeliver sends the event of an earlier delivery again, with the same bytes and a new series of attempts. deliveryID

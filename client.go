@@ -203,7 +203,7 @@ func cloneBlock(b core.Block, err error) (StoredBlock, error) {
 	return StoredBlock(b), nil
 }
 
-// CreateBlock appends a block to a form. The JSON can be a [schema.BlockID] encoded with json.Marshal. CreateBlock
+// CreateBlock appends a block to a form. The JSON can be a [schema.Block] encoded with json.Marshal. CreateBlock
 // returns [ErrBlockExists] if the form already has a block with the same ID.
 func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
 	return cloneBlock(core.RunOperation(c.core(), core.NewBody().JSON("block", block), func(body []byte) (core.Block, error) {
@@ -230,7 +230,7 @@ func (c Client) DeleteBlock(ctx context.Context, form ID, id string, conditions 
 	return c.core().DeleteBlock(ctx, c.actor, core.Target{ID: form}, id, newCorePrecondition(conditions))
 }
 
-// Warnings returns the warnings for a stored form, see [Service.FindWarnings].
+// Warnings returns the warnings for a stored form, see [Service.Warnings].
 func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) {
 	f, err := c.Form(ctx, form)
 	if err != nil {
@@ -318,12 +318,12 @@ func (w WorkingCopy) UpdateForm(ctx context.Context, u FormUpdate) (Form, error)
 	return w.copyClient.UpdateForm(ctx, w.form, u)
 }
 
-// Blocks is like [Client.ParseBlocks], but for the working copy.
+// Blocks is like [Client.Blocks], but for the working copy.
 func (w WorkingCopy) Blocks(ctx context.Context) (StoredBlocks, error) {
 	return w.copyClient.Blocks(ctx, w.form)
 }
 
-// Block is like [Client.BlockID], but for the working copy.
+// Block is like [Client.Block], but for the working copy.
 func (w WorkingCopy) Block(ctx context.Context, id string) (StoredBlock, error) {
 	return w.copyClient.Block(ctx, w.form, id)
 }
@@ -348,7 +348,7 @@ func (w WorkingCopy) DeleteBlock(ctx context.Context, id string, conditions ...P
 	return w.copyClient.DeleteBlock(ctx, w.form, id, conditions...)
 }
 
-// Warnings returns the warnings for the working copy, see [Service.FindWarnings].
+// Warnings returns the warnings for the working copy, see [Service.Warnings].
 func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 	return w.copyClient.Warnings(ctx, w.form)
 }

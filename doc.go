@@ -26,7 +26,7 @@
 //		ann := svc.As(formsvc.UserIDFrom("user 1")) // the user ID in your product
 //		workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
 //		check(err)
-//		form, err := ann.CreateForm(ctx, formsvc.ParseFormCreate{Workspace: workspace.ID, Name: "Feedback",
+//		form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback",
 //			Definition: formsvc.Definition{Blocks: json.RawMessage(`[
 //				{"id": "score", "type": "nps", "label": "Would you recommend us?"}]`)}})
 //		check(err)
@@ -39,7 +39,7 @@
 //		mux.Handle("/v1/", svc)      // the HTTP API
 //		mux.Handle("/f/", pages)     // the form pages
 //		go svc.Dispatcher().Run(ctx) // sends the webhooks
-//		log.Println("http://127.0.0.1:8080/f/" + form.NewPublicID)
+//		log.Println("http://127.0.0.1:8080/f/" + form.PublicID)
 //		log.Fatal(http.ListenAndServe("127.0.0.1:8080", mux))
 //	}
 //
@@ -51,7 +51,7 @@
 //
 // # Overview
 //
-//   - [NewConditions] creates the [Service]. Its only required option is [WithStorage]. Use package
+//   - [New] creates the [Service]. Its only required option is [WithStorage]. Use package
 //     [github.com/formsvc/formsvc/storage/memory], [github.com/formsvc/formsvc/storage/postgres], whose Migrate creates
 //     the tables, or your own storage. Test your own storage with [github.com/formsvc/formsvc/storage/storagetest].
 //   - The Service is the handler for the HTTP API. [Service.As] and [Service.AsHost] provide the same operations in Go.
@@ -62,7 +62,7 @@
 //     customers with one connection pool.
 //   - Respondents need no keys. Package [github.com/formsvc/formsvc/handler/formpage] renders forms and accepts
 //     submissions. Your own pages call [Service.PublicForm], [Service.RecordView], [Service.RecordStart],
-//     [Service.SectionPath] and [Service.Submit]. [Service.SavePartial] and [Service.ResumePartial] let respondents continue
+//     [Service.Path] and [Service.Submit]. [Service.SavePartial] and [Service.ResumePartial] let respondents continue
 //     later. Package [github.com/formsvc/formsvc/schema] documents answers and rules.
 //   - [Client.Export] writes submissions as CSV or NDJSON, and [Service.ExportHandler] serves them over HTTP.
 //     [Client.Summary] counts the answers to each block.
@@ -74,7 +74,7 @@
 //     form from the trash.
 //   - The documentation of [Client] lists the errors of the Go API with their HTTP statuses. Package
 //     [github.com/formsvc/formsvc/handler] lists the API's paths with the equivalent Go methods.
-//   - [Service.Normalize] reports deployment problems. If no dispatcher runs, call [Service.Maintain].
+//   - [Service.Check] reports deployment problems. If no dispatcher runs, call [Service.Maintain].
 //   - Package [github.com/formsvc/formsvc/handler/builder] is the builder, in which users create forms and read
 //     results. It uses the host's own sign-in. [Client.ServeHTTP] serves the API to a signed-in user, without a key.
 //   - Package [github.com/formsvc/formsvc/handler/docs] renders the API description as a page,
@@ -83,7 +83,7 @@
 //
 // # No side effects
 //
-// [NewConditions] starts no goroutine and opens no connection. The service registers nothing globally, reads no
+// [New] starts no goroutine and opens no connection. The service registers nothing globally, reads no
 // environment variables, and logs only to the logger that you provide. It closes nothing that you provide.
 // [Service.Close] stops goroutines that start on first use.
 //
@@ -119,7 +119,7 @@
 //     and calls [Service.ResolveKey] for every other credential. Without this call, the service accepts no API keys.
 //     [ErrInvalidKey] results in status 401, and any other error in status 503.
 //
-// The resolver needs the service, and [NewConditions] needs the resolver. New does not call the resolver, so you can
+// The resolver needs the service, and [New] needs the resolver. New does not call the resolver, so you can
 // pass the service to the resolver after New and before the first request.
 //
 // Callers with the same Principal.KeyID share a rate limit. The limiter's store contains the KeyID, so derive the KeyID

@@ -22,7 +22,7 @@ import (
 )
 
 // Service is the form service. It provides the HTTP API, the Go API for the host, and the webhook dispatcher. It is
-// safe for concurrent use. Create it with [NewConditions].
+// safe for concurrent use. Create it with [New].
 //
 // Methods of Service do not check permissions. Before you call one on behalf of a user, read the record as that user.
 // If the user has no access, the error is [ErrNotFound]:

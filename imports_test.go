@@ -158,7 +158,7 @@ type listed struct {
 	Module     *struct{ Path, Dir string } // nil in the standard library
 }
 
-// iteratePages runs go list over the module's packages, without their tests.
+// list runs go list over the module's packages, without their tests.
 func iteratePages(t *testing.T, args ...string) []listed {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Name,Imports,Deps,Module"}, args...)...).Output()

@@ -108,7 +108,7 @@ func rejectNil(isNil bool) error {
 	return nil
 }
 
-// WithStorage sets the storage, which is required. The service never closes it. [NewConditions] rejects a nil pointer,
+// WithStorage sets the storage, which is required. The service never closes it. [New] rejects a nil pointer,
 // and a storage whose Validate() error method returns an error.
 func WithStorage(s storage.Storage) Option {
 	return newOption("WithStorage", rejectNil(s == nil), func(o *options) { o.storage = s })

@@ -20,10 +20,10 @@ type (
 	User = storage.User
 	// Key describes a stored API key. It does not contain the key itself. Unset times are zero. See [storage.Key].
 	Key = storage.Key
-	// Workspace contains forms, and has an owner and members. See [storage.ParseWorkspaceName].
+	// Workspace contains forms, and has an owner and members. See [storage.Workspace].
 	Workspace = storage.Workspace
 	// Form is a stored form. Its method IsClosed reports whether it is closed to submissions at a given time.
-	// [DecodeForm] decodes its definition. Respondents use its NewPublicID. See [storage.Form].
+	// [DecodeForm] decodes its definition. Respondents use its PublicID. See [storage.Form].
 	Form = storage.Form
 	// Submission is a stored submission. [DecodeAnswers] decodes its answers. See [storage.Submission].
 	Submission = storage.Submission
@@ -34,7 +34,7 @@ type (
 	// [storage.Definition].
 	Definition = storage.Definition
 	// Webhook is a destination for the submissions to a form. It does not contain the signing secret, but HasSecret
-	// reports whether there is one. See [storage.ParseWebhook].
+	// reports whether there is one. See [storage.Webhook].
 	Webhook = storage.Webhook
 	// Delivery is one attempt to deliver an event to a webhook. See [storage.Delivery].
 	Delivery = storage.Delivery
@@ -149,7 +149,7 @@ type FormQuery struct {
 	Limit     int
 }
 
-// ParseFormCreate describes a new form. It is created as a draft.
+// FormCreate describes a new form. It is created as a draft.
 type FormCreate struct {
 	Workspace ID     // Required.
 	Name      string // 1 to 200 characters after trimming, without control or bidirectional control characters.
@@ -158,7 +158,7 @@ type FormCreate struct {
 	Definition Definition
 }
 
-// ParseFormUpdate contains changes to a form. Nil fields leave the stored value unchanged, and at least one field must
+// FormUpdate contains changes to a form. Nil fields leave the stored value unchanged, and at least one field must
 // be set. A section in Definition replaces the whole stored section. Definition.Format is ignored.
 type FormUpdate struct {
 	Name   *string
@@ -220,7 +220,7 @@ type StoredBlock struct {
 	Revision int64
 }
 
-// ParseStoredBlocks are the stored top-level blocks of a form as a JSON array, with the form's revision.
+// StoredBlocks are the stored top-level blocks of a form as a JSON array, with the form's revision.
 type StoredBlocks struct {
 	JSON     json.RawMessage
 	Revision int64
@@ -239,7 +239,7 @@ type FormValues struct {
 }
 
 // Answer is one answer of a stored submission. [schema.Value] lists the Go types of its Value, and String returns the
-// answer as text. See [schema.WriteAnswer].
+// answer as text. See [schema.Answer].
 type Answer = schema.Answer
 
 // SubmissionQuery selects which submissions to a form are returned. The zero value selects all submissions. A Limit
@@ -392,7 +392,7 @@ type PublicForm struct {
 	compiled *intake.CompiledForm // nil if no Service returned the form
 }
 
-// Path is like [Service.SectionPath] for this revision of the form. It does not read the form again, so that a page and
+// Path is like [Service.Path] for this revision of the form. It does not read the form again, so that a page and
 // its path are consistent. It returns [ErrNotFound] for a PublicForm that no [Service] returned.
 func (f PublicForm) Path(answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
 	if f.compiled == nil {
@@ -476,7 +476,7 @@ type Metadata struct {
 }
 
 type (
-	// Path is a respondent's path through a form, as far as the answers determine it. See [schema.SectionPath].
+	// Path is a respondent's path through a form, as far as the answers determine it. See [schema.Path].
 	Path = schema.Path
 	// PathBlock is one block on a path. See [schema.PathBlock].
 	PathBlock = schema.PathBlock

@@ -41,7 +41,7 @@
 //
 // # Internal API
 //
-// Hosts use this package through package [github.com/formsvc/formsvc]. Only that package can call [NewConditions].
+// Hosts use this package through package [github.com/formsvc/formsvc]. Only that package can call [New].
 // Hosts use only [KeyResolver] and [Principal] directly.
 //
 // api.ServeHTTP processes a request in a fixed order: request ID, route, key, rate limit, scope, and then the

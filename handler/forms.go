@@ -57,7 +57,7 @@ func (c *call) sendForm(f *storage.Form, err error) error {
 	return c.sendObject(func(w *jsontree.Writer) { view.writeForm(w, f) })
 }
 
-// newFormView holds the values that a form's JSON needs in addition to the form itself.
+// formView holds the values that a form's JSON needs in addition to the form itself.
 type formView struct {
 	linkBase string    // The prefix of all links.
 	now      time.Time // Used to compute is_closed.

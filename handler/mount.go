@@ -66,8 +66,8 @@ func (m mount) pathBelow(r *http.Request, base string) string {
 	return full
 }
 
-// warnIfMisplaced reports whether a request is meant for an operation but is outside the base path. left is the path
-// that [mount.path] returned. A path below the base path just results in a 404, even if the host has removed the base
+// isMisplaced reports whether a request is meant for an operation but is outside the base path. left is the path
+// that [mount.pathBelow] returned. A path below the base path just results in a 404, even if the host has removed the base
 // path.
 func (m mount) isMisplaced(r *http.Request, left, base string) bool {
 	if strings.HasPrefix(left, base+"/") || strings.HasPrefix(left, m.basePath+"/") {

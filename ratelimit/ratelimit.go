@@ -25,7 +25,7 @@ const keyPrefix = "formsvc:"
 // ErrClosed is returned by [Limiter.Take] after Close.
 var ErrClosed = errors.New("ratelimit: closed")
 
-// Limiter limits the rate of calls for each key. It is safe for concurrent use. Create it with [NewConditions] or
+// Limiter limits the rate of calls for each key. It is safe for concurrent use. Create it with [New] or
 // [NewWithStore].
 type Limiter struct {
 	policy    string

@@ -21,7 +21,7 @@ type Answer struct {
 // String returns the value as readable text, on one line unless the answer contains line breaks.
 func (a Answer) String() string { return a.Value.String() }
 
-// Value is a decoded value: a [String], [FormatNumber], [Bool], [FormatDate], [Picks], [Matrix], [Files], [Contact],
+// Value is a decoded value: a [String], [Number], [Bool], [Date], [Picks], [Matrix], [Files], [Contact],
 // [Payment] or [Other].
 type Value interface {
 	fmt.Stringer

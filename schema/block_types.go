@@ -59,7 +59,7 @@ const (
 	TypePageBreak = "page_break"
 )
 
-// These are types of an [WriteAnswer] but not block types: a hidden field, and a variable that a rule has set.
+// These are types of an [Answer] but not block types: a hidden field, and a variable that a rule has set.
 const (
 	TypeHidden   = "hidden"
 	TypeVariable = "variable"
@@ -77,7 +77,7 @@ type BlockType struct {
 	// Scale is the default scale of rating, opinion_scale and nps, which a block's properties can change. It is zero for
 	// other types.
 	Scale Scale
-	// MaxRenderedChoices is the maximum number of options that a page renders: rating icons, scale steps, ranking
+	// MaxRendered is the maximum number of options that a page renders: rating icons, scale steps, ranking
 	// positions or days. If a block has more options, respondents type the answer. A zero value means that there is no
 	// maximum, or that there are no options.
 	MaxRendered int
@@ -111,7 +111,7 @@ const (
 	ShapeNumber  AnswerShape = "NumberAnswer"
 	ShapeInteger AnswerShape = "IntegerAnswer"
 	ShapeBoolean AnswerShape = "BooleanAnswer"
-	ShapeChoice  AnswerShape = "ChoiceAnswer" // see also [BlockID.AnswerShape]
+	ShapeChoice  AnswerShape = "ChoiceAnswer" // see also [Block.AnswerShape]
 	ShapeChoices AnswerShape = "ChoicesAnswer"
 	ShapeRanking AnswerShape = "RankingAnswer"
 	ShapeMatrix  AnswerShape = "MatrixAnswer"

@@ -16,7 +16,7 @@ const (
 
 // Conflict is a part of a form that was changed both in the form and in its working copy.
 type Conflict struct {
-	// Path is a JSON Pointer into a ParseFormUpdate, with block IDs instead of positions: /name, /definition/theme,
+	// Path is a JSON Pointer into a FormUpdate, with block IDs instead of positions: /name, /definition/theme,
 	// /definition/settings/closed, /definition/blocks/email.
 	Path string
 	// Copy and Form are the values of the part on each side. Nil means that the part was removed.

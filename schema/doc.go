@@ -108,7 +108,7 @@
 // nor hide removes from the path. For a rule, answers to later blocks are null, and invalid answers count as
 // unanswered.
 //
-// [github.com/formsvc/formsvc.Service.Submit] uses the same path as [github.com/formsvc/formsvc.Service.SectionPath]
+// [github.com/formsvc/formsvc.Service.Submit] uses the same path as [github.com/formsvc/formsvc.Service.Path]
 // for the same answers, including the host's. Submit discards answers to blocks that are not on the path, without
 // checking them. A block with properties.hide is never on the path. Only the host can answer such a block, and rules
 // read its answer like any other.
@@ -118,7 +118,7 @@
 // to webhooks.
 //
 // The service ignores invalid parts of rules: logic with an unknown operator, a jump backward or to a missing block,
-// and an undefined variable. [github.com/formsvc/formsvc.Service.FindWarnings] reports them. All rules of a form
+// and an undefined variable. [github.com/formsvc/formsvc.Service.Warnings] reports them. All rules of a form
 // together can take at most 100,000 steps per submission, about 2 ms. Otherwise the submission is rejected with an
 // [Error]. The rules of a form with 20 rules take a few hundred steps.
 //

@@ -87,7 +87,7 @@ type Violation struct {
 //   - type: the expected type: "string", "number", "integer", "boolean", "array", "object" or "choice" (a choice ID, or
 //     an object with it).
 //   - limit: the maximum number of characters or bytes, an int.
-//   - min, max: the inclusive limits: an int for counts, a [json.FormatNumber] for numbers, YYYY-MM-DD for dates.
+//   - min, max: the inclusive limits: an int for counts, a [json.Number] for numbers, YYYY-MM-DD for dates.
 //   - step: the difference between adjacent values of a scale, a json.Number.
 //   - unit: the counted unit: "characters", "bytes", "choices", "files" or "steps" (of rules).
 //   - format: the expected format: "text" (without control characters), "line" (text without line breaks), "email",

@@ -203,7 +203,7 @@ func (c Clause) Otherwise(block string) Clause {
 // Show removes the block from the path unless the condition is true.
 func (c Condition) Show() Clause { return Clause{func(r *rule) { r.Show = c.value() }} }
 
-// Require requires an answer if the condition is true. It overrides [BlockID].Required.
+// Require requires an answer if the condition is true. It overrides [Block].Required.
 func (c Condition) Require() Clause { return Clause{func(r *rule) { r.Require = c.value() }} }
 
 // Add adds n, which can be negative, to a variable.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Settings defines the behavior of a form. For missing fields see [BlockID].
+// Settings defines the behavior of a form. For missing fields see [Block].
 type Settings struct {
 	Branding          bool       `json:"branding,omitzero"`
 	Navigation        bool       `json:"navigation,omitzero"`

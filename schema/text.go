@@ -30,7 +30,7 @@ type Text struct {
 // TextMarks selects the marks that [ParseText] recognizes.
 type TextMarks uint8
 
-// The marks of a [FormatValue]. Labels, descriptions, statements, endings, the closed message and the messages of
+// The marks of a [Text]. Labels, descriptions, statements, endings, the closed message and the messages of
 // checks have both. A legal text has only Formatting, and the text of a button only Insertions.
 const (
 	Formatting TextMarks = 1 << iota
@@ -134,7 +134,7 @@ func (t Text) PlainWithLinks() string {
 }
 
 // Insert returns a literal text without formats, in which value replaces each insertion. The argument of value is the
-// text between the braces. Values are shortened as in [FormatValue.HTML]. If value is nil, insertions keep their
+// text between the braces. Values are shortened as in [Text.HTML]. If value is nil, insertions keep their
 // braces.
 func (t Text) Insert(value func(name string) string) string {
 	if t.IsPlain() || value == nil {
@@ -229,7 +229,7 @@ func (t Text) closeFormats(b *strings.Builder, open []int32) {
 	}
 }
 
-// IsPlainWebURL reports whether the text has no formats and no insertions.
+// IsPlain reports whether the text has no formats and no insertions.
 func (t Text) IsPlain() bool {
 	return len(t.spans) == 0 || len(t.spans) == 1 && !t.spans[0].insertion && t.spans[0].formats == formatSet{}
 }

@@ -2,7 +2,7 @@ package schema
 
 import "encoding/json"
 
-// Theme defines the appearance of a form. For missing fields see [BlockID].
+// Theme defines the appearance of a form. For missing fields see [Block].
 type Theme struct {
 	Logo          *Image         `json:"logo,omitzero"`
 	Background    *Background    `json:"background,omitzero"`

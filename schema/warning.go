@@ -33,7 +33,7 @@ const (
 	// page then shows an ID or nothing.
 	WarnUnfinished = "UNFINISHED"
 	// WarnMalformedText means that a mark in a text is shown as it is, because it is incomplete or not allowed. See
-	// [FormatValue].
+	// [Text].
 	WarnMalformedText = "MALFORMED_TEXT"
 	// WarnDuplicateField means that settings.duplicateField is not the ID of a block whose answers are compared.
 	WarnDuplicateField = "DUPLICATE_FIELD"

@@ -192,7 +192,7 @@ type TrashParams struct {
 // FormsParams.Trashed, and the methods of [RemovalStore].
 type FormStore interface {
 	// CreateForm adds f with Revision 1. All five sections must be set. It MUST return ErrNotFound if f.WorkspaceID is
-	// not accessible, and otherwise ErrConflict if f.ID or f.NewPublicID is taken.
+	// not accessible, and otherwise ErrConflict if f.ID or f.PublicID is taken.
 	CreateForm(ctx context.Context, actor Actor, f Form) error
 
 	// Form returns one form with its definition, or ErrNotFound.

@@ -54,7 +54,7 @@ type Storage interface {
 type SweepParams struct {
 	Now time.Time
 	// TrashBefore purges forms that moved to the trash earlier, with all their records. A purged form immediately
-	// disappears from every method. This call and later ones remove its rows. Until then, its ID and NewPublicID can
+	// disappears from every method. This call and later ones remove its rows. Until then, its ID and PublicID can
 	// remain taken. A zero value purges no forms.
 	TrashBefore time.Time
 	KeysBefore  time.Time // removes keys that were revoked or expired earlier; a zero value removes none

@@ -26,7 +26,7 @@ type WorkspaceChange struct {
 // WorkspaceStore stores workspaces and their members. A workspace is accessible to its owner, its members and the host.
 type WorkspaceStore interface {
 	// CreateWorkspace adds w. It MUST return ErrLimitReached if w.OwnerID owns max workspaces or more, even under
-	// concurrency, and otherwise ErrConflict if w.ID or w.NewPublicID is taken. A max below 1 means no limit.
+	// concurrency, and otherwise ErrConflict if w.ID or w.PublicID is taken. A max below 1 means no limit.
 	CreateWorkspace(ctx context.Context, w Workspace, max int) error
 
 	// Workspace returns one workspace, or ErrNotFound.

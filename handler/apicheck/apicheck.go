@@ -13,7 +13,7 @@ import (
 	"github.com/formsvc/formsvc/internal/apispec"
 )
 
-// Config configures [NewConditions].
+// Config configures [New].
 type Config struct {
 	// BasePath is the prefix of the API's URL paths, as the handler receives them. Defaults to "/v1". Requests to other
 	// paths are not checked.

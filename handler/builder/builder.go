@@ -99,7 +99,7 @@ type Config struct {
 	// Theme is the theme for new blank forms, as in a form definition: {"colors":{"primary":"#7a3e9d"}}. Defaults to
 	// none.
 	Theme json.RawMessage
-	// Layout is the document around the pages, executed with a [Document]. [NewConditions] executes it once to validate
+	// Layout is the document around the pages, executed with a [Document]. [New] executes it once to validate
 	// it. A page is as wide as its parent element, and the editor is also as tall as the window. Defaults to a plain page.
 	Layout *template.Template
 
@@ -116,7 +116,7 @@ type Config struct {
 }
 
 // Handler serves the pages. It is safe for concurrent use. It keeps no state except each user's request count, see
-// [Limits]. Create it with [NewConditions], and call Close when the host shuts down.
+// [Limits]. Create it with [New], and call Close when the host shuts down.
 type Handler struct {
 	service *formsvc.Service
 	config  Config

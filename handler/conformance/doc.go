@@ -64,5 +64,5 @@
 // continue, it reports the case as broken instead of failed. This happens if a function of the target returns
 // an error, or if the server is unreachable. A server that accepts a request but does not respond fails.
 //
-// [Normalize] runs the same cases without testing.T and returns a report that you can encode as JSON.
+// [Check] runs the same cases without testing.T and returns a report that you can encode as JSON.
 package conformance

@@ -31,7 +31,7 @@ type Config struct {
 	// days have passed and its preview links have expired. This way, no page has to be submitted twice.
 	PreviousSecrets Secrets
 
-	// Layout is the document around a form, executed with a [Document]. [NewConditions] executes it once to validate it.
+	// Layout is the document around a form, executed with a [Document]. [New] executes it once to validate it.
 	// Defaults to a plain page.
 	Layout *template.Template
 

@@ -125,7 +125,7 @@
 //
 // # Block properties
 //
-// Labels and descriptions are shown with the formats and insertions of a [schema.FormatValue], never as HTML. Line
+// Labels and descriptions are shown with the formats and insertions of a [schema.Text], never as HTML. Line
 // breaks in descriptions are kept. A pdf block is a link that opens the document in a new tab, because many hosts
 // forbid frames and phones cannot show PDF files in them. YouTube and Vimeo videos and embeds load after a click. Video
 // files play in the browser's own player.

@@ -34,7 +34,7 @@ import (
 )
 
 // Handler serves the pages for all of a service's published forms. It is safe for concurrent use. Create it with
-// [NewConditions].
+// [New].
 type Handler struct {
 	service *formsvc.Service
 	config  Config

@@ -48,7 +48,7 @@ func Compile(from Source) (Form, error) {
 }
 
 // Check checks and normalizes a submission. Package schema documents which answers are accepted and how they are
-// stored. Only blocks on the respondent's path count; see [Form.SectionPath]. Answers to other blocks are dropped
+// stored. Only blocks on the respondent's path count; see [Form.Path]. Answers to other blocks are dropped
 // unchecked, except the host's answers to blocks with properties.hide. Rules treat a block with an invalid answer as
 // unanswered.
 //
@@ -71,7 +71,7 @@ func (f Form) Path(answers map[string]json.RawMessage, hidden map[string]string)
 
 // Retain selects which answers of a partial submission to store. It keeps answers to blocks on the path that a
 // respondent can answer, exactly as they were sent, even if they are invalid. Answers that only the host can give
-// affect the path, as in [Form.SectionPath], but are not retained. It returns a *[schema.Error] if the rules take too
+// affect the path, as in [Form.Path], but are not retained. It returns a *[schema.Error] if the rules take too
 // many steps or the value of a hidden field is invalid.
 func (f Form) Retain(answers map[string]json.RawMessage, hidden map[string]string) (Retained, error) {
 	return path.Retain(f.form, answers, hidden)
@@ -92,7 +92,7 @@ func (f Form) Conditions(values map[string]string) *identity.Conditions {
 	return identity.NewConditions(f.form, values)
 }
 
-// StoredUniqueDigest returns [Finish.UniqueDigest] for a stored list of answers and the block in
+// StoredUniqueDigest returns [Answers.Unique] for a stored list of answers and the block in
 // settings.duplicateField. It returns nil if the list has no comparable answer to the block.
 func StoredUniqueDigest(list json.RawMessage, block string) []byte {
 	return identity.StoredDigest(list, block)

@@ -47,7 +47,7 @@ func (o *apiOperation) readRequest(d jsontree.Node, c *Compiler, operation jsont
 }
 
 // CheckRequest checks that a request matches an operation and has a valid query. For the path's format, see
-// [Description.Normalize].
+// [Description.Check].
 func (r *Description) CheckRequest(method, path, query string) error {
 	known, op := r.findOperation(method, path)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// ParseBlockPatch is a checked merge patch for one block; see [Validator.ParseBlockPatch].
+// BlockPatch is a checked merge patch for one block; see [Validator.ParseBlockPatch].
 type BlockPatch struct {
 	block jsontree.Node
 }
@@ -45,7 +45,7 @@ func (w *Validator) ParseBlockPatch(body []byte) (*BlockPatch, error) {
 	return &BlockPatch{block: r.root.Member("block")}, nil
 }
 
-// AppendBlock adds a block from [Validator.BlockID] to the stored blocks and checks the rules that apply to the whole
+// AppendBlock adds a block from [Validator.ParseBlock] to the stored blocks and checks the rules that apply to the whole
 // form. The paths in a *[schema.Error] start with /block.
 func (w *Validator) AppendBlock(stored, added *Blocks) (json.RawMessage, error) {
 	var c validation.Check

@@ -71,7 +71,7 @@ func (b *Blocks) editedJSON(n jsontree.Node) json.RawMessage {
 }
 
 // Raw returns the array or the single block, with the edits applied: normalized times, and the types that
-// [ParseBlocks.WithTypesFrom] added. Otherwise it preserves fields, their order and number literals.
+// [Blocks.WithTypesFrom] added. Otherwise it preserves fields, their order and number literals.
 func (b *Blocks) Raw() json.RawMessage {
 	return b.editedJSON(b.list)
 }

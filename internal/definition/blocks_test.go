@@ -260,7 +260,7 @@ func TestWritesAndBlocksAreSafeForConcurrentUse(t *testing.T) {
 	group.Wait()
 }
 
-// surveyBody is a ParseFormUpdate with 50 blocks of four kinds, about 10 kB.
+// surveyBody is a FormUpdate with 50 blocks of four kinds, about 10 kB.
 func surveyBody() []byte {
 	var b strings.Builder
 	b.WriteString(`{"name":"Customer survey","definition":{"blocks":[`)

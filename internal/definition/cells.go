@@ -97,7 +97,7 @@ func (r *blockChecker) checkFormCells(own int, at jsontree.Node) {
 	}
 }
 
-// InferTypes is like [ParseBlocks.WithTypesFrom], for blocks that will be stored. It also checks the cell limit, which
+// InferTypes is like [Blocks.WithTypesFrom], for blocks that will be stored. It also checks the cell limit, which
 // depends on the added types.
 func (w *Validator) InferTypes(b, stored *Blocks) (*Blocks, error) {
 	typed := b.WithTypesFrom(stored)

@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// FormWrite is a checked ParseFormCreate or ParseFormUpdate. A field is nil if the body omits it. Defaults are not set.
+// FormWrite is a checked FormCreate or FormUpdate. A field is nil if the body omits it. Defaults are not set.
 type FormWrite struct {
 	Name        *string // without surrounding whitespace
 	Type        *string
@@ -31,7 +31,7 @@ func (w *Validator) ParseFormUpdate(body []byte) (FormWrite, error) {
 	return w.parseForm(body, formUpdateSchema)
 }
 
-// CheckSizes checks a ParseFormUpdate that will not be stored, such as an editor's unsaved content. It reports only
+// CheckSizes checks a FormUpdate that will not be stored, such as an editor's unsaved content. It reports only
 // exceeded limits, because content can be invalid while a user types. It also rejects unknown fields, because decoders
 // could confuse an unknown field with a known field.
 func (w *Validator) CheckSizes(body []byte) error {

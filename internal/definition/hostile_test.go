@@ -253,7 +253,7 @@ func TestCostlyBodiesAreBounded(t *testing.T) {
 	}
 }
 
-// stores checks a ParseFormUpdate and makes what is stored of it.
+// stores checks a FormUpdate and makes what is stored of it.
 func stores(t testing.TB, w *Validator, body []byte) {
 	f := expect.Must(w.ParseFormUpdate(body))
 	if f.Blocks != nil {

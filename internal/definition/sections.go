@@ -27,7 +27,7 @@ func (w *Validator) NewDefinition(f FormWrite) (storage.Definition, error) {
 	return d, w.CheckSize(storage.Definition{}, d, "/definition")
 }
 
-// ChangeDefinition returns the sections that a ParseFormUpdate changes. Unchanged sections are nil. It checks the rules
+// ChangeDefinition returns the sections that a FormUpdate changes. Unchanged sections are nil. It checks the rules
 // that depend on the stored form, such as hidden field names and the total size.
 func (w *Validator) ChangeDefinition(f FormWrite, stored storage.Definition) (storage.Definition, error) {
 	d := f.Sections

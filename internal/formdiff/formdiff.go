@@ -16,7 +16,7 @@ import (
 )
 
 // Parts holds the parts of a form's content that two users can change without a conflict: the name, the type, each
-// setting, each top-level block, and each of the other sections. Their paths are JSON Pointers into a ParseFormUpdate,
+// setting, each top-level block, and each of the other sections. Their paths are JSON Pointers into a FormUpdate,
 // with block IDs instead of positions.
 type Parts struct {
 	Raw   map[string]json.RawMessage

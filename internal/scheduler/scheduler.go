@@ -10,7 +10,7 @@ import (
 // ID identifies a record.
 type ID = storage.ID
 
-// Scheduler decides what a dispatcher does next. Create it with [NewConditions]. It is not safe for concurrent use.
+// Scheduler decides what a dispatcher does next. Create it with [New]. It is not safe for concurrent use.
 type Scheduler struct {
 	config         derivedConfig
 	randomDuration func(minimum, maximum time.Duration) time.Duration

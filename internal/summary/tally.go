@@ -19,7 +19,7 @@ const (
 	// MaxBins is the maximum number of bins in a histogram.
 	MaxBins    = 20
 	maxUnknown = 10_000 // maximum distinct choices and days per block that are not in the form
-	// MaxTexts limits how many distinct texts a block stores, and maxTextLength limits their length in characters.
+	// MaxTexts limits how many distinct texts a block stores, and maxText limits their length in characters.
 	MaxTexts, maxText = 1000, 300
 	maxSeconds        = 100 // maximum number of stored completion times
 )

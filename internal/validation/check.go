@@ -21,7 +21,7 @@ type Check struct {
 	Violations violation.List
 	Edits      []jsontree.Edit
 
-	skipped map[jsontree.Node]bool // values that the caller checks instead of [Normalize.Validate]
+	skipped map[jsontree.Node]bool // values that the caller checks instead of [Check.Validate]
 }
 
 // Add reports a violation at a value.
@@ -38,7 +38,7 @@ func (c *Check) AddMember(n jsontree.Node, name, code, message string) {
 	}
 }
 
-// SkipValue makes [Normalize.Validate] ignore the items of an array, or leave a time unchanged.
+// SkipValue makes [Check.Validate] ignore the items of an array, or leave a time unchanged.
 func (c *Check) SkipValue(n jsontree.Node) {
 	if c.skipped == nil {
 		c.skipped = make(map[jsontree.Node]bool)

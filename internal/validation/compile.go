@@ -35,7 +35,7 @@ func NewCompiler(document string, formats map[string]func(any) bool) (*jsonschem
 }
 
 // normalForms holds the formats that request bodies use. A value outside its normal form violates its format, and
-// [Normalize] normalizes or rejects it.
+// [Check] normalizes or rejects it.
 var normalForms = map[string]func(any) bool{
 	"date-time": isCanonicalTime, "int32": isNotJSONNumber, "int64": isNotJSONNumber,
 }

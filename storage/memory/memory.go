@@ -23,7 +23,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Store implements [storage.Storage]. Create it with [NewConditions]. It must not be copied. It is safe for concurrent
+// Store implements [storage.Storage]. Create it with [New]. It must not be copied. It is safe for concurrent
 // use, starts no goroutines, and need not be closed.
 type Store struct {
 	storage.Unimplemented
@@ -46,7 +46,7 @@ type Store struct {
 
 var _ storage.Storage = (*Store)(nil)
 
-// Option configures [NewConditions].
+// Option configures [New].
 type Option func(*Store)
 
 // WithClock sets the clock that determines when deliveries are due, leased, paused and retained. Defaults to

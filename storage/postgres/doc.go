@@ -63,7 +63,7 @@
 // oldest release that can use them. To roll back, run the old release on the new tables. Nothing is migrated down, and
 // new data stays. The .down.sql files drop what a migration created, with its data. The service never runs them.
 // [Store.CheckVersion] reports tables that are too old or too new, missing privileges, and invalid settings of the
-// role, as does [github.com/formsvc/formsvc.Service.Normalize].
+// role, as does [github.com/formsvc/formsvc.Service.Check].
 //
 // [Migrations] returns the files for hosts that use their own tool; its documentation explains how to run them. They
 // are tested with goose v3.29, as SQL and as Go migrations, and with atlas's Go library. golang-migrate adds about

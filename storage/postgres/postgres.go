@@ -57,7 +57,7 @@ type sweepPosition struct {
 	funnel atomic.Pointer[storage.ID] // last form whose counts were moved into buckets, or nil
 }
 
-// Option configures [NewConditions] and [Migrate].
+// Option configures [New] and [Migrate].
 type Option func(*config)
 
 type config struct {
@@ -131,7 +131,7 @@ func New(db DB, opts ...Option) *Store {
 }
 
 // Validate returns an error if every call of the store would fail, because the pool is nil or the schema name is
-// invalid. It does not contact the server. [github.com/formsvc/formsvc.NewConditions] calls it.
+// invalid. It does not contact the server. [github.com/formsvc/formsvc.New] calls it.
 func (s *Store) Validate() error {
 	if s == nil {
 		return errors.New("postgres: the store is nil")

@@ -10,7 +10,7 @@
 //	}
 //
 // Every case gets its own store and runs in parallel with the others. A case also fails if the caller or the
-// store modifies a definition that the store returned; see [ReadOnly]. If a store cannot pass a case, use [SkipValue]
+// store modifies a definition that the store returned; see [ReadOnly]. If a store cannot pass a case, use [Skip]
 // with the name and a reason. [Cases] lists the names, which are stable, with the sentence of the contract that
 // each case tests.
 //

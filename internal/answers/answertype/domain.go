@@ -55,7 +55,7 @@ func isDomain(name string) bool {
 	return !isNumericLabel(last)
 }
 
-// isSafeNumber reports whether browsers parse a label as a decimal, octal or hexadecimal part of an IPv4 address
+// isNumeric reports whether browsers parse a label as a decimal, octal or hexadecimal part of an IPv4 address
 // (WHATWG URL, "ends in a number").
 func isNumericLabel(label string) bool {
 	if hex, ok := strings.CutPrefix(label, "0x"); ok {

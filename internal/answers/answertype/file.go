@@ -58,7 +58,7 @@ func (t fileRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	w.EndObject()
 }
 
-// safeFileName returns the value of the name field. It rejects paths, "." and "..", because they could place the file
+// fileName returns the value of the name field. It rejects paths, "." and "..", because they could place the file
 // in another directory.
 func (o hostObject) readFileName() string {
 	n := o.n.Member("name")

@@ -39,7 +39,7 @@ type Answers struct {
 	Unique []byte
 }
 
-// Writer checks answers and encodes them in all formats of [Finish].
+// Writer checks answers and encodes them in all formats of [Answers].
 type Writer struct {
 	list, byField, hidden, variables jsontree.Writer
 	unique                           []byte
@@ -226,7 +226,7 @@ func PartialList(f *compile.Form, in Input) json.RawMessage {
 	return w.Finish().List
 }
 
-// SampleAnswers returns valid sample answers for a test event; see [answers.Form.SampleAnswers].
+// SampleAnswers returns valid sample answers for a test event; see [answers.Form.Sample].
 func SampleAnswers(f *compile.Form) Answers {
 	w := NewWriter(f, Input{})
 	r := answertype.Report{Limit: f.Limit} // its violations are dropped, because invalid samples are omitted

@@ -67,7 +67,7 @@ type Item struct {
 	Key  []byte // in Answers.ByField: "id":
 }
 
-// Source is the input of [NewConditions].
+// Source is the input of [New].
 type Source struct {
 	storage.Definition // a nil section counts as empty; the theme is ignored
 	// Layout is SINGLE or MULTI. Only warnings use it. If empty, they assume MULTI.

@@ -24,7 +24,7 @@ func Check(f *compile.Form, in check.Input) (check.Answers, error) {
 	return k.w.Finish(), nil
 }
 
-// Compute returns the path for answers that may be incomplete; see [answers.Form.SectionPath].
+// Compute returns the path for answers that may be incomplete; see [answers.Form.Path].
 func Compute(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
 	k := newWalk(f, check.Input{Answers: answers, Hidden: hidden})
 	k.partial = true

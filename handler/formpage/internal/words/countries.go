@@ -16,7 +16,7 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/answertype"
 )
 
-// selectCountryOption returns the HTML options for all countries, sorted for the language. If calling is true, it
+// countryOptions returns the HTML options for all countries, sorted for the language. If calling is true, it
 // returns only countries that have a calling code, and includes the code.
 func countryOptions(tag language.Tag, calling bool) string {
 	namer, by := display.Regions(tag), collate.New(tag)
