@@ -59,6 +59,7 @@ const (
 	CodeBadFormat    = "BAD_FORMAT"    // a text is not in the expected format
 	CodeNotAllowed   = "NOT_ALLOWED"   // a value is not one of the allowed values
 	CodeUnknownField = "UNKNOWN_FIELD" // a field is not in the API description
+	CodeCheckFailed  = "CHECK_FAILED"  // a check of the form rejects an answer, with the form's message
 )
 
 // MaxViolations is the maximum number of violations in an [Error].
@@ -98,6 +99,7 @@ type Violation struct {
 //   - reason: the kind of list that must contain the value, or why no value is accepted: "weekday", "date",
 //     "file_type", "picture", "amount", "currency", "hidden" (a hidden part of the block), "host" (only the host can
 //     answer), "respondent" (the host cannot answer) or "no_answer" (the block accepts no answers).
+//   - say: the message of a check as the form has it, with the marks of a [Text].
 //   - allowed: the accepted values: an []int of weekdays, where 0 is Sunday, and otherwise a []string. It is missing if
 //     there is no list, or if the list has more than [MaxViolations] items.
 //
@@ -117,6 +119,8 @@ var codeParams = map[string]params{
 	CodeTooFew:     {always: []string{"min", "unit"}},
 	CodeBadFormat:  {always: []string{"format"}},
 	CodeNotAllowed: {always: []string{"reason"}, optional: []string{"allowed"}},
+
+	CodeCheckFailed: {always: []string{"say"}},
 }
 
 // Error lists the violations in a body, a parameter or a submission (status 422), sorted by path and code. It contains

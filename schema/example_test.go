@@ -326,6 +326,28 @@ func ExampleWhen() {
 	// Output: {"next":[{"if":{"<":[{"var":"answers.nps"},7]},"to":"why"},{"to":"thanks"}]}
 }
 
+// Each check rejects an answer and shows its message.
+func ExampleCondition_Refuse() {
+	start, end, guests := schema.When("start"), schema.When("end"), schema.When("guests")
+	for _, rule := range []json.RawMessage{
+		schema.Rule(start.BeforeToday().Refuse("Choose a day in the future."), schema.When("born").AfterToday().Refuse("Enter the day of your birth.")),
+		schema.Rule(end.BeforeAnswer("start").Refuse("The end is before the **start**."), end.AfterAnswer("deadline").Refuse("The end is too late.")),
+		schema.Rule(guests.IsWhole().Not().Refuse("Enter a whole number."), guests.AboveAnswer("seats").Or(guests.BelowAnswer("least")).Refuse("This does not fit.")),
+		schema.Rule(schema.When("code").Matches("[A-Z]{3}[0-9]+").Not().Refuse("Enter three letters and a number.")),
+		schema.Rule(schema.When("why").ShorterThan(20).Refuse("Please write more."), schema.When("meals").LongerThan(2).Refuse("Choose two meals.")),
+		schema.Rule(schema.When("repeated").EqualsAnswer("mail").Not().Refuse("The addresses differ.")),
+	} {
+		fmt.Println(string(rule))
+	}
+	// Output:
+	// {"check":[{"if":{"<":[{"days":[{"today":[]},{"var":"answers.start"}]},0]},"say":"Choose a day in the future."},{"if":{">":[{"days":[{"today":[]},{"var":"answers.born"}]},0]},"say":"Enter the day of your birth."}]}
+	// {"check":[{"if":{"<":[{"var":"answers.end"},{"var":"answers.start"}]},"say":"The end is before the **start**."},{"if":{">":[{"var":"answers.end"},{"var":"answers.deadline"}]},"say":"The end is too late."}]}
+	// {"check":[{"if":{"!":{"==":[{"round":[{"var":"answers.guests"}]},{"var":"answers.guests"}]}},"say":"Enter a whole number."},{"if":{"or":[{">":[{"var":"answers.guests"},{"var":"answers.seats"}]},{"<":[{"var":"answers.guests"},{"var":"answers.least"}]}]},"say":"This does not fit."}]}
+	// {"check":[{"if":{"!":{"match":[{"var":"answers.code"},"[A-Z]{3}[0-9]+"]}},"say":"Enter three letters and a number."}]}
+	// {"check":[{"if":{"<":[{"length":[{"var":"answers.why"}]},20]},"say":"Please write more."},{"if":{">":[{"length":[{"var":"answers.meals"}]},2]},"say":"Choose two meals."}]}
+	// {"check":[{"if":{"!":{"==":[{"var":"answers.repeated"},{"var":"answers.mail"}]}},"say":"The addresses differ."}]}
+}
+
 // A rule stands in the properties of a block.
 func ExampleRule() {
 	drink, adult := schema.When("drink"), schema.When("age").AtLeast(18)

@@ -8,7 +8,8 @@ import (
 
 // Rule returns a rule for [Properties].Rule of a top-level block. The first GoTo or Otherwise whose condition is true
 // determines the next block. Only the last Show and the last Require apply. Clauses that change the same variable apply
-// in order, each to the result of the previous clause. But their conditions read the value from before the rule.
+// in order, each to the result of the previous clause. But their conditions read the value from before the rule. In a
+// block inside a group, only Refuse has an effect.
 //
 // The builder shows rules as sentences. Users can edit a rule if its condition groups are nested at most three levels
 // deep, and if its clauses for each variable are either all Add or all Set.
@@ -30,6 +31,12 @@ type rule struct {
 	Require any            `json:"require,omitempty"`
 	Set     map[string]any `json:"set,omitempty"`
 	Next    []jump         `json:"next,omitempty"`
+	Check   []check        `json:"check,omitempty"`
+}
+
+type check struct {
+	If  any    `json:"if"`
+	Say string `json:"say"`
 }
 
 type jump struct {
@@ -131,6 +138,56 @@ func (s Subject) Before(date string) Condition { return s.compare("<", date) }
 // After tests whether an answer is after date, which has the format described at [Subject.Before].
 func (s Subject) After(date string) Condition { return s.compare(">", date) }
 
+// Matches tests whether a pattern such as "[0-9]{5}" matches the whole text. The pattern has the syntax of package
+// regexp and can compile to at most 1,000 instructions. It does not match a missing answer.
+func (s Subject) Matches(pattern string) Condition { return s.compare("match", pattern) }
+
+// IsWhole tests whether a number is whole. It is false if the answer is missing.
+func (s Subject) IsWhole() Condition {
+	return compareValues("==", operate("round", s.read()), s.read())
+}
+
+// ShorterThan tests whether a text has fewer than n characters, or a list fewer than n items. A missing answer has none.
+func (s Subject) ShorterThan(n int) Condition {
+	return compareValues("<", operate("length", s.read()), n)
+}
+
+// LongerThan tests whether a text has more than n characters, or a list more than n items.
+func (s Subject) LongerThan(n int) Condition {
+	return compareValues(">", operate("length", s.read()), n)
+}
+
+// BeforeToday tests whether a date is before the day of the submission in the service's time zone. The day of a date
+// with a time is in UTC. BeforeToday is false if the answer is missing.
+func (s Subject) BeforeToday() Condition { return compareValues("<", s.daysFromToday(), 0) }
+
+// AfterToday tests whether a date is after the day of the submission, with the days of [Subject.BeforeToday].
+func (s Subject) AfterToday() Condition { return compareValues(">", s.daysFromToday(), 0) }
+
+func (s Subject) daysFromToday() any { return operate("days", operate("today"), s.read()) }
+
+// BelowAnswer tests whether a number is below the answer to another block. Like the other comparisons with an answer,
+// except EqualsAnswer, it is false if one of the answers is missing.
+func (s Subject) BelowAnswer(block string) Condition { return s.compare("<", When(block).read()) }
+
+// AboveAnswer tests whether a number is above the answer to another block.
+func (s Subject) AboveAnswer(block string) Condition { return s.compare(">", When(block).read()) }
+
+// BeforeAnswer tests whether a date or time is before the answer to another block of the same type.
+func (s Subject) BeforeAnswer(block string) Condition { return s.BelowAnswer(block) }
+
+// AfterAnswer tests whether a date or time is after the answer to another block of the same type.
+func (s Subject) AfterAnswer(block string) Condition { return s.AboveAnswer(block) }
+
+// EqualsAnswer tests whether the answer equals the answer to another block. It is true if both are missing.
+func (s Subject) EqualsAnswer(block string) Condition { return s.compare("==", When(block).read()) }
+
+func operate(operator string, operands ...any) any {
+	return map[string]any{operator: append([]any{}, operands...)}
+}
+
+func compareValues(operator string, a, b any) Condition { return Condition{operate(operator, a, b)} }
+
 // Condition determines whether a clause applies. The zero value is always true.
 type Condition struct{ logic any }
 
@@ -205,6 +262,14 @@ func (c Condition) Show() Clause { return Clause{func(r *rule) { r.Show = c.valu
 
 // Require requires an answer if the condition is true. It overrides [Block].Required.
 func (c Condition) Require() Clause { return Clause{func(r *rule) { r.Require = c.value() }} }
+
+// Refuse rejects the answer to the block if c is true, and shows the message to the respondent. The condition can read
+// this answer and earlier answers. It is evaluated only if the block has a valid answer, and for a group only if all its
+// answers are valid. Only the first condition of a block that is true applies. The message can have the marks of a
+// [Text] and at most 1,000 characters.
+func (c Condition) Refuse(message string) Clause {
+	return Clause{func(r *rule) { r.Check = append(r.Check, check{c.value(), message}) }}
+}
 
 // Add adds n, which can be negative, to a variable.
 func (c Condition) Add(variable string, n float64) Clause { return c.add(variable, jsonNumber(n)) }

@@ -2,11 +2,13 @@ package schema_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -160,7 +162,7 @@ func TestRulesAreWalked(t *testing.T) {
 		if answer != "" {
 			given["nps"] = json.RawMessage(answer)
 		}
-		path := expect.Must(form.Path(given, nil))
+		path := expect.Must(form.Path(given, nil, time.Time{}))
 		got := ""
 		for _, b := range path.Blocks {
 			got += b.ID + map[bool]string{true: "!"}[b.Required] + " "
@@ -174,4 +176,67 @@ func TestRulesAreWalked(t *testing.T) {
 		t.Errorf("a clause is written as %s, and then as %s", first, second)
 	}
 	expect.Equal(t, string(schema.Rule()), "{}", "no rule")
+}
+
+// The conditions of checks, each with an answer that it refuses and one that it accepts.
+func TestConditionsOfChecks(t *testing.T) {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	others := []schema.Block{
+		{ID: "n", Type: schema.TypeNumber}, {ID: "t", Type: schema.TypeTime}, {ID: "d", Type: schema.TypeDate}, {ID: "s", Type: schema.TypeShortText}, {ID: "none", Type: schema.TypeNumber},
+	}
+	given := map[string]string{"n": "5", "t": `"10:30"`, "d": `"2026-11-20"`, "s": `"a@example.com"`}
+	q := schema.When("q")
+	time := &schema.Properties{ShowTimePicker: true}
+	choices := []schema.Choice{{ID: "a"}, {ID: "b"}, {ID: "c"}}
+	for name, c := range map[string]struct {
+		block             schema.Block
+		refuse            schema.Condition
+		refuses, accepted []string
+	}{
+		"matches":              {schema.Block{Type: schema.TypeShortText}, q.Matches(`[0-9]{5}|<&>"\\`), []string{`"12345"`, `"<&>\"\\"`}, []string{`"1234"`, `"123456"`, `"x12345"`}},
+		"not matches":          {schema.Block{Type: schema.TypeShortText}, q.Matches("[0-9]{5}").Not(), []string{`"1234"`}, []string{`"12345"`}},
+		"whole":                {schema.Block{Type: schema.TypeNumber}, q.IsWhole(), []string{"5", "-3", "0", "1e3"}, []string{"5.5", "-0.25"}},
+		"not whole":            {schema.Block{Type: schema.TypeNumber}, q.IsWhole().Not(), []string{"5.5"}, []string{"5"}},
+		"shorter":              {schema.Block{Type: schema.TypeLongText}, q.ShorterThan(3), []string{`"ab"`, `"é😀"`}, []string{`"abc"`}},
+		"longer":               {schema.Block{Type: schema.TypeLongText}, q.LongerThan(2), []string{`"abc"`}, []string{`"ab"`, `"é😀"`}},
+		"more choices":         {schema.Block{Type: schema.TypeMultipleChoice, Choices: choices}, q.LongerThan(1), []string{`["a","b"]`}, []string{`["a"]`}},
+		"fewer choices":        {schema.Block{Type: schema.TypeMultipleChoice, Choices: choices}, q.ShorterThan(2), []string{`["a"]`}, []string{`["a","b"]`}},
+		"before today":         {schema.Block{Type: schema.TypeDate}, q.BeforeToday(), []string{`"2026-11-19"`, `"1999-01-01"`}, []string{`"2026-11-20"`, `"2026-11-21"`}},
+		"after today":          {schema.Block{Type: schema.TypeDate}, q.AfterToday(), []string{`"2026-11-21"`}, []string{`"2026-11-20"`, `"2026-11-19"`}},
+		"a time before today":  {schema.Block{Type: schema.TypeDate, Properties: time}, q.BeforeToday(), []string{`"2026-11-19T23:59:59Z"`}, []string{`"2026-11-20T00:00:00Z"`}},
+		"a time after today":   {schema.Block{Type: schema.TypeDate, Properties: time}, q.AfterToday(), []string{`"2026-11-21T00:00:00Z"`}, []string{`"2026-11-20T23:59:59Z"`}},
+		"below an answer":      {schema.Block{Type: schema.TypeNumber}, q.BelowAnswer("n"), []string{"4"}, []string{"5", "6"}},
+		"above an answer":      {schema.Block{Type: schema.TypeNumber}, q.AboveAnswer("n"), []string{"6"}, []string{"5", "4"}},
+		"above no answer":      {schema.Block{Type: schema.TypeNumber}, q.AboveAnswer("none").Or(q.BelowAnswer("none")), nil, []string{"5", "-1", "0"}},
+		"before an answer":     {schema.Block{Type: schema.TypeDate}, q.BeforeAnswer("d"), []string{`"2026-11-19"`}, []string{`"2026-11-20"`}},
+		"after an answer":      {schema.Block{Type: schema.TypeTime}, q.AfterAnswer("t"), []string{`"10:31"`}, []string{`"10:30"`, `"09:00"`}},
+		"equals an answer":     {schema.Block{Type: schema.TypeEmail}, q.EqualsAnswer("s"), []string{`"a@example.com"`}, []string{`"b@example.com"`}},
+		"not equals an answer": {schema.Block{Type: schema.TypeEmail}, q.EqualsAnswer("s").Not(), []string{`"b@example.com"`}, []string{`"a@example.com"`}},
+		"always":               {schema.Block{Type: schema.TypeNumber}, schema.Always(), []string{"1"}, nil},
+		"never":                {schema.Block{Type: schema.TypeNumber}, schema.Always().Not(), nil, []string{"1"}},
+	} {
+		c.block.ID = "q"
+		properties := schema.Properties{}
+		if c.block.Properties != nil {
+			properties = *c.block.Properties
+		}
+		properties.Rule = schema.Rule(schema.When("q").Is("never").Refuse("Never."), c.refuse.Refuse("**No.**"), schema.Always().Not().Refuse("Later."))
+		c.block.Properties = &properties
+		blocks := expect.Must(json.Marshal(append(others[:len(others):len(others)], c.block)))
+		form := expect.Must(answers.Compile(answers.Source{Definition: storage.Definition{Blocks: blocks}}))
+		for want, all := range map[string][]string{"No.": c.refuses, "": c.accepted} {
+			for _, answer := range all {
+				in := answers.Input{Now: now, Answers: map[string]json.RawMessage{"q": json.RawMessage(answer)}}
+				for id, raw := range given {
+					in.Answers[id] = json.RawMessage(raw)
+				}
+				_, err := form.Check(in)
+				got := ""
+				if refused, ok := errors.AsType[*schema.Error](err); ok {
+					got = refused.Violations[0].Message
+				}
+				expect.Equal(t, got, want, "%s: %s: %v", name, answer, err)
+			}
+		}
+	}
 }

@@ -15,6 +15,7 @@ package answers
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/formsvc/formsvc/internal/answers/check"
 	"github.com/formsvc/formsvc/internal/answers/compile"
@@ -65,16 +66,16 @@ func (f Form) Check(in Input) (Answers, error) { return path.Check(f.form, in) }
 
 // Path returns the path through the form for answers that may be incomplete. The answers may include answers that only
 // the host can give, which Path treats as HostAnswers. It returns a *[schema.Error] if the rules take too many steps.
-func (f Form) Path(answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
-	return path.Compute(f.form, answers, hidden)
+func (f Form) Path(answers map[string]json.RawMessage, hidden map[string]string, now time.Time) (schema.Path, error) {
+	return path.Compute(f.form, answers, hidden, now)
 }
 
 // Retain selects which answers of a partial submission to store. It keeps answers to blocks on the path that a
 // respondent can answer, exactly as they were sent, even if they are invalid. Answers that only the host can give
 // affect the path, as in [Form.Path], but are not retained. It returns a *[schema.Error] if the rules take too
 // many steps or the value of a hidden field is invalid.
-func (f Form) Retain(answers map[string]json.RawMessage, hidden map[string]string) (Retained, error) {
-	return path.Retain(f.form, answers, hidden)
+func (f Form) Retain(answers map[string]json.RawMessage, hidden map[string]string, now time.Time) (Retained, error) {
+	return path.Retain(f.form, answers, hidden, now)
 }
 
 // PartialList returns the retained answers as a list, for [Form.Conditions]. It normalizes each answer as Check does,

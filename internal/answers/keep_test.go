@@ -27,7 +27,7 @@ func TestWhatIsKeptCanBeReadAndCompared(t *testing.T) {
 		for i := range f.form.Blocks {
 			in.Answers[f.form.Blocks[i].ID] = json.RawMessage(raw)
 		}
-		kept, err := f.Retain(in.Answers, in.Hidden)
+		kept, err := f.Retain(in.Answers, in.Hidden, someDay)
 		var back map[string]json.RawMessage
 		if err != nil || json.Unmarshal(kept.Answers, &back) != nil || len(back)+len(kept.Dropped) != len(in.Answers) || string(kept.Hidden) != `{"src":"x"}` {
 			t.Fatalf("%.50s: kept %.200s, %s, dropped %q: %v", raw, kept.Answers, kept.Hidden, kept.Dropped, err)

@@ -42,7 +42,17 @@ func newNaiveForm(blocks, variables, hidden string) naiveForm {
 			panic(err)
 		}
 	}
+	var compileChecks func(b map[string]any)
+	compileChecks = func(b map[string]any) {
+		for _, c := range arr(obj(prop(b, "rule"))["check"]) {
+			compileMembers(obj(c), "if")
+		}
+		for _, child := range arr(b["children"]) {
+			compileChecks(obj(child))
+		}
+	}
 	for _, b := range f.blocks {
+		compileChecks(b)
 		rule := obj(prop(b, "rule"))
 		compileMembers(rule, "show", "require")
 		set := obj(rule["set"])
@@ -75,7 +85,7 @@ func str(v any) string                       { s, _ := v.(string); return s }
 func yes(v any) bool                         { b, _ := v.(bool); return b }
 func prop(b map[string]any, name string) any { return obj(b["properties"])[name] }
 
-func (f naiveForm) run(answers, hostAnswers map[string]json.RawMessage, hidden map[string]string) naiveResult {
+func (f naiveForm) run(answers, hostAnswers map[string]json.RawMessage, hidden map[string]string, now time.Time) naiveResult {
 	r := naiveResult{stored: map[string]any{}, variables: map[string]any{}, faults: map[string]bool{}}
 	known := map[string]bool{}
 	data := map[string]any{"answers": map[string]any{}, "hidden": map[string]any{}, "variables": map[string]any{}}
@@ -88,41 +98,57 @@ func (f naiveForm) run(answers, hostAnswers map[string]json.RawMessage, hidden m
 			r.stored[name] = text
 		}
 	}
-	take := func(b map[string]any, raw json.RawMessage, required bool) {
+	take := func(b map[string]any, raw json.RawMessage, required bool) (valid bool) {
 		stored, seen, code := naiveAnswer(b, raw, required)
 		if code {
 			r.faults[str(b["id"])] = true
+			return false
 		} else if stored != nil {
 			r.stored[str(b["id"])] = stored
 			obj(data["answers"])[str(b["id"])] = seen
 		} else if required && naiveTakes(b) {
 			r.faults[str(b["id"])] = true
+			return false
 		}
+		return true
 	}
-	var offer func(b map[string]any, on, required, hide bool)
-	offer = func(b map[string]any, on, required, hide bool) {
+	budget := logic.NewBudget(math.MaxInt)
+	budget.Now = now
+	holds := func(l any) (holds, readable bool) {
+		compiled, _ := l.(*logic.Logic)
+		return compiled != nil && compiled.Holds(data, &budget), compiled != nil
+	}
+	var offer func(b map[string]any, on, required, hide bool) (valid bool)
+	offer = func(b map[string]any, on, required, hide bool) (valid bool) {
 		id := str(b["id"])
 		known[id] = true
+		valid = true
 		hide = hide || yes(prop(b, "hide"))
 		switch {
 		case hide:
-			take(b, hostAnswers[id], false)
+			valid = take(b, hostAnswers[id], false)
 		case on:
 			if raw, given := hostAnswers[id]; given && !naiveBlank(raw) {
 				r.faults[id] = true
 			}
-			take(b, answers[id], required)
+			valid = take(b, answers[id], required)
 		}
 		if b["type"] == "group" {
 			for _, child := range arr(b["children"]) {
-				offer(obj(child), on, yes(obj(child)["required"]), hide)
+				valid = offer(obj(child), on, yes(obj(child)["required"]), hide) && valid
 			}
 		}
-	}
-	budget := logic.NewBudget(math.MaxInt)
-	holds := func(l any) (holds, readable bool) {
-		compiled, _ := l.(*logic.Logic)
-		return compiled != nil && compiled.Holds(data, &budget), compiled != nil
+		if _, answered := obj(data["answers"])[id]; hide || !on || !valid || b["type"] != "group" && !answered {
+			return valid
+		}
+		for _, c := range arr(obj(prop(b, "rule"))["check"]) {
+			if fails, _ := holds(obj(c)["if"]); fails && str(obj(c)["say"]) != "" {
+				r.faults[id] = true
+				delete(obj(data["answers"]), id)
+				return false
+			}
+		}
+		return true
 	}
 	shows := func(b map[string]any) bool {
 		if yes(prop(b, "hide")) {

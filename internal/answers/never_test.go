@@ -240,7 +240,7 @@ func searched(t *testing.T, f Form, block string, tried []string, count int) (he
 	held, failed = make([]bool, count), make([]bool, count)
 	for _, raw := range append([]string{"null"}, tried...) {
 		answers := map[string]json.RawMessage{"q": json.RawMessage(raw)}
-		way, err := f.Path(answers, nil)
+		way, err := f.Path(answers, nil, someDay)
 		expect.Require(t, err == nil, "%s: %s: %v", block, raw, err)
 		shown := make(map[string]bool)
 		for _, b := range way.Blocks {

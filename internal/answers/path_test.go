@@ -38,7 +38,7 @@ func TestOnlyBlocksOnThePathCount(t *testing.T) {
 
 func TestPathOfAnIncompleteResponse(t *testing.T) {
 	f := expect.Must(Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(hidingBlocks), Variables: json.RawMessage(`{"score":1,"tier":"free"}`)}}))
-	path := expect.Must(f.Path(raws("shown", `"x"`, "after", `"dropped"`), nil))
+	path := expect.Must(f.Path(raws("shown", `"x"`, "after", `"dropped"`), nil, someDay))
 	expect.That(t, len(path.Violations) == 1 && path.Violations[0].Field == "shown", "faults %+v, want that of shown", path.Violations)
 	path.Violations = nil
 	want := schema.Path{
@@ -56,14 +56,14 @@ func TestPathAndCheckAgreeOnHostAnswers(t *testing.T) {
 		{"id":"box","type":"group","properties":{"hide":true},"children":[{"id":"inner","type":"number"}]},
 		{"id":"why","type":"short_text","required":true,"properties":{"rule":{"show":{"or":[{"==":[{"var":"answers.plan"},"gold"]},{"==":[{"var":"answers.inner"},1]}]}}}}]`, "", "")
 	for _, host := range [][]string{{"plan", `"gold"`}, {"inner", "1"}, {"plan", `"free"`, "inner", "2"}} {
-		path, err := f.Path(raws(host...), nil)
+		path, err := f.Path(raws(host...), nil, someDay)
 		expect.NoError(t, err)
 		_, err = f.Check(Input{HostAnswers: raws(host...)})
 		if asked, refused := len(path.Blocks) == 1, err != nil; asked != refused {
 			t.Errorf("with %v, why is on the path: %v, and the response is refused without it: %v", host, asked, refused)
 		}
 	}
-	path, err := f.Path(raws("plan", `"gold"`), nil)
+	path, err := f.Path(raws("plan", `"gold"`), nil, someDay)
 	expect.That(t, err == nil && len(path.Blocks) == 1, "path %+v, error %v, want why on it", path, err)
 }
 

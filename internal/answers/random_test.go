@@ -45,7 +45,7 @@ func (r random) logic(depth int) string {
 		return "[" + strings.Join(items, ",") + "]"
 	}
 	switch op := r.of("==", "==", "!=", "===", "!==", "<", "<=", ">", ">=", "if", "and", "or", "!", "!!", "+", "-", "*", "/", "%", "min", "max",
-		"cat", "substr", "in", "in", "merge", "missing", "missing_some", "some", "all", "none", "list", "nope", "object"); op {
+		"cat", "substr", "in", "in", "merge", "missing", "missing_some", "some", "all", "none", "list", "nope", "object", "match", "length", "round", "today", "days"); op {
 	case "list":
 		return many(3)
 	case "object":
@@ -55,6 +55,12 @@ func (r random) logic(depth int) string {
 			return sub()
 		}
 		return `{"nope":` + many(2) + `}`
+	case "match":
+		return fmt.Sprintf(`{"match":[%s,%q]}`, sub(), r.of("x|y", ".", "[0-9.-]*", "(", ".*T.*"))
+	case "length", "round":
+		return fmt.Sprintf(`{%q:[%s,%d]}`, op, sub(), r.IntN(3))
+	case "today":
+		return `{"today":[]}`
 	case "!", "!!":
 		return fmt.Sprintf(`{%q:%s}`, op, sub())
 	case "missing":
@@ -121,10 +127,22 @@ func (r random) rule() string {
 		}
 		members = append(members, `"next":[`+strings.Join(next, ",")+`]`)
 	}
+	if r.IntN(4) == 0 {
+		members = append(members, r.checks())
+	}
 	if r.IntN(15) == 0 {
 		members = []string{r.of(`"show":null`, `"set":[]`, `"next":{}`, `"free":{"nope":1}`)}
 	}
 	return "{" + strings.Join(members, ",") + "}"
+}
+
+// checks makes the member check of a rule.
+func (r random) checks() string {
+	var list []string
+	for range 1 + r.IntN(2) {
+		list = append(list, r.of(`{"if":`+r.logic(2)+`,"say":"No."}`, `{"if":`+r.logic(1)+`,"say":"Never."}`, `{"if":null,"say":"x"}`, `{"if":true,"say":""}`, `5`))
+	}
+	return `"check":[` + strings.Join(list, ",") + `]`
 }
 
 // block makes a block; of a small one, the answers are few.
@@ -154,8 +172,8 @@ func (r random) block(id string, small bool) string {
 	children := ""
 	if typ == "group" {
 		hide := r.of("true", "false", "false")
-		children = fmt.Sprintf(`,"children":[{"id":%q,"type":%q,"required":%v,"choices":%s,"properties":{"hide":%s,"rule":{"show":false}}}]`,
-			id+"-in", r.of("yes_no", "single_choice"), r.IntN(3) == 0, choices, hide)
+		children = fmt.Sprintf(`,"children":[{"id":%q,"type":%q,"required":%v,"choices":%s,"properties":{"hide":%s,"rule":{"show":false,%s}}}]`,
+			id+"-in", r.of("yes_no", "single_choice"), r.IntN(3) == 0, choices, hide, r.of(`"next":[]`, r.checks()))
 	}
 	return fmt.Sprintf(`{"id":%q,"type":%q,"required":%v,"choices":%s,"properties":{%s}%s}`,
 		id, typ, r.IntN(3) == 0, choices, strings.Join(properties, ","), children)
@@ -206,7 +224,8 @@ func TestRandomFormsAgainstANaiveImplementation(t *testing.T) {
 				in.HostAnswers = r.answers(ids, blocks)
 				delete(in.HostAnswers, "unknown")
 			}
-			want := naive.run(in.Answers, in.HostAnswers, in.Hidden)
+			in.Now = someDay
+			want := naive.run(in.Answers, in.HostAnswers, in.Hidden, in.Now)
 			where := func() string {
 				return fmt.Sprintf("seed %d: %s\nanswers %s, host %s, hidden %v", seed, blocks, in.Answers, in.HostAnswers, in.Hidden)
 			}

@@ -71,6 +71,7 @@ func FuzzRulesWithAnswers(f *testing.F) {
 		{`{"show":{"some":[{"var":"answers.many"},{"===":[{"var":""},"x"]}]}}`, `{"set":{"w":{"cat":[{"var":"answers.text"},{"substr":[{"var":"hidden.p"},-2]}]}},"next":[{"to":"yes"}]}`, `{"many":["y"],"m":{"r":"c"},"day":"2026-01-01T10:00:00+02:00","unknown":1}`, "日本"},
 		{`{"x":[{"==":[{"var":"answers.one"},"A"]}],"show":[{"==":["A",{"var":"answers.one"}]}],"next":{}}`, `{"next":[5,{"to":"e2","if":"A"},{"to":"one"}]}`, `[]`, ""},
 		{`{"show":{"and":[{"===":["A",{"var":"answers.one"}]}]},"x":1}`, `{"show":{"==":[{"var":["answers.one","B"]},"B"]},"next":[{"if":{"==":[{"var":"answers.one"},"B"]},"to":"e2"}]}`, `{"one":"b","many":["x"],"n":5,"yes":true}`, ""},
+		{`{"check":[{"if":{"match":[{"var":"answers.one"},"a|b"]},"say":"m"},5,{"if":{"<":[{"days":[{"today":[]},{"var":"answers.day"}]},0]},"say":"**late**"}]}`, `{"check":[{"if":{">":[{"length":{"var":"answers.text"}},3]},"say":"{{today}}"}]}`, `{"one":"b","many":["x"],"n":5,"text":"abcd","day":"2026-01-01T10:00:00Z","yes":true}`, ""},
 		{`{"show":{"reduce":[1]},"require":{"merge":[[1],[2]]}}`, `{"set":{"v":{"var":"answers"},"p":1}}`, `{"many":[[[[1]]]],"yes":"maybe"}`, "x"},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3], uint64(len(seed[0])))
@@ -81,8 +82,8 @@ func FuzzRulesWithAnswers(f *testing.F) {
 		}
 		r := random{rand.New(rand.NewPCG(seed, 22))}
 		blocks, ids := r.form(4, true)
-		in := Input{Answers: r.answers(ids, blocks), Hidden: map[string]string{"p": r.of("", "x", "1"), "q": r.of("", "y")}}
-		want := newNaiveForm(blocks, randomVariables, randomHidden).run(in.Answers, nil, in.Hidden)
+		in := Input{Answers: r.answers(ids, blocks), Hidden: map[string]string{"p": r.of("", "x", "1"), "q": r.of("", "y")}, Now: someDay}
+		want := newNaiveForm(blocks, randomVariables, randomHidden).run(in.Answers, nil, in.Hidden, in.Now)
 		diff := disagreement(t, compileRuled(t, blocks, randomVariables, randomHidden), in, want)
 		expect.Require(t, diff == "", "seed %d: %s\nanswers %s, hidden %v\n%s", seed, blocks, in.Answers, in.Hidden, diff)
 	})
@@ -94,14 +95,14 @@ func fuzzRules(t *testing.T, from Source, answers, hidden string) {
 	if json.Unmarshal([]byte(answers), &in.Answers) != nil {
 		in.Answers = map[string]json.RawMessage{"one": json.RawMessage(answers), "text": json.RawMessage(answers)}
 	}
-	in.Hidden = map[string]string{"p": hidden}
+	in.Hidden, in.Now = map[string]string{"p": hidden}, someDay
 	// What is given is read several times, and rules may take all their steps.
 	most := uint64(16<<20 + 400*(len(from.Blocks)+len(answers)+len(hidden)))
 	before := heapAllocated()
 	form, err := Compile(from)
 	expect.Require(t, err == nil, "what a write stores is not compiled: %v", err)
 	found := expect.Must(FindWarnings(from))
-	way, pathErr := form.Path(in.Answers, in.Hidden)
+	way, pathErr := form.Path(in.Answers, in.Hidden, someDay)
 	stored, checkErr := form.Check(in)
 	took := heapAllocated() - before
 	expect.That(t, took <= most, "%d bytes allocated, at most %d are expected", took, most)

@@ -89,7 +89,7 @@ func TestRules(t *testing.T) {
 			fault:   "/answers/nobody UNKNOWN_FIELD",
 		},
 	} {
-		path, err := f.Path(c.answers, c.hidden)
+		path, err := f.Path(c.answers, c.hidden, someDay)
 		if err != nil || pathIDs(path) != c.path {
 			t.Errorf("%s: path %q, %v, want %q", name, pathIDs(path), err, c.path)
 		}
@@ -147,7 +147,7 @@ func TestIgnoredRules(t *testing.T) {
 		`{"next":[{"to":"child"}]}`, `{"next":[{"if":{"nope":1},"to":"end"}]}`, `{"next":[{"if":false,"to":"end"},{"if":0,"to":"end"}]}`,
 	} {
 		f := compileRuled(t, `[{"id":"first","type":"number"},{"id":"b","type":"number","properties":{"rule":`+rule+`}},{"id":"g","type":"group","children":[{"id":"child","type":"number","properties":{"rule":{"show":false}}}]},{"id":"end","type":"ending"}]`, `{"v":1}`, ``)
-		path, err := f.Path(nil, nil)
+		path, err := f.Path(nil, nil, someDay)
 		if got, want := pathIDs(path), "first b g end"; err != nil || got != want {
 			t.Errorf("%s: path %q (%v), want %q", rule, got, err, want)
 		}
@@ -175,7 +175,7 @@ func TestJumps(t *testing.T) {
 		"an answer off the path is not seen":      {fmt.Sprintf(q, "b", "yes_no", `{"show":false}`) + `,` + fmt.Sprintf(q, "c", "number", `{"show":{"var":"answers.b"}}`), ""},
 	} {
 		f := compileRuled(t, "["+c.blocks+"]", `{}`, ``)
-		path, err := f.Path(raws("b", "true"), nil)
+		path, err := f.Path(raws("b", "true"), nil, someDay)
 		got := pathIDs(path)
 		expect.That(t, err == nil && got == c.want, "%s: path %q (%v), want %q", name, got, err, c.want)
 	}
@@ -220,7 +220,7 @@ func TestRulesBeyondTheirBudgetRefuseTheResponse(t *testing.T) {
 	in := Input{Answers: raws("q", `"`+strings.Repeat("n", 100_000)+`"`)}
 	_, err = f.Check(in)
 	expect.That(t, paths(t, err) == " TOO_MANY", "got %v", err)
-	_, err = f.Path(in.Answers, nil)
+	_, err = f.Path(in.Answers, nil, someDay)
 	expect.That(t, paths(t, err) == " TOO_MANY", "Path: got %v", err)
 	in = Input{Answers: raws("q", `"short"`)}
 	expect.Error(t, "a short answer", expect.ErrorOf(f.Check(in)), nil)
@@ -241,7 +241,7 @@ func FuzzRules(f *testing.F) {
 			return
 		}
 		in.Hidden = map[string]string{"src": src}
-		if _, err := form.Path(in.Answers, in.Hidden); err != nil {
+		if _, err := form.Path(in.Answers, in.Hidden, someDay); err != nil {
 			answerFaultsOf(t, err)
 		}
 		got, err := form.Check(in)

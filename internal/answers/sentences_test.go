@@ -49,7 +49,7 @@ func TestSentencesMeanWhatTheySay(t *testing.T) {
 		f := form(`{"show":` + string(c.Logic) + `}`)
 		var holds []string
 		for _, name := range names {
-			path, err := f.Path(responses[name].Answers, responses[name].Hidden)
+			path, err := f.Path(responses[name].Answers, responses[name].Hidden, someDay)
 			expect.Require(t, err == nil && len(path.Violations) == 0, "%s: %v %v", name, err, path.Violations)
 			if path.Blocks[len(path.Blocks)-1].ID == "result" {
 				holds = append(holds, name)
@@ -61,7 +61,7 @@ func TestSentencesMeanWhatTheySay(t *testing.T) {
 		f := form(`{"set":{"score":` + string(v.Logic) + `}}`)
 		var gives []any
 		for _, name := range names {
-			path := expect.Must(f.Path(responses[name].Answers, responses[name].Hidden))
+			path := expect.Must(f.Path(responses[name].Answers, responses[name].Hidden, someDay))
 			gives = append(gives, path.Variables["score"])
 		}
 		expect.Same(t, v.Gives, gives, "%s (%s)", v.Says, v.Logic)

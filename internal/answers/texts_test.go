@@ -117,7 +117,7 @@ func TestAnswersOfAPath(t *testing.T) {
 		"6": `[{"field":{"id":"n","type":"number","label":""},"value":6},` +
 			`{"field":{"id":"ref","type":"hidden","label":"ref"},"value":"r"},{"field":{"id":"twice","type":"variable","label":"twice"},"value":12}]`,
 	} {
-		way := expect.Must(form.Path(map[string]json.RawMessage{"n": json.RawMessage(n), "m": json.RawMessage(`" x"`), "bad": json.RawMessage(`"@"`)}, map[string]string{"ref": "r", "other": "o"}))
+		way := expect.Must(form.Path(map[string]json.RawMessage{"n": json.RawMessage(n), "m": json.RawMessage(`" x"`), "bad": json.RawMessage(`"@"`)}, map[string]string{"ref": "r", "other": "o"}, someDay))
 		expect.Equal(t, string(way.Answers), want, "after %s", n)
 	}
 }

@@ -436,8 +436,8 @@ func bruteForce(blocks string) (answerable bool, reached map[string]bool, all []
 	var try func(i int, given map[string]json.RawMessage)
 	try = func(i int, given map[string]json.RawMessage) {
 		if i == len(questions) {
-			result := f.run(given, nil, nil)
-			hosted := f.run(given, given, nil) // hidden blocks, answered by the host
+			result := f.run(given, nil, nil, someDay)
+			hosted := f.run(given, given, nil, someDay) // hidden blocks, answered by the host
 			for _, id := range append(result.path, hosted.path...) {
 				reached[id] = true
 			}

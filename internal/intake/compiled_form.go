@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/objectid"
@@ -48,6 +49,7 @@ type CompiledForm struct {
 	Settings schema.Settings
 	Theme    schema.Theme
 	answers  answers.Form
+	clock    func() time.Time // of the service
 	// committed says whether the form was read outside a host's transaction. After a rollback, another definition can get
 	// the same revision.
 	committed bool
@@ -66,7 +68,7 @@ func (i Intake) compileCached(f storage.Form) (*CompiledForm, error) {
 	if same && known.isCurrentFor(&f) && (known.committed || i.inHostTransaction) {
 		return known, nil
 	}
-	form := new(CompiledForm)
+	form := &CompiledForm{clock: i.core.Clock}
 	if same {
 		*form, f.Definition = *known, known.Definition
 	} else if err := form.decodeAndCompile(i.core.AnswerSource(f.Definition)); err != nil {
@@ -79,9 +81,9 @@ func (i Intake) compileCached(f storage.Form) (*CompiledForm, error) {
 	return form, nil
 }
 
-// Path returns the path for answers that may be incomplete.
+// Path returns the path for answers that may be incomplete, at the current time.
 func (k *CompiledForm) Path(answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
-	path, err := k.answers.Path(answers, hidden)
+	path, err := k.answers.Path(answers, hidden, k.clock())
 	if err != nil {
 		return schema.Path{}, fmt.Errorf("formsvc: form %s: %w", k.ID, err)
 	}

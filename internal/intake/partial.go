@@ -57,7 +57,7 @@ func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.
 	case f.IsClosed(now):
 		return "", nil, schema.ErrClosed
 	}
-	retained, err := known.answers.Retain(in.Answers, in.Hidden)
+	retained, err := known.answers.Retain(in.Answers, in.Hidden, now)
 	var tooLong error
 	if limit := i.core.Limits.Partial; len(retained.Answers)+len(retained.Hidden) > limit {
 		tooLong = violation.New("", schema.CodeTooLong, "the answers exceed "+strconv.Itoa(limit)+" bytes", "limit", limit, "unit", "bytes")

@@ -88,7 +88,9 @@ func (i Intake) replayByKey(ctx context.Context, form *CompiledForm, r *SubmitPa
 		return storage.Submission{}, refused
 	}
 	if err == nil && r.OneContent {
-		checked, faulty := form.answers.Check(r.Input)
+		in := r.Input
+		in.Now = stored.SubmittedAt // as when it was checked first
+		checked, faulty := form.answers.Check(in)
 		if faulty != nil || !sameContent(stored, checked.List, checked.Hidden) {
 			return storage.Submission{}, refused
 		}
@@ -129,7 +131,9 @@ func (i Intake) newSubmission(form *CompiledForm, r *SubmitParams) (storage.NewS
 	case form.Acceptance.IsClosed(false, clock):
 		return storage.NewSubmission{}, schema.ErrClosed
 	}
-	checked, err := form.answers.Check(r.Input)
+	in := r.Input
+	in.Now = now
+	checked, err := form.answers.Check(in)
 	if err := violation.Join(err, badTime, checkMetadata(r.Metadata), checkSeconds("/completion_time", r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
 		return storage.NewSubmission{}, err
 	}

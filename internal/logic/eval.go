@@ -4,11 +4,15 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
 // Budget is a number of steps that evaluations can share. It must not be copied while in use.
-type Budget struct{ left int }
+type Budget struct {
+	Now  time.Time
+	left int
+}
 
 // NewBudget returns a budget of the given number of steps.
 func NewBudget(steps int) Budget { return Budget{left: steps} }
@@ -96,6 +100,9 @@ var operators = map[string]operator{
 	"max": newExtreme(math.Inf(-1), func(a, b float64) bool { return a > b }),
 	"+":   evaluation.sum, "*": evaluation.product, "-": evaluation.subtract,
 	"/": newArithmetic(func(a, b float64) float64 { return a / b }), "%": newArithmetic(math.Mod),
+
+	"round": evaluation.round, "match": evaluation.match, "length": evaluation.length,
+	"today": evaluation.today, "days": evaluation.days,
 
 	"cat": evaluation.cat, "substr": evaluation.substr, "in": newComparison(evaluation.isIn, true), "merge": evaluation.merge,
 	"var": evaluation.variable, "missing": evaluation.missing, "missing_some": evaluation.missingSome,

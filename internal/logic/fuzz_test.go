@@ -17,6 +17,8 @@ func FuzzLogic(f *testing.F) {
 	}
 	f.Add(`{"substr":["text",1e308,-1e308]}`, `null`)
 	f.Add(`{"cat":[{"/":[1,0]},{"/":[0,0]},{"%":[5,0]},-0.0,1e-320]}`, `null`)
+	f.Add(`{"match":[{"var":""},"(a|b*)*\\pL{1,300}"]}`, `"aab"`)
+	f.Add(`{"and":[{"round":[1e300,3]},{"days":[{"today":[]},{"var":""}]},{"length":{"var":""}}]}`, `"2026-11-20"`)
 	f.Add(`{"missing_some":[{"var":""},{"merge":[[],[[]]]}]}`, `{"":{"":""}}`)
 	f.Fuzz(func(t *testing.T, rule, data string) {
 		tree, err := jsontree.Parse([]byte(rule), jsontree.BodyLimits)
@@ -33,6 +35,7 @@ func FuzzLogic(f *testing.F) {
 		}
 		const steps = 10_000
 		budget := NewBudget(steps)
+		budget.Now = now
 		compiled.Holds(over, &budget)
 		expect.That(t, budget.left >= -100*steps, "%s over %s took %d steps of %d", rule, data, steps-budget.left, steps)
 		size := compiled.Size()
@@ -74,7 +77,8 @@ func TestWhatLogicReads(t *testing.T) {
 		`{"missing":["a","b"]}`: {"a b", false}, `{"missing":[["a","b"]]}`: {"a b", false}, `{"missing":{"merge":["a"]}}`: {"", true}, `{"missing":"a"}`: {"a", false},
 		`{"missing_some":[1,["a","b"]]}`: {"a b", false}, `{"missing_some":[{"var":"n"},["a"]]}`: {"a n", false},
 		`{"some":[{"var":"a"},{"var":"b"}]}`: {"a", false}, `{"some":[{"var":"a"},{"missing":["b"]}]}`: {"a", false}, `{"all":[["a"],{"var":""}]}`: {"", false},
-		`{"a":{"var":"x"},"b":1}`: {"", false},
+		`{"a":{"var":"x"},"b":1}`:     {"", false},
+		`{"match":[{"var":"a"},"b"]}`: {"a", false}, `{"length":{"var":"a"}}`: {"a", false}, `{"days":[{"var":"a"},{"var":"b"}]}`: {"a b", false},
 	} {
 		compiled, err := Compile(parse(t, []byte(rule)))
 		expect.NoError(t, err)

@@ -170,7 +170,7 @@ func (o *ordered) members(in node, path string) iter.Seq2[string, property] {
 			if component, ok := strings.CutPrefix(s.Ref, "#/components/schemas/"); ok && strings.HasSuffix(component, "Colors") {
 				s = o.get(component)
 			}
-			if len(s.Properties) == 0 {
+			if len(s.Properties) == 0 || len(s.Of) > 0 { // one property, although rule has known fields
 				if !yield(path+m.name, o.property(m)) {
 					return
 				}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/answers/compile"
@@ -22,6 +23,7 @@ type Input struct {
 	// Only the host provides them, because respondents could forge them.
 	HostAnswers map[string]json.RawMessage
 	Hidden      map[string]string // hidden fields by name; undeclared names are ignored
+	Now         time.Time         // of the submission, for the operator today; if zero, today is null
 }
 
 // Answers is a checked submission in the format used for storage, lists, exports and deliveries. It omits unanswered

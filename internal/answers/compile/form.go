@@ -26,7 +26,8 @@ type Form struct {
 	Limit  int // maximum size in bytes of a submission's answers
 
 	Variables []Variable
-	HasRules  bool // whether any step has a rule
+	HasRules  bool           // whether a step has a rule, or a block has checks
+	Zone      *time.Location // for the operator today
 
 	Index         map[string]int // index in Blocks by ID
 	VariableIndex map[string]int // index in Variables by name
@@ -45,6 +46,8 @@ type Block struct {
 	Dropped  bool               // answers are accepted but not stored
 	Required bool
 	Rule     answertype.Rule // nil if the block takes no answer
+	Checks   []Check
+	To       int // index in Form.Blocks after the nested blocks
 	Item
 }
 
@@ -113,12 +116,13 @@ func ReadDefinition(from Source) (d Definition, err error) {
 		}
 	}
 	limits := from.Limits.WithDefaults()
-	f := &Form{Unique: -1, Limit: limits.Submission, Index: make(map[string]int, len(d.Blocks)), HiddenNames: make(map[string]bool)}
+	zone := cmp.Or(from.TimeZone, time.UTC)
+	f := &Form{Unique: -1, Zone: zone, Limit: limits.Submission, Index: make(map[string]int, len(d.Blocks)), HiddenNames: make(map[string]bool)}
 	d.Form = f
 	if err := f.addVariables(from.Variables); err != nil {
 		return d, err
 	}
-	with := answertype.ServiceConfig{FileSize: limits.FileSize, TimeZone: cmp.Or(from.TimeZone, time.UTC)}
+	with := answertype.ServiceConfig{FileSize: limits.FileSize, TimeZone: zone}
 	d.Blocks = dropDuplicates(d.Blocks, f.Index)
 	f.Blocks = make([]Block, 0, len(f.Index))
 	for i := range d.Blocks {
@@ -140,21 +144,36 @@ func ReadDefinition(from Source) (d Definition, err error) {
 	return d, nil
 }
 
-// AddRules compiles the rules of the top-level blocks and calls the observer's functions.
+// AddRules compiles the rules of the top-level blocks and the checks of all blocks, and calls the observer's functions.
 func (d *Definition) AddRules(to Observer) {
 	f := d.Form
 	c := ruleCompiler{form: f, observer: to}
 	for i := range d.Blocks {
-		raw := d.Blocks[i].Properties.Rule
-		if len(raw) == 0 {
-			continue
+		c.step, c.block = i, f.Steps[i].From
+		if raw := d.Blocks[i].Properties.Rule; len(raw) > 0 {
+			f.HasRules = true
+			rule := &f.Steps[i].Rule
+			*rule = c.compileRule(raw)
+			for _, a := range rule.Set {
+				v := &f.Variables[a.Variable]
+				v.Item = NewItem(v.Name, schema.TypeVariable, v.Name)
+			}
 		}
-		f.HasRules = true
-		rule := &f.Steps[i].Rule
-		*rule = c.compileRule(raw, i)
-		for _, a := range rule.Set {
-			v := &f.Variables[a.Variable]
-			v.Item = NewItem(v.Name, schema.TypeVariable, v.Name)
+		c.compileBlockChecks(&d.Blocks[i])
+	}
+}
+
+// compileBlockChecks compiles the checks of a block and its nested blocks.
+func (c *ruleCompiler) compileBlockChecks(b *schema.Block) {
+	c.block = c.form.Index[b.ID]
+	if raw := b.Properties.Rule; len(raw) > 0 {
+		checks := jsontree.Inspect(raw, answertype.ParseLimits, func(rule jsontree.Node) []Check { return c.compileChecks(rule.Member("check")) })
+		c.form.Blocks[c.block].Checks = checks
+		c.form.HasRules = c.form.HasRules || checks != nil
+	}
+	if b.Type == schema.TypeGroup {
+		for i := range b.Children {
+			c.compileBlockChecks(&b.Children[i])
 		}
 	}
 }
@@ -228,9 +247,11 @@ func (f *Form) addBlocks(list []schema.Block, with answertype.ServiceConfig, hid
 		}
 		f.Blocks = append(f.Blocks, c)
 		f.HeadSize += len(c.Head)
+		at := len(f.Blocks) - 1
 		if b.Type == schema.TypeGroup {
 			f.addBlocks(b.Children, with, c.Hide)
 		}
+		f.Blocks[at].To = len(f.Blocks)
 	}
 }
 

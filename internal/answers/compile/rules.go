@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/jsontree"
@@ -18,6 +19,14 @@ type StepRule struct {
 	Show, Require *logic.Logic
 	Set           []Assignment
 	Next          []Jump
+}
+
+// Check refuses the answer to a block.
+type Check struct {
+	If      *logic.Logic
+	Say     string // the message as written, with marks
+	Message string // the message without formats
+	Index   int    // in the rule's check
 }
 
 // Assignment sets a variable.
@@ -46,25 +55,27 @@ const MaxRuleSteps = 100_000
 type ruleCompiler struct {
 	form     *Form
 	step     int // index in Form.Steps of the current rule
+	block    int // index in Form.Blocks of the current rule's block
 	observer Observer
+	// The patterns of checks count separately, because writes limit only them.
+	patterns, checkPatterns logic.Compiler
 }
 
 // Observer receives information about the rules for warnings.
 type Observer struct {
 	// Ignored is called for each part of a rule that has no effect.
-	Ignored func(step int, n jsontree.Node, code string, why answertype.Explanation)
+	Ignored func(block int, n jsontree.Node, code string, why answertype.Explanation)
 	// Compiled is called for each compiled logic l and its source n. If after is true, l runs after its block's answer
 	// is read.
-	Compiled func(step int, n jsontree.Node, l *logic.Logic, after bool)
+	Compiled func(block int, n jsontree.Node, l *logic.Logic, after bool)
 }
 
 // compileRule compiles the rule of a step. Unknown fields are ignored, and null is treated as missing.
-func (c *ruleCompiler) compileRule(raw json.RawMessage, at int) StepRule {
-	c.step = at
+func (c *ruleCompiler) compileRule(raw json.RawMessage) StepRule {
 	return jsontree.Inspect(raw, answertype.ParseLimits, func(rule jsontree.Node) StepRule {
 		return StepRule{
-			Show:    c.compileLogic(rule.Member("show"), false),
-			Require: c.compileLogic(rule.Member("require"), false),
+			Show:    c.compileLogic(&c.patterns, rule.Member("show"), false),
+			Require: c.compileLogic(&c.patterns, rule.Member("require"), false),
 			Set:     c.compileAssignments(rule.Member("set")),
 			Next:    c.compileJumps(rule.Member("next")),
 		}
@@ -76,25 +87,52 @@ func (b *StepRule) IsEmpty() bool {
 	return b.Show == nil && b.Require == nil && b.Set == nil && b.Next == nil
 }
 
-func (c *ruleCompiler) compileLogic(n jsontree.Node, after bool) *logic.Logic {
+func (c *ruleCompiler) compileLogic(patterns *logic.Compiler, n jsontree.Node, after bool) *logic.Logic {
 	if n.Kind() == jsontree.Null {
 		return nil
 	}
-	l, err := logic.Compile(n)
+	l, err := patterns.Compile(n)
 	if err != nil {
 		why := answertype.Explanation{Reason: "logic", Message: "this logic is invalid and is ignored"}
 		if unreadable, ok := err.(*logic.UnreadableError); ok { //nolint:errorlint // Compile returns no wrapped errors
-			n = unreadable.At
-			why.Reason, why.Params = "operator", map[string]any{"operator": unreadable.Operator}
-			why.Message = "the operator " + answertype.QuoteJSON(unreadable.Operator) + " does not exist, so the logic is ignored"
+			part := unreadable.Parts[0]
+			n, why.Reason = part.At, part.Reason
+			why.Message = "this logic is ignored: its pattern " + part.Rule
+			if part.Reason == "operator" {
+				why.Params = map[string]any{"operator": part.Operator}
+				why.Message = "the operator " + answertype.QuoteJSON(part.Operator) + " does not exist, so the logic is ignored"
+			}
 		}
 		c.reportIgnored(n, schema.WarnUnreadableLogic, why)
 		return nil
 	}
 	if c.observer.Compiled != nil {
-		c.observer.Compiled(c.step, n, l, after)
+		c.observer.Compiled(c.block, n, l, after)
 	}
 	return l
+}
+
+// compileChecks compiles the checks of the current block. Writes reject the invalid checks that this ignores.
+func (c *ruleCompiler) compileChecks(list jsontree.Node) []Check {
+	if list.Kind() != jsontree.Array {
+		if list.Kind() != jsontree.Null {
+			c.reportIgnored(list, schema.WarnMalformedRule, answertype.Explanation{Reason: "check", Message: "\"check\" is not an array, so it is ignored"})
+		}
+		return nil
+	}
+	var checks []Check
+	for index, item := range list.All() {
+		condition, say := item.Member("if"), item.Member("say")
+		if condition.Kind() == jsontree.Null || say.Text() == "" {
+			c.reportIgnored(item, schema.WarnMalformedRule, answertype.Explanation{Reason: "check", Message: "this check is not an object with \"if\" and \"say\", so it is ignored"})
+			continue
+		}
+		if l := c.compileLogic(&c.checkPatterns, condition, true); l != nil {
+			text := strings.Clone(say.Text())
+			checks = append(checks, Check{l, text, schema.ParseText(text, schema.Formatting|schema.Insertions).Plain(), index})
+		}
+	}
+	return checks
 }
 
 func (c *ruleCompiler) compileAssignments(set jsontree.Node) []Assignment {
@@ -113,7 +151,7 @@ func (c *ruleCompiler) compileAssignments(set jsontree.Node) []Assignment {
 			c.reportIgnored(value, schema.WarnUnknownName, answertype.Explanation{Reason: "set", Message: "the form has no variable with this name, so this has no effect", Params: map[string]any{"name": value.Name()}})
 			continue
 		}
-		if l := c.compileLogic(value, true); l != nil {
+		if l := c.compileLogic(&c.patterns, value, true); l != nil {
 			list = append(list, Assignment{variable, l})
 		}
 	}
@@ -139,7 +177,7 @@ func (c *ruleCompiler) compileJumps(next jsontree.Node) []Jump {
 		}
 		j := Jump{To: to, Place: place}
 		if condition := item.Member("if"); condition.Kind() != jsontree.Null {
-			if j.When = c.compileLogic(condition, true); j.When == nil {
+			if j.When = c.compileLogic(&c.patterns, condition, true); j.When == nil {
 				continue
 			}
 		}
@@ -173,7 +211,7 @@ func (c *ruleCompiler) resolveTarget(item jsontree.Node) (to int, ok bool) {
 
 func (c *ruleCompiler) reportIgnored(n jsontree.Node, code string, why answertype.Explanation) {
 	if c.observer.Ignored != nil {
-		c.observer.Ignored(c.step, n, code, why)
+		c.observer.Ignored(c.block, n, code, why)
 	}
 }
 

@@ -5,6 +5,7 @@ package path
 import (
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/answers/check"
@@ -25,8 +26,8 @@ func Check(f *compile.Form, in check.Input) (check.Answers, error) {
 }
 
 // Compute returns the path for answers that may be incomplete; see [answers.Form.Path].
-func Compute(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
-	k := newWalk(f, check.Input{Answers: answers, Hidden: hidden})
+func Compute(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string, now time.Time) (schema.Path, error) {
+	k := newWalk(f, check.Input{Answers: answers, Hidden: hidden, Now: now})
 	k.partial = true
 	result := k.walkTraced()
 	result.Answers = k.w.Finish().List
@@ -73,6 +74,9 @@ func newWalk(f *compile.Form, in check.Input) *walk {
 	k.r.Limit = f.Limit
 	if f.HasRules {
 		k.answerRanges = make([][2]int, len(f.Blocks))
+		if !in.Now.IsZero() {
+			k.budget.Now = in.Now.In(f.Zone)
+		}
 	}
 	return k
 }
@@ -134,10 +138,7 @@ func (k *walk) takeStep(i, next int) int {
 	s := &k.form.Steps[i]
 	on := i >= next && k.isShown(s)
 	required := on && k.isRequired(s)
-	k.takeAnswer(s.From, on, required)
-	for j := s.From + 1; j < s.To; j++ {
-		k.takeAnswer(j, on, k.form.Blocks[j].Required)
-	}
+	k.takeBlock(s.From, on, required)
 	if !on {
 		return next
 	}
@@ -196,9 +197,41 @@ func (k *walk) visitFirstEnding() {
 	}
 }
 
+// takeBlock takes the answers to a block and its nested blocks, and runs its checks. It reports whether the answers are
+// valid.
+func (k *walk) takeBlock(at int, on, required bool) (valid bool) {
+	b := &k.form.Blocks[at]
+	valid = k.takeAnswer(at, on, required)
+	for j := at + 1; j < b.To; j = k.form.Blocks[j].To {
+		valid = k.takeBlock(j, on, k.form.Blocks[j].Required) && valid
+	}
+	if !on || !valid || b.Hide || b.Type != schema.TypeGroup && len(b.Checks) > 0 && k.answerRanges[at] == [2]int{} {
+		return valid
+	}
+	return k.passesChecks(at)
+}
+
+// passesChecks runs a block's checks and reports the first that fails. Rules treat an answer that fails a check as
+// unanswered, like any invalid answer.
+func (k *walk) passesChecks(at int) bool {
+	b := &k.form.Blocks[at]
+	for _, c := range b.Checks {
+		fails := c.If.Holds(ruleData{k}, &k.budget)
+		if k.budgetExceeded() {
+			return true // run reports it
+		}
+		if fails {
+			k.r.AddAt(b.Path, b.ID, answertype.Violation{Code: schema.CodeCheckFailed, Message: c.Message, Params: map[string]any{"say": c.Say}})
+			k.answerRanges[at] = [2]int{}
+			return false
+		}
+	}
+	return true
+}
+
 // takeAnswer processes the answer to one block. Answers to blocks off the path are dropped, except the host's answers
 // to hidden blocks.
-func (k *walk) takeAnswer(at int, on, required bool) {
+func (k *walk) takeAnswer(at int, on, required bool) (valid bool) {
 	b := &k.form.Blocks[at]
 	own, ok := k.in.Answers[b.ID]
 	if ok {
@@ -217,7 +250,7 @@ func (k *walk) takeAnswer(at int, on, required bool) {
 	case b.Hide:
 		path, own, foreign, required = jsontree.JoinPointer(compile.HostAnswersPath, b.ID), foreign, nil, false
 	case !on:
-		return
+		return true
 	case b.Host && !k.partial:
 		own, foreign = foreign, own
 	}
@@ -229,6 +262,8 @@ func (k *walk) takeAnswer(at int, on, required bool) {
 	if k.form.HasRules {
 		k.answerRanges[at] = k.w.LastRange
 	}
+	missing := required && b.Rule != nil && k.w.LastRange == [2]int{}
+	return !missing && !k.r.HasViolations()
 }
 
 // reportWrongSource reports a respondent's answer that only the host may give, or a host's answer that only

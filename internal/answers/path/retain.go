@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/answers/check"
@@ -19,8 +20,8 @@ type Retained struct {
 }
 
 // Retain selects which answers of a partial submission to store; see [answers.Form.Retain].
-func Retain(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (retained Retained, err error) {
-	found, err := Compute(f, answers, hidden)
+func Retain(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string, now time.Time) (retained Retained, err error) {
+	found, err := Compute(f, answers, hidden, now)
 	if err != nil {
 		return retained, err
 	}

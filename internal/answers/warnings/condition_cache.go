@@ -27,16 +27,23 @@ type finding struct {
 // resultCache caches results by their dependencies, so that an edit repeats the check only for affected conditions.
 var resultCache cache.Cache[string, conditionResult]
 
+// place is where a condition runs.
+type place struct {
+	block    int  // the block with the rule
+	after    bool // whether the condition runs after the block's answer is taken
+	answered int  // the block that always has an answer, or -1
+}
+
 // checkCondition checks condition n, which was compiled to l. If after is true, l runs after its block's answer is
 // read.
-func (w *warner) checkCondition(n jsontree.Node, l *logic.Logic, step int, after bool) {
+func (w *warner) checkCondition(n jsontree.Node, l *logic.Logic, at place) {
 	if l == nil || l.IsConstant() {
 		return
 	}
-	key := w.cacheKey(n, l, step, after)
+	key := w.cacheKey(n, l, at)
 	found, ok := resultCache.Get(key)
 	if !ok {
-		q := query{w, w.firstUnknownBlock(step, after), make(map[jsontree.Node][2]bool), &found}
+		q := query{w, w.firstUnknownBlock(at.block, at.after), at.answered, make(map[jsontree.Node][2]bool), &found}
 		q.warnConstant(n)
 		if can, _ := q.outcomes(n); !can {
 			found.neverHolds = q.explain(n).Message
@@ -46,7 +53,7 @@ func (w *warner) checkCondition(n jsontree.Node, l *logic.Logic, step int, after
 		}
 	}
 	for _, f := range found.findings {
-		w.addPending(step, rulePath(step)+f.path, f.code, f.why)
+		w.addPending(at.block, w.rulePath(at.block)+f.path, f.code, f.why)
 	}
 	if found.neverHolds != "" {
 		w.neverHolds[l] = found.neverHolds
@@ -54,7 +61,7 @@ func (w *warner) checkCondition(n jsontree.Node, l *logic.Logic, step int, after
 }
 
 // cacheKey returns a cache key that contains everything that a condition's result depends on.
-func (w *warner) cacheKey(n jsontree.Node, l *logic.Logic, step int, after bool) string {
+func (w *warner) cacheKey(n jsontree.Node, l *logic.Logic, at place) string {
 	var key strings.Builder
 	fmt.Fprintln(&key, w.service, n.Pointer(""), n.Raw())
 	paths, _ := l.ReadPaths()
@@ -65,7 +72,7 @@ func (w *warner) cacheKey(n jsontree.Node, l *logic.Logic, step int, after bool)
 		_, _, isHidden := lookupName(w.form.HiddenNames, rest)
 		switch {
 		case kind == "answers" && isBlock:
-			fmt.Fprintln(&key, block < w.firstUnknownBlock(step, after), w.isRequired(block), w.form.Blocks[block].Hide, w.blockJSON(block))
+			fmt.Fprintln(&key, block < w.firstUnknownBlock(at.block, at.after), block == at.answered, w.isRequired(block), w.form.Blocks[block].Hide, w.blockJSON(block))
 		case kind == "variables" && isVariable:
 			fmt.Fprintln(&key, w.isVariableSet(variable), answertype.EncodeJSON(w.form.Variables[variable].Initial))
 		default:

@@ -16,37 +16,75 @@ import (
 )
 
 func (w *warner) checkConditions(step int) {
-	compiled := &w.form.Steps[step].Rule
-	tree, err := jsontree.Parse(w.blocks[w.form.Steps[step].From].Properties.Rule, answertype.ParseLimits)
+	s := &w.form.Steps[step]
+	for block := s.From; block < s.To; block++ {
+		w.checkChecks(block)
+	}
+	compiled := &s.Rule
+	tree, err := jsontree.Parse(w.blocks[s.From].Properties.Rule, answertype.ParseLimits)
 	if err != nil || compiled.IsEmpty() {
 		return
 	}
 	defer tree.Release()
 	rule := tree.Root()
-	w.checkCondition(rule.Member("show"), compiled.Show, step, false)
-	w.checkCondition(rule.Member("require"), compiled.Require, step, false)
+	before, after := place{s.From, false, -1}, place{s.From, true, -1}
+	w.checkCondition(rule.Member("show"), compiled.Show, before)
+	w.checkCondition(rule.Member("require"), compiled.Require, before)
 	for _, j := range compiled.Next {
 		for place, item := range rule.Member("next").All() {
 			if place == j.Place {
-				w.checkCondition(item.Member("if"), j.When, step, true)
+				w.checkCondition(item.Member("if"), j.When, after)
 			}
 		}
 	}
 	for _, value := range rule.Member("set").All() {
-		w.checkAssignment(value, step)
+		w.checkAssignment(value, after)
 	}
 }
 
+// checkChecks warns of checks that always refuse an answer, or never.
+func (w *warner) checkChecks(block int) {
+	b := &w.form.Blocks[block]
+	if len(b.Checks) == 0 {
+		return
+	}
+	tree, err := jsontree.Parse(w.blocks[block].Properties.Rule, answertype.ParseLimits)
+	if err != nil {
+		return
+	}
+	defer tree.Release()
+	for index, item := range tree.Root().Member("check").All() {
+		i := slices.IndexFunc(b.Checks, func(c compile.Check) bool { return c.Index == index })
+		if i < 0 {
+			continue
+		}
+		condition, l := item.Member("if"), b.Checks[i].If
+		w.checkCondition(condition, l, place{block, true, block})
+		switch holds, constant := w.constantValue(l); {
+		case !constant || !l.IsConstant():
+		case holds:
+			w.addPending(block, condition.Pointer(w.rulePath(block)), schema.WarnAlwaysHolds, alwaysTrue)
+		default:
+			w.addPending(block, condition.Pointer(w.rulePath(block)), schema.WarnNeverHolds, neverTrue)
+		}
+	}
+}
+
+var (
+	alwaysTrue = answertype.Explanation{Message: "this condition is always true"}
+	neverTrue  = answertype.Explanation{Message: "this condition is never true"}
+)
+
 // checkAssignment checks the conditions of "if" expressions in the value assigned to a variable.
-func (w *warner) checkAssignment(n jsontree.Node, step int) {
+func (w *warner) checkAssignment(n jsontree.Node, at place) {
 	name, operands := parseOperation(n)
 	for i, operand := range operands {
 		if (name == "if" || name == "?:") && i%2 == 0 && i < len(operands)-1 {
-			if l, err := logic.Compile(operand); err == nil {
-				w.checkCondition(operand, l, step, true)
+			if l, err := w.compiler.Compile(operand); err == nil {
+				w.checkCondition(operand, l, at)
 			}
 		}
-		w.checkAssignment(operand, step)
+		w.checkAssignment(operand, at)
 	}
 }
 
@@ -54,6 +92,7 @@ func (w *warner) checkAssignment(n jsontree.Node, step int) {
 type query struct {
 	*warner
 	firstUnknown int                       // first block whose answer is unknown
+	answered     int                       // block that always has an answer, or -1
 	known        map[jsontree.Node][2]bool // cached outcomes
 	found        *conditionResult
 }
@@ -68,7 +107,7 @@ func (q query) warnConstant(n jsontree.Node) {
 	case !can:
 		warn(schema.WarnNeverHolds, q.explain(n))
 	case !fail:
-		warn(schema.WarnAlwaysHolds, answertype.Explanation{Message: "this condition is always true"})
+		warn(schema.WarnAlwaysHolds, alwaysTrue)
 	case joinsConditions(n):
 		_, operands := parseOperation(n)
 		for _, operand := range operands {
@@ -169,7 +208,7 @@ type subject struct {
 func (q query) usageOf(conditions ...jsontree.Node) usage {
 	u := usage{subjects: make(map[string]*subject)}
 	for _, n := range conditions {
-		l, err := logic.Compile(n)
+		l, err := q.compiler.Compile(n)
 		if err != nil {
 			u.readsUnknown = true
 			continue
@@ -250,6 +289,10 @@ func (u *usage) addOperation(n jsontree.Node) {
 	case "var":
 		operands = operands[min(1, len(operands)):] // skip the variable's name, but keep the default value
 	case "and", "or", "!", "!!", "if", "?:":
+	case "match":
+		operands, u.needsAllAnswers = operands[:1], true
+	case "today":
+		u.readsUnknown = true
 	case "==", "===", "!=", "!==":
 		u.needsAllAnswers = u.needsAllAnswers || read > 1
 	case "<", "<=", ">", ">=":
@@ -356,7 +399,8 @@ func (q query) candidatesFor(s *subject, c answertype.ComparedValues) *candidate
 	c.Parts = s.parts
 	switch s.kind {
 	case "answers":
-		if all := q.answersByBlock[s.block]; all != nil && len(s.parts) == 0 {
+		a.alwaysSet = s.block == q.answered
+		if all := q.answersByBlock[s.block]; all != nil && len(s.parts) == 0 && !a.alwaysSet {
 			return all
 		}
 		b := &q.form.Blocks[s.block]
@@ -366,7 +410,7 @@ func (q query) candidatesFor(s *subject, c answertype.ComparedValues) *candidate
 			budget.Spend(checkSteps)
 			return path.RuleValue(b, []byte(answertype.EncodeJSON(v)), required, budget)
 		}
-		if a.coverage == answertype.CoversAll && len(s.parts) == 0 {
+		if a.coverage == answertype.CoversAll && len(s.parts) == 0 && !a.alwaysSet {
 			q.answersByBlock[s.block] = a
 		}
 	case "hidden":
@@ -416,7 +460,7 @@ func (q query) explain(n jsontree.Node) answertype.Explanation {
 		}
 		return answertype.Explanation{Reason: "value", Message: "this condition is never true: " + name + " never has this answer", Params: params}
 	}
-	return answertype.Explanation{Reason: "value", Message: "this condition is never true"}
+	return neverTrue
 }
 
 // blockName returns a block's quoted label or ID, and its parameters for an Explanation.

@@ -20,20 +20,21 @@ func (w *warner) whyUnreached(at int) answertype.Explanation {
 
 // ruleFields lists the fields of a rule. foreignFields lists fields from other form builders' rule formats.
 var (
-	ruleFields    = []string{"show", "require", "set", "next"}
+	ruleFields    = []string{"show", "require", "set", "next", "check"}
 	foreignFields = []string{
 		"action", "actions", "condition", "conditions", "goto", "hide", "hideIf", "if", "jump", "jumpTo", "logic", "required", "requireIf", "showIf", "skipTo", "then", "when",
 	}
 )
 
 // checkShape adds warnings about unknown fields in a rule. It returns false if the rule has no known field.
-func (w *warner) checkShape(rule jsontree.Node, path string) (counts bool) {
-	const ours = "a rule can only have show, require, set and next"
-	unknown := false
+func (w *warner) checkShape(rule jsontree.Node, path string) (ruled bool) {
+	const ours = "a rule can only have show, require, set, next and check"
+	unknown, counts := false, false
 	for _, member := range rule.All() {
 		switch name := member.Name(); {
 		case slices.Contains(ruleFields, name):
 			counts = counts || member.Kind() != jsontree.Null
+			ruled = ruled || member.Kind() != jsontree.Null && name != "check"
 		case slices.Contains(foreignFields, name):
 			w.addWarning(member.Pointer(path), schema.WarnMalformedRule, answertype.Explanation{Reason: "member", Message: "this is ignored: " + ours, Params: map[string]any{"name": name}})
 		default:
@@ -43,5 +44,5 @@ func (w *warner) checkShape(rule jsontree.Node, path string) (counts bool) {
 	if unknown && !counts {
 		w.addWarning(path, schema.WarnMalformedRule, answertype.Explanation{Reason: "nothing", Message: "this rule has no effect: " + ours})
 	}
-	return counts
+	return ruled
 }

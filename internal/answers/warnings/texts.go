@@ -68,7 +68,7 @@ func (w *warner) checkInsertion(name, path string, at int) {
 		switch {
 		case w.form.Blocks[block].Hide || !insertion.HasValue(w.blocks[block].AnswerShape(), r.Part):
 			warn(schema.WarnNoEffect, "the answer to "+label+" cannot be inserted", params)
-		case at >= 0 && block >= w.firstUnknownBlock(at, true) && w.isOnLaterPage(block, at):
+		case at >= 0 && block >= w.firstUnknownBlock(w.form.Steps[at].From, true) && w.isOnLaterPage(block, at):
 			warn(schema.WarnNotYetKnown, label+" is answered later", params)
 		}
 	}

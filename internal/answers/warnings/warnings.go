@@ -25,12 +25,12 @@ func Find(from compile.Source) (schema.Warnings, error) {
 		return nil, err
 	}
 	f := d.Form
-	w := warner{form: f, pending: make([][]func(), len(f.Steps))}
+	w := warner{form: f, pending: make([][]func(), len(f.Blocks))}
 	w.neverHolds, w.neverJumps = make(map[*logic.Logic]string), make(map[int]string)
 	w.answersByBlock, w.blockTexts = make(map[int]*candidates), make(map[int]string)
 	w.service = fmt.Sprint(from.Limits.FileSize, from.TimeZone)
 	w.singlePage, w.onePerPage = d.Settings.SinglePage, from.Layout == "SINGLE"
-	w.collectBlocks(d.Blocks)
+	w.collectBlocks(d.Blocks, "/blocks")
 	d.AddRules(compile.Observer{Ignored: w.addIgnored, Compiled: w.addPendingReads})
 	w.lastToEnd = findLastToEnd(f)
 	for step := range f.Steps {
@@ -39,7 +39,7 @@ func Find(from compile.Source) (schema.Warnings, error) {
 	w.reached, _ = w.walkPaths(func(int) bool { return false })
 	_, answerable := w.walkPaths(w.alwaysStops)
 	for i := range d.Blocks {
-		w.checkBlock(&d.Blocks[i], jsontree.JoinPointer("/blocks", strconv.Itoa(i)), i, false)
+		w.checkBlock(&d.Blocks[i], i, false)
 	}
 	if !answerable {
 		w.addWarning("/blocks", schema.WarnUnanswerableForm, answertype.Explanation{Message: "no response is accepted: every path leads to a required question that cannot be answered"})
@@ -52,8 +52,11 @@ func Find(from compile.Source) (schema.Warnings, error) {
 type warner struct {
 	form    *compile.Form
 	blocks  []*schema.Block // by index in form.Blocks
+	paths   []string        // of the blocks
 	found   schema.Warnings
-	pending [][]func() // by step; functions that add warnings about the step's rule once all rules are compiled
+	pending [][]func() // by block; functions that add the warnings about its rule after all rules are compiled
+
+	compiler logic.Compiler // of parts of conditions
 
 	reached []bool // by step
 	cost    int    // number of steps to evaluate each rule once
@@ -71,11 +74,12 @@ type warner struct {
 	blockTexts map[int]string // blocks as JSON
 }
 
-func (w *warner) collectBlocks(blocks []schema.Block) {
+func (w *warner) collectBlocks(blocks []schema.Block, path string) {
 	for i := range blocks {
-		w.blocks = append(w.blocks, &blocks[i])
+		at := path + "/" + strconv.Itoa(i)
+		w.blocks, w.paths = append(w.blocks, &blocks[i]), append(w.paths, at)
 		if blocks[i].Type == schema.TypeGroup {
-			w.collectBlocks(blocks[i].Children)
+			w.collectBlocks(blocks[i].Children, at+"/children")
 		}
 	}
 }
@@ -91,26 +95,27 @@ func (w *warner) addWarning(path, code string, why answertype.Explanation) {
 	w.found = append(w.found, schema.Warning{Path: path, Code: code, Message: why.Message, Params: why.Params})
 }
 
-func (w *warner) addPending(step int, path, code string, why answertype.Explanation) {
-	w.pending[step] = append(w.pending[step], func() { w.addWarning(path, code, why) })
+func (w *warner) addPending(block int, path, code string, why answertype.Explanation) {
+	w.pending[block] = append(w.pending[block], func() { w.addWarning(path, code, why) })
 }
 
 // addIgnored adds a pending warning about a rule part that has no effect.
-func (w *warner) addIgnored(step int, n jsontree.Node, code string, why answertype.Explanation) {
-	w.addPending(step, n.Pointer(rulePath(step)), code, why)
+func (w *warner) addIgnored(block int, n jsontree.Node, code string, why answertype.Explanation) {
+	w.addPending(block, n.Pointer(w.rulePath(block)), code, why)
 }
 
 // addPendingReads adds pending warnings about unknown names in logic l, which was compiled from n.
-func (w *warner) addPendingReads(step int, n jsontree.Node, l *logic.Logic, after bool) {
-	path := n.Pointer(rulePath(step))
-	w.pending[step] = append(w.pending[step], func() { w.checkReads(path, l, step, after) })
+func (w *warner) addPendingReads(block int, n jsontree.Node, l *logic.Logic, after bool) {
+	path := n.Pointer(w.rulePath(block))
+	w.pending[block] = append(w.pending[block], func() { w.checkReads(path, l, block, after) })
 }
 
-func rulePath(at int) string { return "/blocks/" + strconv.Itoa(at) + "/properties/rule" }
+func (w *warner) rulePath(block int) string { return w.paths[block] + "/properties/rule" }
 
 // checkBlock checks one block. at is the index of the top-level block that contains it.
-func (w *warner) checkBlock(b *schema.Block, path string, at int, inGroup bool) {
-	c := &w.form.Blocks[w.form.Index[b.ID]]
+func (w *warner) checkBlock(b *schema.Block, at int, inGroup bool) {
+	block := w.form.Index[b.ID]
+	c, path := &w.form.Blocks[block], w.paths[block]
 	if member, why := answertype.FindContradiction(c.Rule); why.Reason != "" {
 		why.Message = "no answer is accepted: " + why.Message
 		w.addWarning(path+member, schema.WarnUnanswerableBlock, why)
@@ -133,37 +138,50 @@ func (w *warner) checkBlock(b *schema.Block, path string, at int, inGroup bool) 
 	} else {
 		w.checkStep(b, path, at)
 	}
+	if len(c.Checks) > 0 && c.Rule == nil && b.Type != schema.TypeGroup {
+		w.addWarning(path+"/properties/rule/check", schema.WarnNoEffect, answertype.Explanation{Reason: "check", Message: "this block has no answer, so its checks do not run"})
+	}
 	if b.Type == schema.TypeGroup {
 		for i := range b.Children {
-			w.checkBlock(&b.Children[i], path+"/children/"+strconv.Itoa(i), at, true)
+			w.checkBlock(&b.Children[i], at, true)
 		}
 	}
 }
 
 func (w *warner) checkInGroup(b *schema.Block, path string, ruled bool) {
 	if ruled {
-		w.addWarning(path+"/properties/rule", schema.WarnNoEffect, answertype.Explanation{Reason: "in_group", Message: "logic has no effect inside a group"})
+		w.addWarning(path+"/properties/rule", schema.WarnNoEffect, answertype.Explanation{Reason: "in_group", Message: "in a group, only the checks of a rule have an effect"})
+	}
+	block := w.form.Index[b.ID]
+	for _, warn := range w.pending[block] {
+		warn()
+	}
+	if w.form.Blocks[block].Hide && len(w.form.Blocks[block].Checks) > 0 {
+		w.addWarning(path+"/properties/rule", schema.WarnNoEffect, ruleOfHidden)
 	}
 	if b.Type == schema.TypeEnding {
 		w.addWarning(path, schema.WarnNoEffect, answertype.Explanation{Reason: "ending_in_group", Message: "an ending inside a group has no effect"})
 	}
 }
 
+var ruleOfHidden = answertype.Explanation{Reason: "hidden", Message: "this block is hidden, so its logic has no effect"}
+
 // checkStep adds warnings about an unreachable top-level block, and about parts of its rule that have no effect.
 func (w *warner) checkStep(b *schema.Block, path string, at int) {
-	hidden := w.form.Blocks[w.form.Steps[at].From].Hide
+	step := &w.form.Steps[at]
+	first := &w.form.Blocks[step.From]
+	hidden := first.Hide
 	if !w.reached[at] && !hidden {
 		w.addWarning(path, schema.WarnUnreachable, w.whyUnreached(at))
 	}
-	for _, warn := range w.pending[at] {
+	for _, warn := range w.pending[step.From] {
 		warn()
 	}
-	rule, path := &w.form.Steps[at].Rule, rulePath(at)
-	takesAnswer := w.form.Blocks[w.form.Steps[at].From].Rule != nil
+	rule, path := &step.Rule, w.rulePath(step.From)
 	switch {
-	case hidden && !rule.IsEmpty():
-		w.addWarning(path, schema.WarnNoEffect, answertype.Explanation{Reason: "hidden", Message: "this block is hidden, so its logic has no effect"})
-	case rule.Require != nil && !takesAnswer:
+	case hidden && (!rule.IsEmpty() || len(first.Checks) > 0):
+		w.addWarning(path, schema.WarnNoEffect, ruleOfHidden)
+	case rule.Require != nil && first.Rule == nil:
 		w.addWarning(path+"/require", schema.WarnNoEffect, answertype.Explanation{Reason: "no_answer", Message: "this block has no answer, so it cannot be required"})
 	}
 	if b.Type == schema.TypeEnding && rule.Next != nil {
@@ -183,6 +201,11 @@ func (w *warner) checkStep(b *schema.Block, path string, at int) {
 	w.checkJumps(rule, path, at)
 	before := w.cost
 	w.cost += countRuleSteps(rule)
+	for _, b := range w.form.Blocks[step.From:step.To] {
+		for _, c := range b.Checks {
+			w.cost += c.If.Size()
+		}
+	}
 	if before <= compile.MaxRuleSteps && w.cost > compile.MaxRuleSteps {
 		w.addWarning(path, schema.WarnCostlyRules, answertype.Explanation{Message: "the logic up to here can take more than " + answertype.FormatCount(compile.MaxRuleSteps, "step") + ", and such responses are rejected"})
 	}
@@ -289,14 +312,13 @@ func (w *warner) checkReads(path string, l *logic.Logic, at int, after bool) {
 	}
 }
 
-// firstUnknownBlock returns the first block whose answer is unknown when a step's logic runs.
+// firstUnknownBlock returns the first block whose answer is unknown when logic of the block at runs.
 func (w *warner) firstUnknownBlock(at int, after bool) int {
-	step := &w.form.Steps[at]
-	known := step.From
+	known := at
 	if after {
-		known = step.To
+		known = w.form.Blocks[at].To
 	}
-	if step.Ending && w.lastToEnd >= 0 {
+	if w.form.Blocks[at].Type == schema.TypeEnding && w.lastToEnd >= 0 {
 		known = max(known, w.form.Steps[w.lastToEnd].To) // a jump to the end can lead here
 	}
 	return known
