@@ -103,7 +103,7 @@ var allowed = map[string][]string{
 	// Checks responses, for the suite and for tests.
 	"internal/apispec": {"internal/apidoc", "internal/jsontree", "internal/validation", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
 	"internal/definition": {
-		"internal/calendar", "internal/violation", "internal/jsontree", "internal/secrets", "internal/validation", "internal/textclean",
+		"internal/calendar", "internal/violation", "internal/jsontree", "internal/logic", "internal/secrets", "internal/validation", "internal/textclean",
 		"internal/weburl", "schema", "storage",
 	},
 	// Answers: each package knows only those before it, and the last is what callers use.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/calendar"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/logic"
 	"github.com/formsvc/formsvc/internal/validation"
 	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
@@ -21,6 +22,7 @@ type blockChecker struct {
 	cells       int
 	cellsBefore int                      // cells of the replaced block
 	stored      map[string]jsontree.Node // stored blocks, for the types of blocks without a type
+	compiler    logic.Compiler           // limits the patterns of the form's checks
 
 	setElsewhere map[string]bool // variables that other blocks' rules set
 	setHere      []jsontree.Node // fields of "set" objects in the checked rules
@@ -37,6 +39,9 @@ func (r *blockChecker) addOthers(blocks []jsontree.Node) {
 		r.cells += countCells(block, r.blockType(block))
 		if id := block.Member("id"); id.Exists() {
 			r.ids[id.Text()] = true
+		}
+		for _, check := range checksOf(block).All() {
+			r.compile(check.Member("if")) // only counts its patterns
 		}
 	})
 }
@@ -110,6 +115,7 @@ func (r *blockChecker) checkBlock(block jsontree.Node, level int) {
 		return
 	}
 	r.addCells(block)
+	r.checkChecks(checksOf(block))
 	if level == 1 {
 		r.setHere = append(r.setHere, variablesSetBy(block)...)
 	}
