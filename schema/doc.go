@@ -88,13 +88,14 @@
 // # Rules
 //
 // The rule of a top-level block is in properties.rule. It determines which blocks are on the path, which blocks require
-// an answer, and which block is next:
+// an answer, which answers are accepted, and which block is next:
 //
 //	{
 //	  "show": L,                 // the block is on the path only if L is true
 //	  "require": L,              // replaces required
 //	  "set": {"score": L},       // new values for variables of the definition
-//	  "next": [{"if": L, "to": "a_later_block"}, {"to": "end"}]
+//	  "next": [{"if": L, "to": "a_later_block"}, {"to": "end"}],
+//	  "check": [{"if": L, "say": "message"}]   // rejects the answer
 //	}
 //
 // All fields are optional. L is JsonLogic (jsonlogic.com), as described below. [Rule] creates a rule in Go:
@@ -103,22 +104,30 @@
 //
 // The service computes the path once, in the order of the blocks. If show or properties.hide removes a block from the
 // path, the rest of its rule is ignored. For other blocks, the service evaluates require first. It then reads the
-// answer, and sets all variables in set at the same time. The first entry of next whose if is true or missing jumps to
-// a later block. The path ends at the first block of the type ending. "end" jumps to the first ending that neither show
-// nor hide removes from the path. For a rule, answers to later blocks are null, and invalid answers count as
-// unanswered.
+// answer, runs its checks, and sets all variables in set at the same time. The first entry of next whose if is true or
+// missing jumps to a later block. The path ends at the first block of the type ending. "end" jumps to the first ending
+// that neither show nor hide removes from the path. For a rule, answers to later blocks are null, and invalid answers
+// count as unanswered.
 //
 // [github.com/formsvc/formsvc.Service.Submit] uses the same path as [github.com/formsvc/formsvc.Service.Path]
 // for the same answers, including the host's. Submit discards answers to blocks that are not on the path, without
 // checking them. A block with properties.hide is never on the path. Only the host can answer such a block, and rules
 // read its answer like any other.
 //
+// A check rejects the answer to its block if its condition is true. The submission is rejected with [CodeCheckFailed]
+// and the message, and [github.com/formsvc/formsvc.Service.Path] returns the same violation. Checks run only if the
+// block has a valid answer. The checks of a group run after its blocks, and only if no block of the group has a
+// violation, so that they can compare its answers. Only the first check of a block that is true is reported. For rules,
+// the rejected answer of a block is unanswered. Blocks inside groups can have checks, but no other part of a rule.
+// Partial submissions are not checked. The message has the marks of a [Text], and the violation's Message is its plain
+// text. A write with an invalid check is rejected.
+//
 // A variable is a finite number, or a text of at most 10,000 characters. If a rule sets any other value, the variable
 // does not change. Variables that rules set are stored with the submission as answers of the type "variable", and sent
 // to webhooks.
 //
-// The service ignores invalid parts of rules: logic with an unknown operator, a jump backward or to a missing block,
-// and an undefined variable. [github.com/formsvc/formsvc.Service.Warnings] reports them. All rules of a form
+// The service ignores other invalid parts of rules: logic with an unknown operator, a jump backward or to a missing
+// block, and an undefined variable. [github.com/formsvc/formsvc.Service.Warnings] reports them. All rules of a form
 // together can take at most 100,000 steps per submission, about 2 ms. Otherwise the submission is rejected with an
 // [Error]. The rules of a form with 20 rules take a few hundred steps.
 //
@@ -141,8 +150,21 @@
 //
 // The operators are if, ?:, and, or, !, !!, ==, ===, !=, !==, <, <=, >, >=, min, max, +, -, *, /, %, cat, substr, in,
 // merge, var, missing, missing_some, some, all and none. An object with exactly one field is an operation. Any other
-// object is a value. Array items are evaluated. Results are the same as in the JavaScript implementation,
-// json-logic-js, with these exceptions:
+// object is a value. Array items are evaluated. There are five more operators:
+//
+//   - {"match": [text, pattern]} is true if the pattern matches the whole text. The pattern is a literal in the syntax
+//     of package regexp, which is that of RE2. It can compile to at most 1,000 instructions. Matching takes
+//     instructions × bytes / 4,096 steps, and at least 1. Only texts match.
+//   - {"length": [value]} is the number of code points of a text, or of items of an array. The length of null is 0, and
+//     that of other values is null.
+//   - {"round": [number, decimals]} rounds to up to 10 decimals, by default 0. It rounds the decimal digits half away
+//     from zero: 1.005 with two decimals is 1.01.
+//   - {"today": []} is the day of the submission in the service's time zone, such as "2026-11-20". For an imported
+//     submission, it is the day of SubmittedAt.
+//   - {"days": [from, to]} is the number of days from one date to another, or null if one is not a date. The day of a
+//     date with a time is in UTC.
+//
+// Results are the same as in the JavaScript implementation, json-logic-js, with these exceptions:
 //
 //   - var reads only own properties of objects. For a path such as answers.a.b, it first looks for a block with the ID
 //     a.b, and then for the part b of the block a, because block IDs can contain dots. The same applies to the rest of
@@ -152,5 +174,5 @@
 //     null is 0, as in other arithmetic.
 //   - Arrays and objects are equal if their contents are.
 //   - Where the JavaScript implementation throws an error, the result is null.
-//   - Unknown operators are detected before the evaluation, and make the whole logic invalid.
+//   - Unknown operators and invalid patterns are detected before the evaluation, and make the whole logic invalid.
 package schema

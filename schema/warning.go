@@ -41,7 +41,7 @@ const (
 	// WarnMalformedRule means that a part of a rule is malformed and ignored, that the rule is in another format
 	// ("conditions"), or that no field of the rule has an effect.
 	WarnMalformedRule = "MALFORMED_RULE"
-	// WarnUnreadableLogic means that logic is ignored because it contains an unknown operator.
+	// WarnUnreadableLogic means that logic is ignored because it contains an unknown operator or an invalid pattern.
 	WarnUnreadableLogic = "UNREADABLE_LOGIC"
 	// WarnUnknownTarget means that a jump is ignored because its target is not a top-level block.
 	WarnUnknownTarget = "UNKNOWN_TARGET"

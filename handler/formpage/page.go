@@ -109,7 +109,10 @@ func (c *call) goForward() {
 	on := c.Steps[c.At].Blocks
 	// Do not report violations for blocks that appear only because of this page's answers.
 	unseen := formstep.UnseenQuestions(on, c.Values[input.Seen])
-	isUnseen := func(v schema.Violation) bool { return unseen[v.Field] }
+	isUnseen := func(v schema.Violation) bool {
+		b := c.Index.Find(v.Field)
+		return unseen[v.Field] || b != nil && slices.ContainsFunc(formstep.QuestionIDs(b.Children), func(id string) bool { return unseen[id] })
+	}
 	violations := c.stepViolations(on)
 	unsolved, err := c.checkCaptchas(on)
 	if err != nil {

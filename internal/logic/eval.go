@@ -10,6 +10,7 @@ import (
 
 // Budget is a number of steps that evaluations can share. It must not be copied while in use.
 type Budget struct {
+	// Now is the time for the operator today, in the time zone that decides the day. If it is zero, today is null.
 	Now  time.Time
 	left int
 }

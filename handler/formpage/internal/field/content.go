@@ -13,9 +13,12 @@ import (
 func (p *writer) writeDivider(f *Field) { p.Put(`<hr class="fs-divider" data-b="%i">`+"\n", f.Block) }
 
 func (p *writer) writeGroup(f *Field) {
-	p.Put(`<fieldset class="q group%i" id="%i" data-b="%i">`, f.Classes, f.ID, f.Block)
+	p.Put(`<fieldset class="q group%i" id="%i" data-b="%i"`, f.Classes, f.ID, f.Block)
+	p.PutIf(f.Error != "", ` aria-describedby="%i-e" tabindex="-1"`, f.ID)
+	p.Put(">")
 	p.PutIf(f.HasLabel, "<legend>%t</legend>", f.Label, f.HTML.Label)
 	p.writeDescription(f)
+	p.PutIf(f.Error != "", `<p class="fs-fault" id="%i-e">%t</p>`, f.ID, f.Error, f.HTML.Error)
 	p.writePicture(f.Image)
 	p.Put("\n")
 }

@@ -215,7 +215,11 @@ func (b *builder) addViolations(f *Field, block *schema.Block) {
 			b.Problems = append(b.Problems, Problem{part.ID, f.Label + ": " + part.Label, part.Error})
 		}
 	}
-	if f.Error != "" {
+	switch {
+	case f.Error == "":
+	case f.Label == "": // A group may have no label, but a link needs a text.
+		b.Problems = append(b.Problems, Problem{f.ID, f.Error, ""})
+	default:
 		b.Problems = append(b.Problems, Problem{f.ID, f.Label, f.Error})
 	}
 }

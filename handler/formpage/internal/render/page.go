@@ -2,7 +2,9 @@
 package render
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"html/template"
 	"io"
 	"maps"
@@ -112,7 +114,7 @@ func (p *Page) SendStep(w http.ResponseWriter, status int) error {
 	}
 	v.Next = v.nextButtonLabel(s)
 	for i := range p.Form.Blocks {
-		v.Reactive = v.Reactive || len(formblock.Properties(&p.Form.Blocks[i]).Rule) > 2
+		v.Reactive = v.Reactive || changesPath(formblock.Properties(&p.Form.Blocks[i]).Rule)
 	}
 	v.Live = slices.ContainsFunc(p.Inserted, func(r insertion.Reference) bool {
 		return r.Source == insertion.Answers && formstep.ContainsBlock(s.Blocks, r.ID) || r.Source == insertion.Variables && v.Reactive
@@ -139,6 +141,17 @@ func (v *view) addProblems(list []field.Problem) {
 		p.Put(" <span>%v</span></li>", one.Text)
 	}
 	v.Problems = v.inserts.Add(p.TakeChunks())
+}
+
+// changesPath reports whether a rule has more than checks, which do not show other blocks.
+func changesPath(rule json.RawMessage) bool {
+	if !bytes.Contains(rule, []byte(`"check"`)) {
+		return len(rule) > len("{}")
+	}
+	var parts map[string]json.RawMessage
+	_ = json.Unmarshal(rule, &parts) // The service has checked it.
+	delete(parts, "check")
+	return len(parts) > 0
 }
 
 // otherProblems returns the violations that belong to no field, neither on this page nor on another.
