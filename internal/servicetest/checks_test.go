@@ -3,6 +3,7 @@ package servicetest_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage/memory"
 )
 
 // checkedBlocks is a block whose answer must not be in the past, and a group whose numbers must rise.
@@ -108,4 +110,36 @@ func TestInvalidChecksAreRejected(t *testing.T) {
 		created := expect.Must(c.CreateBlock(ctx, form, json.RawMessage(valid)))
 		expect.Equal(t, string(created.JSON), valid, "a stored block")
 	})
+}
+
+// BenchmarkSubmitWithChecks submits ten answers with as many checks, and with none.
+func BenchmarkSubmitWithChecks(b *testing.B) {
+	checks := []string{
+		`{"!":{"match":[{"var":"answers.q0"},"[A-Z]{3}[0-9]+"]}}`, `{"!":{"match":[{"var":"answers.q1"},"[0-9]{4} ?[A-Z]{2}"]}}`,
+		`{"<":[{"length":{"var":"answers.q2"}},3]}`, `{">":[{"length":{"var":"answers.q3"}},100]}`, `{"!=":[{"round":{"var":"answers.q4"}},{"var":"answers.q4"}]}`,
+		`{"<":[{"var":"answers.q5"},{"var":"answers.q4"}]}`, `{"<":[{"days":[{"today":[]},{"var":"answers.q6"}]},0]}`, `{"<":[{"var":"answers.q7"},{"var":"answers.q6"}]}`,
+		`{"==":[{"var":"answers.q8"},{"var":"answers.q0"}]}`, `{"in":["x",{"var":"answers.q9"}]}`,
+	}
+	types := []string{"short_text", "short_text", "long_text", "long_text", "number", "number", "date", "date", "short_text", "long_text"}
+	answers := servicetest.Answers("q0", `"ABC123"`, "q1", `"1234 AB"`, "q2", `"some words"`, "q3", `"more words"`, "q4", "5", "q5", "7", "q6", `"9026-11-20"`, "q7", `"9026-11-21"`, "q8", `"y"`, "q9", `"z"`)
+	for name, with := range map[string]bool{"checks": true, "none": false} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			var blocks []string
+			for i, typ := range types {
+				rule := ""
+				if with {
+					rule = `,"properties":{"rule":{"check":[{"if":` + checks[i] + `,"say":"Please change this."}]}}`
+				}
+				blocks = append(blocks, fmt.Sprintf(`{"id":"q%d","type":%q,"label":"Question %d"%s}`, i, typ, i, rule))
+			}
+			bundle := servicetest.SetupOn(b, memory.New())
+			form := bundle.Form("["+strings.Join(blocks, ",")+"]", `{}`)
+			for b.Loop() {
+				if _, err := bundle.Submit(b.Context(), formsvc.SubmitParams{FormID: form, Answers: answers}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

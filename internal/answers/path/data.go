@@ -165,7 +165,7 @@ func decodeRuleValue(s schema.AnswerShape, stored []byte, budget *logic.Budget) 
 	if budget.Spend(1 + len(stored)/8); budget.Exceeded() {
 		return nil
 	}
-	if s != schema.ShapeDate {
+	if s != schema.ShapeDate || len(stored) == len(`"2006-01-02"`) { // only times need a conversion to UTC
 		if v, ok := decodePlain(stored); ok {
 			return v
 		}
