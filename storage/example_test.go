@@ -79,10 +79,10 @@ func ExampleListSubmissions() {
 // What a storage of one's own asks before it stores a response.
 func ExampleAcceptanceRules_IsClosed() {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	gate := storage.AcceptanceRules{CloseAt: noon, ResponseLimit: 100}
+	gate := storage.AcceptanceRules{OpenAt: noon.Add(-time.Hour), CloseAt: noon, ResponseLimit: 100}
 	stored := int64(100)
-	fmt.Println(gate.IsClosed(false, noon.Add(-time.Second)), gate.IsClosed(stored >= gate.ResponseLimit, noon.Add(-time.Second)), gate.IsClosed(false, noon))
-	// Output: false true true
+	fmt.Println(gate.IsClosed(false, noon.Add(-2*time.Hour)), gate.IsClosed(false, noon.Add(-time.Second)), gate.IsClosed(stored >= gate.ResponseLimit, noon.Add(-time.Second)), gate.IsClosed(false, noon))
+	// Output: true false true true
 }
 
 // A storage of one's own changes the sections that are given, and writes each into its column.

@@ -91,6 +91,7 @@ type FormContent struct {
 // settings.
 type AcceptanceRules struct {
 	Closed        bool
+	OpenAt        time.Time // when the form opens; a zero value means immediately
 	CloseAt       time.Time // when the form closes; a zero value means never
 	ResponseLimit int64     // maximum number of submissions; a zero value means no limit
 	// Unique is the block whose answer must be unique within the form. A zero value means none.
@@ -104,9 +105,9 @@ type UniqueField struct {
 	Rules int
 }
 
-// IsClosed reports whether the form was closed manually, has reached its closing time, or is full.
+// IsClosed reports whether the form was closed manually, is not open yet, has reached its closing time, or is full.
 func (g AcceptanceRules) IsClosed(full bool, now time.Time) bool {
-	return g.Closed || full || !g.CloseAt.IsZero() && !now.Before(g.CloseAt)
+	return g.Closed || full || !g.OpenAt.IsZero() && now.Before(g.OpenAt) || !g.CloseAt.IsZero() && !now.Before(g.CloseAt)
 }
 
 // Values of [Form.Status].
@@ -144,6 +145,14 @@ type Form struct {
 
 // IsClosed reports whether the form rejects submissions at the given time.
 func (f Form) IsClosed(now time.Time) bool { return f.Acceptance.IsClosed(f.LimitReached, now) }
+
+// OpensAt returns when the form will open by itself. The result is zero if it is open, or if it stays closed then.
+func (f Form) OpensAt(now time.Time) time.Time {
+	if at := f.Acceptance.OpenAt; !at.IsZero() && now.Before(at) && !f.IsClosed(at) {
+		return at
+	}
+	return time.Time{}
+}
 
 // FormVersion is an earlier state of a form that was published.
 type FormVersion struct {

@@ -75,7 +75,8 @@ func (s *Store) CreateForm(ctx context.Context, actor storage.Actor, f storage.F
 			return storage.ErrConflict
 		}
 		f.Revision, f.LimitReached, f.DuplicateCheckReady, f.DocumentsRevision, f.TrashedAt = 1, false, false, 0, time.Time{}
-		f.CreatedAt, f.UpdatedAt, f.Acceptance.CloseAt = utc(f.CreatedAt), utc(f.UpdatedAt), utc(f.Acceptance.CloseAt)
+		f.CreatedAt, f.UpdatedAt = utc(f.CreatedAt), utc(f.UpdatedAt)
+		f.Acceptance.OpenAt, f.Acceptance.CloseAt = utc(f.Acceptance.OpenAt), utc(f.Acceptance.CloseAt)
 		cloneSections(&f.Definition)
 		rec := &form{
 			rec:     f,
@@ -169,7 +170,7 @@ func applyChange(rec storage.Form, c storage.FormChange) storage.Form {
 	if c.Acceptance != nil {
 		old := rec.Acceptance.Unique
 		rec.Acceptance = *c.Acceptance
-		rec.Acceptance.CloseAt = utc(rec.Acceptance.CloseAt)
+		rec.Acceptance.OpenAt, rec.Acceptance.CloseAt = utc(rec.Acceptance.OpenAt), utc(rec.Acceptance.CloseAt)
 		if rec.Acceptance.Unique.Block == old.Block {
 			rec.Acceptance.Unique.Rules = old.Rules
 		}

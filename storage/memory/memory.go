@@ -145,7 +145,7 @@ func isValid(value any) bool {
 	case storage.Page:
 		return v.After == nil || storage.ValidTime(v.After.Time)
 	case *storage.AcceptanceRules:
-		return v == nil || storage.ValidTime(v.CloseAt) && storage.ValidText(v.Unique.Block)
+		return v == nil || storage.ValidTime(v.OpenAt) && storage.ValidTime(v.CloseAt) && storage.ValidText(v.Unique.Block)
 	case storage.Definition:
 		sections := v.Sections()
 		return !slices.ContainsFunc(sections[:], func(s storage.Section) bool { return !isValid(*s.Value) })

@@ -18,7 +18,7 @@ import (
 const formHeadColumns = formBaseColumns + `, ` + limitReachedColumn + `, ` + formTimeColumns
 
 const formBaseColumns = `f.id, f.public_id, f.workspace_id, f.name, f.type, f.status, f.revision,
-	f.closed, f.close_at, f.response_limit, f.unique_block, f.unique_rules, f.duplicates_covered, f.beside`
+	f.closed, f.open_at, f.close_at, f.response_limit, f.unique_block, f.unique_rules, f.duplicates_covered, f.beside`
 
 const formTimeColumns = `f.created_at, f.updated_at, f.trashed_at`
 
@@ -49,7 +49,7 @@ func (s *Store) readLimitReached(ctx context.Context, f *storage.Form) error {
 func appendHeadTargets(to []any, f *storage.Form) []any {
 	return append(to,
 		&f.ID, &f.PublicID, &f.WorkspaceID, &f.Name, &f.Type, &f.Status,
-		&f.Revision, &f.Acceptance.Closed, &f.Acceptance.CloseAt, &f.Acceptance.ResponseLimit,
+		&f.Revision, &f.Acceptance.Closed, &f.Acceptance.OpenAt, &f.Acceptance.CloseAt, &f.Acceptance.ResponseLimit,
 		&f.Acceptance.Unique.Block, &f.Acceptance.Unique.Rules, &f.DuplicateCheckReady, &f.DocumentsRevision, &f.LimitReached,
 		&f.CreatedAt, &f.UpdatedAt, &f.TrashedAt)
 }
@@ -83,10 +83,10 @@ WITH target AS (
 	FOR SHARE OF w
 ), made AS (
 	INSERT INTO formsvc.forms (id, public_id, workspace_id, name, type, status, revision,
-		closed, close_at, response_limit, counted, unique_block, unique_rules, duplicates_covered, created_at, updated_at,
+		closed, open_at, close_at, response_limit, counted, unique_block, unique_rules, duplicates_covered, created_at, updated_at,
 		format, blocks, settings, theme, variables, hidden_fields)
 	SELECT $3::bytea, $4::text, target.id, $5::text, $6::text, $7::text, 1,
-		$8::boolean, $9::timestamptz, $10::bigint, $10::bigint > 0, $19::text, $20::bigint, $19::text <> '', $11::timestamptz, $12::timestamptz,
+		$8::boolean, $21::timestamptz, $9::timestamptz, $10::bigint, $10::bigint > 0, $19::text, $20::bigint, $19::text <> '', $11::timestamptz, $12::timestamptz,
 		$13::bigint, $14::json, $15::json, $16::json, $17::json, $18::json
 	FROM target
 	ON CONFLICT DO NOTHING
@@ -103,7 +103,7 @@ func (s *Store) CreateForm(ctx context.Context, actor storage.Actor, f storage.F
 	err := s.db.Change(ctx, conn.Run(createForm, f.WorkspaceID[:], userArg(actor), f.ID[:], f.PublicID, f.Name, f.Type, f.Status,
 		f.Acceptance.Closed, conn.TimeArg(f.Acceptance.CloseAt), f.Acceptance.ResponseLimit, f.CreatedAt.UTC(), f.UpdatedAt.UTC(),
 		int64(d.Format), d.Blocks, d.Settings, d.Theme, d.Variables, d.HiddenFields,
-		f.Acceptance.Unique.Block, int64(f.Acceptance.Unique.Rules)).Into(&made))
+		f.Acceptance.Unique.Block, int64(f.Acceptance.Unique.Rules), conn.TimeArg(f.Acceptance.OpenAt)).Into(&made))
 	if err == nil && !made {
 		return storage.ErrConflict
 	}
@@ -295,7 +295,7 @@ var (
 		assignment:      "beside = f.beside + " + documentsRevisionIncrement + ",",
 		writes:          ", target AS (SELECT c.id FROM changed c), " + applyDocumentChanges,
 		currentRevision: fmt.Sprint("CASE WHEN v.code < ", updateDocumentRevision, " THEN v.revision ELSE (SELECT r.current FROM refused r) END"),
-	}), 20)
+	}), 21)
 )
 
 type documentClauses struct{ requested, conflictCode, assignment, writes, currentRevision string }
@@ -319,8 +319,8 @@ WITH seen AS MATERIALIZED (
 			AND COALESCE($6::text, s.name) = s.name AND COALESCE($7::text, s.status) = s.status
 			AND COALESCE($19::text, s.type) = s.type
 			AND ($8::boolean IS NULL OR
-				(s.closed, s.close_at, s.response_limit, s.unique_block) IS NOT DISTINCT FROM
-				($8::boolean, $9::timestamptz, $10::bigint, $17::text))
+				(s.closed, s.open_at, s.close_at, s.response_limit, s.unique_block) IS NOT DISTINCT FROM
+				($8::boolean, $20::timestamptz, $9::timestamptz, $10::bigint, $17::text))
 			AND COALESCE($11::bigint, s.format) = s.format
 			AND ($12::json IS NULL OR $12::json::text = s.blocks::text)
 			AND ($13::json IS NULL OR $13::json::text = s.settings::text)
@@ -338,6 +338,7 @@ WITH seen AS MATERIALIZED (
 		status = COALESCE($7::text, f.status),
 		revision = f.revision + 1,
 		closed = COALESCE($8::boolean, f.closed),
+		open_at = CASE WHEN $8::boolean IS NULL THEN f.open_at ELSE $20::timestamptz END,
 		close_at = CASE WHEN $8::boolean IS NULL THEN f.close_at ELSE $9::timestamptz END,
 		response_limit = COALESCE($10::bigint, f.response_limit),
 		counted = CASE WHEN $10::bigint = 0 AND f.response_limit > 0 THEN false ELSE f.counted END,
@@ -425,12 +426,12 @@ func (s *Store) updateForm(ctx context.Context, actor storage.Actor, id storage.
 
 func updateFormArgs(actor storage.Actor, id storage.ID, c storage.FormChange) []any {
 	var closed *bool
-	var closeAt *time.Time
+	var openAt, closeAt *time.Time
 	var limit *int64
 	var unique *string
 	var rules, format *int
 	if g := c.Acceptance; g != nil {
-		closed, closeAt, limit = &g.Closed, conn.TimeArg(g.CloseAt), &g.ResponseLimit
+		closed, openAt, closeAt, limit = &g.Closed, conn.TimeArg(g.OpenAt), conn.TimeArg(g.CloseAt), &g.ResponseLimit
 		unique, rules = &g.Unique.Block, &g.Unique.Rules
 	}
 	d := &c.Definition
@@ -441,6 +442,6 @@ func updateFormArgs(actor storage.Actor, id storage.ID, c storage.FormChange) []
 		id[:], userArg(actor), conn.IDPointerArg(c.WorkspaceID), conn.ListArg(c.IfRevision), c.At.UTC(), c.Name, c.Status,
 		closed, closeAt, limit, format,
 		d.Blocks, d.Settings, d.Theme, d.Variables, d.HiddenFields,
-		unique, rules, c.Type,
+		unique, rules, c.Type, openAt,
 	}
 }

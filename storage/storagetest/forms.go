@@ -25,7 +25,7 @@ func formCases() []Case {
 func createForm(b *bundle) {
 	want := b.anyForm(func(f *storage.Form) {
 		f.Type = "MULTI"
-		f.Acceptance = storage.AcceptanceRules{Closed: true, CloseAt: at(time.Hour), ResponseLimit: 12}
+		f.Acceptance = storage.AcceptanceRules{Closed: true, OpenAt: at(-time.Hour), CloseAt: at(time.Hour), ResponseLimit: 12}
 		f.Definition.Format = 7
 	})
 	same(b, b.getForm(want.ID), want, "Form")

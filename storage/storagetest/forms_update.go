@@ -50,6 +50,8 @@ func updateFormMembers(b *bundle) {
 	check("status", storage.FormChange{Status: &want.Status})
 	want.Acceptance = storage.AcceptanceRules{Closed: true, CloseAt: at(time.Minute), ResponseLimit: 3}
 	check("gate", storage.FormChange{Acceptance: &want.Acceptance})
+	want.Acceptance.OpenAt = at(time.Second)
+	check("opening time", storage.FormChange{Acceptance: &want.Acceptance})
 	want.Acceptance = storage.AcceptanceRules{}
 	check("gate that is empty", storage.FormChange{Acceptance: &want.Acceptance})
 }
@@ -79,7 +81,7 @@ func updateFormFormat(b *bundle) {
 
 func updateFormSameValues(b *bundle) {
 	f := b.anyForm(func(f *storage.Form) {
-		f.Acceptance = storage.AcceptanceRules{CloseAt: at(time.Hour), ResponseLimit: 5}
+		f.Acceptance = storage.AcceptanceRules{OpenAt: at(-time.Hour), CloseAt: at(time.Hour), ResponseLimit: 5}
 	})
 	changes := map[string]storage.FormChange{
 		"time only":   {},

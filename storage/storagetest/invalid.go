@@ -125,6 +125,8 @@ func invalidTime(b *bundle) {
 		}
 		f := b.newForm(w.workspace.ID)
 		f.Acceptance.CloseAt = when
+		opens := b.newForm(w.workspace.ID)
+		opens.Acceptance.OpenAt = when
 		n := b.newSubmission(w.form)
 		n.Submission.SubmittedAt = when
 		b.refuseAll(calls{
@@ -153,6 +155,11 @@ func invalidTime(b *bundle) {
 			},
 			"CountFunnel":         func() error { return b.store.CountFunnel(ctx, counted(w.form.ID, when, storage.Counters{Views: 1})) },
 			"CreateForm, CloseAt": func() error { return b.store.CreateForm(ctx, host, f) },
+			"CreateForm, OpenAt":  func() error { return b.store.CreateForm(ctx, host, opens) },
+			"UpdateForm, OpenAt": func() error {
+				_, err := b.store.UpdateForm(ctx, host, w.form.ID, storage.FormChange{Acceptance: &opens.Acceptance, At: w.now})
+				return err
+			},
 			"UpdateForm, CloseAt": func() error {
 				_, err := b.store.UpdateForm(ctx, host, w.form.ID, storage.FormChange{Acceptance: &f.Acceptance, At: w.now})
 				return err

@@ -156,7 +156,7 @@ func submitLimit(b *bundle) {
 }
 
 func submitClosed(b *bundle) {
-	for _, gate := range []storage.AcceptanceRules{{Closed: true}, {CloseAt: at(-time.Hour)}} {
+	for _, gate := range []storage.AcceptanceRules{{Closed: true}, {OpenAt: at(time.Hour)}, {CloseAt: at(-time.Hour)}} {
 		f := b.anyForm(func(f *storage.Form) { f.Acceptance = gate })
 		b.submit(f)
 		same(b, len(b.submissions(f.ID)), 1, "number of submissions")

@@ -80,7 +80,9 @@ func timesComeBack(b *bundle) {
 		b.ok(err, "Workspace")
 		same(b, gotW, w, "Workspace with time %d", i)
 
-		f := b.addForm(w.ID, func(f *storage.Form) { f.CreatedAt, f.UpdatedAt, f.Acceptance.CloseAt = when, when, when })
+		f := b.addForm(w.ID, func(f *storage.Form) {
+			f.CreatedAt, f.UpdatedAt, f.Acceptance.OpenAt, f.Acceptance.CloseAt = when, when, when, when
+		})
 		same(b, b.getForm(f.ID), f, "Form with time %d", i)
 		n := b.submit(f, func(n *storage.NewSubmission) { n.Submission.SubmittedAt = when })
 		same(b, b.submissions(f.ID), []storage.Submission{n.Submission}, "Submissions with time %d", i)

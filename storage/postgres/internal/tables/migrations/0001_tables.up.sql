@@ -112,6 +112,7 @@ CREATE TABLE forms (
     status         text NOT NULL,
     revision       bigint NOT NULL,
     closed         boolean NOT NULL,
+    open_at        timestamptz,
     close_at       timestamptz,
     response_limit bigint NOT NULL,
     counted        boolean NOT NULL DEFAULT false, -- whether the form has a row in form_limits
@@ -531,6 +532,7 @@ COMMENT ON COLUMN forms.type IS 'SINGLE (one question at a time) or MULTI (many 
 COMMENT ON COLUMN forms.status IS 'draft or published.';
 COMMENT ON COLUMN forms.revision IS 'Starts at 1 and increases by one with each change of the form.';
 COMMENT ON COLUMN forms.closed IS 'settings.closed.';
+COMMENT ON COLUMN forms.open_at IS 'settings.openAt, or null if immediately.';
 COMMENT ON COLUMN forms.close_at IS 'settings.closeAt, or null if never.';
 COMMENT ON COLUMN forms.response_limit IS 'settings.responseLimit, or 0 without a limit.';
 COMMENT ON COLUMN forms.counted IS 'Whether the form has a row in form_limits.';
