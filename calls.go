@@ -47,6 +47,7 @@ func (s *Service) newPublicForm(f Form, compiled *intake.CompiledForm, err error
 		ID: f.ID, PublicID: f.PublicID, Name: f.Name, Type: f.Type,
 		Closed:        f.IsClosed(s.core.Clock()),
 		ClosedMessage: compiled.Settings.ClosedMessage,
+		OpensAt:       f.OpensAt(s.core.Clock()),
 		Definition:    f.Definition,
 		Blocks:        compiled.Blocks, Settings: compiled.Settings, Theme: compiled.Theme,
 		compiled: compiled,
@@ -63,8 +64,8 @@ func (s *Service) newPublicForm(f Form, compiled *intake.CompiledForm, err error
 //
 // To import an old submission, set SubmittedAt. The submission is checked against the current form. The metrics count
 // it at SubmittedAt. It also counts toward the response limit, and the duplicate check includes it. No event is queued
-// unless Deliver is set. settings.closeAt is compared with SubmittedAt. If settings.closed is set or the limit is
-// reached, Submit still returns [ErrClosed]. Therefore, import all submissions before you close the form.
+// unless Deliver is set. settings.openAt and closeAt are compared with SubmittedAt. If settings.closed is set or the limit
+// is reached, Submit still returns [ErrClosed]. Therefore, import all submissions before you close the form.
 func (s *Service) Submit(ctx context.Context, r SubmitParams) (Submission, error) {
 	return s.intake.Submit(ctx, &intake.SubmitParams{
 		FormID: r.FormID, Metadata: intake.Metadata(r.Metadata),

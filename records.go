@@ -94,7 +94,7 @@ var (
 	ErrLimitReached = storage.ErrLimitReached
 	// ErrNotOwner means that only the workspace's owner can perform the operation.
 	ErrNotOwner = storage.ErrNotOwner
-	// ErrClosed means that the form accepts no more submissions.
+	// ErrClosed means that the form accepts no submissions: it is closed, full or not open yet.
 	ErrClosed = schema.ErrClosed
 	// ErrIdempotencyKeyReused means that StrictIdempotency is set and the key belongs to a different submission.
 	ErrIdempotencyKeyReused = schema.ErrIdempotencyKeyReused
@@ -384,10 +384,12 @@ type PublicForm struct {
 	PublicID, Name, Type string
 	Closed               bool   // Whether [Service.Submit] would return [ErrClosed] now.
 	ClosedMessage        string // settings.closedMessage
-	Definition           Definition
-	Blocks               []schema.Block
-	Settings             schema.Settings
-	Theme                schema.Theme
+	// OpensAt is settings.openAt if the form is Closed because it is not open yet. Otherwise it is zero.
+	OpensAt    time.Time
+	Definition Definition
+	Blocks     []schema.Block
+	Settings   schema.Settings
+	Theme      schema.Theme
 
 	compiled *intake.CompiledForm // nil if no Service returned the form
 }

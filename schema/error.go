@@ -10,7 +10,7 @@ import (
 
 // These errors are returned by the Go API. They may be wrapped, so compare them with [errors.Is].
 var (
-	// ErrClosed means that the form accepts no more submissions.
+	// ErrClosed means that the form accepts no submissions: it is closed, full or not open yet.
 	ErrClosed = errors.New("formsvc: the form is closed")
 	// ErrIdempotencyKeyReused means that StrictIdempotency is set and the key belongs to a different submission.
 	ErrIdempotencyKeyReused = errors.New("formsvc: another submission has this idempotency key")

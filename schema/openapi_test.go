@@ -556,7 +556,7 @@ func TestVocabulary(t *testing.T) {
 			legalType legalStopFurther showSeconds showTimePicker videoLink pdfLink embedLink captchaType placeholderText
 			numberFormat allowedFiles multipleFiles maxFileSize hide showActions badgeType colorOption rule image`,
 		"Settings/properties": `branding navigation progressBar singlePage inlineFields borderRadius numberedQuestions
-			responseLimit darkMode closed utm showTitle closeAt closedMessage duplicateField redirectUrl submitLabel cover`,
+			responseLimit darkMode closed utm showTitle openAt closeAt closedMessage duplicateField redirectUrl submitLabel cover`,
 		"Theme/properties": `logo background colors alignment size font corners logoPlacement layout logoSize coverHeight
 			inputs buttons customCss theme`,
 	} {

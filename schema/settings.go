@@ -19,6 +19,7 @@ type Settings struct {
 	Closed            bool       `json:"closed,omitzero"`
 	UTM               *UTMFlags  `json:"utm,omitzero"`
 	ShowTitle         bool       `json:"showTitle,omitzero"`
+	OpenAt            *time.Time `json:"openAt,omitzero"`  // when the form opens
 	CloseAt           *time.Time `json:"closeAt,omitzero"` // when the form closes automatically
 	ClosedMessage     string     `json:"closedMessage,omitzero"`
 	DuplicateField    string     `json:"duplicateField,omitzero"` // the ID of the block whose answers must be unique in the form

@@ -21,7 +21,8 @@ type Warnings []Warning
 // These are the codes of a [Warning].
 const (
 	// WarnUnanswerableForm means that no submission can be accepted. The path of the warning is /blocks. In addition,
-	// each unanswerable block that is on every path has a WarnUnanswerableBlock.
+	// each unanswerable block that is on every path has a WarnUnanswerableBlock. With the path /settings/openAt, the form
+	// closes before it opens.
 	WarnUnanswerableForm = "UNANSWERABLE_FORM"
 	// WarnUnanswerableBlock means that no answer to the block can be accepted.
 	WarnUnanswerableBlock = "UNANSWERABLE_BLOCK"

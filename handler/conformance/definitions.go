@@ -79,6 +79,7 @@ func definitionCases() []testCase {
 			{`{"settings":{"closeAt":"2026-01-02"}}`, violations{"/settings/closeAt": ""}},
 			{`{"settings":{"closeAt":"2026-02-30T00:00:00Z"}}`, violations{"/settings/closeAt": ""}},
 			{`{"settings":{"closeAt":"2026-01-02T03:04:05"}}`, violations{"/settings/closeAt": ""}},
+			{`{"settings":{"openAt":"2026-01-02"}}`, violations{"/settings/openAt": ""}},
 			{inBlock(`"properties":{"beforeDate":"x"}`), violations{"/blocks/0/properties/beforeDate": ""}},
 			{inBlock(`"properties":{"specificDates":["2026-01-02T03:04:05Z","x"]}`), violations{"/blocks/0/properties/specificDates/1": ""}},
 		}),
@@ -223,8 +224,9 @@ func definitionsOrder(s *session) {
 func definitionsTimesNormalised(s *session) {
 	c := s.caller()
 	form := "/forms/" + c.form(c.workspace())
-	r := c.patch(form, []byte(`{"definition":{"settings":{"closeAt":"2999-01-02T03:04:05.987+05:30"},"blocks":[{"id":"d","type":"date","properties":{"specificDates":["2030-06-01t12:00:00.5z"]}}]}}`)).want(http.StatusOK)
+	r := c.patch(form, []byte(`{"definition":{"settings":{"openAt":"2999-01-01T00:30:00+00:30","closeAt":"2999-01-02T03:04:05.987+05:30"},"blocks":[{"id":"d","type":"date","properties":{"specificDates":["2030-06-01t12:00:00.5z"]}}]}}`)).want(http.StatusOK)
 	d := r.object()["definition"]
+	r.same("openAt", at(d, "settings", "openAt"), "2999-01-01T00:00:00Z")
 	r.same("closeAt", at(d, "settings", "closeAt"), "2999-01-01T21:34:05Z")
 	blocks, _ := at(d, "blocks").([]any)
 	if len(blocks) != 1 {
@@ -277,7 +279,7 @@ func wrongTypes() []faulty {
 	var out []faulty
 	for path, value := range map[string]string{
 		"blocks": `{}`, "settings": `[]`, "theme": `"x"`, "variables": `[]`, "hidden_fields": `{}`,
-		"settings/branding": `"true"`, "settings/borderRadius": `"4"`, "settings/closeAt": `1`, "settings/redirectUrl": `1`, "settings/utm": `true`, "settings/cover": `"x"`,
+		"settings/branding": `"true"`, "settings/borderRadius": `"4"`, "settings/openAt": `1`, "settings/closeAt": `1`, "settings/redirectUrl": `1`, "settings/utm": `true`, "settings/cover": `"x"`,
 		"theme/customCss": `1`, "theme/colors": `[]`, "theme/alignment": `1`, "theme/logo": `"url"`,
 		"hidden_fields/0": `1`,
 		"blocks/0":        `"x"`, "blocks/0/id": `1`, "blocks/0/type": `1`, "blocks/0/label": `1`, "blocks/0/required": `"yes"`, "blocks/0/properties": `[]`,

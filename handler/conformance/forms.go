@@ -19,7 +19,8 @@ func formCases() []testCase {
 		{"forms/update", "PATCH changes the given fields and returns 200 with the complete form and its ETag.", nil, formsUpdate},
 		{"forms/update-sections", "Sections in a PATCH are replaced completely, and omitted sections do not change.", nil, formsUpdateSections},
 		{"forms/update-invalid", "An invalid FormUpdate returns 422 with pointers and changes nothing, not even valid fields.", nil, formsUpdateInvalid},
-		{"forms/is-closed", "is_closed reflects settings.closed and closeAt.", nil, formsIsClosed},
+		{"forms/is-closed", "is_closed reflects settings.closed, openAt and closeAt.", nil, formsIsClosed},
+		{"forms/opens-in-time", "A form is closed until openAt.", needs(NeedsAdvance), formsOpensInTime},
 		{"forms/closes-in-time", "A form is closed from closeAt on.", needs(NeedsAdvance), formsClosesInTime},
 		{"forms/delete", "DELETE returns 204 without a body, and the form then returns 404, also for a second DELETE.", nil, formsDelete},
 	}
@@ -281,6 +282,9 @@ func formsIsClosed(s *session) {
 		{object{"closeAt": "2001-01-01T00:00:00Z"}, true},
 		{object{"closeAt": "2999-01-01T00:00:00Z"}, false},
 		{object{"closed": true, "closeAt": "2999-01-01T00:00:00Z"}, true},
+		{object{"openAt": "2001-01-01T00:00:00Z"}, false},
+		{object{"openAt": "2999-01-01T00:00:00Z"}, true},
+		{object{"openAt": "2001-01-01T00:00:00Z", "closeAt": "2001-01-02T00:00:00Z"}, true},
 		{object{}, false},
 	} {
 		r := c.patch(path, object{"definition": object{"settings": x.settings}}).want(http.StatusOK)
@@ -347,7 +351,7 @@ func completeDefinition() object {
 			object{"id": "when", "type": "date", "properties": object{"dateFormat": "DDMMYYYY", "beforeDate": "2030-01-02T03:04:05Z", "disabledDays": 65.0, "rule": object{"free": object{"form": true}}}},
 		},
 		"settings": object{
-			"branding": false, "progressBar": true, "borderRadius": 4.5, "responseLimit": 100.0, "closeAt": "2999-01-02T03:04:05Z",
+			"branding": false, "progressBar": true, "borderRadius": 4.5, "responseLimit": 100.0, "openAt": "2001-01-02T03:04:05Z", "closeAt": "2999-01-02T03:04:05Z",
 			"utm":         object{"campaign": true, "source": false},
 			"redirectUrl": "https://example.com/thanks", "submitLabel": "Send", "duplicateField": "pick",
 			"cover": object{"color": "any text", "position": object{"x": 0.5, "y": -1.0}, "image": object{"id": "i", "url": "https://example.com/i.png", "width": 10.0, "height": 20.0}},
@@ -365,17 +369,21 @@ func completeDefinition() object {
 	}
 }
 
-func formsClosesInTime(s *session) {
+func formsClosesInTime(s *session) { formChangesInTime(s, "closeAt", true) }
+
+func formsOpensInTime(s *session) { formChangesInTime(s, "openAt", false) }
+
+func formChangesInTime(s *session, setting string, closed bool) {
 	c := s.caller()
 	path := "/forms/" + c.form(c.workspace())
 	// What the service takes for now is told by the times of its records.
 	now := c.get(path).want(http.StatusOK)
-	closeAt := now.checkTime(now.object(), "created_at").Add(time.Hour)
-	r := c.patch(path, object{"definition": object{"settings": object{"closeAt": closeAt.Format(time.RFC3339)}}}).want(http.StatusOK)
-	r.same("is_closed", r.object()["is_closed"], false)
+	when := now.checkTime(now.object(), "created_at").Add(time.Hour)
+	r := c.patch(path, object{"definition": object{"settings": object{setting: when.Format(time.RFC3339)}}}).want(http.StatusOK)
+	r.same("is_closed", r.object()["is_closed"], !closed)
 	s.must("Advance", s.target.Advance(s.ctx, 2*time.Hour))
 	r = c.get(path).want(http.StatusOK)
-	r.same("is_closed", r.object()["is_closed"], true)
+	r.same("is_closed", r.object()["is_closed"], closed)
 	r = c.get("/forms").want(http.StatusOK)
-	r.same("is_closed", r.items()[0]["is_closed"], true)
+	r.same("is_closed", r.items()[0]["is_closed"], closed)
 }

@@ -51,6 +51,7 @@ var places = map[string]string{
 	"forms/list":                 operationAt("listForms"),
 	"forms/delete":               operationAt("deleteForm"),
 	"forms/is-closed":            "/components/schemas/FormSummary/properties/is_closed",
+	"forms/opens-in-time":        "/components/schemas/FormSummary/properties/is_closed",
 	"forms/closes-in-time":       "/components/schemas/FormSummary/properties/is_closed",
 	"revisions":                  "/info/description#Concurrent changes",
 	"revisions/etag":             "/components/headers/ETag",

@@ -204,6 +204,8 @@ func (c *call) serveSubmitJSON() {
 		writeJSON(c.w, http.StatusCreated, jsonSubmitted{
 			Ending: c.Path.Ending, Block: withoutRule(c.visibleEnding(c.Path.Ending)), RedirectURL: string(policy.SafeLink(c.Form.Settings.RedirectURL, "mailto", "tel")),
 		})
+	case isClosedError(err) && !c.Form.OpensAt.IsZero():
+		writeJSON(c.w, http.StatusForbidden, jsonError{Code: "NOT_OPEN", Message: c.openingText("opens.text")})
 	case isClosedError(err):
 		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.Form.ClosedMessage), c.Words.Get("closed.text"))})
 	case errors.Is(err, formsvc.ErrIdempotencyKeyReused):

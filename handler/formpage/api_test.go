@@ -150,6 +150,10 @@ func TestRefusalsOfTheJSONRoutes(t *testing.T) {
 		}
 	}
 	expect.That(t, got.Message == "In our own words", "a closed form says %q", got.Message)
+	form = s.form("MULTI", `[{"id":"a","type":"short_text"}]`, `{"openAt":"2026-12-24T18:00:00Z","closedMessage":"Closed"}`, "")
+	s.ask(http.MethodGet, base+form.PublicID+"/form.json", "", nil, &got)
+	status, _ := s.ask(http.MethodPost, base+form.PublicID+"/submit", "", map[string]any{"state": got.State}, &got)
+	expect.That(t, status == http.StatusForbidden && got.Code == "NOT_OPEN" && got.Message == "It opens on 24 December 2026 at 18:00 (UTC).", "before the opening time: %d %+v", status, got)
 }
 
 // once takes the token "good" one time.

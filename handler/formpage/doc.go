@@ -76,7 +76,8 @@
 // rejects a value. The JSON routes interpret values as Submit does.
 //
 // If a form is closed, unpublished or moved to the trash while a respondent fills it in, the response is a 410 with the
-// entered text for copying. In JSON and for pages without a valid signature, a draft is a 404.
+// entered text for copying. In JSON and for pages without a valid signature, a draft is a 404. Before settings.openAt,
+// the response is a 403 that says when the form opens, in the time zone [Config.Location]; the code in JSON is NOT_OPEN.
 //
 // # Insertions
 //
@@ -139,7 +140,7 @@
 //
 // # Ignored fields
 //
-//	Settings       responseLimit, closed, closeAt, duplicateField: the service uses them
+//	Settings       responseLimit, closed, openAt, closeAt, duplicateField: the service uses them
 //	Settings       cover.image.id, cover.image.width, cover.image.height
 //	Theme          logo.id, background.image.id, background.image.width, background.image.height
 //	Theme.Colors   popover, popoverForeground, chart1 to chart5, and every name that starts with sidebar
@@ -213,7 +214,7 @@
 //	410  the form was closed, unpublished or moved to the trash after the page was opened
 //	413  the same page: the post is larger than MaxBody, or than the limit of an http.MaxBytesHandler
 //	429  the same page: [Config.Limiter]
-//	403  the post is from another origin
+//	403  the post is from another origin, or the form is not open yet
 //	404  the form does not exist, or was always a draft
 //	503  the same page: the storage is not available, or [Config.Submit] returned another error
 //

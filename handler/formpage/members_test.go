@@ -146,7 +146,7 @@ func TestEveryMemberOfSettingsAndThemeDoesSomething(t *testing.T) {
 	expect.Require(t, once == again, "two pages of one form differ")
 	values := map[string]any{
 		"cover.image.base64": onePixel, "logo.base64": onePixel, "background.image.base64": onePixel,
-		"closeAt": "2030-01-01T00:00:00Z", "redirectUrl": "https://elsewhere.example/", "cover.color": "#123456",
+		"openAt": "2001-01-01T00:00:00Z", "closeAt": "2030-01-01T00:00:00Z", "redirectUrl": "https://elsewhere.example/", "cover.color": "#123456",
 		"darkMode": false, "colors.primaryForeground": "#ffffee", "colors.destructiveForeground": "#ffffee", "buttons.text": "#ffffee",
 		"theme": "night", "customCss": ".fs-label{color:red}", "font": "serif", "background.layout": "contain", "coverHeight": "10rem",
 		"logoPlacement.align": "right", "logoPlacement.vertical": "bottom", "buttons.alignment": "right", "layout.pageWidth": "wide",

@@ -101,7 +101,10 @@ func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm
 
 func (c *call) previewNotes() []string {
 	var notes []string
-	if c.Form.Closed {
+	switch {
+	case !c.Form.OpensAt.IsZero():
+		notes = append(notes, c.openingText("preview.opens"))
+	case c.Form.Closed:
 		notes = append(notes, c.Words.Get("preview.closed"))
 	}
 	if u := policy.SafeLink(c.Form.Settings.RedirectURL); u != "" {

@@ -216,6 +216,16 @@ func TestAPreviewOfAClosedForm(t *testing.T) {
 	expect.That(t, real.bar() == "", "the real page has the bar of a preview")
 }
 
+// An author sees a form that is not open yet, and when it opens.
+func TestAPreviewOfAFormThatIsNotOpenYet(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{Secret: secret, MinFillTime: -1})
+	form := s.form("MULTI", `[{"id":"a","type":"short_text","label":"Question"}]`, `{"openAt":"2026-08-03T11:00:00Z"}`, "")
+	p := s.get(s.link(form.ID)).require(http.StatusOK, shows("fs-preview", "The form opens on 3 August 2026 at 11:00 (UTC)."), lacks("is closed"), holds("Question"))
+	p.fill("a.a", "x").press("next").expect(http.StatusOK, shows("fs-preview", "Nothing was stored"))
+	expect.That(t, len(s.answers(form)) == 0, "a preview is stored")
+}
+
 // canvas is the page of a form for its editor, as the browser reads it.
 func (s *site) canvas(form formsvc.PublicForm) (*page, *httptest.ResponseRecorder) {
 	s.t.Helper()

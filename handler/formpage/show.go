@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formdata"
@@ -45,11 +46,25 @@ func (c *call) showFailure(err error, violations ...schema.Violation) {
 }
 
 func (c *call) showClosed() {
+	if !c.Form.OpensAt.IsZero() {
+		c.showForCopying(http.StatusForbidden, "opens.title", c.openingText("opens.text"), c.Files.FileNames(c.rejectedFiles))
+		return
+	}
 	var text any = c.Words.Get("closed.text")
 	if message := c.Form.ClosedMessage; strings.TrimSpace(message) != "" {
 		text = template.HTML(schema.ParseText(message, schema.Formatting|schema.Insertions).HTML(c.Value)) //nolint:gosec // only the elements of texts
 	}
 	c.showForCopying(http.StatusGone, "closed.title", text, c.Files.FileNames(c.rejectedFiles))
+}
+
+// openingText returns a text with the form's opening time in the time zone of the page.
+func (c *call) openingText(key string) string {
+	at := c.Form.OpensAt.In(c.h.config.Location)
+	zone := at.Location().String()
+	if zone == "Local" {
+		zone = at.Format("MST")
+	}
+	return c.Words.Get(key, "date", c.Words.FormatDate(at.Format(time.DateOnly)), "time", at.Format("15:04"), "zone", zone)
 }
 
 // showForCopying shows a message, the input and the file names, so that the respondent can copy them.

@@ -204,6 +204,16 @@ func TestWarningsOfPaths(t *testing.T) {
 			t.Errorf("%s:\n%s, want\n%s", blocks, strings.Join(got, ", "), want)
 		}
 	}
+	for settings, want := range map[string]string{
+		`{"openAt":"2026-01-02T00:00:00Z","closeAt":"2026-01-02T00:00:00Z"}`: "/settings/openAt UNANSWERABLE_FORM",
+		`{"openAt":"2026-01-03T00:00:00Z","closeAt":"2026-01-02T00:00:00Z"}`: "/settings/openAt UNANSWERABLE_FORM",
+		`{"openAt":"2026-01-01T23:59:59Z","closeAt":"2026-01-02T00:00:00Z"}`: "",
+		`{"openAt":"2026-01-03T00:00:00Z"}`:                                  "",
+		`{"closeAt":"2026-01-02T00:00:00Z"}`:                                 "",
+	} {
+		got := warningsOf(t, Source{Definition: storage.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"email","label":"A"}]`), Settings: json.RawMessage(settings)}})
+		expect.Equal(t, strings.Join(got, ", "), want, settings)
+	}
 	for field, want := range map[string]string{"": "", "a": "", "m": "DUPLICATE_FIELD", "in": "", "nobody": "DUPLICATE_FIELD", "g": "DUPLICATE_FIELD"} {
 		got := warningsOf(t, Source{Definition: storage.Definition{
 			Blocks:   json.RawMessage(`[{"id":"a","type":"email"},{"id":"m","type":"matrix","matrix_rows":[{"id":"r","label":"R"}],"matrix_columns":[{"id":"c","label":"C"}]},{"id":"g","type":"group","children":[{"id":"in","type":"number"}]}]`),

@@ -102,6 +102,7 @@ func (r *request) editedSection(n jsontree.Node) json.RawMessage {
 func readAcceptanceRules(settings jsontree.Node) *storage.AcceptanceRules {
 	g := new(storage.AcceptanceRules)
 	g.Closed = settings.Member("closed").Bool()
+	g.OpenAt, _ = jsontree.ParseTime(settings.Member("openAt").Text())
 	g.CloseAt, _ = jsontree.ParseTime(settings.Member("closeAt").Text())
 	g.ResponseLimit = max(int64(settings.Member("responseLimit").Float()), 0)
 	g.Unique.Block = settings.Member("duplicateField").Text()

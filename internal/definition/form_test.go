@@ -19,7 +19,7 @@ func TestFormCreate(t *testing.T) {
 	t.Run("every member is handed on", func(t *testing.T) {
 		got := expect.Must(w.ParseFormCreate([]byte(`{"workspace_id":"0123456789abcdefABCDEF01","name":" A form ","type":"MULTI","definition":{
 			"hidden_fields": ["utm"], "variables":{"n":1.50}, "theme":{"font" : "Inter"},
-			"settings":{"closed":true,"closeAt":"2026-11-20T10:33:01.7+02:00","responseLimit":1e2},
+			"settings":{"closed":true,"openAt":"2026-10-01T02:00:00+02:00","closeAt":"2026-11-20T10:33:01.7+02:00","responseLimit":1e2},
 			"blocks":[ {"id":"a"} ]}}`)))
 		expect.That(t, *got.WorkspaceID == "0123456789abcdefABCDEF01" && *got.Name == "A form" && *got.Type == "MULTI" && got.Status == nil,
 			"got %+v", got)
@@ -27,12 +27,12 @@ func TestFormCreate(t *testing.T) {
 			"hidden_fields": {string(got.Sections.HiddenFields), `["utm"]`},
 			"variables":     {string(got.Sections.Variables), `{"n":1.50}`},
 			"theme":         {string(got.Sections.Theme), `{"font" : "Inter"}`},
-			"settings":      {string(got.Sections.Settings), `{"closed":true,"closeAt":"2026-11-20T08:33:01Z","responseLimit":100}`},
+			"settings":      {string(got.Sections.Settings), `{"closed":true,"openAt":"2026-10-01T00:00:00Z","closeAt":"2026-11-20T08:33:01Z","responseLimit":100}`},
 			"blocks":        {string(got.Blocks.Raw()), `[ {"id":"a"} ]`},
 		} {
 			expect.That(t, section.got == section.want, "%s: got %s, want %s", name, section.got, section.want)
 		}
-		want := storage.AcceptanceRules{Closed: true, CloseAt: time.Date(2026, 11, 20, 8, 33, 1, 0, time.UTC), ResponseLimit: 100}
+		want := storage.AcceptanceRules{Closed: true, OpenAt: time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC), CloseAt: time.Date(2026, 11, 20, 8, 33, 1, 0, time.UTC), ResponseLimit: 100}
 		expect.Same(t, &want, got.Acceptance, "gate")
 	})
 	t.Run("what is not given is nil", func(t *testing.T) {

@@ -164,7 +164,7 @@ func TestSchemaAndRulesReportTogether(t *testing.T) {
 	w := newTestWrites(t)
 
 	_, err := w.ParseFormCreate([]byte(`{"name":" ","definition":{"blocks":[{"id":"a","label":1},{"id":"a","properties":{"disabledDays":128,"buttonLink":"x"}},7],
-		"variables":{"n":1,"s":"x","b":true},"theme":{"colors":{"text":"red","dark":{"text":"#12345"}}},"settings":{"closeAt":"soon"}}}`))
+		"variables":{"n":1,"s":"x","b":true},"theme":{"colors":{"text":"red","dark":{"text":"#12345"}}},"settings":{"openAt":"later","closeAt":"soon"}}}`))
 	wantFaults(t, err,
 		"/definition/blocks/0/label WRONG_TYPE",
 		"/definition/blocks/1/id DUPLICATE",
@@ -172,6 +172,7 @@ func TestSchemaAndRulesReportTogether(t *testing.T) {
 		"/definition/blocks/1/properties/disabledDays OUT_OF_RANGE",
 		"/definition/blocks/2 WRONG_TYPE",
 		"/definition/settings/closeAt BAD_FORMAT",
+		"/definition/settings/openAt BAD_FORMAT",
 		"/definition/theme/colors/dark/text BAD_FORMAT",
 		"/definition/theme/colors/text BAD_FORMAT",
 		"/definition/variables/b WRONG_TYPE",

@@ -51,6 +51,7 @@ func onEveryStorage(t *testing.T, run func(t *testing.T, newStore func(t *testin
 var (
 	withoutRateLimit = conformance.Skip("ratelimit", "the service has no rate limit, see TestTheServiceLimitsTheRateOfAKey")
 	withoutClock     = []conformance.Option{
+		conformance.Skip("forms/opens-in-time", "the service's clock is not moved, see TestTheServiceKeepsItsPromisesAsTimePasses"),
 		conformance.Skip("forms/closes-in-time", "the service's clock is not moved, see TestTheServiceKeepsItsPromisesAsTimePasses"),
 		conformance.Skip("analytics/periods", "the service's clock is not moved, see TestTheServiceKeepsItsPromisesAsTimePasses"),
 	}
@@ -87,7 +88,7 @@ func TestTheServiceKeepsItsPromisesAsTimePasses(t *testing.T) {
 				return nil
 			}
 			return target
-		}, conformance.Only("forms/closes-in-time", "analytics/periods"))
+		}, conformance.Only("forms/opens-in-time", "forms/closes-in-time", "analytics/periods"))
 	})
 }
 

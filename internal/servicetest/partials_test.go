@@ -215,6 +215,7 @@ func TestAHalfResponseAndTheStateOfItsForm(t *testing.T) {
 		draft, published := formsvc.StatusDraft, formsvc.StatusPublished
 		state("closed", formsvc.ErrClosed, nil, update(settings(`{"closed":true}`)))
 		state("closed by time", formsvc.ErrClosed, nil, update(settings(`{"closeAt":"2020-01-01T00:00:00Z"}`)))
+		state("not open yet", formsvc.ErrClosed, nil, update(settings(`{"openAt":"2999-01-01T00:00:00Z"}`)))
 		state("full", formsvc.ErrClosed, nil, func() error {
 			if err := update(settings(`{"responseLimit":1}`))(); err != nil {
 				return err

@@ -356,6 +356,40 @@ func TestARolledBackResponseFreesItsAnswer(t *testing.T) {
 	}
 }
 
+// A form opens at settings.openAt, in every process, whatever each of them has cached.
+func TestAFormOpensInTime(t *testing.T) {
+	t.Parallel()
+	opens := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	onEachWithClock(t, opens.Add(-time.Second), func(t *testing.T, b *servicetest.Bundle, clock *servicetest.Clock) {
+		form, other := b.Form(servicetest.MailBlocks, `{}`), b.Form(servicetest.MailBlocks, `{}`)
+		expect.Must(b.Answer(form, "name", `"before the setting"`)) // caches the form
+		stored := expect.Must(b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{
+			Definition: formsvc.Definition{Settings: json.RawMessage(`{"openAt":"2026-11-20T09:00:00+01:00"}`)}}))
+		check := func(closed bool, opensAt time.Time) {
+			t.Helper()
+			expect.Equal(t, stored.IsClosed(clock.Now()), closed, "IsClosed")
+			expect.Equal(t, stored.OpensAt(clock.Now()), opensAt, "Form.OpensAt")
+			public := expect.Must(b.PublicForm(t.Context(), stored.PublicID))
+			expect.Equal(t, public.Closed, closed, "PublicForm.Closed")
+			expect.Equal(t, public.OpensAt, opensAt, "PublicForm.OpensAt")
+			_, err := b.Answer(form, "name", `"Ann"`)
+			expect.That(t, closed == errors.Is(err, formsvc.ErrClosed) && closed == (err != nil), "Submit: %v", err)
+			expect.Must(b.Answer(other, "name", `"another form"`))
+		}
+		check(true, opens)
+		clock.Advance(time.Second)
+		check(false, time.Time{})
+		clock.Advance(-time.Nanosecond)
+		check(true, opens)
+		b.Settings(form, `{"openAt":"2026-11-20T08:00:00Z","closeAt":"2026-11-20T08:00:00Z"}`)
+		stored = expect.Must(b.AsHost().Form(t.Context(), form))
+		check(true, time.Time{})
+		b.Settings(form, `{"openAt":"2026-11-20T08:00:00Z","closed":true}`)
+		stored = expect.Must(b.AsHost().Form(t.Context(), form))
+		check(true, time.Time{})
+	})
+}
+
 func TestImportOfOldResponses(t *testing.T) {
 	t.Parallel()
 	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
@@ -409,6 +443,10 @@ func TestImportOfOldResponses(t *testing.T) {
 		}
 		if _, err := imported(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), `"closed@example.com"`, false); !errors.Is(err, formsvc.ErrClosed) {
 			t.Errorf("a response of the moment of closing: %v", err)
+		}
+		b.Settings(form, `{"openAt":"2019-01-01T00:00:00Z"}`)
+		if _, err := imported(time.Date(2018, 12, 31, 23, 59, 59, 0, time.UTC), `"early@example.com"`, false); !errors.Is(err, formsvc.ErrClosed) {
+			t.Errorf("a response before the opening time: %v", err)
 		}
 		b.Settings(form, `{}`)
 		_, err = imported(time.Now().Add(time.Minute), `"future@example.com"`, false)

@@ -44,6 +44,9 @@ func Find(from compile.Source) (schema.Warnings, error) {
 	if !answerable {
 		w.addWarning("/blocks", schema.WarnUnanswerableForm, answertype.Explanation{Message: "no response is accepted: every path leads to a required question that cannot be answered"})
 	}
+	if opens, closes := d.Settings.OpenAt, d.Settings.CloseAt; opens != nil && closes != nil && !opens.Before(*closes) {
+		w.addWarning("/settings/openAt", schema.WarnUnanswerableForm, answertype.Explanation{Reason: "never_open", Message: "no response is accepted: the form closes before it opens"})
+	}
 	w.checkDuplicateField(d.Settings.DuplicateField)
 	w.checkSettings(&d.Settings)
 	return w.found, nil

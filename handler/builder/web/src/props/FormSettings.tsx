@@ -12,7 +12,7 @@ import { PropertyFields, OtherViolations, Section } from './Section';
 export const settingsSections: Record<string, readonly string[]> = {
   display: ['showTitle', 'progressBar', 'navigation', 'numberedQuestions', 'singlePage', 'inlineFields', 'darkMode', 'branding'],
   submission: ['submitLabel', 'redirectUrl'],
-  closing: ['closed', 'closeAt', 'responseLimit', 'closedMessage'],
+  closing: ['closed', 'openAt', 'closeAt', 'responseLimit', 'closedMessage'],
   cover: ['cover.image', 'cover.color', 'cover.position.x', 'cover.position.y'],
   utm: Object.keys(table).filter((path) => path.startsWith('utm.')),
 };

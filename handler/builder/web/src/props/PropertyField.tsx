@@ -80,7 +80,7 @@ export function PropertyField({ path, label: givenLabel, hideLabel }: { path: st
   const at = `${scope.id}:${path}`;
   const set = (v: unknown): void => scope.set({ [path]: v });
   const string = typeof value === 'string' ? value : '';
-  const isHalfWidth = !hintText && !row?.words && /number|integer|^date$/.test(row?.type ?? '') && !/^(size|alignment)|(disabledDays|weekStartsOn|closeAt)$/.test(path);
+  const isHalfWidth = !hintText && !row?.words && /number|integer|^date$/.test(row?.type ?? '') && !/^(size|alignment)|(disabledDays|weekStartsOn|openAt|closeAt)$/.test(path);
   const wrap = (control: ComponentChildren) => <div class={isHalfWidth ? 'prop half' : 'prop'} data-path={pointers}>{control}</div>;
   if (!row) return null;
 
@@ -131,7 +131,7 @@ export function PropertyField({ path, label: givenLabel, hideLabel }: { path: st
     return wrap(<CommonValueField {...fieldProps} hint={hintText} path={path} at={at} options={codes.map((c) => [c, `${c} – ${name.of(c)}`])} value={string} set={set} parse={parseCurrency} />);
   }
   if (path === 'properties.amount') return wrap(<DraftField {...shared} decimal value={string || undefined} format={plainText.format} parse={parseAmount} set={set} placeholder="10.00" />);
-  if (path === 'closeAt') return wrap(<DraftField {...shared} type="datetime-local" value={string || undefined} format={timeToInput} parse={inputToTime} set={set} />);
+  if (path === 'openAt' || path === 'closeAt') return wrap(<DraftField {...shared} type="datetime-local" value={string || undefined} format={timeToInput} parse={inputToTime} set={set} />);
   if (row.type === 'integer' || row.type === 'number') {
     if (row.words) return selectField([['', word('automatic')], ...row.words.map((w) => [w, word(`${name}_${w}`)] as const)], typeof value === 'number' ? String(value) : '', (v) => set(v === '' ? undefined : Number(v)));
     const bounds = { min: row.min, max: row.max, ...extraBounds[`${name}_${type}`], ...extraBounds[path.replace('properties.', '').replaceAll('.', '_')] };

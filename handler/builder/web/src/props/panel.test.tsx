@@ -102,7 +102,7 @@ class Panel {
     }
     if (select) return this.choose(select, String(sample));
     const image = row.type === 'image' || name === 'image';
-    this.type(text!, image ? String((sample as Obj).url) : row.type === 'date' ? (name === 'closeAt' ? timeToInput(sample) : '2026-03-01') : Array.isArray(sample) ? sample.join(', ') : String(sample));
+    this.type(text!, image ? String((sample as Obj).url) : row.type === 'date' ? (/^(open|close)At$/.test(name) ? timeToInput(sample) : '2026-03-01') : Array.isArray(sample) ? sample.join(', ') : String(sample));
   }
 }
 

@@ -211,6 +211,7 @@ export const settings: Record<string, Property> = {
   "utm.source": {"type":"boolean"},
   "utm.term": {"type":"boolean"},
   "showTitle": {"type":"boolean"},
+  "openAt": {"type":"date"},
   "closeAt": {"type":"date"},
   "closedMessage": {"type":"string"},
   "duplicateField": {"type":"string"},

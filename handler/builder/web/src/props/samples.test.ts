@@ -3,7 +3,7 @@ import type { Property } from './props.gen';
 
 const named: Record<string, unknown> = {
   disabledDays: 65, weekStartsOn: 1, amount: '12.50', currency: 'EUR', rule: { show: true }, image: { url: 'https://example.com/b.png' },
-  duplicateField: 'b_email', allowedFiles: ['.pdf', 'image/*'], closeAt: '2026-05-01T10:00:00Z', perRow: 3, to: 7, icon: 'heart',
+  duplicateField: 'b_email', allowedFiles: ['.pdf', 'image/*'], openAt: '2026-04-01T10:00:00Z', closeAt: '2026-05-01T10:00:00Z', perRow: 3, to: 7, icon: 'heart',
 };
 
 /** A value that is not what counts without it. */
