@@ -69,7 +69,7 @@ func (s *Service) newPublicForm(f Form, compiled *intake.CompiledForm, err error
 func (s *Service) Submit(ctx context.Context, r SubmitParams) (Submission, error) {
 	return s.intake.Submit(ctx, &intake.SubmitParams{
 		FormID: r.FormID, Metadata: intake.Metadata(r.Metadata),
-		Input:          intake.Input{Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden},
+		Input:          intake.Input{Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden, LegalTexts: r.LegalTexts},
 		CompletionTime: r.CompletionTime, IdempotencyKey: r.IdempotencyKey, OneContent: r.StrictIdempotency,
 		Partial: r.Partial, SubmittedAt: r.SubmittedAt, Deliver: r.Deliver,
 	})

@@ -630,7 +630,7 @@ const (
 //   - One column for each block with answers, named after its ID, in the order of the form, then hidden fields,
 //     variables, and removed blocks with answers. A value with parts has a column for each part, named id/part: matrix
 //     rows by ID, parts of an address or contact, the name and url of a file, and the amount, currency, status, gateway
-//     and reference of a payment.
+//     and reference of a payment. Next to a legal block, id/text has the text that the respondent accepted or declined.
 //   - completion_time (in seconds), metadata/country, metadata/device, metadata/user_agent, metadata/utm/campaign,
 //     metadata/utm/content, metadata/utm/medium, metadata/utm/source and metadata/utm/term, always.
 //

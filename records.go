@@ -414,7 +414,11 @@ type SubmitParams struct {
 	HostAnswers map[string]json.RawMessage
 	// Hidden contains the hidden fields by name, with at most 10,000 characters each and no control characters. Names that
 	// the form does not declare are ignored.
-	Hidden         map[string]string
+	Hidden map[string]string
+	// LegalTexts contains the texts of legal blocks (properties.legalText) that the respondent has seen, by block ID. If
+	// the form has another text, the answer is NOT_ALLOWED, because the stored answer contains the text. Without an
+	// entry, the current text counts.
+	LegalTexts     map[string]string
 	Metadata       Metadata
 	CompletionTime float64 // The time that the respondent took, in seconds.
 	// IdempotencyKey identifies this submission in the form. It can have at most 255 bytes. If Submit is called again

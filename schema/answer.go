@@ -14,8 +14,11 @@ type Answer struct {
 	ID    string
 	Type  string
 	Label string
-	JSON  json.RawMessage // the stored value
-	Value Value           // JSON as a Go value, for a type switch
+	// LegalText is the text that a legal block showed, without formats. If Value is true, the respondent accepted it. A
+	// link is written as "text (https://…)".
+	LegalText string
+	JSON      json.RawMessage // the stored value
+	Value     Value           // JSON as a Go value, for a type switch
 }
 
 // String returns the value as readable text, on one line unless the answer contains line breaks.

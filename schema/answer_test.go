@@ -18,6 +18,7 @@ func TestAnswersAreReadAsEncodingJSONDoes(t *testing.T) {
 		ID    string `json:"id"`
 		Type  string `json:"type"`
 		Label string `json:"label"`
+		Text  string `json:"text,omitempty"`
 	}
 	type item struct {
 		Field field `json:"field"`
@@ -44,7 +45,7 @@ func TestAnswersAreReadAsEncodingJSONDoes(t *testing.T) {
 		}
 		var items []item
 		for _, a := range all {
-			items = append(items, item{field{text.Draw(t, "field"), a.kind, text.Draw(t, "name")}, a.value})
+			items = append(items, item{field{text.Draw(t, "field"), a.kind, text.Draw(t, "name"), text.Draw(t, "legal text")}, a.value})
 		}
 		raw, err := json.Marshal(items)
 		expect.NoError(t, err)
@@ -57,7 +58,7 @@ func TestAnswersAreReadAsEncodingJSONDoes(t *testing.T) {
 		expect.Require(t, err == nil && len(got) == len(all), "%d answers, %v, of %s", len(got), err, raw)
 		for i, a := range got {
 			// What is not valid UTF-8 was replaced when it was encoded.
-			want := Answer{items[i].Field.ID, items[i].Field.Type, items[i].Field.Label, a.JSON, all[i].want}
+			want := Answer{items[i].Field.ID, items[i].Field.Type, items[i].Field.Label, items[i].Field.Text, a.JSON, all[i].want}
 			if !json.Valid(a.JSON) || !cmp.Equal(a, want) {
 				t.Fatalf("%s: %s", raw, cmp.Diff(want, a))
 			}

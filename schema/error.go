@@ -98,7 +98,8 @@ type Violation struct {
 //     "json".
 //   - reason: the kind of list that must contain the value, or why no value is accepted: "weekday", "date",
 //     "file_type", "picture", "amount", "currency", "hidden" (a hidden part of the block), "host" (only the host can
-//     answer), "respondent" (the host cannot answer) or "no_answer" (the block accepts no answers).
+//     answer), "respondent" (the host cannot answer), "no_answer" (the block accepts no answers) or "text_changed"
+//     (the respondent has seen another legal text).
 //   - say: the message of a check as the form has it, with the marks of a [Text].
 //   - allowed: the accepted values: an []int of weekdays, where 0 is Sunday, and otherwise a []string. It is missing if
 //     there is no list, or if the list has more than [MaxViolations] items.

@@ -51,7 +51,7 @@ func ExampleValue() {
 	answers, err := schema.DecodeAnswers(json.RawMessage(`[
 		{"field":{"id":"name","type":"short_text","label":"Name"},"value":"Ann"},
 		{"field":{"id":"score","type":"nps","label":"Score"},"value":9},
-		{"field":{"id":"terms","type":"legal","label":"Terms"},"value":true},
+		{"field":{"id":"terms","type":"legal","label":"Terms","text":"I accept the terms (https://example.com/terms)."},"value":true},
 		{"field":{"id":"day","type":"date","label":"Day"},"value":"2026-11-20"},
 		{"field":{"id":"meals","type":"multiple_choice","label":"Meals"},"value":[{"id":"a","label":"Lunch"},{"other":"Tea"}]},
 		{"field":{"id":"grid","type":"matrix","label":"Grid"},"value":{"speed":[{"id":"good","label":"Good"}]}},

@@ -79,7 +79,7 @@ func TestSchemasTellRightFromWrong(t *testing.T) {
 		"Delivery":    {[]string{delivery}, []string{without(delivery, `,"submission_id":null`), strings.Replace(delivery, `"attempt":1`, `"attempt":0`, 1)}},
 
 		"Answer": {
-			[]string{answer("short_text", `"x"`), answer("number", `1.5`), answer("nps", `0`), answer("legal", `true`), answer("single_choice", `{"id":"a","label":""}`), answer("dropdown", `{"other":"x"}`),
+			[]string{answer("short_text", `"x"`), answer("number", `1.5`), answer("nps", `0`), answer("legal", `true`), answer(`legal","text":"I agree`, `true`), answer("single_choice", `{"id":"a","label":""}`), answer("dropdown", `{"other":"x"}`),
 				answer("picture_choice", `{"id":"a","label":"A"}`), answer("picture_choice", `[{"id":"a","label":"A"}]`), answer("matrix", `{"r":{"id":"a","label":"A"}}`), answer("matrix", `{"r":[{"id":"a","label":"A"}]}`),
 				answer("date", `"2026-11-20"`), answer("date", when), answer("time", `"23:59"`), answer("time", `"23:59:59"`), answer("payment", `{"amount":"10.00","currency":"EUR","status":"paid","gateway":"g"}`), answer("hidden", `"x"`)},
 			[]string{answer("ranking", `["a"]`), answer("hidden", `null`), `{"value":"x"}`},

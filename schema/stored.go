@@ -31,7 +31,7 @@ func DecodeAnswers(raw json.RawMessage) ([]Answer, error) {
 	answers := make([]Answer, list.Len())
 	for i, item := range list.All() {
 		a, value := &answers[i], item.Member("value")
-		err := decodeTexts(item.Member("field"), textField{"id", &a.ID}, textField{"type", &a.Type}, textField{"label", &a.Label})
+		err := decodeTexts(item.Member("field"), textField{"id", &a.ID}, textField{"type", &a.Type}, textField{"label", &a.Label}, textField{"text", &a.LegalText})
 		if err != nil || !value.Exists() {
 			return nil, fmt.Errorf("schema: decode stored answers: %w", errStored)
 		}

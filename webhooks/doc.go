@@ -15,7 +15,7 @@
 //	{"id": "65a1f0c2d4e5b6a7980c1d06", "response": {
 //	  "formId": "65a1f0c2d4e5b6a7980c1d02", "submissionId": "65a1f0c2d4e5b6a7980c1d03",
 //	  "answers": {"stars": 5, "found": {"id": "friend", "label": "A friend"}, "customer": "C-1042"},
-//	  "hidden": {"customer": "C-1042"}, "variables": {"score": 5}, "metadata": {"country": "PT"},
+//	  "hidden": {"customer": "C-1042"}, "variables": {"score": 5}, "consents": {}, "metadata": {"country": "PT"},
 //	  "submittedAt": "2026-11-21T16:05:40Z", "completionTime": 41.5}}
 //
 // A delivery has the header Service-Version. If the webhook has a signing secret, it also has Service-Signature:

@@ -86,7 +86,7 @@ func Example_receiver() {
 	for _, body := range []string{
 		`{"id":"65a1f0c2d4e5b6a7980c1d06","response":{"formId":"65a1f0c2d4e5b6a7980c1d02","submissionId":"65a1f0c2d4e5b6a7980c1d03",
 			"answers":{"stars":5,"found":{"id":"friend","label":"A friend"}},"hidden":{"customer":"C-1042"},"variables":{"score":5},
-			"metadata":{"country":"PT"},"submittedAt":"2026-11-21T16:05:40Z","completionTime":41.5}}`,
+			"consents":{},"metadata":{"country":"PT"},"submittedAt":"2026-11-21T16:05:40Z","completionTime":41.5}}`,
 		`{"id":"65a1f0c2d4e5b6a7980c1d06","response":{}}`, // it comes again
 		`{"id":"65a1f0c2d4e5b6a7980c1d07","form":{}}`,     // of another kind
 	} {

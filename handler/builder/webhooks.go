@@ -116,14 +116,15 @@ func (h *Handler) redeliver(r *http.Request) (any, error) {
 type event struct {
 	ID       formsvc.ID `json:"id"`
 	Response struct {
-		FormID         formsvc.ID      `json:"formId"`
-		Answers        json.RawMessage `json:"answers"`
-		SubmissionID   formsvc.ID      `json:"submissionId"`
-		SubmittedAt    time.Time       `json:"submittedAt"`
-		Hidden         json.RawMessage `json:"hidden"`
-		Variables      json.RawMessage `json:"variables"`
-		Metadata       json.RawMessage `json:"metadata"`
-		CompletionTime float64         `json:"completionTime"`
+		FormID         formsvc.ID        `json:"formId"`
+		Answers        json.RawMessage   `json:"answers"`
+		SubmissionID   formsvc.ID        `json:"submissionId"`
+		SubmittedAt    time.Time         `json:"submittedAt"`
+		Hidden         json.RawMessage   `json:"hidden"`
+		Variables      json.RawMessage   `json:"variables"`
+		Consents       map[string]string `json:"consents"`
+		Metadata       json.RawMessage   `json:"metadata"`
+		CompletionTime float64           `json:"completionTime"`
 	} `json:"response"`
 }
 
@@ -159,7 +160,7 @@ func getDeliveredBody(r *http.Request) (any, error) {
 func newEvent(id formsvc.ID, s formsvc.Submission) (event, error) {
 	var list []struct {
 		Field struct {
-			ID, Type string
+			ID, Type, Text string
 		}
 		Value json.RawMessage
 	}
@@ -167,7 +168,11 @@ func newEvent(id formsvc.ID, s formsvc.Submission) (event, error) {
 		return event{}, err
 	}
 	var answers, variables bytes.Buffer // JSON objects, in the order of the answers
+	consents := map[string]string{}
 	for _, a := range list {
+		if a.Field.Text != "" && string(a.Value) == "true" {
+			consents[a.Field.ID] = a.Field.Text
+		}
 		to := &answers
 		if a.Field.Type == "variable" {
 			to = &variables
@@ -185,5 +190,6 @@ func newEvent(id formsvc.ID, s formsvc.Submission) (event, error) {
 	e := event{ID: id}
 	e.Response.FormID, e.Response.SubmissionID, e.Response.SubmittedAt, e.Response.CompletionTime = s.FormID, s.ID, s.SubmittedAt, s.CompletionTime
 	e.Response.Answers, e.Response.Variables, e.Response.Hidden, e.Response.Metadata = object(answers), object(variables), s.Hidden, s.Metadata
+	e.Response.Consents = consents
 	return e, nil
 }

@@ -163,6 +163,7 @@ func deliveriesRequest(s *session) {
 	stored.same("response.completionTime", at(event, "response", "completionTime"), 2.5)
 	stored.same("response.answers", at(event, "response", "answers"), object{"b1": "Ada", "b2": "x"})
 	stored.same("response.hidden", at(event, "response", "hidden"), object{})
+	stored.same("response.consents", at(event, "response", "consents"), object{})
 	stored.same("response.metadata", at(event, "response", "metadata"), object{})
 }
 

@@ -17,6 +17,7 @@ func submissionCases() []testCase {
 		{"submissions/empty", "A form without submissions has an empty list, and every submission ID returns 404.", nil, submissionsEmpty},
 		{"submissions/values", "Every kind of answer is stored in the format of its type, including false and 0.", n, submissionsValues},
 		{"submissions/copied-labels", "A later change of the definition does not change stored answers.", n, submissionsCopiedLabels},
+		{"submissions/legal-texts", "The answer to a legal block has the text that the block had when it was stored, for true and false.", n, submissionsLegalTexts},
 		{"submissions/other-form", "A submission returns 404 in the path of another form of the same owner.", n, submissionsOtherForm},
 		{"submissions/branches", "Answers that are not on the respondent's path are removed, and variables that rules set are stored.", n, submissionsBranches},
 		{"submissions/delete", "DELETE returns 204 and permanently removes one submission.", n, submissionsDelete},
@@ -171,6 +172,29 @@ func submissionsCopiedLabels(s *session) {
 	w.put("/forms/"+w.formID+"/blocks", object{"blocks": []any{}}).want(http.StatusOK)
 	r = w.get(path).want(http.StatusOK)
 	r.same("the submission", r.object(), was)
+}
+
+func submissionsLegalTexts(s *session) {
+	c := s.caller()
+	legal := func(id, text string) object {
+		return object{"id": id, "type": "legal", "label": id, "properties": object{"legalText": text}}
+	}
+	form := "/forms/" + c.form(c.workspace(), "definition", object{"blocks": []any{
+		legal("a", "I **accept** the [terms](https://example.com/a?b=c)."), legal("b", "News"), object{"id": "c", "type": "legal", "label": "c"}}})
+	id := strings.TrimPrefix(form, "/forms/")
+	c.publish(id)
+	path := form + "/submissions/" + s.submit(Response{Form: id, Answers: answers("a", true, "b", false, "c", true)})
+	for _, blocks := range [][]any{nil, {legal("a", "Other terms"), legal("b", "Other news")}, {}} {
+		if blocks != nil {
+			c.put(form+"/blocks", object{"blocks": blocks}).want(http.StatusOK)
+		}
+		r := c.get(path).want(http.StatusOK)
+		r.same("answers", r.object()["answers"], []any{
+			object{"field": object{"id": "a", "type": "legal", "label": "a", "text": "I accept the terms (https://example.com/a?b=c)."}, "value": true},
+			object{"field": object{"id": "b", "type": "legal", "label": "b", "text": "News"}, "value": false},
+			object{"field": object{"id": "c", "type": "legal", "label": "c"}, "value": true},
+		})
+	}
 }
 
 func submissionsOtherForm(s *session) {

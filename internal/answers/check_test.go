@@ -560,6 +560,7 @@ func TestCheckWholeResponse(t *testing.T) {
 				`"last":{"id":"a","label":"A"},` + "\"src\":\"<\u2028\\\">\",\"ref\":\"r\"}"),
 			Hidden:    json.RawMessage("{\"src\":\"<\u2028\\\">\",\"ref\":\"r\"}"),
 			Variables: json.RawMessage("{}"),
+			Consents:  json.RawMessage("{}"),
 			Unique:    identity.UniqueDigest("short_text", []byte(`"Ada"`)),
 		}
 		expect.Same(t, want, got, "answers")
@@ -582,12 +583,69 @@ func TestCheckWholeResponse(t *testing.T) {
 	t.Run("an empty form accepts nothing and stores nothing", func(t *testing.T) {
 		empty := compileTestForm(t, "", "", "")
 		got, err := empty.Check(Input{})
-		want := Answers{List: json.RawMessage("[]"), ByField: json.RawMessage("{}"), Hidden: json.RawMessage("{}"), Variables: json.RawMessage("{}")}
+		want := Answers{List: json.RawMessage("[]"), ByField: json.RawMessage("{}"), Hidden: json.RawMessage("{}"), Variables: json.RawMessage("{}"), Consents: json.RawMessage("{}")}
 		diff := cmp.Diff(want, got)
 		expect.That(t, err == nil && diff == "", "error %v, answers (-want +got):\n%s", err, diff)
 		_, err = empty.Check(Input{Answers: raws("q", "null")})
 		expect.That(t, answerFaults(t, err) == "/answers/q UNKNOWN_FIELD", "got %v", err)
 	})
+}
+
+// The answer to a legal block stores the text that was accepted or declined, without formats.
+func TestCheckStoresLegalTexts(t *testing.T) {
+	const blocks = `[
+		{"id":"a","type":"legal","label":"A","properties":{"legalText":"I **accept** the [terms](https://example.com/?a=1&b=2) \\* {{answers.b}} <b> \"q\""}},
+		{"id":"b","type":"legal","label":"B","properties":{"legalText":"Send me _news_"}},
+		{"id":"c","type":"legal","label":"C"},
+		{"id":"d","type":"legal","properties":{"legalText":""}},
+		{"id":"e","type":"yes_no","properties":{"legalText":"not a legal block"}},
+		{"id":"g","type":"group","children":[{"id":"f","type":"legal","properties":{"legalText":"In a group"}}]}]`
+	f := compileTestForm(t, blocks, "", "")
+	given := raws("a", `true`, "b", `false`, "c", `true`, "d", `true`, "e", `true`, "f", `"true"`)
+	got := expect.Must(f.Check(Input{Answers: given}))
+	expect.Equal(t, string(got.List), `[{"field":{"id":"a","type":"legal","label":"A","text":"I accept the terms (https://example.com/?a=1&b=2) * {{answers.b}} <b> \"q\""},"value":true},`+
+		`{"field":{"id":"b","type":"legal","label":"B","text":"Send me news"},"value":false},`+
+		`{"field":{"id":"c","type":"legal","label":"C"},"value":true},{"field":{"id":"d","type":"legal","label":""},"value":true},`+
+		`{"field":{"id":"e","type":"yes_no","label":""},"value":true},{"field":{"id":"f","type":"legal","label":"","text":"In a group"},"value":true}]`, "the list")
+	expect.Equal(t, string(got.Consents), `{"a":"I accept the terms (https://example.com/?a=1&b=2) * {{answers.b}} <b> \"q\"","f":"In a group"}`, "the consents")
+	expect.Equal(t, string(got.ByField), `{"a":true,"b":false,"c":true,"d":true,"e":true,"f":true}`, "by field")
+	answers, err := schema.DecodeAnswers(got.List)
+	expect.That(t, err == nil && answers[1].LegalText == "Send me news" && answers[2].LegalText == "", "decoded: %+v, %v", answers, err)
+
+	for name, c := range map[string]struct {
+		seen map[string]string
+		want string
+	}{
+		"the same texts":                 {map[string]string{"b": "Send me _news_", "c": "", "f": "In a group", "unknown": "x"}, ""},
+		"the plain text is another one":  {map[string]string{"b": "Send me news"}, "/answers/b NOT_ALLOWED"},
+		"a text that is no longer there": {map[string]string{"c": "Old", "e": "Old"}, "/answers/c NOT_ALLOWED, /answers/e NOT_ALLOWED"},
+		"a text that was not there yet":  {map[string]string{"f": ""}, "/answers/f NOT_ALLOWED"},
+	} {
+		_, err := f.Check(Input{Answers: given, LegalTexts: c.seen})
+		expect.Equal(t, answerFaults(t, err), c.want, name)
+	}
+	if _, err := f.Check(Input{Answers: raws("c", `true`, "f", `null`), LegalTexts: map[string]string{"a": "Old", "f": "Old"}}); err != nil {
+		t.Errorf("the texts of questions without an answer: %v", err)
+	}
+	_, err = f.Check(Input{Answers: raws("c", `true`), LegalTexts: map[string]string{"c": "Old"}})
+	var faults *schema.Error
+	expect.Require(t, errors.As(err, &faults), "no violation: %v", err)
+	expect.Same(t, map[string]any{"reason": "text_changed"}, faults.Violations[0].Params, "the parameters")
+}
+
+// The texts count toward the limit of a submission, as labels do.
+func TestLegalTextsCountTowardTheLimit(t *testing.T) {
+	form := func(text string) Form {
+		return expect.Must(Compile(Source{Limits: schema.Limits{Submission: 1000}, Definition: storage.Definition{
+			Blocks: json.RawMessage(`[{"id":"a","type":"legal","properties":{"legalText":"` + text + `"}}]`)}}))
+	}
+	_, err := form(strings.Repeat("x", 900)).Check(Input{Answers: raws("a", `true`)})
+	expect.NoError(t, err)
+	_, err = form(strings.Repeat("x", 1000)).Check(Input{Answers: raws("a", `true`)})
+	var faults *schema.Error
+	expect.That(t, errors.As(err, &faults) && faults.Violations[0].Path == "" && faults.Violations[0].Code == schema.CodeTooLong, "a text beyond the limit: %v", err)
+	_, err = form(strings.Repeat("x", 1000)).Check(Input{})
+	expect.NoError(t, err)
 }
 
 // raws makes a map of raw answers from pairs.

@@ -14,6 +14,9 @@ type part struct{ name, label string }
 
 const otherPart = "other"
 
+// textPart is the column for the text of a legal block.
+var textPart = part{name: "text"}
+
 // choicePartName returns the name of a choice's column. The ID can be empty or "other", or start with "choice:".
 func choicePartName(id string) string {
 	if id == otherPart || strings.HasPrefix(id, "choice:") {
@@ -30,6 +33,9 @@ func emitCells(a *schema.Answer, o Options, emit func(p part, text string, plain
 		emit(part{}, string(a.JSON), true)
 	case schema.Bool:
 		emit(part{}, v.String(), true)
+		if a.LegalText != "" {
+			emit(textPart, a.LegalText, false)
+		}
 	case schema.String:
 		emit(part{}, string(v), a.Type == schema.TypePhone && isE164(string(v)))
 	case schema.Date:
@@ -158,7 +164,10 @@ func blockParts(b *schema.Block, o Options) (parts []part) {
 	case schema.ShapePayment:
 		return []part{{name: "amount"}, {name: "currency"}, {name: "status"}, {name: "gateway"}, {name: "reference"}}
 	default:
-		return []part{{}}
+		parts = append(parts, part{})
+		if properties.LegalText != "" && b.Type == schema.TypeLegal {
+			parts = append(parts, textPart)
+		}
 	}
 	return parts
 }

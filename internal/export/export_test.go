@@ -85,6 +85,8 @@ func TestCellsOfEachType(t *testing.T) {
 		{"number", `1e3`, Options{}, `q=1e3`}, // as it is stored
 		{"yes_no", `true`, Options{}, `q=true`},
 		{"legal", `false`, Options{}, `q=false`},
+		{`legal","text":"I, \"Ann\", agree`, `true`, Options{}, `q=true | q/text="I, ""Ann"", agree"`},
+		{`legal","text":"=1+1`, `false`, Options{}, `q=false | q/text="'=1+1"`},
 		{"short_text", `"=1 \"+\" 1"`, Options{}, `q="'=1 ""+"" 1"`},
 		{"short_text", `"=1"`, Options{AllowFormulas: true}, `q="=1"`},
 		{"short_text", `"+442083661177"`, Options{}, `q="'+442083661177"`},
@@ -127,7 +129,8 @@ func TestCellsOfEachType(t *testing.T) {
 			`q/amount="1." | q/currency= | q/status= | q/gateway= | q/reference=`},
 		{"of_a_later_release", `{"a":[1]}`, Options{}, `q="{""a"":[1]}"`},
 	} {
-		got := pairs(lines(t, storage.Definition{}, c.o, response(1, answer("q", c.fieldType, c.value))))
+		given := strings.Replace(answer("q", "TYPE", c.value), "TYPE", c.fieldType, 1)
+		got := pairs(lines(t, storage.Definition{}, c.o, response(1, given)))
 		expect.That(t, got == c.want, "%s %s, %+v:\n got %s\nwant %s", c.fieldType, c.value, c.o, got, c.want)
 	}
 }
@@ -140,6 +143,9 @@ func TestColumnsOfEachBlock(t *testing.T) {
 	}{
 		{`"type":"short_text","label":"Q"`, `"q"`, `"q"`, `"Q"`},
 		{`"type":"number"`, `"q"`, `"q"`, `"q"`},
+		{`"type":"legal","label":"Q"`, `"q"`, `"q"`, `"Q"`},
+		{`"type":"legal","label":"Q","properties":{"legalText":"I agree"}`, `"q" "q/text"`, `"q" "q/text"`, `"Q" "Q: text"`},
+		{`"type":"yes_no","label":"Q","properties":{"legalText":"I agree"}`, `"q"`, `"q"`, `"Q"`},
 		{`"type":"statement","label":"Q"`, ``, ``, ``},
 		{`"type":"multiple_choice",` + choices, `"q"`, `"q/x" "q/choice:other"`, `"Q: Ex" "Q: choice:other"`},
 		{`"type":"multiple_choice","properties":{"otherOption":true},` + choices, `"q"`, `"q/x" "q/choice:other" "q/other"`, `"Q: Ex" "Q: choice:other" "Q: other"`},

@@ -12,7 +12,7 @@ const eventResponseCompleted = "form.response.completed"
 
 // encodeEvent returns the request body that all attempts send. Test events have no submission ID.
 func encodeEvent(event storage.ID, s storage.Submission, a answers.Answers) []byte {
-	w := jsontree.NewWriter(make([]byte, 0, 256+len(a.ByField)+len(s.Hidden)+len(a.Variables)+len(s.Metadata)))
+	w := jsontree.NewWriter(make([]byte, 0, 256+len(a.ByField)+len(s.Hidden)+len(a.Variables)+len(a.Consents)+len(s.Metadata)))
 	w.Object()
 	w.Name("id").Hex(event[:])
 	w.Name("response").Object()
@@ -24,6 +24,7 @@ func encodeEvent(event storage.ID, s storage.Submission, a answers.Answers) []by
 	w.Name("submittedAt").Time(s.SubmittedAt)
 	w.Name("hidden").Raw(s.Hidden)
 	w.Name("variables").Raw(a.Variables)
+	w.Name("consents").Raw(a.Consents)
 	w.Name("metadata").Raw(s.Metadata)
 	w.Name("completionTime").Float(s.CompletionTime)
 	w.EndObject()

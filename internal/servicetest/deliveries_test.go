@@ -50,7 +50,7 @@ func TestAResponseBecomesASignedDelivery(t *testing.T) {
 	}
 	expect.NoError(t, json.Unmarshal([]byte(got.Body), &event))
 	want := `{"formId":"` + form.String() + `","answers":{"name":"Ann","plan":{"id":"p","label":"Pro"},"ref":"mail"},"submissionId":"` + s.ID.String() +
-		`","submittedAt":"` + s.SubmittedAt.Format("2006-01-02T15:04:05Z") + `","hidden":{"ref":"mail"},"variables":{},"metadata":{"country":"DE"},"completionTime":12.5}`
+		`","submittedAt":"` + s.SubmittedAt.Format("2006-01-02T15:04:05Z") + `","hidden":{"ref":"mail"},"variables":{},"consents":{},"metadata":{"country":"DE"},"completionTime":12.5}`
 	expect.That(t, string(event.Response) == want, "response\n%s\nwant\n%s", event.Response, want)
 
 	deliveries := b.Deliveries(hook, 1)

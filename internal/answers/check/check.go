@@ -24,17 +24,22 @@ type Input struct {
 	HostAnswers map[string]json.RawMessage
 	Hidden      map[string]string // hidden fields by name; undeclared names are ignored
 	Now         time.Time         // of the submission, for the operator today; if zero, today is null
+	// LegalTexts contains the texts of legal blocks that the respondent has seen, by block ID. Without an entry, the
+	// current text counts.
+	LegalTexts map[string]string
 }
 
 // Answers is a checked submission in the format used for storage, lists, exports and deliveries. It omits unanswered
 // blocks. The caller owns the slices.
 type Answers struct {
 	// List is an array of {"field":{"id","type","label"},"value"} in definition order: blocks, then hidden fields of
-	// type "hidden", then the variables that rules set, of type "variable".
+	// type "hidden", then the variables that rules set, of type "variable". The field of a legal block also has its
+	// "text".
 	List      json.RawMessage
 	ByField   json.RawMessage // an object of the same values by block ID or hidden field name, without variables
 	Hidden    json.RawMessage // an object of strings with the declared hidden fields that have a value
 	Variables json.RawMessage // an object with the numbers and strings that rules set
+	Consents  json.RawMessage // an object with the texts of the legal blocks whose answer is true
 	// Unique is a SHA-256 digest of the answer to the block in settings.duplicateField. Equivalent answers have the
 	// same digest (see [identity.Rules]). Unique is nil if the setting, the block or the answer is missing, or if the
 	// block type cannot be compared.
@@ -43,9 +48,9 @@ type Answers struct {
 
 // Writer checks answers and encodes them in all formats of [Answers].
 type Writer struct {
-	list, byField, hidden, variables jsontree.Writer
-	unique                           []byte
-	LastRange                        [2]int // the last answer's start and end in list; zeros if it was not written
+	list, byField, hidden, variables, consents jsontree.Writer
+	unique                                     []byte
+	LastRange                                  [2]int // the last answer's start and end in list; zeros if it was not written
 }
 
 // NewWriter preallocates memory based on the size of the input.
@@ -67,6 +72,7 @@ func NewWriter(f *compile.Form, in Input) *Writer {
 	w.byField.Object()
 	w.hidden.Object()
 	w.variables.Object()
+	w.consents.Object()
 	return w
 }
 
@@ -121,6 +127,10 @@ func (w *Writer) writeCheckedAnswer(b *compile.Block, raw json.RawMessage, r *an
 	value := w.endItem(mark, start, b.Key, &w.byField, r)
 	if value != nil {
 		w.LastRange = [2]int{start, start + len(value)}
+	}
+	if b.Consent != nil && string(value) == "true" {
+		w.consents.Raw(b.Key)
+		w.consents.Raw(b.Consent)
 	}
 	if unique && value != nil {
 		w.unique = identity.UniqueDigest(b.Type, value)
@@ -178,11 +188,13 @@ func (w *Writer) Finish() Answers {
 	w.byField.EndObject()
 	w.hidden.EndObject()
 	w.variables.EndObject()
+	w.consents.EndObject()
 	return Answers{
 		List:      w.list.Bytes(),
 		ByField:   w.byField.Bytes(),
 		Hidden:    slices.Clip(w.hidden.Bytes()),
 		Variables: slices.Clip(w.variables.Bytes()),
+		Consents:  slices.Clip(w.consents.Bytes()),
 		Unique:    w.unique,
 	}
 }
@@ -207,7 +219,7 @@ func EncodeHiddenFields(f *compile.Form, hidden map[string]string) (json.RawMess
 func PartialList(f *compile.Form, in Input) json.RawMessage {
 	w := NewWriter(f, in)
 	asSent := func(id, typ string, value json.RawMessage) {
-		w.list.Raw(compile.NewItem(id, typ, "").Head)
+		w.list.Raw(compile.NewItem(id, typ, "", "").Head)
 		w.list.Raw(value)
 		w.list.EndObject()
 	}

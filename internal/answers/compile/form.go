@@ -48,6 +48,9 @@ type Block struct {
 	Rule     answertype.Rule // nil if the block takes no answer
 	Checks   []Check
 	To       int // index in Form.Blocks after the nested blocks
+	// LegalText is properties.legalText of a legal block. Consent is the text that its answers store, as JSON.
+	LegalText string
+	Consent   []byte
 	Item
 }
 
@@ -135,7 +138,7 @@ func ReadDefinition(from Source) (d Definition, err error) {
 			continue
 		}
 		f.HiddenNames[name] = true
-		f.Hidden = append(f.Hidden, Hidden{Name: name, Item: NewItem(name, schema.TypeHidden, name)})
+		f.Hidden = append(f.Hidden, Hidden{Name: name, Item: NewItem(name, schema.TypeHidden, name, "")})
 	}
 	if at, ok := f.Index[d.Settings.DuplicateField]; ok {
 		f.Unique = at
@@ -156,7 +159,7 @@ func (d *Definition) AddRules(to Observer) {
 			*rule = c.compileRule(raw)
 			for _, a := range rule.Set {
 				v := &f.Variables[a.Variable]
-				v.Item = NewItem(v.Name, schema.TypeVariable, v.Name)
+				v.Item = NewItem(v.Name, schema.TypeVariable, v.Name, "")
 			}
 		}
 		c.compileBlockChecks(&d.Blocks[i])
@@ -240,8 +243,15 @@ func (f *Form) addBlocks(list []schema.Block, with answertype.ServiceConfig, hid
 			Required: b.Required,
 			Shape:    k.Shape,
 			Rule:     answertype.NewRule(b, with),
-			Item:     NewItem(b.ID, b.Type, b.PlainLabel()),
 		}
+		var consent string
+		if b.Type == schema.TypeLegal {
+			c.LegalText = b.Properties.LegalText
+			if consent = schema.ParseText(c.LegalText, schema.Formatting).PlainWithLinks(); consent != "" {
+				c.Consent = jsontree.AppendString(nil, consent)
+			}
+		}
+		c.Item = NewItem(b.ID, b.Type, b.PlainLabel(), consent)
 		if c.Host {
 			c.Path = jsontree.JoinPointer(HostAnswersPath, b.ID)
 		}
@@ -255,14 +265,17 @@ func (f *Form) addBlocks(list []schema.Block, with answertype.ServiceConfig, hid
 	}
 }
 
-// NewItem encodes the start of an answer.
-func NewItem(id, typ, label string) Item {
+// NewItem encodes the start of an answer. The argument consent is the text of a legal block.
+func NewItem(id, typ, label, consent string) Item {
 	var head, key jsontree.Writer
 	head.Object()
 	head.Name("field").Object()
 	head.Name("id").String(id)
 	head.Name("type").String(typ)
 	head.Name("label").String(label)
+	if consent != "" {
+		head.Name("text").String(consent)
+	}
 	head.EndObject()
 	head.Name("value")
 	key.Name(id)

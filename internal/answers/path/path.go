@@ -258,6 +258,10 @@ func (k *walk) takeAnswer(at int, on, required bool) (valid bool) {
 		reportWrongSource(b, foreign, &k.r)
 	}
 	k.r.BeginAnswer(b.ID, path, required)
+	if seen, ok := k.in.LegalTexts[b.ID]; ok && seen != b.LegalText && !answertype.IsBlankJSON(own) {
+		k.r.AddToAnswer(answertype.ViolationNotAllowed("text_changed", "the text of this question has changed"))
+		return
+	}
 	k.w.WriteAnswer(b, own, &k.r, at == k.form.Unique, k.partial)
 	if k.form.HasRules {
 		k.answerRanges[at] = k.w.LastRange

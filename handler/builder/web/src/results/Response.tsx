@@ -53,7 +53,7 @@ export function Response({ form, id, time }: { form: Form; id: string; time: Tim
       <h2 id="response-title">{t('results.response', { time: formatDateTime(s.submitted_at) })}</h2>
       <div class="card">
         <dl class="answers">
-          {answered.map((a) => <Entry key={a.field.id} name={titleOf(a.field)}><AnswerValue answer={a} block={byId.get(a.field.id)} /></Entry>)}
+          {answered.map((a) => <Entry key={a.field.id} name={titleOf(a.field)}><AnswerValue answer={a} block={byId.get(a.field.id)} />{a.field.text && <p class="muted">{a.field.text}</p>}</Entry>)}
         </dl>
       </div>
       {missing.length > 0 && (

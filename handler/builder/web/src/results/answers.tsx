@@ -5,7 +5,8 @@ import { formatDateTime, formatNumber, t } from '../app/words';
 import { isQuestion } from '../editor/positions';
 
 export interface Answer {
-  field: { id: string; type: string; label: string };
+  /** The text is that of a legal block. */
+  field: { id: string; type: string; label: string; text?: string };
   value: unknown;
 }
 
