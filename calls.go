@@ -48,6 +48,7 @@ func (s *Service) newPublicForm(f Form, compiled *intake.CompiledForm, err error
 		Closed:        f.IsClosed(s.core.Clock()),
 		ClosedMessage: compiled.Settings.ClosedMessage,
 		OpensAt:       f.OpensAt(s.core.Clock()),
+		UpdatedAt:     f.UpdatedAt,
 		Definition:    f.Definition,
 		Blocks:        compiled.Blocks, Settings: compiled.Settings, Theme: compiled.Theme,
 		compiled: compiled,

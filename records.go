@@ -385,7 +385,9 @@ type PublicForm struct {
 	Closed               bool   // Whether [Service.Submit] would return [ErrClosed] now.
 	ClosedMessage        string // settings.closedMessage
 	// OpensAt is settings.openAt if the form is Closed because it is not open yet. Otherwise it is zero.
-	OpensAt    time.Time
+	OpensAt time.Time
+	// UpdatedAt is when the form last changed.
+	UpdatedAt  time.Time
 	Definition Definition
 	Blocks     []schema.Block
 	Settings   schema.Settings

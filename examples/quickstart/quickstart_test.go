@@ -302,7 +302,7 @@ func TestFormPage(t *testing.T) {
 		_, page := q.get(t, path+"?ref=poster-7&utm_source=flyer&utm_term=unwanted")
 		form := inputs(page)
 		for name, value := range map[string]string{
-			"a.overall": "4", "a.recommend": "10", "a.again": "true", "a.consent": "true",
+			"a.overall": "4", "a.recommend": "10", "a.again": "true", "a.consent": regexp.MustCompile(`value="(true\.[^"]+)"`).FindStringSubmatch(page)[1],
 			"a.name": "Grace", "a.email": "grace@Example.COM", "a.product": "id:decaf", "a.heard": "other", "o.heard": "A poster",
 			"a.ordered_on": "2026-11-02", "a.orders": " 3 ", "a.comment": "One\r\ntwo",
 		} {

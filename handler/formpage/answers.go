@@ -28,6 +28,7 @@ type UnmatchedInput struct{ Block, Text string }
 // their inputs have these names:
 //
 //	a.{block}           text, number, true or false, date, time, country
+//	a.{block}           legal: true or false; the inputs of [Handler] append a digest of the text
 //	a.{block}           choices: "id:" and the choice's ID, or "other"; repeat for several choices
 //	o.{block}           the text of "other"; without a.{block}, it also selects "other"
 //	r.{row}.{block}     matrix: like choices

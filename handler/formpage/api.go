@@ -143,7 +143,7 @@ func (c *call) readJSON() (in formdata.FrontEndBody, ok bool) {
 	case len(wrong) > 0:
 		c.writeViolations(wrong)
 	default:
-		c.parsed = formdata.ParsedAnswers{Answers: in.Answers, Hidden: in.Hidden}
+		c.parsed, c.legalTexts = formdata.ParsedAnswers{Answers: in.Answers, Hidden: in.Hidden}, in.LegalTexts
 		if c.visit, ok = c.h.signer.OpenVisit(pagestate.PurposeVisit, c.Form.ID.String(), in.State, c.now); !ok {
 			c.writeError(http.StatusForbidden, "STATE", "review_answers")
 		}

@@ -218,7 +218,13 @@ func (p *page) fill(pairs ...string) *page {
 	for i := 0; i < len(pairs); i += 2 {
 		expect.Require(p.s.t, p.find(func(n *html.Node) bool { return attr(n, "name") == pairs[i] && attr(n, "type") != "hidden" }) != nil,
 			"there is no input %q on the page", pairs[i])
-		p.values.Set(pairs[i], pairs[i+1])
+		value := pairs[i+1]
+		if n := p.find(func(n *html.Node) bool {
+			return attr(n, "name") == pairs[i] && strings.HasPrefix(attr(n, "value"), value+".")
+		}); n != nil {
+			value = attr(n, "value") // of a legal block, with its digest
+		}
+		p.values.Set(pairs[i], value)
 	}
 	return p
 }

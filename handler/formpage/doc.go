@@ -87,6 +87,12 @@
 // shows the answers. An ending inserts the stored submission while the token in its URL is valid, and nothing after the
 // submission was deleted. The ending of a preview inserts the answers of the preview.
 //
+// # Legal texts
+//
+// The answer to a legal block stores the text that its page showed. If the text has changed since then, the page is
+// shown again without this answer, and nothing is stored. A saved answer counts only if the form has not changed since
+// it was saved.
+//
 // # Limits
 //
 // A page renders at most 4 MiB of its form and lists the missing parts. Only forms with more text than that, or forms
@@ -188,8 +194,9 @@
 //   - GET {public_id}/form.json returns the blocks, without hidden blocks, rules and ending texts. It also returns a
 //     state that the front end sends back.
 //   - POST {public_id}/path with {"state","answers","hidden"} returns the blocks to show and the ending.
-//   - POST {public_id}/submit, which also accepts "utm", "captcha" and "took", stores the submission. It returns a 201
-//     with {"ending","block","redirect_url"}, where block is the ending, or a 422 with {"code","message","faults"}. If
+//   - POST {public_id}/submit, which also accepts "utm", "captcha", "took" and "legal_texts", stores the submission.
+//     legal_texts contains the legalText of each legal block that the front end has shown, by block ID. If a text has
+//     changed since then, the answer is NOT_ALLOWED. Without it, the current texts count. The route returns a 201 with {"ending","block","redirect_url"}, where block is the ending, or a 422 with {"code","message","faults"}. If
 //     an error contains a "captcha", send this value instead of the token in the next request, because a token is valid
 //     only once. If there is a second CAPTCHA, append a space and its token. A 409 means that the CAPTCHA was used for
 //     another submission. If an error contains a "state", send this state from then on.
@@ -202,7 +209,7 @@
 //
 // A test can fill in a page like a browser without JavaScript, see the [example TestsOfAHost]. It loads the page and
 // posts all of its inputs, including state, with the answers filled in. [ParseAnswers] documents the input names. Leave
-// the input more_info empty, because only bots fill it in. Set [Config.MinFillTime] to -1, or wait for two seconds. The
+// the input more_info empty, because only bots fill it in. Answer a legal block with the value of its input. Set [Config.MinFillTime] to -1, or wait for two seconds. The
 // response to a post is one of:
 //
 //	303  to …/done: the submission was stored
@@ -210,7 +217,7 @@
 //	422  the same page: violations, a rejection by [Config.Submit], a post within MinFillTime, a missing
 //	     state or one signed with another Secret, an ambiguous value to confirm, a CAPTCHA
 //	409  the same page: the answer to settings.duplicateField already exists, a CAPTCHA was used
-//	     before, or the form has changed and a question that was answered no longer exists
+//	     before, a legal text has changed, or the form no longer has a question that was answered
 //	410  the form was closed, unpublished or moved to the trash after the page was opened
 //	413  the same page: the post is larger than MaxBody, or than the limit of an http.MaxBytesHandler
 //	429  the same page: [Config.Limiter]

@@ -73,6 +73,7 @@ func (c *call) handlePost() {
 		return
 	}
 	c.recordPostedEvents()
+	changed := c.changedTextsOnPath()
 
 	switch {
 	case c.savesPartials() && action == input.ActionDelete:
@@ -88,6 +89,8 @@ func (c *call) handlePost() {
 			status = http.StatusRequestEntityTooLarge
 		}
 		c.showFirstViolation(status, c.rejectedFiles)
+	case len(changed) > 0: // for every action, because another page might not show it
+		c.showFirstViolation(http.StatusConflict, changed)
 	case action == input.ActionBack:
 		c.goToStep(max(0, c.At-1))
 	case action == input.ActionStay || action == input.ActionUpload || takenBack && action == "":

@@ -130,6 +130,7 @@ func (c *call) mergeSaved() (taken bool, err error) {
 		return false, err
 	}
 	values, _ := formdata.FillInputs(c.Form.Blocks, theirs.Answers, c.inputOptions().Comma)
+	c.confirmTexts(values, theirs.SavedAt)
 	given, _ := formdata.ParseAnswers(c.Form.Blocks, values, c.inputOptions())
 	stays := func(name string, _ []string) bool {
 		id := input.BlockID(name)
@@ -313,6 +314,7 @@ func (c *call) handleLink(forget bool) {
 // has solved no captcha and is not counted again. If the form is closed, resume shows the input for copying.
 func (c *call) resumePartial(p *formsvc.PartialSubmission) {
 	values, lost := formdata.FillInputs(c.Form.Blocks, p.Answers, c.inputOptions().Comma)
+	c.confirmTexts(values, p.SavedAt)
 	for name, text := range p.Hidden {
 		values.Set(input.Hidden+name, text)
 	}
@@ -346,5 +348,5 @@ func (c *call) resumePartial(p *formsvc.PartialSubmission) {
 			break
 		}
 	}
-	c.showStep(http.StatusOK, formstep.FindStep(c.Form, c.Steps, p.Block), nil)
+	c.showStep(http.StatusOK, formstep.FindStep(c.Form, c.Steps, p.Block), c.changedTextsOnPath())
 }

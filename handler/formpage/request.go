@@ -3,9 +3,11 @@ package formpage
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,6 +41,8 @@ type call struct {
 	discardedBytes int64                      // bytes of rejected files
 	parsed         formdata.ParsedAnswers     // the answers as the service expects them
 	fromHost       map[string]json.RawMessage // the result of Config.HostAnswers
+	legalTexts     map[string]string          // the texts of legal blocks that the respondent has seen
+	changedTexts   []schema.Violation         // the legal blocks whose text has changed since
 	proofs         pagestate.Proofs           // the captchas that were solved
 	partial        pagestate.PartialState     // the page's partial submission
 	saveErrorKey   string                     // text key if saving failed
@@ -110,6 +114,46 @@ func (c *call) inputOptions() formdata.Options {
 
 func (c *call) parseAnswers() {
 	c.parsed, c.Interpretations = formdata.ParseAnswers(c.Form.Blocks, c.Values, c.inputOptions())
+	c.legalTexts, c.changedTexts = map[string]string{}, nil
+	for b := range c.legalBlocks() {
+		posted, text := c.Values.Get(input.Answer+b.ID), formblock.Properties(b).LegalText
+		answer, _ := input.CutConsent(posted)
+		if posted == input.Consent(answer, text) || answer != "true" && answer != "false" {
+			c.legalTexts[b.ID] = text
+			continue
+		}
+		delete(c.parsed.Answers, b.ID)
+		c.changedTexts = append(c.changedTexts, schema.Violation{Field: b.ID, Code: schema.CodeNotAllowed, Params: map[string]any{"reason": "text_changed"}})
+	}
+}
+
+func (c *call) legalBlocks() iter.Seq[*schema.Block] {
+	return func(yield func(*schema.Block) bool) {
+		for b, hidden := range formblock.Walk(c.Form.Blocks) {
+			if b.Type == schema.TypeLegal && !hidden && !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+// changedTextsOnPath returns the changed texts that the respondent must read.
+func (c *call) changedTextsOnPath() []schema.Violation {
+	return slices.DeleteFunc(slices.Clone(c.changedTexts), func(v schema.Violation) bool { return !formstep.ContainsBlock(c.OnPath, v.Field) })
+}
+
+// confirmTexts marks saved answers to legal blocks as answers to the current texts, unless the form has changed since.
+// An answer without the mark must be given again. The time is compared with a margin, because a text can change
+// between the first and the last step of a request.
+func (c *call) confirmTexts(values url.Values, saved time.Time) {
+	if saved.Before(c.Form.UpdatedAt.Add(time.Minute)) {
+		return
+	}
+	for b := range c.legalBlocks() {
+		if answer := values.Get(input.Answer + b.ID); answer != "" {
+			values.Set(input.Answer+b.ID, input.Consent(answer, formblock.Properties(b).LegalText))
+		}
+	}
 }
 
 // computePath evaluates the rules as Submit does. For a preview, it does not request the host's answers, because an

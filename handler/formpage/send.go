@@ -160,7 +160,7 @@ func (c *call) submitOnce(r formsvc.SubmitParams) error {
 
 func (c *call) newSubmitParams() formsvc.SubmitParams {
 	return formsvc.SubmitParams{
-		FormID: c.Form.ID, Answers: c.parsed.Answers, HostAnswers: c.hostAnswers(), Hidden: c.parsed.Hidden,
+		FormID: c.Form.ID, Answers: c.parsed.Answers, HostAnswers: c.hostAnswers(), Hidden: c.parsed.Hidden, LegalTexts: c.legalTexts,
 		IdempotencyKey: c.idempotencyKey(), StrictIdempotency: c.proofs.AnyChecked(), Partial: c.partial.Token,
 		Metadata: c.newMetadata(), CompletionTime: c.elapsedSeconds(),
 	}

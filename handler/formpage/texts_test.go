@@ -98,7 +98,7 @@ func TestInsertedValues(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{}, formsvc.WithTimeZone(time.FixedZone("+14", 14*3600)))
 	typed := url.Values{
-		"a.text": {"**x** [a](javascript:alert(1)) <b>"}, "a.long": {"one\r\n  two"}, "a.n": {"1234.1"}, "a.yes": {"true"}, "a.legal": {"false"},
+		"a.text": {"**x** [a](javascript:alert(1)) <b>"}, "a.long": {"one\r\n  two"}, "a.n": {"1234.1"}, "a.yes": {"true"},
 		"a.date": {"2026-02-03"}, "a.when": {"2026-02-03"}, "t.when": {"14:30"}, "z.when": {"+02:00"}, "a.time": {"09:05"}, "a.country": {"DE"},
 		"p.firstName.who": {"Ann"}, "p.lastName.who": {"Lee"}, "p.country.who": {"FR"}, "a.one": {"id:a"}, "a.many": {"id:a", "id:b"},
 		"k.a.rank": {"2"}, "k.b.rank": {"1"}, "r.r.grid": {"id:c"}, "a.secret": {"forged"}, "a.a.b": {"dotted"}, "a.off": {"off"}, "a.bad": {""}, "h.ref": {"R&D"}, "h.other": {"x"},
@@ -145,6 +145,7 @@ func TestInsertedValues(t *testing.T) {
 			for input, values := range typed {
 				p.values[input] = values
 			}
+			p.fill("a.legal", "false")
 			value := "<bdi>" + want[0] + "</bdi>"
 			if i == 1 && want[1] != "" {
 				value = "<bdi>" + want[1] + "</bdi>"

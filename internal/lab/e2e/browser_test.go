@@ -374,6 +374,9 @@ func choice(name, value string) string {
 	return fmt.Sprintf("[name=%s][value=%s]", quote(name), quote(value))
 }
 
+// accepts selects the input that accepts the text of a legal block. Its value contains a digest of the text.
+func accepts(name string) string { return fmt.Sprintf(`[name=%s][value^="true."]`, quote(name)) }
+
 // contains waits until the page shows a text.
 func (b *tab) shows(text string) {
 	b.t.Helper()

@@ -211,7 +211,7 @@ func TestResults(t *testing.T) {
 	b.named("Older")
 	b.named("Older")
 	b.until(`location.pathname.endsWith(` + quote(list[2].ID.String()) + `)`)
-	for _, text := range []string{"https://guest.example/", "The food", "First name", "Ada", "menu.pdf", "newsletter", "spring", "Netherlands", "Mozilla/5.0", "1 min 35 s"} {
+	for _, text := range []string{"https://guest.example/", "The food", "First name", "Ada", "I know that this", "menu.pdf", "newsletter", "spring", "Netherlands", "Mozilla/5.0", "1 min 35 s"} {
 		b.shows(text)
 	}
 	b.until(`document.querySelector('a[href="https://files.example/menu.pdf"][rel~=noopener]')`)

@@ -37,7 +37,7 @@ var feedbackAnswers = []string{
 	choice("a.overall", "4"), "", field("a.product"), "id:decaf", field("y.ordered_on"), "2026", field("m.ordered_on"), "11", field("d.ordered_on"), "2",
 	field("a.orders"), "3", choice("a.delivery", "6"), "", choice("a.liked", "id:taste"), "", choice("a.liked", "other"), "", field("o.liked"), "The smell",
 	choice("a.heard", "id:cafe"), "", choice("a.recommend", "10"), "", choice("a.again", "true"), "", field("a.comment"), "One\ntwo",
-	field("a.name"), "Grace", field("a.email"), "grace@example.com", choice("a.consent", "true"), "",
+	field("a.name"), "Grace", field("a.email"), "grace@example.com", accepts("a.consent"), "",
 }
 
 func wantAnswers(t *testing.T, stored []map[string]string, want map[string]string) {
@@ -122,7 +122,7 @@ func TestMistakesFirst(t *testing.T) {
 		b.set(field("d.birthday"), "28")
 		b.press("next")
 		wrong(every, 1, 1)
-		b.set(choice("a.legal", "true"), "")
+		b.set(accepts("a.legal"), "")
 		b.press("next")
 		b.shows("That was all of it")
 		wantAnswers(t, s.answers(every), map[string]string{

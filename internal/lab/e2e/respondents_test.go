@@ -49,6 +49,7 @@ func TestRespondentsInEachBrowser(t *testing.T) {
 		"other": otherIsUnticked, "files": filesAreAdded, "signature": signaturesKeepTheirPlace, "frame": framesLeadOn,
 		"links": linksTickNothing, "texts": textsFollowAnswers,
 		"clear": choicesAreCleared, "keys": keysStayInTheQuestion, "back": backIsNoNewVisit, "print": paperHasLongAnswers,
+		"consent": consentsAreToTheTextOnThePage,
 	}
 	t.Run("Chromium", func(t *testing.T) {
 		for name, run := range points {
@@ -324,6 +325,46 @@ func choicesAreCleared(t *testing.T, b respondent) {
 	stored := s.answers(form)
 	wantAnswers(t, stored, want)
 	expect.That(t, len(stored[0]) == len(want), "stored is %v", stored)
+}
+
+// The text of a consent is edited while its page is open: the page shows the new one, and the box is empty. The same
+// goes for a page that is loaded again with what was typed.
+func consentsAreToTheTextOnThePage(t *testing.T, b respondent) {
+	s := newSite(t, formpage.Config{})
+	blocks := func(text string) json.RawMessage {
+		return json.RawMessage(`[{"id":"name","type":"short_text","label":"Name"},
+			{"id":"terms","type":"legal","label":"Terms","required":true,"properties":{"legalType":1,"legalText":` + quote(text) + `}}]`)
+	}
+	form := s.publish("Consent", "MULTI", formsvc.Definition{Blocks: blocks("The first text")})
+	edit := func(text string) {
+		t.Helper()
+		expect.Must(s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{Blocks: blocks(text)}}))
+	}
+	asked := func(text string) {
+		t.Helper()
+		b.until(`document.querySelector("#summary")?.textContent.includes("This text has changed") && document.querySelector("[data-b=terms]").textContent.includes(` + quote(text) + `) &&
+			!document.querySelector("[name='a.terms']:checked") && document.querySelector("[name='a.name']").value === "Ann"`)
+	}
+	opened(b, s.url(form, ""))
+	typeInto(b, field("a.name"), "Ann")
+	press(b, field("a.terms"))
+	edit("The second text")
+	press(b, ok)
+	asked("The second text")
+	press(b, field("a.terms"))
+	edit("The third text")
+	b.do(`location.reload()`)
+	asked("The third text")
+	expect.That(t, len(s.answers(form)) == 0, "a response is stored")
+	press(b, field("a.terms"))
+	press(b, ok)
+	b.until(thanks)
+	wantAnswers(t, s.answers(form), map[string]string{"name": `"Ann"`, "terms": "true"})
+	for submission, err := range s.service.AsHost().Submissions(t.Context(), form.ID, formsvc.SubmissionQuery{}) {
+		expect.NoError(t, err)
+		answers := expect.Must(formsvc.DecodeAnswers(submission))
+		expect.Equal(t, answers[1].LegalText, "The third text", "the stored text")
+	}
 }
 
 func keysStayInTheQuestion(t *testing.T, b respondent) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
@@ -53,12 +54,12 @@ func (b *builder) fillByType(f *Field, block *schema.Block, p *schema.Properties
 		text, html := b.text(p.LegalText, schema.Formatting)
 		if p.LegalType != nil && *p.LegalType == 1 {
 			f.Input = "checkbox"
-			b.addFixedOptions(f, "true", cmp.Or(text, b.Words.Get("legal.accept")))
+			b.addFixedOptions(f, input.Consent("true", p.LegalText), cmp.Or(text, b.Words.Get("legal.accept")))
 			f.Options[0].HTML = html
 			break
 		}
 		f.Help, f.HTML.Help = text, html
-		b.addFixedOptions(f, "true", b.Words.Get("legal.accept"), "false", b.Words.Get("legal.refuse"))
+		b.addFixedOptions(f, input.Consent("true", p.LegalText), b.Words.Get("legal.accept"), input.Consent("false", p.LegalText), b.Words.Get("legal.refuse"))
 	case schema.TypeDropdown:
 		f.control = (*writer).writeSelect
 		b.addChoices(f, block, p)

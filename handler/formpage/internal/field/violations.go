@@ -87,6 +87,8 @@ func (s *Source) textVariant(v schema.Violation, b *schema.Block, part bool) (co
 			return code, "of", []any{"days", days}
 		}
 		return code, "date", nil
+	case code == schema.CodeNotAllowed && reason == "text_changed":
+		return code, "text", nil
 	case code == schema.CodeNotAllowed && (reason == "file_type" || reason == "picture"):
 		return upload.CodeType, "", nil
 	}

@@ -149,6 +149,8 @@ func (r *parser) parseAnswer(b *schema.Block) any {
 	switch {
 	case text == "":
 		return nil
+	case b.AnswerShape() == schema.ShapeBoolean:
+		text, _ = input.CutConsent(text)
 	case b.Type == schema.TypePhone:
 		return r.parsePhone(b, input.Answer+b.ID, text, r.useText(input.CallingCountry+input.Answer+b.ID))
 	case b.Type == schema.TypeEmail:
@@ -324,8 +326,9 @@ func (r *parser) collectUnmatched() {
 	for _, name := range names {
 		prefix, id := name[:2], input.BlockID(name)
 		for _, text := range r.values[name] {
-			// The respondent did not enter a choice's ID, and it means nothing without its label.
-			if strings.TrimSpace(text) != "" && !strings.HasPrefix(text, input.ChoicePrefix) && text != input.OtherChoice && prefix != input.Rank {
+			// The respondent did not enter a choice's ID, and it means nothing without its label. The same applies to a
+			// consent.
+			if _, consent := input.CutConsent(text); !consent && strings.TrimSpace(text) != "" && !strings.HasPrefix(text, input.ChoicePrefix) && text != input.OtherChoice && prefix != input.Rank {
 				r.parsed.Unmatched = append(r.parsed.Unmatched, UnmatchedInput{Block: id, Text: text})
 			}
 		}

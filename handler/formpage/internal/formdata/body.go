@@ -221,15 +221,16 @@ func discardRest(body io.Reader) { _, _ = io.CopyN(io.Discard, body, 8<<20) }
 
 // FrontEndBody is the JSON body that a host's own front end sends.
 type FrontEndBody struct {
-	State   string                     `json:"state"`
-	Answers map[string]json.RawMessage `json:"answers"` // As in Service.Submit.
-	Hidden  map[string]string          `json:"hidden"`
-	UTM     map[string]string          `json:"utm"`
-	Captcha string                     `json:"captcha"` // The value from a rejected request, and the widget's token.
-	Took    float64                    `json:"took"`    // Seconds since the first input.
+	State      string                     `json:"state"`
+	Answers    map[string]json.RawMessage `json:"answers"` // As in Service.Submit.
+	Hidden     map[string]string          `json:"hidden"`
+	UTM        map[string]string          `json:"utm"`
+	Captcha    string                     `json:"captcha"`     // The value from a rejected request, and the widget's token.
+	Took       float64                    `json:"took"`        // Seconds since the first input.
+	LegalTexts map[string]string          `json:"legal_texts"` // As in Service.Submit.
 }
 
-var knownFields = []string{"state", "answers", "hidden", "utm", "captcha", "took"}
+var knownFields = []string{"state", "answers", "hidden", "utm", "captcha", "took", "legal_texts"}
 
 // ParseJSON parses a [FrontEndBody] as strictly as the API does. It treats null as a missing field. wrong lists
 // violations for unknown fields, fields of the wrong type, and too many values. If the body is too large, it returns

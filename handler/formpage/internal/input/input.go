@@ -2,6 +2,8 @@
 package input
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"net/url"
 	"slices"
 	"strings"
@@ -69,6 +71,25 @@ const (
 	ChoicePrefix = "id:"
 	OtherChoice  = "other"
 )
+
+// digestLength is the length of the digest in a value of [Consent].
+const digestLength = 22
+
+// Consent returns the value of a legal block's input, for an answer to a text. It contains a digest, so that a posted
+// page shows which text the respondent has seen. An owner cannot find two texts with the same digest.
+func Consent(answer, text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return answer + "." + base64.RawURLEncoding.EncodeToString(sum[:16])
+}
+
+// CutConsent returns the answer in a value of [Consent], and whether the value can be one.
+func CutConsent(value string) (answer string, ok bool) {
+	answer, digest, _ := strings.Cut(value, ".")
+	if len(digest) != digestLength || answer != "true" && answer != "false" {
+		return value, false
+	}
+	return answer, true
+}
 
 var answerPrefixes = []string{Answer, Other, Row, Rank, Part, Day, Month, Year, Time, Zone, CallingCountry, File}
 
