@@ -37,8 +37,7 @@ type DocumentChange struct {
 	// By and At become the document's By and UpdatedAt. At also becomes the CreatedAt of a new document.
 	By ID
 	At time.Time
-	// Public reports whether form pages read documents of this kind. If so, the change increments
-	// Form.DocumentsRevision.
+	// Public reports whether form pages read documents of this kind. If so, the change increments Form.DocumentsRevision.
 	Public bool
 	// Retention limits the form's documents of this kind after a write. It does not apply to removals.
 	Retention Retention
@@ -72,8 +71,7 @@ type DocumentStore interface {
 	// Document returns one document, or ErrNotFound.
 	Document(ctx context.Context, actor Actor, form ID, kind, key string) (Document, error)
 
-	// Documents lists documents of one kind by descending key, without their values, and
-	// reports whether there are more.
+	// Documents lists documents of one kind by descending key, without their values, and reports whether there are more.
 	Documents(ctx context.Context, actor Actor, form ID, q DocumentQuery) (found []Document, more bool, err error)
 
 	// FormsWithDocument finds out which of the given forms have a document of the kind. It returns their IDs without

@@ -87,8 +87,7 @@ type FormContent struct {
 	Definition
 }
 
-// AcceptanceRules are the conditions under which a form accepts submissions. The caller derives them from the form's
-// settings.
+// AcceptanceRules are the conditions under which a form accepts submissions. The caller derives them from its settings.
 type AcceptanceRules struct {
 	Closed        bool
 	OpenAt        time.Time // when the form opens; a zero value means immediately

@@ -7,7 +7,7 @@ import (
 )
 
 // Partial is a partial submission: answers that a respondent saved before submitting. The store does not interpret
-// the answers.
+// them.
 type Partial struct {
 	ID       ID
 	FormID   ID

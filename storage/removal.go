@@ -14,8 +14,8 @@ type RemovalStore interface {
 	// error. If at is zero, DeleteUser returns ErrInvalidValue.
 	DeleteUser(ctx context.Context, user ID, at time.Time) error
 
-	// PurgeForm purges one form, as Sweep does with old forms in the trash. It returns ErrNotFound if the form is not
-	// in the trash.
+	// PurgeForm purges one form, as Sweep does with old forms in the trash. It returns ErrNotFound for a form outside
+	// the trash.
 	PurgeForm(ctx context.Context, id ID) error
 
 	// EraseSubmissions removes submissions of one form atomically, as DeleteSubmission does, and returns their number.

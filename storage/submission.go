@@ -76,17 +76,15 @@ type SubmissionStore interface {
 	// Submit stores a submission atomically. It makes these checks in order:
 	//
 	// 1. ErrNotFound if the form does not exist or is in the trash.
-	// 2. If the form has a submission with the idempotency key, Submit returns it with replayed true and changes
-	//    nothing.
+	// 2. If the form has a submission with the idempotency key, Submit returns it with replayed true and changes nothing.
 	// 3. A *RevisionError if FormRevision is not current.
 	// 4. ErrNotFound if the form is not published.
 	// 5. ErrLimitReached if the response limit of the acceptance rules is reached.
 	// 6. ErrDuplicate if the form already has the same UniqueAnswer for the same UniqueField.
 	//
 	// Then it stores the submission and its UniqueAnswer, and counts it in the funnel at SubmittedAt. It stores the
-	// event's body once, and a pending delivery for each enabled webhook. If no webhook is enabled, it does not store
-	// the event. If UniqueField.Rules differs from the form's acceptance rules, the backfill restarts with the newer
-	// one.
+	// event's body once, and a pending delivery for each enabled webhook. If no webhook is enabled, it does not store the
+	// event. If UniqueField.Rules differs from the form's acceptance rules, the backfill restarts with the newer one.
 	Submit(ctx context.Context, n NewSubmission) (s Submission, replayed bool, err error)
 
 	// SubmissionByKey returns the form's submission with this idempotency key, or ErrNotFound.

@@ -62,8 +62,8 @@ func (x *index[T]) add(e T) {
 	}
 }
 
-// remove removes the record at e's position, if any. It moves the records on the shorter side, because most removed
-// records are old.
+// remove removes the record at e's position, if any. It moves only the shorter side, because most removed records are
+// old.
 func (x *index[T]) remove(e T) {
 	i, found := x.find(e.position())
 	switch {

@@ -20,7 +20,7 @@ import (
 const countBatchSize = 5000
 
 // beginCount runs under the form's exclusive lock, so that every later submission sees the count. An empty counted_to
-// is less than every ID.
+// precedes every ID.
 const beginCount = `
 WITH form AS (
 	UPDATE formsvc.forms f SET counted = true

@@ -16,9 +16,8 @@ const (
 	// futureFrom is the time after which the recorded time of a past event counts as being in the future. It allows for
 	// clock differences after a failover.
 	futureFrom = `statement_timestamp() + interval '1 minute'`
-	// The following times are now plus the longest possible wait, with a margin. Retry-After is limited to a day. A
-	// delay is at most 30 days, plus a jitter of less than 30 days. A lease is twice a timeout of at most an hour, plus
-	// 30 s.
+	// The following times are now plus the longest possible wait, with a margin. Retry-After is limited to a day. A delay
+	// is at most 30 days, plus a jitter of less than 30 days. A lease is twice a timeout of at most an hour, plus 30 s.
 	maxPausedUntil = `statement_timestamp() + interval '25 hours'`
 	maxDueAt       = `statement_timestamp() + interval '61 days'`
 	maxLeasedUntil = `statement_timestamp() + interval '3 hours'`

@@ -25,8 +25,8 @@ ORDER BY s.submitted_at DESC, s.id DESC
 LIMIT (SELECT $6::bigint + 1)`
 
 // summaryColumns returns null instead of the answers of records that exceed their share of the page's bytes. A page
-// without such records is within its limit. summaryColumns omits unneeded columns, because each adds a twentieth to the
-// cost of a page.
+// without such records is within its limit. summaryColumns omits unneeded columns, because each makes a page a
+// twentieth slower.
 const summaryColumns = `
 SELECT s.id, s.submitted_at, s.completion_time, s.metadata, CASE WHEN s.json_bytes <= $7::bigint THEN s.answers END`
 

@@ -32,8 +32,7 @@ func FirstRow(rows pgx.Rows, scan func(pgx.Rows) error) error {
 	return err
 }
 
-// ReadRow is like QueryRow, but for a statement that changes nothing. It returns ErrNotFound instead of
-// [pgx.ErrNoRows].
+// ReadRow is like QueryRow, but for a statement that changes nothing. Without a row, it returns ErrNotFound.
 func (c *Conn) ReadRow(ctx context.Context, text string, scan func(pgx.Rows) error, args ...any) error {
 	return c.Read(ctx, func(ctx context.Context) error {
 		return NoRow(c.QueryRow(ctx, text, scan, args...), storage.ErrNotFound)

@@ -127,8 +127,8 @@ FROM unnest($1::bigint[]) AS w (pid) CROSS JOIN LATERAL unnest(pg_blocking_pids(
 LEFT JOIN pg_stat_activity a ON a.pid = b.pid
 WHERE b.pid <> ALL ($1::bigint[])`
 
-// watchBlockers repeatedly reads which sessions block the migration, on a separate connection. blockers returns the
-// latest result.
+// watchBlockers polls, on a separate connection, which sessions block the migration. blockers returns the latest
+// result.
 func (m *migration) watchBlockers(ctx context.Context) (blockers func() string, stop func(), err error) {
 	c, err := m.connect(ctx)
 	if err != nil {
