@@ -658,7 +658,7 @@ type Export struct {
 	// and file (id/1/name, id/1/url, id/2/name …). A choice's cell contains the choice, or its position in a ranking.
 	// Otherwise one cell contains all values, separated by "; ".
 	SplitColumns bool
-	Labels       bool // Whether the header contains block labels instead of IDs. If labels are equal, [id] is appended to each.
+	Labels       bool // Whether the header contains labels instead of IDs. If labels are equal, [id] is appended.
 	BOM          bool // Whether to start with a byte order mark, which some programs need to detect UTF-8.
 	// AllowFormulas omits the apostrophe before text that a program could interpret as a formula.
 	AllowFormulas bool

@@ -49,8 +49,8 @@ type (
 		HasTime bool
 	}
 
-	// Picks is an answer to a single_choice, dropdown, multiple_choice, picture_choice or ranking block. For ranking,
-	// it is in the respondent's order.
+	// Picks is an answer to a single_choice, dropdown, multiple_choice, picture_choice or ranking block. The choices of
+	// a ranking are in the respondent's order.
 	Picks []Pick
 
 	// Matrix is an answer to a matrix block. It contains the answered rows in the form's order.
@@ -85,7 +85,7 @@ type File struct {
 	Size     int64  `json:"size"` // bytes
 }
 
-// Contact is an answer to an address or contact_info block. Unanswered parts are empty.
+// Contact is an answer to an address or contact_info block. Parts that the respondent left out are empty.
 type Contact struct {
 	FirstName string `json:"firstName"`
 	LastName  string `json:"lastName"`

@@ -10,7 +10,7 @@ import (
 
 // Block is a question, container, control or piece of content in a form. In all Go types for definitions, a missing
 // JSON field is the zero value, and encoding omits zero values. Numbers are pointers, because 0 differs from a missing
-// number. Fields that accept any JSON contain it as it was sent.
+// number. Fields that accept any JSON contain the JSON as it was sent.
 type Block struct {
 	ID            string      `json:"id"`
 	Type          string      `json:"type,omitzero"` // one of the Type constants
@@ -33,7 +33,7 @@ func (b *Block) TakesAnswer() bool {
 	return !known || k.TakesAnswer()
 }
 
-// PlainLabel returns the label without formats. Insertions keep their braces.
+// PlainLabel returns the label without formatting. Insertions keep their braces.
 func (b *Block) PlainLabel() string { return ParseText(b.Label, Formatting|Insertions).Plain() }
 
 // AnswerShape returns the shape of answers to the block. It depends on the type, and for picture_choice on
@@ -136,7 +136,7 @@ type Properties struct {
 	MultipleFiles bool     `json:"multipleFiles,omitzero"` // file_upload: whether several files are accepted
 	MaxFileSize   bool     `json:"maxFileSize,omitzero"`   // file_upload, signature: whether [Limits].FileSize applies
 
-	Hide        bool            `json:"hide,omitzero"` // not shown: only the host can answer the block, or the children of the group
+	Hide        bool            `json:"hide,omitzero"` // whether the block is hidden, so that only the host can answer it or its children
 	ShowActions bool            `json:"showActions,omitzero"`
 	Rule        json.RawMessage `json:"rule,omitzero"` // top-level blocks: an object with show, require, set and next; it can have other fields
 }

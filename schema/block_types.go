@@ -123,13 +123,14 @@ const (
 	ShapePayment AnswerShape = "PaymentAnswer"
 )
 
-// Comparison defines when two answers are equal. Duplicate checks and erasing a respondent use it.
+// Comparison defines when two answers are equal. It applies when the service checks for duplicates or erases a
+// respondent.
 type Comparison string
 
 // These are the comparisons of answers. With CompareNever and CompareWord, answers are never duplicates.
 const (
 	CompareNever   Comparison = ""
-	CompareWord    Comparison = "word"    // only for erasing; ignores case
+	CompareWord    Comparison = "word"    // used only to erase respondents; ignores case
 	CompareText    Comparison = "text"    // ignores case, character width and whitespace
 	CompareEmail   Comparison = "email"   // like text, with the ASCII form of the domain
 	ComparePhone   Comparison = "phone"   // in E.164
@@ -184,7 +185,7 @@ var blockTypesByName = func() map[string]BlockType {
 }()
 
 // LookupBlockType returns the block type with the given name. If the name is unknown, for example because a newer
-// release stored it, known is false and k is the zero BlockType.
+// release stored the block, the result known is false and k is the zero BlockType.
 func LookupBlockType(blockType string) (k BlockType, known bool) {
 	k, known = blockTypesByName[blockType]
 	return k, known

@@ -38,7 +38,8 @@ type BlockDifference struct {
 
 // Diff returns the differences between two stored contents of a form. It compares values as JSON: it ignores
 // whitespace, the order of fields and the notation of numbers, and treats null like a missing field. Numbers are
-// compared as float64. A nil section is empty. It fails if a section is not JSON or a block has no unique ID.
+// compared as float64. A nil section is empty. Diff returns an error if a section is not JSON or a block has no unique
+// ID.
 func Diff(before, after storage.FormContent) (Difference, error) {
 	var d Difference
 	earlier, err := formdiff.SplitContent(before)
@@ -125,8 +126,8 @@ func decodeJSON(path string, raw json.RawMessage) (value any, err error) {
 	return value, nil
 }
 
-// differentPaths returns the sorted paths of the differences between two values. It descends up to depth levels into
-// nested objects. A missing object is treated as empty.
+// differentPaths returns the sorted paths of the differences between two values. The parameter depth limits how many
+// levels of nested objects it compares. A missing object is treated as empty.
 func differentPaths(path string, from, to any, depth int) (found []string) {
 	fromObject, wasObject := from.(map[string]any)
 	toObject, isObject := to.(map[string]any)
@@ -146,7 +147,8 @@ func differentPaths(path string, from, to any, depth int) (found []string) {
 	return found
 }
 
-// longestIncreasing returns the numbers in a longest increasing subsequence, which are the blocks that were not moved.
+// longestIncreasing returns the numbers in a longest increasing subsequence. Diff uses it to find blocks that were not
+// moved.
 func longestIncreasing(numbers []int) map[int]bool {
 	ends := []int{}                     // for each length minus 1, the index of the smallest last number
 	before := make([]int, len(numbers)) // the index of the previous number in the subsequence, or -1

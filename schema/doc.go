@@ -2,17 +2,18 @@
 // and the error that lists the violations in a body or a submission.
 //
 // The API description ([OpenAPI]) defines the format of requests, which the service enforces. The sections below
-// describe rules that it cannot express: which answers are accepted, how they are compared, and how a form's rules
-// work.
+// describe rules that the API description cannot express: which answers are accepted, how they are compared, and how a
+// form's rules work.
 //
 // # Answers
 //
-// Answers are sent by block ID. A host passes them in SubmitParams.Answers to
+// Requests map block IDs to answers. A host passes the answers in SubmitParams.Answers to
 // [github.com/formsvc/formsvc.Service.Submit]. The service normalizes each answer, and uses the normalized form in the
-// storage, lists, exports and webhooks. [DecodeAnswers] converts it to Go values. The block types accept these answers:
+// storage, lists, exports and webhooks. [DecodeAnswers] converts stored answers to Go values. The block types accept
+// these answers:
 //
 //   - short_text, long_text: a string, stored in Unicode NFC with line feeds as line ends and without whitespace at
-//     both ends. Its limit is maxChars, by default 10,000 characters for short_text and 100,000 for long_text.
+//     both ends. Its maximum length is maxChars, by default 10,000 characters for short_text and 100,000 for long_text.
 //     short_text has one line. FF, VT, U+2028 and U+2029 are line ends, or spaces in short_text. Other control
 //     characters except tab and line feed are rejected. Unbalanced bidirectional overrides and embeddings (U+202A to
 //     U+202E) are rejected, and balanced ones are removed. Other invisible characters are not changed.
@@ -42,19 +43,19 @@
 //   - matrix: an object that maps row IDs to a choice, or with multiSelection to an array of choices. Rows can be
 //     missing unless the block is required.
 //   - date: "2026-11-20", in the years 1000 to 9999. With showTimePicker, an RFC 3339 time, stored in whole seconds
-//     with its original offset. afterDate and beforeDate are the first and the last allowed day. They, specificDates
-//     and disabledDays are calendar days in the time zone of [github.com/formsvc/formsvc.WithTimeZone]. An answer with
-//     a time belongs to the day in its own offset.
+//     with its original offset. afterDate and beforeDate are the first and the last allowed day. These properties,
+//     specificDates and disabledDays contain calendar days in the time zone of
+//     [github.com/formsvc/formsvc.WithTimeZone]. An answer with a time belongs to the day in its own offset.
 //   - time: "08:33", or with showSeconds HH:MM:SS. Missing seconds are 00.
 //   - country: an ISO 3166-1 alpha-2 code ("NL"), or an alpha-3 code, which is stored as alpha-2.
 //   - address, contact_info: an object of one-line strings with at most 1,000 characters each. Its email, phone and
-//     country are as above. If any part is present, all required parts must be present. zip and state are required only
-//     if addresses of the country have them. This is the country in the answer, or defaultCountry if the country is
-//     hidden. Without a country, they can be required too.
-//   - file_upload: an array of {"id","name","url","mime_type","size"}, or one such object, at most 100. The name has no
-//     path, and the file is not empty. Its type is one of allowedFiles, where equivalent extensions such as .jpg and
-//     .jpeg count as one. For a picture, the media type takes precedence over the extension.
-//   - signature: one such object, a picture.
+//     country have the formats described above. If any part is present, all required parts must be present. If the
+//     answer has a country, zip and state are required only if addresses in that country have them. If the country is
+//     hidden, defaultCountry applies. Without a country, zip and state can also be required.
+//   - file_upload: an array of at most 100 objects {"id","name","url","mime_type","size"}, or one such object. The name
+//     has no path, and the file is not empty. Its type is one of allowedFiles, where equivalent extensions such as .jpg
+//     and .jpeg count as one. For a picture, the media type takes precedence over the extension.
+//   - signature: one file object as in file_upload, whose file is a picture.
 //   - payment: {"amount","currency","status","gateway","reference"}. The amount is a decimal string or a number, stored
 //     as a string. Amount and currency must be those of the block. currency and gateway are optional if the block
 //     defines them, and reference is always optional. A required payment has the status "paid".
@@ -71,8 +72,8 @@
 //
 // # Comparison of answers
 //
-// The answers to the block in settings.duplicateField must be unique in the form. Two answers are equal if they mean
-// the same, even if the form has changed in the meantime:
+// The answers to the block in settings.duplicateField must be unique in the form. Two answers are equal if they have
+// the same value in this sense, even if the form has changed in the meantime:
 //
 //   - short_text, long_text: the same text after NFKC and case folding, with whitespace collapsed.
 //   - email: the same address after case folding, with the domain in its ASCII form.
@@ -80,8 +81,8 @@
 //   - website: the same URL without scheme, default port and one slash at the end of the path. The host is compared in
 //     lowercase, the path and query exactly.
 //   - number, rating, opinion_scale, nps: the same value, in any notation.
-//   - single_choice, dropdown, picture_choice, multiple_choice, ranking: the same choice IDs, and the same text of
-//     other. The order counts only in a ranking.
+//   - single_choice, dropdown, picture_choice, multiple_choice, ranking: the same choice IDs, and the same “Other”
+//     text. The order counts only in a ranking.
 //   - date, time: the same stored value.
 //
 // Text answers are compared even if the block types differ. Other answers of different types are never equal.
@@ -93,7 +94,7 @@
 //
 //	{
 //	  "show": L,                 // the block is on the path only if L is true
-//	  "require": L,              // replaces required
+//	  "require": L,              // overrides the block's field required
 //	  "set": {"score": L},       // new values for variables of the definition
 //	  "next": [{"if": L, "to": "a_later_block"}, {"to": "end"}],
 //	  "check": [{"if": L, "say": "message"}]   // rejects the answer
@@ -104,14 +105,14 @@
 //	schema.Rule(schema.When("nps").Below(7).GoTo("why").Otherwise("thanks"))
 //
 // The service computes the path once, in the order of the blocks. If show or properties.hide removes a block from the
-// path, the rest of its rule is ignored. For other blocks, the service evaluates require first. It then reads the
-// answer, runs its checks, and sets all variables in set at the same time. The first entry of next whose if is true or
-// missing jumps to a later block. The path ends at the first block of the type ending. "end" jumps to the first ending
-// that neither show nor hide removes from the path. For a rule, answers to later blocks are null, and invalid answers
-// count as unanswered.
+// path, the rest of its rule is ignored. For other blocks, the service first evaluates the rule's field require. It
+// then reads the answer, runs the checks in the field check, and sets all variables in the field set at the same time.
+// The first entry in the field next whose condition (if) is true or missing jumps to a later block. The path ends at the
+// first block of the type ending. "end" jumps to the first ending that neither show nor hide removes from the path. When
+// a rule is evaluated, answers to later blocks are null, and invalid answers count as unanswered.
 //
-// [github.com/formsvc/formsvc.Service.Submit] uses the same path as [github.com/formsvc/formsvc.Service.Path]
-// for the same answers, including the host's. Submit discards answers to blocks that are not on the path, without
+// [github.com/formsvc/formsvc.Service.Submit] uses the same path as [github.com/formsvc/formsvc.Service.Path] for the
+// same answers, including the host's answers. Submit discards answers to blocks that are not on the path, without
 // checking them. A block with properties.hide is never on the path. Only the host can answer such a block, and rules
 // read its answer like any other.
 //
@@ -141,8 +142,8 @@
 //	{"answers": {...}, "hidden": {...}, "variables": {...}}
 //
 // A choice is represented by its ID, and the text of an "Other" option by {"other": "..."}. Several choices are an
-// array. A matrix is an object that maps row IDs to column IDs. A date with a time is in UTC. All other answers are as
-// stored. A hidden field is a text, or null if it is empty or undeclared.
+// array. A matrix is an object that maps row IDs to column IDs. A date with a time is in UTC. All other answers are in
+// their stored format. A hidden field is a text, or null if it is empty or undeclared.
 //
 // Comparisons of an unanswered question with <, <=, > and >= are false. In arithmetic (+, -, *, /, %, min and max), an
 // unanswered question counts as 0. To use another default, write {"var": ["answers.age", 18]}.
@@ -168,8 +169,8 @@
 // Results are the same as in the JavaScript implementation, json-logic-js, with these exceptions:
 //
 //   - var reads only own properties of objects. For a path such as answers.a.b, it first looks for a block with the ID
-//     a.b, and then for the part b of the block a, because block IDs can contain dots. The same applies to the rest of
-//     the path.
+//     a.b, and then for the part b of the block a, because block IDs can contain dots. The rest of the path is resolved
+//     in the same way.
 //   - Texts are compared, split and counted by code points.
 //   - <, <=, > and >= are false if an operand is null. For in and substr, null is not the text "null". For + and *,
 //     null is 0, as in other arithmetic.

@@ -55,7 +55,7 @@ const (
 	CodeNotAChoice   = "NOT_A_CHOICE"  // an answer is not one of the block's choices
 	CodeTooMany      = "TOO_MANY"      // more items or levels than allowed
 	CodeTooFew       = "TOO_FEW"       // fewer items or fields than required
-	CodeDuplicate    = "DUPLICATE"     // a value that must be unique occurs twice
+	CodeDuplicate    = "DUPLICATE"     // a value occurs more than once although it must be unique
 	CodeBadFormat    = "BAD_FORMAT"    // a text is not in the expected format
 	CodeNotAllowed   = "NOT_ALLOWED"   // a value is not one of the allowed values
 	CodeUnknownField = "UNKNOWN_FIELD" // a field is not in the API description
@@ -67,9 +67,9 @@ const MaxViolations = 50
 
 // Violation is one broken rule.
 type Violation struct {
-	// Path is a JSON Pointer into the body, or "" for the body itself. For other values, it consists of a location and
-	// a name, such as "query:limit" or "path:blockId". If the pointer would be very long, Path points to an enclosing
-	// value, so that the response stays small.
+	// Path is a JSON Pointer into the body, or "" for the body itself. For values outside the body, Path consists of a
+	// location and a name, such as "query:limit" or "path:blockId". If the pointer would be very long, Path points to
+	// an enclosing value, so that the response stays small.
 	Path string `json:"path"`
 	// Field is the block ID if the violation is in an answer. Otherwise it is empty.
 	Field string `json:"field,omitempty"`
@@ -82,8 +82,8 @@ type Violation struct {
 	Params map[string]any `json:"params,omitempty"`
 }
 
-// CodeParams returns the parameters that violations with a code have in answers. always lists the parameters that are
-// always present, and optional lists the rest.
+// CodeParams returns the parameters that violations with a code have in answers. The result always lists the parameters
+// that every such violation has, and the result optional lists the rest.
 //
 //   - type: the expected type: "string", "number", "integer", "boolean", "array", "object" or "choice" (a choice ID, or
 //     an object with it).
@@ -104,7 +104,7 @@ type Violation struct {
 //   - allowed: the accepted values: an []int of weekdays, where 0 is Sunday, and otherwise a []string. It is missing if
 //     there is no list, or if the list has more than [MaxViolations] items.
 //
-// The caller can modify the slices. They are nil for a code that has no parameters or that answers never have.
+// The caller can modify the slices. Both are nil if the code has no parameters or never occurs in answers.
 func CodeParams(code string) (always, optional []string) {
 	p := codeParams[code]
 	return slices.Clone(p.always), slices.Clone(p.optional)

@@ -26,8 +26,8 @@ type Limits struct {
 	Text      int // characters of a label, a description, settings.closedMessage and settings.submitLabel, each; defaults to 5,000
 	Rule      int // bytes of a block's properties.rule; defaults to 16,000
 
-	// Definition is the total size of a form's stored sections, in bytes. Defaults to 4 MiB. A form that is already
-	// larger can be changed if it does not grow.
+	// Definition is the total size of a form's stored sections, in bytes. Defaults to 4 MiB. A form that already
+	// exceeds this limit can be changed if its size does not increase.
 	Definition int
 	// Submission is the size of a submission's stored answers, in bytes. Defaults to 1 MiB. Stored answers contain the
 	// labels of selected choices, so they can be larger than the answers that the respondent sent.

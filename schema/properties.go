@@ -16,14 +16,13 @@ type Property struct {
 	Description string   // in English sentences
 	Values      []string // the allowed values of a PropertyEnum, or of an integer with few values
 	Min, Max    float64  // the limits of an integer without Values
-	Default     any      // the value if the property is missing; nil if that is the zero value or nothing
+	Default     any      // the value of a missing property; nil if it is the zero value or if there is none
 }
 
 // PropertyType is the type of a property.
 type PropertyType string
 
-// These are the types of properties. In JSON, booleans, numbers, lists and objects have their own types. All others are
-// strings.
+// These are the types of properties. In JSON, the values of texts, enums, URLs, links, countries and dates are strings.
 const (
 	PropertyBoolean PropertyType = "boolean"
 	PropertyInteger PropertyType = "integer"

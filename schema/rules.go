@@ -8,8 +8,8 @@ import (
 
 // Rule returns a rule for [Properties].Rule of a top-level block. The first GoTo or Otherwise whose condition is true
 // determines the next block. Only the last Show and the last Require apply. Clauses that change the same variable apply
-// in order, each to the result of the previous clause. But their conditions read the value from before the rule. In a
-// block inside a group, only Refuse has an effect.
+// in order, each to the result of the previous clause. However, the conditions of these clauses read the variable's
+// value from before the rule. In a block inside a group, only Refuse has an effect.
 //
 // The builder shows rules as sentences. Users can edit a rule if its condition groups are nested at most three levels
 // deep, and if its clauses for each variable are either all Add or all Set.
@@ -83,13 +83,13 @@ func (s Subject) NotAnswered() Condition { return s.compare("==", nil) }
 // Is tests whether the answer equals a text, choice ID, country code, date ("2026-11-20") or time.
 func (s Subject) Is(value string) Condition { return s.compare("==", value) }
 
-// IsNot is the opposite of Is. It is also true without an answer.
+// IsNot is the opposite of Is. It is also true if there is no answer.
 func (s Subject) IsNot(value string) Condition { return s.compare("!=", value) }
 
 // IsYes tests whether the answer to a yes_no or legal block is yes.
 func (s Subject) IsYes() Condition { return s.compare("==", true) }
 
-// IsNo tests whether the answer to a yes_no or legal block is no. It is false without an answer.
+// IsNo tests whether the answer to a yes_no or legal block is no. It is false if there is no answer.
 func (s Subject) IsNo() Condition { return s.compare("==", false) }
 
 // Equals tests whether the answer is the number n.
@@ -111,10 +111,11 @@ func (s Subject) Includes(choice string) Condition {
 	return Condition{map[string]any{"in": []any{choice, s.read()}}}
 }
 
-// Contains tests whether a text contains piece. It is case-sensitive.
-func (s Subject) Contains(piece string) Condition { return s.Includes(piece) }
+// Contains tests whether a text contains the given substring. It is case-sensitive.
+func (s Subject) Contains(substring string) Condition { return s.Includes(substring) }
 
-// Below tests whether a number is below n. Like all ordered comparisons, it is false without an answer or a finite n.
+// Below tests whether a number is below n. Like all ordered comparisons, it is false if there is no answer or n is not
+// finite.
 func (s Subject) Below(n float64) Condition { return s.compare("<", jsonNumber(n)) }
 
 // AtMost tests whether a number is at most n.
@@ -126,7 +127,7 @@ func (s Subject) Above(n float64) Condition { return s.compare(">", jsonNumber(n
 // AtLeast tests whether a number is at least n.
 func (s Subject) AtLeast(n float64) Condition { return s.compare(">=", jsonNumber(n)) }
 
-// Between tests whether a number is from least to most, inclusive.
+// Between tests whether a number is between least and most, inclusive.
 func (s Subject) Between(least, most float64) Condition {
 	return Condition{map[string]any{"<=": []any{jsonNumber(least), s.read(), jsonNumber(most)}}}
 }
@@ -234,7 +235,7 @@ func joinConditions(operator string, first Condition, others []Condition) Condit
 			list = append(list, same...)
 		case isLogic:
 			list = append(list, c.logic)
-		case (c.logic == nil) == (operator == "or"): // c alone determines the result, or else has no effect
+		case (c.logic == nil) == (operator == "or"): // c alone determines the result; in the opposite case, c has no effect
 			return c
 		}
 	}
@@ -274,7 +275,7 @@ func (c Condition) Refuse(message string) Clause {
 // Add adds n, which can be negative, to a variable.
 func (c Condition) Add(variable string, n float64) Clause { return c.add(variable, jsonNumber(n)) }
 
-// AddAnswer adds the numeric answer to block to a variable. An unanswered block counts as 0.
+// AddAnswer adds a block's numeric answer to a variable. An unanswered block counts as 0.
 func (c Condition) AddAnswer(variable, block string) Clause {
 	return c.add(variable, When(block).read())
 }
@@ -315,7 +316,8 @@ func (r *rule) variableLogic(variable string) any {
 	return WhenVariable(variable).read()
 }
 
-// operands returns the operands of a variable's logic if it uses the operator, and otherwise the logic itself.
+// operands returns the operands of a variable's logic if that logic uses the given operator, and otherwise the logic
+// itself.
 func (r *rule) operands(variable, operator string) []any {
 	logic, _ := r.variableLogic(variable).(map[string]any)
 	if operands, ok := logic[operator].([]any); ok {

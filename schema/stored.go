@@ -18,7 +18,7 @@ func DecodeAnswers(raw json.RawMessage) ([]Answer, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	// jsontree is faster than encoding/json. Summaries and exports decode up to a million submissions.
+	// Summaries and exports decode up to a million submissions, and jsontree is faster than encoding/json.
 	tree, err := jsontree.Parse(raw, jsontree.Limits{})
 	if err != nil {
 		return nil, fmt.Errorf("schema: decode stored answers: %w", err)
@@ -63,7 +63,7 @@ func decodeTexts(n jsontree.Node, fields ...textField) error {
 	return nil
 }
 
-// decodeValue decodes a value by its JSON type. It uses the field's type only if several Go types match.
+// decodeValue decodes a value by its JSON type. It uses fieldType only if several Go types match.
 func decodeValue(fieldType string, n jsontree.Node) Value {
 	var value Value
 	var err error

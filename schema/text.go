@@ -16,10 +16,10 @@ import (
 //
 // These marks have the meaning that they have in CommonMark: [text](https://…) is a link, **strong** and _emphasis_
 // format words, and a backslash makes the following ASCII punctuation character literal. Underscores inside words are
-// literal. A link can be a URL as in the property buttonLink, and its text can be formatted. {{answers.ID}},
-// {{variables.NAME}}, {{hidden.NAME}} and {{today}} insert a value. {{answers.ID.city}} inserts a part of an address or
-// contact, and {{variables.NAME:2}} a number with two decimals. All other text is literal, including HTML and
-// incomplete marks.
+// literal. A link's URL follows the rules of the property buttonLink, and the link's text can be formatted.
+// {{answers.ID}}, {{variables.NAME}}, {{hidden.NAME}} and {{today}} insert a value. {{answers.ID.city}} inserts a part
+// of an address or contact, and {{variables.NAME:2}} a number with two decimals. All other text is literal, including
+// HTML and incomplete marks.
 type Text struct {
 	literal   string // if there are no spans
 	spans     []span
@@ -30,15 +30,15 @@ type Text struct {
 // TextMarks selects the marks that [ParseText] recognizes.
 type TextMarks uint8
 
-// The marks of a [Text]. Labels, descriptions, statements, endings, the closed message and the messages of
-// checks have both. A legal text has only Formatting, and the text of a button only Insertions.
+// The marks of a [Text]. Labels, descriptions, statements, endings, the closed message and the messages of checks
+// recognize both. A legal text recognizes only Formatting, and the text of a button only Insertions.
 const (
 	Formatting TextMarks = 1 << iota
 	Insertions
 )
 
-// These are the limits of one text. Insertions beyond MaxInsertions are literal. An inserted value has at most
-// MaxInsertedCharacters, and the values of a text together at most MaxInsertedTotal.
+// These are the limits of one text. Insertions beyond MaxInsertions are literal. An inserted value is truncated to
+// MaxInsertedCharacters, and all inserted values of a text together to MaxInsertedTotal characters.
 const (
 	MaxInsertions         = 20
 	MaxInsertedCharacters = 500
@@ -59,7 +59,7 @@ type formatSet [3]int32
 // format is a strong or emphasized part, or a link.
 type format struct {
 	kind tokenKind
-	url  string // of a link
+	url  string // the URL of a link
 }
 
 // ParseText parses a text of a form. It takes time proportional to the length of the text.
@@ -100,7 +100,7 @@ func parse(source string, marks TextMarks) *textParser {
 	return p
 }
 
-// Plain returns the text without formats. Insertions keep their braces.
+// Plain returns the text without formatting. Insertions keep their braces.
 func (t Text) Plain() string {
 	switch len(t.spans) {
 	case 0:
@@ -115,8 +115,8 @@ func (t Text) Plain() string {
 	return b.String()
 }
 
-// PlainWithLinks returns the text without formats, and the URL of each link after its text:
-// "privacy policy (https://example.com)".
+// PlainWithLinks returns the text without formatting, and the URL of each link after its text: "privacy policy
+// (https://example.com)".
 func (t Text) PlainWithLinks() string {
 	var b strings.Builder
 	b.WriteString(t.literal)
@@ -133,9 +133,9 @@ func (t Text) PlainWithLinks() string {
 	return b.String()
 }
 
-// Insert returns a literal text without formats, in which value replaces each insertion. The argument of value is the
-// text between the braces. Values are shortened as in [Text.HTML]. If value is nil, insertions keep their
-// braces.
+// Insert returns a literal text without formatting. It replaces each insertion with the result of the function value,
+// whose argument is the text between the braces. Long values are truncated, as in [Text.HTML]. If value is nil,
+// insertions keep their braces.
 func (t Text) Insert(value func(name string) string) string {
 	if t.IsPlain() || value == nil {
 		return t.Plain()
@@ -314,7 +314,7 @@ var elements = [...]string{strongToken: "strong", emphasisToken: "em", openToken
 type token struct {
 	kind              tokenKind
 	from, to          int
-	canOpen, canClose bool  // as a mark of strong or emphasis
+	canOpen, canClose bool  // whether the mark can open or close a strong or emphasized part
 	begins, ends      int32 // the index in formats of the part that begins or ends here, or 0
 }
 
@@ -359,12 +359,12 @@ func (p *textParser) tokenize() {
 		case c == '{' && p.marks&Insertions != 0 && strings.HasPrefix(s[i:], "{{"):
 			if length := strings.Index(s[i:min(len(s), i+maxInsertionName)], "}}"); length > len("{{") {
 				if !hasSource(s[i+len("{{") : i+length]) {
-					p.reject(t)
+					p.addMalformed(t)
 					break
 				}
 				t.to = i + length + len("}}")
 				if insertions++; insertions > MaxInsertions {
-					p.reject(t)
+					p.addMalformed(t)
 				} else {
 					t.kind = insertionToken
 				}
@@ -410,8 +410,8 @@ func (p *textParser) addFormat(f format, begin, end *token) {
 	p.formats = append(p.formats, f)
 }
 
-// reject records a malformed mark.
-func (p *textParser) reject(t token) {
+// addMalformed records a malformed mark.
+func (p *textParser) addMalformed(t token) {
 	if len(p.malformed) < 10 {
 		p.malformed = append(p.malformed, truncate(p.source[t.from:], 30))
 	}
@@ -453,7 +453,7 @@ func (p *textParser) matchLinks() {
 			}
 			url, length := linkTarget(p.source[t.to:])
 			if url == "" || i == begin+1 {
-				p.reject(p.tokens[begin])
+				p.addMalformed(p.tokens[begin])
 				continue
 			}
 			p.addFormat(format{openToken, url}, &p.tokens[begin], t)
@@ -465,7 +465,8 @@ func (p *textParser) matchLinks() {
 	p.brackets = open
 }
 
-// remove removes the token i and the source up to an offset, which is the end of a link.
+// remove removes the closing token i of a link, and the following tokens up to the offset end, where the link's URL
+// ends.
 func (p *textParser) remove(i, end int) {
 	p.tokens[i].kind = removedToken
 	for i++; i < len(p.tokens) && p.tokens[i].from < end; i++ {
@@ -480,8 +481,8 @@ func (p *textParser) remove(i, end int) {
 // maxParentheses is the largest nesting of parentheses in a URL.
 const maxParentheses = 32
 
-// linkTarget returns the URL in parentheses at the start of s, and the length of both. The URL is empty if it is not
-// allowed.
+// linkTarget returns the URL in parentheses at the start of s, and the length including the parentheses. The URL is
+// empty if it is not allowed.
 func linkTarget(s string) (url string, length int) {
 	depth, escaped := 0, false
 	for i := 0; i < len(s); i++ {
@@ -522,12 +523,13 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// matchEmphasis finds the strong and emphasized parts outside links. pair has found the parts inside.
+// matchEmphasis finds the strong and emphasized parts outside links. matchLinks has already found the parts inside
+// links.
 func (p *textParser) matchEmphasis() {
 	p.pair(0, len(p.tokens))
 	for _, t := range p.tokens {
 		if (t.kind == strongToken || t.kind == emphasisToken) && (t.canOpen || t.canClose) && t.begins == 0 && t.ends == 0 {
-			p.reject(t)
+			p.addMalformed(t)
 		}
 	}
 }

@@ -18,7 +18,7 @@ type Theme struct {
 	Inputs        *InputStyle    `json:"inputs,omitzero"`
 	Buttons       *ButtonStyle   `json:"buttons,omitzero"`
 	CustomCSS     string         `json:"customCss,omitzero"`
-	Theme         string         `json:"theme,omitzero"` // the name of the theme that this theme is based on
+	Theme         string         `json:"theme,omitzero"` // the name of the theme on which this theme is based
 }
 
 // Background is the background of a form.

@@ -48,8 +48,8 @@ const (
 	WarnUnknownTarget = "UNKNOWN_TARGET"
 	// WarnBackwardJump means that a jump is ignored because its target is not a later block.
 	WarnBackwardJump = "BACKWARD_JUMP"
-	// WarnUnknownName means that a rule reads or sets a name that does not exist in the form, or that a text
-	// inserts it.
+	// WarnUnknownName means that a rule reads or sets a name that does not exist in the form, or that a text inserts
+	// such a name.
 	WarnUnknownName = "UNKNOWN_NAME"
 	// WarnNotYetKnown means that a rule reads an answer that is given only after the rule is evaluated, or that a
 	// text inserts an answer of a later page.

@@ -20,11 +20,12 @@ import (
 const (
 	maxResponseHeader = 64 << 10
 	maxResponseBody   = 64 << 10
-	// readBufferSize limits the data that net/http writes to the standard logger if a receiver sends more than a
-	// response. Longer headers are read in parts, and longer trailers are rejected.
+	// readBufferSize limits the data that net/http writes to the standard logger if a receiver sends more data than a
+	// response. Headers longer than the buffer are read in parts, and longer trailers are rejected.
 	readBufferSize = 1 << 10
 	minDialTimeout = 2 * time.Second
-	// idleTimeout is how long an unused connection stays open. Many receivers close theirs after a minute or later.
+	// idleTimeout is how long an unused connection stays open. Many receivers close unused connections after a minute
+	// or more.
 	idleTimeout = 30 * time.Second
 	// maxIdleConns exceeds the number of destinations that a process sends requests to within idleTimeout. With 1,000
 	// destinations, a limit of 512 halved the throughput.
@@ -112,13 +113,13 @@ type transport struct {
 	spareDials atomic.Int64 // dials whose requests have ended
 }
 
-// newTransport returns a transport that keeps up to idle unused connections per host.
-func newTransport(guard *Guard, timeout time.Duration, idle int, config *tls.Config) *transport {
+// newTransport returns a transport that keeps up to maxIdlePerHost unused connections per host.
+func newTransport(guard *Guard, timeout time.Duration, maxIdlePerHost int, config *tls.Config) *transport {
 	t := &transport{guard: guard, timeout: timeout, tls: config, createdAt: time.Now()}
 	config.MinVersion, config.NextProtos = tls.VersionTLS12, []string{"http/1.1"}
-	// Proxy is nil, so the proxies in the environment are ignored. HTTP/2 is off, as with any DialTLSContext unless it
-	// is enabled explicitly. With HTTP/2, net/http would reply to and log each frame of a receiver, and dial as often
-	// as the receiver requests.
+	// Proxy is nil, so the proxies in the environment are ignored. HTTP/2 is off, because net/http does not enable it
+	// by default if DialTLSContext is set. With HTTP/2, net/http would reply to and log each frame of a receiver, and
+	// dial as often as the receiver requests.
 	t.http = &http.Transport{
 		DialContext:            t.dial,
 		DialTLSContext:         t.dialTLS,
@@ -126,7 +127,7 @@ func newTransport(guard *Guard, timeout time.Duration, idle int, config *tls.Con
 		MaxResponseHeaderBytes: maxResponseHeader,
 		ReadBufferSize:         readBufferSize,
 		MaxIdleConns:           maxIdleConns,
-		MaxIdleConnsPerHost:    min(idle, maxIdleConns),
+		MaxIdleConnsPerHost:    min(maxIdlePerHost, maxIdleConns),
 		IdleConnTimeout:        idleTimeout,
 	}
 	return t
@@ -149,7 +150,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp.TLS = conn.state // net/http recognizes only its own type
+	resp.TLS = conn.state // net/http sets the field only for a *tls.Conn
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols:
 		_ = resp.Body.Close() // the body of a 101 response is the connection
@@ -163,9 +164,10 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // CloseIdleConnections closes unused connections, and ends dials without a waiting request.
 func (t *transport) CloseIdleConnections() { t.http.CloseIdleConnections() }
 
-// newDialContext returns the context for a dial, and a function to call after the dial. A dial has the same timeout as a
-// request. If its request gets another connection, net/http continues the dial for later requests. maxSpareDials limits
-// such dials. Otherwise, a receiver that serves one connection and lets all others hang would cause one per request.
+// newDialContext returns the context for a dial, and a function to call after the dial. A dial has the same timeout as
+// a request. If its request gets another connection, net/http continues the dial for later requests. maxSpareDials
+// limits such dials. Otherwise, a receiver that serves one connection and lets all other connections hang would cause
+// one such dial per request.
 func (t *transport) newDialContext(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	request, ok := ctx.Value(requestContextKey{}).(context.Context)
@@ -188,8 +190,8 @@ func (t *transport) dial(ctx context.Context, _, address string) (net.Conn, erro
 	return t.connectHost(ctx, address)
 }
 
-// dialTLS connects to a host and port and performs the TLS handshake. Both together have the timeout of one dial,
-// because net/http would give each a separate timeout.
+// dialTLS connects to a host and port and performs the TLS handshake. One timeout covers both steps, whereas net/http
+// would give each step a separate timeout.
 func (t *transport) dialTLS(ctx context.Context, _, address string) (net.Conn, error) {
 	ctx, done := t.newDialContext(ctx)
 	defer done()
@@ -204,7 +206,7 @@ func (t *transport) dialTLS(ctx context.Context, _, address string) (net.Conn, e
 	if trace != nil && trace.TLSHandshakeStart != nil {
 		trace.TLSHandshakeStart()
 	}
-	err = catchPanic(func() error { return client.HandshakeContext(ctx) }) // it calls the host's ClientCertificate
+	err = catchPanic(func() error { return client.HandshakeContext(ctx) }) // may call the host's ClientCertificate
 	state := client.ConnectionState()
 	if trace != nil && trace.TLSHandshakeDone != nil {
 		trace.TLSHandshakeDone(state, err)
@@ -245,7 +247,7 @@ func (t *transport) connectHost(ctx context.Context, address string) (net.Conn, 
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := catchPanicResult(func() ([]netip.Addr, error) { return t.guard.resolve(ctx, h) }) // it calls the host's resolver
+	addrs, err := catchPanicResult(func() ([]netip.Addr, error) { return t.guard.resolve(ctx, h) }) // may call the host's resolver
 	if err != nil {
 		return nil, err
 	}

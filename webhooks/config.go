@@ -37,33 +37,33 @@ type Config struct {
 	// MaxAge is the age at which deliveries of a failing webhook expire. Defaults to three days. The minimum is an
 	// hour. A delivery expires if it was queued or redelivered MaxAge ago and all later requests to its webhook failed.
 	//
-	// A delivery also ends if its next attempt would exceed MaxAge. This does not apply if the delivery was already
-	// that old when its webhook started to fail, because no dispatcher was running or the host could not send the
-	// delivery. Deliveries that expire together get one summary.
+	// A delivery also ends if its next attempt would exceed MaxAge. This does not apply if the delivery had exceeded
+	// MaxAge before its webhook started to fail, because no dispatcher was running or the host could not send the
+	// delivery. For all deliveries that expire together, one summary is recorded.
 	MaxAge time.Duration
 	// InFlight limits the concurrent requests of this process to fast webhooks. Defaults to 64. The maximum is 65,536.
 	// While requests to other hostnames wait, a hostname gets at most a quarter of these slots.
 	//
-	// At most eight times as many deliveries to fast webhooks may have been sent but not yet recorded. If this process
-	// is killed, another process sends them again.
+	// Up to 8 × InFlight deliveries to fast webhooks may have been sent before their results are recorded. If this
+	// process is killed, another process sends these deliveries again.
 	InFlight int
 	// InFlightSlow limits the other concurrent requests of this process: to webhooks that are new, slow or failing, and
 	// to fast webhooks if a request takes longer than 50 ms. Defaults to 4,096. The maximum is 65,536. New and failing
 	// webhooks together get at most half of these slots, and so does each hostname. A workspace gets no more slots if
 	// it already uses more than half as many slots as are free. This way, one workspace's slow webhooks do not delay
-	// others.
+	// other workspaces.
 	//
 	// Each request uses a socket, a body and 41 kB of memory (170 MB for 4,096 requests), and more with TLS. Up to
-	// InFlightSlow requests can start to hang within one Timeout without delaying others. [Observer].InFlightObserved
-	// reports whether the limit was reached. The limit includes requests that have ended but are not yet recorded. If
-	// this process is killed, another process sends their deliveries again.
+	// InFlightSlow requests can start to hang within one Timeout without delaying other requests.
+	// [Observer].InFlightObserved reports whether the limit was reached. The limit includes requests that have ended
+	// but whose results are not yet recorded. If this process is killed, another process sends their deliveries again.
 	InFlightSlow int
 	// InFlightWebhook limits the concurrent requests of this process to one webhook URL. Defaults to 4. The limit is 1
 	// for a webhook that has never succeeded or whose last request failed.
 	InFlightWebhook int
 	// HeaderPrefix is the prefix of the version and signature headers, as in Service-Version and Service-Signature.
-	// Defaults to "Service". With StandardWebhooks, it must not be "Webhook", which is the prefix of that
-	// specification's signature header.
+	// Defaults to "Service". With StandardWebhooks, it must not be "Webhook", which is the prefix of the Standard
+	// Webhooks signature header.
 	HeaderPrefix string
 	// UserAgent is the value of the User-Agent header. Defaults to [DefaultUserAgent], the same in all releases.
 	UserAgent string

@@ -42,8 +42,8 @@ const payloadVersion = "1.0.0"
 // errStopped is the cancellation cause of requests that are canceled because the dispatcher stops.
 var errStopped = errors.New("webhooks: dispatcher stopped")
 
-// hostErrorRetryDelay is the wait before retrying a delivery that an error of the host prevented. Fixing the
-// configuration takes minutes, and claiming and releasing all such deliveries once a minute costs little.
+// hostErrorRetryDelay is the delay before the retry of a delivery that could not be sent because of an error of the
+// host. Hosts need minutes to fix their configuration, and retrying all such deliveries once a minute costs little.
 const hostErrorRetryDelay = time.Minute
 
 // maxResends limits how often an attempt resends its request because a reused connection was closed. net/http would try
@@ -53,7 +53,7 @@ const maxResends = 8
 
 var errResent = errors.New("webhooks: reused connections closed without a response")
 
-// deliver makes one attempt. It recovers panics, and stops when postCtx ends.
+// deliver makes one attempt. It recovers from panics, and stops when postCtx ends.
 func (d *Dispatcher) deliver(postCtx context.Context, del *storage.ClaimedDelivery) (e scheduler.RequestFinished) {
 	now, started := d.now(), time.Now()
 	a := &storage.Delivery{
@@ -109,7 +109,7 @@ func (d *Dispatcher) deliver(postCtx context.Context, del *storage.ClaimedDelive
 func (d *Dispatcher) checkHostError(a *storage.Delivery, err error) bool {
 	isHostError := errors.Is(err, storage.ErrSecret) || errors.Is(err, errHeaders)
 	wasHostError, _ := d.hostErrors.Get(a.WebhookID)
-	if wasHostError != isHostError { // another delivery may have logged it
+	if wasHostError != isHostError { // another delivery may have logged the change
 		wasHostError, _ = d.hostErrors.Put(a.WebhookID, isHostError, 0)
 	}
 	switch {
@@ -145,9 +145,9 @@ func (d *Dispatcher) planRetry(del *storage.ClaimedDelivery, a *storage.Delivery
 // takes a Timeout.
 const maxLateness = time.Minute
 
-// wouldExpire reports whether a delivery would exceed Config.MaxAge after wait, which starts with its attempt. A
-// delivery that was too old before its webhook started to fail does not expire, because it had to wait for a dispatcher
-// or the host. After storage.MaxFailureGap without a failure, a new series of failures starts.
+// wouldExpire reports whether a delivery would exceed Config.MaxAge after wait, counted from the start of its current
+// attempt. A delivery that was too old before its webhook started to fail does not expire, because the delivery had to
+// wait for a dispatcher or the host. After storage.MaxFailureGap without a failure, a new series of failures starts.
 func (d *Dispatcher) wouldExpire(del *storage.ClaimedDelivery, wait time.Duration) bool {
 	failing := del.FailingFor
 	if del.FailedAgo > storage.MaxFailureGap {
@@ -220,8 +220,8 @@ func (d *Dispatcher) addSignatures(header http.Header, del *storage.ClaimedDeliv
 	return nil
 }
 
-// reservedHeaders are headers that Config.Headers cannot set, in addition to those in Dispatcher.header. They would
-// change the request's meaning, or look like the dispatcher's signatures.
+// reservedHeaders are headers that Config.Headers cannot set, in addition to the headers in Dispatcher.header. They
+// could change the request's meaning, or look like the dispatcher's signatures.
 var reservedHeaders = []string{
 	"Host", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Trailer", "Te", "Connection", "Keep-Alive", "Proxy-Connection",
 	"Upgrade", "Expect", "Accept-Encoding", "Webhook-Id", "Webhook-Timestamp", "Webhook-Signature",

@@ -24,7 +24,7 @@ type directDispatch struct {
 var _ storage.DirectDispatcher = (*directDispatch)(nil)
 
 // newDirectDispatch is the newDirect function that NewDispatcher returns. If the store did not call the direct
-// dispatcher, stored wakes d to claim the deliveries.
+// dispatcher, the function stored wakes d to claim the deliveries.
 func (d *Dispatcher) newDirectDispatch() (to storage.DirectDispatcher, stored func()) {
 	r := d.currentRun.Load()
 	if r == nil {
@@ -67,9 +67,9 @@ func (h *directDispatch) Dispatch(leased []storage.ClaimedDelivery, others bool)
 	}
 }
 
-// stepLater passes an event to a step soon, together with other events that arrive in the meantime. It first yields to
-// other goroutines, so that callers whose submissions were stored can already store their next submissions. With 16
-// callers in a loop, this increases the number of stored submissions by a tenth.
+// stepLater passes an event to a step soon, together with other events that arrive in the meantime. stepLater first
+// yields to other goroutines, so that callers whose submissions were stored can already store their next submissions.
+// With 16 callers in a loop, yielding increases the number of stored submissions by a tenth.
 func (r *run) stepLater(e scheduler.Event) {
 	r.pendingMu.Lock()
 	defer r.pendingMu.Unlock()

@@ -29,7 +29,7 @@ const (
 	// finalWriteTime is how long a stopping dispatcher tries to write results after gracePeriod. Deliveries whose
 	// results are not written are sent again.
 	finalWriteTime = 5 * time.Second
-	// observerTimeout is how long a stopping dispatcher finally waits for an Observer, whose methods should return
+	// observerTimeout is how long a stopping dispatcher waits at the end for an Observer, whose methods should return
 	// quickly.
 	observerTimeout = time.Second
 )
@@ -64,8 +64,8 @@ type Dispatcher struct {
 // NewDispatcher returns a service's dispatcher for package formsvc. Other modules cannot name the type of p. It starts
 // no goroutine and opens no connection. It returns an error if p.Store is nil or config is invalid.
 //
-// newDirect returns the direct dispatcher for one submission, which is nil while d is not running, and a function to
-// call after the submission is stored.
+// newDirect returns the direct dispatcher for one submission (nil while d is not running), and a function to call after
+// the submission is stored.
 func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, newDirect func() (to storage.DirectDispatcher, stored func()), err error) {
 	if p.Store == nil {
 		return nil, nil, errors.New("webhooks: Params.Store is nil")
@@ -112,7 +112,7 @@ func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, newDirect f
 	return d, d.newDirectDispatch, nil
 }
 
-// Guard returns the rules for destinations. The same rules apply when a webhook is created.
+// Guard returns the guard that checks destinations. The service also uses it when a webhook is created.
 func (d *Dispatcher) Guard() *Guard { return d.guard }
 
 // Wake makes a running dispatcher claim due deliveries before its next poll, which is 100 to 250 ms after the last
@@ -126,9 +126,9 @@ func (d *Dispatcher) Wake() {
 
 // Run sends deliveries until ctx ends, then drains and returns nil. While it drains, it claims nothing, lets in-flight
 // requests continue for up to 10 s, releases the other deliveries, and writes all results. Draining takes at most 15 s,
-// plus one second if an [Observer] or a transport does not return. It takes longer if the store or maintenance ignores
-// its context. Store errors do not end Run. They are logged at most every 5 s, and Run retries after at most 0.4 s, or
-// as soon as another call by the service succeeds.
+// plus one second if an [Observer] or a transport does not return. Draining takes longer if the store or maintenance
+// ignores its context. Store errors do not end Run. They are logged at most every 5 s, and Run retries after at most
+// 0.4 s, or as soon as another call by the service succeeds.
 //
 // Deliveries are claimed up to a second before they are sent. If a webhook is disabled or deleted in the meantime, its
 // claimed deliveries are still sent. If its URL or secret changes, they are sent to the old URL with the old secret.

@@ -3,8 +3,7 @@
 // A [Dispatcher] claims pending deliveries from a [storage.DeliveryStore], sends them and records the results.
 // [github.com/formsvc/formsvc.Service.Dispatcher] returns a service's dispatcher. A host calls its Run method, and
 // calls Wake after committing its own transactions. Any number of processes can run a dispatcher on the same store,
-// which leases a delivery to only one process at a time.
-// delivery to one process at a time.
+// which leases each delivery to only one process at a time.
 //
 // # Receivers
 //
@@ -67,12 +66,13 @@
 // Otherwise another process sends them within 250 ms. [github.com/formsvc/formsvc.WithSecretCipher] encrypts the stored
 // secrets.
 //
-// A destination that does not respond does not delay others, because each process has two pools of requests:
+// A destination that does not respond does not delay other destinations, because each process has two pools of
+// requests:
 //
 //   - The fast pool has 64 slots, for webhooks that respond within half a second.
 //   - The slow pool has 4,096 slots. It is for slow webhooks, for new and failing webhooks (at most half of the slots),
-//     and for requests that take longer than 50 ms. A workspace gets no more slots while it uses more than half of the
-//     number of free slots.
+//     and for requests to fast webhooks that take longer than 50 ms. A workspace gets no more slots while it uses more
+//     than half of the number of free slots.
 //
 // A webhook has 4 slots, or 1 while it is new or failing. While requests to other hostnames wait, a hostname gets at
 // most a quarter of the 64 slots. Therefore, new or failing destinations do not delay other destinations, however many
@@ -95,23 +95,24 @@
 //   - names of one label, and names below localhost, local, internal, localdomain, home.arpa, lan, svc and invalid;
 //   - names with any address that is not public: private, loopback, link-local (cloud metadata), shared, multicast,
 //     documentation and reserved addresses, 168.63.129.16 of Azure, everything in IPv6 outside 2000::/3, and tunnels
-//     inside it (6to4, Teredo, ISATAP).
+//     inside 2000::/3 (6to4, Teredo, ISATAP).
 //
 // For each new connection, the client resolves the name without the search list, and dials only addresses that it has
 // checked. It does not use the environment's proxies and does not follow redirects. It requires TLS 1.2 or later with a
-// verified certificate, and uses HTTP/1.1. An attempt ends within [Config.Timeout] (15 s by default), and reads at most 64 kB of
-// headers and 64 kB of the body. Users see only timeout, network, redirect or status as the cause of a failure. Your
-// log contains the exact cause. [NewClient] returns such a client for your own requests.
+// verified certificate, and uses HTTP/1.1. An attempt ends within [Config.Timeout] (15 s by default), and reads at most
+// 64 kB of headers and 64 kB of the body. Users see only timeout, network, redirect or status as the cause of a
+// failure. Your log contains the exact cause. [NewClient] returns a client with the same restrictions for your own
+// requests.
 //
 // [Config.AllowedNetworks] lists additional prefixes that webhooks can reach, for development (127.0.0.1/32, ::1/128)
 // and for receivers on your premises. Names that resolve only to these prefixes can have any form. Every user who can
 // create a webhook can then reach these networks, on all ports except the blocked ports. Use the narrowest prefixes.
 //
 // Some public addresses should not be reachable either: your own services (such as a load balancer), public ranges that
-// your network uses privately, and your provider's NAT64 or 6rd prefixes. Add known addresses to
-// [Config.DeniedNetworks]. For the rest, use a firewall or a network policy that allows the dispatcher's process to
-// reach only the internet. For this, you can run the dispatcher in a separate process. Of all proxies, the client
-// supports only transparent proxies.
+// your network uses privately, and your provider's NAT64 or 6rd prefixes. Add the addresses that you know to
+// [Config.DeniedNetworks]. For all other addresses, use a firewall or a network policy that allows the dispatcher's
+// process to reach only the internet. For this, you can run the dispatcher in a separate process. The client supports
+// no proxies except transparent proxies.
 //
 // # Monitoring
 //
@@ -119,11 +120,11 @@
 //     was created, but now resolves to a private address, by mistake or as an attack.
 //   - Many WEBHOOK_URL_REJECTED errors from one key.
 //   - The age of the oldest due delivery.
-//   - [InFlight].SlowFullFor: while it grows, hanging destinations delay others. Increase [Config.InFlightSlow] or add
-//     a process.
+//   - [InFlight].SlowFullFor: while it grows, hanging destinations delay other destinations. Increase
+//     [Config.InFlightSlow] or add a process.
 //   - Entries "Unsolicited response received on idle HTTP channel" in the standard logger of package log, not in the
-//     service's logger. net/http writes them if a receiver sends more data after its response. They contain at most 1
-//     kB of this data, up to 4 kB with quoting.
+//     service's logger. net/http writes them if a receiver sends more data after its response. These entries contain at
+//     most 1 kB of this data, or 4 kB with quoting.
 //
 // # Implementation
 //

@@ -26,8 +26,8 @@ const (
 	lookupTimeout = 5 * time.Second
 )
 
-// Resolver looks up the addresses of a hostname. *[net.Resolver] implements it. network is "ip". If host contains a
-// dot, it also ends in a dot, so that the system does not apply its search list.
+// Resolver looks up the addresses of a hostname. *[net.Resolver] implements it. The argument network is "ip". If the
+// argument host contains a dot, it also ends in a dot, so that the system does not apply its search list.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
@@ -90,7 +90,8 @@ func NewGuard(c GuardConfig) *Guard {
 
 // CheckURL applies all rules that can be checked without a network: scheme, length, characters, credentials, fragment,
 // port, format of the host, and literal addresses. It returns a *[URLError] if raw violates a rule. If no networks are
-// allowed, it also rejects names that cannot be public, such as localhost. Otherwise, [Guard.CheckHost] checks them.
+// allowed, it also rejects names that cannot be public, such as localhost. Otherwise, [Guard.CheckHost] checks such
+// names.
 func (g *Guard) CheckURL(raw string) error {
 	_, err := g.parseURL(raw)
 	return err
@@ -191,7 +192,7 @@ func isForbidden(c rune) bool {
 	return c == '\\' || unicode.IsSpace(c) || unicode.IsControl(c)
 }
 
-// splitAuthority returns the host, in brackets if it has any, and the port. If the port is the scheme's default, it
+// splitAuthority returns the host, including any brackets, and the port. If the port is the scheme's default, it
 // returns an empty port.
 func splitAuthority(u *url.URL) (name, port string, err error) {
 	name = u.Host

@@ -12,7 +12,7 @@ const (
 	minMaintenanceInterval = 45 * time.Second
 	maxMaintenanceInterval = 75 * time.Second
 	// maxExpired limits the deliveries that one call expires. On a busy machine, PostgreSQL takes 0.2 s to expire them.
-	// During this time, results of the same webhooks wait for its row locks.
+	// During this time, the results of other deliveries of these webhooks wait for row locks.
 	maxExpired = 1000
 )
 

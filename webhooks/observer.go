@@ -15,8 +15,8 @@ const observeInterval = 15 * time.Second
 const maxObserverCalls = 2000
 
 // Observer receives events from a dispatcher, for a host's metrics. Its methods are called concurrently and should
-// return quickly. A blocked call does not delay deliveries, or Run when it stops. If 2,000 calls are blocked, further
-// calls are skipped. A panic is logged and has no other effect.
+// return quickly. A blocked call does not delay deliveries, and delays the end of Run by at most a second. If 2,000
+// calls are blocked, further calls are skipped. A panic is logged and has no other effect.
 //
 // ctx has the values of Run's context, but is not canceled with it. Embed [NoObserver], so that your observer still
 // compiles if later versions add methods.

@@ -20,8 +20,9 @@ type RetryPolicy struct {
 	// Delays are the delays before attempts 2, 3 and so on. If the attempt after the last delay fails, the delivery
 	// ends. If nil, the default delays apply. An empty slice that is not nil means one attempt.
 	//
-	// A delay beyond [Config.MaxAge] ends the delivery. A delay can be at most 30 days. If a delay exceeds 26 hours
-	// ([storage.MaxFailureGap]), each failure starts a new series, so a webhook may never count as failing.
+	// A delivery ends if its next delay would exceed [Config.MaxAge]. A delay can be at most 30 days. If a delay
+	// exceeds 26 hours ([storage.MaxFailureGap]), each failure starts a new series, so a webhook may never count as
+	// failing.
 	Delays []time.Duration
 	// Jitter is the maximum fraction by which each delay varies randomly. It must be at least 0 and below 1. It
 	// prevents deliveries that failed together from being retried together. A zero value means no jitter, but the zero
@@ -55,8 +56,8 @@ func (p RetryPolicy) validate() error {
 	return nil
 }
 
-// delayAfter returns the delay after attempt n fails, or false if there is no further attempt. The first attempt is 1.
-// The delay is at least requestedPause, up to maxRetryAfter.
+// delayAfter returns the delay after attempt n fails, or false if there is no further attempt. Attempts are numbered
+// from 1. The delay is at least requestedPause, up to maxRetryAfter.
 func (p RetryPolicy) delayAfter(n int, requestedPause time.Duration) (time.Duration, bool) {
 	if n < 1 || n > len(p.Delays) {
 		return 0, false

@@ -18,25 +18,25 @@ import (
 // scheduler returns. Claims, writes and requests run in separate goroutines, which report their results as events.
 type run struct {
 	d *Dispatcher
-	//nolint:containedctx // the context of Run without its end, for the whole run
+	//nolint:containedctx // Run's context without its cancellation
 	baseCtx    context.Context
 	cancelBase context.CancelCauseFunc // cancels requests and calls to the store
-	//nolint:containedctx // ends after the grace period of a stop
+	//nolint:containedctx // is canceled at the end of a stop's grace period
 	postCtx     context.Context
 	cancelPosts context.CancelCauseFunc
 
 	stepMu    sync.Mutex // protects the following fields
 	scheduler *scheduler.Scheduler
 	timer     *time.Timer
-	ended     bool // no more steps
+	ended     bool // whether no more steps may start
 	pauses    chan storage.PausedWebhook
 
 	pendingMu     sync.Mutex        // protects pendingEvents
-	pendingEvents []scheduler.Event // not yet passed to a step
+	pendingEvents []scheduler.Event // events that were not yet passed to a step
 
 	done         chan struct{} // closed when all work has ended after a stop
 	storeCalls   sync.WaitGroup
-	requests     sync.WaitGroup // includes other goroutines that an Observer may block
+	requests     sync.WaitGroup // also counts other goroutines that an Observer may block
 	storeFailing atomic.Bool    // whether the last claim or write failed
 	// claimLogged and writeLogged are the times of the last log entries at level error, in Unix nanoseconds.
 	claimLogged, writeLogged atomic.Int64

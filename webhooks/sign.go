@@ -27,7 +27,7 @@ func Sign(secret string, body []byte) string {
 // Verify returns nil if signature (the value of the Service-Signature header) is the signature of body. Otherwise, it
 // returns [ErrSignature]. body must contain the received bytes before any decoding. Hexadecimal digits can have either
 // case. The comparison takes constant time. Verification with an empty secret always fails, because anyone could sign
-// with it.
+// with an empty secret.
 func Verify(secret string, body []byte, signature string) error {
 	digits, ok := strings.CutPrefix(signature, signaturePrefix)
 	if secret == "" || !ok || len(digits) != 2*sha256.Size {
