@@ -36,7 +36,7 @@ func Credential(r *http.Request) string {
 }
 
 // authenticate resolves the API key, counts the request against the key's rate limit and checks the scope. If one of
-// these checks fails, nothing else is read.
+// these checks fails, authenticate reads nothing else.
 func (c *call) authenticate() error {
 	key := c.h.config.Credential(c.r)
 	if key == "" {

@@ -65,15 +65,15 @@ const (
 	// maxDrain is the number of bytes to read beyond Limits.Body. Most clients exceed the limit only slightly, and
 	// reading 8 MiB takes a few milliseconds.
 	maxDrain = 8 << 20
-	// drainTimeout is how long a client may take to send these bytes. At 2 Mbit/s, 1 MiB takes about 5 s.
+	// drainTimeout is how long a client can take to send the bytes beyond the limit. At 2 Mbit/s, 1 MiB takes about 5 s.
 	drainTimeout = 5 * time.Second
 )
 
 // drainBody reads the rest of the request body before the response is sent. Some clients and proxies send the whole
 // request before they read the response. If the server closes the connection before it has read the body, they see a
 // connection reset instead of the response. net/http drains part of a body, but not on a connection that it is about to
-// close. drainBody stops at the limits above. If the client is waiting for 100 Continue, drainBody reads nothing,
-// because reading would make the client send the body.
+// close. drainBody stops at maxDrain or drainTimeout. If the client is waiting for 100 Continue, drainBody reads
+// nothing, because reading would make the client send the body.
 func (c *call) drainBody() {
 	r := c.r
 	if c.bodyReadDone || !hasBody(r) || r.ProtoMajor != 1 {

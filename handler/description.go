@@ -18,7 +18,7 @@ func getOpenAPI(c *call) error {
 }
 
 // matchesIfNoneMatch reports whether an If-None-Match header matches tag by weak comparison (RFC 9110, section 13.1.2).
-// It also accepts tags that a compressing proxy has changed.
+// It also accepts entity tags that a compressing proxy has changed.
 func matchesIfNoneMatch(values []string, tag string) bool {
 	tags, star := parseTags(values)
 	return star || slices.ContainsFunc(tags, func(candidate string) bool {

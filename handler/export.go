@@ -196,7 +196,7 @@ func (b *pageBudget) waitForPage(ctx context.Context) error {
 	}
 }
 
-// recheckKey resolves the key again before each page, because the key may have been revoked, expired or lost the scope.
+// recheckKey resolves the key again before each page, because the key may have expired, been revoked or lost the scope.
 func (c *call) recheckKey(ctx context.Context) error {
 	p, err := c.h.keys.ResolveKey(ctx, c.h.config.Credential(c.r))
 	if err != nil {

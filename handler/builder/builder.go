@@ -77,7 +77,7 @@ type Config struct {
 	AllowedOrigins []string
 
 	// FrameAncestors are the origins whose pages may show the builder in a frame, written as Content-Security-Policy
-	// sources, such as "https://crm.example". These pages can trick users into clicking on things that they do not see.
+	// sources, such as "https://crm.example". Such a page can trick users into clicking on things that they do not see.
 	// Defaults to none.
 	FrameAncestors []string
 

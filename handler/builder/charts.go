@@ -34,7 +34,8 @@ type mark struct {
 	kind  string  // additional CSS class for NPS
 }
 
-// table holds a chart's numbers. If it is for a row of a matrix, it has a label. More is the number of omitted rows.
+// table holds a chart's numbers. Only the table for a matrix row has a label. The field More is the number of omitted
+// rows.
 type table struct {
 	Label string `json:"label,omitempty"`
 	Rows  []mark `json:"rows"`

@@ -68,7 +68,7 @@ func (c *Config) cssVariables() map[string]string {
 	return style
 }
 
-// readableTone returns the shade closest to color whose contrast is at least least on every surface.
+// readableTone returns the shade closest to color whose contrast on every surface is at least the parameter least.
 func (s scheme) readableTone(color string, least float64, surfaces []string) string {
 	tone := color
 	for share := 0.0; share <= 1; share += 0.05 {

@@ -31,8 +31,8 @@ type Document struct {
 	Title    string
 	// Head belongs in the head element and Body in the body element, once each.
 	Head, Body template.HTML
-	// Nonce is the nonce that the response's Content-Security-Policy requires on style and script elements. Files that
-	// the layout loads from the page's origin don't need it.
+	// Nonce is the nonce that the response's Content-Security-Policy requires on style and script elements. Files that the
+	// layout loads from the page's origin don't need the nonce.
 	Nonce string
 }
 

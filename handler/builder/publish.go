@@ -37,8 +37,8 @@ import (
 // proxy does not know that origin.
 //
 // Users see the trash of every workspace that they can see. Only the host can restore forms from a deleted workspace.
-// Checking the trash and changing a form are separate steps. If another user restores the form in between, the result
-// is the same as if that user had restored it a moment later.
+// Checking the trash and changing a form are separate steps. If another user restores the form between the two steps,
+// the result is the same as if that user had restored it a moment later.
 func (h *Handler) addPublishRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /forms/{form}/changes", h.compareHandler(getChanges))
 	mux.HandleFunc("POST /forms/{form}/publish", h.respondWithForm(publishForm))

@@ -51,7 +51,7 @@ func (c *call) saveOffer() *render.SaveOffer {
 }
 
 // saveAndMerge saves the partial submission of a respondent who has reached a block. If another page has saved in the
-// meantime, it merges that page's answers. taken reports whether there were any. Creating and saving have separate
+// meantime, it merges that page's answers. taken reports whether any were merged. Creating and saving have separate
 // budgets, so that respondents can always submit, even if many of them share an address. If a save is rejected, the
 // next save includes its input.
 func (c *call) saveAndMerge(block string) (taken bool, err error) {
@@ -123,7 +123,7 @@ func (c *call) solvedCaptcha() bool {
 }
 
 // mergeSaved takes over answers that another page saved, except for answers that this page changed. It reports whether
-// there were any. It keeps answers that the other page lacks, because their blocks may be off the path only there.
+// it took over any. It keeps answers that the other page lacks, because their blocks may be off the path only there.
 func (c *call) mergeSaved() (taken bool, err error) {
 	theirs, err := c.h.service.ResumePartial(c.r.Context(), c.Form.ID, c.partial.Token)
 	if err != nil || theirs.Revision == c.partial.Revision {

@@ -16,7 +16,7 @@ type route struct {
 	methods  string
 	json     bool // whether to report errors as JSON
 	cors     bool // whether allowed origins can use the route
-	partials bool // whether the route exists only if pages save partial submissions
+	partials bool // whether the route exists only with Config.Partials
 }
 
 var routes = map[string]route{

@@ -14,7 +14,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// HeadSize is the number of bytes that Sniff needs. A PDF header can be anywhere within them.
+// HeadSize is the number of bytes that Sniff needs. A PDF header can be anywhere within these bytes.
 const HeadSize = 1024
 
 // CleanName returns name's last path element, without invisible characters.
@@ -39,7 +39,7 @@ func CleanName(name string) string {
 
 // Sniff returns a file's media type. It trusts the extension if the first bytes are consistent with it, because many
 // formats start with the bytes of another format. Otherwise, it returns the type that the bytes indicate. HTML without
-// an HTML extension has an unknown type, and so does text with one.
+// an HTML extension has an unknown type, and so does text with an HTML extension.
 func Sniff(head []byte, name string) string {
 	kind, claimed := detectByContent(head), answertype.MediaTypeByName(name)
 	isText := strings.HasPrefix(kind, "text/")

@@ -93,7 +93,7 @@ func (p *Writer) WriteChunks(list []Chunk) {
 // entities contains the escapes for bytes that have a special meaning in text or in double-quoted attributes.
 var entities = [256]string{0: "\uFFFD", '"': "&#34;", '\'': "&#39;", '&': "&amp;", '<': "&lt;", '>': "&gt;"}
 
-// WriteEscaped writes text from a respondent. It does not count against the limit.
+// WriteEscaped writes text from a respondent. The text does not count against the limit.
 func (p *Writer) WriteEscaped(s string) {
 	if p.out == nil && len(s) > chunkSize {
 		p.flush()
@@ -190,7 +190,7 @@ func (p *Writer) Put(format string, values ...string) {
 	p.WriteMarkup(format)
 }
 
-// PutIf calls Put if is is true.
+// PutIf calls Put if the parameter is is true.
 func (p *Writer) PutIf(is bool, format string, values ...string) {
 	if is {
 		p.Put(format, values...)

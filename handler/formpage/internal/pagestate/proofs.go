@@ -79,7 +79,7 @@ func (p *Proofs) RenewProofs() bool {
 	return true
 }
 
-// UsedViolations returns a violation for each checked captcha. The captchas were used for a stored submission before.
+// UsedViolations returns a violation for each checked captcha. All of them were already used for a stored submission.
 func (p *Proofs) UsedViolations() (violations []schema.Violation) {
 	for _, block := range slices.Sorted(maps.Keys(p.checked)) {
 		violations = append(violations, schema.Violation{Field: block, Code: CodeUsed})

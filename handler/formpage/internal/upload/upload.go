@@ -61,9 +61,9 @@ type File struct {
 // Files holds a page's files by block.
 type Files map[string][]File
 
-// Open verifies a page's file records. It omits files that the respondent has removed, and reports whether there were
-// any. It rejects a record if it is too old to be submitted or was signed with another secret. The respondent then has
-// to upload the file again.
+// Open verifies a page's file records. It omits files that the respondent has removed, and reports whether the
+// respondent removed any. It rejects a record if it is too old to be submitted or was signed with another secret. The
+// respondent then has to upload the file again.
 func (r Records) Open(values url.Values) (files Files, refused []schema.Violation, takenBack bool) {
 	files = Files{}
 	for name, tokens := range values {
