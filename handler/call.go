@@ -30,7 +30,7 @@ type call struct {
 	principal Principal
 
 	form     *storage.Form // Nil if the form is not accessible.
-	formRead bool          // Whether the form was read together with the key.
+	formRead bool          // Whether the form and the key were read in one statement.
 
 	requestBase string // The prefix of all links, see [fixedActor].
 

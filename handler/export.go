@@ -47,7 +47,7 @@ func (h *api) Exports() http.Handler {
 	})
 }
 
-// serveExport serves an export. It makes the same checks as any operation, in the same order.
+// serveExport serves an export. It makes the same checks as every other operation, in the same order.
 func (c *call) serveExport() error {
 	path := c.r.URL.Path
 	name, ending, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")

@@ -44,9 +44,9 @@ type api struct {
 	descriptionETag string
 }
 
-// New returns the API for package formsvc. Other modules cannot call New, because config has an internal type. The on
-// function returns a copy of the API that uses another Core and, unless its second argument is nil, another resolver.
-// New starts no goroutines.
+// New returns the API for package formsvc. Other modules cannot call New, because the type of config is internal. The
+// on function returns a copy of the API that uses another Core and, unless its second argument is nil, another
+// resolver. New starts no goroutines.
 func New(config httpapi.Config, keys KeyResolver) (a httpapi.API, on func(*core.Core, KeyResolver) httpapi.API, err error) {
 	description, err := apidoc.Describe(config.BaseURL, config.BasePath)
 	if err != nil {

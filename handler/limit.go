@@ -26,7 +26,7 @@ func (c *call) takeLimiterToken(keyID string) limitResult {
 	}
 	result, err := c.h.config.Limiter.Take(c.ctx(), c.h.limiterKey+keyID)
 	if err != nil {
-		if c.ctx().Err() == nil { // Otherwise, the request has ended and the limiter is not at fault.
+		if c.ctx().Err() == nil { // If the request has ended, the limiter is not at fault.
 			c.h.limiterHealth.recordFailure(c.ctx(), c.h.config.Logger, err)
 		}
 		return limitResult{keyID: keyID}
@@ -52,7 +52,7 @@ func (c *call) applyLimit(t limitResult) error {
 
 // limiterHealth logs when the limiter starts to fail and when it recovers.
 type limiterHealth struct {
-	// failedAt is when the limiter last failed, in nanoseconds since 1970. A zero value means that it works.
+	// failedAt is when the limiter last failed, in nanoseconds since 1970. A zero value means that the limiter works.
 	failedAt atomic.Int64
 }
 

@@ -81,7 +81,7 @@ func (m mount) isMisplaced(r *http.Request, left, base string) bool {
 	if _, below, ok := strings.Cut(left, m.basePath+"/"); ok && m.resources[firstSegment(below)] {
 		return true
 	}
-	// If a proxy has removed the base path, the path starts with a resource.
+	// If a proxy has removed the base path, left starts with the first segment of an operation's path.
 	if m.resources[firstSegment(left)] {
 		return false
 	}

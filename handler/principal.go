@@ -15,8 +15,8 @@ type Principal struct {
 	// Callers with the same KeyID share a rate limit. For example, a multi-tenant host can use the tenant's ID, see
 	// examples/tenants.
 	KeyID string
-	// UserID is the user who owns the key. It must not be zero. If a host's IDs have a different format, it can derive
-	// UserID with formsvc.UserIDFrom from an ID that is unique among all of the storage's users.
+	// UserID is the user who owns the key. It must not be zero. If a host's IDs have a different format, the host can
+	// derive UserID with formsvc.UserIDFrom from an ID that is unique among all of the storage's users.
 	UserID storage.ID
 	// Name and Email are returned by GET /me.
 	Name  string

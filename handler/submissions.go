@@ -29,7 +29,7 @@ func listSubmissions(c *call) error {
 	}
 
 	body := append(c.borrowBuffer(), `{"items":[`...)
-	var last storage.Position // The last record written, or zero if there is none.
+	var last storage.Position // The position of the last record written, or zero if none was written.
 	more, err := c.h.core.Storage.Submissions(c.ctx(), c.actor(), form, params, func(s *storage.Submission) error {
 		if !last.ID.IsZero() {
 			body = append(body, ',')

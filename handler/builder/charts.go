@@ -34,8 +34,7 @@ type mark struct {
 	kind  string  // additional CSS class for NPS
 }
 
-// table holds a chart's numbers. Only the table for a matrix row has a label. The field More is the number of omitted
-// rows.
+// table holds a chart's numbers. Only a matrix row's table has a label. More is the number of omitted rows.
 type table struct {
 	Label string `json:"label,omitempty"`
 	Rows  []mark `json:"rows"`

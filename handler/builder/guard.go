@@ -68,7 +68,7 @@ func (h *Handler) allowRequest(w http.ResponseWriter, r *http.Request, l *rateli
 		return true
 	}
 	result, err := l.Take(r.Context(), user)
-	if err != nil || result.Allowed { // on error, the request has ended or the handler is closed
+	if err != nil || result.Allowed { // an error means that the request has ended or the handler is closed
 		return true
 	}
 	writeTooManyRequests(w, result.RetryAfter(), "You sent too many requests in the last minute. Try again after the time in the Retry-After header.")

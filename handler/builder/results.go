@@ -35,7 +35,7 @@ const (
 //	                                       the number of submissions, and whether there is a working copy, for
 //	                                       at most 100 forms. It omits forms that the user cannot see.
 //	GET    /times                          {since, until}: the start and end of the time range
-//	GET    /forms/{form}/summary           a summaryResponse. It first counts new submissions for a limited time.
+//	GET /forms/{form}/summary a summaryResponse. The handler first counts new submissions for a limited time.
 //	GET    /forms/{form}/texts             ?block&from_text → {items, more}: a block's newest texts
 //	GET    /forms/{form}/export            the file of Client.Export, streamed: format (csv, ndjson),
 //	                                       separator (comma, semicolon, tab), header (ids, labels), bom (true)

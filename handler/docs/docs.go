@@ -30,8 +30,8 @@ import (
 type Options struct {
 	// Title is the page's title. Defaults to the API description's title.
 	Title string
-	// Key is the API key in the example requests. With a valid key, readers can copy and run them. Every reader can see
-	// the key, so use a demo key. Defaults to a placeholder.
+	// Key is the API key in the example requests. With a valid key, readers can copy and run the examples. Every reader
+	// can see the key, so use a demo key. Defaults to a placeholder.
 	Key string
 	// HomeURL is where the title links to. If empty, the title is not a link.
 	HomeURL string

@@ -29,8 +29,7 @@ func (c *call) fileBlock(id string) *schema.Block {
 	return b
 }
 
-// readForm parses the posted inputs and stores the files. If the text is longer than the limit most, in bytes, complete
-// is false.
+// readForm parses the posted inputs and stores the files. If the text exceeds most bytes, complete is false.
 func (c *call) readForm(most int64) (values url.Values, complete bool, err error) {
 	bounds := formdata.BodyLimits{Bytes: most, Inputs: c.maxInputs()}
 	if c.fileStore() == nil {

@@ -139,7 +139,7 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ schema.File, err error) {
 	body := upload.NewMeteredReader(u.Body, &d.used, cmp.Or(d.MaxUnsubmitted, 1<<30), ErrNoSpace)
 	defer func() {
 		if err != nil {
-			body.Release() // before remove, so that a concurrent refreshUsage counts too much instead of too little
+			body.Release() // release before remove, so that a concurrent refreshUsage counts too much instead of too little
 			_ = d.remove(file.ID)
 			d.full.CompareAndSwap(false, errors.Is(err, ErrNoSpace))
 		}

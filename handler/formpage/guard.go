@@ -10,8 +10,8 @@ import (
 var originCheck http.CrossOriginProtection
 
 // isCrossOrigin checks Sec-Fetch-Site and Origin, and reports whether a POST comes from an origin that is not allowed.
-// Programs other than browsers send neither header, and no user's cookies. open is true for routes to which browsers
-// send no cookies from other origins. For these routes, AllowedOrigins may contain "*".
+// Programs other than browsers send neither these headers nor a user's cookies. open is true for routes to which
+// browsers send no cookies from other origins. For these routes, AllowedOrigins may contain "*".
 func (h *Handler) isCrossOrigin(r *http.Request, open bool) bool {
 	origin, allowed := r.Header.Get("Origin"), h.config.AllowedOrigins
 	if slices.Contains(allowed, origin) || open && slices.Contains(allowed, "*") || originCheck.Check(r) == nil {

@@ -25,8 +25,8 @@ func (c *call) showFirstViolation(status int, violations []schema.Violation) {
 	c.showStep(status, formstep.FirstStepWithViolation(c.Steps, violations, c.At), violations)
 }
 
-// showFailure shows the page again after an error. It can be submitted again, because its idempotency key stays the
-// same.
+// showFailure shows the page again after an error. The respondent can submit it again safely, because its idempotency
+// key stays the same.
 func (c *call) showFailure(err error, violations ...schema.Violation) {
 	status, _, word := c.reportFailure("failed to process form page", err)
 	c.Notice = c.Words.Get(word)

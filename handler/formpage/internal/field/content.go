@@ -99,7 +99,7 @@ func (p *writer) writeLinkText(f *Field) {
 	}
 }
 
-// addCaptcha shows a captcha unless it is already solved, or solving it is pointless because it has no verifier.
+// addCaptcha shows a captcha unless it is already solved, or has no verifier to check the solution.
 func (b *builder) addCaptcha(f *Field, block *schema.Block) {
 	f.write = nil
 	w := b.Host.CaptchaWidget(block)

@@ -44,7 +44,7 @@ func SplitIntoSteps(form *formsvc.PublicForm, blocks []schema.Block) []Step {
 	return steps
 }
 
-// BlocksOnPath returns the top-level blocks on the path, except endings. It sets Required as the path demands.
+// BlocksOnPath returns the top-level blocks on the path, except endings. It sets Required fields as the path demands.
 func BlocksOnPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
 	required := make(map[string]bool, len(path.Blocks))
 	for _, b := range path.Blocks {
@@ -112,7 +112,7 @@ func startsStep(b *schema.Block) bool {
 	return b.TakesAnswer() || slices.Contains([]string{schema.TypeGroup, schema.TypeWelcome, schema.TypeStatement}, b.Type)
 }
 
-// FindStep returns the index of the page with the given ID. If the path lacks it, FindStep returns the last page before
+// FindStep returns the index of the page with the given ID. If the path lacks this page, it returns the last one before
 // it.
 func FindStep(form *formsvc.PublicForm, steps []Step, id string) int {
 	if at := slices.IndexFunc(steps, func(s Step) bool { return s.ID == id }); at >= 0 {

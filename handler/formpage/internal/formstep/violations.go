@@ -45,7 +45,7 @@ func FirstStepWithViolation(steps []Step, violations []schema.Violation, otherwi
 }
 
 // UnseenQuestions returns the question blocks that are now on a page but were not on it when it was submitted. If seen
-// is nil, it returns none, because the page did not report its blocks.
+// is nil, it returns no blocks, because the page did not report its blocks.
 func UnseenQuestions(on []schema.Block, seen []string) map[string]bool {
 	unseen := map[string]bool{}
 	if seen == nil {

@@ -47,7 +47,7 @@ const (
 	Sent                = "sent"      // Signed, in an ending's URL: the submission was stored.
 	Proof               = "proof"     // Signed: this visit has solved the captcha.
 	Partial             = "half"      // Signed: the partial submission that was saved, see pagestate.PartialState.
-	Clear               = "clear"     // A button's value: the input whose selection the button clears.
+	Clear               = "clear"     // The value of a clear button: the input whose selection it clears.
 	Link                = "link"      // The token in a link to a partial submission.
 )
 

@@ -36,7 +36,7 @@ type Page struct {
 	Framed   bool   // Whether the page is in a frame.
 	Preview  *Preview
 
-	Inserted []insertion.Reference // What the texts of the page have inserted.
+	Inserted []insertion.Reference // All insertions rendered in the page's texts.
 
 	Notice    string                    // A sentence above the form.
 	Lost      []formdata.UnmatchedInput // Shown with LostFiles, so that respondents can copy them.

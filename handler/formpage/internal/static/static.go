@@ -60,7 +60,7 @@ func compress(content []byte) []byte {
 // Version changes whenever the files change, so that browsers can cache them indefinitely.
 var Version = Files["page.css"].tag[1:9] + Files["page.js"].tag[1:9]
 
-// minify removes indentation and comment lines, which make up about a tenth of a file. It would break multi-line
+// minify removes indentation and comment lines, which make up about a tenth of a file. minify would break multi-line
 // strings, but no file contains any. Line breaks in scripts are kept, because a line break can end a statement.
 func minify(content []byte, between string) []byte {
 	var kept [][]byte

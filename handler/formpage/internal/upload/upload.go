@@ -171,7 +171,8 @@ type MeteredReader struct {
 	err      error // r's latest error.
 }
 
-// NewMeteredReader returns a reader that adds the file's size to used. It fails with full once used exceeds most bytes.
+// NewMeteredReader returns a reader that adds the file's size to used. Reads fail with full once used exceeds most
+// bytes.
 func NewMeteredReader(r io.Reader, used *atomic.Int64, most int64, full error) *MeteredReader {
 	used.Add(FileCost)
 	return &MeteredReader{r: r, used: used, limit: most, limitErr: full, taken: FileCost}
