@@ -64,7 +64,6 @@ func (b *Body) JSON(name string, value json.RawMessage) *Body {
 	return b
 }
 
-// addJSON adds a JSON value to the object at path.
 func (b *Body) addJSON(path, name string, value json.RawMessage) {
 	switch {
 	case value == nil:

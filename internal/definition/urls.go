@@ -7,7 +7,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// checkURL checks an http or https URL in an object's field.
 func checkURL(c *validation.Check, object jsontree.Node, name string) {
 	checkAddress(c, object.Member(name), weburl.IsPlainWebURL, "")
 }

@@ -108,7 +108,6 @@ func (c *columns) checkColumnCount() error {
 	}}}
 }
 
-// addColumn adds a column to a field unless the column exists or the limit is reached.
 func (c *columns) addColumn(f *field, p part) {
 	if _, known := c.index[columnKey{f.id, p.name}]; known {
 		return

@@ -462,7 +462,6 @@ const (
 	escaped = "\"\\/\b\f\n\r\t"
 )
 
-// parseEscape parses an escape sequence, or two escape sequences for a surrogate pair.
 func (p *parser) parseEscape() (rune, bool) {
 	at := p.pos
 	p.pos++

@@ -143,7 +143,6 @@ func (t filesRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	w.EndArray()
 }
 
-// newSignature returns a rule that accepts one image.
 func newSignature(b *schema.Block, from ServiceConfig) Rule {
 	rule := newFileRule(b.Properties, from)
 	rule.imageOnly = true

@@ -49,7 +49,6 @@ func FormatCount(n int, noun string) string {
 	return formatGrouped(float64(n)) + " " + noun + "s"
 }
 
-// spellCount spells out numbers below 10.
 func spellCount(n int) string {
 	words := [...]string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}
 	if n >= 0 && n < len(words) {

@@ -251,7 +251,6 @@ func (q query) addRead(u *usage, path string) {
 	}
 }
 
-// addValues records the constants in a condition.
 func (u *usage) addValues(n jsontree.Node) {
 	switch n.Kind() {
 	case jsontree.String:

@@ -49,7 +49,6 @@ func (w *warner) checkText(source string, marks schema.TextMarks, path string, a
 	}
 }
 
-// checkInsertion adds a warning about an insertion that never inserts a value.
 func (w *warner) checkInsertion(name, path string, at int) {
 	r, ok := insertion.Resolve(name, w.has)
 	quoted := answertype.QuoteJSON("{{" + name + "}}")
@@ -108,7 +107,6 @@ func (w *warner) isOnLaterPage(block, at int) bool {
 	return false
 }
 
-// checkSettings adds warnings about the texts in the settings.
 func (w *warner) checkSettings(s *schema.Settings) {
 	w.checkText(s.SubmitLabel, schema.Insertions, "/settings/submitLabel", onLastPage)
 	w.checkText(s.ClosedMessage, schema.Formatting|schema.Insertions, "/settings/closedMessage", whenClosed)
