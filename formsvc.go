@@ -46,7 +46,7 @@ type Service struct {
 // New returns a service. Only [WithStorage] is required. The returned error joins the errors of all options. New starts
 // no goroutine and opens no connection.
 func New(opts ...Option) (*Service, error) {
-	o := defaults()
+	o := defaultOptions()
 	var errs []error
 	for _, opt := range opts {
 		if opt != nil {

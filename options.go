@@ -45,7 +45,7 @@ type options struct {
 	clock             func() time.Time
 }
 
-func defaults() options {
+func defaultOptions() options {
 	return options{
 		http:      httpapi.Config{BasePath: "/v1"},
 		keyPrefix: "fs",

@@ -15,7 +15,7 @@ import (
 // deep, and if its clauses for each variable are either all Add or all Set.
 func Rule(clauses ...Clause) json.RawMessage {
 	r := rule{Set: map[string]any{}}
-	r.apply(clauses...)
+	r.applyClauses(clauses...)
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -44,7 +44,7 @@ type jump struct {
 	To string `json:"to"`
 }
 
-func (r *rule) apply(clauses ...Clause) {
+func (r *rule) applyClauses(clauses ...Clause) {
 	for _, c := range clauses {
 		if c.apply != nil {
 			c.apply(r)
@@ -68,10 +68,10 @@ func WhenVariable(name string) Subject { return Subject{"variables." + name} }
 // “Other” answer, or "length" for the number of selected choices.
 func (s Subject) Part(name string) Subject { return Subject{s.path + "." + name} }
 
-func (s Subject) read() any { return map[string]any{"var": s.path} }
+func (s Subject) variableRef() any { return map[string]any{"var": s.path} }
 
 func (s Subject) compare(operator string, value any) Condition {
-	return Condition{map[string]any{operator: []any{s.read(), value}}}
+	return Condition{map[string]any{operator: []any{s.variableRef(), value}}}
 }
 
 // Answered tests whether there is an answer. It is always true for a variable.
@@ -108,7 +108,7 @@ func (s Subject) OneOf(values ...string) Condition {
 
 // Includes tests whether a choice is selected.
 func (s Subject) Includes(choice string) Condition {
-	return Condition{map[string]any{"in": []any{choice, s.read()}}}
+	return Condition{map[string]any{"in": []any{choice, s.variableRef()}}}
 }
 
 // Contains tests whether a text contains the given substring. It is case-sensitive.
@@ -129,7 +129,7 @@ func (s Subject) AtLeast(n float64) Condition { return s.compare(">=", jsonNumbe
 
 // Between tests whether a number is between least and most, inclusive.
 func (s Subject) Between(least, most float64) Condition {
-	return Condition{map[string]any{"<=": []any{jsonNumber(least), s.read(), jsonNumber(most)}}}
+	return Condition{map[string]any{"<=": []any{jsonNumber(least), s.variableRef(), jsonNumber(most)}}}
 }
 
 // Before tests whether an answer is before date, which is a date ("2026-11-20") or a time ("09:30"). If the answer is a
@@ -255,14 +255,14 @@ func (c Condition) GoTo(block string) Clause {
 
 // Otherwise jumps to a block if no previous clause jumps.
 func (c Clause) Otherwise(block string) Clause {
-	return Clause{func(r *rule) { r.apply(c, Always().GoTo(block)) }}
+	return Clause{func(r *rule) { r.applyClauses(c, Always().GoTo(block)) }}
 }
 
 // Show removes the block from the path unless the condition is true.
-func (c Condition) Show() Clause { return Clause{func(r *rule) { r.Show = c.value() }} }
+func (c Condition) Show() Clause { return Clause{func(r *rule) { r.Show = c.logicOrTrue() }} }
 
 // Require requires an answer if the condition is true. It overrides [Block].Required.
-func (c Condition) Require() Clause { return Clause{func(r *rule) { r.Require = c.value() }} }
+func (c Condition) Require() Clause { return Clause{func(r *rule) { r.Require = c.logicOrTrue() }} }
 
 // Refuse rejects the answer to the block if c is true, and shows the message to the respondent. The condition can read
 // this answer and earlier answers. It is evaluated only if the block has a valid answer, and for a group only if all its
@@ -273,22 +273,24 @@ func (c Condition) Refuse(message string) Clause {
 }
 
 // Add adds n, which can be negative, to a variable.
-func (c Condition) Add(variable string, n float64) Clause { return c.add(variable, jsonNumber(n)) }
+func (c Condition) Add(variable string, n float64) Clause {
+	return c.newAddClause(variable, jsonNumber(n))
+}
 
 // AddAnswer adds a block's numeric answer to a variable. An unanswered block counts as 0.
 func (c Condition) AddAnswer(variable, block string) Clause {
-	return c.add(variable, When(block).read())
+	return c.newAddClause(variable, When(block).variableRef())
 }
 
 // Set sets a variable to a text of at most 10,000 characters.
-func (c Condition) Set(variable, text string) Clause { return c.set(variable, text) }
+func (c Condition) Set(variable, text string) Clause { return c.newSetClause(variable, text) }
 
 // SetNumber sets a variable to a number.
 func (c Condition) SetNumber(variable string, n float64) Clause {
-	return c.set(variable, jsonNumber(n))
+	return c.newSetClause(variable, jsonNumber(n))
 }
 
-func (c Condition) add(variable string, by any) Clause {
+func (c Condition) newAddClause(variable string, by any) Clause {
 	return Clause{func(r *rule) {
 		term := by
 		if c.logic != nil {
@@ -298,7 +300,7 @@ func (c Condition) add(variable string, by any) Clause {
 	}}
 }
 
-func (c Condition) set(variable string, value any) Clause {
+func (c Condition) newSetClause(variable string, value any) Clause {
 	return Clause{func(r *rule) {
 		if c.logic == nil {
 			r.Set[variable] = value
@@ -313,7 +315,7 @@ func (r *rule) variableLogic(variable string) any {
 	if logic, ok := r.Set[variable]; ok {
 		return logic
 	}
-	return WhenVariable(variable).read()
+	return WhenVariable(variable).variableRef()
 }
 
 // operands returns the operands of a variable's logic if that logic uses the given operator, and otherwise the logic
@@ -326,7 +328,7 @@ func (r *rule) operands(variable, operator string) []any {
 	return []any{r.variableLogic(variable)}
 }
 
-func (c Condition) value() any {
+func (c Condition) logicOrTrue() any {
 	if c.logic == nil {
 		return true
 	}

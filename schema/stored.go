@@ -80,11 +80,11 @@ func decodeValue(fieldType string, n jsontree.Node) Value {
 	k, _ := LookupBlockType(fieldType)
 	switch list := n.Kind() == jsontree.Array; {
 	case list && k.Shape == ShapeFiles:
-		value, err = decodeAll[Files](n, decodeFile)
+		value, err = decodeList[Files](n, decodeFile)
 	case list:
-		value, err = decodeAll[Picks](n, decodePick)
+		value, err = decodeList[Picks](n, decodePick)
 	case k.Shape == ShapeMatrix:
-		value, err = decodeAll[Matrix](n, decodeRow)
+		value, err = decodeList[Matrix](n, decodeRow)
 	case k.Shape == ShapeContact:
 		var c Contact
 		err = decodeTexts(n, c.textFields()...)
@@ -109,8 +109,8 @@ func decodeValue(fieldType string, n jsontree.Node) Value {
 	return value
 }
 
-// decodeAll decodes all items of an array or all fields of an object.
-func decodeAll[L ~[]T, T any](n jsontree.Node, decode func(jsontree.Node) (T, error)) (L, error) {
+// decodeList decodes all items of an array or all fields of an object.
+func decodeList[L ~[]T, T any](n jsontree.Node, decode func(jsontree.Node) (T, error)) (L, error) {
 	list := make(L, n.Len())
 	for i, item := range n.All() {
 		var err error
@@ -142,7 +142,7 @@ func decodePick(n jsontree.Node) (p Pick, err error) {
 func decodeRow(n jsontree.Node) (row MatrixRow, err error) {
 	row.ID = n.Name()
 	if n.Kind() == jsontree.Array {
-		row.Picks, err = decodeAll[Picks](n, decodePick)
+		row.Picks, err = decodeList[Picks](n, decodePick)
 		return row, err
 	}
 	row.Picks = make(Picks, 1)

@@ -79,7 +79,7 @@ type DocumentStore interface {
 	FormsWithDocument(ctx context.Context, actor Actor, kind string, forms []ID) ([]ID, error)
 }
 
-func (c *DocumentChange) valid() bool {
+func (c *DocumentChange) isValid() bool {
 	return c.Kind != "" && len(c.Kind) <= 50 && len(c.Key) <= 200 && ValidText(c.Kind) && ValidText(c.Key) &&
 		ValidText(string(c.Value)) && ValidTime(c.At)
 }
@@ -89,7 +89,7 @@ func (c *DocumentChange) valid() bool {
 func ValidDocuments(changes []DocumentChange) bool {
 	for i := range changes {
 		c := &changes[i]
-		if !c.valid() || slices.ContainsFunc(changes[:i], func(o DocumentChange) bool { return o.Kind == c.Kind && o.Key == c.Key }) {
+		if !c.isValid() || slices.ContainsFunc(changes[:i], func(o DocumentChange) bool { return o.Kind == c.Kind && o.Key == c.Key }) {
 			return false
 		}
 	}

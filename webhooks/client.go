@@ -82,7 +82,7 @@ type guardedTransport struct {
 }
 
 func (j guardedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	to, err := j.guard.checkParts(req.URL)
+	to, err := j.guard.checkURLParts(req.URL)
 	if err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close() // a RoundTripper must close it, even on errors
@@ -167,7 +167,8 @@ func (t *transport) CloseIdleConnections() { t.http.CloseIdleConnections() }
 // newDialContext returns the context for a dial, and a function to call after the dial. A dial has the same timeout as
 // a request. If its request gets another connection, net/http continues the dial for later requests. maxSpareDials
 // limits such dials. Otherwise, a receiver that serves one connection and lets all other connections hang would cause
-// one such dial per request.
+// one such dial per
+// request.
 func (t *transport) newDialContext(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	request, ok := ctx.Value(requestContextKey{}).(context.Context)
@@ -279,7 +280,7 @@ func (g *Guard) parseDialHost(name string) (host, error) {
 	if addr, err := netip.ParseAddr(name); err == nil && addr.Is6() {
 		return g.parseIPv6(name)
 	}
-	return g.parseName(name)
+	return g.parseHostname(name)
 }
 
 // checkSocket is called with a socket's address before the socket connects. This check is decisive, because it sees the

@@ -122,7 +122,7 @@ func (c Config) Validate() error {
 		"HeaderPrefix %q is not a valid start of a header name", c.HeaderPrefix)
 	reject(c.StandardWebhooks && strings.EqualFold(c.HeaderPrefix, "Webhook"),
 		"HeaderPrefix %q gives two signatures the same name when StandardWebhooks is set", c.HeaderPrefix)
-	reject(!isFieldValue(c.UserAgent), "UserAgent %q is not a valid header value", c.UserAgent)
+	reject(!isHeaderValue(c.UserAgent), "UserAgent %q is not a valid header value", c.UserAgent)
 	errs = append(errs, c.Retry.validate(),
 		validateNetworks("AllowedNetworks", c.AllowedNetworks), validateNetworks("DeniedNetworks", c.DeniedNetworks))
 	return errors.Join(errs...)
@@ -151,7 +151,7 @@ func validateNetworks(field string, networks []netip.Prefix) error {
 	return errors.Join(errs...)
 }
 
-// isFieldValue reports whether s contains only visible ASCII characters and spaces, with no space at either end.
-func isFieldValue(s string) bool {
+// isHeaderValue reports whether s contains only visible ASCII characters and spaces, with no space at either end.
+func isHeaderValue(s string) bool {
 	return strings.Trim(s, " ") == s && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' })
 }

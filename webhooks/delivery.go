@@ -77,7 +77,7 @@ func (d *Dispatcher) deliver(postCtx context.Context, del *storage.ClaimedDelive
 	if err != nil && errors.Is(context.Cause(postCtx), errStopped) {
 		return scheduler.RequestFinished{Duration: time.Since(started)}
 	}
-	if d.checkHostError(a, err) {
+	if d.recordHostError(a, err) {
 		return scheduler.RequestFinished{Duration: time.Since(started), RetryIn: hostErrorRetryDelay}
 	}
 	a.Duration = time.Since(started)
@@ -102,11 +102,11 @@ func (d *Dispatcher) deliver(postCtx context.Context, del *storage.ClaimedDelive
 	return d.planRetry(del, a, requestedPause)
 }
 
-// checkHostError reports whether err is an error of the host: a secret that cannot be decrypted, or invalid
+// recordHostError reports whether err is an error of the host: a secret that cannot be decrypted, or invalid
 // Config.Headers. Such a delivery is not sent, because a receiver that does not check signatures would not notice a
-// missing signature. For each webhook, checkHostError logs the first error and the recovery. If very many webhooks have
-// such errors, some are logged again.
-func (d *Dispatcher) checkHostError(a *storage.Delivery, err error) bool {
+// missing signature. For each webhook, recordHostError logs the first error and the recovery. If very many webhooks
+// have such errors, some are logged again.
+func (d *Dispatcher) recordHostError(a *storage.Delivery, err error) bool {
 	isHostError := errors.Is(err, storage.ErrSecret) || errors.Is(err, errHeaders)
 	wasHostError, _ := d.hostErrors.Get(a.WebhookID)
 	if wasHostError != isHostError { // another delivery may have logged the change

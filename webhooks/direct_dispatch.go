@@ -35,7 +35,7 @@ func (d *Dispatcher) newDirectDispatch() (to storage.DirectDispatcher, stored fu
 		if !h.called.Load() {
 			d.Wake()
 		} else if r := d.currentRun.Load(); r != nil {
-			r.storeResponded()
+			r.recordStoreResponse()
 		}
 	}
 }

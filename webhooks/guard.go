@@ -138,7 +138,7 @@ func (g *Guard) parseURL(raw string) (checkedURL, error) {
 		authority = authority[:end]
 	}
 	switch u, err := url.Parse(raw); {
-	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, isForbidden) || textclean.CleanName(raw) != raw || textclean.IsMisleading(raw):
+	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, isForbiddenInURL) || textclean.CleanName(raw) != raw || textclean.IsMisleading(raw):
 		return checkedURL{}, newURLError(reasonCharacters)
 	case err != nil:
 		return checkedURL{}, newURLError(reasonSyntax)
@@ -147,12 +147,12 @@ func (g *Guard) parseURL(raw string) (checkedURL, error) {
 	case strings.Contains(raw, "#"):
 		return checkedURL{}, newURLError(reasonFragment)
 	default:
-		return g.checkParts(u)
+		return g.checkURLParts(u)
 	}
 }
 
-// checkParts checks all parts of u and returns u with the host in canonical form.
-func (g *Guard) checkParts(u *url.URL) (checkedURL, error) {
+// checkURLParts checks all parts of u and returns u with the host in canonical form.
+func (g *Guard) checkURLParts(u *url.URL) (checkedURL, error) {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return checkedURL{}, newURLError(reasonScheme)
@@ -171,7 +171,7 @@ func (g *Guard) checkParts(u *url.URL) (checkedURL, error) {
 	if inner, ok := strings.CutPrefix(name, "["); ok {
 		h, err = g.parseIPv6(strings.TrimSuffix(inner, "]"))
 	} else {
-		h, err = g.parseName(name)
+		h, err = g.parseHostname(name)
 	}
 	if err != nil {
 		return checkedURL{}, err
@@ -187,8 +187,8 @@ func (g *Guard) checkParts(u *url.URL) (checkedURL, error) {
 	return checkedURL{url: &checked, host: h}, nil
 }
 
-// isForbidden reports whether c is not allowed in a URL, because URL parsers treat it differently.
-func isForbidden(c rune) bool {
+// isForbiddenInURL reports whether c is not allowed in a URL, because URL parsers treat it differently.
+func isForbiddenInURL(c rune) bool {
 	return c == '\\' || unicode.IsSpace(c) || unicode.IsControl(c)
 }
 
@@ -226,7 +226,7 @@ func (g *Guard) parseIPv6(literal string) (host, error) {
 // all ASCII characters, because public names can contain underscores. isLabel checks the characters.
 var hostMapping = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false), idna.CheckHyphens(false))
 
-func (g *Guard) parseName(raw string) (host, error) {
+func (g *Guard) parseHostname(raw string) (host, error) {
 	name, err := hostMapping.ToASCII(raw)
 	name = strings.TrimSuffix(name, ".")
 	labels := strings.Split(name, ".")

@@ -32,7 +32,7 @@ func (d *Dispatcher) runMaintenance(ctx context.Context, runAside func(func())) 
 			if err != nil && ctx.Err() == nil {
 				d.log.Error("sweep failed", "error", err)
 			} else if r := d.currentRun.Load(); r != nil {
-				r.storeResponded()
+				r.recordStoreResponse()
 			}
 		}
 		if err := d.expireDeliveries(ctx, runAside); err != nil && ctx.Err() == nil {

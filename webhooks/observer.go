@@ -104,7 +104,7 @@ func (r *run) observeQueue(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			r.d.log.Warn("failed to observe webhook queue", "error", err)
 		} else if err == nil {
-			r.storeResponded()
+			r.recordStoreResponse()
 		}
 		if reporting.CompareAndSwap(false, true) { // the previous calls have returned
 			r.requests.Go(func() {

@@ -61,7 +61,7 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 // step passes events to the scheduler and starts the resulting actions. It blocks only while another step runs.
 func (r *run) step(events ...scheduler.Event) {
 	for _, req := range r.stepRequests(events...) {
-		go r.send(req)
+		go r.sendRequests(req)
 	}
 }
 
@@ -79,7 +79,7 @@ func (r *run) stepRequests(events ...scheduler.Event) []*scheduler.Request {
 		r.storeCalls.Go(func() { r.step(r.claim(*actions.Claim)) })
 	}
 	if len(actions.Write) > 0 {
-		r.storeCalls.Go(func() { r.step(r.write(actions.Write)) })
+		r.storeCalls.Go(func() { r.step(r.writeResults(actions.Write)) })
 	}
 	for _, p := range actions.Pauses {
 		select {
@@ -131,9 +131,10 @@ func (r *run) wait() {
 	}
 }
 
-// send makes a request, and reports the result first to the scheduler and then to the Observer. It then makes the next
-// request in the same goroutine, because growing a new goroutine's stack takes a tenth of a delivery's processor time.
-func (r *run) send(req *scheduler.Request) {
+// sendRequests makes a request, and reports the result first to the scheduler and then to the Observer. It then makes
+// the next request in the same goroutine, because growing a new goroutine's stack takes a tenth of a delivery's
+// processor time.
+func (r *run) sendRequests(req *scheduler.Request) {
 	for next := []*scheduler.Request{req}; len(next) > 0; {
 		req = next[0]
 		result := r.d.deliver(r.postCtx, &req.Delivery)
@@ -146,7 +147,7 @@ func (r *run) send(req *scheduler.Request) {
 			r.requests.Go(func() { r.observeAttempt(attempt) })
 		}
 		for _, req := range next[min(1, len(next)):] {
-			go r.send(req)
+			go r.sendRequests(req)
 		}
 		r.requests.Done()
 	}
@@ -170,7 +171,7 @@ func (r *run) claim(p storage.ClaimParams) scheduler.ClaimFinished {
 		return err
 	})
 	if e.Err != nil {
-		r.d.log.Log(r.baseCtx, r.storeFailed(&r.claimLogged), "failed to claim webhook deliveries", "error", e.Err)
+		r.d.log.Log(r.baseCtx, r.recordStoreFailure(&r.claimLogged), "failed to claim webhook deliveries", "error", e.Err)
 	} else {
 		r.storeFailing.Store(false)
 	}
@@ -181,8 +182,8 @@ func (r *run) claim(p storage.ClaimParams) scheduler.ClaimFinished {
 // several times a second.
 const logInterval = 5 * time.Second
 
-// storeFailed records a failed call to the store and returns the level at which to log it.
-func (r *run) storeFailed(logged *atomic.Int64) slog.Level {
+// recordStoreFailure records a failed call to the store and returns the level at which to log it.
+func (r *run) recordStoreFailure(logged *atomic.Int64) slog.Level {
 	r.storeFailing.Store(true)
 	now := time.Now().UnixNano()
 	if last := logged.Load(); now-last >= int64(logInterval) && logged.CompareAndSwap(last, now) {
@@ -191,14 +192,14 @@ func (r *run) storeFailed(logged *atomic.Int64) slog.Level {
 	return slog.LevelDebug
 }
 
-// storeResponded reports to the scheduler that a call to the store succeeded.
-func (r *run) storeResponded() {
+// recordStoreResponse reports to the scheduler that a call to the store succeeded.
+func (r *run) recordStoreResponse() {
 	if r.storeFailing.Load() {
 		r.step(scheduler.StoreResponded{})
 	}
 }
 
-func (r *run) write(results []storage.Result) scheduler.WriteFinished {
+func (r *run) writeResults(results []storage.Result) scheduler.WriteFinished {
 	ctx, cancel := context.WithTimeout(r.baseCtx, storeTimeout)
 	defer cancel()
 	fenced, err := catchPanicResult(func() ([]storage.Lease, error) { return r.d.store.FinishDeliveries(ctx, results) })
@@ -215,7 +216,7 @@ func (r *run) write(results []storage.Result) scheduler.WriteFinished {
 		r.d.log.Error("storage rejected webhook result", "error", err,
 			"webhook", results[0].Lease.WebhookID.String(), "event", results[0].Lease.EventID.String())
 	case err != nil:
-		r.d.log.Log(r.baseCtx, r.storeFailed(&r.writeLogged), "failed to write webhook results", "error", err, "results", len(results))
+		r.d.log.Log(r.baseCtx, r.recordStoreFailure(&r.writeLogged), "failed to write webhook results", "error", err, "results", len(results))
 	default:
 		r.storeFailing.Store(false)
 	}

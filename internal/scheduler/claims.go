@@ -20,12 +20,12 @@ type claims struct {
 	knownWebhooks int       // number of webhooks that share maxPrefetch
 }
 
-func (s *Scheduler) wantClaims() { s.fast.claimWanted, s.slow.claimWanted = true, true }
+func (s *Scheduler) requestClaims() { s.fast.claimWanted, s.slow.claimWanted = true, true }
 
 func (s *Scheduler) maybeStartClaim() {
 	c := &s.claims
 	if !s.now.Before(c.nextPoll) {
-		s.wantClaims()
+		s.requestClaims()
 	}
 	if !s.claimWanted() || s.now.Before(c.notBefore) || s.now.Before(c.nextCheck) && (!s.fast.claimWanted || s.poolCapacity(&s.fast) == 0) {
 		return
@@ -112,22 +112,22 @@ func (s *Scheduler) finishClaim(e ClaimFinished) {
 	c.nextPoll = s.now.Add(s.randomDuration(s.config.minPollInterval, s.config.PollInterval))
 	if e.Err != nil {
 		c.failures++
-		s.wantClaims()
-		c.failedAt, c.notBefore = s.now, s.now.Add(s.backoff(c.failures))
+		s.requestClaims()
+		c.failedAt, c.notBefore = s.now, s.now.Add(s.randomBackoff(c.failures))
 		return
 	}
 	c.failures = 0
 	s.shortenBackoff()
 	if e.More {
-		s.wantClaims()
+		s.requestClaims()
 	}
 	for _, del := range e.Deliveries {
 		s.addDelivery(del, c.startedAt, true)
 	}
 }
 
-// backoff returns how long to wait after consecutive errors from the store.
-func (s *Scheduler) backoff(failures int) time.Duration {
+// randomBackoff returns how long to wait after consecutive errors from the store.
+func (s *Scheduler) randomBackoff(failures int) time.Duration {
 	wait := min(s.config.minBackoff<<min(failures-1, maxFailures), s.config.maxBackoff)
 	return s.randomDuration(wait/2, wait)
 }

@@ -37,8 +37,8 @@ func (p *pool) freeSlots() int {
 // the fast pool.
 func (p *pool) isFull() bool { return p.inFlight+p.unrecorded >= p.maxHeld }
 
-// accepts reports whether a request can move from the fast pool to p.
-func (p *pool) accepts(r *Request, memory int) bool {
+// hasRoomFor reports whether a request can move from the fast pool to p.
+func (p *pool) hasRoomFor(r *Request, memory int) bool {
 	return !p.isFull() && p.hosts[r.webhook.host].inFlight < p.maxPerHost && p.bytes < memory
 }
 

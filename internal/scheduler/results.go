@@ -81,7 +81,7 @@ func (s *Scheduler) finishWrite(e WriteFinished) {
 	if e.Err != nil && (!e.Rejected || len(batch) > 1) {
 		r.pending = append(r.pending, batch...) // at the end, so that they do not block other results
 		r.failures = min(r.failures+1, maxFailures)
-		r.failedAt, r.notBefore = s.now, s.now.Add(s.backoff(r.failures))
+		r.failedAt, r.notBefore = s.now, s.now.Add(s.randomBackoff(r.failures))
 		return
 	}
 	s.shortenBackoff()

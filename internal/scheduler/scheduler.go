@@ -120,7 +120,7 @@ func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
 	for _, e := range events {
 		switch e := e.(type) {
 		case Woken:
-			s.wantClaims()
+			s.requestClaims()
 			s.shortenBackoff()
 		case StoreResponded:
 			s.shortenBackoff()
@@ -144,13 +144,13 @@ func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
 	s.startRequests(&s.slow)
 	s.maybeStartClaim()
 	s.maybeStartWrite()
-	s.actions.NextStep = s.nextStep()
+	s.actions.NextStep = s.nextStepTime()
 	return s.actions
 }
 
-// nextStep returns when Step must be called even without an event: within BatchDelay while results are pending, a fast
-// slot is in use or a claim is wanted, and otherwise at the time of the next poll.
-func (s *Scheduler) nextStep() time.Time {
+// nextStepTime returns when Step must be called even without an event: within BatchDelay while results are pending, a
+// fast slot is in use or a claim is wanted, and otherwise at the time of the next poll.
+func (s *Scheduler) nextStepTime() time.Time {
 	results := len(s.results.pending) > 0 && len(s.results.writing) == 0
 	switch due := s.results.waitingSince.Add(s.config.BatchDelay); {
 	case results && due.After(s.now):
@@ -252,7 +252,7 @@ func (s *Scheduler) releaseAll(w *webhook, retryIn time.Duration) {
 // fast slots, and their results count in the fast pool, so that each pool limits its unrecorded deliveries.
 func (s *Scheduler) moveToSlowPool() {
 	s.fastRequests = slices.DeleteFunc(s.fastRequests, func(r *Request) bool {
-		if s.now.Sub(r.startedAt) < s.config.FastSlotTime || !s.slow.accepts(r, s.config.PoolBytes) {
+		if s.now.Sub(r.startedAt) < s.config.FastSlotTime || !s.slow.hasRoomFor(r, s.config.PoolBytes) {
 			return false
 		}
 		s.fast.updateLoad(r, 0, -1)

@@ -118,7 +118,7 @@ type counted struct {
 	count int64
 }
 
-func (n *Series) values() []counted {
+func (n *Series) sortedValues() []counted {
 	list := make([]counted, 0, len(n.counts))
 	for _, x := range slices.Sorted(maps.Keys(n.counts)) {
 		list = append(list, counted{max(n.Min, min(n.Max, x)), n.counts[x]})
@@ -128,7 +128,7 @@ func (n *Series) values() []counted {
 
 // Median returns the middle number, or the mean of the two middle numbers.
 func (n *Series) Median() float64 {
-	list := n.values()
+	list := n.sortedValues()
 	return valueAt(list, (n.Count-1)/2)/2 + valueAt(list, n.Count/2)/2 // halves, because the sum can overflow
 }
 
@@ -150,7 +150,7 @@ type Bin struct {
 // Histogram returns one bin per distinct value, or maxBins bins of equal width if there are more than maxBins values.
 // For whole numbers there can be fewer bins, which start and end at whole numbers.
 func (n *Series) Histogram(maxBins int) []Bin {
-	list := n.values()
+	list := n.sortedValues()
 	if len(list) <= maxBins {
 		bins := make([]Bin, len(list))
 		for i, c := range list {

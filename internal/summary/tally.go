@@ -125,7 +125,7 @@ func (t *ChoiceCounts) indexOf(id string) (at int, known bool) {
 	return at, known
 }
 
-func (t *ChoiceCounts) define(id, label string) *Choice {
+func (t *ChoiceCounts) findOrAdd(id, label string) *Choice {
 	at, known := t.indexOf(id)
 	if !known {
 		id, label = strings.Clone(id), strings.Clone(label) // do not keep the whole page in memory
@@ -150,17 +150,17 @@ func (t *ChoiceCounts) Counts() []Choice {
 // New returns a tally for a form's blocks, hidden fields and variables.
 func New(blocks []schema.Block, hidden []string, variables map[string]any) *Tally {
 	t := &Tally{byID: map[string]*Block{}}
-	t.defineBlocks(blocks)
+	t.addBlocks(blocks)
 	for _, name := range hidden {
-		t.define(name, schema.TypeHidden, name)
+		t.addBlock(name, schema.TypeHidden, name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
-		t.define(name, schema.TypeVariable, name)
+		t.addBlock(name, schema.TypeVariable, name)
 	}
 	return t
 }
 
-func (t *Tally) define(id, kind, label string) *Block {
+func (t *Tally) addBlock(id, kind, label string) *Block {
 	b := newBlock(id, kind, label)
 	t.Blocks = append(t.Blocks, b)
 	t.byID[b.ID] = b
@@ -171,32 +171,32 @@ func newBlock(id, kind, label string) *Block {
 	return &Block{ID: strings.Clone(id), Type: strings.Clone(kind), Label: strings.Clone(label)}
 }
 
-func (t *Tally) defineBlocks(blocks []schema.Block) {
+func (t *Tally) addBlocks(blocks []schema.Block) {
 	for i := range blocks {
 		b := &blocks[i]
 		if b.TakesAnswer() {
-			made := t.define(b.ID, b.Type, b.PlainLabel())
+			made := t.addBlock(b.ID, b.Type, b.PlainLabel())
 			for _, c := range b.Choices {
-				made.Choices.define(c.ID, c.Label)
+				made.Choices.findOrAdd(c.ID, c.Label)
 			}
 			if b.AnswerShape() == schema.ShapeBoolean {
-				made.Choices.define("true", "")
-				made.Choices.define("false", "")
+				made.Choices.findOrAdd("true", "")
+				made.Choices.findOrAdd("false", "")
 			}
 			if b.Type == schema.TypeMatrix {
 				for _, r := range b.MatrixRows {
-					row := made.row(r.ID, r.Label)
+					row := made.findOrAddRow(r.ID, r.Label)
 					for _, c := range b.MatrixColumns {
-						row.Choices.define(c.ID, c.Label)
+						row.Choices.findOrAdd(c.ID, c.Label)
 					}
 				}
 			}
 		}
-		t.defineBlocks(b.Children)
+		t.addBlocks(b.Children)
 	}
 }
 
-func (b *Block) row(id, label string) *Row {
+func (b *Block) findOrAddRow(id, label string) *Row {
 	r := b.rowByID[id]
 	if r == nil {
 		id = strings.Clone(id)
@@ -210,21 +210,22 @@ func (b *Block) row(id, label string) *Row {
 	return r
 }
 
-// Add counts one submission. It returns a [*schema.Error] if there are more than [export.MaxColumns] distinct fields.
-func (t *Tally) Add(r Response) error {
+// AddResponse counts one submission. It returns a [*schema.Error] if there are more than [export.MaxColumns] distinct
+// fields.
+func (t *Tally) AddResponse(r Response) error {
 	t.Responses++
 	if len(t.Seconds) < maxSeconds {
 		t.Seconds = append(t.Seconds, r.Seconds)
 	}
 	for i := range r.Answers {
 		a := &r.Answers[i]
-		b, err := t.block(a.ID, a.Type, a.Label)
+		b, err := t.findOrAddBlock(a.ID, a.Type, a.Label)
 		if err != nil {
 			return err
 		}
-		b.count(a)
+		b.countAnswer(a)
 		if text := freeText(a); text != "" {
-			b.Texts.add(Text{truncate(text), r.ID, 1, maphash.String(seed, text)})
+			b.Texts.add(Text{truncateText(text), r.ID, 1, maphash.String(seed, text)})
 		}
 	}
 	return nil
@@ -236,7 +237,7 @@ func (t *Tally) AddStored(s *storage.Submission) error {
 	if err != nil {
 		return err
 	}
-	return t.Add(Response{s.ID, s.CompletionTime, answers})
+	return t.AddResponse(Response{s.ID, s.CompletionTime, answers})
 }
 
 // Merge adds the counts of older submissions.
@@ -248,23 +249,23 @@ func (t *Tally) Merge(older *Tally) error {
 			if from.Answered == 0 {
 				continue
 			}
-			b, err := t.block(from.ID, from.Type, from.Label)
+			b, err := t.findOrAddBlock(from.ID, from.Type, from.Label)
 			if err != nil {
 				return err
 			}
-			b.merge(from)
+			b.mergeCounts(from)
 		}
 	}
 	return nil
 }
 
-func (t *Tally) block(id, kind, label string) (*Block, error) {
+func (t *Tally) findOrAddBlock(id, kind, label string) (*Block, error) {
 	b := t.byID[id]
 	if b == nil {
 		if len(t.Blocks) >= export.MaxColumns {
 			return nil, violation.New("", schema.CodeTooMany, "the submissions have more than "+strconv.Itoa(export.MaxColumns)+" different fields")
 		}
-		b = t.define(id, kind, label)
+		b = t.addBlock(id, kind, label)
 		b.Deleted = true
 	}
 	for !countedTogether(b.Type, kind) {
@@ -304,7 +305,7 @@ func freeText(a *schema.Answer) string {
 	return ""
 }
 
-func truncate(text string) string {
+func truncateText(text string) string {
 	if len(text) > maxText { // len counts bytes, so there can be fewer characters
 		if runes := []rune(text); len(runes) > maxText {
 			return string(runes[:maxText-1]) + "…"
@@ -313,7 +314,7 @@ func truncate(text string) string {
 	return strings.Clone(text)
 }
 
-func (b *Block) merge(from *Block) {
+func (b *Block) mergeCounts(from *Block) {
 	b.Answered += from.Answered
 	b.Other += from.Other
 	b.Uncounted += from.Uncounted
@@ -328,7 +329,7 @@ func (b *Block) merge(from *Block) {
 			b.Uncounted++
 			continue
 		}
-		b.mergeVotes(&b.row(r.ID, r.Label).Choices, &r.Choices)
+		b.mergeVotes(&b.findOrAddRow(r.ID, r.Label).Choices, &r.Choices)
 	}
 	for _, text := range from.Texts.List {
 		b.Texts.add(text)
@@ -341,7 +342,7 @@ func (b *Block) mergeVotes(to, from *ChoiceCounts) {
 	}
 }
 
-func (b *Block) count(a *schema.Answer) {
+func (b *Block) countAnswer(a *schema.Answer) {
 	b.Answered++
 	switch v := a.Value.(type) {
 	case schema.Number:
@@ -375,7 +376,7 @@ func (b *Block) count(a *schema.Answer) {
 				b.Uncounted++
 				continue
 			}
-			row := b.row(r.ID, "")
+			row := b.findOrAddRow(r.ID, "")
 			for _, p := range r.Picks {
 				b.addChoice(&row.Choices, Choice{p.ID, p.Label, 1, 0})
 			}
@@ -396,7 +397,7 @@ func (b *Block) addChoice(t *ChoiceCounts, c Choice) {
 		b.Uncounted += c.Count
 		return
 	}
-	to := t.define(c.ID, c.Label)
+	to := t.findOrAdd(c.ID, c.Label)
 	to.Count += c.Count
 	to.MeanPosition += c.MeanPosition
 }
@@ -426,9 +427,9 @@ func (b *Block) addNPS(detractors, passives, promoters int64) {
 func (t *Tally) Compact(texts int) (size int) {
 	for _, b := range t.Blocks {
 		for ; b != nil; b = b.OtherType {
-			size += 600 + len(b.ID) + len(b.Label) + 32*len(b.Numbers.counts) + b.Choices.compact() + b.Days.compact()
+			size += 600 + len(b.ID) + len(b.Label) + 32*len(b.Numbers.counts) + b.Choices.dropIndex() + b.Days.dropIndex()
 			for _, r := range b.Rows {
-				size += 150 + r.Choices.compact()
+				size += 150 + r.Choices.dropIndex()
 			}
 			if len(b.Texts.List) > texts {
 				b.Texts.List = slices.Clone(b.Texts.List[:texts])
@@ -442,7 +443,7 @@ func (t *Tally) Compact(texts int) (size int) {
 	return size + 500 + 8*cap(t.Seconds)
 }
 
-func (t *ChoiceCounts) compact() (size int) {
+func (t *ChoiceCounts) dropIndex() (size int) {
 	t.index = nil
 	for _, c := range t.list {
 		size += 64 + len(c.ID) + len(c.Label)

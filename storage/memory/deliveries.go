@@ -74,7 +74,7 @@ func (w *webhook) isFinalFailure(a *attempt) bool {
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
 	err = withLock(ctx, s, nil, func() error {
 		clock := s.now()
-		s.maintenance.LastDispatch = utc(clock)
+		s.maintenance.LastDispatch = toUTC(clock)
 		claimed = s.claimFromPool(p, p.Fast, storage.Health.Fast, clock)
 		claimed = append(claimed, s.claimFromPool(p, p.Slow, func(s storage.Health) bool { return s.Healthy() && !s.Fast() }, clock)...)
 		claimed = append(claimed, s.claimFromPool(p, p.NewOrFailing, func(s storage.Health) bool { return !s.Healthy() }, clock)...)
@@ -118,9 +118,9 @@ func (s *Store) finishDelivery(r storage.Result, clock time.Time, lastResults ma
 		if again {
 			due = clock
 		}
-		a.CreatedAt, a.NextAttemptAt = utc(a.CreatedAt), time.Time{}
+		a.CreatedAt, a.NextAttemptAt = toUTC(a.CreatedAt), time.Time{}
 		if again || r.RetryIn > 0 {
-			a.NextAttemptAt = utc(due)
+			a.NextAttemptAt = toUTC(due)
 		}
 		w.history.addBounded(storage.MaxHistory, &attempt{rec: a, event: d.event})
 		if r.Lease.Token > w.minToken {
@@ -147,7 +147,7 @@ func (s *Store) finishDelivery(r storage.Result, clock time.Time, lastResults ma
 func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (storage.Expired, error) {
 	return withLockResult(ctx, s, nil, func() (storage.Expired, error) {
 		clock := s.now()
-		s.maintenance.LastDispatch = utc(clock)
+		s.maintenance.LastDispatch = toUTC(clock)
 		then := clock.Add(-p.MaxAge)
 		var done storage.Expired
 		for _, id := range slices.SortedFunc(maps.Keys(s.webhooks), compareIDs) {
@@ -177,7 +177,7 @@ func (w *webhook) addExpiredSummary(d *delivery, id storage.ID, at, clock time.T
 	w.lastSummaryAt = clock
 	a := storage.Delivery{
 		ID: id, WebhookID: w.rec.ID, EventID: d.event.id, EventType: d.event.eventType, SubmissionID: d.event.submission,
-		Attempt: d.attempt, Error: storage.DeliveryExpired, CreatedAt: utc(at),
+		Attempt: d.attempt, Error: storage.DeliveryExpired, CreatedAt: toUTC(at),
 	}
 	w.expired.addBounded(storage.MaxExpiredSummaries, &attempt{rec: a, event: d.event})
 	return a
@@ -207,11 +207,11 @@ func (w *webhook) expireDeliveries(cutoff, clock time.Time, limit int, count *in
 // PausedWebhooks implements [storage.DeliveryStore].
 func (s *Store) PausedWebhooks(ctx context.Context, actor storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
 	return readPage(ctx, s, maps.Values(s.webhooks), page, func(w *webhook) storage.Position {
-		return storage.Position{Time: utc(w.failingSince), ID: w.rec.ID}
+		return storage.Position{Time: toUTC(w.failingSince), ID: w.rec.ID}
 	}, func(w *webhook) storage.PausedWebhook {
 		return storage.PausedWebhook{
 			WebhookID: w.rec.ID, FormID: w.rec.FormID, URL: w.rec.URL, Failures: w.health.Failures,
-			FailingSince: utc(w.failingSince), PausedUntil: utc(w.pausedUntil), Reason: w.pauseReason,
+			FailingSince: toUTC(w.failingSince), PausedUntil: toUTC(w.pausedUntil), Reason: w.pauseReason,
 		}
 	}, func(w *webhook) bool { return !w.pausedUntil.IsZero() && s.visibleForm(actor, w.rec.FormID) != nil })
 }
@@ -229,7 +229,7 @@ func (s *Store) QueueStats(ctx context.Context) (storage.QueueStats, error) {
 				}
 				st.Due++
 				if st.OldestDue.IsZero() || d.queuedAt.Before(st.OldestDue) {
-					st.OldestDue = utc(d.queuedAt)
+					st.OldestDue = toUTC(d.queuedAt)
 				}
 			}
 		}

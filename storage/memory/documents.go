@@ -48,9 +48,9 @@ func (d documents) apply(rec *storage.Form, changes []storage.DocumentChange) er
 			continue
 		}
 		if !there {
-			doc.Kind, doc.Key, doc.CreatedAt, doc.Revision = c.Kind, c.Key, utc(c.At), max(c.InitialRevision, 1)-1
+			doc.Kind, doc.Key, doc.CreatedAt, doc.Revision = c.Kind, c.Key, toUTC(c.At), max(c.InitialRevision, 1)-1
 		}
-		doc.Value, doc.By, doc.UpdatedAt, doc.Revision = bytes.Clone(c.Value), c.By, utc(c.At), doc.Revision+1
+		doc.Value, doc.By, doc.UpdatedAt, doc.Revision = bytes.Clone(c.Value), c.By, toUTC(c.At), doc.Revision+1
 		d[documentKey(c)] = doc
 	}
 	for _, c := range changes {

@@ -75,8 +75,8 @@ func (s *Store) CreateForm(ctx context.Context, actor storage.Actor, f storage.F
 			return storage.ErrConflict
 		}
 		f.Revision, f.LimitReached, f.DuplicateCheckReady, f.DocumentsRevision, f.TrashedAt = 1, false, false, 0, time.Time{}
-		f.CreatedAt, f.UpdatedAt = utc(f.CreatedAt), utc(f.UpdatedAt)
-		f.Acceptance.OpenAt, f.Acceptance.CloseAt = utc(f.Acceptance.OpenAt), utc(f.Acceptance.CloseAt)
+		f.CreatedAt, f.UpdatedAt = toUTC(f.CreatedAt), toUTC(f.UpdatedAt)
+		f.Acceptance.OpenAt, f.Acceptance.CloseAt = utc(f.Acceptance.OpenAt), toUTC(f.Acceptance.CloseAt)
 		cloneSections(&f.Definition)
 		rec := &form{
 			rec:     f,
@@ -141,7 +141,7 @@ func (s *Store) UpdateForm(ctx context.Context, actor storage.Actor, id storage.
 		}
 		if rec := applyChange(f.rec, c); !reflect.DeepEqual(rec, f.rec) {
 			rec.Revision++
-			rec.UpdatedAt = utc(c.At)
+			rec.UpdatedAt = toUTC(c.At)
 			if err := f.documents.apply(&rec, c.Documents); err != nil {
 				return storage.Form{}, err
 			}
@@ -170,7 +170,7 @@ func applyChange(rec storage.Form, c storage.FormChange) storage.Form {
 	if c.Acceptance != nil {
 		old := rec.Acceptance.Unique
 		rec.Acceptance = *c.Acceptance
-		rec.Acceptance.OpenAt, rec.Acceptance.CloseAt = utc(rec.Acceptance.OpenAt), utc(rec.Acceptance.CloseAt)
+		rec.Acceptance.OpenAt, rec.Acceptance.CloseAt = toUTC(rec.Acceptance.OpenAt), utc(rec.Acceptance.CloseAt)
 		if rec.Acceptance.Unique.Block == old.Block {
 			rec.Acceptance.Unique.Rules = old.Rules
 		}
@@ -201,9 +201,9 @@ func (f *form) moveToTrash(at time.Time) {
 	if f.inTrash() {
 		return
 	}
-	f.rec.TrashedAt = utc(at)
+	f.rec.TrashedAt = toUTC(at)
 	for _, w := range f.webhooks {
-		w.endPending()
+		w.cancelPending()
 	}
 }
 
@@ -222,7 +222,7 @@ func (s *Store) RestoreForm(ctx context.Context, id, workspaceID storage.ID, at 
 		if workspaceID != f.rec.WorkspaceID {
 			f.rec.WorkspaceID = workspaceID
 			f.rec.Revision++
-			f.rec.UpdatedAt = utc(at)
+			f.rec.UpdatedAt = toUTC(at)
 		}
 		return nil
 	})

@@ -44,20 +44,20 @@ func readPage[T, Own any](ctx context.Context, s *Store, records iter.Seq[T], pa
 // index contains records sorted by position, oldest first, so that new records are appended. The zero index is empty.
 type index[T positioned] struct{ items []T }
 
-// find returns the number of records before p, and whether a record has the position p.
-func (x *index[T]) find(p storage.Position) (int, bool) {
+// search returns the number of records before p, and whether a record has the position p.
+func (x *index[T]) search(p storage.Position) (int, bool) {
 	return slices.BinarySearchFunc(x.items, p, func(e T, p storage.Position) int { return comparePositions(e.position(), p) })
 }
 
 // countBefore returns the number of records before p. If p has no ID, these are the records older than its time.
 func (x *index[T]) countBefore(p storage.Position) int {
-	n, _ := x.find(p)
+	n, _ := x.search(p)
 	return n
 }
 
 // add adds e unless its position is taken.
 func (x *index[T]) add(e T) {
-	if i, taken := x.find(e.position()); !taken {
+	if i, taken := x.search(e.position()); !taken {
 		x.items = slices.Insert(x.items, i, e)
 	}
 }
@@ -65,7 +65,7 @@ func (x *index[T]) add(e T) {
 // remove removes the record at e's position, if any. It moves only the shorter side, because most removed records are
 // old.
 func (x *index[T]) remove(e T) {
-	i, found := x.find(e.position())
+	i, found := x.search(e.position())
 	switch {
 	case !found:
 	case i < len(x.items)/2:

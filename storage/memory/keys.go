@@ -56,8 +56,8 @@ func (s *Store) CreateKey(ctx context.Context, n storage.NewKey) error {
 			return storage.ErrConflict
 		}
 		k.rec = k.copy()
-		k.rec.CreatedAt, k.rec.ExpiresAt = utc(k.rec.CreatedAt), utc(k.rec.ExpiresAt)
-		k.rec.RevokedAt, k.rec.LastUsedAt = utc(k.rec.RevokedAt), utc(k.rec.LastUsedAt)
+		k.rec.CreatedAt, k.rec.ExpiresAt = toUTC(k.rec.CreatedAt), toUTC(k.rec.ExpiresAt)
+		k.rec.RevokedAt, k.rec.LastUsedAt = toUTC(k.rec.RevokedAt), toUTC(k.rec.LastUsedAt)
 		s.keys[n.Hash] = k
 		s.users[u.ID] = u
 		return nil
@@ -81,7 +81,7 @@ func (s *Store) RevokeKey(ctx context.Context, user, id storage.ID, at time.Time
 	return withLock(ctx, s, []any{at}, func() error {
 		for _, k := range s.keys {
 			if k.rec.ID == id && k.rec.UserID == user {
-				k.rec.RevokedAt = cmp.Or(k.rec.RevokedAt, utc(at))
+				k.rec.RevokedAt = cmp.Or(k.rec.RevokedAt, toUTC(at))
 				return nil
 			}
 		}
@@ -112,7 +112,7 @@ func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) er
 	return withLock(ctx, s, []any{slices.Collect(maps.Values(used))}, func() error {
 		for _, k := range s.keys {
 			if at := used[k.rec.ID]; at.After(k.rec.LastUsedAt) {
-				k.rec.LastUsedAt = utc(at)
+				k.rec.LastUsedAt = toUTC(at)
 			}
 		}
 		return nil

@@ -74,7 +74,7 @@ func New(opts ...Option) *Store {
 	for _, opt := range opts {
 		opt(s)
 	}
-	s.maintenance.Since = utc(s.now())
+	s.maintenance.Since = toUTC(s.now())
 	return s
 }
 
@@ -84,7 +84,7 @@ func withLock(ctx context.Context, s *Store, values []any, method func() error) 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(values, func(v any) bool { return !isValid(v) }) {
+	if slices.ContainsFunc(values, func(v any) bool { return !isValidValue(v) }) {
 		return storage.ErrInvalidValue
 	}
 	s.mu.Lock()
@@ -121,8 +121,8 @@ func withRecordResult[T, R any](ctx context.Context, s *Store, find func() *T, v
 
 type requiredTime time.Time
 
-// isValid reports whether package storage allows the text and times in value. It panics if the type is unknown.
-func isValid(value any) bool {
+// isValidValue reports whether package storage allows the text and times in value. It panics if the type is unknown.
+func isValidValue(value any) bool {
 	switch v := value.(type) {
 	case string:
 		return storage.ValidText(v)
@@ -148,13 +148,13 @@ func isValid(value any) bool {
 		return v == nil || storage.ValidTime(v.OpenAt) && storage.ValidTime(v.CloseAt) && storage.ValidText(v.Unique.Block)
 	case storage.Definition:
 		sections := v.Sections()
-		return !slices.ContainsFunc(sections[:], func(s storage.Section) bool { return !isValid(*s.Value) })
+		return !slices.ContainsFunc(sections[:], func(s storage.Section) bool { return !isValidValue(*s.Value) })
 	}
 	panic("memory: unexpected value type")
 }
 
-// utc converts t to UTC and removes its monotonic clock reading, so that equal times compare equal with ==.
-func utc(t time.Time) time.Time { return t.Round(0).UTC() }
+// toUTC converts t to UTC and removes its monotonic clock reading, so that equal times compare equal with ==.
+func toUTC(t time.Time) time.Time { return t.Round(0).UTC() }
 
 func setIfGiven[T any](value, by *T) {
 	if by != nil {

@@ -39,7 +39,7 @@ func TestFunnel(t *testing.T) {
 		f.add(border, farFuture, storage.Counters{Views: 1})
 		f.add(start, farFuture, storage.Counters{Views: 1})
 		f.add(border, farFuture, storage.Counters{Views: 1})
-		if got := f.total(border, border.Add(time.Minute)).Views; got != 2 {
+		if got := f.sumBetween(border, border.Add(time.Minute)).Views; got != 2 {
 			t.Errorf("views = %d, want 2", got)
 		}
 	})
@@ -54,7 +54,7 @@ func TestFunnel(t *testing.T) {
 		if n, most := len(f.counts), 3*day/minute+days; n > most {
 			t.Errorf("%d minutes and days, want at most %d", n, most)
 		}
-		if got := f.total(time.Time{}, time.Time{}).Views; got != minutes {
+		if got := f.sumBetween(time.Time{}, time.Time{}).Views; got != minutes {
 			t.Errorf("all = %d, want %d", got, minutes)
 		}
 	})

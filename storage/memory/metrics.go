@@ -37,8 +37,8 @@ func (f *funnel) add(at, clock time.Time, c storage.Counters) {
 	}
 }
 
-// total sums the counts whose time t satisfies from <= t < to. A zero from or to means no limit.
-func (f *funnel) total(from, to time.Time) (total storage.Counters) {
+// sumBetween sums the counts whose time t satisfies from <= t < to. A zero from or to means no limit.
+func (f *funnel) sumBetween(from, to time.Time) (total storage.Counters) {
 	for at, c := range f.counts {
 		if (from.IsZero() || at >= from.Unix()) && (to.IsZero() || at < to.Unix()) {
 			total = addCounters(total, c)
@@ -71,7 +71,7 @@ func (s *Store) CountFunnel(ctx context.Context, counts []storage.FunnelCount) e
 // Funnel implements [storage.MetricsStore].
 func (s *Store) Funnel(ctx context.Context, actor storage.Actor, formID storage.ID, w storage.Window) (storage.Funnel, error) {
 	return withRecordResult(ctx, s, s.findForm(actor, formID), []any{w.From, w.To}, func(f *form) (storage.Funnel, error) {
-		out := storage.Funnel{Counters: f.funnel.total(w.From, w.To)}
+		out := storage.Funnel{Counters: f.funnel.sumBetween(w.From, w.To)}
 		if lifetime := f.lifetime; lifetime != (storage.Counters{}) {
 			out.Lifetime = &lifetime
 		}
@@ -85,7 +85,7 @@ func (s *Store) SubmissionTotals(ctx context.Context, actor storage.Actor, forms
 		totals := map[storage.ID]int64{}
 		for _, id := range forms {
 			if f := s.visibleForm(actor, id); f != nil {
-				totals[id] = f.funnel.total(time.Time{}, time.Time{}).Submissions + f.lifetime.Submissions
+				totals[id] = f.funnel.sumBetween(time.Time{}, time.Time{}).Submissions + f.lifetime.Submissions
 			}
 		}
 		return totals, nil

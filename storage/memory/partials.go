@@ -99,7 +99,7 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (i
 			return 0, &storage.RevisionError{Current: old.rec.Revision, Kind: "partial"}
 		}
 		rec = copyPartial(rec)
-		rec.SavedAt, rec.EndsAt, rec.SubmissionID = utc(rec.SavedAt), utc(rec.EndsAt), storage.ID{}
+		rec.SavedAt, rec.EndsAt, rec.SubmissionID = toUTC(rec.SavedAt), toUTC(rec.EndsAt), storage.ID{}
 		if p.New {
 			rec.Revision, rec.CreatedAt = 1, rec.SavedAt
 			if x := &f.partials; p.Max > 0 && len(x.open.items) >= p.Max {

@@ -178,7 +178,7 @@ func (s *Store) leaseDelivery(w *webhook, d *delivery, lease time.Duration, cloc
 		Generation:   w.minToken,
 		Host:         w.host,
 		Secret:       cloneSecret(w.secret),
-		OldSecret:    w.previousSecret.validAt(clock),
+		OldSecret:    w.previousSecret.secretIfValid(clock),
 		Attempt:      d.attempt,
 		Age:          max(0, clock.Sub(d.queuedAt)),
 		Health:       w.health,

@@ -107,7 +107,7 @@ func (s *Store) callBeforeDelete(ctx context.Context, hook storage.BeforeDelete,
 func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.SweepResult, error) {
 	return withLockResult(ctx, s, []any{p.Now, p.TrashBefore, p.KeysBefore}, func() (storage.SweepResult, error) {
 		if !p.RemovalsOnly && p.Max > 0 {
-			s.maintenance.LastMaintenance = utc(s.now())
+			s.maintenance.LastMaintenance = toUTC(s.now())
 		}
 		var out storage.SweepResult
 		for _, f := range s.forms {
@@ -147,7 +147,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Sweep
 // MaintenanceStatus implements [storage.Storage].
 func (s *Store) MaintenanceStatus(ctx context.Context) (storage.MaintenanceStatus, error) {
 	return withLockResult(ctx, s, nil, func() (storage.MaintenanceStatus, error) {
-		s.maintenance.Now = utc(s.now())
+		s.maintenance.Now = toUTC(s.now())
 		return s.maintenance, nil
 	})
 }

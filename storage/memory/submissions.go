@@ -24,8 +24,8 @@ func copySubmission(rec storage.Submission) storage.Submission {
 	return rec
 }
 
-// clone returns a copy of the record, or ErrNotFound if sub is nil.
-func (sub *submission) clone() (storage.Submission, error) {
+// cloneOrNotFound returns a copy of the record, or ErrNotFound if sub is nil.
+func (sub *submission) cloneOrNotFound() (storage.Submission, error) {
 	if sub == nil {
 		return storage.Submission{}, storage.ErrNotFound
 	}
@@ -51,7 +51,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storag
 		switch earlier := f.byKey[n.IdempotencyKey]; {
 		case earlier != nil:
 			replayed = true
-			return earlier.clone()
+			return earlier.cloneOrNotFound()
 		case n.FormRevision != f.rec.Revision:
 			return storage.Submission{}, &storage.RevisionError{Current: f.rec.Revision}
 		case f.rec.Status != storage.StatusPublished:
@@ -68,7 +68,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storag
 		sub := s.addSubmission(f, n)
 		f.funnel.add(sub.rec.SubmittedAt, clock, storage.Counters{Submissions: 1})
 		f.clearPartial(n.Partial, sub)
-		leased, others = s.enqueue(f, sub, n.Event, granted, lease, clock)
+		leased, others = s.enqueueEvent(f, sub, n.Event, granted, lease, clock)
 		return copySubmission(sub.rec), nil
 	})
 	return rec, replayed, err
@@ -77,7 +77,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storag
 func (s *Store) addSubmission(f *form, n storage.NewSubmission) *submission {
 	sub := &submission{rec: copySubmission(n.Submission), key: n.IdempotencyKey, eventID: n.Event.ID}
 	sub.rec.FormRevision = n.FormRevision
-	sub.rec.SubmittedAt = utc(sub.rec.SubmittedAt)
+	sub.rec.SubmittedAt = toUTC(sub.rec.SubmittedAt)
 	f.byID[sub.rec.ID] = sub
 	f.submissions.add(sub)
 	if sub.key != "" {
@@ -90,9 +90,9 @@ func (s *Store) addSubmission(f *form, n storage.NewSubmission) *submission {
 	return sub
 }
 
-// enqueue queues a submission's event for each of the form's enabled webhooks. It leases the delivery to a webhook if
-// granted contains the webhook and no other delivery to it is waiting.
-func (s *Store) enqueue(f *form, sub *submission, e storage.Event, granted []storage.ID, lease time.Duration, clock time.Time) (leased []storage.ClaimedDelivery, others bool) {
+// enqueueEvent queues a submission's event for each of the form's enabled webhooks. It leases the delivery to a webhook
+// if granted contains the webhook and no other delivery to it is waiting.
+func (s *Store) enqueueEvent(f *form, sub *submission, e storage.Event, granted []storage.ID, lease time.Duration, clock time.Time) (leased []storage.ClaimedDelivery, others bool) {
 	if e.ID.IsZero() || len(f.webhooks) == 0 {
 		return nil, false
 	}
@@ -115,14 +115,14 @@ func (s *Store) enqueue(f *form, sub *submission, e storage.Event, granted []sto
 // SubmissionByKey implements [storage.SubmissionStore].
 func (s *Store) SubmissionByKey(ctx context.Context, formID storage.ID, idempotencyKey string) (storage.Submission, error) {
 	return withRecordResult(ctx, s, s.findForm(storage.AsHost(), formID), nil, func(f *form) (storage.Submission, error) {
-		return f.byKey[idempotencyKey].clone()
+		return f.byKey[idempotencyKey].cloneOrNotFound()
 	})
 }
 
 // Submission implements [storage.SubmissionStore].
 func (s *Store) Submission(ctx context.Context, actor storage.Actor, formID, id storage.ID) (storage.Submission, error) {
 	return withRecordResult(ctx, s, s.findForm(actor, formID), nil, func(f *form) (storage.Submission, error) {
-		return f.byID[id].clone()
+		return f.byID[id].cloneOrNotFound()
 	})
 }
 
@@ -189,7 +189,7 @@ func (f *form) eraseSubmission(id storage.ID) error {
 	f.submissions.remove(sub)
 	f.removed++
 	for _, w := range f.webhooks {
-		w.removeSubmission(sub)
+		w.forgetSubmission(sub)
 	}
 	return nil
 }

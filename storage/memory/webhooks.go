@@ -32,8 +32,8 @@ type previousSecret struct {
 	until  time.Time
 }
 
-// validAt returns a copy of the secret, or nil if its lifetime has ended.
-func (o previousSecret) validAt(clock time.Time) []byte {
+// secretIfValid returns a copy of the secret, or nil if its lifetime has ended.
+func (o previousSecret) secretIfValid(clock time.Time) []byte {
 	if !clock.Before(o.until) {
 		return nil
 	}
@@ -64,8 +64,8 @@ func (a *attempt) copy() storage.Delivery { return a.rec }
 
 func (w *webhook) attempts() []*attempt { return slices.Concat(w.history.items, w.expired.items) }
 
-// removeSubmission ends a submission's pending delivery and removes its event's body from the history.
-func (w *webhook) removeSubmission(sub *submission) {
+// forgetSubmission ends a submission's pending delivery and removes its event's body from the history.
+func (w *webhook) forgetSubmission(sub *submission) {
 	if d := w.queue.byEvent[sub.eventID]; d != nil && d.event.submission == sub.rec.ID {
 		w.queue.remove(d)
 	}
@@ -86,7 +86,7 @@ func (w *webhook) clearNextAttempts(ended map[storage.ID]*delivery) {
 	}
 }
 
-func (w *webhook) endPending() {
+func (w *webhook) cancelPending() {
 	w.clearNextAttempts(w.queue.byEvent)
 	w.queue = queue{}
 }
@@ -110,7 +110,7 @@ func (s *Store) CreateWebhook(ctx context.Context, actor storage.Actor, n storag
 		case s.webhooks[rec.ID] != nil:
 			return storage.ErrConflict
 		}
-		rec.CreatedAt, rec.UpdatedAt = utc(rec.CreatedAt), utc(rec.UpdatedAt)
+		rec.CreatedAt, rec.UpdatedAt = toUTC(rec.CreatedAt), toUTC(rec.UpdatedAt)
 		w := &webhook{rec: rec, host: storage.Hostname(rec.URL), form: f}
 		w.setSecret(n.Secret)
 		w.orderElement = s.serviceOrder.PushFront(w)
@@ -153,7 +153,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, actor storage.Actor, id stora
 		was := w.rec.Enabled
 		setIfGiven(&w.rec.Enabled, c.Enabled)
 		if !w.rec.Enabled {
-			w.endPending()
+			w.cancelPending()
 		} else if !was {
 			w.endPause()
 		}
@@ -165,7 +165,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, actor storage.Actor, id stora
 			}
 			w.setSecret(*c.Secret)
 		}
-		w.rec.UpdatedAt = utc(c.At)
+		w.rec.UpdatedAt = toUTC(c.At)
 		return w.copy(), nil
 	})
 }

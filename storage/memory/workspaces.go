@@ -58,7 +58,7 @@ func (s *Store) CreateWorkspace(ctx context.Context, w storage.Workspace, limit 
 		case taken:
 			return storage.ErrConflict
 		}
-		w.CreatedAt, w.UpdatedAt = utc(w.CreatedAt), utc(w.UpdatedAt)
+		w.CreatedAt, w.UpdatedAt = toUTC(w.CreatedAt), toUTC(w.UpdatedAt)
 		s.workspaces[w.ID] = &workspace{rec: w, members: make(map[storage.ID]bool)}
 		return nil
 	})
@@ -89,7 +89,7 @@ func (s *Store) UpdateWorkspace(ctx context.Context, actor storage.Actor, id sto
 			delete(w.members, *c.Owner)
 			w.rec.OwnerID = *c.Owner
 		}
-		w.rec.UpdatedAt = utc(c.At)
+		w.rec.UpdatedAt = toUTC(c.At)
 		return w.rec, nil
 	})
 }

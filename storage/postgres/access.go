@@ -15,8 +15,8 @@ func userArg(actor storage.Actor) []byte {
 	return user[:]
 }
 
-// userParam is the SQL for the user in $2. The subquery hides the value from the planner, which would otherwise plan
-// each of the host's calls again.
+// userParam is the SQL for the user in $2. The subquery hides the value from the planner, which would otherwise
+// plan each of the host's calls again.
 const userParam = `(SELECT $2::bytea)`
 
 // A form is in the trash if its own row or its workspace's row says so. Deleting a workspace updates one row and

@@ -77,10 +77,10 @@ type batchWrite[T, R any] struct {
 	callers int // number of callers that have not left
 }
 
-// do writes an item and returns its result. The parameter size is the item's size in bytes. If ctx ends first, do
-// returns the error of ctx. If timedOut fires first, do returns [context.DeadlineExceeded]. In both cases, begun
-// reports whether the item may still be written. If the write panicked, do panics with a *panicError.
-func (b *batcher[K, T, R]) do(ctx context.Context, timedOut <-chan time.Time, key K, value T, size int) (result R, begun bool, err error) {
+// addAndWait writes an item and returns its result. The parameter size is the item's size in bytes. If ctx ends first,
+// it returns the error of ctx. If timedOut fires first, it returns [context.DeadlineExceeded]. In both cases, begun
+// reports whether the item may still be written. If the write panicked, addAndWait panics with a *panicError.
+func (b *batcher[K, T, R]) addAndWait(ctx context.Context, timedOut <-chan time.Time, key K, value T, size int) (result R, begun bool, err error) {
 	item := &batchItem[T, R]{value: value, size: size, done: make(chan struct{})}
 	b.mu.Lock()
 	q := b.queues[key]
@@ -98,7 +98,7 @@ func (b *batcher[K, T, R]) do(ctx context.Context, timedOut <-chan time.Time, ke
 
 	select {
 	case <-item.done:
-		return item.outcome(), true, nil
+		return item.resultOrPanic(), true, nil
 	case <-ctx.Done():
 	case <-timedOut:
 		if b.stopRetries(item) {
@@ -111,13 +111,13 @@ func (b *batcher[K, T, R]) do(ctx context.Context, timedOut <-chan time.Time, ke
 	}
 	select {
 	case <-item.done: // the write ended at the same moment
-		return item.outcome(), true, nil
+		return item.resultOrPanic(), true, nil
 	default:
 	}
 	return result, b.abandon(q, item), cmp.Or(ctx.Err(), context.DeadlineExceeded)
 }
 
-func (item *batchItem[T, R]) outcome() R {
+func (item *batchItem[T, R]) resultOrPanic() R {
 	if item.panicErr != nil {
 		panic(item.panicErr)
 	}
@@ -261,7 +261,7 @@ func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.I
 		if len(items) > 0 {
 			out, err = do(ctx, items)
 		}
-		if conn.LockHeld(err) {
+		if conn.IsLockHeld(err) {
 			returnItems()
 			items = nil
 		}
@@ -270,7 +270,7 @@ func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.I
 	if err == nil {
 		return out
 	}
-	if conn.LockHeld(err) {
+	if conn.IsLockHeld(err) {
 		return nil // the next write takes the items that are still waiting
 	}
 	if items == nil {

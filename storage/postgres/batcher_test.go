@@ -69,7 +69,7 @@ func (d *desk) bring(t *testing.T, key, item string) *call {
 			c.over, c.thrown = true, recover()
 			cancel()
 		}()
-		c.result, c.begun, c.err = d.do(ctx, nil, key, item, len(item))
+		c.result, c.begun, c.err = d.addAndWait(ctx, nil, key, item, len(item))
 	}()
 	synctest.Wait()
 	return c
@@ -208,7 +208,7 @@ func TestGroupsUnderLoad(t *testing.T) {
 				if i%3 == 0 {
 					time.AfterFunc(time.Duration(rand.N(int64(20*time.Microsecond))), cancel)
 				}
-				got, begun, err := g.do(ctx, nil, i%2, item, 1)
+				got, begun, err := g.addAndWait(ctx, nil, i%2, item, 1)
 				switch {
 				case err == nil && got != -item:
 					t.Errorf("item %d has the result %d", item, got)

@@ -415,7 +415,7 @@ func TestWorkIsNotedRarely(t *testing.T) {
 	}
 	version := func() (xmin string) {
 		t.Helper()
-		must(t, pool.QueryRow(t.Context(), s.db.SQL(`SELECT xmin::text FROM formsvc.upkeep WHERE work = 'dispatched'`)).Scan(&xmin))
+		must(t, pool.QueryRow(t.Context(), s.db.RewriteSQL(`SELECT xmin::text FROM formsvc.upkeep WHERE work = 'dispatched'`)).Scan(&xmin))
 		return xmin
 	}
 	another := func() *Store { return New(pool, WithSchema(s.db.Schema)) }
@@ -439,7 +439,7 @@ func TestWorkIsNotedRarely(t *testing.T) {
 
 	execute(t, pool, s, `UPDATE formsvc.upkeep SET done_at = NULL`)
 	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.upkeep FOR UPDATE`)); err != nil {
+		if _, err := tx.Exec(t.Context(), s.db.RewriteSQL(`SELECT FROM formsvc.upkeep FOR UPDATE`)); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -66,9 +66,9 @@
 // role, as does [github.com/formsvc/formsvc.Service.Check].
 //
 // [Migrations] returns the files for hosts that use their own tool; its documentation explains how to run them. They
-// are tested with goose v3.29, as SQL and as Go migrations, and with atlas's Go library. golang-migrate adds about
-// thirty modules that only its tests use, such as Docker's client, to a host's go.sum. go build neither downloads nor
-// links them.
+// are tested with goose v3.29, as SQL and as Go migrations, and with atlas's Go library. golang-migrate adds
+// about thirty modules that only its tests use, such as Docker's client, to a host's go.sum. go build neither downloads
+// nor links them.
 //
 // # Transactions
 //

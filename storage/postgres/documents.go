@@ -74,7 +74,7 @@ const applyDocumentChanges = `written AS (
 	WHERE d.form_id = s.form_id AND d.kind = s.kind AND d.key = s.key
 )`
 
-func numberArgs(text string, first int) string {
+func numberPlaceholders(text string, first int) string {
 	for i := range 10 {
 		text = strings.ReplaceAll(text, fmt.Sprintf("$%c", 'a'+i), fmt.Sprintf("$%d", first+i))
 	}
@@ -84,22 +84,22 @@ func numberArgs(text string, first int) string {
 func documentArgs(changes []storage.DocumentChange) []any {
 	type change = *storage.DocumentChange
 	return []any{
-		conn.Column(changes, func(c change) string { return c.Kind }),
-		conn.Column(changes, func(c change) string { return c.Key }),
-		conn.Column(changes, func(c change) json.RawMessage { return c.Value }),
-		conn.Column(changes, func(c change) string {
+		conn.ColumnArg(changes, func(c change) string { return c.Kind }),
+		conn.ColumnArg(changes, func(c change) string { return c.Key }),
+		conn.ColumnArg(changes, func(c change) json.RawMessage { return c.Value }),
+		conn.ColumnArg(changes, func(c change) string {
 			return "{" + strings.Trim(strings.ReplaceAll(fmt.Sprint(c.IfRevision), " ", ","), "[]") + "}"
 		}),
-		conn.Column(changes, func(c change) []byte { return conn.IDArg(c.By) }),
-		conn.Column(changes, func(c change) time.Time { return c.At.UTC() }),
-		conn.Column(changes, func(c change) bool { return c.Public }),
-		conn.Column(changes, func(c change) int64 { return int64(c.Retention.Count) }),
-		conn.Column(changes, func(c change) int64 { return int64(c.Retention.Bytes) }),
-		conn.Column(changes, func(c change) int64 { return max(c.InitialRevision, 1) }),
+		conn.ColumnArg(changes, func(c change) []byte { return conn.IDArg(c.By) }),
+		conn.ColumnArg(changes, func(c change) time.Time { return c.At.UTC() }),
+		conn.ColumnArg(changes, func(c change) bool { return c.Public }),
+		conn.ColumnArg(changes, func(c change) int64 { return int64(c.Retention.Count) }),
+		conn.ColumnArg(changes, func(c change) int64 { return int64(c.Retention.Bytes) }),
+		conn.ColumnArg(changes, func(c change) int64 { return max(c.InitialRevision, 1) }),
 	}
 }
 
-var putDocument = numberArgs(`
+var putDocument = numberPlaceholders(`
 WITH seen AS MATERIALIZED (
 	SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND `+formAccess+`
 ), `+requestedChanges+`, target AS MATERIALIZED (
@@ -121,9 +121,9 @@ func (s *Store) PutDocument(ctx context.Context, actor storage.Actor, form stora
 	var holds bool
 	var current int64
 	doc := storage.Document{Kind: c.Kind, Key: c.Key, Value: bytes.Clone(c.Value), By: c.By}
-	err := s.db.Change(ctx, conn.Run(lockForDocuments, form[:], userArg(actor)),
-		conn.Run(putDocument, append([]any{form[:], userArg(actor)}, documentArgs(changes)...)...).
-			Into(&holds, &current, &doc.Revision, &doc.CreatedAt, &doc.UpdatedAt))
+	err := s.db.Change(ctx, conn.NewStatement(lockForDocuments, form[:], userArg(actor)),
+		conn.NewStatement(putDocument, append([]any{form[:], userArg(actor)}, documentArgs(changes)...)...).
+			ScanInto(&holds, &current, &doc.Revision, &doc.CreatedAt, &doc.UpdatedAt))
 	switch {
 	case err != nil:
 		return storage.Document{}, err
@@ -157,7 +157,7 @@ WHERE f.id = $1::bytea AND ` + formAccess + ` AND d.form_id = $1::bytea AND d.ki
 // Document implements [storage.DocumentStore].
 func (s *Store) Document(ctx context.Context, actor storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
 	if !storage.ValidText(kind) || !storage.ValidText(key) {
-		return storage.Document{}, conn.NotFound(ctx)
+		return storage.Document{}, conn.NotFoundError(ctx)
 	}
 	return conn.ReadOne(ctx, &s.db, documentTargets, documentByKey, form[:], userArg(actor), kind, key)
 }

@@ -87,7 +87,7 @@ func TestDocumentsAreChangedUnderTheLockOfTheForm(t *testing.T) {
 
 func documentsOf(t *testing.T, pool *pgxpool.Pool, s *Store, form storage.ID) (n int) {
 	t.Helper()
-	must(t, pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*) FROM formsvc.documents WHERE form_id = $1`), pgx.QueryExecModeExec, form[:]).Scan(&n))
+	must(t, pool.QueryRow(t.Context(), s.db.RewriteSQL(`SELECT count(*) FROM formsvc.documents WHERE form_id = $1`), pgx.QueryExecModeExec, form[:]).Scan(&n))
 	return n
 }
 

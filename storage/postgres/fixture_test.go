@@ -58,7 +58,7 @@ func expect(t testing.TB, holds bool, format string, args ...any) {
 // execute runs a statement in the store's schema.
 func execute(t testing.TB, on DB, s *Store, text string, args ...any) {
 	t.Helper()
-	_, err := on.Exec(t.Context(), s.db.SQL(text), args...)
+	_, err := on.Exec(t.Context(), s.db.RewriteSQL(text), args...)
 	must(t, err)
 }
 

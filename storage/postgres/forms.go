@@ -41,8 +41,8 @@ func (s *Store) readLimitReached(ctx context.Context, f *storage.Form) error {
 	if f.Acceptance.ResponseLimit <= 0 {
 		return nil
 	}
-	err := s.db.QueryRow(ctx, limitReachedByID, conn.Into(&f.LimitReached), f.ID[:], f.Acceptance.ResponseLimit)
-	return conn.NoRow(err, nil) // the limit was removed in the meantime
+	err := s.db.QueryRow(ctx, limitReachedByID, conn.RowScanner(&f.LimitReached), f.ID[:], f.Acceptance.ResponseLimit)
+	return conn.TranslateNoRow(err, nil) // the limit was removed in the meantime
 }
 
 // appendHeadTargets appends the targets for formHeadColumns. A row of nulls becomes the zero Form.
@@ -54,7 +54,7 @@ func appendHeadTargets(to []any, f *storage.Form) []any {
 		&f.CreatedAt, &f.UpdatedAt, &f.TrashedAt)
 }
 
-// appendFormTargets appends the targets for formColumns. The definition is borrowed until copyDefinition.
+// appendFormTargets appends the targets for formColumns. The definition is borrowed until detachDefinition.
 func appendFormTargets(to []any, f *storage.Form) []any {
 	d := &f.Definition
 	return append(appendHeadTargets(to, f), &d.Format,
@@ -100,10 +100,10 @@ SELECT EXISTS (SELECT 1 FROM made) FROM target`
 func (s *Store) CreateForm(ctx context.Context, actor storage.Actor, f storage.Form) error {
 	var made bool
 	d := f.Definition
-	err := s.db.Change(ctx, conn.Run(createForm, f.WorkspaceID[:], userArg(actor), f.ID[:], f.PublicID, f.Name, f.Type, f.Status,
+	err := s.db.Change(ctx, conn.NewStatement(createForm, f.WorkspaceID[:], userArg(actor), f.ID[:], f.PublicID, f.Name, f.Type, f.Status,
 		f.Acceptance.Closed, conn.TimeArg(f.Acceptance.CloseAt), f.Acceptance.ResponseLimit, f.CreatedAt.UTC(), f.UpdatedAt.UTC(),
 		int64(d.Format), d.Blocks, d.Settings, d.Theme, d.Variables, d.HiddenFields,
-		f.Acceptance.Unique.Block, int64(f.Acceptance.Unique.Rules), conn.TimeArg(f.Acceptance.OpenAt)).Into(&made))
+		f.Acceptance.Unique.Block, int64(f.Acceptance.Unique.Rules), conn.TimeArg(f.Acceptance.OpenAt)).ScanInto(&made))
 	if err == nil && !made {
 		return storage.ErrConflict
 	}
@@ -130,14 +130,14 @@ func (s *Store) Form(ctx context.Context, actor storage.Actor, id storage.ID) (s
 // read does not use the values of ctx.
 func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Form, error) {
 	if !storage.ValidText(publicID) {
-		return storage.Form{}, conn.NotFound(ctx)
+		return storage.Form{}, conn.NotFoundError(ctx)
 	}
 	if s.formReader == nil {
 		return s.readForm(ctx, formByPublicID, publicID)
 	}
 	timedOut, end := s.newTimeoutTimer(ctx)
 	defer end()
-	read, _, err := s.formReader.do(ctx, timedOut, publicID, struct{}{}, 0)
+	read, _, err := s.formReader.addAndWait(ctx, timedOut, publicID, struct{}{}, 0)
 	if err != nil {
 		return storage.Form{}, abandonedError(ctx, err, false)
 	}
@@ -170,7 +170,7 @@ func (s *Store) readForm(ctx context.Context, text string, args ...any) (f stora
 			return s.scanForm(rows, make([]any, 0, 25), &f)
 		}, args...)
 		if err != nil {
-			return conn.NoRow(err, storage.ErrNotFound)
+			return conn.TranslateNoRow(err, storage.ErrNotFound)
 		}
 		return s.readLimitReached(ctx, &f)
 	})
@@ -193,13 +193,13 @@ var formLists = sync.OnceValue(func() (lists struct{ live, trash formListTexts }
 	live := listSource{"formsvc.forms f", "f", formHeadColumns, liveForms}
 	all := listSource{"formsvc.forms f", "f", formHeadColumns, liveForms + notInDeletedWorkspace("f")}
 	lists.live = formListTexts{
-		listText(live.selectForUser()), listText(live.selectWhere(inAccessibleWorkspace)),
-		listText(all.selectForHost()), listText(all.selectWhere("f.workspace_id = $4::bytea")),
+		mustBuildSQL(live.selectForUser()), mustBuildSQL(live.selectWhere(inAccessibleWorkspace)),
+		mustBuildSQL(all.selectForHost()), mustBuildSQL(all.selectWhere("f.workspace_id = $4::bytea")),
 	}
 	trash := listSource{"formsvc.forms f", "f", formHeadColumns, trashedForms}
 	lists.trash = formListTexts{
-		listText(trash.selectForUser()), listText(trash.selectWhere(inAccessibleWorkspace)),
-		listText(selectHostTrash("f.id > ''", "true")), listText(selectHostTrash("f.workspace_id = $4::bytea", "o.id = $4::bytea")),
+		mustBuildSQL(trash.selectForUser()), mustBuildSQL(trash.selectWhere(inAccessibleWorkspace)),
+		mustBuildSQL(selectHostTrash("f.id > ''", "true")), mustBuildSQL(selectHostTrash("f.workspace_id = $4::bytea", "o.id = $4::bytea")),
 	}
 	return lists
 })
@@ -228,8 +228,8 @@ func (s *Store) Forms(ctx context.Context, actor storage.Actor, q storage.FormsP
 		if err != nil || len(found) > 0 || !one || actor.Host() {
 			return err
 		}
-		err = s.db.QueryRow(ctx, workspaceExists, conn.Into(nil), q.WorkspaceID[:], userArg(actor))
-		return conn.NoRow(err, storage.ErrNotFound)
+		err = s.db.QueryRow(ctx, workspaceExists, conn.RowScanner(nil), q.WorkspaceID[:], userArg(actor))
+		return conn.TranslateNoRow(err, storage.ErrNotFound)
 	})
 	return found, err
 }
@@ -258,11 +258,11 @@ func selectHostTrash(forms, workspaces string) squirrel.SelectBuilder {
 	trash := listSource{"formsvc.forms f", "f", formListColumns + ", f.trashed_at", trashedForms + notInPurgedWorkspace}
 	rest, args, err := squirrel.Select(formListColumns, "o.deleted_at AS trashed_at").
 		From("formsvc.workspaces o").
-		JoinClause(lateral(listSource{"formsvc.forms f", "f", "", liveForms}.selectPage("f.*", "f.workspace_id = o.id", pageLimit), "f")).
+		JoinClause(joinLateral(listSource{"formsvc.forms f", "f", "", liveForms}.selectPage("f.*", "f.workspace_id = o.id", pageLimit), "f")).
 		Where("o.deleted_at IS NOT NULL AND NOT o.tidied AND NOT o.purged").
 		Where(workspaces).ToSql()
 	if err != nil {
-		panic(err) // as in listText
+		panic(err) // as in mustBuildSQL
 	}
 	both := squirrel.Select(formListColumns, "f.trashed_at").FromSelect(trash.selectWhere(forms), "f").Suffix("UNION ALL "+rest, args...)
 	return trash.orderByNewest(squirrel.Select(formHeadColumns).FromSelect(both, "f"), pageLimit)
@@ -289,7 +289,7 @@ const (
 // nor written. updateFormDocuments also writes documents, and runs after lockForDocuments.
 var (
 	updateForm          = buildUpdateForm(documentClauses{conflictCode: "0", currentRevision: "v.revision"})
-	updateFormDocuments = numberArgs(buildUpdateForm(documentClauses{
+	updateFormDocuments = numberPlaceholders(buildUpdateForm(documentClauses{
 		requested:       requestedChanges + ", ",
 		conflictCode:    fmt.Sprint("COALESCE((SELECT r.place + ", updateDocumentRevision-1, " FROM refused r), 0)"),
 		assignment:      "beside = f.beside + " + documentsRevisionIncrement + ",",
@@ -390,23 +390,23 @@ func (s *Store) UpdateForm(ctx context.Context, actor storage.Actor, id storage.
 func (s *Store) updateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (f storage.Form, code int, err error) {
 	var batch []conn.Statement
 	if c.WorkspaceID != nil {
-		batch = append(batch, conn.Run(lockTargetWorkspace, conn.IDPointerArg(c.WorkspaceID)))
+		batch = append(batch, conn.NewStatement(lockTargetWorkspace, conn.IDPointerArg(c.WorkspaceID)))
 	}
 	if c.Acceptance != nil {
-		batch = append(batch, s.lockForm(id))
+		batch = append(batch, s.formLockStatement(id))
 	}
 	if c.WorkspaceID != nil {
-		batch = append(batch, conn.Run(lockWebhooksOfForm, id[:]))
+		batch = append(batch, conn.NewStatement(lockWebhooksOfForm, id[:]))
 	}
 	text, args := updateForm, updateFormArgs(actor, id, c)
 	if len(c.Documents) > 0 {
-		batch = append(batch, conn.Run(lockForDocuments, id[:], userArg(actor)))
+		batch = append(batch, conn.NewStatement(lockForDocuments, id[:], userArg(actor)))
 		text, args = updateFormDocuments, append(args, documentArgs(c.Documents)...)
 	}
 	var current int64
-	err = s.db.Change(ctx, append(batch, conn.Run(text, args...).Row(func(rows pgx.Rows) error {
+	err = s.db.Change(ctx, append(batch, conn.NewStatement(text, args...).ReadRow(func(rows pgx.Rows) error {
 		err := conn.Scan(rows, appendFormTargets([]any{&code, &current}, &f)...)
-		copyDefinition(&f.Definition)
+		detachDefinition(&f.Definition)
 		return err
 	}))...)
 	switch {

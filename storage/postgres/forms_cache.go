@@ -49,7 +49,7 @@ func (f *cachedForm) matches(version rowVersion, updatedAt time.Time) bool {
 // definition if they are equal, and otherwise with a copy, so that a process stores it only once.
 func (c *formCache) remember(f *storage.Form, version rowVersion) {
 	if c == nil {
-		copyDefinition(&f.Definition)
+		detachDefinition(&f.Definition)
 		return
 	}
 	known, ok := c.forms.Get(f.ID)
@@ -59,12 +59,12 @@ func (c *formCache) remember(f *storage.Form, version rowVersion) {
 			return
 		}
 	} else {
-		copyDefinition(&f.Definition)
+		detachDefinition(&f.Definition)
 	}
 	c.forms.Put(f.ID, cachedForm{version, *f}, f.Definition.Size())
 }
 
-func copyDefinition(d *storage.Definition) {
+func detachDefinition(d *storage.Definition) {
 	var values []*json.RawMessage
 	for _, section := range d.Sections() {
 		values = append(values, section.Value)

@@ -109,8 +109,8 @@ func (s *Store) PendingBackfill(ctx context.Context, p storage.PendingBackfillPa
 		var sub storage.SubmissionAnswers
 		var values conn.Arena
 		row := []any{&at.Form, &at.Pass, &at.From, &at.Field.Block, &at.Field.Rules, &more, &sub.ID, &sub.Answers}
-		err := s.db.SendWrite(ctx, conn.Run(restartForNewerRules, int64(p.Rules), s.lockSalt(lockForms)),
-			conn.Run(pendingBackfill, int64(p.Rules), int64(p.Max), most).Each(func(rows pgx.Rows) error {
+		err := s.db.SendWrite(ctx, conn.NewStatement(restartForNewerRules, int64(p.Rules), s.lockSalt(lockForms)),
+			conn.NewStatement(pendingBackfill, int64(p.Rules), int64(p.Max), most).ReadEach(func(rows pgx.Rows) error {
 				return conn.EachRow(rows, row, func() {
 					if sub.Answers != nil {
 						values.CopyBorrowed(&sub.Answers)
@@ -163,12 +163,12 @@ WHERE f.id = place.form_id AND $8::bytea IS NULL`
 
 // BackfillAnswers implements [storage.DuplicateStore].
 func (s *Store) BackfillAnswers(ctx context.Context, at storage.BackfillCursor, digests []storage.AnswerDigest) error {
-	ids := conn.Column(digests, func(e *storage.AnswerDigest) []byte { return e.Submission[:] })
-	values := conn.Column(digests, func(e *storage.AnswerDigest) []byte { return conn.ListArg(e.Digest) })
+	ids := conn.ColumnArg(digests, func(e *storage.AnswerDigest) []byte { return e.Submission[:] })
+	values := conn.ColumnArg(digests, func(e *storage.AnswerDigest) []byte { return conn.ListArg(e.Digest) })
 	from := at.From[:]
 	if at.From.IsZero() {
 		from = []byte{}
 	}
-	return s.db.Change(ctx, s.lockForm(at.Form),
-		conn.Run(backfillAnswers, at.Form[:], ids, values, at.Field.Block, int64(at.Field.Rules), at.Pass, from, conn.IDArg(at.To)))
+	return s.db.Change(ctx, s.formLockStatement(at.Form),
+		conn.NewStatement(backfillAnswers, at.Form[:], ids, values, at.Field.Block, int64(at.Field.Rules), at.Pass, from, conn.IDArg(at.To)))
 }

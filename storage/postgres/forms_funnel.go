@@ -24,11 +24,11 @@ HAVING (SELECT ` + formNotTrashed + ` FROM formsvc.forms f WHERE f.id = c.form_i
 // not wait for each other. Sweeps move the rows into buckets, by minute and by day.
 func (s *Store) CountFunnel(ctx context.Context, counts []storage.FunnelCount) error {
 	return s.db.ChangeRow(ctx, countFunnel,
-		conn.Column(counts, func(c *storage.FunnelCount) []byte { return c.Form[:] }),
-		conn.Column(counts, func(c *storage.FunnelCount) time.Time { return c.At.UTC() }),
-		conn.Column(counts, func(c *storage.FunnelCount) int64 { return c.Views }),
-		conn.Column(counts, func(c *storage.FunnelCount) int64 { return c.Starts }),
-		conn.Column(counts, func(c *storage.FunnelCount) int64 { return c.Submissions }))
+		conn.ColumnArg(counts, func(c *storage.FunnelCount) []byte { return c.Form[:] }),
+		conn.ColumnArg(counts, func(c *storage.FunnelCount) time.Time { return c.At.UTC() }),
+		conn.ColumnArg(counts, func(c *storage.FunnelCount) int64 { return c.Views }),
+		conn.ColumnArg(counts, func(c *storage.FunnelCount) int64 { return c.Starts }),
+		conn.ColumnArg(counts, func(c *storage.FunnelCount) int64 { return c.Submissions }))
 }
 
 // readFunnel sums the counts in the log, on the window's whole days, and in the minutes before and after these days.
@@ -69,7 +69,7 @@ func (s *Store) Funnel(ctx context.Context, actor storage.Actor, form storage.ID
 	var lifetime storage.Counters
 	var waiting int64
 	var set bool
-	err := s.db.ReadRow(ctx, readFunnel, conn.Into(&out.Views, &out.Starts, &out.Submissions, &waiting,
+	err := s.db.ReadRow(ctx, readFunnel, conn.RowScanner(&out.Views, &out.Starts, &out.Submissions, &waiting,
 		&set, &lifetime.Views, &lifetime.Starts, &lifetime.Submissions),
 		form[:], userArg(actor), conn.TimeArg(w.From), conn.TimeArg(w.To),
 		conn.TimeArg(p.days.From), conn.TimeArg(p.days.To), p.head.From, p.head.To, p.tail.From, p.tail.To)
@@ -188,16 +188,16 @@ WITH picked AS MATERIALIZED (
 	FOR UPDATE
 )` + foldRows
 
-func (s *Store) fold(ctx context.Context, text string, form []byte, most int64) (moved int64, last storage.ID, err error) {
+func (s *Store) foldRows(ctx context.Context, text string, form []byte, most int64) (moved int64, last storage.ID, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context) error {
-		return s.db.SendWrite(ctx, conn.Run(text, form, s.lockKey(lockFunnels, storage.ID{}), most).Into(&moved, &last))
+		return s.db.SendWrite(ctx, conn.NewStatement(text, form, s.lockKey(lockFunnels, storage.ID{}), most).ScanInto(&moved, &last))
 	})
 	return moved, last, err
 }
 
 // foldForm moves the oldest rows of a form's log into buckets and returns their number.
 func (s *Store) foldForm(ctx context.Context, form storage.ID) (moved int64, err error) {
-	moved, _, err = s.fold(ctx, foldFormLog, form[:], 2*longLogRows)
+	moved, _, err = s.foldRows(ctx, foldFormLog, form[:], 2*longLogRows)
 	return moved, err
 }
 
@@ -207,7 +207,7 @@ func (s *Store) foldCounts(ctx context.Context, p storage.SweepParams, _ *storag
 	if last := s.sweepPosition.funnel.Load(); last != nil {
 		after = last[:]
 	}
-	moved, last, err := s.fold(ctx, foldLog, after, int64(p.Max))
+	moved, last, err := s.foldRows(ctx, foldLog, after, int64(p.Max))
 	switch {
 	case err != nil || moved == 0:
 		s.sweepPosition.funnel.Store(nil)
@@ -236,5 +236,5 @@ SELECT 1 FROM form`
 
 // SetLifetimeCounters implements [storage.MetricsStore].
 func (s *Store) SetLifetimeCounters(ctx context.Context, form storage.ID, c storage.Counters) error {
-	return s.db.Change(ctx, conn.Run(setLifetime, form[:], c.Views, c.Starts, c.Submissions).Into(nil))
+	return s.db.Change(ctx, conn.NewStatement(setLifetime, form[:], c.Views, c.Starts, c.Submissions).ScanInto(nil))
 }

@@ -58,7 +58,7 @@ WHERE l.form_id = $1::bytea
 RETURNING l.counted_to IS NOT NULL`
 
 func (s *Store) countSubmissions(ctx context.Context, form storage.ID) error {
-	err := s.db.Change(ctx, s.lockForm(form), conn.Run(beginCount, form[:]))
+	err := s.db.Change(ctx, s.formLockStatement(form), conn.NewStatement(beginCount, form[:]))
 	for more := true; more && err == nil; {
 		more, err = s.countBatch(ctx, form)
 	}
@@ -66,9 +66,9 @@ func (s *Store) countSubmissions(ctx context.Context, form storage.ID) error {
 }
 
 func (s *Store) countBatch(ctx context.Context, form storage.ID) (more bool, err error) {
-	err = s.db.WriteFor(ctx, s.lockForm(form).Key(), func(ctx context.Context) error {
+	err = s.db.WriteFor(ctx, s.formLockStatement(form).Key(), func(ctx context.Context) error {
 		more = false
-		return conn.NoRow(s.db.SendWrite(ctx, s.lockForm(form), conn.Run(countBatch, form[:], cmp.Or(s.countBatchSize, countBatchSize)).Into(&more)), nil)
+		return conn.TranslateNoRow(s.db.SendWrite(ctx, s.formLockStatement(form), conn.NewStatement(countBatch, form[:], cmp.Or(s.countBatchSize, countBatchSize)).ScanInto(&more)), nil)
 	})
 	return more, err
 }

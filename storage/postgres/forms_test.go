@@ -152,7 +152,7 @@ func TestARememberedKeyIsTheKeyAsItIs(t *testing.T) {
 		`name = 'x'`, `user_name = 'Bob'`, `user_email = 'bob@example.com'`, `scopes = '{forms:write,forms:read}'`,
 		`last_used_at = '2026-01-02T00:00:00Z'`, `expires_at = '2100-01-01T00:00:00Z'`,
 	} {
-		run(t, pool, s.db.SQL(`UPDATE formsvc.api_keys SET `+change), pgx.QueryExecModeSimpleProtocol)
+		run(t, pool, s.db.RewriteSQL(`UPDATE formsvc.api_keys SET `+change), pgx.QueryExecModeSimpleProtocol)
 		wantKey, wantUser, err := s.KeyByHash(t.Context(), params.Hash)
 		must(t, err)
 		for range 3 {
@@ -283,7 +283,7 @@ func submitAt(ctx context.Context, s *Store, n storage.NewSubmission) error {
 
 func taken(t *testing.T, s *Store) (n int64) {
 	t.Helper()
-	must(t, s.db.DB.QueryRow(t.Context(), s.db.SQL("SELECT submission_count FROM formsvc.form_limits")).Scan(&n))
+	must(t, s.db.DB.QueryRow(t.Context(), s.db.RewriteSQL("SELECT submission_count FROM formsvc.form_limits")).Scan(&n))
 	return n
 }
 
@@ -360,7 +360,7 @@ func TestResponsesPassBetweenThePiecesOfACount(t *testing.T) {
 	pieces := 0
 	counting := *s
 	counting.countBatchSize = 5
-	counting.db = counting.db.On(&between{DB: pool, f: func(piece int) {
+	counting.db = counting.db.WithDB(&between{DB: pool, f: func(piece int) {
 		pieces = piece
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -404,7 +404,7 @@ func TestACountThatEndsEarly(t *testing.T) {
 		pieces := 0
 		stopping := *s
 		stopping.countBatchSize = 5
-		stopping.db = stopping.db.On(&between{DB: pool, f: func(piece int) {
+		stopping.db = stopping.db.WithDB(&between{DB: pool, f: func(piece int) {
 			if pieces = piece; piece == 3 {
 				cancel()
 			}
@@ -576,7 +576,7 @@ func TestFoldingGoesRoundTheForms(t *testing.T) {
 	}
 	last := pgseed.ID(pgseed.Form, 2)
 	var left int
-	if err := pool.QueryRow(t.Context(), s.db.SQL("SELECT count(*) FROM formsvc.funnel_log WHERE form_id = $1"), last[:]).Scan(&left); err != nil || left != 0 {
+	if err := pool.QueryRow(t.Context(), s.db.RewriteSQL("SELECT count(*) FROM formsvc.funnel_log WHERE form_id = $1"), last[:]).Scan(&left); err != nil || left != 0 {
 		t.Errorf("%d counts of the last form are not folded (%v)", left, err)
 	}
 }

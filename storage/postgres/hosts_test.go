@@ -141,7 +141,7 @@ func TestTheHostsTransactionOfDatabaseSQL(t *testing.T) {
 	db := stdlib.OpenDBFromPool(pool)
 	t.Cleanup(func() { db.Close() })
 	ctx := t.Context()
-	table := outside.db.SQL("formsvc.workspaces")
+	table := outside.db.RewriteSQL("formsvc.workspaces")
 
 	for i, end := range []struct {
 		name string

@@ -18,7 +18,7 @@ const keyColumns = `k.id, k.user_id, k.name, k.prefix, k.scopes, k.created_at, k
 
 const userColumns = `k.user_name, k.user_email`
 
-func appendKey(to []any, k *storage.Key) []any {
+func appendKeyTargets(to []any, k *storage.Key) []any {
 	return append(to,
 		&k.ID, &k.UserID, &k.Name, &k.Prefix, (*scopesColumn)(&k.Scopes),
 		&k.CreatedAt, &k.ExpiresAt, &k.RevokedAt, &k.LastUsedAt)
@@ -52,8 +52,8 @@ func (s *Store) CreateKey(ctx context.Context, n storage.NewKey) error {
 	if k.UserID != u.ID {
 		return storage.ErrInvalidValue
 	}
-	scopes := conn.Column(k.Scopes, func(scope *storage.Scope) string { return string(*scope) })
-	return s.db.Create(ctx, s.lock(lockKeys, u.ID), conn.Run(createKey, u.ID[:], u.Name, u.Email,
+	scopes := conn.ColumnArg(k.Scopes, func(scope *storage.Scope) string { return string(*scope) })
+	return s.db.Create(ctx, s.lockStatement(lockKeys, u.ID), conn.NewStatement(createKey, u.ID[:], u.Name, u.Email,
 		k.ID[:], k.Name, k.Prefix, scopes, n.Hash[:],
 		k.CreatedAt.UTC(), conn.TimeArg(k.ExpiresAt), conn.TimeArg(k.RevokedAt), conn.TimeArg(k.LastUsedAt), int64(max(n.Max, 0))))
 }
@@ -67,7 +67,7 @@ WHERE k.hash = $1::bytea`
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, storage.User, error) {
 	var k storage.Key
 	var u storage.User
-	err := s.db.ReadRow(ctx, keyByHash, conn.Into(append(appendKey(make([]any, 0, 11), &k), &u.Name, &u.Email)...), hash[:])
+	err := s.db.ReadRow(ctx, keyByHash, conn.RowScanner(append(appendKeyTargets(make([]any, 0, 11), &k), &u.Name, &u.Email)...), hash[:])
 	u.ID = k.UserID
 	if err != nil {
 		return storage.Key{}, storage.User{}, err
@@ -133,9 +133,9 @@ func (s *Store) cachedFormForKey(ctx context.Context, p storage.FormForKeyParams
 	}
 	var ofKey, ofForm rowVersion
 	var updatedAt time.Time
-	err = s.db.QueryRow(ctx, versionsForKey, conn.Into(&ofKey, &ofForm, &updatedAt), p.Hash[:], p.Form[:], form.form.WorkspaceID[:], key.key.UserID[:])
+	err = s.db.QueryRow(ctx, versionsForKey, conn.RowScanner(&ofKey, &ofForm, &updatedAt), p.Hash[:], p.Form[:], form.form.WorkspaceID[:], key.key.UserID[:])
 	if err != nil || ofKey != key.version || !form.matches(ofForm, updatedAt) {
-		return false, conn.NoRow(err, nil)
+		return false, conn.TranslateNoRow(err, nil)
 	}
 	*out = storage.FormForKey{Key: key.key, User: key.user, Form: &form.form}
 	out.Key.Scopes = slices.Clone(key.key.Scopes)
@@ -147,12 +147,12 @@ func (s *Store) readFormForKey(ctx context.Context, p storage.FormForKeyParams, 
 	var ofKey rowVersion
 	*out = storage.FormForKey{}
 	err := s.db.QueryRow(ctx, formForKey, func(rows pgx.Rows) error {
-		before := append(appendKey(make([]any, 0, 41), &out.Key), &out.User.Name, &out.User.Email, &ofKey)
+		before := append(appendKeyTargets(make([]any, 0, 41), &out.Key), &out.User.Name, &out.User.Email, &ofKey)
 		return s.scanForm(rows, before, &f)
 	}, p.Hash[:], p.Form[:], string(p.Scope), p.At.UTC())
 	out.User.ID = out.Key.UserID
 	if err != nil || f.ID.IsZero() {
-		return conn.NoRow(err, storage.ErrNotFound)
+		return conn.TranslateNoRow(err, storage.ErrNotFound)
 	}
 	if s.cache != nil {
 		key := cachedKey{version: ofKey, key: out.Key, user: out.User}
@@ -171,7 +171,7 @@ ORDER BY k.created_at DESC, k.id DESC`
 
 // Keys implements [storage.KeyStore].
 func (s *Store) Keys(ctx context.Context, user storage.ID) ([]storage.Key, error) {
-	return conn.ReadAll(ctx, &s.db, func(k *storage.Key) []any { return appendKey(nil, k) }, keysOfUser, user[:])
+	return conn.ReadAll(ctx, &s.db, func(k *storage.Key) []any { return appendKeyTargets(nil, k) }, keysOfUser, user[:])
 }
 
 const revokeKey = `
@@ -202,7 +202,7 @@ func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) er
 		return ctx.Err()
 	}
 	sorted := slices.SortedFunc(maps.Keys(used), func(a, b storage.ID) int { return bytes.Compare(a[:], b[:]) })
-	times := conn.Column(sorted, func(id *storage.ID) time.Time { return used[*id].UTC() })
+	times := conn.ColumnArg(sorted, func(id *storage.ID) time.Time { return used[*id].UTC() })
 	_, err := s.db.ChangeRows(ctx, touchKeys, conn.IDsArg(sorted), times)
 	return err
 }

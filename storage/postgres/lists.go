@@ -52,11 +52,11 @@ func (l listSource) selectForUser() squirrel.SelectBuilder {
 	inWorkspace := l.alias + ".workspace_id = a.workspace_id"
 	first := l.orderByNewest(squirrel.Select("a.workspace_id").
 		From("formsvc.workspace_users a").
-		JoinClause(lateral(l.selectPage(l.alias+".created_at, "+l.alias+".id", inWorkspace, "1"), l.alias)).
+		JoinClause(joinLateral(l.selectPage(l.alias+".created_at, "+l.alias+".id", inWorkspace, "1"), l.alias)).
 		Where("a.user_id = $4::bytea"), pageLimit)
 	return l.orderByNewest(squirrel.Select(l.columns).
 		FromSelect(first, "a").
-		JoinClause(lateral(l.selectPage(l.alias+".*", inWorkspace, pageLimit), l.alias)), pageLimit)
+		JoinClause(joinLateral(l.selectPage(l.alias+".*", inWorkspace, pageLimit), l.alias)), pageLimit)
 }
 
 func (l listSource) selectPage(columns, condition, limit string) squirrel.SelectBuilder {
@@ -71,11 +71,11 @@ func (l listSource) orderByNewest(q squirrel.SelectBuilder, limit string) squirr
 	return q.OrderBy(l.alias+".created_at DESC", l.alias+".id DESC").Suffix("LIMIT " + limit)
 }
 
-func lateral(q squirrel.SelectBuilder, alias string) squirrel.Sqlizer {
+func joinLateral(q squirrel.SelectBuilder, alias string) squirrel.Sqlizer {
 	return q.Prefix("CROSS JOIN LATERAL (").Suffix(") " + alias)
 }
 
-func listText(list squirrel.SelectBuilder) string {
+func mustBuildSQL(list squirrel.SelectBuilder) string {
 	text, args, err := list.ToSql()
 	if err != nil || len(args) > 0 {
 		panic("postgres: invalid list query") // the text depends only on constants

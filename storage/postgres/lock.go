@@ -34,16 +34,19 @@ const (
 	lockShared    = `SELECT pg_advisory_xact_lock_shared($1::bigint)`
 )
 
-// lock takes an exclusive lock until the end of the transaction. To avoid deadlocks, no transaction waits for the locks
-// of two forms. Workspace rows are locked before a form's lock is taken, and all other rows afterwards.
-func (s *Store) lock(kind lockKind, id storage.ID) conn.Statement {
-	return conn.Run(lockExclusive, s.lockKey(kind, id)).ForRecord(id[:])
+// lockStatement returns a statement that takes an exclusive lock until the end of the transaction. To avoid deadlocks,
+// no transaction waits for the locks of two forms. Workspace rows are locked before a form's lock is taken, and all
+// other rows afterwards.
+func (s *Store) lockStatement(kind lockKind, id storage.ID) conn.Statement {
+	return conn.NewStatement(lockExclusive, s.lockKey(kind, id)).ForRecord(id[:])
 }
 
-func (s *Store) lockForm(id storage.ID) conn.Statement { return s.lock(lockForms, id) }
+func (s *Store) formLockStatement(id storage.ID) conn.Statement {
+	return s.lockStatement(lockForms, id)
+}
 
-func (s *Store) lockFormShared(id storage.ID) conn.Statement {
-	return conn.Run(lockShared, s.lockKey(lockForms, id)).ForRecord(id[:])
+func (s *Store) sharedFormLockStatement(id storage.ID) conn.Statement {
+	return conn.NewStatement(lockShared, s.lockKey(lockForms, id)).ForRecord(id[:])
 }
 
 // lockKey combines the last eight bytes of id, which differ between IDs, with the salt for kind.
@@ -60,13 +63,14 @@ func (s *Store) lockSalt(kind lockKind) int64 { return s.db.LockSalt(string(kind
 const lockSubmissionValues = `
 SELECT pg_advisory_xact_lock(v.lock) FROM unnest($1::bigint[]) AS v (lock) WHERE v.lock <> 0 ORDER BY v.lock`
 
-// lockSubmissionValues waits for the locks on a submission's values. submissionsForForm takes them without waiting.
-func (s *Store) lockSubmissionValues(n storage.NewSubmission) []conn.Statement {
+// valueLockStatements returns the statement that waits for the locks on a submission's values, if it has any.
+// submissionsForForm takes them without waiting.
+func (s *Store) valueLockStatements(n storage.NewSubmission) []conn.Statement {
 	key, answer := s.valueLockKeys(&n)
 	if key == 0 && answer == 0 {
 		return nil
 	}
-	return []conn.Statement{conn.Run(lockSubmissionValues, []int64{key, answer})}
+	return []conn.Statement{conn.NewStatement(lockSubmissionValues, []int64{key, answer})}
 }
 
 // valueLockKeys returns the lock keys for a submission's idempotency key and unique answer, or 0 for a missing value.

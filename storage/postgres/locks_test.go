@@ -170,7 +170,7 @@ func addSummaries(t *testing.T, s *Store, pool *pgxpool.Pool, f failing) {
 	t.Helper()
 	for i := range storage.MaxExpiredSummaries {
 		id := pgseed.ID(pgseed.Attempt, 100+i)
-		_, err := pool.Exec(t.Context(), s.db.SQL(`
+		_, err := pool.Exec(t.Context(), s.db.RewriteSQL(`
 			WITH told AS (
 				INSERT INTO formsvc.attempts (webhook_id, id, event_id, event_type, attempt, http_status, success, error, duration_us, created_at)
 				VALUES ($1, $2, $3, 'e', 1, 0, false, 'expired', 0, $4)
@@ -185,7 +185,7 @@ func addSummaries(t *testing.T, s *Store, pool *pgxpool.Pool, f failing) {
 func lockedRows(t *testing.T, pool *pgxpool.Pool, s *Store, table string) int {
 	t.Helper()
 	var n int
-	if err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT (SELECT count(*) FROM formsvc.`+table+`) - (
+	if err := pool.QueryRow(t.Context(), s.db.RewriteSQL(`SELECT (SELECT count(*) FROM formsvc.`+table+`) - (
 		SELECT count(*) FROM (SELECT FROM formsvc.`+table+` FOR UPDATE SKIP LOCKED) free)`)).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func holdAll(t *testing.T, s *Store, form int) pgx.Tx {
 		run(t, tx, lockExclusive, s.lockKey(kind, id))
 	}
 	for _, rows := range []string{"forms f WHERE f.id", "partials p WHERE p.form_id", "webhooks w WHERE w.form_id", "submissions s WHERE s.form_id"} {
-		run(t, tx, s.db.SQL("SELECT FROM formsvc."+rows+" = $1::bytea FOR UPDATE"), id[:])
+		run(t, tx, s.db.RewriteSQL("SELECT FROM formsvc."+rows+" = $1::bytea FOR UPDATE"), id[:])
 	}
 	return tx
 }

@@ -122,7 +122,7 @@ func TestMigrateGoesOnAfterAnInterruption(t *testing.T) {
 				s := New(pool, WithSchema(schema))
 				exec := func(text string) {
 					t.Helper()
-					run(t, pool, s.db.SQL(text), pgx.QueryExecModeSimpleProtocol)
+					run(t, pool, s.db.RewriteSQL(text), pgx.QueryExecModeSimpleProtocol)
 				}
 				must(t, Migrate(t.Context(), pool, WithSchema(schema)))
 				exec(noted)
@@ -152,7 +152,7 @@ func TestAMigrationThatFails(t *testing.T) {
 	pool, schema := migrating(t)
 	s := New(pool, WithSchema(schema))
 	// The empty table says that Migrate was here; the view is in the way of a table.
-	if _, err := pool.Exec(t.Context(), s.db.SQL(`
+	if _, err := pool.Exec(t.Context(), s.db.RewriteSQL(`
 		CREATE SCHEMA `+schema+`;
 		CREATE TABLE formsvc.formsvc_migrations (version bigint NOT NULL PRIMARY KEY, dirty boolean NOT NULL);
 		CREATE VIEW formsvc.workspaces AS SELECT 1 AS n`)); err != nil {
@@ -173,7 +173,7 @@ func TestAMigrationThatFails(t *testing.T) {
 	if err := s.CheckVersion(t.Context()); !isVersion(err, VersionError{Schema: schema, Want: tables.ThisBuild.Version}) {
 		t.Errorf("CheckVersion = %v", err)
 	}
-	run(t, pool, s.db.SQL(`DROP VIEW formsvc.workspaces`))
+	run(t, pool, s.db.RewriteSQL(`DROP VIEW formsvc.workspaces`))
 	wantError(t, "Migrate without the cause", Migrate(t.Context(), pool, WithSchema(schema)), nil)
 }
 
@@ -542,7 +542,7 @@ func TestMigrateWaitsForALockForAWhile(t *testing.T) {
 			if strings.Contains(holds, "%d") {
 				holds = fmt.Sprintf(holds, s.db.LockSalt("migrations"))
 			}
-			run(t, tx, s.db.SQL(holds))
+			run(t, tx, s.db.RewriteSQL(holds))
 			if strings.Contains(name, "end") {
 				next.LockWait = time.Minute
 				ended := make(chan struct{})
@@ -578,7 +578,7 @@ func TestMigrateWaitsForALockForAWhile(t *testing.T) {
 func isClean(t *testing.T, pool *pgxpool.Pool, s *Store) {
 	t.Helper()
 	var dirty bool
-	if err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT bool_or(dirty) FROM formsvc.formsvc_migrations`)).Scan(&dirty); err != nil || dirty {
+	if err := pool.QueryRow(t.Context(), s.db.RewriteSQL(`SELECT bool_or(dirty) FROM formsvc.formsvc_migrations`)).Scan(&dirty); err != nil || dirty {
 		t.Errorf("golang-migrate's note is dirty (%v)", err)
 	}
 }
@@ -632,7 +632,7 @@ func TestMigrateIsKilledWhileSubmissionsAreStored(t *testing.T) {
 			callers.Wait()
 			check(t, s.CheckVersion(t.Context()))
 			var stored int64
-			if err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*) FROM formsvc.submissions`)).Scan(&stored); err != nil || stored != number.Load() {
+			if err := pool.QueryRow(t.Context(), s.db.RewriteSQL(`SELECT count(*) FROM formsvc.submissions`)).Scan(&stored); err != nil || stored != number.Load() {
 				t.Errorf("%d submissions are stored (%v), want %d", stored, err, number.Load())
 			}
 		})

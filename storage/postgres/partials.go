@@ -23,7 +23,7 @@ const asyncCommit = `SELECT set_config('synchronous_commit', 'off', true), ` + c
 
 func (s *Store) sendPartialSave(ctx context.Context, batch ...conn.Statement) error {
 	if !s.db.InTx {
-		batch = append([]conn.Statement{conn.Run(asyncCommit)}, batch...)
+		batch = append([]conn.Statement{conn.NewStatement(asyncCommit)}, batch...)
 	}
 	return s.db.Send(ctx, batch...)
 }
@@ -79,7 +79,7 @@ func (s *Store) newPartialBatches() *partialBatches {
 func (s *Store) createPartialInBatch(ctx context.Context, p storage.SavePartialParams) error {
 	timedOut, end := s.newTimeoutTimer(ctx)
 	defer end()
-	itemErr, begun, err := s.partialBatches.do(ctx, timedOut, p.Partial.FormID, p, len(p.Partial.Answers)+len(p.Partial.Hidden)+len(p.Partial.Metadata))
+	itemErr, begun, err := s.partialBatches.addAndWait(ctx, timedOut, p.Partial.FormID, p, len(p.Partial.Answers)+len(p.Partial.Hidden)+len(p.Partial.Metadata))
 	return cmp.Or(abandonedError(ctx, err, begun), itemErr)
 }
 
@@ -113,11 +113,11 @@ SELECT seen.sent, seen.revision, (SELECT saved.revision FROM saved) FROM seen`
 func (s *Store) changePartial(ctx context.Context, p *storage.SavePartialParams) (revision int64, err error) {
 	var sent bool
 	var current int64
-	change := conn.Run(changePartial, partialArgs(p, p.IfRevision)...).Into(&sent, &current, &revision)
+	change := conn.NewStatement(changePartial, partialArgs(p, p.IfRevision)...).ScanInto(&sent, &current, &revision)
 	err = s.db.WriteFor(ctx, conn.Key{Record: string(p.Partial.FormID[:]), Lock: p.Token}, func(ctx context.Context) error { return s.sendPartialSave(ctx, change) })
 	switch {
 	case err != nil:
-		return 0, conn.NoRow(err, storage.ErrNotFound)
+		return 0, conn.TranslateNoRow(err, storage.ErrNotFound)
 	case sent:
 		return 0, storage.ErrConflict
 	case revision == 0:
@@ -193,7 +193,7 @@ func (s *Store) createPartials(ctx context.Context, form storage.ID, batch []sto
 		var left int64
 		args := append(createPartialArgs(form, batch, limit), room.free)
 		out, again, found := make([]error, len(batch)), false, false
-		err := conn.NoRow(s.sendPartialSave(ctx, s.lock(lockPartials, form), conn.Run(createPartials, args...).Each(func(rows pgx.Rows) error {
+		err := conn.TranslateNoRow(s.sendPartialSave(ctx, s.lockStatement(lockPartials, form), conn.NewStatement(createPartials, args...).ReadEach(func(rows pgx.Rows) error {
 			var place int
 			var items bool
 			return conn.EachRow(rows, []any{&place, &items, &again, &left}, func() {
@@ -234,7 +234,7 @@ func (s *Store) createPartialsSeparately(ctx context.Context, form storage.ID, b
 		case err == nil:
 			out[i] = one[0]
 		case conn.IsPermanent(err):
-			out[i] = s.db.Translate(ctx, err, true)
+			out[i] = s.db.TranslateError(ctx, err, true)
 		default:
 			return nil, err
 		}
@@ -246,18 +246,18 @@ func createPartialArgs(form storage.ID, batch []storage.SavePartialParams, limit
 	type params = storage.SavePartialParams
 	return []any{
 		form[:],
-		conn.Column(batch, func(p *params) []byte { return p.Partial.ID[:] }),
-		conn.Column(batch, func(p *params) []byte { return p.Token[:] }),
-		conn.Column(batch, func(p *params) time.Time { return p.Partial.SavedAt.UTC() }),
-		conn.Column(batch, func(p *params) time.Time { return p.Partial.EndsAt.UTC() }),
-		conn.Column(batch, func(p *params) json.RawMessage { return p.Partial.Answers }),
-		conn.Column(batch, func(p *params) json.RawMessage { return p.Partial.Hidden }),
-		conn.Column(batch, func(p *params) json.RawMessage { return p.Partial.Metadata }),
-		conn.Column(batch, func(p *params) string { return p.Partial.Block }),
-		conn.Column(batch, func(p *params) float64 { return p.Partial.Seconds }),
-		conn.Column(batch, func(p *params) bool { return p.Partial.Shared }),
-		conn.Column(batch, func(p *params) bool { return p.Partial.Verified }),
-		conn.Column(batch, func(p *params) bool { return p.Partial.LinkIssued }),
+		conn.ColumnArg(batch, func(p *params) []byte { return p.Partial.ID[:] }),
+		conn.ColumnArg(batch, func(p *params) []byte { return p.Token[:] }),
+		conn.ColumnArg(batch, func(p *params) time.Time { return p.Partial.SavedAt.UTC() }),
+		conn.ColumnArg(batch, func(p *params) time.Time { return p.Partial.EndsAt.UTC() }),
+		conn.ColumnArg(batch, func(p *params) json.RawMessage { return p.Partial.Answers }),
+		conn.ColumnArg(batch, func(p *params) json.RawMessage { return p.Partial.Hidden }),
+		conn.ColumnArg(batch, func(p *params) json.RawMessage { return p.Partial.Metadata }),
+		conn.ColumnArg(batch, func(p *params) string { return p.Partial.Block }),
+		conn.ColumnArg(batch, func(p *params) float64 { return p.Partial.Seconds }),
+		conn.ColumnArg(batch, func(p *params) bool { return p.Partial.Shared }),
+		conn.ColumnArg(batch, func(p *params) bool { return p.Partial.Verified }),
+		conn.ColumnArg(batch, func(p *params) bool { return p.Partial.LinkIssued }),
 		limit,
 	}
 }
@@ -355,10 +355,10 @@ func (s *Store) DeletePartials(ctx context.Context, actor storage.Actor, form st
 	}
 	var batch []conn.Statement
 	if len(p.IDs) > 0 || !p.SavedBefore.IsZero() {
-		batch = append(batch, s.lock(lockPartials, form))
+		batch = append(batch, s.lockStatement(lockPartials, form))
 	}
-	err = s.db.Change(ctx, append(batch, conn.Run(deletePartials,
-		form[:], userArg(actor), conn.IDsArg(p.IDs), tokenArg(&p.Token), conn.TimeArg(p.SavedBefore), int64(p.Max)).Into(&n, &more))...)
+	err = s.db.Change(ctx, append(batch, conn.NewStatement(deletePartials,
+		form[:], userArg(actor), conn.IDsArg(p.IDs), tokenArg(&p.Token), conn.TimeArg(p.SavedBefore), int64(p.Max)).ScanInto(&n, &more))...)
 	if err != nil { // the commit may have failed
 		return 0, false, err
 	}

@@ -71,7 +71,7 @@ func TestOnlyTheSaveIsUnsynchronised(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, pool := seeded(t, pgtest.Mode(mode), pgtest.MaxConns(1))
-			if _, err := pool.Exec(t.Context(), s.db.SQL(`
+			if _, err := pool.Exec(t.Context(), s.db.RewriteSQL(`
 				CREATE FUNCTION formsvc.tell() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.block = current_setting(''synchronous_commit''); RETURN NEW; END';
 				CREATE TRIGGER tell BEFORE INSERT OR UPDATE ON formsvc.partials FOR EACH ROW EXECUTE FUNCTION formsvc.tell()`),
 				pgx.QueryExecModeSimpleProtocol); err != nil {
@@ -248,7 +248,7 @@ func TestTheBoundReadsNoTable(t *testing.T) {
 	for what, explain := range map[string]func(context.Context, *pgxpool.Pool, string, [][]any) (planNode, error){
 		"with its arguments": explainCustom, "as a generic plan": explainGeneric,
 	} {
-		plan, err := explain(t.Context(), pool, s.db.SQL(createPartials), [][]any{args})
+		plan, err := explain(t.Context(), pool, s.db.RewriteSQL(createPartials), [][]any{args})
 		must(t, err)
 		plan.each(false, func(n *planNode, _ bool) {
 			if n.Relation == "partials" && (n.Kind == "Seq Scan" || n.Kind == "Bitmap Heap Scan") {
@@ -302,7 +302,7 @@ func TestNewPartialsAreStoredTogether(t *testing.T) {
 			link.Partial.LinkIssued = true
 			keep(t, s, link)
 			tx := begin(t, pool)
-			must(t, s.On(tx).sendPartialSave(t.Context(), s.lock(lockPartials, pgseed.ID(pgseed.Form, 0))))
+			must(t, s.On(tx).sendPartialSave(t.Context(), s.lockStatement(lockPartials, pgseed.ID(pgseed.Form, 0))))
 			var calls sync.WaitGroup
 			fresh := func(number int) {
 				p := half(0, number)

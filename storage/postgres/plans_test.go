@@ -629,13 +629,13 @@ func TestListsWhereOneCustomerOwnsEverything(t *testing.T) {
 
 	// The bound is seen to fail: the same list without the condition that keeps the
 	// index of all forms for the host.
-	if _, err := pool.Exec(t.Context(), s.db.SQL(`DROP INDEX formsvc.forms_newest_of_all; CREATE INDEX lure ON formsvc.forms (created_at DESC, id DESC) WHERE trashed_at IS NULL`),
+	if _, err := pool.Exec(t.Context(), s.db.RewriteSQL(`DROP INDEX formsvc.forms_newest_of_all; CREATE INDEX lure ON formsvc.forms (created_at DESC, id DESC) WHERE trashed_at IS NULL`),
 		pgx.QueryExecModeSimpleProtocol); err != nil {
 		t.Fatal(err)
 	}
 	lured := int64(0)
 	for _, generic := range []bool{false, true} {
-		read, err := buffers(t.Context(), pool, s.db.SQL(formLists().live.forUser), append(pageArgs(storage.Page{Limit: 21}), k.few[:]), generic)
+		read, err := buffers(t.Context(), pool, s.db.RewriteSQL(formLists().live.forUser), append(pageArgs(storage.Page{Limit: 21}), k.few[:]), generic)
 		must(t, err)
 		lured = max(lured, read)
 	}
@@ -658,7 +658,7 @@ func (k skew) bounded(t *testing.T, pool *pgxpool.Pool, seen *recorder, s *Store
 	took := time.Since(started)
 	for text, runs := range statements {
 		for _, generic := range []bool{false, true} {
-			read, err := buffers(t.Context(), pool, s.db.SQL(text), runs[0], generic)
+			read, err := buffers(t.Context(), pool, s.db.RewriteSQL(text), runs[0], generic)
 			if err != nil {
 				t.Errorf("%s, %s, generic %v: %v", state, l.name, generic, err)
 			} else if read > l.most {

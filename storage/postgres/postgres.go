@@ -148,7 +148,7 @@ func (s *Store) Validate() error {
 // wraps [storage.ErrUnavailable], the transaction is lost and the caller must start again.
 func (s *Store) On(tx DB) *Store {
 	on := *s
-	on.db = s.db.On(tx)
+	on.db = s.db.WithDB(tx)
 	on.submitBatches, on.partialBatches, on.formReader, on.cache = nil, nil, nil, nil
 	if _, ok := tx.(interface {
 		Acquire(context.Context) (*pgxpool.Conn, error)
@@ -158,8 +158,8 @@ func (s *Store) On(tx DB) *Store {
 	return &on
 }
 
-// InSQLTx runs do with a copy of the store, as [Store.On] returns it, in the transaction that the host began on conn
-// through database/sql and pgx's stdlib:
+// InSQLTx runs do with a copy of the store, as [Store.On] returns it, in the transaction that the host began on
+// conn through database/sql and pgx's stdlib:
 //
 //	conn, err := db.Conn(ctx) // of sql.OpenDB(stdlib.…) or sql.Open("pgx", …)
 //	tx, err := conn.BeginTx(ctx, nil)
@@ -215,7 +215,7 @@ func (sqlTx) Begin(context.Context) (pgx.Tx, error) { return nil, errHostTransac
 // Commit marks sqlTx as a transaction (see [Store.On]).
 func (sqlTx) Commit(context.Context) error { return errHostTransaction }
 
-// transaction is like [conn.Conn.Transaction], but passes do a copy of the store that uses the transaction.
-func (s *Store) transaction(ctx context.Context, do func(context.Context, *Store) error) error {
+// inTransaction is like [conn.Conn.Transaction], but passes do a copy of the store that uses the transaction.
+func (s *Store) inTransaction(ctx context.Context, do func(context.Context, *Store) error) error {
 	return s.db.Transaction(ctx, func(ctx context.Context, tx conn.DB) error { return do(ctx, s.On(tx)) })
 }

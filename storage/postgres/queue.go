@@ -75,8 +75,8 @@ DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM l
 // a bug or a manual change causes such a delivery, because deleting an event deletes its deliveries.
 func (s *Store) deleteWithoutEvent(ctx context.Context, deliveries []storage.ClaimedDelivery) error {
 	n, err := s.db.ChangeRows(ctx, deleteWithoutEvent,
-		conn.Column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.WebhookID[:] }),
-		conn.Column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
+		conn.ColumnArg(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.WebhookID[:] }),
+		conn.ColumnArg(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
 	if n > 0 {
 		s.log.ErrorContext(ctx, "formsvc: canceled deliveries without an event", "deliveries", n)
 	}

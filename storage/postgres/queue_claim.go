@@ -59,7 +59,7 @@ const (
 
 var beginning = pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
 
-func (l *pollPosition) start() pollPosition {
+func (l *pollPosition) startPosition() pollPosition {
 	if l != nil && time.Since(l.fullPollAt) < fullPollInterval {
 		return *l
 	}
@@ -190,10 +190,10 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	var waiting, arrived bool
 	var deliveries, attempts int64
 	lastPosition := s.pollPosition.Load()
-	from := lastPosition.start()
+	from := lastPosition.startPosition()
 	position := pollPosition{fullPollAt: from.fullPollAt}
 	err = s.db.Read(ctx, func(ctx context.Context) error {
-		return s.db.QueryRow(ctx, pollQueue, conn.Into(&waiting, &arrived, &position.arrivals, &position.due, &position.webhooks, &deliveries, &attempts),
+		return s.db.QueryRow(ctx, pollQueue, conn.RowScanner(&waiting, &arrived, &position.arrivals, &position.due, &position.webhooks, &deliveries, &attempts),
 			from.arrivals, from.due, from.webhooks)
 	})
 	if err != nil {
@@ -206,11 +206,11 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 		return nil, false, nil
 	}
 	var leased []storage.ClaimedDelivery
-	err = s.transaction(ctx, func(ctx context.Context, tx *Store) (err error) {
+	err = s.inTransaction(ctx, func(ctx context.Context, tx *Store) (err error) {
 		leased, more = nil, false
 		var scheduled []int16 // pools of the scheduled webhooks
 		if arrived {
-			err = tx.db.QueryRow(ctx, scheduleWebhooks, conn.Into(&more, &scheduled), position.arrivals, position.due, int64(maxScheduled))
+			err = tx.db.QueryRow(ctx, scheduleWebhooks, conn.RowScanner(&more, &scheduled), position.arrivals, position.due, int64(maxScheduled))
 		}
 		for i, pool := range []storage.Pool{p.Fast, p.Slow, p.NewOrFailing} {
 			if err == nil && pool.MaxDeliveries > 0 && (waiting || slices.Contains(scheduled, int16(i))) { // #nosec G115 -- 0 to 2
@@ -228,7 +228,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	if claimed, err = s.addBodies(ctx, leased); err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 		defer cancel()
-		_, _ = s.FinishDeliveries(ctx, conn.Column(leased, func(d *storage.ClaimedDelivery) storage.Result { return storage.Result{Lease: d.Lease} }))
+		_, _ = s.FinishDeliveries(ctx, conn.ColumnArg(leased, func(d *storage.ClaimedDelivery) storage.Result { return storage.Result{Lease: d.Lease} }))
 		return nil, false, err
 	}
 	return claimed, more, nil
@@ -256,7 +256,7 @@ func (w *dueWebhook) nextSchedule(skipped bool) string {
 // delivery, in order of next_at. As long as capacity is left, each then gets one more, in random order.
 func divideCapacity(due []dueWebhook, pool storage.Pool) {
 	perHost := map[string]int{}
-	for open := conn.Column(due, func(w *dueWebhook) *dueWebhook { return w }); len(open) > 0; {
+	for open := conn.ColumnArg(due, func(w *dueWebhook) *dueWebhook { return w }); len(open) > 0; {
 		open = slices.DeleteFunc(open, func(w *dueWebhook) bool {
 			limit := cmp.Or(pool.Hosts[w.Host], pool.PerHost) // webhooks whose hostname has the limit 0 are not selected
 			if w.share >= w.capacity || pool.MaxDeliveries < 1 || limit > 0 && perHost[w.Host] >= limit {
@@ -275,7 +275,7 @@ func (s *Store) lockDueWebhooks(ctx context.Context, p storage.ClaimParams, clas
 	due, err = conn.Collect(ctx, &s.db, lockDueWebhooks, func(w *dueWebhook) []any {
 		return append(webhookStateTargets(&w.ClaimedDelivery), &w.capacity)
 	}, conn.ObjectArg(p.Webhooks), int64(p.PerWebhook), int64(class), int64(pool.MaxDeliveries)+1, conn.ObjectArg(pool.Hosts),
-		conn.Column(pool.ExcludedWorkspaces, func(id *storage.ID) []byte { return id[:] }), since, conn.ObjectArg(p.Generations))
+		conn.ColumnArg(pool.ExcludedWorkspaces, func(id *storage.ID) []byte { return id[:] }), since, conn.ObjectArg(p.Generations))
 	divideCapacity(due, pool)
 	return due, err
 }
@@ -288,7 +288,7 @@ func (s *Store) leaseFromPool(ctx context.Context, p storage.ClaimParams, class 
 	if err != nil || len(due) == 0 {
 		return leased, false, err
 	}
-	ids := conn.Column(due, func(w *dueWebhook) []byte { return w.Lease.WebhookID[:] })
+	ids := conn.ColumnArg(due, func(w *dueWebhook) []byte { return w.Lease.WebhookID[:] })
 	var number, token int64
 	var event storage.ID
 	var n int
@@ -303,16 +303,16 @@ func (s *Store) leaseFromPool(ctx context.Context, p storage.ClaimParams, class 
 		d.Lease.EventID, d.Lease.Token, d.Attempt, d.Age = event, token, n, age
 		leased, w.leased = append(leased, d), w.leased+1
 	}, ids,
-		conn.Column(due, func(w *dueWebhook) int64 { return w.Generation }),
-		conn.Column(due, func(w *dueWebhook) bool { return w.PausedFor > 0 }),
-		conn.Column(due, func(w *dueWebhook) string { return w.URL }),
-		conn.Column(due, func(w *dueWebhook) int { return w.share }),
+		conn.ColumnArg(due, func(w *dueWebhook) int64 { return w.Generation }),
+		conn.ColumnArg(due, func(w *dueWebhook) bool { return w.PausedFor > 0 }),
+		conn.ColumnArg(due, func(w *dueWebhook) string { return w.URL }),
+		conn.ColumnArg(due, func(w *dueWebhook) int { return w.share }),
 		int64(p.MaxBytes), p.Lease.Microseconds())
 	if err != nil {
 		return nil, false, err
 	}
 	skipped := slices.ContainsFunc(due, func(w dueWebhook) bool { return w.leased == 0 && (w.share == 0 || w.found > 0) })
-	next := conn.Column(due, func(w *dueWebhook) string { return w.nextSchedule(skipped) })
+	next := conn.ColumnArg(due, func(w *dueWebhook) string { return w.nextSchedule(skipped) })
 	changed := slices.ContainsFunc(next, func(turn string) bool { return turn != "" })
 	cut = slices.ContainsFunc(due, func(w dueWebhook) bool {
 		return w.share < w.capacity && (w.share == 0 && changed || 0 < w.leased && w.leased < w.found)
@@ -332,7 +332,7 @@ func (s *Store) addBodies(ctx context.Context, leased []storage.ClaimedDelivery)
 	err = s.db.Read(ctx, func(ctx context.Context) error {
 		var e event
 		return s.db.Each(ctx, eventBodies.text(s), []any{&e.ID, &e.submission, &e.Type, &e.Body}, func() { events[e.ID] = e },
-			conn.Column(leased, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
+			conn.ColumnArg(leased, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
 	})
 	whole = make([]storage.ClaimedDelivery, 0, len(leased))
 	for _, d := range leased {

@@ -32,7 +32,7 @@ func TestAClaimThatCannotReadEveryBodyReleasesAll(t *testing.T) {
 	if len(all) != 3 {
 		t.Fatalf("claimed %d deliveries, want 3", len(all))
 	}
-	if _, err := s.FinishDeliveries(t.Context(), conn.Column(all, func(d *storage.ClaimedDelivery) storage.Result { return storage.Result{Lease: d.Lease} })); err != nil {
+	if _, err := s.FinishDeliveries(t.Context(), conn.ColumnArg(all, func(d *storage.ClaimedDelivery) storage.Result { return storage.Result{Lease: d.Lease} })); err != nil {
 		t.Fatal(err)
 	}
 	unreadable := hex.EncodeToString(all[0].Lease.EventID[:])
@@ -99,7 +99,7 @@ func TestAClaimThatIsTriedAgainForgetsTheFirstTry(t *testing.T) {
 				}
 			}
 		case tries == 1:
-			return strings.Replace(text, "t.turn <> ''", s.db.SQL("formsvc.fail() AND t.turn <> ''"), 1)
+			return strings.Replace(text, "t.turn <> ''", s.db.RewriteSQL("formsvc.fail() AND t.turn <> ''"), 1)
 		}
 		return text
 	}})
@@ -221,10 +221,10 @@ func TestWhoMayHaveNothingIsPassedOver(t *testing.T) {
 				p.NewOrFailing.Hosts = map[string]int{"one.example": 0}
 			} else {
 				var workspace storage.ID
-				must(t, pool.QueryRow(t.Context(), s.db.SQL(`SELECT w.workspace_id FROM formsvc.webhooks w WHERE w.id <> $1 LIMIT 1`), other[:]).Scan(&workspace))
+				must(t, pool.QueryRow(t.Context(), s.db.RewriteSQL(`SELECT w.workspace_id FROM formsvc.webhooks w WHERE w.id <> $1 LIMIT 1`), other[:]).Scan(&workspace))
 				p.NewOrFailing.ExcludedWorkspaces, without = []storage.ID{workspace}, append(without, workspace[:])
 			}
-			n, err := buffers(t.Context(), pool, s.db.SQL(lockDueWebhooks), turnsOf(p, without, beginning), true)
+			n, err := buffers(t.Context(), pool, s.db.RewriteSQL(lockDueWebhooks), turnsOf(p, without, beginning), true)
 			if err != nil || n > 4*webhooks {
 				t.Errorf("a claim beside %d that may have nothing reads %d pages (%v)", webhooks-1, n, err)
 			}
@@ -292,7 +292,7 @@ func TestAClaimInATransactionWithOneSnapshot(t *testing.T) {
 // stranded counts the deliveries that nobody would look at in time.
 func stranded(t *testing.T, db DB, s *Store) (n int) {
 	t.Helper()
-	if err := db.QueryRow(t.Context(), s.db.SQL(`SELECT count(*) FROM formsvc.deliveries d
+	if err := db.QueryRow(t.Context(), s.db.RewriteSQL(`SELECT count(*) FROM formsvc.deliveries d
 		JOIN formsvc.destinations x ON x.webhook_id = d.webhook_id
 		WHERE `+strandedDelivery)).Scan(&n); err != nil {
 		t.Fatal(err)
@@ -449,7 +449,7 @@ func TestAWebhookThatIsEnabledWhileItIsServed(t *testing.T) {
 			queueAndWake(t, s, 1)
 			set := func(enabled bool) {
 				t.Helper()
-				check(t, errorOf(pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.webhooks SET enabled = $1`), enabled)))
+				check(t, errorOf(pool.Exec(t.Context(), s.db.RewriteSQL(`UPDATE formsvc.webhooks SET enabled = $1`), enabled)))
 			}
 			set(false)
 			claimAtGate(t, s, pool, test.number, "COALESCE(($5", test.edit, func() {
@@ -485,7 +485,7 @@ func TestADeliveryThatChangesWhileItIsServed(t *testing.T) {
 			queueAndWake(t, s, 1)
 			asItIs := func(text string) string { return text }
 			claimed := claimAtGate(t, s, pool, test.number, "d.webhook_id = t.webhook_id", asItIs, func() {
-				run(t, pool, s.db.SQL(test.change))
+				run(t, pool, s.db.RewriteSQL(test.change))
 			})
 			if unchanged := name == "nothing has changed"; (len(claimed) == 1) != unchanged {
 				t.Errorf("%d deliveries are claimed", len(claimed))

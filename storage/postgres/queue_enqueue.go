@@ -54,8 +54,8 @@ SELECT hook.enabled FROM hook`
 // Enqueue implements [storage.DeliveryStore]. If the event is already pending for the webhook, nothing changes.
 func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event) error {
 	var enabled bool
-	err := s.db.Change(ctx, conn.Run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockRequestedDeliveries, webhook),
-		conn.Run(enqueue, webhook[:], e.ID[:], e.Type, conn.ListArg(e.Body), e.Single).Into(&enabled))
+	err := s.db.Change(ctx, conn.NewStatement(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lockStatement(lockRequestedDeliveries, webhook),
+		conn.NewStatement(enqueue, webhook[:], e.ID[:], e.Type, conn.ListArg(e.Body), e.Single).ScanInto(&enabled))
 	if err == nil && !enabled {
 		return storage.ErrConflict
 	}
@@ -110,8 +110,8 @@ func (s *Store) RedeliverFailed(ctx context.Context, webhook, attempt storage.ID
 
 func (s *Store) redeliver(ctx context.Context, webhook, attempt storage.ID, onlyFailed bool) error {
 	var enabled, found bool
-	err := s.db.Change(ctx, conn.Run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockRequestedDeliveries, webhook),
-		conn.Run(redeliver, webhook[:], attempt[:], int64(storage.MaxHistory), onlyFailed).Into(&enabled, &found))
+	err := s.db.Change(ctx, conn.NewStatement(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lockStatement(lockRequestedDeliveries, webhook),
+		conn.NewStatement(redeliver, webhook[:], attempt[:], int64(storage.MaxHistory), onlyFailed).ScanInto(&enabled, &found))
 	switch {
 	case err != nil:
 		return err

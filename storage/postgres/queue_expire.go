@@ -141,10 +141,10 @@ func (s *Store) addExpiredSummaries(ctx context.Context, settled []pendingResult
 	if len(over) == 0 {
 		return nil
 	}
-	_, err := s.db.ChangeRows(ctx, addExpiredSummaries, conn.Column(over, (*pendingResult).webhook), conn.Column(over, (*pendingResult).event),
-		conn.Column(over, func(r *pendingResult) []byte { return r.Summary[:] }),
-		conn.Column(over, func(r *pendingResult) int { return r.Delivery.Attempt + 1 }),
-		conn.Column(over, func(r *pendingResult) time.Time { return r.Delivery.CreatedAt.UTC() }), storage.ExpiredSummaryInterval.Microseconds())
+	_, err := s.db.ChangeRows(ctx, addExpiredSummaries, conn.ColumnArg(over, (*pendingResult).webhook), conn.ColumnArg(over, (*pendingResult).event),
+		conn.ColumnArg(over, func(r *pendingResult) []byte { return r.Summary[:] }),
+		conn.ColumnArg(over, func(r *pendingResult) int { return r.Delivery.Attempt + 1 }),
+		conn.ColumnArg(over, func(r *pendingResult) time.Time { return r.Delivery.CreatedAt.UTC() }), storage.ExpiredSummaryInterval.Microseconds())
 	return err
 }
 
@@ -163,8 +163,8 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 		a := storage.Delivery{Error: storage.DeliveryExpired}
 		var ended *int
 		row := []any{&a.WebhookID, &a.ID, &a.EventID, &a.EventType, &a.SubmissionID, &a.Attempt, &a.CreatedAt, &ended}
-		return s.db.SendWrite(ctx, conn.Run(expire, p.From[:], p.MaxAge.Microseconds(), int64(p.Max), int64(maxFailingWebhooks),
-			storage.MaxFailureGap.Microseconds(), storage.ExpiredSummaryInterval.Microseconds(), conn.IDsArg(ids), p.At.UTC()).Each(func(rows pgx.Rows) error {
+		return s.db.SendWrite(ctx, conn.NewStatement(expire, p.From[:], p.MaxAge.Microseconds(), int64(p.Max), int64(maxFailingWebhooks),
+			storage.MaxFailureGap.Microseconds(), storage.ExpiredSummaryInterval.Microseconds(), conn.IDsArg(ids), p.At.UTC()).ReadEach(func(rows pgx.Rows) error {
 			return conn.EachRow(rows, row, func() {
 				if ended != nil {
 					done.Deliveries, done.Next = *ended, a.WebhookID

@@ -129,7 +129,7 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 	})
 	for step := range slices.Chunk(done, storage.MaxFinishedResults) {
 		var byOutcome map[string][]pendingResult
-		err := s.transaction(ctx, func(ctx context.Context, tx *Store) (err error) {
+		err := s.inTransaction(ctx, func(ctx context.Context, tx *Store) (err error) {
 			byOutcome, err = tx.settleResults(ctx, step)
 			return err
 		})
@@ -143,8 +143,8 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 		if err != nil {
 			return nil, err
 		}
-		locked = append(locked, conn.Column(slices.Concat(byOutcome[resultDeliveryLocked], byOutcome[resultWebhookLocked]), (*pendingResult).lease)...)
-		fenced = append(fenced, conn.Column(byOutcome[resultFenced], (*pendingResult).lease)...)
+		locked = append(locked, conn.ColumnArg(slices.Concat(byOutcome[resultDeliveryLocked], byOutcome[resultWebhookLocked]), (*pendingResult).lease)...)
+		fenced = append(fenced, conn.ColumnArg(byOutcome[resultFenced], (*pendingResult).lease)...)
 	}
 	if len(locked) > 0 {
 		fenced = slices.DeleteFunc(fenced, func(l storage.Lease) bool { return slices.Contains(locked, l) })
@@ -166,42 +166,42 @@ func (r *pendingResult) sent() bool           { return r.Delivery != nil }
 
 // settleResults settles the results whose rows are not locked, and returns all results by outcome.
 func (s *Store) settleResults(ctx context.Context, step []storage.Result) (map[string][]pendingResult, error) {
-	all := conn.Column(step, func(r *storage.Result) pendingResult { return pendingResult{Result: *r} })
+	all := conn.ColumnArg(step, func(r *storage.Result) pendingResult { return pendingResult{Result: *r} })
 	byOutcome := map[string][]pendingResult{}
 	var number, urgency int
 	var outcome string
 	err := s.db.Each(ctx, lockResults.text(s), []any{&number, &urgency, &outcome}, func() {
 		all[number-1].urgency = urgency
 		byOutcome[outcome] = append(byOutcome[outcome], all[number-1])
-	}, conn.Column(all, func(r *pendingResult) int64 { return r.Lease.Token }), conn.Column(all, (*pendingResult).webhook), conn.Column(all, (*pendingResult).event), conn.Column(all, (*pendingResult).sent),
-		conn.Column(all, func(r *pendingResult) bool { return r.Health.Succeeded }),
-		conn.Column(all, func(r *pendingResult) int { return r.Health.SuccessesUntilFast }),
-		conn.Column(all, func(r *pendingResult) int { return r.Health.Failures }))
+	}, conn.ColumnArg(all, func(r *pendingResult) int64 { return r.Lease.Token }), conn.ColumnArg(all, (*pendingResult).webhook), conn.ColumnArg(all, (*pendingResult).event), conn.ColumnArg(all, (*pendingResult).sent),
+		conn.ColumnArg(all, func(r *pendingResult) bool { return r.Health.Succeeded }),
+		conn.ColumnArg(all, func(r *pendingResult) int { return r.Health.SuccessesUntilFast }),
+		conn.ColumnArg(all, func(r *pendingResult) int { return r.Health.Failures }))
 	settled, changed, blocked := slices.Concat(byOutcome[resultSettled], byOutcome[resultChangesHealth]), byOutcome[resultChangesHealth], byOutcome[resultWebhookLocked]
 	if err != nil || len(settled)+len(blocked) == 0 {
 		return byOutcome, err
 	}
 	none := new(storage.Delivery)
-	attempts := conn.Column(settled, func(r *pendingResult) storage.Delivery { return *cmp.Or(r.Delivery, none) })
+	attempts := conn.ColumnArg(settled, func(r *pendingResult) storage.Delivery { return *cmp.Or(r.Delivery, none) })
 	_, err = s.db.Exec(ctx, writeResults.text(s),
-		conn.Column(settled, (*pendingResult).webhook), conn.Column(settled, (*pendingResult).event), conn.Column(settled, func(r *pendingResult) int { return r.urgency }),
-		conn.Column(settled, (*pendingResult).sent), conn.Column(settled, func(r *pendingResult) int64 { return conn.MicrosArg(r.RetryIn) }),
-		conn.Column(attempts, func(a *storage.Delivery) []byte { return a.ID[:] }),
-		conn.Column(attempts, func(a *storage.Delivery) string { return a.EventType }),
-		conn.Column(attempts, func(a *storage.Delivery) []byte { return conn.IDArg(a.SubmissionID) }),
-		conn.Column(attempts, func(a *storage.Delivery) int { return a.Attempt }),
-		conn.Column(attempts, func(a *storage.Delivery) int { return a.Status }),
-		conn.Column(attempts, func(a *storage.Delivery) bool { return a.Success }),
-		conn.Column(attempts, func(a *storage.Delivery) string { return a.Error }),
-		conn.Column(attempts, func(a *storage.Delivery) int64 { return a.Duration.Microseconds() }),
-		conn.Column(attempts, func(a *storage.Delivery) time.Time { return a.CreatedAt.UTC() }),
-		conn.Column(changed, (*pendingResult).webhook),
-		conn.Column(changed, func(r *pendingResult) bool { return r.Health.Succeeded }),
-		conn.Column(changed, func(r *pendingResult) int { return r.Health.SuccessesUntilFast }),
-		conn.Column(changed, func(r *pendingResult) int { return r.Health.Failures }),
-		conn.Column(changed, func(r *pendingResult) int64 { return conn.MicrosArg(r.PauseFor) }),
-		conn.Column(changed, func(r *pendingResult) string { return string(cmp.Or(r.PauseReason, storage.PauseFailures)) }),
+		conn.ColumnArg(settled, (*pendingResult).webhook), conn.ColumnArg(settled, (*pendingResult).event), conn.ColumnArg(settled, func(r *pendingResult) int { return r.urgency }),
+		conn.ColumnArg(settled, (*pendingResult).sent), conn.ColumnArg(settled, func(r *pendingResult) int64 { return conn.MicrosArg(r.RetryIn) }),
+		conn.ColumnArg(attempts, func(a *storage.Delivery) []byte { return a.ID[:] }),
+		conn.ColumnArg(attempts, func(a *storage.Delivery) string { return a.EventType }),
+		conn.ColumnArg(attempts, func(a *storage.Delivery) []byte { return conn.IDArg(a.SubmissionID) }),
+		conn.ColumnArg(attempts, func(a *storage.Delivery) int { return a.Attempt }),
+		conn.ColumnArg(attempts, func(a *storage.Delivery) int { return a.Status }),
+		conn.ColumnArg(attempts, func(a *storage.Delivery) bool { return a.Success }),
+		conn.ColumnArg(attempts, func(a *storage.Delivery) string { return a.Error }),
+		conn.ColumnArg(attempts, func(a *storage.Delivery) int64 { return a.Duration.Microseconds() }),
+		conn.ColumnArg(attempts, func(a *storage.Delivery) time.Time { return a.CreatedAt.UTC() }),
+		conn.ColumnArg(changed, (*pendingResult).webhook),
+		conn.ColumnArg(changed, func(r *pendingResult) bool { return r.Health.Succeeded }),
+		conn.ColumnArg(changed, func(r *pendingResult) int { return r.Health.SuccessesUntilFast }),
+		conn.ColumnArg(changed, func(r *pendingResult) int { return r.Health.Failures }),
+		conn.ColumnArg(changed, func(r *pendingResult) int64 { return conn.MicrosArg(r.PauseFor) }),
+		conn.ColumnArg(changed, func(r *pendingResult) string { return string(cmp.Or(r.PauseReason, storage.PauseFailures)) }),
 		storage.MaxFailureGap.Microseconds(), minResultLease.Microseconds(),
-		conn.Column(blocked, (*pendingResult).webhook), conn.Column(blocked, (*pendingResult).event))
+		conn.ColumnArg(blocked, (*pendingResult).webhook), conn.ColumnArg(blocked, (*pendingResult).event))
 	return byOutcome, err
 }

@@ -23,17 +23,18 @@ const (
 	maxLeasedUntil = `statement_timestamp() + interval '3 hours'`
 )
 
-// tooFarAhead returns the condition that a time is after the limit, or that it and its row's write time are in the
+// tooFarAheadCondition returns the condition that a time is after the limit, or that it and its row's write time
+// are in the
 // future.
-func tooFarAhead(time, written, limit string) string {
+func tooFarAheadCondition(time, written, limit string) string {
 	return fmt.Sprintf(`(%[1]s > %[2]s AND %[2]s > %[3]s OR %[1]s > %[4]s)`, time, written, futureFrom, limit)
 }
 
-// correctedTime returns the time moved back by the clock's error, or now if the error is unknown.
-func correctedTime(time, written, limit string) string {
+// correctedTimeExpression returns the time moved back by the clock's error, or now if the error is unknown.
+func correctedTimeExpression(time, written, limit string) string {
 	return fmt.Sprintf(`CASE WHEN NOT COALESCE(%[1]s, false) THEN %[2]s
 		WHEN %[3]s > %[4]s THEN %[2]s - (%[3]s - statement_timestamp()) ELSE statement_timestamp() END`,
-		tooFarAhead(time, written, limit), time, written, futureFrom)
+		tooFarAheadCondition(time, written, limit), time, written, futureFrom)
 }
 
 // clampToNow returns the time, or now if the time is in the future.
@@ -41,7 +42,7 @@ func clampToNow(time string) string {
 	return fmt.Sprintf(`CASE WHEN %[1]s > statement_timestamp() THEN statement_timestamp() ELSE %[1]s END`, time)
 }
 
-var leaseTooFarAhead = tooFarAhead("d.leased_until", "d.queued_at", maxLeasedUntil)
+var leaseTooFarAhead = tooFarAheadCondition("d.leased_until", "d.queued_at", maxLeasedUntil)
 
 // correctFutureTimes corrects about $1 times of each kind. If a webhook has available deliveries but is scheduled for
 // the future, the webhook becomes due, and a claim reschedules it. Deliveries from the last minute are ignored, because
@@ -68,7 +69,7 @@ WITH come AS MATERIALIZED (
 	LIMIT (SELECT $1::bigint)
 ), late AS MATERIALIZED (
 	SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d
-	WHERE d.due_at > ` + futureFrom + ` AND ` + tooFarAhead("d.due_at", "d.queued_at", maxDueAt) + `
+	WHERE d.due_at > ` + futureFrom + ` AND ` + tooFarAheadCondition("d.due_at", "d.queued_at", maxDueAt) + `
 	LIMIT (SELECT $1::bigint) FOR UPDATE SKIP LOCKED
 ), places AS MATERIALIZED (
 	SELECT l.rel, l.place FROM late l
@@ -76,8 +77,8 @@ WITH come AS MATERIALIZED (
 	SELECT w.rel, w.place FROM waiting w WHERE w.too_far
 ), moved AS (
 	UPDATE formsvc.deliveries d SET queued_at = ` + clampToNow("d.queued_at") + `,
-		due_at = ` + correctedTime("d.due_at", "d.queued_at", maxDueAt) + `,
-		leased_until = ` + correctedTime("d.leased_until", "d.queued_at", maxLeasedUntil) + `
+		due_at = ` + correctedTimeExpression("d.due_at", "d.queued_at", maxDueAt) + `,
+		leased_until = ` + correctedTimeExpression("d.leased_until", "d.queued_at", maxLeasedUntil) + `
 	WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM places l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM places l)
 	RETURNING true
 ), held AS MATERIALIZED (
@@ -89,7 +90,7 @@ WITH come AS MATERIALIZED (
 	FOR NO KEY UPDATE SKIP LOCKED
 ), turned AS (
 	UPDATE formsvc.destinations x SET next_at = ` + clampToNow("x.next_at") + `,
-		paused_until = ` + correctedTime("x.paused_until", "x.failed_at", maxPausedUntil) + `,
+		paused_until = ` + correctedTimeExpression("x.paused_until", "x.failed_at", maxPausedUntil) + `,
 		failing_since = ` + clampToNow("x.failing_since") + `, failed_at = ` + clampToNow("x.failed_at") + `, expired_at = ` + clampToNow("x.expired_at") + `
 	WHERE x.webhook_id = ANY (ARRAY(SELECT h.webhook_id FROM held h))
 	RETURNING true
@@ -98,6 +99,6 @@ SELECT (SELECT count(*) FROM arrived) + (SELECT count(*) FROM moved) + (SELECT c
 
 func (s *Store) correctFutureTimes(ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (_ bool, err error) {
 	return false, s.db.Write(ctx, func(ctx context.Context) error {
-		return s.db.QueryRow(ctx, correctFutureTimes, conn.Into(&swept.Rescheduled), int64(p.Max))
+		return s.db.QueryRow(ctx, correctFutureTimes, conn.RowScanner(&swept.Rescheduled), int64(p.Max))
 	})
 }

@@ -67,7 +67,7 @@ func TestALockedRowHoldsUpNoOtherResult(t *testing.T) {
 			tx := begin(t, pool)
 			lock := "SELECT FROM formsvc." + test.table + " x WHERE " + test.where + " FOR UPDATE"
 			hook := pgseed.ID(pgseed.Webhook, 0)
-			if tag, err := tx.Exec(t.Context(), s.db.SQL(lock), hook[:]); err != nil || tag.RowsAffected() == 0 {
+			if tag, err := tx.Exec(t.Context(), s.db.RewriteSQL(lock), hook[:]); err != nil || tag.RowsAffected() == 0 {
 				t.Fatal(tag, err)
 			}
 
@@ -241,7 +241,7 @@ func TestADeliveryThatChangesWhileItsResultIsRecorded(t *testing.T) {
 			tx := begin(t, pool)
 			run(t, tx, "SELECT pg_advisory_xact_lock($1)", test.lock)
 			slow := s.On(edited{pool, func(text string) string {
-				text = strings.Replace(text, "g.*, d.generation, d.urgency", s.db.SQL("g.*, d.generation, "+test.urgency), 1)
+				text = strings.Replace(text, "g.*, d.generation, d.urgency", s.db.RewriteSQL("g.*, d.generation, "+test.urgency), 1)
 				return strings.Replace(text, "WHERE d.token <> 0", fmt.Sprintf("WHERE d.token <> 0 AND (SELECT pg_advisory_xact_lock_shared(%d)) IS NOT NULL", test.lock), 1)
 			}})
 			done := waits(t, pool, tx, func() error { // it has its snapshot then
@@ -394,7 +394,7 @@ func TestTheCutOfAHistoryWaitsForNobody(t *testing.T) {
 			hook := pgseed.ID(pgseed.Webhook, 0)
 			earlier(t, s, pool, storage.MaxHistory+beyond)
 			tx := begin(t, pool)
-			run(t, tx, s.db.SQL(test.hold))
+			run(t, tx, s.db.RewriteSQL(test.hold))
 			ctx, cancel := context.WithCancel(t.Context())
 			mutant := strings.ReplaceAll(truncateHistories[0], " SKIP LOCKED", "")
 			ended := waits(t, pool, tx, func() error {
@@ -405,7 +405,7 @@ func TestTheCutOfAHistoryWaitsForNobody(t *testing.T) {
 			eventually(t, "the server has ended it, and its locks", func() bool {
 				var others bool // that have a transaction in this schema
 				err := pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks l WHERE l.relation = $1::text::regclass AND l.pid NOT IN ($2, pg_backend_pid()))`,
-					s.db.SQL("formsvc.attempts"), int32(tx.Conn().PgConn().PID())).Scan(&others) // #nosec G115 -- a process id
+					s.db.RewriteSQL("formsvc.attempts"), int32(tx.Conn().PgConn().PID())).Scan(&others) // #nosec G115 -- a process id
 				return err == nil && !others
 			})
 

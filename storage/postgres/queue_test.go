@@ -17,7 +17,7 @@ import (
 func count(t *testing.T, pool *pgxpool.Pool, s *Store, table string) int {
 	t.Helper()
 	var n int
-	must(t, pool.QueryRow(t.Context(), s.db.SQL("SELECT count(*) FROM formsvc."+table)).Scan(&n))
+	must(t, pool.QueryRow(t.Context(), s.db.RewriteSQL("SELECT count(*) FROM formsvc."+table)).Scan(&n))
 	return n
 }
 
@@ -38,7 +38,7 @@ func referencesAreCounted(t *testing.T, db DB, s *Store) {
 				AND w.form_id IN (SELECT f.id FROM formsvc.forms f WHERE f.trashed_at IS NULL)`,
 	} {
 		var n int
-		if err := db.QueryRow(context.WithoutCancel(t.Context()), s.db.SQL(text)).Scan(&n); err != nil || n > 0 {
+		if err := db.QueryRow(context.WithoutCancel(t.Context()), s.db.RewriteSQL(text)).Scan(&n); err != nil || n > 0 {
 			t.Errorf("%d %s (%v)", n, what, err)
 		}
 	}
@@ -49,7 +49,7 @@ func referencesAreCounted(t *testing.T, db DB, s *Store) {
 func attemptsKeepTheirEvents(t *testing.T, db DB, s *Store) {
 	t.Helper()
 	var n int
-	if err := db.QueryRow(t.Context(), s.db.SQL(`SELECT count(*) FROM formsvc.attempts a
+	if err := db.QueryRow(t.Context(), s.db.RewriteSQL(`SELECT count(*) FROM formsvc.attempts a
 		WHERE NOT EXISTS (SELECT FROM formsvc.deliveries d WHERE d.webhook_id = a.webhook_id AND d.event_id = a.event_id)
 			AND NOT EXISTS (SELECT FROM formsvc.attempts b WHERE b.webhook_id = a.webhook_id AND b.event_id = a.event_id AND b.next_attempt_at IS NULL)`,
 	)).Scan(&n); err != nil || n > 0 {
@@ -366,7 +366,7 @@ func TestALookBesideAHeldSnapshot(t *testing.T) {
 			"a claim's arrivals": {scheduleWebhooks, []any{l.arrivals, l.due, int64(maxScheduled)}},
 			"a claim's turns":    {lockDueWebhooks, turnsOf(p, [][]byte{}, l.webhooks)},
 		} {
-			n, err := buffers(t.Context(), pool, timeAt(s.db.SQL(statement.text), later), statement.args, generic)
+			n, err := buffers(t.Context(), pool, timeAt(s.db.RewriteSQL(statement.text), later), statement.args, generic)
 			if err != nil {
 				t.Fatal(name, err)
 			}
@@ -513,7 +513,7 @@ func TestADeliveryThatChangesWhileItExpires(t *testing.T) {
 		ended, left int
 	}{
 		"nothing changes": {func(t *testing.T, s *Store, tx pgx.Tx, f failing) error {
-			_, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.deliveries FOR UPDATE`))
+			_, err := tx.Exec(t.Context(), s.db.RewriteSQL(`SELECT FROM formsvc.deliveries FOR UPDATE`))
 			return err
 		}, 2, 1},
 		"it is redelivered": {func(t *testing.T, s *Store, tx pgx.Tx, f failing) error {
@@ -523,7 +523,7 @@ func TestADeliveryThatChangesWhileItExpires(t *testing.T) {
 			if err := s.On(tx).Redeliver(t.Context(), f.hook, f.first.ID); err != nil {
 				return err
 			}
-			_, err := tx.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.deliveries SET urgency = 0`))
+			_, err := tx.Exec(t.Context(), s.db.RewriteSQL(`UPDATE formsvc.deliveries SET urgency = 0`))
 			return err
 		}, 1, 2},
 		"its webhook gets a new URL": {func(t *testing.T, s *Store, tx pgx.Tx, f failing) error {

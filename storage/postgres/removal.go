@@ -33,8 +33,8 @@ func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) e
 	if at.IsZero() {
 		return storage.ErrInvalidValue
 	}
-	return s.db.Change(ctx, s.lock(lockOwners, user), s.lock(lockKeys, user),
-		conn.Run(lockWorkspacesOfUser, user[:]), conn.Run(deleteUser, user[:], at.UTC()))
+	return s.db.Change(ctx, s.lockStatement(lockOwners, user), s.lockStatement(lockKeys, user),
+		conn.NewStatement(lockWorkspacesOfUser, user[:]), conn.NewStatement(deleteUser, user[:], at.UTC()))
 }
 
 // purgeForm requires the form's lock. It also sets trashed_at if the form is in the trash because of its workspace.
@@ -46,7 +46,7 @@ RETURNING 1`
 
 // PurgeForm implements [storage.RemovalStore].
 func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
-	return s.db.Change(ctx, s.lockForm(id), conn.Run(purgeForm, id[:]).Into(nil))
+	return s.db.Change(ctx, s.formLockStatement(id), conn.NewStatement(purgeForm, id[:]).ScanInto(nil))
 }
 
 // removalStatements delete accessible submissions of a form. The statement in lock locks the pending deliveries of the
@@ -112,8 +112,8 @@ SELECT count(*) FROM gone`}
 // removeSubmissions deletes submissions to a form. If places is true, the deleted submissions still count against the
 // response limit. Like Submit, it takes the form's shared lock, so that a count for a new limit is correct.
 func (s *Store) removeSubmissions(ctx context.Context, by removalStatements, form storage.ID, user []byte, ids []storage.ID, places bool) (gone int, err error) {
-	err = s.db.Change(ctx, s.lockFormShared(form), conn.Run(by.lock, form[:], user, conn.IDsArg(ids)),
-		conn.Run(by.remove, form[:], user, conn.IDsArg(ids), places).Into(&gone))
+	err = s.db.Change(ctx, s.sharedFormLockStatement(form), conn.NewStatement(by.lock, form[:], user, conn.IDsArg(ids)),
+		conn.NewStatement(by.remove, form[:], user, conn.IDsArg(ids), places).ScanInto(&gone))
 	if err != nil { // the commit may have failed
 		return 0, err
 	}
@@ -131,8 +131,8 @@ func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []sto
 // maxBeforeDelete limits the submissions in memory, because their answers can have one MiB each.
 const maxBeforeDelete = 100
 
-// callBeforeDelete reads submissions with the SQL in text, passes them to hook, and returns their IDs. It holds no lock
-// while hook runs. It appends two arguments to args: the limit, and whether to read the answers.
+// callBeforeDelete reads submissions with the SQL in text, passes them to hook, and returns their IDs. It holds
+// no lock while hook runs. It appends two arguments to args: the limit, and whether to read the answers.
 func (s *Store) callBeforeDelete(ctx context.Context, hook storage.BeforeDelete, limit int, text string, args ...any) (forms, ids []storage.ID, err error) {
 	if hook != nil {
 		limit = min(limit, maxBeforeDelete)

@@ -128,13 +128,13 @@ func (s *Store) cleanUpWorkspacesBatch(ctx context.Context, p storage.SweepParam
 	var ended, trashed, closed, gone int64
 	var batch []conn.Statement
 	if !form.IsZero() {
-		batch = append(batch, s.lockForm(form))
+		batch = append(batch, s.formLockStatement(form))
 	}
 	err = s.db.Change(ctx, append(batch,
-		conn.Run(endDeliveriesOfDeleted, int64(p.Max)).Into(&ended),
-		conn.Run(trashFormsOfDeleted, int64(p.Max), s.lockSalt(lockForms)).Into(&trashed),
-		conn.Run(removeDeletedWorkspaces[p.RemovalsOnly], int64(p.Max)).Into(&closed),
-		conn.Run(removePurgedWorkspaces[p.RemovalsOnly], int64(p.Max)).Into(&gone))...)
+		conn.NewStatement(endDeliveriesOfDeleted, int64(p.Max)).ScanInto(&ended),
+		conn.NewStatement(trashFormsOfDeleted, int64(p.Max), s.lockSalt(lockForms)).ScanInto(&trashed),
+		conn.NewStatement(removeDeletedWorkspaces[p.RemovalsOnly], int64(p.Max)).ScanInto(&closed),
+		conn.NewStatement(removePurgedWorkspaces[p.RemovalsOnly], int64(p.Max)).ScanInto(&gone))...)
 	return ended+trashed+closed+gone > 0, err
 }
 
@@ -302,7 +302,7 @@ func (s *Store) removePurgedForms(ctx context.Context, p storage.SweepParams, _ 
 		return false, err
 	}
 	var rows, forms int64
-	err = s.db.Change(ctx, s.lock(lockFunnels, storage.ID{}),
-		conn.Run(removeRows[p.RemovalsOnly], int64(p.Max), conn.IDsArg(of), conn.IDsArg(ids)).Into(&rows), conn.Run(removeForms[p.RemovalsOnly], int64(p.Max)).Into(&forms))
+	err = s.db.Change(ctx, s.lockStatement(lockFunnels, storage.ID{}),
+		conn.NewStatement(removeRows[p.RemovalsOnly], int64(p.Max), conn.IDsArg(of), conn.IDsArg(ids)).ScanInto(&rows), conn.NewStatement(removeForms[p.RemovalsOnly], int64(p.Max)).ScanInto(&forms))
 	return rows+forms > 0, err
 }

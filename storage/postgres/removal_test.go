@@ -331,7 +331,7 @@ func TestAWorkspaceOfManyFormsIsDeletedAtOnce(t *testing.T) {
 	}
 	gone("at once")
 	var name string
-	if err := pool.QueryRow(t.Context(), s.db.SQL("SELECT name FROM formsvc.workspaces WHERE deleted_at IS NOT NULL")).Scan(&name); err != nil || name != "" {
+	if err := pool.QueryRow(t.Context(), s.db.RewriteSQL("SELECT name FROM formsvc.workspaces WHERE deleted_at IS NOT NULL")).Scan(&name); err != nil || name != "" {
 		t.Errorf("the name %q is kept, %v", name, err)
 	}
 
@@ -389,7 +389,7 @@ func TestAPurgeMakesProgressUnderATimeout(t *testing.T) {
 	} {
 		execute(t, pool, owner, text, pgx.QueryExecModeExec, form[:], rows)
 	}
-	if _, err := pool.Exec(t.Context(), owner.db.SQL(`
+	if _, err := pool.Exec(t.Context(), owner.db.RewriteSQL(`
 		CREATE FUNCTION formsvc.slowly() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.005); RETURN OLD; END';
 		CREATE TRIGGER slowly BEFORE DELETE ON formsvc.submissions FOR EACH ROW EXECUTE FUNCTION formsvc.slowly()`),
 		pgx.QueryExecModeSimpleProtocol); err != nil {
@@ -452,7 +452,7 @@ func TestPurgingWaitsForNoDeliveryAndNoAttempt(t *testing.T) {
 			failingWebhook(t, s, pool)
 			execute(t, pool, s, `UPDATE formsvc.forms SET trashed_at = now(), purged_at = now()`)
 			tx := begin(t, pool)
-			held, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.`+table+` FOR UPDATE`))
+			held, err := tx.Exec(t.Context(), s.db.RewriteSQL(`SELECT FROM formsvc.`+table+` FOR UPDATE`))
 			if err != nil || held.RowsAffected() == 0 {
 				t.Fatal(held, err)
 			}

@@ -73,8 +73,8 @@ func (s *Store) TrashForm(ctx context.Context, actor storage.Actor, id storage.I
 	}
 	var holds bool
 	var current int64
-	err := s.db.Change(ctx, s.lockForm(id), conn.Run(lockPending, id[:], userArg(actor)),
-		conn.Run(trashForm, id[:], userArg(actor), p.At.UTC(), conn.ListArg(p.IfRevision), int64(math.MaxInt64)).Into(&holds, &current))
+	err := s.db.Change(ctx, s.formLockStatement(id), conn.NewStatement(lockPending, id[:], userArg(actor)),
+		conn.NewStatement(trashForm, id[:], userArg(actor), p.At.UTC(), conn.ListArg(p.IfRevision), int64(math.MaxInt64)).ScanInto(&holds, &current))
 	if err == nil && !holds {
 		return &storage.RevisionError{Current: current}
 	}
@@ -136,8 +136,8 @@ const maxEndedDeliveries = 5000
 func (s *Store) RestoreForm(ctx context.Context, id, workspace storage.ID, at time.Time) error {
 	for {
 		var possible, pending bool
-		err := s.db.Change(ctx, conn.Run(lockRestoreTarget, id[:], conn.IDArg(workspace)), s.lockForm(id), conn.Run(lockWebhooksOfForm, id[:]),
-			conn.Run(restoreForm, id[:], conn.IDArg(workspace), at.UTC()).Into(&possible, &pending))
+		err := s.db.Change(ctx, conn.NewStatement(lockRestoreTarget, id[:], conn.IDArg(workspace)), s.formLockStatement(id), conn.NewStatement(lockWebhooksOfForm, id[:]),
+			conn.NewStatement(restoreForm, id[:], conn.IDArg(workspace), at.UTC()).ScanInto(&possible, &pending))
 		switch {
 		case err != nil:
 			return err
@@ -146,7 +146,7 @@ func (s *Store) RestoreForm(ctx context.Context, id, workspace storage.ID, at ti
 		case !pending:
 			return nil
 		}
-		if err := s.db.Change(ctx, s.lockForm(id), conn.Run(endDeliveriesOfTrashed, id[:], int64(maxEndedDeliveries))); err != nil {
+		if err := s.db.Change(ctx, s.formLockStatement(id), conn.NewStatement(endDeliveriesOfTrashed, id[:], int64(maxEndedDeliveries))); err != nil {
 			return err
 		}
 	}

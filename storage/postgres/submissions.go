@@ -28,7 +28,7 @@ WHERE s.form_id = $1::bytea AND s.idempotency_key = (SELECT $2::text) AND ` + fo
 // SubmissionByKey implements [storage.SubmissionStore].
 func (s *Store) SubmissionByKey(ctx context.Context, form storage.ID, idempotencyKey string) (storage.Submission, error) {
 	if !storage.ValidText(idempotencyKey) {
-		return storage.Submission{}, conn.NotFound(ctx)
+		return storage.Submission{}, conn.NotFoundError(ctx)
 	}
 	return s.readSubmission(ctx, form, submissionByKey, form[:], conn.TextArg(idempotencyKey))
 }
@@ -67,8 +67,8 @@ WHERE f.id = $1::bytea AND ` + formAccess
 
 // SubmissionsRemoved implements [storage.SubmissionStore].
 func (s *Store) SubmissionsRemoved(ctx context.Context, actor storage.Actor, form storage.ID) (removed int64, err error) {
-	err = s.db.ReadRow(ctx, submissionsRemoved, conn.Into(&removed), form[:], userArg(actor))
+	err = s.db.ReadRow(ctx, submissionsRemoved, conn.RowScanner(&removed), form[:], userArg(actor))
 	return removed, err
 }
 
-func jsonBytes(s *storage.Submission) int { return len(s.Answers) + len(s.Metadata) + len(s.Hidden) }
+func jsonSize(s *storage.Submission) int { return len(s.Answers) + len(s.Metadata) + len(s.Hidden) }

@@ -75,13 +75,13 @@ func (s *Store) readPage(ctx context.Context, p *pageRead, do func(context.Conte
 		return p.eachErr
 	}
 	if err == nil {
-		err = s.db.Translate(ctx, final, false)
+		err = s.db.TranslateError(ctx, final, false)
 	}
 	return err
 }
 
 func (s *Store) readPageRows(ctx context.Context, p *pageRead, actor storage.Actor) error {
-	rows, err := s.db.Query(ctx, p.text, p.args(userArg(actor)))
+	rows, err := s.db.Query(ctx, p.text, p.queryArgs(userArg(actor)))
 	if err == nil {
 		err = p.passRows(rows)
 	}
@@ -89,8 +89,8 @@ func (s *Store) readPageRows(ctx context.Context, p *pageRead, actor storage.Act
 		return err
 	}
 	if p.passed == 0 && !p.tooLarge {
-		err := s.db.QueryRow(ctx, formExists, conn.Into(nil), p.form[:], userArg(actor))
-		return conn.NoRow(err, storage.ErrNotFound)
+		err := s.db.QueryRow(ctx, formExists, conn.RowScanner(nil), p.form[:], userArg(actor))
+		return conn.TranslateNoRow(err, storage.ErrNotFound)
 	}
 	return s.readRestOfPage(ctx, p, actor)
 }
@@ -101,7 +101,7 @@ func (s *Store) readRestOfPage(ctx context.Context, p *pageRead, actor storage.A
 		return nil
 	}
 	first := p.passed == 0
-	rows, err := s.db.Query(ctx, pageWithinBytes, append(p.args(userArg(actor)), first))
+	rows, err := s.db.Query(ctx, pageWithinBytes, append(p.queryArgs(userArg(actor)), first))
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func newPageRead(form storage.ID, q storage.SubmissionsParams, each func(*storag
 	return p
 }
 
-func (p *pageRead) args(actor []byte) []any {
+func (p *pageRead) queryArgs(actor []byte) []any {
 	before, id := pageStart(p.q)
 	if p.passed > 0 {
 		before, id = p.last.Time, p.last.ID[:]

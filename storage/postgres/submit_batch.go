@@ -60,9 +60,9 @@ func (s *Store) submitBatch(ctx context.Context, form storage.ID, items []storag
 	direct, committed := reserveDeliveries(items), false
 	defer func() { direct.dispatch(items, committed) }() // even if the statement fails
 	forms := sortedForms(rows)
-	lock, send := s.tryLockForms(forms), s.db.Send
+	lock, send := s.tryFormLocksStatement(forms), s.db.Send
 	if !form.IsZero() {
-		lock, send = conn.Run(lockForSubmit, form[:], s.lockKey(lockForms, form)), s.db.SendWrite
+		lock, send = conn.NewStatement(lockForSubmit, form[:], s.lockKey(lockForms, form)), s.db.SendWrite
 	}
 	args, leased := insertArgs(rows), len(direct.webhooks) > 0
 	if leased {
@@ -78,7 +78,7 @@ func (s *Store) submitBatch(ctx context.Context, form storage.ID, items []storag
 		text = insertForFormLeased
 	}
 	out := make([]submitResult, len(items))
-	err := send(ctx, lock, conn.Run(text, args...).Each(func(rows pgx.Rows) error {
+	err := send(ctx, lock, conn.NewStatement(text, args...).ReadEach(func(rows pgx.Rows) error {
 		if leased {
 			return scanInserted(rows, places, items, out, direct)
 		}
@@ -91,21 +91,21 @@ func (s *Store) submitBatch(ctx context.Context, form storage.ID, items []storag
 	}))
 	committed = err == nil
 	// A batch for any form does not wait for locks. If a lock is held, its submissions continue in batches by form.
-	if (conn.IsPermanent(err) || conn.LockHeld(err) && form.IsZero()) && ctx.Err() == nil {
+	if (conn.IsPermanent(err) || conn.IsLockHeld(err) && form.IsZero()) && ctx.Err() == nil {
 		return slices.Repeat([]submitResult{{statementFailed: true}}, len(items)), nil
 	}
 	return out, err
 }
 
 func sortedForms(rows []submissionRow) [][]byte {
-	forms := conn.Column(rows, formOf)
+	forms := conn.ColumnArg(rows, formIDArg)
 	slices.SortFunc(forms, bytes.Compare)
 	return slices.CompactFunc(forms, bytes.Equal)
 }
 
-func (s *Store) tryLockForms(forms [][]byte) conn.Statement {
-	locks := conn.Column(forms, func(form *[]byte) int64 { return s.lockKey(lockForms, storage.ID(*form)) })
-	return conn.Run(tryLockForms, forms, locks)
+func (s *Store) tryFormLocksStatement(forms [][]byte) conn.Statement {
+	locks := conn.ColumnArg(forms, func(form *[]byte) int64 { return s.lockKey(lockForms, storage.ID(*form)) })
+	return conn.NewStatement(tryLockForms, forms, locks)
 }
 
 func scanInserted(rows pgx.Rows, places map[storage.ID]int, items []storage.NewSubmission, out []submitResult, direct *directDeliveries) error {
@@ -180,17 +180,17 @@ func (s *Store) submitInBatch(ctx context.Context, n storage.NewSubmission) (out
 	all := s.submitBatches
 	timedOut, end := s.newTimeoutTimer(ctx)
 	defer end()
-	form, size := n.Submission.FormID, jsonBytes(&n.Submission)+len(n.Event.Body)
+	form, size := n.Submission.FormID, jsonSize(&n.Submission)+len(n.Event.Body)
 	counted, known := all.counted.Get(form)
 	checked, begun := n.UniqueAnswer != nil || known && counted == n.FormRevision, false
 	if !checked {
-		out, begun, err = all.batched.do(ctx, timedOut, storage.ID{}, n, size)
+		out, begun, err = all.batched.addAndWait(ctx, timedOut, storage.ID{}, n, size)
 	}
 	if err == nil && !out.decided() && !out.statementFailed {
-		out, begun, err = all.batched.do(ctx, timedOut, form, n, size)
+		out, begun, err = all.batched.addAndWait(ctx, timedOut, form, n, size)
 	}
 	if err == nil && !out.decided() {
-		out, begun, err = all.single.do(ctx, timedOut, form, n, 0)
+		out, begun, err = all.single.addAndWait(ctx, timedOut, form, n, 0)
 	}
 	return out, abandonedError(ctx, err, begun)
 }

@@ -135,7 +135,7 @@ func TestResponsesThatComeDuringAWriteAreStoredInOneTransaction(t *testing.T) {
 	release()
 	calls.allStored(t)
 	var rows, events, deliveries, transactions int
-	err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*), count(DISTINCT xmin::text),
+	err := pool.QueryRow(t.Context(), s.db.RewriteSQL(`SELECT count(*), count(DISTINCT xmin::text),
 			(SELECT count(*) FROM formsvc.events), (SELECT count(*) FROM formsvc.deliveries)
 		FROM formsvc.submissions`)).Scan(&rows, &transactions, &events, &deliveries)
 	must(t, err)
@@ -276,7 +276,7 @@ type lockWaits struct {
 }
 
 func (l *lockWaits) TraceBatchEnd(_ context.Context, _ *pgx.Conn, end pgx.TraceBatchEndData) {
-	if conn.LockHeld(end.Err) {
+	if conn.IsLockHeld(end.Err) {
 		select {
 		case l.stopped <- struct{}{}:
 		case <-l.continues:
@@ -436,7 +436,7 @@ func storedTogether(t *testing.T, s *Store, pool *pgxpool.Pool, group []storage.
 	for _, n := range group {
 		ids = append(ids, n.Submission.ID[:])
 	}
-	err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(DISTINCT xmin::text) FROM formsvc.submissions WHERE id = ANY ($1::bytea[])`), ids).Scan(&transactions)
+	err := pool.QueryRow(t.Context(), s.db.RewriteSQL(`SELECT count(DISTINCT xmin::text) FROM formsvc.submissions WHERE id = ANY ($1::bytea[])`), ids).Scan(&transactions)
 	must(t, err)
 	return calls.errs, transactions
 }
@@ -471,7 +471,7 @@ func TestResponsesOfALimitedFormAreStoredTogether(t *testing.T) {
 		}
 	}
 	var rows, transactions int
-	must(t, pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*), count(DISTINCT xmin::text) FROM formsvc.submissions`)).Scan(&rows, &transactions))
+	must(t, pool.QueryRow(t.Context(), s.db.RewriteSQL(`SELECT count(*), count(DISTINCT xmin::text) FROM formsvc.submissions`)).Scan(&rows, &transactions))
 	// The response that waited for the lock is stored by itself, or with the others after a while.
 	if rows != limit || full != 10 || transactions < 2 || transactions > 3 {
 		t.Errorf("%d responses are stored in %d transactions and %d refused, want %d, 2 or 3, and 10", rows, transactions, full, limit)

@@ -21,9 +21,9 @@ const (
 	insertForFormLeased  = submissionsForForm + insertSubmissions + applyLimits + leaseDeliveries
 )
 
-// tryLockForms locks the forms whose lock is free. It is a separate statement, because the next statement's snapshot
-// must not be older than the locks. It passes the locked forms to the next statement in a setting that ends with the
-// transaction. The setting's name is the same in every schema, because "formsvc" is not followed by a dot.
+// tryLockForms locks the forms whose lock is free. It is a separate statement, because the next statement's
+// snapshot must not be older than the locks. It passes the locked forms to the next statement in a setting that ends
+// with the transaction. The setting's name is the same in every schema, because "formsvc" is not followed by a dot.
 const tryLockForms = `
 SELECT set_config('formsvc_responses.locked', COALESCE(array_agg(f.id), '{}')::text, true), ` + conn.LockTimeoutSet + `
 FROM unnest($1::bytea[], $2::bigint[]) AS f (id, lock) WHERE pg_try_advisory_xact_lock_shared(f.lock)`
@@ -193,26 +193,26 @@ func (s *Store) distinctRows(batch []storage.NewSubmission) (rows []submissionRo
 // insertArgs returns the arguments in the order of submissionArgs.
 func insertArgs(rows []submissionRow) []any {
 	return []any{
-		conn.Column(rows, formOf),
-		conn.Column(rows, func(r *submissionRow) []byte { return r.n.Submission.ID[:] }),
-		conn.Column(rows, func(r *submissionRow) int64 { return r.n.FormRevision }),
-		conn.Column(rows, func(r *submissionRow) time.Time { return r.n.Submission.SubmittedAt.UTC() }),
-		conn.Column(rows, func(r *submissionRow) float64 { return r.n.Submission.CompletionTime }),
-		conn.Column(rows, func(r *submissionRow) json.RawMessage { return r.n.Submission.Answers }),
-		conn.Column(rows, func(r *submissionRow) json.RawMessage { return r.n.Submission.Metadata }),
-		conn.Column(rows, func(r *submissionRow) json.RawMessage { return r.n.Submission.Hidden }),
-		conn.Column(rows, func(r *submissionRow) int { return jsonBytes(&r.n.Submission) }),
-		conn.Column(rows, func(r *submissionRow) string { return r.n.IdempotencyKey }),
-		conn.Column(rows, func(r *submissionRow) int64 { return r.keyLock }),
-		conn.Column(rows, func(r *submissionRow) []byte { return conn.IDArg(r.n.Event.ID) }),
-		conn.Column(rows, func(r *submissionRow) string { return r.n.Event.Type }),
-		conn.Column(rows, func(r *submissionRow) []byte { return conn.ListArg(r.n.Event.Body) }),
-		conn.Column(rows, func(r *submissionRow) []byte { return r.n.UniqueAnswer }),
-		conn.Column(rows, func(r *submissionRow) int64 { return r.answerLock }),
-		conn.Column(rows, func(r *submissionRow) string { return r.n.UniqueField.Block }),
-		conn.Column(rows, func(r *submissionRow) int64 { return int64(r.n.UniqueField.Rules) }),
-		conn.Column(rows, func(r *submissionRow) []byte { return tokenArg(&r.n.Partial) }),
+		conn.ColumnArg(rows, formIDArg),
+		conn.ColumnArg(rows, func(r *submissionRow) []byte { return r.n.Submission.ID[:] }),
+		conn.ColumnArg(rows, func(r *submissionRow) int64 { return r.n.FormRevision }),
+		conn.ColumnArg(rows, func(r *submissionRow) time.Time { return r.n.Submission.SubmittedAt.UTC() }),
+		conn.ColumnArg(rows, func(r *submissionRow) float64 { return r.n.Submission.CompletionTime }),
+		conn.ColumnArg(rows, func(r *submissionRow) json.RawMessage { return r.n.Submission.Answers }),
+		conn.ColumnArg(rows, func(r *submissionRow) json.RawMessage { return r.n.Submission.Metadata }),
+		conn.ColumnArg(rows, func(r *submissionRow) json.RawMessage { return r.n.Submission.Hidden }),
+		conn.ColumnArg(rows, func(r *submissionRow) int { return jsonSize(&r.n.Submission) }),
+		conn.ColumnArg(rows, func(r *submissionRow) string { return r.n.IdempotencyKey }),
+		conn.ColumnArg(rows, func(r *submissionRow) int64 { return r.keyLock }),
+		conn.ColumnArg(rows, func(r *submissionRow) []byte { return conn.IDArg(r.n.Event.ID) }),
+		conn.ColumnArg(rows, func(r *submissionRow) string { return r.n.Event.Type }),
+		conn.ColumnArg(rows, func(r *submissionRow) []byte { return conn.ListArg(r.n.Event.Body) }),
+		conn.ColumnArg(rows, func(r *submissionRow) []byte { return r.n.UniqueAnswer }),
+		conn.ColumnArg(rows, func(r *submissionRow) int64 { return r.answerLock }),
+		conn.ColumnArg(rows, func(r *submissionRow) string { return r.n.UniqueField.Block }),
+		conn.ColumnArg(rows, func(r *submissionRow) int64 { return int64(r.n.UniqueField.Rules) }),
+		conn.ColumnArg(rows, func(r *submissionRow) []byte { return tokenArg(&r.n.Partial) }),
 	}
 }
 
-func formOf(r *submissionRow) []byte { return r.n.Submission.FormID[:] }
+func formIDArg(r *submissionRow) []byte { return r.n.Submission.FormID[:] }

@@ -135,22 +135,22 @@ func (r *submitResult) decided() bool { return r.stored || r.replayed || r.err !
 
 func (s *Store) trySubmit(ctx context.Context, n storage.NewSubmission) (out submitResult, err error) {
 	sub := &n.Submission
-	batch := append([]conn.Statement{conn.Run(lockForSubmit, sub.FormID[:], s.lockKey(lockForms, sub.FormID))}, s.lockSubmissionValues(n)...)
+	batch := append([]conn.Statement{conn.NewStatement(lockForSubmit, sub.FormID[:], s.lockKey(lockForms, sub.FormID))}, s.valueLockStatements(n)...)
 	token := tokenArg(&n.Partial)
 	args := []any{
 		sub.FormID[:], sub.ID[:], sub.SubmittedAt.UTC(), sub.CompletionTime,
 		sub.Answers, sub.Metadata, sub.Hidden,
 		conn.TextArg(n.IdempotencyKey), n.UniqueAnswer, n.FormRevision,
 		conn.IDArg(n.Event.ID), n.Event.Type, conn.ListArg(n.Event.Body),
-		jsonBytes(sub), n.UniqueField.Block, int64(n.UniqueField.Rules), token,
+		jsonSize(sub), n.UniqueField.Block, int64(n.UniqueField.Rules), token,
 	}
 	if token != nil {
-		batch = slices.Insert(batch, 0, conn.Run(lockPartial, token, sub.FormID[:]))
+		batch = slices.Insert(batch, 0, conn.NewStatement(lockPartial, token, sub.FormID[:]))
 	}
 
 	var code int
 	var revision int64
-	err = s.db.SendWrite(ctx, append(batch, conn.Run(submit, args...).Row(func(rows pgx.Rows) error {
+	err = s.db.SendWrite(ctx, append(batch, conn.NewStatement(submit, args...).ReadRow(func(rows pgx.Rows) error {
 		return scanSubmission(rows, &out.submission, &code, &revision, &out.counted, &out.stored)
 	}))...)
 	if conn.SQLState(err) == conn.UniqueViolation {
@@ -170,5 +170,5 @@ func (s *Store) trySubmit(ctx context.Context, n storage.NewSubmission) (out sub
 	case submitIDTaken:
 		out.err = storage.ErrConflict
 	}
-	return out, conn.NoRow(err, storage.ErrNotFound)
+	return out, conn.TranslateNoRow(err, storage.ErrNotFound)
 }

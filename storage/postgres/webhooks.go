@@ -45,7 +45,7 @@ SELECT room.there, EXISTS (SELECT FROM created) FROM form, room`
 // CreateWebhook implements [storage.WebhookStore].
 func (s *Store) CreateWebhook(ctx context.Context, actor storage.Actor, n storage.NewWebhook) error {
 	w := n.Webhook
-	return s.db.Create(ctx, s.lockForm(w.FormID), conn.Run(createWebhook, w.FormID[:], userArg(actor), w.ID[:], w.URL, w.Enabled, conn.ListArg(n.Secret),
+	return s.db.Create(ctx, s.formLockStatement(w.FormID), conn.NewStatement(createWebhook, w.FormID[:], userArg(actor), w.ID[:], w.URL, w.Enabled, conn.ListArg(n.Secret),
 		w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(n.Max), storage.Hostname(w.URL)))
 }
 
@@ -67,8 +67,8 @@ var webhooks = listSource{`formsvc.webhooks w
 var allWebhooks = listSource{webhooks.from, webhooks.alias, webhooks.columns, webhooks.where + notInDeletedWorkspace("w")}
 
 var (
-	webhooksOfUser = sync.OnceValue(func() string { return listText(webhooks.selectForUser()) })
-	webhooksOfHost = sync.OnceValue(func() string { return listText(allWebhooks.selectForHost()) })
+	webhooksOfUser = sync.OnceValue(func() string { return mustBuildSQL(webhooks.selectForUser()) })
+	webhooksOfHost = sync.OnceValue(func() string { return mustBuildSQL(allWebhooks.selectForHost()) })
 )
 
 // Webhooks implements [storage.WebhookStore].
@@ -90,7 +90,7 @@ ORDER BY w.created_at DESC, w.id DESC`
 func (s *Store) FormWebhooks(ctx context.Context, actor storage.Actor, form storage.ID) ([]storage.Webhook, error) {
 	found, err := conn.ReadAll(ctx, &s.db, webhookTargets, webhooksOfForm, form[:], userArg(actor))
 	if err == nil && len(found) == 0 {
-		err = s.db.ReadRow(ctx, formExists, conn.Into(nil), form[:], userArg(actor))
+		err = s.db.ReadRow(ctx, formExists, conn.RowScanner(nil), form[:], userArg(actor))
 	}
 	return found, err
 }
@@ -187,14 +187,14 @@ func (s *Store) UpdateWebhook(ctx context.Context, actor storage.Actor, id stora
 	}
 	var batch []conn.Statement
 	if c.URL != nil || c.Enabled != nil {
-		batch = append(batch, conn.Run(lockFormOfWebhook, id[:], s.lockSalt(lockForms)))
+		batch = append(batch, conn.NewStatement(lockFormOfWebhook, id[:], s.lockSalt(lockForms)))
 	}
 	if c.Enabled != nil && !*c.Enabled {
-		batch = append(batch, conn.Run(lockDeliveries, id[:], userArg(actor)), conn.Run(endDeliveries, id[:], userArg(actor)))
+		batch = append(batch, conn.NewStatement(lockDeliveries, id[:], userArg(actor)), conn.NewStatement(endDeliveries, id[:], userArg(actor)))
 	}
 	var w storage.Webhook
-	update := conn.Run(updateWebhook, id[:], userArg(actor), c.URL, c.Enabled, secret, c.At.UTC(), host, storage.OldSecretLifetime.Microseconds())
-	err := s.db.Change(ctx, append(batch, update.Into(webhookTargets(&w)...))...)
+	update := conn.NewStatement(updateWebhook, id[:], userArg(actor), c.URL, c.Enabled, secret, c.At.UTC(), host, storage.OldSecretLifetime.Microseconds())
+	err := s.db.Change(ctx, append(batch, update.ScanInto(webhookTargets(&w)...))...)
 	return w, err
 }
 
@@ -227,8 +227,8 @@ SELECT 1 FROM gone`
 
 // DeleteWebhook implements [storage.WebhookStore].
 func (s *Store) DeleteWebhook(ctx context.Context, actor storage.Actor, id storage.ID) error {
-	return s.db.Change(ctx, conn.Run(lockFormOfWebhook, id[:], s.lockSalt(lockForms)), conn.Run(lockDeliveries, id[:], userArg(actor)),
-		conn.Run(deleteWebhook, id[:], userArg(actor)).Into(nil))
+	return s.db.Change(ctx, conn.NewStatement(lockFormOfWebhook, id[:], s.lockSalt(lockForms)), conn.NewStatement(lockDeliveries, id[:], userArg(actor)),
+		conn.NewStatement(deleteWebhook, id[:], userArg(actor)).ScanInto(nil))
 }
 
 // attemptsOf returns a row of nulls if the webhook has no attempts.
@@ -312,9 +312,9 @@ func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.Secre
 		return 0, ctx.Err()
 	}
 	var replaced int
-	err := s.db.Change(ctx, conn.Run(replaceSecrets,
-		conn.Column(replacements, func(r *storage.SecretReplacement) []byte { return r.WebhookID[:] }),
-		conn.Column(replacements, func(r *storage.SecretReplacement) []byte { return secretDigest(r.From) }),
-		conn.Column(replacements, func(r *storage.SecretReplacement) []byte { return r.To })).Into(&replaced))
+	err := s.db.Change(ctx, conn.NewStatement(replaceSecrets,
+		conn.ColumnArg(replacements, func(r *storage.SecretReplacement) []byte { return r.WebhookID[:] }),
+		conn.ColumnArg(replacements, func(r *storage.SecretReplacement) []byte { return secretDigest(r.From) }),
+		conn.ColumnArg(replacements, func(r *storage.SecretReplacement) []byte { return r.To })).ScanInto(&replaced))
 	return replaced, err
 }

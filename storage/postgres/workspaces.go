@@ -40,8 +40,8 @@ SELECT room.ok, EXISTS (SELECT 1 FROM made) FROM room`
 // CreateWorkspace implements [storage.WorkspaceStore]. The ID of a deleted workspace cannot be used while forms in
 // the trash refer to it.
 func (s *Store) CreateWorkspace(ctx context.Context, w storage.Workspace, limit int) error {
-	return s.db.Create(ctx, s.lock(lockOwners, w.OwnerID),
-		conn.Run(createWorkspace, w.ID[:], w.PublicID, w.OwnerID[:], w.Name, w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(max(limit, 0))))
+	return s.db.Create(ctx, s.lockStatement(lockOwners, w.OwnerID),
+		conn.NewStatement(createWorkspace, w.ID[:], w.PublicID, w.OwnerID[:], w.Name, w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(max(limit, 0))))
 }
 
 const workspaceByID = `
@@ -58,7 +58,7 @@ const workspaceExists = `
 SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea AND ` + workspaceAccess
 
 var workspacesOfHost = sync.OnceValue(func() string {
-	return listText(listSource{"formsvc.workspaces w", "w", workspaceColumns, "w.deleted_at IS NULL"}.selectForHost())
+	return mustBuildSQL(listSource{"formsvc.workspaces w", "w", workspaceColumns, "w.deleted_at IS NULL"}.selectForHost())
 })
 
 // workspacesOfUser reads a page from the index of workspaces by user, and then reads each workspace by ID.
@@ -109,9 +109,9 @@ FROM seen LEFT JOIN changed w ON true`
 func (s *Store) UpdateWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
 	var w storage.Workspace
 	var allowed bool
-	err := s.db.Change(ctx, conn.Run(lockWorkspaceRow, id[:]),
-		conn.Run(updateWorkspace, id[:], userArg(actor), c.Name, conn.IDPointerArg(c.Owner), c.At.UTC()).
-			Into(append([]any{&allowed}, workspaceTargets(&w)...)...))
+	err := s.db.Change(ctx, conn.NewStatement(lockWorkspaceRow, id[:]),
+		conn.NewStatement(updateWorkspace, id[:], userArg(actor), c.Name, conn.IDPointerArg(c.Owner), c.At.UTC()).
+			ScanInto(append([]any{&allowed}, workspaceTargets(&w)...)...))
 	if err == nil && !allowed {
 		return storage.Workspace{}, storage.ErrNotOwner
 	}
@@ -140,9 +140,9 @@ func (s *Store) DeleteWorkspace(ctx context.Context, actor storage.Actor, id sto
 		return storage.ErrInvalidValue
 	}
 	var allowed bool
-	err := s.db.Change(ctx, conn.Run(lockWorkspaceRow, id[:]),
-		conn.Run(canDeleteWorkspace, id[:], userArg(actor)).Into(&allowed),
-		conn.Run(deleteWorkspace, id[:], userArg(actor), at.UTC()))
+	err := s.db.Change(ctx, conn.NewStatement(lockWorkspaceRow, id[:]),
+		conn.NewStatement(canDeleteWorkspace, id[:], userArg(actor)).ScanInto(&allowed),
+		conn.NewStatement(deleteWorkspace, id[:], userArg(actor), at.UTC()))
 	if err == nil && !allowed {
 		return storage.ErrNotOwner
 	}
@@ -165,7 +165,7 @@ SELECT seen.owner_id = $2::bytea FROM seen`
 // SetMember implements [storage.WorkspaceStore].
 func (s *Store) SetMember(ctx context.Context, workspace, user storage.ID, member bool) error {
 	var owner bool
-	err := s.db.Change(ctx, conn.Run(lockWorkspaceRow, workspace[:]), conn.Run(setMember, workspace[:], user[:], member).Into(&owner))
+	err := s.db.Change(ctx, conn.NewStatement(lockWorkspaceRow, workspace[:]), conn.NewStatement(setMember, workspace[:], user[:], member).ScanInto(&owner))
 	if err == nil && owner && !member {
 		return storage.ErrConflict
 	}

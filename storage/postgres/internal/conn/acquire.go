@@ -46,12 +46,12 @@ func (c *Conn) onConnection(ctx context.Context, do func(context.Context) error)
 	if c.acquirer == nil {
 		return do(ctx)
 	}
-	defer c.acquirer.checkIdle(ctx, time.Now())
+	defer c.acquirer.pingIdle(ctx, time.Now())
 	held, err := c.acquirer.pool.Acquire(ctx)
 	if err != nil {
 		return noConnectionError{err}
 	}
-	defer release(held)
+	defer releaseConn(held)
 	if err = do(context.WithValue(ctx, acquiredKey{}, acquired{c.acquirer, held})); SQLState(err) == readOnly {
 		c.acquirer.closeReadOnly(ctx, held)
 	}
@@ -73,11 +73,11 @@ func (l *acquirer) closeReadOnly(ctx context.Context, held *pgxpool.Conn) {
 	}
 }
 
-// release releases a connection. If a call ends before its response, pgx closes the connection, asks the server to
+// releaseConn releases a connection. If a call ends before its response, pgx closes the connection, asks the server to
 // cancel the statement, and waits up to 15 seconds. Until then, the connection occupies a slot in the pool. release
 // ends this wait by closing the socket after pingTimeout. It does not close the socket immediately, because a pooler
 // cancels statements only for connected clients.
-func release(held *pgxpool.Conn) {
+func releaseConn(held *pgxpool.Conn) {
 	if c := held.Conn(); c.IsClosed() {
 		time.AfterFunc(pingTimeout, func() { _ = c.PgConn().Conn().Close() })
 	}
@@ -87,9 +87,9 @@ func release(held *pgxpool.Conn) {
 // pingTimeout is the timeout for pinging an idle connection. Even a busy server responds immediately.
 const pingTimeout = time.Second
 
-// checkIdle pings the idle connections and closes any that do not respond. It runs only if the call timed out or its
+// pingIdle pings the idle connections and closes any that do not respond. It runs only if the call timed out or its
 // caller left after some time, because the network may then have dropped other connections too.
-func (l *acquirer) checkIdle(ctx context.Context, began time.Time) {
+func (l *acquirer) pingIdle(ctx context.Context, began time.Time) {
 	if err := ctx.Err(); err == nil || errors.Is(err, context.Canceled) && time.Since(began) < pingTimeout/2 {
 		return
 	}
@@ -97,7 +97,7 @@ func (l *acquirer) checkIdle(ctx context.Context, began time.Time) {
 	defer cancel()
 	var pings sync.WaitGroup
 	for _, idle := range l.pool.AcquireAllIdle(ctx) {
-		defer release(idle)
+		defer releaseConn(idle)
 		pings.Go(func() { _ = idle.Conn().PgConn().Ping(ctx) }) // PgConn does not call the host's tracers
 	}
 	pings.Wait()

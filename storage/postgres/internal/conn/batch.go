@@ -36,29 +36,29 @@ type Statement struct {
 	key  Key                  // identifies the lock that the statement takes
 }
 
-// Run returns a statement whose rows are ignored.
-func Run(text string, args ...any) Statement { return Statement{text: text, args: args} }
+// NewStatement returns a statement whose rows are ignored.
+func NewStatement(text string, args ...any) Statement { return Statement{text: text, args: args} }
 
-// Each returns a copy of the statement that passes its rows to read.
-func (q Statement) Each(read func(pgx.Rows) error) Statement {
+// ReadEach returns a copy of the statement that passes its rows to read.
+func (q Statement) ReadEach(read func(pgx.Rows) error) Statement {
 	q.read = read
 	return q
 }
 
-// Row returns a copy of the statement that passes its first row to scan. Without a row, the batch returns
+// ReadRow returns a copy of the statement that passes its first row to scan. Without a row, the batch returns
 // [pgx.ErrNoRows].
-func (q Statement) Row(scan func(pgx.Rows) error) Statement {
-	return q.Each(func(rows pgx.Rows) error { return FirstRow(rows, scan) })
+func (q Statement) ReadRow(scan func(pgx.Rows) error) Statement {
+	return q.ReadEach(func(rows pgx.Rows) error { return FirstRow(rows, scan) })
 }
 
-// Into returns a copy of the statement that scans its first row into targets, as the function [Into] does.
-func (q Statement) Into(into ...any) Statement { return q.Row(Into(into...)) }
+// ScanInto returns a copy of the statement that scans its first row into targets, as the function [Into] does.
+func (q Statement) ScanInto(into ...any) Statement { return q.ReadRow(RowScanner(into...)) }
 
 // Create inserts a record under a lock, using Change. The insert statement returns whether the limit allows the record,
 // and whether the record's ID is new.
 func (c *Conn) Create(ctx context.Context, lock, insert Statement) error {
 	var room, made bool
-	err := c.Change(ctx, lock, insert.Into(&room, &made))
+	err := c.Change(ctx, lock, insert.ScanInto(&room, &made))
 	switch {
 	case err != nil:
 		return err
@@ -79,7 +79,7 @@ func (c *Conn) Send(ctx context.Context, batch ...Statement) error {
 		if err := CheckArgs(q.args); err != nil {
 			return err
 		}
-		b.Queue(c.SQL(q.text), q.args...)
+		b.Queue(c.RewriteSQL(q.text), q.args...)
 	}
 	results := c.DBFor(ctx).SendBatch(ctx, b)
 	defer func() { _ = results.Close() }() // in case a read panics

@@ -43,7 +43,7 @@ type Conn struct {
 	statements    *statementCache // nil for writtenSchema, which the statements' text already contains
 }
 
-// New returns a Conn for a schema. The Conn has no DB until [Conn.On] is called.
+// New returns a Conn for a schema. The Conn has no DB until [Conn.WithDB] is called.
 func New(schema string, configError error) Conn {
 	c := Conn{Schema: schema, ConfigError: configError}
 	if schema != writtenSchema {
@@ -52,8 +52,8 @@ func New(schema string, configError error) Conn {
 	return c
 }
 
-// On returns a copy of c that uses db. A nil pointer counts as no DB.
-func (c Conn) On(db DB) Conn {
+// WithDB returns a copy of c that uses db. A nil pointer counts as no DB.
+func (c Conn) WithDB(db DB) Conn {
 	if v := reflect.ValueOf(db); v.Kind() == reflect.Pointer && v.IsNil() {
 		db = nil
 	}
@@ -117,8 +117,9 @@ type statementCache struct {
 
 const writtenSchema = "formsvc"
 
-// SQL returns the statement for c's schema. In text, "formsvc." qualifies each name and must not occur elsewhere.
-func (c *Conn) SQL(text string) string {
+// RewriteSQL returns the statement for c's schema. In text, "formsvc." qualifies each name and must not occur
+// elsewhere.
+func (c *Conn) RewriteSQL(text string) string {
 	if c.statements == nil {
 		return text
 	}

@@ -97,8 +97,8 @@ func isStatementResult(err error) bool {
 	return errors.Is(err, pgx.ErrNoRows) || SQLState(err) == "" && classifyError(err) == permanent
 }
 
-// Translate wraps pgx errors in errors of package storage. It returns errors of package storage unchanged.
-func (c *Conn) Translate(ctx context.Context, err error, writes bool) error {
+// TranslateError wraps pgx errors in errors of package storage. It returns errors of package storage unchanged.
+func (c *Conn) TranslateError(ctx context.Context, err error, writes bool) error {
 	if err == nil {
 		return nil
 	}
@@ -121,9 +121,9 @@ func (c *Conn) Translate(ctx context.Context, err error, writes bool) error {
 	return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
 }
 
-// NoRow replaces [pgx.ErrNoRows] with the error instead, and returns other errors unchanged. It also replaces a foreign
-// key violation, which means that a concurrent purge has removed the row that the statement found.
-func NoRow(err, instead error) error {
+// TranslateNoRow replaces [pgx.ErrNoRows] with the error instead, and returns other errors unchanged. It also replaces
+// a foreign key violation, which means that a concurrent purge has removed the row that the statement found.
+func TranslateNoRow(err, instead error) error {
 	if errors.Is(err, pgx.ErrNoRows) || SQLState(err) == "23503" {
 		return instead
 	}
@@ -138,8 +138,8 @@ func SQLState(err error) string {
 	return ""
 }
 
-// NotFound returns the error for a lookup by text that no record can contain.
-func NotFound(ctx context.Context) error {
+// NotFoundError returns the error for a lookup by text that no record can contain.
+func NotFoundError(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (c *Conn) retry(ctx context.Context, w *pendingWrite, do func(context.Conte
 		return err
 	}
 	if err := c.checkUsable(ctx); err != nil {
-		return c.Translate(ctx, err, writes)
+		return c.TranslateError(ctx, err, writes)
 	}
 	within := ctx
 	if c.Timeout > 0 && !c.InTx {
@@ -59,8 +59,8 @@ func (c *Conn) retry(ctx context.Context, w *pendingWrite, do func(context.Conte
 			tries-- // retry until the timeout
 			continue
 		}
-		if tries == maxAttempts || !c.canRetry(err, writes) || !sleep(within, pause) {
-			return c.Translate(ctx, err, writes)
+		if tries == maxAttempts || !c.canRetry(err, writes) || !sleepRandomly(within, pause) {
+			return c.TranslateError(ctx, err, writes)
 		}
 		pause *= 2
 	}
@@ -76,9 +76,9 @@ func (c *Conn) canRetry(err error, writes bool) bool {
 	return v == temporary || v == connectionLost && !writes
 }
 
-// sleep waits for a random time between d/2 and d, so that calls that failed together do not retry together. It returns
-// false if ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
+// sleepRandomly waits for a random time between d/2 and d, so that calls that failed together do not retry together. It
+// returns false if ctx ended.
+func sleepRandomly(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d/2 + rand.N(d/2)): // #nosec G404 -- spreads calls, no secret
 		return true

@@ -97,7 +97,7 @@ func TestPausesAreNotTheSameForAll(t *testing.T) {
 		seen := map[time.Duration]bool{}
 		for range 10 {
 			began := time.Now()
-			sleep(t.Context(), firstPause)
+			sleepRandomly(t.Context(), firstPause)
 			seen[time.Since(began)] = true
 		}
 		if len(seen) < 2 {

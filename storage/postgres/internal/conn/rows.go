@@ -13,7 +13,7 @@ func (c *Conn) Query(ctx context.Context, text string, args []any) (pgx.Rows, er
 	if err := CheckArgs(args); err != nil {
 		return nil, err
 	}
-	return c.DBFor(ctx).Query(ctx, c.SQL(text), args...)
+	return c.DBFor(ctx).Query(ctx, c.RewriteSQL(text), args...)
 }
 
 // QueryRow runs one statement and passes its first row to scan, which can use the row's memory until it returns. If the
@@ -35,14 +35,14 @@ func FirstRow(rows pgx.Rows, scan func(pgx.Rows) error) error {
 // ReadRow is like QueryRow, but for a statement that changes nothing. Without a row, it returns ErrNotFound.
 func (c *Conn) ReadRow(ctx context.Context, text string, scan func(pgx.Rows) error, args ...any) error {
 	return c.Read(ctx, func(ctx context.Context) error {
-		return NoRow(c.QueryRow(ctx, text, scan, args...), storage.ErrNotFound)
+		return TranslateNoRow(c.QueryRow(ctx, text, scan, args...), storage.ErrNotFound)
 	})
 }
 
 // ReadOne reads one record, as ReadRow does. The function targets returns pointers to the record's fields in column
 // order.
 func ReadOne[T any](ctx context.Context, c *Conn, targets func(*T) []any, text string, args ...any) (found T, err error) {
-	if err = c.ReadRow(ctx, text, Into(targets(&found)...), args...); err != nil {
+	if err = c.ReadRow(ctx, text, RowScanner(targets(&found)...), args...); err != nil {
 		found = *new(T)
 	}
 	return found, err
@@ -97,7 +97,7 @@ func (c *Conn) Each(ctx context.Context, text string, targets []any, do func(), 
 
 // EachRow is like Each, but reads rows from a query that was already sent.
 func EachRow(rows pgx.Rows, targets []any, do func()) error {
-	_, err := pgx.ForEachRow(rows, Targets(targets...), func() error {
+	_, err := pgx.ForEachRow(rows, ScanTargets(targets...), func() error {
 		do()
 		return nil
 	})
@@ -109,6 +109,6 @@ func (c *Conn) Exec(ctx context.Context, text string, args ...any) (int64, error
 	if err := CheckArgs(args); err != nil {
 		return 0, err
 	}
-	tag, err := c.DBFor(ctx).Exec(ctx, c.SQL(text), args...)
+	tag, err := c.DBFor(ctx).Exec(ctx, c.RewriteSQL(text), args...)
 	return tag.RowsAffected(), err
 }

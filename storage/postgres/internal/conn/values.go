@@ -83,9 +83,9 @@ func (c *microsColumn) ScanInt64(v pgtype.Int8) error {
 	return nil
 }
 
-// Targets replaces pointers to values with targets for pgx. Null becomes the zero value, times are in UTC, durations
-// are stored in microseconds, and a json.RawMessage is borrowed. Targets leaves other pointers unchanged.
-func Targets(into ...any) []any {
+// ScanTargets replaces pointers to values with targets for pgx. Null becomes the zero value, times are in UTC,
+// durations are stored in microseconds, and a json.RawMessage is borrowed. Targets leaves other pointers unchanged.
+func ScanTargets(into ...any) []any {
 	for i, v := range into {
 		switch v := v.(type) {
 		case *storage.ID:
@@ -113,11 +113,11 @@ func Targets(into ...any) []any {
 	return into
 }
 
-// Scan scans a row into [Targets].
-func Scan(row pgx.CollectableRow, into ...any) error { return row.Scan(Targets(into...)...) }
+// Scan scans a row into [ScanTargets].
+func Scan(row pgx.CollectableRow, into ...any) error { return row.Scan(ScanTargets(into...)...) }
 
-// Into returns a function that scans a row into [Targets]. A nil target skips its column.
-func Into(into ...any) func(pgx.Rows) error {
+// RowScanner returns a function that scans a row into [ScanTargets]. A nil target skips its column.
+func RowScanner(into ...any) func(pgx.Rows) error {
 	return func(row pgx.Rows) error { return Scan(row, into...) }
 }
 
@@ -174,7 +174,7 @@ func IDArg(id storage.ID) []byte {
 
 // IDsArg returns the statement argument for a list of IDs.
 func IDsArg(ids []storage.ID) [][]byte {
-	return Column(ids, func(id *storage.ID) []byte { return id[:] })
+	return ColumnArg(ids, func(id *storage.ID) []byte { return id[:] })
 }
 
 // IDPointerArg returns the statement argument for an ID. A nil pointer becomes null.
@@ -189,14 +189,14 @@ func IDPointerArg(id *storage.ID) []byte {
 // too, but its error would abort a host's transaction. pgx's simple protocol truncates a statement at a zero byte.
 func CheckArgs(args []any) error {
 	for _, arg := range args {
-		if !validArg(arg) {
+		if !isValidArg(arg) {
 			return fmt.Errorf("%w: text must be UTF-8 without U+0000, and times must be in the years 1 to 9999", storage.ErrInvalidValue)
 		}
 	}
 	return nil
 }
 
-func validArg(arg any) bool {
+func isValidArg(arg any) bool {
 	switch v := arg.(type) {
 	case string:
 		return storage.ValidText(v)
@@ -236,8 +236,8 @@ func MicrosArg(d time.Duration) int64 {
 	return max(1, d.Microseconds())
 }
 
-// Column returns the statement argument for one column of rows, an array with one value per row.
-func Column[R, T any](rows []R, value func(*R) T) []T {
+// ColumnArg returns the statement argument for one column of rows, an array with one value per row.
+func ColumnArg[R, T any](rows []R, value func(*R) T) []T {
 	all := make([]T, len(rows))
 	for i := range rows {
 		all[i] = value(&rows[i])

@@ -17,8 +17,8 @@ const LockTimeout = 50 * time.Millisecond
 // LockTimeoutSet is the SQL that sets LockTimeout for the rest of a transaction.
 const LockTimeoutSet = `set_config('lock_timeout', '50ms', true)`
 
-// LockHeld reports whether a write got no lock or slot in time. Such a write changed nothing.
-func LockHeld(err error) bool {
+// IsLockHeld reports whether a write got no lock or slot in time. Such a write changed nothing.
+func IsLockHeld(err error) bool {
 	return SQLState(err) == lockNotAvailable || errors.As(err, new(waitError))
 }
 
@@ -144,7 +144,7 @@ func (w *pendingWrite) runInSlot(ctx context.Context, do func() error) (ran bool
 			return false, err
 		}
 		defer func() { <-w.limiter.retrySlots }()
-		sleep(ctx, 2*LockTimeout) // the wait leaves slots for other writes, and limits how many failed attempts the server logs
+		sleepRandomly(ctx, 2*LockTimeout) // the wait leaves slots for other writes, and limits how many failed attempts the server logs
 	}
 	if err := acquireSlot(ctx, w.limiter.slots); err != nil {
 		return false, err
@@ -158,8 +158,8 @@ func (w *pendingWrite) runInSlot(ctx context.Context, do func() error) (ran bool
 	}
 	err = do()
 	if w.active {
-		w.queue.lockHeld = LockHeld(err)
-	} else if LockHeld(err) {
+		w.queue.lockHeld = IsLockHeld(err)
+	} else if IsLockHeld(err) {
 		w.joinQueue(true)
 	}
 	return true, err
@@ -187,7 +187,7 @@ func (q Statement) ForRecord(id []byte) Statement {
 // for a lock.
 func (c *Conn) SendWrite(ctx context.Context, batch ...Statement) error {
 	if !c.InTx {
-		batch = append([]Statement{Run(`SELECT ` + LockTimeoutSet)}, batch...)
+		batch = append([]Statement{NewStatement(`SELECT ` + LockTimeoutSet)}, batch...)
 	}
 	return c.Send(ctx, batch...)
 }
@@ -195,6 +195,6 @@ func (c *Conn) SendWrite(ctx context.Context, batch ...Statement) error {
 // Change sends a batch, retrying as WriteFor does. It returns ErrNotFound if an expected row is missing.
 func (c *Conn) Change(ctx context.Context, batch ...Statement) error {
 	return c.WriteFor(ctx, batch[0].Key(), func(ctx context.Context) error {
-		return NoRow(c.SendWrite(ctx, batch...), storage.ErrNotFound)
+		return TranslateNoRow(c.SendWrite(ctx, batch...), storage.ErrNotFound)
 	})
 }

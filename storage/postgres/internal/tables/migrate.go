@@ -64,7 +64,7 @@ func (b Build) Migrate(ctx context.Context, pool *pgxpool.Pool, c *conn.Conn) (h
 	if err != nil {
 		return State{}, 0, err
 	}
-	defer m.unlock(context.WithoutCancel(ctx), own)
+	defer m.unlockAndClose(context.WithoutCancel(ctx), own)
 	until := time.Now().Add(cmp.Or(b.LockWait, time.Minute))
 	var blockers func() string
 	for locked := false; ; {
@@ -78,7 +78,7 @@ func (b Build) Migrate(ctx context.Context, pool *pgxpool.Pool, c *conn.Conn) (h
 		if locked {
 			have, failed, err = m.run(ctx, own)
 		}
-		if !conn.LockHeld(err) {
+		if !conn.IsLockHeld(err) {
 			return have, failed, err
 		}
 		if blockers == nil {
@@ -205,7 +205,7 @@ func (m *migration) openSession(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := m.conn.On(c)
+	of := m.conn.WithDB(c)
 	problem, err := serverProblem(ctx, &of)
 	if problem != "" {
 		err = errors.New(problem)
@@ -260,14 +260,14 @@ func (m *migration) checkSession(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
-// unlock releases the lock before it closes the connection, because a pooler may retain the session.
-func (m *migration) unlock(ctx context.Context, c *pgx.Conn) {
+// unlockAndClose releases the lock before it closes the connection, because a pooler may retain the session.
+func (m *migration) unlockAndClose(ctx context.Context, c *pgx.Conn) {
 	_, _ = c.Exec(ctx, `SELECT pg_advisory_unlock($1::bigint)`, m.conn.LockSalt(lockKind))
 	_ = c.Close(ctx)
 }
 
 func (m *migration) run(ctx context.Context, c *pgx.Conn) (have State, failed int, err error) {
-	of := m.conn.On(c)
+	of := m.conn.WithDB(c)
 	have, err = ReadState(ctx, &of)
 	if err != nil || have.Version >= m.build.Version {
 		return have, 0, err

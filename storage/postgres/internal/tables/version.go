@@ -136,6 +136,6 @@ func ReadState(ctx context.Context, c *conn.Conn) (v State, err error) {
 	if err := c.DBFor(ctx).QueryRow(ctx, versionTables, name(conn.VersionTable), name(MigrationsTable)).Scan(&made, &v.notedByMigrate); err != nil || !made {
 		return v, err
 	}
-	err = c.DBFor(ctx).QueryRow(ctx, c.SQL(tablesVersion)).Scan(&v.Version, &v.OldestProgram)
+	err = c.DBFor(ctx).QueryRow(ctx, c.RewriteSQL(tablesVersion)).Scan(&v.Version, &v.OldestProgram)
 	return v, err
 }
