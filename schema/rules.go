@@ -145,17 +145,17 @@ func (s Subject) Matches(pattern string) Condition { return s.compare("match", p
 
 // IsWhole tests whether a number is whole. It is false if the answer is missing.
 func (s Subject) IsWhole() Condition {
-	return compareValues("==", operate("round", s.read()), s.read())
+	return compareValues("==", operate("round", s.variableRef()), s.variableRef())
 }
 
 // ShorterThan tests whether a text has fewer than n characters, or a list fewer than n items. A missing answer has none.
 func (s Subject) ShorterThan(n int) Condition {
-	return compareValues("<", operate("length", s.read()), n)
+	return compareValues("<", operate("length", s.variableRef()), n)
 }
 
 // LongerThan tests whether a text has more than n characters, or a list more than n items.
 func (s Subject) LongerThan(n int) Condition {
-	return compareValues(">", operate("length", s.read()), n)
+	return compareValues(">", operate("length", s.variableRef()), n)
 }
 
 // BeforeToday tests whether a date is before the day of the submission in the service's time zone. The day of a date
@@ -165,14 +165,14 @@ func (s Subject) BeforeToday() Condition { return compareValues("<", s.daysFromT
 // AfterToday tests whether a date is after the day of the submission, with the days of [Subject.BeforeToday].
 func (s Subject) AfterToday() Condition { return compareValues(">", s.daysFromToday(), 0) }
 
-func (s Subject) daysFromToday() any { return operate("days", operate("today"), s.read()) }
+func (s Subject) daysFromToday() any { return operate("days", operate("today"), s.variableRef()) }
 
 // BelowAnswer tests whether a number is below the answer to another block. Like the other comparisons with an answer,
 // except EqualsAnswer, it is false if one of the answers is missing.
-func (s Subject) BelowAnswer(block string) Condition { return s.compare("<", When(block).read()) }
+func (s Subject) BelowAnswer(block string) Condition { return s.compare("<", When(block).variableRef()) }
 
 // AboveAnswer tests whether a number is above the answer to another block.
-func (s Subject) AboveAnswer(block string) Condition { return s.compare(">", When(block).read()) }
+func (s Subject) AboveAnswer(block string) Condition { return s.compare(">", When(block).variableRef()) }
 
 // BeforeAnswer tests whether a date or time is before the answer to another block of the same type.
 func (s Subject) BeforeAnswer(block string) Condition { return s.BelowAnswer(block) }
@@ -181,7 +181,7 @@ func (s Subject) BeforeAnswer(block string) Condition { return s.BelowAnswer(blo
 func (s Subject) AfterAnswer(block string) Condition { return s.AboveAnswer(block) }
 
 // EqualsAnswer tests whether the answer equals the answer to another block. It is true if both are missing.
-func (s Subject) EqualsAnswer(block string) Condition { return s.compare("==", When(block).read()) }
+func (s Subject) EqualsAnswer(block string) Condition { return s.compare("==", When(block).variableRef()) }
 
 func operate(operator string, operands ...any) any {
 	return map[string]any{operator: append([]any{}, operands...)}
@@ -269,7 +269,7 @@ func (c Condition) Require() Clause { return Clause{func(r *rule) { r.Require = 
 // answers are valid. Only the first condition of a block that is true applies. The message can have the marks of a
 // [Text] and at most 1,000 characters.
 func (c Condition) Refuse(message string) Clause {
-	return Clause{func(r *rule) { r.Check = append(r.Check, check{c.value(), message}) }}
+	return Clause{func(r *rule) { r.Check = append(r.Check, check{c.logicOrTrue(), message}) }}
 }
 
 // Add adds n, which can be negative, to a variable.

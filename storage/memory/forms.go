@@ -76,7 +76,7 @@ func (s *Store) CreateForm(ctx context.Context, actor storage.Actor, f storage.F
 		}
 		f.Revision, f.LimitReached, f.DuplicateCheckReady, f.DocumentsRevision, f.TrashedAt = 1, false, false, 0, time.Time{}
 		f.CreatedAt, f.UpdatedAt = toUTC(f.CreatedAt), toUTC(f.UpdatedAt)
-		f.Acceptance.OpenAt, f.Acceptance.CloseAt = utc(f.Acceptance.OpenAt), toUTC(f.Acceptance.CloseAt)
+		f.Acceptance.OpenAt, f.Acceptance.CloseAt = toUTC(f.Acceptance.OpenAt), toUTC(f.Acceptance.CloseAt)
 		cloneSections(&f.Definition)
 		rec := &form{
 			rec:     f,
@@ -170,7 +170,7 @@ func applyChange(rec storage.Form, c storage.FormChange) storage.Form {
 	if c.Acceptance != nil {
 		old := rec.Acceptance.Unique
 		rec.Acceptance = *c.Acceptance
-		rec.Acceptance.OpenAt, rec.Acceptance.CloseAt = toUTC(rec.Acceptance.OpenAt), utc(rec.Acceptance.CloseAt)
+		rec.Acceptance.OpenAt, rec.Acceptance.CloseAt = toUTC(rec.Acceptance.OpenAt), toUTC(rec.Acceptance.CloseAt)
 		if rec.Acceptance.Unique.Block == old.Block {
 			rec.Acceptance.Unique.Rules = old.Rules
 		}
