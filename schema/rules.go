@@ -169,10 +169,14 @@ func (s Subject) daysFromToday() any { return operate("days", operate("today"), 
 
 // BelowAnswer tests whether a number is below the answer to another block. Like the other comparisons with an answer,
 // except EqualsAnswer, it is false if one of the answers is missing.
-func (s Subject) BelowAnswer(block string) Condition { return s.compare("<", When(block).variableRef()) }
+func (s Subject) BelowAnswer(block string) Condition {
+	return s.compare("<", When(block).variableRef())
+}
 
 // AboveAnswer tests whether a number is above the answer to another block.
-func (s Subject) AboveAnswer(block string) Condition { return s.compare(">", When(block).variableRef()) }
+func (s Subject) AboveAnswer(block string) Condition {
+	return s.compare(">", When(block).variableRef())
+}
 
 // BeforeAnswer tests whether a date or time is before the answer to another block of the same type.
 func (s Subject) BeforeAnswer(block string) Condition { return s.BelowAnswer(block) }
@@ -181,7 +185,9 @@ func (s Subject) BeforeAnswer(block string) Condition { return s.BelowAnswer(blo
 func (s Subject) AfterAnswer(block string) Condition { return s.AboveAnswer(block) }
 
 // EqualsAnswer tests whether the answer equals the answer to another block. It is true if both are missing.
-func (s Subject) EqualsAnswer(block string) Condition { return s.compare("==", When(block).variableRef()) }
+func (s Subject) EqualsAnswer(block string) Condition {
+	return s.compare("==", When(block).variableRef())
+}
 
 func operate(operator string, operands ...any) any {
 	return map[string]any{operator: append([]any{}, operands...)}

@@ -143,7 +143,7 @@ func (o *observed) proxy(t *testing.T, prism string, service http.Handler) strin
 	t.Helper()
 	upstream := serve(t, service)
 	served := must(os.ReadFile((&host{url: upstream}).document(t)))
-	strict := must(apispec.Strict(served))
+	strict := must(apispec.MakeStrict(served))
 	document := filepath.Join(t.TempDir(), "strict.json")
 	noError(t, os.WriteFile(document, strict, 0o600))
 	host, port, _ := strings.Cut(freeAddress(t), ":")
@@ -212,7 +212,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 
 func (o *observed) fits(r *http.Request, body []byte) bool {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), "/v1")
-	known, method := o.responses.Routed(r.Method, path)
+	known, method := o.responses.HasRoute(r.Method, path)
 	return known && method && r.Method != http.MethodOptions && r.Method != http.MethodHead && !strings.Contains(path, "%") &&
 		(len(body) == 0 || json.Valid(body) && strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") && len(body) < 1<<20)
 }
