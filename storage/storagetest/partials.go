@@ -85,7 +85,7 @@ func partialOperations() []ofPartials {
 		{operation{"Partials", "partials", func(ctx context.Context, s storage.Storage, w *world, actor storage.Actor) error {
 			list, _, err := listPartials(ctx, s, actor, w.form.ID, storage.PartialQuery{Now: w.now, Page: storage.Page{Limit: 10}})
 			if errors.Is(contains(list, partialID, w.partial.Partial.ID, err), errNothing) {
-				return errors.New("Partials returned an empty list; want ErrNotFound or a partial submission")
+				return errors.New("listing partials returned an empty list; want ErrNotFound or a partial submission")
 			}
 			return err
 		}}, true},
