@@ -406,7 +406,7 @@ func (p *textParser) add(t token) {
 
 // addFormat records a part between two tokens.
 func (p *textParser) addFormat(f format, begin, end *token) {
-	begin.begins, end.ends = int32(len(p.formats)), int32(len(p.formats)) //nolint:gosec // a text is shorter
+	begin.begins, end.ends = int32(len(p.formats)), int32(len(p.formats))
 	p.formats = append(p.formats, f)
 }
 
@@ -438,7 +438,7 @@ func isASCIIPunctuation(c byte) bool { return c < utf8.RuneSelf && isPunctuation
 // matchLinks finds the links. A link contains no other link.
 func (p *textParser) matchLinks() {
 	open := p.brackets
-	for i := 0; i < len(p.tokens); i++ {
+	for i := range p.tokens {
 		switch t := &p.tokens[i]; t.kind {
 		case openToken:
 			open = append(open, i)
