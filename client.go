@@ -644,7 +644,7 @@ const (
 // Answers to number, date and phone blocks are not changed.
 //
 // LibreOffice detects commas, semicolons and tabs by default. If the decimal separator is a comma, Excel splits only at
-// semicolons or tabs. In this case, set Separator accordingly, because otherwise columns and apostrophes are wrong.
+// semicolons or tabs. In this case, set Separator to match. Otherwise, columns are split in the wrong places.
 type Export struct {
 	Format ExportFormat // CSV or NDJSON. Defaults to CSV.
 	// Since and Until are the earliest and the latest SubmittedAt, inclusive. A zero value means no limit.

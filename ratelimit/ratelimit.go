@@ -23,7 +23,7 @@ const (
 const keyPrefix = "formsvc:"
 
 // ErrClosed is returned by [Limiter.Take] after Close.
-var ErrClosed = errors.New("ratelimit: closed")
+var ErrClosed = errors.New("ratelimit: the limiter is closed")
 
 // Limiter limits the rate of calls for each key. It is safe for concurrent use. Create it with [New] or
 // [NewWithStore].

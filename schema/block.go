@@ -26,7 +26,7 @@ type Block struct {
 	MatrixRows    []Choice    `json:"matrix_rows,omitzero"`
 }
 
-// TakesAnswer reports whether the respondent or the host answers the block, that is, whether it is not content, a
+// TakesAnswer reports whether the block is answered, either by the respondent or by the host, that is, whether it is not content, a
 // container or a control. It returns true for an unknown type.
 func (b *Block) TakesAnswer() bool {
 	k, known := LookupBlockType(b.Type)

@@ -83,7 +83,7 @@ type BlockType struct {
 	MaxRendered int
 }
 
-// TakesAnswer reports whether the respondent or the host answers blocks of the type.
+// TakesAnswer reports whether blocks of the type are answered, either by the respondent or by the host.
 func (k BlockType) TakesAnswer() bool { return k.Answerer != NoOne }
 
 // IsCompared reports whether two answers to blocks of the type can be duplicates of each other.

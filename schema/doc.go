@@ -32,8 +32,8 @@
 //     precision of a float64. The limits apply to the stored number. For opinion_scale, from, to and scaleStep default
 //     to 1, 10 and 1.
 //   - yes_no, legal: true or false, or the strings "true" or "false". If a legal block is required or has
-//     legalStopFurther, the answer false is the violation REQUIRED. The stored answer contains the legalText of the
-//     form, without formats and with the URLs of its links.
+//     legalStopFurther, answering false is a REQUIRED violation. The stored answer contains the form's legalText,
+//     without formats and with the URLs of its links.
 //   - single_choice, dropdown, picture_choice: a choice ID ("c1"), or an object with the ID. It is stored as
 //     {"id","label"} with the label of the form. With otherOption, {"other": text} with a short text is also accepted.
 //     A blank text selects nothing.

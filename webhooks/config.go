@@ -58,8 +58,8 @@ type Config struct {
 	// [Observer].InFlightObserved reports whether the limit was reached. The limit includes requests that have ended
 	// but whose results are not yet recorded. If this process is killed, another process sends their deliveries again.
 	InFlightSlow int
-	// InFlightWebhook limits the concurrent requests of this process to one webhook URL. Defaults to 4. The limit is 1
-	// for a webhook that has never succeeded or whose last request failed.
+	// InFlightWebhook is how many requests this process sends to the same webhook URL concurrently. Defaults to 4. The
+	// limit is 1 for a webhook that has never succeeded or whose last request failed.
 	InFlightWebhook int
 	// HeaderPrefix is the prefix of the version and signature headers, as in Service-Version and Service-Signature.
 	// Defaults to "Service". With StandardWebhooks, it must not be "Webhook", which is the prefix of the Standard

@@ -81,10 +81,10 @@ func TestWrongRequestsAreReported(t *testing.T) {
 		{"POST", "/v1/workspaces", ``, "the body is missing"},
 		{"GET", "/v1/workspaces?limit=101", "", "query parameter limit"},
 		{"GET", "/v1/workspaces?limit=many", "", "query parameter limit"},
-		{"GET", "/v1/workspaces?page=2", "", "the query parameter page is not in the description"},
+		{"GET", "/v1/workspaces?page=2", "", "the query parameter page is not in the API description"},
 		{"GET", "/v1/workspaces?limit=%zz", "", "query: "},
 		{"PUT", "/v1/me", "", "the path does not support the method PUT"},
-		{"GET", "/v1/nothing", "", "the path /nothing is not in the description"},
+		{"GET", "/v1/nothing", "", "the path /nothing is not in the API description"},
 	} {
 		status, all := call(t, svc, "", key, c.method, c.path, c.body)
 		if len(all) != 1 || !all[0].InRequest || all[0].Method != c.method || all[0].Status != status || !strings.Contains(all[0].Reason, c.reason) {

@@ -210,7 +210,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if below == "" {
-		// Use only the last path segment, because a client can choose a path such as http:x that the host strips.
+		// Use only the last path segment. If the host strips a prefix, the rest of the path can begin with http:, which a
+		// browser would take for another host.
 		w.Header().Set("Location", "./"+path.Base(asked)+"/")
 		w.WriteHeader(http.StatusMovedPermanently)
 		return

@@ -176,7 +176,7 @@ func (h *Handler) warnIfNoSecret() {
 		return
 	}
 	h.ownSecretOnce.Do(func() {
-		h.config.Logger.Warn("formpage.Config.Secret is not set: previews are disabled, and respondents must resubmit pages from other processes")
+		h.config.Logger.Warn("formpage.Config.Secret is not set: previews are disabled, and respondents must submit a page again if another process created it")
 	})
 }
 

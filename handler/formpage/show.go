@@ -172,7 +172,7 @@ func (c *call) redirectTo(target string) {
 	// Set a relative Location. http.Redirect would make it absolute and omit a prefix that StripPrefix removed.
 	c.w.Header().Set("Cache-Control", "no-store")
 	if c.r.Header.Get(scriptHeader) != "" {
-		// A script cannot follow a redirect to another origin, so the page navigates by itself.
+		// fetch cannot follow a redirect to another origin, so the page's script opens the target.
 		c.w.Header().Set("Formpage-Location", target)
 		c.w.WriteHeader(http.StatusNoContent)
 		return

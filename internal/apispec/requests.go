@@ -22,7 +22,7 @@ func (o *apiOperation) readRequest(d jsontree.Node, c *Compiler, operation jsont
 	if body := operation.Member("requestBody"); body.Exists() {
 		media := body.Member("content").Member("application/json")
 		if !media.Exists() {
-			return errors.New("the request content is not application/json")
+			return errors.New("the request's content type is not application/json")
 		}
 		if o.request, err = c.Compile(media.Pointer("") + "/schema"); err != nil {
 			return err
@@ -52,7 +52,7 @@ func (r *Description) CheckRequest(method, path, query string) error {
 	known, op := r.findOperation(method, path)
 	switch {
 	case !known:
-		return fmt.Errorf("the path %s is not in the description", path)
+		return fmt.Errorf("the path %s is not in the API description", path)
 	case op != nil:
 		return op.checkQuery(query)
 	case method != http.MethodOptions:
@@ -77,7 +77,7 @@ func (o *apiOperation) checkQuery(query string) error {
 	for name, all := range values {
 		p, ok := o.query[name]
 		if !ok {
-			return fmt.Errorf("the query parameter %s is not in the description", name)
+			return fmt.Errorf("the query parameter %s is not in the API description", name)
 		}
 		for _, text := range all {
 			if err := p.check(text); err != nil {

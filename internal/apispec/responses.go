@@ -264,7 +264,7 @@ func readResponse(d jsontree.Node, c *Compiler, response jsontree.Node) (apiResp
 	}
 	media := content.Member("application/json")
 	if !media.Exists() {
-		return out, errors.New("the content is not application/json")
+		return out, errors.New("the content type is not application/json")
 	}
 	out.body, err = c.Compile(media.Pointer("") + "/schema")
 	return out, err

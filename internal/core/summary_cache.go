@@ -351,7 +351,7 @@ func (r submissionReader) eachSubmission(from, to time.Time, do func(*storage.Su
 	return nil
 }
 
-var errTimeUp = errors.New("counting time limit reached")
+var errTimeUp = errors.New("the time limit for counting was reached")
 
 // countSpans counts submissions by day, newest first. After the time end, it stops as soon as the submission time
 // changes. whole is false if it stopped early.

@@ -32,7 +32,7 @@ type Config struct {
 type API interface {
 	http.Handler
 	Exports() http.Handler // serves exports at any URL path that ends with a form ID and .csv or .ndjson
-	// For serves all operations for an actor, without keys, scopes or rate limits.
+	// For returns a handler that serves all operations for an actor, without keys, scopes or rate limits.
 	For(actor storage.Actor) http.Handler
 	// WorkingCopy serves the operations on one form's content for an actor, without keys, scopes or rate limits. copies is
 	// the result of [core.Core.ForWorkingCopies].

@@ -66,7 +66,8 @@ func isPart(name string) bool {
 	return slices.ContainsFunc(schema.Contact{}.Parts(), func(p schema.ContactPart) bool { return p.Name == name })
 }
 
-// HasValue reports whether answers of a shape can be inserted. part is the part of the answer, or "".
+// HasValue reports whether a text can show an answer of the given shape. part names a part of the answer, or is "" for
+// the whole answer.
 func HasValue(shape schema.AnswerShape, part string) bool {
 	switch shape {
 	case "", schema.ShapeFiles, schema.ShapeFile, schema.ShapeMatrix, schema.ShapePayment:

@@ -24,7 +24,7 @@ type Logic struct {
 	readsToday    bool
 }
 
-// UnreadableError reports the parts that make logic invalid, in the order of the logic.
+// UnreadableError reports the parts that make the logic invalid, in the order in which they appear.
 type UnreadableError struct{ Parts []Unreadable }
 
 // Unreadable is a part that makes logic invalid.

@@ -128,8 +128,8 @@ func (s *Store) PendingBackfill(ctx context.Context, p storage.PendingBackfillPa
 
 // backfillAnswers indexes the submissions $2 with the digests $3, for the block $4 and the rules $5, unless they are
 // already indexed. Then it advances to the next batch. It runs under the form's lock. The first row for an answer has
-// copy 0, which later submissions check, and further rows get the next numbers. Each lookup uses an index, because for
-// a join, the planner would assume an empty table and compare all rows.
+// copy 0, which later submissions check, and further rows get the next numbers. Rows are looked up one by one with
+// an index, because the planner would assume for a join that the table is empty, and compare all rows.
 const backfillAnswers = `
 WITH place AS MATERIALIZED (
 	SELECT p.form_id

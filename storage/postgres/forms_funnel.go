@@ -81,7 +81,7 @@ func (s *Store) Funnel(ctx context.Context, actor storage.Actor, form storage.ID
 	}
 	if waiting > longLogRows && !s.db.InTx { // an error would abort the host's transaction
 		if _, err := s.foldForm(ctx, form); err != nil {
-			s.log.ErrorContext(ctx, "formsvc: failed to combine a form's counts",
+			s.log.ErrorContext(ctx, "formsvc: failed to combine a form's views, starts and submissions",
 				"form", form.String(), "error", err)
 		}
 	}
@@ -129,7 +129,7 @@ func splitWindow(w storage.Window) windowParts {
 	return p
 }
 
-// foldRows moves the log rows in the table expression picked into their forms' buckets. It drops the rows of removed
+// foldRows moves the log rows in the CTE picked into their forms' buckets. It drops the rows of removed
 // forms. If several calls run concurrently, only one of them moves rows. Minute buckets are kept for two days, counted
 // back from the newest count or the server's time, whichever is earlier. A process whose clock is ahead therefore
 // removes no minutes. As in a purge, days are locked before minutes.

@@ -545,7 +545,7 @@ func TestALongLogIsFoldedByARead(t *testing.T) {
 	execute(t, pool, s, "ALTER TABLE formsvc.funnel_days ADD CHECK (views <= 0) NOT VALID")
 	fill(longLogRows + 1)
 	read(s, 2*longLogRows+2)
-	if !strings.Contains(log.String(), "failed to combine") || !strings.Contains(log.String(), form.String()) {
+	if !strings.Contains(log.String(), "failed to combine a form's views") || !strings.Contains(log.String(), form.String()) {
 		t.Errorf("the log says %q", &log)
 	}
 	if _, err := s.Sweep(t.Context(), storage.SweepParams{Max: 100}); err == nil {

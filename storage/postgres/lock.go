@@ -16,7 +16,7 @@ const (
 	// lockForms is taken in shared mode by submissions and in exclusive mode by changes to the form. Submissions
 	// therefore do not wait for each other, and write no row to lock the form.
 	lockForms lockKind = "form"
-	// lockFunnels serializes moves of counts between the funnel's tables.
+	// lockFunnels lets only one transaction at a time move counts between the funnel's tables.
 	lockFunnels lockKind = "funnel"
 	// lockOwners, lockKeys and lockPartials serialize the creation of an owner's workspaces, a user's keys and a form's
 	// partial submissions, so that their limits hold.

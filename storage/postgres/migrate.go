@@ -38,8 +38,8 @@ func Migrations() fs.FS { return tables.ThisBuild.Files }
 // transaction. If ctx ends, Migrate completes the current migration and does not start another. If a migration fails,
 // it changes nothing, and Migrate returns a [*MigrationError]. The next call tries the migration again. If the schema
 // is newer, Migrate leaves it unchanged, and returns a [*VersionError] unless the schema supports this program. Before
-// it changes anything, Migrate rejects the same servers as [Store.CheckVersion], row-level security for the role, and
-// unsupported settings other than timeouts and formats.
+// it changes anything, Migrate returns an error if [Store.CheckVersion] would reject the server, if row-level security
+// applies to the role, or if a setting is not supported. It does not check timeouts and formats.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, opts ...Option) error {
 	return migrateTo(ctx, tables.ThisBuild, pool, opts...)
 }

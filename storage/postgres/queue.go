@@ -17,8 +17,8 @@ import (
 // update events. If the history contains no attempt of the delivery, the reference is removed (transferReferences).
 const attemptHoldsReference = `a.next_attempt_at IS NULL`
 
-// transferReferences is part of a WITH list. It follows the table expression ended, which contains the deliveries that
-// end without a new attempt. The table expression left_over lists the changes to reference counts.
+// transferReferences is part of a WITH list. It follows the CTE ended, which contains the deliveries that
+// end without a new attempt. The CTE left_over lists the changes to reference counts.
 const transferReferences = `heirs AS (
 	UPDATE formsvc.attempts a SET next_attempt_at = NULL
 	FROM (
@@ -37,7 +37,7 @@ const transferReferences = `heirs AS (
 	SELECT h.event_id, 1 FROM heirs h
 )`
 
-// updateReferences is part of a WITH list. It applies the rows of the table expression changes to the events' reference
+// updateReferences is part of a WITH list. It applies the rows of the CTE changes to the events' reference
 // counts, and deletes events without references. All statements lock events last, in ID order.
 const updateReferences = `changed AS MATERIALIZED (
 	SELECT c.event_id, sum(c.refs)::integer AS refs

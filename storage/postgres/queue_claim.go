@@ -48,7 +48,7 @@ type pollPosition struct {
 }
 
 const (
-	// pollOverlap is how late a transaction can commit if the next polls must still find its rows.
+	// pollOverlap is how late a transaction can commit so that later polls still find its rows.
 	pollOverlap = `interval '1 minute'`
 	// fullPollInterval is the longest wait for rows that were committed after pollOverlap.
 	fullPollInterval = time.Minute

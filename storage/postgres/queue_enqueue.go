@@ -14,7 +14,7 @@ const liveWebhook = `hook AS (
 	WHERE w.id = $1::bytea AND ` + formNotTrashed + `
 )`
 
-// makeDueNow is part of a WITH list. It makes the delivery in the table expression pending due immediately.
+// makeDueNow is part of a WITH list. It makes the delivery in the CTE pending due immediately.
 const makeDueNow = `hastened AS (
 	UPDATE formsvc.deliveries d SET
 		queued_at = statement_timestamp(),
@@ -24,7 +24,7 @@ const makeDueNow = `hastened AS (
 	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id AND hook.enabled
 )`
 
-// enqueue returns no row if the webhook does not exist. If $5 is true, the table expression pending contains an event
+// enqueue returns no row if the webhook does not exist. If $5 is true, the CTE pending contains an event
 // without a submission that already waits for the webhook. A lock serializes a webhook's calls, so each call sees the
 // events of earlier calls.
 const enqueue = `

@@ -29,8 +29,8 @@ const (
 // expire ends the expired deliveries of long-failing webhooks, one webhook after another and oldest first. It returns
 // the summaries. A row without a summary contains the number of ended deliveries, and the last webhook if more remain.
 // Rows can change before they are locked, because a user redelivers, the webhook gets a new URL, or a request succeeds.
-// The server then rechecks only the conditions on the locked table, so the table expressions held and marked repeat
-// these conditions. Each table expression reads the previous one, so that deliveries are locked before destinations,
+// The server then rechecks only the conditions on the locked table, so the CTEs held and marked repeat
+// these conditions. Each CTE reads the previous one, so that deliveries are locked before destinations,
 // and destinations before events.
 var expire = `
 WITH failing AS MATERIALIZED (
@@ -92,7 +92,7 @@ SELECT CASE
 	WHEN (SELECT count(*) FROM failing) >= $4::bigint THEN (SELECT f.webhook_id FROM failing f ORDER BY f.webhook_id DESC LIMIT 1) END,
 	NULL, NULL, NULL, NULL, NULL, NULL, (SELECT count(*) FROM ended)`
 
-// truncateSummaries is part of a WITH list. It follows the table expression told, which contains the new summaries. It
+// truncateSummaries is part of a WITH list. It follows the CTE told, which contains the new summaries. It
 // records when these were added, and deletes older summaries that exceed MaxExpiredSummaries.
 var truncateSummaries = fmt.Sprintf(`past AS MATERIALIZED (
 	SELECT a.rel, a.place FROM told t CROSS JOIN LATERAL (

@@ -10,10 +10,10 @@ import (
 )
 
 // A webhook's history consists of its newest MaxHistory attempts and its summaries of expired deliveries, which
-// truncateSummaries limits. Recording an attempt does not truncate the history, so that concurrent results share no
-// row. Instead, the history is truncated after each recorded attempt with a probability of 1 in MaxHistory. On average,
-// the table therefore contains about MaxHistory additional attempts for the webhook, and more than ten times as many
-// with a probability of 4 in 100,000.
+// truncateSummaries limits. Recording an attempt does not truncate the history, so that concurrent results never write
+// the same row. Instead, the history is truncated after each recorded attempt with a probability of 1 in MaxHistory. On
+// average, the table therefore contains about MaxHistory additional attempts for the webhook, and more than ten times
+// as many with a probability of 4 in 100,000.
 
 const webhookHistory = `(
 	(SELECT * FROM formsvc.attempts a

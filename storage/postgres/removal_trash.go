@@ -9,8 +9,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// endPending is part of a WITH list. It ends pending deliveries of the webhooks in the table expression hooks. The
-// table expression most contains the maximum number of deliveries to end.
+// endPending is part of a WITH list. It ends pending deliveries of the webhooks in the CTE hooks. The
+// CTE most contains the maximum number of deliveries to end.
 const endPending = `found AS MATERIALIZED (
 	SELECT d.webhook_id, d.event_id
 	FROM hooks h

@@ -125,7 +125,7 @@ WITH ` + pendingOfWebhook + `, destination AS MATERIALIZED (
 SELECT true`
 
 // updateWebhook runs under the form's lock if url or enabled is set, and then makes one pending delivery due. renewed
-// and resumed count the rows in the table expression "one", so that deliveries are locked before the destination.
+// and resumed count the rows in the CTE "one", so that deliveries are locked before the destination.
 const updateWebhook = `
 WITH seen AS MATERIALIZED (
 	SELECT w.id, COALESCE($3::text <> w.url, false) AS moves, COALESCE($4::boolean, false) AND NOT w.enabled AS starts,

@@ -176,7 +176,7 @@ func (t fileRule) contradiction() (member string, why Explanation) {
 	case len(t.allowed) == 0 || slices.ContainsFunc(t.allowed, t.isSatisfiable):
 		return "", Explanation{}
 	case t.imageOnly:
-		return "/properties/allowedFiles", Explanation{Reason: "no_picture", Message: "a signature must be an image, and no image has an allowed file type"}
+		return "/properties/allowedFiles", Explanation{Reason: "no_picture", Message: "a signature must be an image, but the allowed file types include no image type"}
 	}
 	return "/properties/allowedFiles", Explanation{Reason: "no_file", Message: "no file has an allowed file type"}
 }

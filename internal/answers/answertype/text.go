@@ -172,7 +172,7 @@ func ToASCIIDigits(text string) string {
 	}, text)
 }
 
-// readTrimmedText returns the text of an answer that must have a format. It removes balanced embeddings, and
+// readTrimmedText returns the text of an answer that must follow a format. It removes balanced embeddings, and
 // surrounding whitespace and invisible characters, which copied text often contains.
 func readTrimmedText(n jsontree.Node, r *Report) (text string, ok bool) {
 	if n.Kind() != jsontree.String {
@@ -182,7 +182,7 @@ func readTrimmedText(n jsontree.Node, r *Report) (text string, ok bool) {
 	return textclean.Trim(removeEmbeddings(n.Text())), true
 }
 
-// formatRule checks text that must have a format. normalize returns the text to store or a violation.
+// formatRule checks text that must follow a particular format. normalize returns the text to store or a violation.
 type formatRule struct {
 	normalize func(text string, r *Report) (string, Violation)
 	max       int // maximum characters before normalization; a zero value means no limit

@@ -326,8 +326,7 @@ func (r *parser) collectUnmatched() {
 	for _, name := range names {
 		prefix, id := name[:2], input.BlockID(name)
 		for _, text := range r.values[name] {
-			// The respondent did not enter a choice's ID, and it means nothing without its label. The same applies to a
-			// consent.
+			// Only typed text is returned. The respondent did not type the ID of a choice or the value of a consent.
 			if _, consent := input.CutConsent(text); !consent && strings.TrimSpace(text) != "" && !strings.HasPrefix(text, input.ChoicePrefix) && text != input.OtherChoice && prefix != input.Rank {
 				r.parsed.Unmatched = append(r.parsed.Unmatched, UnmatchedInput{Block: id, Text: text})
 			}

@@ -190,7 +190,7 @@ func (p *Writer) Put(format string, values ...string) {
 	p.WriteMarkup(format)
 }
 
-// PutIf calls Put if the parameter is is true.
+// PutIf calls Put if the condition is true.
 func (p *Writer) PutIf(is bool, format string, values ...string) {
 	if is {
 		p.Put(format, values...)

@@ -84,7 +84,7 @@ func (c *microsColumn) ScanInt64(v pgtype.Int8) error {
 }
 
 // ScanTargets replaces pointers to values with targets for pgx. Null becomes the zero value, times are in UTC,
-// durations are stored in microseconds, and a json.RawMessage is borrowed. Targets leaves other pointers unchanged.
+// durations are stored in microseconds, and a json.RawMessage is borrowed. Other pointers stay as they are.
 func ScanTargets(into ...any) []any {
 	for i, v := range into {
 		switch v := v.(type) {

@@ -1,4 +1,4 @@
-// Unsent edits, stored in the browser by user and form. Drafts are stored with everything in them, so their field
+// Unsent edits, stored in the browser by user and form. Drafts are stored as whole objects, so their field
 // names must not change.
 import type { Obj } from '../app/json';
 import type { Content } from './content';
