@@ -242,7 +242,7 @@ func (d *Dispatcher) addHeaders(ctx context.Context, header http.Header, del *st
 	for name, values := range d.config.Headers(ctx, storage.Webhook{ID: del.Lease.WebhookID, FormID: del.FormID, URL: del.URL}) {
 		name = http.CanonicalHeaderKey(name)
 		if _, taken := header[name]; taken || name == d.signatureHeader || slices.Contains(reservedHeaders, name) {
-			return fmt.Errorf("%w: %s is a reserved header", errHeaders, name)
+			return fmt.Errorf("%w returned the reserved header %s", errHeaders, name)
 		}
 		if !httpguts.ValidHeaderFieldName(name) || slices.ContainsFunc(values, func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }) {
 			return fmt.Errorf("%w returned %q, which has an invalid name or value", errHeaders, name)

@@ -247,7 +247,7 @@ func TestHeadersThatTheHostCannotSetPutTheDeliveryOff(t *testing.T) {
 			if e := b.d.deliver(t.Context(), del); requests.Load() != 0 || e.Delivery != nil || e.RetryIn != hostErrorRetryDelay {
 				t.Errorf("%q, signed %t: %d requests, ended %+v", name, signed, requests.Load(), e)
 			}
-			if text := b.log.String(); !strings.Contains(text, "Config.Headers: ") || strings.Contains(text, secret) ||
+			if text := b.log.String(); !strings.Contains(text, "Config.Headers returned") || strings.Contains(text, secret) ||
 				!strings.Contains(strings.ToLower(text), strings.ToLower(name)) {
 				t.Errorf("%q: the log says %s", name, text)
 			}
