@@ -370,7 +370,7 @@ func TestBuilderVersions(t *testing.T) {
 
 	expect.Must(client.UpdateBlock(t.Context(), form.ID, "name", json.RawMessage(`{"label":"Changed by somebody"}`)))
 	b.choose("Restore")
-	b.shows("replaces the form’s content immediately")
+	b.shows("immediately replaces the form’s content")
 	s.each(b, "version-confirm", check)
 	b.choose("Restore")
 	b.shows("so nothing was restored")
