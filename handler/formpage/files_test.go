@@ -459,7 +459,7 @@ func TestTheFilesOfAVisitAreBounded(t *testing.T) {
 	for range 3 { // without the records of the files
 		again := p.attach("upload", list[0])
 		again.about("one more").expect(http.StatusRequestEntityTooLarge, value("a.n", "kept"),
-			shows("fs-fault", "You can send up to 32 MB with this form"))
+			shows("fs-fault", "You can upload up to 32 MB in total"))
 	}
 	expect.That(t, files.bytes.Load() == 30<<20, "%d bytes are stored, want 30 MiB", files.bytes.Load())
 	// What fits is taken, and another visit has space of its own.
