@@ -157,8 +157,8 @@
 //   - {"match": [text, pattern]} is true if the pattern matches the whole text. The pattern is a literal in the syntax
 //     of package regexp, which is that of RE2. It can compile to at most 1,000 instructions. Matching takes
 //     instructions × bytes / 4,096 steps, and at least 1. Only texts match.
-//   - {"length": [value]} is the number of code points of a text, or of items of an array. The length of null is 0, and
-//     that of other values is null.
+//   - {"length": [value]} is the number of code points of a text, or of items of an array. It is 0 for null, and null
+//     for other values.
 //   - {"round": [number, decimals]} rounds to up to 10 decimals, by default 0. It rounds the decimal digits half away
 //     from zero: 1.005 with two decimals is 1.01.
 //   - {"today": []} is the day of the submission in the service's time zone, such as "2026-11-20". For an imported

@@ -178,7 +178,7 @@ func TestRulesAreWalked(t *testing.T) {
 	expect.Equal(t, string(schema.Rule()), "{}", "no rule")
 }
 
-// The conditions of checks, each with an answer that it refuses and one that it accepts.
+// The conditions of checks, each with an answer that it refuses and an answer that it accepts.
 func TestConditionsOfChecks(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	others := []schema.Block{

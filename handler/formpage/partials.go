@@ -238,7 +238,7 @@ func (c *call) handleSaveError(err error) bool {
 		c.showClosed()
 		return true
 	case errors.Is(err, storage.ErrNotFound):
-		// The partial submission was deleted or has expired. The respondent may not want another one.
+		// The partial submission has expired, or the respondent deleted it and does not want it to be created again.
 		c.partial, c.saveErrorKey = pagestate.PartialState{Disabled: true}, "partial.expired"
 	case errors.As(err, &refused) && slices.ContainsFunc(refused.Violations, func(v schema.Violation) bool { return v.Path == "" && v.Code == schema.CodeTooLong }):
 		c.saveErrorKey = "partial.too_long"

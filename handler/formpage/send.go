@@ -88,7 +88,7 @@ func (c *call) checkAndSubmit() error {
 	if err != nil {
 		return err
 	}
-	key := c.visit.Key // the files belong to this visit, but submitWithNewKey may start another one
+	key := c.visit.Key // the files belong to this visit, but submitWithNewKey may start a new visit
 	err = c.submitWithNewKey(c.newSubmitParams())
 	switch {
 	case !c.submitted && (isClosedError(err) || len(c.submitViolations(err)) > 0): // after any other error, the submission may have been stored

@@ -168,10 +168,10 @@
 // dispatcher does maintenance about once a minute. Without a dispatcher, call
 // [github.com/formsvc/formsvc.Service.Maintain] once a minute, from any process. Deleting a workspace or a user,
 // purging the trash and setting a response limit take effect immediately, regardless of the amount of data. They make
-// progress even under a statement_timeout. If a process dies, another one continues. Tables and columns have comments
-// (\d+ formsvc.forms in psql). cookbook.sql contains queries for operators. operations.md explains pools and timeouts,
-// failover and poolers, durability, point-in-time recovery, partitions, vacuum, PostgreSQL upgrades, alerts and sizes.
-// Stop all processes before you restore the database.
+// progress even under a statement_timeout. If a process dies, another process continues. Tables and columns have
+// comments (\d+ formsvc.forms in psql). cookbook.sql contains queries for operators. operations.md explains pools and
+// timeouts, failover and poolers, durability, point-in-time recovery, partitions, vacuum, PostgreSQL upgrades, alerts
+// and sizes. Stop all processes before you restore the database.
 //
 // # Errors
 //
