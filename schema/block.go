@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
 // Block is a question, container, control or piece of content in a form. In all Go types for definitions, a missing
@@ -44,6 +47,30 @@ func (b *Block) AnswerShape() AnswerShape {
 	}
 	k, _ := LookupBlockType(b.Type)
 	return k.Shape
+}
+
+// ListRef refers to a list of choices that the host provides.
+type ListRef struct {
+	List string `json:"list"` // the name of the list; empty if a block has its own choices
+	// By is what the choices depend on: an answer, a hidden field or a variable, such as "answers.building".
+	By string `json:"by,omitempty"`
+}
+
+// ListRef returns the field choices of the block's rule. It is zero if the block has no such field, or if its type does
+// not take choices from a list.
+func (b *Block) ListRef() (ref ListRef) {
+	switch b.Type {
+	case TypeSingleChoice, TypeMultipleChoice, TypePictureChoice, TypeDropdown:
+	default:
+		return ref
+	}
+	if b.Properties == nil || len(b.Properties.Rule) == 0 {
+		return ref
+	}
+	return jsontree.Inspect(b.Properties.Rule, jsontree.Limits{Values: jsontree.MaxValues}, func(rule jsontree.Node) ListRef {
+		choices := rule.Member("choices")
+		return ListRef{strings.Clone(choices.Member("list").Text()), strings.Clone(choices.Member("by").Text())}
+	})
 }
 
 // Choice is a choice of a question, or a row or column of a matrix.
@@ -223,4 +250,11 @@ func decodeSection[T any](raw json.RawMessage, name string) (section T, err erro
 		return section, fmt.Errorf("schema: decode stored %s: %w", name, err)
 	}
 	return section, nil
+}
+
+// StoredBlock is one stored top-level block, with the form's revision.
+type StoredBlock struct {
+	ID       string
+	JSON     json.RawMessage
+	Revision int64
 }

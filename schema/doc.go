@@ -87,6 +87,14 @@
 //
 // Text answers are compared even if the block types differ. Other answers of different types are never equal.
 //
+// # Respondents
+//
+// A host can pass its own ID of a signed-in person in SubmitParams.Respondent. With settings.onePerRespondent, a form
+// accepts one submission of each respondent, and none without a respondent. IDs are compared exactly, and earlier
+// submissions count too. With settings.anonymous, the form stores no respondent, user agent and device, and
+// settings.onePerRespondent has no effect, so a respondent can submit more than once. The time of each submission is
+// stored to the second. Together with other records of the host, such as its logs, it can identify the respondent.
+//
 // # Rules
 //
 // The rule of a top-level block is in properties.rule. It determines which blocks are on the path, which blocks require
@@ -97,7 +105,8 @@
 //	  "require": L,              // overrides the block's field required
 //	  "set": {"score": L},       // new values for variables of the definition
 //	  "next": [{"if": L, "to": "a_later_block"}, {"to": "end"}],
-//	  "check": [{"if": L, "say": "message"}]   // rejects the answer
+//	  "check": [{"if": L, "say": "message"}, {"host": "name"}],   // rejects the answer
+//	  "choices": {"list": "name", "by": "answers.an_earlier_block"}
 //	}
 //
 // All fields are optional. L is JsonLogic (jsonlogic.com), as described below. [Rule] creates a rule in Go:
@@ -120,9 +129,15 @@
 // and the message, and [github.com/formsvc/formsvc.Service.Path] returns the same violation. Checks run only if the
 // block has a valid answer. The checks of a group run after its blocks, and only if no block of the group has a
 // violation, so that they can compare its answers. Only the first check of a block that is true is reported. For rules,
-// the rejected answer of a block is unanswered. Blocks inside groups can have checks, but no other part of a rule.
-// Partial submissions are not checked. The message has the marks of a [Text], and the violation's Message is its plain
-// text. A write with an invalid check is rejected.
+// the rejected answer of a block is unanswered. Blocks inside groups can have checks and choices, but no other part of a
+// rule. Partial submissions are not checked. The message has the marks of a [Text], and the violation's Message is its
+// plain text. A write with an invalid check is rejected.
+//
+// A check with the field host is a function of the program that embeds the service: see
+// [github.com/formsvc/formsvc.WithCheck]. The field choices takes the choices of a single_choice, multiple_choice,
+// picture_choice or dropdown block from a list of this program, in place of the block's own choices: see
+// [github.com/formsvc/formsvc.WithChoices]. The list receives the value at the path by. Submit accepts only choices that
+// the list offers, and stores their labels. Rules and Path use the IDs of choices without a check.
 //
 // A variable is a finite number, or a text of at most 10,000 characters. If a rule sets any other value, the variable
 // does not change. Variables that rules set are stored with the submission as answers of the type "variable", and sent
@@ -156,7 +171,7 @@
 //
 //   - {"match": [text, pattern]} is true if the pattern matches the whole text. The pattern is a literal in the syntax
 //     of package regexp, which is that of RE2. It can compile to at most 1,000 instructions. Matching takes
-//     instructions × bytes / 4,096 steps, and at least 1. Only texts match.
+//     instructions × bytes / 256 steps, and at least 1. Only texts match.
 //   - {"length": [value]} is the number of code points of a text, or of items of an array. It is 0 for null, and null
 //     for other values.
 //   - {"round": [number, decimals]} rounds to up to 10 decimals, by default 0. It rounds the decimal digits half away

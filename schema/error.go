@@ -18,6 +18,10 @@ var (
 	ErrAlreadySubmitted = errors.New("formsvc: the response was already submitted")
 	// ErrBlockExists means that the form already has a block with this ID.
 	ErrBlockExists = errors.New("formsvc: the form already has a block with this ID")
+	// ErrInsufficientScope means that the client lacks the scope that the operation requires.
+	ErrInsufficientScope = errors.New("formsvc: the client lacks the scope")
+	// ErrInvalidKey means that an API key is unknown, malformed, expired or revoked.
+	ErrInvalidKey = errors.New("formsvc: invalid API key")
 	// ErrUnsupported means that the storage, for example a host's own storage, does not support the feature.
 	ErrUnsupported = errors.New("formsvc: the storage does not support this kind of data")
 	// ErrNoDispatcher means that deliveries have been due for five minutes but no dispatcher is running.
@@ -35,7 +39,9 @@ type RejectedURLError struct {
 }
 
 // Error returns a text for logs.
-func (e *RejectedURLError) Error() string { return "URL rejected: " + e.Reason }
+func (e *RejectedURLError) Error() string {
+	return "URL rejected: " + e.Reason + " (see webhooks.Config.AllowedNetworks and Service.LocalWebhooks)"
+}
 
 // Unwrap returns the *[Error] with the violation.
 func (e *RejectedURLError) Unwrap() error { return &Error{Violations: []Violation{e.Violation()}} }

@@ -154,6 +154,20 @@ func ExampleSettings() {
 	// Output: 500 2026 false
 }
 
+// The variables and hidden fields of a form, as a stored form has them.
+func ExampleDecodeVariables() {
+	variables, err := schema.DecodeVariables(json.RawMessage(`{"score":0,"tier":"free"}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	hidden, err := schema.DecodeHiddenFields(json.RawMessage(`["ref","campaign"]`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(variables["score"], variables["tier"], hidden)
+	// Output: 0 free [ref campaign]
+}
+
 // A brand's look, with other colors in dark mode.
 func ExampleTheme() {
 	radius := 12.0
@@ -367,6 +381,16 @@ func ExampleRule() {
 	// Output:
 	// {"set":{"score":{"+":[{"var":"variables.score"},{"if":[{"in":["tea",{"var":"answers.drink"}]},2,0]},{"var":"answers.guests"}]},"tier":{"if":[{"==":[{"var":"answers.drink"},["tea"]]},"gold",{"var":"variables.tier"}]}}}
 	// {"show":{"and":[{"in":["wine",{"var":"answers.drink"}]},{">=":[{"var":"answers.age"},18]}]},"require":{"!=":[{"var":"answers.name"},null]},"set":{"score":{"if":[{"<=":[1990,{"var":"answers.year"},1999]},10,{"var":"variables.score"}]}}}
+}
+
+func ExampleWhenEnding() {
+	rejected := schema.WhenEnding().Is("rejected")
+	text, err := json.Marshal(rejected)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(text))
+	// Output: {"==":[{"var":"submission.ending"},"rejected"]}
 }
 
 // Each comparison, by the kind of answer that it reads.

@@ -556,7 +556,7 @@ func TestVocabulary(t *testing.T) {
 			legalType legalStopFurther showSeconds showTimePicker videoLink pdfLink embedLink captchaType placeholderText
 			numberFormat allowedFiles multipleFiles maxFileSize hide showActions badgeType colorOption rule image`,
 		"Settings/properties": `branding navigation progressBar singlePage inlineFields borderRadius numberedQuestions
-			responseLimit darkMode closed utm showTitle openAt closeAt closedMessage duplicateField redirectUrl submitLabel cover`,
+			responseLimit darkMode closed utm showTitle openAt closeAt closedMessage duplicateField onePerRespondent anonymous editable redirectUrl submitLabel cover`,
 		"Theme/properties": `logo background colors alignment size font corners logoPlacement layout logoSize coverHeight
 			inputs buttons customCss theme`,
 	} {
@@ -745,7 +745,12 @@ func TestTheDocumentIsWrittenForTools(t *testing.T) {
 			seen[strings.ToLower(name)] = kind
 		}
 	}
-	described := slices.Sorted(maps.Keys(d.object("/webhooks")))
+	described := slices.Collect(maps.Keys(d.object("/webhooks")))
+	const changes = "/webhooks/form.response.completed/post/requestBody/content/application~1json/schema/properties/type"
+	for _, name := range d.object(changes)["x-extensible-enum"].([]any) { // described with the event of the submission
+		described = append(described, name.(string))
+	}
+	slices.Sort(described)
 	var summarized []string
 	for _, name := range d.object("/components/schemas/Delivery/properties/event")["x-extensible-enum"].([]any) {
 		summarized = append(summarized, name.(string))

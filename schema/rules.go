@@ -3,13 +3,16 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"math"
 )
 
 // Rule returns a rule for [Properties].Rule of a top-level block. The first GoTo or Otherwise whose condition is true
 // determines the next block. Only the last Show and the last Require apply. Clauses that change the same variable apply
 // in order, each to the result of the previous clause. However, the conditions of these clauses read the variable's
-// value from before the rule. In a block inside a group, only Refuse has an effect.
+// value from before the rule. In a block inside a group, only Refuse, CheckWith and
+// ChoicesFrom have an effect.
 //
 // The builder shows rules as sentences. Users can edit a rule if its condition groups are nested at most three levels
 // deep, and if its clauses for each variable are either all Add or all Set.
@@ -32,11 +35,13 @@ type rule struct {
 	Set     map[string]any `json:"set,omitempty"`
 	Next    []jump         `json:"next,omitempty"`
 	Check   []check        `json:"check,omitempty"`
+	Choices *ListRef       `json:"choices,omitempty"`
 }
 
 type check struct {
-	If  any    `json:"if"`
-	Say string `json:"say"`
+	If   any    `json:"if,omitempty"`
+	Say  string `json:"say,omitempty"`
+	Host string `json:"host,omitempty"`
 }
 
 type jump struct {
@@ -52,7 +57,8 @@ func (r *rule) applyClauses(clauses ...Clause) {
 	}
 }
 
-// Subject is the value that a condition tests: an answer, a part of an answer, a hidden field or a variable.
+// Subject is the value that a condition tests: an answer, a part of an answer, a hidden field, a variable or the
+// ending.
 type Subject struct{ path string }
 
 // When starts a condition on the answer to a block. block is the block's ID.
@@ -63,6 +69,10 @@ func WhenHidden(name string) Subject { return Subject{"hidden." + name} }
 
 // WhenVariable starts a condition on a variable of the definition.
 func WhenVariable(name string) Subject { return Subject{"variables." + name} }
+
+// WhenEnding starts a condition on the ID of the ending that a respondent reached. Only filters of submissions can read
+// it, because rules run before the ending.
+func WhenEnding() Subject { return Subject{"submission.ending"} }
 
 // Part selects a part of an answer: "country" for an address, the ID of a matrix row, "other" for the text of an
 // “Other” answer, or "length" for the number of selected choices.
@@ -275,7 +285,18 @@ func (c Condition) Require() Clause { return Clause{func(r *rule) { r.Require = 
 // answers are valid. Only the first condition of a block that is true applies. The message can have the marks of a
 // [Text] and at most 1,000 characters.
 func (c Condition) Refuse(message string) Clause {
-	return Clause{func(r *rule) { r.Check = append(r.Check, check{c.logicOrTrue(), message}) }}
+	return Clause{func(r *rule) { r.Check = append(r.Check, check{If: c.logicOrTrue(), Say: message}) }}
+}
+
+// CheckWith checks the answer with the host's check of that name (formsvc.WithCheck).
+func CheckWith(name string) Clause {
+	return Clause{func(r *rule) { r.Check = append(r.Check, check{Host: name}) }}
+}
+
+// ChoicesFrom takes the block's choices from the host's list of that name (formsvc.WithChoices). The list receives the
+// value of by, such as When("building"). With the zero Subject, it receives no value.
+func ChoicesFrom(list string, by Subject) Clause {
+	return Clause{func(r *rule) { r.Choices = &ListRef{list, by.path} }}
 }
 
 // Add adds n, which can be negative, to a variable.
@@ -332,6 +353,30 @@ func (r *rule) operands(variable, operator string) []any {
 		return operands
 	}
 	return []any{r.variableLogic(variable)}
+}
+
+// IsZero reports whether the condition is the zero value, which is always true.
+func (c Condition) IsZero() bool { return c.logic == nil }
+
+// MarshalJSON returns the condition as JsonLogic.
+func (c Condition) MarshalJSON() ([]byte, error) { return json.Marshal(c.logicOrTrue()) }
+
+// UnmarshalJSON reads JsonLogic. It does not check the operators.
+func (c *Condition) UnmarshalJSON(b []byte) error {
+	var logic any
+	if err := json.Unmarshal(b, &logic); err != nil {
+		return fmt.Errorf("schema: decode condition: %w", err)
+	}
+	switch logic.(type) {
+	case nil, bool, map[string]any:
+	default:
+		return errors.New("schema: decode condition: must be an object, true or false")
+	}
+	if logic == true {
+		logic = nil
+	}
+	c.logic = logic
+	return nil
 }
 
 func (c Condition) logicOrTrue() any {

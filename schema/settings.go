@@ -22,7 +22,10 @@ type Settings struct {
 	OpenAt            *time.Time `json:"openAt,omitzero"`  // when the form opens
 	CloseAt           *time.Time `json:"closeAt,omitzero"` // when the form closes automatically
 	ClosedMessage     string     `json:"closedMessage,omitzero"`
-	DuplicateField    string     `json:"duplicateField,omitzero"` // the ID of the block whose answers must be unique in the form
+	DuplicateField    string     `json:"duplicateField,omitzero"`   // the ID of the block whose answers must be unique in the form
+	OnePerRespondent  bool       `json:"onePerRespondent,omitzero"` // accepts one submission of each respondent, and none without a respondent; no effect with Anonymous
+	Anonymous         bool       `json:"anonymous,omitzero"`        // stores no respondent, user agent and device, but the time; takes precedence over OnePerRespondent
+	Editable          bool       `json:"editable,omitzero"`         // lets respondents change their submissions
 	RedirectURL       string     `json:"redirectUrl,omitzero"`
 	SubmitLabel       string     `json:"submitLabel,omitzero"`
 	Cover             *Cover     `json:"cover,omitzero"`
@@ -54,4 +57,14 @@ type Position struct {
 // DecodeSettings decodes the settings section of a stored definition, as [DecodeBlocks] decodes blocks.
 func DecodeSettings(raw json.RawMessage) (Settings, error) {
 	return decodeSection[Settings](raw, "settings")
+}
+
+// DecodeVariables decodes the variables of a form. Their values are float64 or string.
+func DecodeVariables(raw json.RawMessage) (map[string]any, error) {
+	return decodeSection[map[string]any](raw, "variables")
+}
+
+// DecodeHiddenFields decodes the names of a form's hidden fields.
+func DecodeHiddenFields(raw json.RawMessage) ([]string, error) {
+	return decodeSection[[]string](raw, "hidden fields")
 }
