@@ -94,9 +94,12 @@ type ClaimParams struct {
 	// different Generation, its limit is ignored, because requests to the old URL must not delay deliveries to the new
 	// one. The limit of a webhook without an entry in Generations always applies.
 	Generations map[ID]int64
-	// PerWebhook limits the deliveries for each healthy webhook that is not listed in Webhooks. A value below 1 means
-	// no limit. An unhealthy webhook gets one delivery.
+	// PerWebhook limits the deliveries for each healthy webhook that is not listed in Webhooks. If it is below 1,
+	// nothing is claimed for them. An unhealthy webhook gets at most one delivery.
 	PerWebhook int
+	// Local lists the URLs of the local webhooks that the caller serves. Deliveries to other local webhooks are not
+	// claimed.
+	Local []string
 	// MaxBytes limits the total size of the bodies in each pool. One delivery is always allowed. A value below 1 means
 	// no limit.
 	MaxBytes int

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Errors that a store returns. They can be wrapped, so compare them with [errors.Is].
@@ -13,8 +14,8 @@ var (
 	ErrNotFound = errors.New("storage: not found")
 	// ErrNotOwner means that the actor can access the workspace but does not own it.
 	ErrNotOwner = errors.New("storage: not the owner")
-	// ErrRevisionMismatch means that a form, document or partial submission is not at an expected revision. The error
-	// is a [*RevisionError].
+	// ErrRevisionMismatch means that a form, document, submission or partial submission is not at an expected revision.
+	// The error is a [*RevisionError].
 	ErrRevisionMismatch = errors.New("storage: revision mismatch")
 	// ErrConflict means that the current state does not allow the call.
 	ErrConflict = errors.New("storage: conflict")
@@ -33,12 +34,13 @@ var (
 )
 
 // ErrSecret means that a signing secret cannot be decrypted. The service returns it, not the store.
-var ErrSecret = errors.New("webhooks: cannot decrypt signing secret")
+var ErrSecret = errors.New("webhooks: cannot decrypt signing secret: check WithSecretCipher")
 
-// RevisionError is an [ErrRevisionMismatch] with the current revision of the form, document or partial submission.
+// RevisionError is an [ErrRevisionMismatch] with the current revision of the form, document, submission or partial
+// submission.
 type RevisionError struct {
 	Current int64
-	Kind    string // the document's kind, "partial" for a partial submission, or empty for a form
+	Kind    string // the document's kind, "submission", "partial" for a partial submission, or empty for a form
 }
 
 func (e *RevisionError) Error() string {
@@ -47,3 +49,14 @@ func (e *RevisionError) Error() string {
 
 // Is reports whether target is [ErrRevisionMismatch].
 func (e *RevisionError) Is(target error) bool { return target == ErrRevisionMismatch }
+
+// AnsweredError is an [ErrDuplicate]: the respondent has already submitted a form that accepts one submission per
+// respondent. SubmittedAt is the time of the respondent's first submission.
+type AnsweredError struct{ SubmittedAt time.Time }
+
+func (e *AnsweredError) Error() string {
+	return ErrDuplicate.Error() + " respondent: submitted at " + e.SubmittedAt.UTC().Format(time.RFC3339)
+}
+
+// Is reports whether target is [ErrDuplicate].
+func (e *AnsweredError) Is(target error) bool { return target == ErrDuplicate }

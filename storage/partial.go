@@ -24,6 +24,8 @@ type Partial struct {
 	Verified, LinkIssued       bool
 	CreatedAt, SavedAt, EndsAt time.Time
 	SubmissionID               ID // submission created from this partial submission; zero before submission
+	// Respondent is the host's ID of the person who saves; see [Submission]. It does not change after the first save.
+	Respondent string
 }
 
 // SavePartialParams are the parameters of SavePartial.
@@ -32,8 +34,9 @@ type SavePartialParams struct {
 	// caller's clock, and becomes the CreatedAt of a new record. Revision and SubmissionID are ignored.
 	Partial Partial
 	Token   [32]byte // SHA-256 of the respondent's token
-	// New creates a partial submission, whose token must be new. If New is false, an existing partial submission is
-	// changed, and Partial.ID is ignored.
+	// New creates a partial submission, whose token must be new. With a respondent, it replaces a submitted or expired
+	// partial submission that has the same token. If New is false, an existing partial submission is changed, and
+	// Partial.ID and Partial.Respondent are ignored.
 	New        bool
 	IfRevision int64 // revision that a changed partial submission must have; zero means no condition
 	// Max limits the form's partial submissions that are neither submitted nor expired. A new one beyond the limit
@@ -68,7 +71,8 @@ type PartialStore interface {
 	//
 	// 1. ErrNotFound if the form does not exist, is in the trash, or is not published.
 	// 2. ErrNotFound if New is false and the token is unknown, belongs to another form, or has expired.
-	// 3. ErrConflict if the partial submission was already submitted, or if New is true and the token is taken.
+	// 3. ErrConflict if the partial submission was already submitted, or if New is true and the token is taken. See New for
+	// respondents.
 	// 4. A *RevisionError with Kind "partial" if IfRevision does not match.
 	//
 	// A store that crashes can lose the saves of the last second.

@@ -30,7 +30,8 @@ type RemovalStore interface {
 
 // BeforeDelete receives batches of submissions before they are permanently removed, so that the caller can first remove
 // related data elsewhere. In these submissions, only FormID, ID and Answers are set. They must not be changed or
-// retained.
+// retained. A changed submission occurs again for each of its earlier states, with the Answers of this state, in the same
+// call or a different call.
 //
 // BeforeDelete can be slow and can fail. The store holds no lock while it runs. If BeforeDelete returns an error, the
 // store's call ends, and these and all remaining submissions are retained. BeforeDelete can receive the same

@@ -13,7 +13,7 @@ import (
 //
 //	CreateWorkspace, UpdateWorkspace, DeleteWorkspace, SetMember,
 //	CreateForm, UpdateForm, TrashForm, RestoreForm, PurgeForm, PutDocument,
-//	Submit, DeleteSubmission, EraseSubmissions, PurgeSubmissions,
+//	Submit, UpdateSubmission, DeleteSubmission, EraseSubmissions, PurgeSubmissions, EraseRespondent,
 //	SavePartial, DeletePartials, PendingBackfill, BackfillAnswers, CountFunnel, SetLifetimeCounters, DeleteUser,
 //	CreateWebhook, UpdateWebhook, DeleteWebhook, ReplaceSecrets,
 //	Enqueue, Redeliver, RedeliverFailed, ClaimDeliveries, FinishDeliveries, ExpireDeliveries,
@@ -26,9 +26,11 @@ type Storage interface {
 	FormStore
 	DocumentStore
 	SubmissionStore
+	SubmissionUpdateStore
 	PartialStore
 	DuplicateStore
 	RemovalStore
+	RespondentStore
 	MetricsStore
 	WebhookStore
 	DeliveryStore

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -17,16 +18,35 @@ type Submission struct {
 	Answers        json.RawMessage // array of {field, value}
 	Metadata       json.RawMessage // object
 	Hidden         json.RawMessage // object of strings
+	// Respondent is the host's ID of the person who submitted. It is empty if the person is unknown. Respondents are equal
+	// if their bytes are equal. See [RespondentStore].
+	Respondent string
+	// Ending is the ID of the ending block that the respondent reached. It is empty if there was none.
+	Ending string
+	// Revision is 1 for a new submission. The store sets it, and [SubmissionUpdateStore] increments it.
+	Revision  int64
+	ChangedAt time.Time // when UpdateSubmission last changed the submission, or zero if never
 }
 
-// Event is an event for webhooks. Every attempt sends the same Body.
+// Event is an event for webhooks. Every attempt sends the same bytes.
 type Event struct {
 	ID   ID
 	Type string
 	Body []byte
+	// Details replaces the last two bytes of Body for webhooks that have FormDetails when Submit queues the event. Later
+	// changes of FormDetails do not change a queued event. If empty, all webhooks get Body. Enqueue ignores Details.
+	Details []byte
 	// Single applies to Enqueue. If another event without a submission is pending for the webhook, Enqueue does not
 	// queue this event. Instead, the pending event becomes due immediately, as with Redeliver.
 	Single bool
+}
+
+// BodyFor returns the body for a webhook, with or without Details. The caller must not change it.
+func (e *Event) BodyFor(detailed bool) []byte {
+	if !detailed || len(e.Details) == 0 {
+		return e.Body
+	}
+	return slices.Concat(e.Body[:len(e.Body)-2], e.Details)
 }
 
 // NewSubmission contains the parameters of Submit.
@@ -36,9 +56,12 @@ type NewSubmission struct {
 	FormRevision int64
 	// UniqueAnswer is the digest of the answer to UniqueField, which must be unique within the form. If nil, nothing is
 	// checked.
-	UniqueAnswer   []byte
-	UniqueField    UniqueField
-	IdempotencyKey string // identifies the request within its form; empty if there is none
+	UniqueAnswer []byte
+	UniqueField  UniqueField
+	// OnePerRespondent rejects the submission if the form has another submission with the same Submission.Respondent. It
+	// has no effect without a respondent.
+	OnePerRespondent bool
+	IdempotencyKey   string // identifies the request within its form; empty if there is none
 	// Partial is the token of the partial submission that this submission completes; see [SavePartialParams]. The step
 	// that stores the submission clears the partial submission and sets its SubmissionID. The token is ignored if it is
 	// unknown, belongs to another form, has expired at SubmittedAt, or was already submitted. A zero token means that
@@ -55,11 +78,13 @@ type NewSubmission struct {
 // SubmissionsParams selects submissions for a list. Since and Until are inclusive. A zero time means no limit.
 type SubmissionsParams struct {
 	Since, Until time.Time
+	Respondent   string // selects only the submissions of this respondent, unless it is empty
 	Page         Page
 	// MaxBytes limits the total size of Answers, Metadata and Hidden in the page. One record is always allowed. A value
 	// below 1 means no limit.
 	MaxBytes int
-	// SummaryOnly means that the caller does not need FormRevision and Hidden. A store can then leave both zero.
+	// SummaryOnly means that the caller does not need FormRevision, Hidden, Respondent, Revision and ChangedAt. A store
+	// can then leave them zero.
 	SummaryOnly bool
 }
 
@@ -79,8 +104,9 @@ type SubmissionStore interface {
 	// 2. If the form has a submission with the idempotency key, Submit returns it with replayed true and changes nothing.
 	// 3. A *RevisionError if FormRevision is not current.
 	// 4. ErrNotFound if the form is not published.
-	// 5. ErrLimitReached if the response limit of the acceptance rules is reached.
-	// 6. ErrDuplicate if the form already has the same UniqueAnswer for the same UniqueField.
+	// 5. An *AnsweredError if OnePerRespondent is set and the form has a submission of the same respondent.
+	// 6. ErrLimitReached if the response limit of the acceptance rules is reached.
+	// 7. ErrDuplicate if the form already has the same UniqueAnswer for the same UniqueField.
 	//
 	// Then it stores the submission and its UniqueAnswer, and counts it in the funnel at SubmittedAt. It stores the
 	// event's body once, and a pending delivery for each enabled webhook. If no webhook is enabled, it does not store the
@@ -102,14 +128,14 @@ type SubmissionStore interface {
 	// may already have received some records, but it never receives a record twice. [ListSubmissions] returns copies.
 	Submissions(ctx context.Context, actor Actor, form ID, q SubmissionsParams, each func(*Submission) error) (more bool, err error)
 
-	// DeleteSubmission permanently removes a submission with its idempotency key, indexed answers, pending deliveries
-	// and event bodies. The funnel does not change. The submission no longer counts against the response limit.
+	// DeleteSubmission permanently removes a submission with its idempotency key, indexed answers, and the pending
+	// deliveries and bodies of its events, including those of UpdateSubmission. The funnel does not change. The submission no longer counts against the response limit.
 	DeleteSubmission(ctx context.Context, actor Actor, form, id ID) error
 
 	// SubmissionsRemoved returns how many of the form's submissions DeleteSubmission, EraseSubmissions and
-	// PurgeSubmissions have ever removed. The step that removes a submission also updates this number. As long as the
-	// number does not change, totals computed from older submissions stay valid. SubmissionsRemoved returns ErrNotFound
-	// if the form is not accessible.
+	// PurgeSubmissions have ever removed, plus how often UpdateSubmission has changed one. The step that removes or changes
+	// a submission also updates this number. As long as the number does not change, totals computed from older submissions
+	// stay valid. SubmissionsRemoved returns ErrNotFound if the form is not accessible.
 	SubmissionsRemoved(ctx context.Context, actor Actor, form ID) (int64, error)
 }
 

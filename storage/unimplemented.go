@@ -115,6 +115,16 @@ func (Unimplemented) SubmissionsRemoved(context.Context, Actor, ID) (int64, erro
 	return 0, ErrUnimplemented
 }
 
+// UpdateSubmission returns [ErrUnimplemented].
+func (Unimplemented) UpdateSubmission(context.Context, Actor, SubmissionUpdate) (Submission, error) {
+	return Submission{}, ErrUnimplemented
+}
+
+// SubmissionHistory returns [ErrUnimplemented].
+func (Unimplemented) SubmissionHistory(context.Context, Actor, ID, ID) ([]SubmissionState, error) {
+	return nil, ErrUnimplemented
+}
+
 // DeleteSubmission returns [ErrUnimplemented].
 func (Unimplemented) DeleteSubmission(context.Context, Actor, ID, ID) error { return ErrUnimplemented }
 
@@ -162,6 +172,16 @@ func (Unimplemented) EraseSubmissions(context.Context, ID, []ID) (int, error) {
 // PurgeSubmissions returns [ErrUnimplemented].
 func (Unimplemented) PurgeSubmissions(context.Context, PurgeSubmissionsParams) (PurgedSubmissions, error) {
 	return PurgedSubmissions{}, ErrUnimplemented
+}
+
+// RespondentSubmissions returns [ErrUnimplemented].
+func (Unimplemented) RespondentSubmissions(context.Context, SubmissionsParams, func(*Submission) error) (bool, error) {
+	return false, ErrUnimplemented
+}
+
+// EraseRespondent returns [ErrUnimplemented].
+func (Unimplemented) EraseRespondent(context.Context, EraseRespondentParams) (ErasedRespondent, error) {
+	return ErasedRespondent{}, ErrUnimplemented
 }
 
 // CountFunnel returns [ErrUnimplemented].

@@ -12,7 +12,7 @@ import (
 
 // Enqueue implements [storage.DeliveryStore]. If the event is already pending for the webhook, nothing changes.
 func (s *Store) Enqueue(ctx context.Context, webhookID storage.ID, e storage.Event) error {
-	return withRecord(ctx, s, s.findWebhook(storage.AsHost(), webhookID), nil, func(w *webhook) error {
+	return withRecord(ctx, s, s.findLiveWebhook(webhookID), nil, func(w *webhook) error {
 		if !w.rec.Enabled {
 			return storage.ErrConflict
 		}
@@ -26,7 +26,7 @@ func (s *Store) Enqueue(ctx context.Context, webhookID storage.ID, e storage.Eve
 			}
 		}
 		if w.queue.byEvent[e.ID] == nil {
-			w.queue.add(&delivery{event: newEvent(e, storage.ID{}), queuedAt: s.now(), attempt: 1, requested: true})
+			w.queue.add(&delivery{event: newEvent(e, storage.ID{}, false), queuedAt: s.now(), attempt: 1, requested: true})
 		}
 		return nil
 	})
@@ -43,7 +43,7 @@ func (s *Store) RedeliverFailed(ctx context.Context, webhookID, id storage.ID) e
 }
 
 func (s *Store) redeliver(ctx context.Context, webhookID, id storage.ID, onlyFailed bool) error {
-	return withRecord(ctx, s, s.findWebhook(storage.AsHost(), webhookID), nil, func(w *webhook) error {
+	return withRecord(ctx, s, s.findLiveWebhook(webhookID), nil, func(w *webhook) error {
 		attempts := w.attempts()
 		at := slices.IndexFunc(attempts, func(a *attempt) bool { return a.rec.ID == id })
 		switch {
@@ -213,7 +213,9 @@ func (s *Store) PausedWebhooks(ctx context.Context, actor storage.Actor, page st
 			WebhookID: w.rec.ID, FormID: w.rec.FormID, URL: w.rec.URL, Failures: w.health.Failures,
 			FailingSince: toUTC(w.failingSince), PausedUntil: toUTC(w.pausedUntil), Reason: w.pauseReason,
 		}
-	}, func(w *webhook) bool { return !w.pausedUntil.IsZero() && s.visibleForm(actor, w.rec.FormID) != nil })
+	}, func(w *webhook) bool {
+		return !w.pausedUntil.IsZero() && s.visibleForm(actor, w.rec.FormID) != nil && s.canAccessWebhook(actor, w)
+	})
 }
 
 // QueueStats implements [storage.DeliveryStore].

@@ -28,6 +28,11 @@ func (a *uniqueAnswers) isTaken(field storage.UniqueField, digest []byte) bool {
 	return a.counts[uniqueAnswer{field, string(digest)}] > 0
 }
 
+// isTakenByOther is like isTaken, but returns false if the submission itself has the answer.
+func (a *uniqueAnswers) isTakenByOther(field storage.UniqueField, digest []byte, id storage.ID) bool {
+	return a.isTaken(field, digest) && !slices.Contains(a.bySubmission[id], uniqueAnswer{field, string(digest)})
+}
+
 // add adds an entry unless the submission already has one for the field.
 func (a *uniqueAnswers) add(field storage.UniqueField, digest []byte, id storage.ID) {
 	if !a.contains(field, id) {

@@ -89,6 +89,9 @@ func (s *Store) CreateForm(ctx context.Context, actor storage.Actor, f storage.F
 		}
 		s.forms[f.ID] = rec
 		s.publicForms[f.PublicID] = rec
+		for _, w := range s.allForms {
+			s.copyForForm(w, rec)
+		}
 		return nil
 	})
 }

@@ -36,9 +36,10 @@ type Store struct {
 	publicForms       map[string]*form
 	purgedSubmissions []*submission // submissions of purged forms, until Sweep has passed them to BeforeDelete
 	webhooks          map[storage.ID]*webhook
-	serviceOrder      list.List // all webhooks, least recently served first
-	lastToken         int64     // token of the last lease
-	backfillPasses    int64     // total number of backfill passes
+	allForms          []*webhook // webhooks for all forms
+	serviceOrder      list.List  // all webhooks, least recently served first
+	lastToken         int64      // token of the last lease
+	backfillPasses    int64      // total number of backfill passes
 	users             map[storage.ID]storage.User
 	keys              map[[32]byte]*key         // by hash
 	maintenance       storage.MaintenanceStatus // its Now is the time of the last MaintenanceStatus call

@@ -87,9 +87,12 @@ func copyPartial(rec storage.Partial) storage.Partial {
 // SavePartial implements [storage.PartialStore]. If the limit is reached, it first removes expired partial submissions.
 func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (int64, error) {
 	rec := p.Partial
-	values := []any{rec.Answers, rec.Hidden, rec.Metadata, rec.Block, rec.SavedAt, rec.EndsAt}
+	values := []any{rec.Answers, rec.Hidden, rec.Metadata, rec.Block, rec.Respondent, rec.SavedAt, rec.EndsAt}
 	return withRecordResult(ctx, s, s.findForm(storage.AsHost(), rec.FormID), values, func(f *form) (int64, error) {
 		old := f.partials.byToken[p.Token]
+		if p.New && rec.Respondent != "" && !old.isOpen(rec.SavedAt) {
+			old = nil // replaced
+		}
 		switch {
 		case f.rec.Status != storage.StatusPublished, !p.New && old.isExpired(rec.SavedAt):
 			return 0, storage.ErrNotFound
@@ -108,7 +111,7 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (i
 				}
 			}
 		} else {
-			rec.ID, rec.Revision, rec.CreatedAt = old.rec.ID, old.rec.Revision+1, old.rec.CreatedAt
+			rec.ID, rec.Revision, rec.CreatedAt, rec.Respondent = old.rec.ID, old.rec.Revision+1, old.rec.CreatedAt, old.rec.Respondent
 			rec.Verified, rec.LinkIssued = rec.Verified || old.rec.Verified, rec.LinkIssued || old.rec.LinkIssued
 		}
 		f.partials.put(&partial{rec, p.Token})

@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// event is an immutable event. The event's pending deliveries and stored attempts share it and its body.
+// event is an immutable event with its body for some webhooks. Their pending deliveries and stored attempts share it.
 type event struct {
 	id         storage.ID
 	eventType  string
@@ -17,8 +17,8 @@ type event struct {
 	body       []byte
 }
 
-func newEvent(e storage.Event, submission storage.ID) *event {
-	return &event{id: e.ID, eventType: e.Type, submission: submission, body: bytes.Clone(e.Body)}
+func newEvent(e storage.Event, submission storage.ID, detailed bool) *event {
+	return &event{id: e.ID, eventType: e.Type, submission: submission, body: bytes.Clone(e.BodyFor(detailed))}
 }
 
 // delivery is a pending delivery of one event to one webhook.
@@ -197,7 +197,7 @@ func (s *Store) claimFromPool(p storage.ClaimParams, pool storage.Pool, belongs 
 	for n := s.serviceOrder.Len(); n > 0 && len(out) < pool.MaxDeliveries; n-- {
 		w := element.Value.(*webhook)
 		element = element.Next() // before leaseDelivery moves w
-		if !belongs(w.health) || slices.Contains(pool.ExcludedWorkspaces, s.forms[w.rec.FormID].rec.WorkspaceID) {
+		if !belongs(w.health) || storage.IsLocal(w.rec.URL) && !slices.Contains(p.Local, w.rec.URL) || slices.Contains(pool.ExcludedWorkspaces, s.forms[w.rec.FormID].rec.WorkspaceID) {
 			continue
 		}
 		most, named := p.Webhooks[w.rec.ID]

@@ -98,6 +98,9 @@ func (s *Store) callBeforeDelete(ctx context.Context, hook storage.BeforeDelete,
 	var leaving []storage.Submission
 	for _, sub := range subs {
 		leaving = append(leaving, storage.Submission{FormID: sub.rec.FormID, ID: sub.rec.ID, Answers: sub.rec.Answers})
+		for i := range sub.history {
+			leaving = append(leaving, storage.Submission{FormID: sub.rec.FormID, ID: sub.rec.ID, Answers: sub.history[i].Answers})
+		}
 	}
 	return hook(ctx, leaving)
 }

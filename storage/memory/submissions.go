@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -13,6 +14,7 @@ type submission struct {
 	rec     storage.Submission // never changes
 	key     string             // idempotency key; empty if there is none
 	eventID storage.ID
+	history []storage.SubmissionState // earlier states, oldest first; never changes
 }
 
 func (sub *submission) position() storage.Position {
@@ -44,7 +46,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storag
 		defer func() { n.Dispatcher.Dispatch(leased, others) }() // after unlocking the store
 	}
 	values := []any{
-		n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden, n.UniqueField.Block,
+		n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden, n.Submission.Respondent, n.Submission.Ending, n.UniqueField.Block,
 		n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt,
 	}
 	rec, err = withRecordResult(ctx, s, s.findForm(storage.AsHost(), n.Submission.FormID), values, func(f *form) (storage.Submission, error) {
@@ -56,6 +58,8 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storag
 			return storage.Submission{}, &storage.RevisionError{Current: f.rec.Revision}
 		case f.rec.Status != storage.StatusPublished:
 			return storage.Submission{}, storage.ErrNotFound
+		case n.OnePerRespondent && f.answers.isTaken(respondentField, []byte(n.Submission.Respondent)):
+			return storage.Submission{}, f.answeredError(n.Submission.Respondent)
 		case f.limitReached():
 			return storage.Submission{}, storage.ErrLimitReached
 		case n.UniqueAnswer != nil && f.answers.isTaken(n.UniqueField, n.UniqueAnswer):
@@ -68,7 +72,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storag
 		sub := s.addSubmission(f, n)
 		f.funnel.add(sub.rec.SubmittedAt, clock, storage.Counters{Submissions: 1})
 		f.clearPartial(n.Partial, sub)
-		leased, others = s.enqueueEvent(f, sub, n.Event, granted, lease, clock)
+		leased, others = s.enqueueEvent(sub, n.Event, f.webhooks, granted, lease, clock)
 		return copySubmission(sub.rec), nil
 	})
 	return rec, replayed, err
@@ -76,12 +80,15 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storag
 
 func (s *Store) addSubmission(f *form, n storage.NewSubmission) *submission {
 	sub := &submission{rec: copySubmission(n.Submission), key: n.IdempotencyKey, eventID: n.Event.ID}
-	sub.rec.FormRevision = n.FormRevision
+	sub.rec.FormRevision, sub.rec.Revision, sub.rec.ChangedAt = n.FormRevision, 1, time.Time{}
 	sub.rec.SubmittedAt = toUTC(sub.rec.SubmittedAt)
 	f.byID[sub.rec.ID] = sub
 	f.submissions.add(sub)
 	if sub.key != "" {
 		f.byKey[sub.key] = sub
+	}
+	if sub.rec.Respondent != "" {
+		f.answers.add(respondentField, []byte(sub.rec.Respondent), sub.rec.ID)
 	}
 	if n.UniqueAnswer != nil {
 		f.answers.add(n.UniqueField, n.UniqueAnswer, sub.rec.ID)
@@ -90,16 +97,24 @@ func (s *Store) addSubmission(f *form, n storage.NewSubmission) *submission {
 	return sub
 }
 
-// enqueueEvent queues a submission's event for each of the form's enabled webhooks. It leases the delivery to a webhook
-// if granted contains the webhook and no other delivery to it is waiting.
-func (s *Store) enqueueEvent(f *form, sub *submission, e storage.Event, granted []storage.ID, lease time.Duration, clock time.Time) (leased []storage.ClaimedDelivery, others bool) {
-	if e.ID.IsZero() || len(f.webhooks) == 0 {
+// enqueueEvent queues a submission's event for each of the enabled webhooks. It leases the delivery to a webhook if
+// granted contains the webhook and no other delivery to it is waiting.
+func (s *Store) enqueueEvent(sub *submission, e storage.Event, webhooks []*webhook, granted []storage.ID, lease time.Duration, clock time.Time) (leased []storage.ClaimedDelivery, others bool) {
+	if e.ID.IsZero() || len(webhooks) == 0 {
 		return nil, false
 	}
-	added := newEvent(e, sub.rec.ID)
-	for _, w := range f.webhooks {
+	plain := newEvent(e, sub.rec.ID, false)
+	var detailed *event
+	for _, w := range webhooks {
 		if !w.rec.Enabled {
 			continue
+		}
+		added := plain
+		if w.rec.FormDetails {
+			if detailed == nil {
+				detailed = newEvent(e, sub.rec.ID, true)
+			}
+			added = detailed
 		}
 		free := slices.Contains(granted, w.rec.ID) && !w.isPaused(clock) && len(w.dueDeliveries(clock, 1)) == 0
 		d := &delivery{event: added, queuedAt: clock, attempt: 1}
@@ -129,18 +144,23 @@ func (s *Store) Submission(ctx context.Context, actor storage.Actor, formID, id 
 // Submissions implements [storage.SubmissionStore]. It passes stored records without copying them, because they never
 // change, and only after unlocking the store.
 func (s *Store) Submissions(ctx context.Context, actor storage.Actor, formID storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (more bool, err error) {
-	found, err := withRecordResult(ctx, s, s.findForm(actor, formID), []any{q.Since, q.Until, q.Page}, func(f *form) (found []*submission, _ error) {
+	found, err := withRecordResult(ctx, s, s.findForm(actor, formID), []any{q.Since, q.Until, q.Respondent, q.Page}, func(f *form) (found []*submission, _ error) {
 		found, more = f.listSubmissions(q)
 		return found, nil
 	})
+	return more, cmp.Or(passSubmissions(found, each), err)
+}
+
+// passSubmissions calls the function each for every submission, until it returns an error.
+func passSubmissions(found []*submission, each func(*storage.Submission) error) error {
 	var rec storage.Submission
 	for _, sub := range found {
 		rec = sub.rec
 		if err := each(&rec); err != nil {
-			return more, err
+			return err
 		}
 	}
-	return more, err
+	return nil
 }
 
 // listSubmissions returns the records on a page, newest first, and reports whether the list continues.
@@ -152,17 +172,25 @@ func (f *form) listSubmissions(q storage.SubmissionsParams) (found []*submission
 	if q.Page.After != nil {
 		to = min(to, f.submissions.countBefore(*q.Page.After))
 	}
-	found = make([]*submission, 0, max(0, min(q.Page.Limit, to-from)))
-	size, at := 0, to
-	for ; at > from && to-at < q.Page.Limit; at-- {
-		sub := f.submissions.items[at-1]
+	listed := f.submissions.items[min(from, to):to]
+	if q.Respondent != "" {
+		listed = slices.DeleteFunc(slices.Clone(listed), func(sub *submission) bool { return sub.rec.Respondent != q.Respondent })
+	}
+	return trimPage(listed, q)
+}
+
+// trimPage returns the newest of the submissions, which are sorted oldest first, within the page's limits.
+func trimPage(listed []*submission, q storage.SubmissionsParams) (found []*submission, more bool) {
+	found = make([]*submission, 0, max(0, min(q.Page.Limit, len(listed))))
+	size := 0
+	for _, sub := range slices.Backward(listed) {
 		size += len(sub.rec.Answers) + len(sub.rec.Metadata) + len(sub.rec.Hidden)
-		if q.MaxBytes > 0 && size > q.MaxBytes && at < to {
+		if len(found) >= q.Page.Limit || q.MaxBytes > 0 && size > q.MaxBytes && len(found) > 0 {
 			break
 		}
 		found = append(found, sub)
 	}
-	return found, at > from && at < to
+	return found, len(found) > 0 && len(found) < len(listed)
 }
 
 // DeleteSubmission implements [storage.SubmissionStore].

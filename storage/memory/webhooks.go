@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"container/list"
 	"context"
+	"crypto/sha256"
 	"maps"
 	"slices"
 	"time"
@@ -18,11 +19,11 @@ type webhook struct {
 	previousSecret previousSecret
 
 	host         string
-	form         *form
+	form         *form // nil for a webhook for all forms
 	history      index[*attempt]
 	expired      index[*attempt] // summaries of expired deliveries
 	queue        queue
-	orderElement *list.Element // in Store.serviceOrder
+	orderElement *list.Element // in Store.serviceOrder; nil for a webhook for all forms
 	destinationHealth
 }
 
@@ -64,10 +65,18 @@ func (a *attempt) copy() storage.Delivery { return a.rec }
 
 func (w *webhook) attempts() []*attempt { return slices.Concat(w.history.items, w.expired.items) }
 
-// forgetSubmission ends a submission's pending delivery and removes its event's body from the history.
+// forgetSubmission ends a submission's pending deliveries and removes its events' bodies from the history.
 func (w *webhook) forgetSubmission(sub *submission) {
-	if d := w.queue.byEvent[sub.eventID]; d != nil && d.event.submission == sub.rec.ID {
-		w.queue.remove(d)
+	remove := func(d *delivery) {
+		if d != nil && d.event.submission == sub.rec.ID {
+			w.queue.remove(d)
+		}
+	}
+	remove(w.queue.byEvent[sub.eventID])
+	if sub.rec.Revision > 1 { // the other events report changes
+		for _, d := range w.queue.byEvent {
+			remove(d)
+		}
 	}
 	for _, a := range w.attempts() {
 		if a.event != nil && a.event.submission == sub.rec.ID {
@@ -93,31 +102,89 @@ func (w *webhook) cancelPending() {
 
 func (s *Store) findWebhook(actor storage.Actor, id storage.ID) func() *webhook {
 	return func() *webhook {
-		if w := s.webhooks[id]; w != nil && s.visibleForm(actor, w.rec.FormID) != nil {
+		if w := s.webhooks[id]; w != nil && s.canAccessWebhook(actor, w) {
 			return w
 		}
 		return nil
 	}
 }
 
+// findLiveWebhook returns a webhook, local or not, unless its form is in the trash.
+func (s *Store) findLiveWebhook(id storage.ID) func() *webhook {
+	return func() *webhook {
+		if w := s.webhooks[id]; w != nil && s.visibleForm(storage.AsHost(), w.rec.FormID) != nil {
+			return w
+		}
+		return nil
+	}
+}
+
+// canAccessWebhook reports whether the actor can access w. See [storage.AsLocal] for local webhooks.
+func (s *Store) canAccessWebhook(actor storage.Actor, w *webhook) bool {
+	return storage.IsLocal(w.rec.URL) == actor.Local() && (actor.Local() || s.visibleForm(actor, w.rec.FormID) != nil)
+}
+
 // CreateWebhook implements [storage.WebhookStore]. The new webhook is served before all existing ones.
 func (s *Store) CreateWebhook(ctx context.Context, actor storage.Actor, n storage.NewWebhook) error {
 	rec := n.Webhook
+	if rec.FormID.IsZero() && actor.Local() {
+		return s.createForAllForms(ctx, rec)
+	}
 	return withRecord(ctx, s, s.findForm(actor, rec.FormID), []any{rec.URL, rec.CreatedAt, rec.UpdatedAt}, func(f *form) error {
 		switch {
-		case n.Max > 0 && len(f.webhooks) >= n.Max:
+		case n.Max > 0 && !storage.IsLocal(rec.URL) && f.countWebhooks() >= n.Max:
 			return storage.ErrLimitReached
 		case s.webhooks[rec.ID] != nil:
 			return storage.ErrConflict
 		}
-		rec.CreatedAt, rec.UpdatedAt = toUTC(rec.CreatedAt), toUTC(rec.UpdatedAt)
-		w := &webhook{rec: rec, host: storage.Hostname(rec.URL), form: f}
-		w.setSecret(n.Secret)
-		w.orderElement = s.serviceOrder.PushFront(w)
-		s.webhooks[rec.ID] = w
-		f.webhooks = append(f.webhooks, w)
+		s.addWebhook(f, rec).setSecret(n.Secret)
 		return nil
 	})
+}
+
+// countWebhooks returns the number of webhooks that are not local.
+func (f *form) countWebhooks() (n int) {
+	for _, w := range f.webhooks {
+		if !storage.IsLocal(w.rec.URL) {
+			n++
+		}
+	}
+	return n
+}
+
+// addWebhook adds a webhook for a form, or for all forms if f is nil.
+func (s *Store) addWebhook(f *form, rec storage.Webhook) *webhook {
+	rec.CreatedAt, rec.UpdatedAt, rec.HasSecret = toUTC(rec.CreatedAt), toUTC(rec.UpdatedAt), false
+	w := &webhook{rec: rec, host: storage.Hostname(rec.URL), form: f}
+	s.webhooks[rec.ID] = w
+	if f == nil {
+		s.allForms = append(s.allForms, w)
+		return w
+	}
+	w.orderElement = s.serviceOrder.PushFront(w)
+	f.webhooks = append(f.webhooks, w)
+	return w
+}
+
+func (s *Store) createForAllForms(ctx context.Context, rec storage.Webhook) error {
+	return withLock(ctx, s, []any{rec.URL, rec.CreatedAt, rec.UpdatedAt}, func() error {
+		if s.webhooks[rec.ID] != nil {
+			return storage.ErrConflict
+		}
+		w := s.addWebhook(nil, rec)
+		for _, f := range s.forms {
+			s.copyForForm(w, f)
+		}
+		return nil
+	})
+}
+
+// copyForForm creates a webhook for f as a copy of w, which is for all forms.
+func (s *Store) copyForForm(w *webhook, f *form) {
+	rec := w.rec
+	digest := sha256.Sum256(slices.Concat(rec.ID[:], f.rec.ID[:]))
+	rec.ID, rec.FormID, rec.AllForms = storage.ID(digest[:len(rec.ID)]), f.rec.ID, rec.ID
+	s.addWebhook(f, rec)
 }
 
 // Webhook implements [storage.WebhookStore].
@@ -128,14 +195,17 @@ func (s *Store) Webhook(ctx context.Context, actor storage.Actor, id storage.ID)
 // Webhooks implements [storage.WebhookStore].
 func (s *Store) Webhooks(ctx context.Context, actor storage.Actor, page storage.Page) ([]storage.Webhook, error) {
 	return readPage(ctx, s, maps.Values(s.webhooks), page, (*webhook).position, (*webhook).copy,
-		func(w *webhook) bool { return s.visibleForm(actor, w.rec.FormID) != nil })
+		func(w *webhook) bool { return s.canAccessWebhook(actor, w) })
 }
 
 // FormWebhooks implements [storage.WebhookStore].
 func (s *Store) FormWebhooks(ctx context.Context, actor storage.Actor, formID storage.ID) ([]storage.Webhook, error) {
-	return withRecordResult(ctx, s, s.findForm(actor, formID), nil, func(f *form) ([]storage.Webhook, error) {
-		return pageOf(slices.Values(f.webhooks), storage.Page{Limit: len(f.webhooks)}, (*webhook).position, (*webhook).copy,
-			func(*webhook) bool { return true }), nil
+	return withLockResult(ctx, s, nil, func() ([]storage.Webhook, error) {
+		if !actor.Local() && s.visibleForm(actor, formID) == nil {
+			return nil, storage.ErrNotFound
+		}
+		return pageOf(maps.Values(s.webhooks), storage.Page{Limit: len(s.webhooks)}, (*webhook).position, (*webhook).copy,
+			func(w *webhook) bool { return w.rec.FormID == formID && s.canAccessWebhook(actor, w) }), nil
 	})
 }
 
@@ -152,6 +222,8 @@ func (s *Store) UpdateWebhook(ctx context.Context, actor storage.Actor, id stora
 		}
 		was := w.rec.Enabled
 		setIfGiven(&w.rec.Enabled, c.Enabled)
+		setIfGiven(&w.rec.FormDetails, c.FormDetails)
+		setIfGiven(&w.rec.Updates, c.Updates)
 		if !w.rec.Enabled {
 			w.cancelPending()
 		} else if !was {
@@ -173,7 +245,11 @@ func (s *Store) UpdateWebhook(ctx context.Context, actor storage.Actor, id stora
 // DeleteWebhook implements [storage.WebhookStore].
 func (s *Store) DeleteWebhook(ctx context.Context, actor storage.Actor, id storage.ID) error {
 	return withRecord(ctx, s, s.findWebhook(actor, id), nil, func(w *webhook) error {
-		w.form.webhooks = slices.DeleteFunc(w.form.webhooks, func(other *webhook) bool { return other == w })
+		of := &s.allForms
+		if w.form != nil {
+			of = &w.form.webhooks
+		}
+		*of = slices.DeleteFunc(*of, func(other *webhook) bool { return other == w })
 		s.removeWebhook(w)
 		return nil
 	})
@@ -182,7 +258,9 @@ func (s *Store) DeleteWebhook(ctx context.Context, actor storage.Actor, id stora
 // removeWebhook removes a webhook and its deliveries from the store, but not from its form.
 func (s *Store) removeWebhook(w *webhook) {
 	delete(s.webhooks, w.rec.ID)
-	s.serviceOrder.Remove(w.orderElement)
+	if w.orderElement != nil {
+		s.serviceOrder.Remove(w.orderElement)
+	}
 }
 
 // Secrets implements [storage.WebhookStore].

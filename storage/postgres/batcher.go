@@ -77,10 +77,14 @@ type batchWrite[T, R any] struct {
 	callers int // number of callers that have not left
 }
 
-// addAndWait writes an item and returns its result. The parameter size is the item's size in bytes. If ctx ends first,
+// addAndWait writes an item and returns its result. The parameter size is the item's size in bytes. If ctx has already
+// ended, the item is not written, because a fast write could be over before the wait begins. If ctx ends first,
 // it returns the error of ctx. If timedOut fires first, it returns [context.DeadlineExceeded]. In both cases, begun
 // reports whether the item may still be written. If the write panicked, addAndWait panics with a *panicError.
 func (b *batcher[K, T, R]) addAndWait(ctx context.Context, timedOut <-chan time.Time, key K, value T, size int) (result R, begun bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return result, false, err
+	}
 	item := &batchItem[T, R]{value: value, size: size, done: make(chan struct{})}
 	b.mu.Lock()
 	q := b.queues[key]

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -225,6 +226,26 @@ func TestGroupsUnderLoad(t *testing.T) {
 	for item, times := range written {
 		if _, told := not.Load(item); told || times != 1 {
 			t.Errorf("item %d was written %d times; its caller was told that it is not: %v", item, times, told)
+		}
+	}
+}
+
+// However fast a write is, nothing of a context that has ended is written.
+func TestAnEndedContextWritesNothing(t *testing.T) {
+	t.Parallel()
+	var written atomic.Int64
+	var g batcher[int, int, int]
+	g.write = func(_ context.Context, _ int, takeItems func() []int, _ func()) []int {
+		taken := takeItems()
+		written.Add(int64(len(taken)))
+		return taken
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 10_000 {
+		_, begun, err := g.addAndWait(ctx, nil, 1, 1, 1)
+		if begun || !errors.Is(err, context.Canceled) || written.Load() > 0 {
+			t.Fatalf("begun %v, %v, %d written", begun, err, written.Load())
 		}
 	}
 }

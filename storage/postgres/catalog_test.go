@@ -129,6 +129,7 @@ var badValues = map[string]string{
 	"form_limits_submission_count_check": "submission_count = -1",
 	"funnel_minutes_minute_check":        "minute = minute + interval '1 second'",
 	"webhooks_url_check":                 "url = ''",
+	"webhooks_form_check":                `workspace_id = NULL; form_id = '\x000000000000000000000000'`,
 	"destinations_failing_check":         "failing_since = now(); failed_at = now(); pause_reason = 'failures'; paused_until = now(), pause_reason = 'failures'",
 	"form_lifetime_submissions_check":    "submissions = -1",
 	"form_removals_removed_check":        "removed = 0",
@@ -170,6 +171,8 @@ func TestTheTablesRefuseBadRows(t *testing.T) {
 	// What pgseed has no rows of.
 	must(t, s.SetLifetimeCounters(t.Context(), pgseed.ID(pgseed.Form, 0), storage.Counters{Views: 1}))
 	must(t, errorOf(pool.Exec(t.Context(), fmt.Sprintf("INSERT INTO %[1]s.form_removals SELECT id, 1 FROM %[1]s.forms", schema))))
+	must(t, errorOf(pool.Exec(t.Context(), fmt.Sprintf(`INSERT INTO %[1]s.submission_history
+		SELECT form_id, id, revision, form_revision, answers, hidden, submitted_at, NULL FROM %[1]s.submissions`, schema))))
 	one := int64(1)
 	change := storage.FormChange{Acceptance: &storage.AcceptanceRules{ResponseLimit: one, Unique: storage.UniqueField{Block: "q"}}}
 	must(t, errorOf(s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), change)))

@@ -85,7 +85,8 @@
 //
 //   - After Submit: changing the form's acceptance rules or webhooks, moving the form to the trash, and setting a
 //     response limit. These calls then delay other submissions to the form. If the form has a response limit, every
-//     other submission to it waits.
+//     other submission to it waits. If it accepts one submission of each respondent, another one of the same respondent
+//     waits, and the process stores other submissions to the form only afterward.
 //   - After SavePartial: other saves of this partial submission, and the submission that completes it. If it is new,
 //     also other new partial submissions for the form, and moving the form.
 //   - After creating, moving or restoring a form: deleting its workspace.
@@ -96,9 +97,9 @@
 //
 // Calls for other forms and workspaces never wait. A waiting write holds no pool connection (see operations.md). If it
 // times out, it returns [storage.ErrUnavailable]. In a host's transaction, no method works in batches. DeleteUser,
-// PurgeForm, PurgeTrash, PurgeSubmissions, EraseRespondent and setting a response limit lock their rows until the
-// transaction ends, and maintenance waits in every process. Make these calls outside of the transaction, before or
-// after your own changes. You can repeat each of them.
+// PurgeForm, PurgeTrash, PurgeSubmissions, EraseRespondent, EraseRespondentData and setting a response limit lock their
+// rows until the transaction ends, and maintenance waits in every process. Make these calls outside of the transaction,
+// before or after your own changes. You can repeat each of them.
 //
 // # Rows next to submissions
 //

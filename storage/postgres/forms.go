@@ -75,13 +75,14 @@ func (s *Store) scanForm(rows pgx.Rows, before []any, f *storage.Form) error {
 	return nil
 }
 
-// createForm locks the workspace, so that it cannot be deleted before the form is created.
+// createForm locks the workspace, so that it cannot be deleted before the form is created. It runs under the shared lock
+// of the zero form, so that it sees every webhook for all forms.
 const createForm = `
 WITH target AS (
 	SELECT w.id FROM formsvc.workspaces w
 	WHERE w.id = $1::bytea AND ` + workspaceAccess + `
 	FOR SHARE OF w
-), made AS (
+), form AS (
 	INSERT INTO formsvc.forms (id, public_id, workspace_id, name, type, status, revision,
 		closed, open_at, close_at, response_limit, counted, unique_block, unique_rules, duplicates_covered, created_at, updated_at,
 		format, blocks, settings, theme, variables, hidden_fields)
@@ -90,17 +91,19 @@ WITH target AS (
 		$13::bigint, $14::json, $15::json, $16::json, $17::json, $18::json
 	FROM target
 	ON CONFLICT DO NOTHING
-	RETURNING id
+	RETURNING id, workspace_id
 ), counter AS (
-	INSERT INTO formsvc.form_limits (form_id, submission_count) SELECT made.id, 0 FROM made WHERE $10::bigint > 0
-)
-SELECT EXISTS (SELECT 1 FROM made) FROM target`
+	INSERT INTO formsvc.form_limits (form_id, submission_count) SELECT form.id, 0 FROM form WHERE $10::bigint > 0
+), t AS (
+	SELECT * FROM formsvc.webhooks t WHERE t.form_id = ` + allForms + `
+), ` + copyForForms + `
+SELECT EXISTS (SELECT 1 FROM form) FROM target`
 
 // CreateForm implements [storage.FormStore].
 func (s *Store) CreateForm(ctx context.Context, actor storage.Actor, f storage.Form) error {
 	var made bool
 	d := f.Definition
-	err := s.db.Change(ctx, conn.NewStatement(createForm, f.WorkspaceID[:], userArg(actor), f.ID[:], f.PublicID, f.Name, f.Type, f.Status,
+	err := s.db.Change(ctx, s.sharedFormLockStatement(storage.ID{}), conn.NewStatement(createForm, f.WorkspaceID[:], userArg(actor), f.ID[:], f.PublicID, f.Name, f.Type, f.Status,
 		f.Acceptance.Closed, conn.TimeArg(f.Acceptance.CloseAt), f.Acceptance.ResponseLimit, f.CreatedAt.UTC(), f.UpdatedAt.UTC(),
 		int64(d.Format), d.Blocks, d.Settings, d.Theme, d.Variables, d.HiddenFields,
 		f.Acceptance.Unique.Block, int64(f.Acceptance.Unique.Rules), conn.TimeArg(f.Acceptance.OpenAt)).ScanInto(&made))

@@ -20,8 +20,8 @@ import (
 // restartProgress restarts the backfill if the form already has a row in unique_progress.
 const restartProgress = `ON CONFLICT (form_id) DO UPDATE SET round = DEFAULT, entered_to = '', piece_at = clock_timestamp()`
 
-// restartForOtherRules is part of the WITH list of submit. While processes of two releases run, a submission can use a
-// different rules version than the form. The backfill then restarts with the newer version.
+// restartForOtherRules is part of the WITH list of submit and updateSubmission. While processes of two releases run, a
+// submission can use a different rules version than the form. The backfill then restarts with the newer version.
 const restartForOtherRules = `other AS (
 	UPDATE formsvc.forms f SET unique_rules = GREATEST(f.unique_rules, $16::bigint), duplicates_covered = false
 	FROM stored

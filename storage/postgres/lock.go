@@ -22,7 +22,8 @@ const (
 	// partial submissions, so that their limits hold.
 	lockOwners lockKind = "owner"
 	lockKeys   lockKind = "keys"
-	// lockValues locks an idempotency key or unique answer, so that another submission with the same value waits.
+	// lockValues locks an idempotency key, a unique answer or a respondent, so that another submission with the same
+	// value waits.
 	lockValues   lockKind = "value"
 	lockPartials lockKind = "partial"
 	// lockRequestedDeliveries serializes requests for a webhook's deliveries.
@@ -67,10 +68,14 @@ SELECT pg_advisory_xact_lock(v.lock) FROM unnest($1::bigint[]) AS v (lock) WHERE
 // submissionsForForm takes them without waiting.
 func (s *Store) valueLockStatements(n storage.NewSubmission) []conn.Statement {
 	key, answer := s.valueLockKeys(&n)
-	if key == 0 && answer == 0 {
+	respondent := int64(0)
+	if n.OnePerRespondent {
+		respondent = s.valueLockKey(n.Submission.FormID, 'r', []byte(n.Submission.Respondent))
+	}
+	if key == 0 && answer == 0 && respondent == 0 {
 		return nil
 	}
-	return []conn.Statement{conn.NewStatement(lockSubmissionValues, []int64{key, answer})}
+	return []conn.Statement{conn.NewStatement(lockSubmissionValues, []int64{key, answer, respondent})}
 }
 
 // valueLockKeys returns the lock keys for a submission's idempotency key and unique answer, or 0 for a missing value.

@@ -35,7 +35,7 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (r
 		return 0, err
 	}
 	v := &p.Partial
-	if err := conn.CheckArgs([]any{v.Answers, v.Hidden, v.Metadata, v.Block, v.SavedAt, v.EndsAt}); err != nil {
+	if err := conn.CheckArgs([]any{v.Answers, v.Hidden, v.Metadata, v.Block, v.Respondent, v.SavedAt, v.EndsAt}); err != nil {
 		return 0, err // rejects an invalid value before it joins a batch
 	}
 	switch {
@@ -130,13 +130,14 @@ func (s *Store) changePartial(ctx context.Context, p *storage.SavePartialParams)
 // whether the token is taken, and whether the batch must run again because a replaced partial submission changed
 // concurrently. If a batch exceeds the limit, createPartials skips the partial submissions that later ones in the batch
 // would replace. It runs under a lock that prevents other callers from adding partial submissions to the form. $15 is a
-// number that is certain to fit, so that only larger batches count the existing partial submissions.
+// number that is certain to fit, so that only larger batches count the existing partial submissions. $16 contains the
+// respondents.
 const createPartials = `
 WITH form AS MATERIALIZED (
 	` + formForPartials + `
 ), given AS MATERIALIZED (
-	SELECT * FROM unnest($3::bytea[], $4::timestamptz[], $5::timestamptz[], $6::json[], $7::json[], $8::json[], $9::text[], $10::float8[], $11::boolean[], $12::boolean[], $13::boolean[], $2::bytea[])
-		WITH ORDINALITY AS g (token, saved_at, ends_at, answers, hidden, metadata, block, seconds, shared, verified, link_taken, id, place)
+	SELECT * FROM unnest($3::bytea[], $4::timestamptz[], $5::timestamptz[], $6::json[], $7::json[], $8::json[], $9::text[], $10::float8[], $11::boolean[], $12::boolean[], $13::boolean[], $2::bytea[], $16::text[])
+		WITH ORDINALITY AS g (token, saved_at, ends_at, answers, hidden, metadata, block, seconds, shared, verified, link_taken, id, respondent, place)
 ), free AS MATERIALIZED (
 	SELECT g.place, g.link_taken FROM given g CROSS JOIN form
 	WHERE (SELECT true FROM formsvc.partials p WHERE p.token = g.token) IS NULL AND NOT EXISTS (SELECT FROM given h WHERE h.token = g.token AND h.place < g.place)
@@ -166,8 +167,8 @@ WITH form AS MATERIALIZED (
 	WHERE p.token = o.token AND p.revision = o.revision AND p.open
 	RETURNING 1
 ), made AS (
-	INSERT INTO formsvc.partials (form_id, token, created_at, saved_at, ends_at, answers, hidden, metadata, block, seconds, shared, verified, link_taken, id, revision)
-	SELECT form.id, g.token, g.saved_at, g.saved_at, g.ends_at, g.answers, g.hidden, g.metadata, g.block, g.seconds, g.shared, g.verified, g.link_taken, g.id, 1
+	INSERT INTO formsvc.partials (form_id, token, created_at, saved_at, ends_at, answers, hidden, metadata, block, seconds, shared, verified, link_taken, id, respondent, revision)
+	SELECT form.id, g.token, g.saved_at, g.saved_at, g.ends_at, g.answers, g.hidden, g.metadata, g.block, g.seconds, g.shared, g.verified, g.link_taken, g.id, NULLIF(g.respondent, ''), 1
 	FROM form CROSS JOIN given g JOIN stays USING (place)
 	WHERE (SELECT count(*) FROM gone) = (SELECT count(*) FROM replaced)
 	ON CONFLICT DO NOTHING
@@ -175,6 +176,20 @@ WITH form AS MATERIALIZED (
 )
 SELECT g.place, f.place IS NULL OR s.place IS NOT NULL AND m.token IS NULL, (SELECT count(*) FROM gone) < (SELECT count(*) FROM replaced), (SELECT room.rows - (SELECT count(*) FROM made) FROM room)
 FROM form CROSS JOIN given g LEFT JOIN free f USING (place) LEFT JOIN stays s USING (place) LEFT JOIN made m USING (token)`
+
+// deleteReplaced deletes submitted and expired partial submissions whose respondents begin new ones with the same tokens.
+const deleteReplaced = `
+DELETE FROM formsvc.partials p
+WHERE p.token = ANY ((SELECT $2::bytea[])::bytea[]) AND (p.form_id = (` + formForPartials + `) AND (NOT p.open OR p.ends_at <= (SELECT $3::timestamptz))) IS TRUE`
+
+func replacedTokens(batch []storage.SavePartialParams) (tokens [][]byte) {
+	for i := range batch {
+		if batch[i].Partial.Respondent != "" {
+			tokens = append(tokens, batch[i].Token[:])
+		}
+	}
+	return tokens
+}
 
 // createPartials creates partial submissions for one form. For each, it returns nil or the error that prevented its
 // creation.
@@ -191,9 +206,13 @@ func (s *Store) createPartials(ctx context.Context, form storage.ID, batch []sto
 			}
 		}
 		var left int64
-		args := append(createPartialArgs(form, batch, limit), room.free)
+		statements := []conn.Statement{s.lockStatement(lockPartials, form)}
+		if replaced := replacedTokens(batch); len(replaced) > 0 {
+			statements = append(statements, conn.NewStatement(deleteReplaced, form[:], replaced, batch[0].Partial.SavedAt.UTC()))
+		}
+		args := append(createPartialArgs(form, batch, limit), room.free, conn.ColumnArg(batch, func(p *storage.SavePartialParams) string { return p.Partial.Respondent }))
 		out, again, found := make([]error, len(batch)), false, false
-		err := conn.TranslateNoRow(s.sendPartialSave(ctx, s.lockStatement(lockPartials, form), conn.NewStatement(createPartials, args...).ReadEach(func(rows pgx.Rows) error {
+		err := conn.TranslateNoRow(s.sendPartialSave(ctx, append(statements, conn.NewStatement(createPartials, args...).ReadEach(func(rows pgx.Rows) error {
 			var place int
 			var items bool
 			return conn.EachRow(rows, []any{&place, &items, &again, &left}, func() {
@@ -202,7 +221,7 @@ func (s *Store) createPartials(ctx context.Context, form storage.ID, batch []sto
 					out[place-1] = storage.ErrConflict
 				}
 			})
-		})), storage.ErrNotFound)
+		}))...), storage.ErrNotFound)
 		switch {
 		case err == nil && !found, errors.Is(err, storage.ErrNotFound):
 			return nil, storage.ErrNotFound
@@ -262,12 +281,12 @@ func createPartialArgs(form storage.ID, batch []storage.SavePartialParams, limit
 	}
 }
 
-const partialColumns = `p.form_id, p.id, p.revision, p.answers, p.hidden, p.metadata, p.block, p.seconds, p.shared, p.verified, p.link_taken, p.created_at, p.saved_at, p.ends_at, p.submission_id`
+const partialColumns = `p.form_id, p.id, p.revision, p.answers, p.hidden, p.metadata, p.block, p.seconds, p.shared, p.verified, p.link_taken, p.created_at, p.saved_at, p.ends_at, p.submission_id, p.respondent`
 
 func partialTargets(p *storage.Partial) []any {
 	return []any{
 		&p.FormID, &p.ID, &p.Revision, (*[]byte)(&p.Answers), (*[]byte)(&p.Hidden), (*[]byte)(&p.Metadata), &p.Block, &p.Seconds, &p.Shared, &p.Verified, &p.LinkIssued,
-		&p.CreatedAt, &p.SavedAt, &p.EndsAt, &p.SubmissionID,
+		&p.CreatedAt, &p.SavedAt, &p.EndsAt, &p.SubmissionID, &p.Respondent,
 	}
 }
 

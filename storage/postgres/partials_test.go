@@ -244,7 +244,7 @@ func TestTheBoundReadsNoTable(t *testing.T) {
 	execute(t, pool, s, `UPDATE formsvc.partials SET shared = NOT shared; ANALYZE formsvc.partials`, pgx.QueryExecModeSimpleProtocol)
 	p := half(0, 0)
 	args := createPartialArgs(p.Partial.FormID, []storage.SavePartialParams{p}, 10_000)
-	args = append(args, int64(0))
+	args = append(args, int64(0), []string{""})
 	for what, explain := range map[string]func(context.Context, *pgxpool.Pool, string, [][]any) (planNode, error){
 		"with its arguments": explainCustom, "as a generic plan": explainGeneric,
 	} {

@@ -237,6 +237,9 @@ func noneScansATable(t *testing.T, pool *pgxpool.Pool, schema string, known bool
 			if text == queueStats {
 				t.Skip("it reads every pending delivery, and says so")
 			}
+			if text == createForAllForms {
+				t.Skip("it creates a webhook for every form")
+			}
 			n, err := placeholders(text)
 			if err != nil {
 				t.Error(err)
@@ -330,7 +333,15 @@ func everyStatementKeepsOnePlan(t *testing.T, statements map[string][][]any) {
 // mayBeNull finds the user of a statement, who is null for the host, and its like.
 var mayBeNull = regexp.MustCompile(`\$(\d+)::bytea\)? IS NULL`)
 
+// withoutAutovacuum keeps autovacuum from analyzing the tables of a schema between two plans.
+const withoutAutovacuum = `DO $$ DECLARE t regclass; BEGIN
+	FOR t IN SELECT oid FROM pg_class WHERE relnamespace = '%s'::regnamespace AND relkind = 'r' LOOP
+		EXECUTE format('ALTER TABLE %%s SET (autovacuum_enabled = off)', t);
+	END LOOP;
+END $$`
+
 func eachKeepsOnePlan(t *testing.T, pool *pgxpool.Pool, schema string, statements map[string][][]any) {
+	must(t, errorOf(pool.Exec(t.Context(), fmt.Sprintf(withoutAutovacuum, pgx.Identifier{schema}.Sanitize()))))
 	hosts := 0
 	for text, runs := range statements {
 		here := strings.ReplaceAll(text, "formsvc.", pgx.Identifier{schema}.Sanitize()+".")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -126,12 +127,12 @@ SELECT EXISTS (SELECT FROM turned) AND GREATEST((SELECT count(*) FROM arrived), 
 	ARRAY(SELECT DISTINCT t.pool FROM turned t)`
 
 // lockDueWebhooks locks up to $4 of a pool's due webhooks, starting at $7 and ordered by next_at. It skips a webhook if
-// the webhook, its hostname ($5) or its workspace ($6) has no capacity.
+// the webhook, its hostname ($5) or its workspace ($6) has no capacity, or if it is local but not in $5.
 const lockDueWebhooks = `
 SELECT ` + webhookStateColumns + `, ` + webhookCapacity + `
 FROM formsvc.destinations x CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = x.webhook_id LIMIT 1) w
-WHERE x.pool = $3::smallint AND x.next_at >= $7::timestamptz AND x.next_at <= statement_timestamp()
-	AND COALESCE(($5::jsonb -> x.host)::bigint, 1) > 0 AND w.workspace_id <> ALL ($6::bytea[]) AND ` + webhookCapacity + ` > 0
+WHERE x.pool = (SELECT $3::smallint) AND x.next_at >= (SELECT $7::timestamptz) AND x.next_at <= statement_timestamp()
+	AND COALESCE(($5::jsonb -> x.host)::bigint, CASE WHEN starts_with(x.host, 'local:') THEN 0 ELSE 1 END) > 0 AND w.workspace_id <> ALL ((SELECT $6::bytea[])::bytea[]) AND ` + webhookCapacity + ` > 0
 ORDER BY x.next_at LIMIT (SELECT $4::bigint) FOR NO KEY UPDATE OF x SKIP LOCKED`
 
 // webhookCapacity is how many deliveries to the destination x a claim can lease. A limit in $1 does not apply if $8
@@ -178,7 +179,7 @@ UPDATE formsvc.destinations x SET
 		FROM formsvc.webhooks w WHERE w.id = x.webhook_id AND w.enabled AND ` + webhookNotDeleted + `) END
 FROM unnest((SELECT $1::bytea[]), (SELECT $2::text[])) AS t (webhook_id, turn) WHERE t.turn <> '' AND x.webhook_id = t.webhook_id`
 
-var eventBodies = perQueueSize(`SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ((SELECT $1::bytea[])::bytea[])`)
+var eventBodies = perQueueSize(`SELECT e.id, e.submission_id, e.type, e.body, e.details, e.detailed FROM formsvc.events e WHERE e.id = ANY ((SELECT $1::bytea[])::bytea[])`)
 
 // releaseTimeout is the timeout for releasing leases after the caller's context has ended. Releasing takes milliseconds
 // but needs a connection.
@@ -252,6 +253,17 @@ func (w *dueWebhook) nextSchedule(skipped bool) string {
 	return "" // the schedule is unchanged
 }
 
+// claimableHosts adds the local destinations that a process serves to the limits of hostnames. Other local destinations
+// have no capacity.
+func claimableHosts(limits map[string]int, local []string) map[string]int {
+	hosts := make(map[string]int, len(limits)+len(local))
+	for _, host := range local {
+		hosts[host] = 1
+	}
+	maps.Copy(hosts, limits)
+	return hosts
+}
+
 // divideCapacity divides the capacity of a pool and its hostnames among the due webhooks. Each webhook gets one
 // delivery, in order of next_at. As long as capacity is left, each then gets one more, in random order.
 func divideCapacity(due []dueWebhook, pool storage.Pool) {
@@ -274,7 +286,7 @@ func (s *Store) lockDueWebhooks(ctx context.Context, p storage.ClaimParams, clas
 	pool.MaxDeliveries = min(pool.MaxDeliveries, maxLeasedPerPool)
 	due, err = conn.Collect(ctx, &s.db, lockDueWebhooks, func(w *dueWebhook) []any {
 		return append(webhookStateTargets(&w.ClaimedDelivery), &w.capacity)
-	}, conn.ObjectArg(p.Webhooks), int64(p.PerWebhook), int64(class), int64(pool.MaxDeliveries)+1, conn.ObjectArg(pool.Hosts),
+	}, conn.ObjectArg(p.Webhooks), int64(p.PerWebhook), int64(class), int64(pool.MaxDeliveries)+1, conn.ObjectArg(claimableHosts(pool.Hosts, p.Local)),
 		conn.ColumnArg(pool.ExcludedWorkspaces, func(id *storage.ID) []byte { return id[:] }), since, conn.ObjectArg(p.Generations))
 	divideCapacity(due, pool)
 	return due, err
@@ -327,17 +339,18 @@ func (s *Store) addBodies(ctx context.Context, leased []storage.ClaimedDelivery)
 	type event struct {
 		storage.Event
 		submission storage.ID
+		detailed   []storage.ID
 	}
 	events := make(map[storage.ID]event, len(leased))
 	err = s.db.Read(ctx, func(ctx context.Context) error {
 		var e event
-		return s.db.Each(ctx, eventBodies.text(s), []any{&e.ID, &e.submission, &e.Type, &e.Body}, func() { events[e.ID] = e },
+		return s.db.Each(ctx, eventBodies.text(s), []any{&e.ID, &e.submission, &e.Type, &e.Body, &e.Details, &e.detailed}, func() { events[e.ID] = e },
 			conn.ColumnArg(leased, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
 	})
 	whole = make([]storage.ClaimedDelivery, 0, len(leased))
 	for _, d := range leased {
 		if e, there := events[d.Lease.EventID]; there {
-			d.SubmissionID, d.EventType, d.Body = e.submission, e.Type, e.Body
+			d.SubmissionID, d.EventType, d.Body = e.submission, e.Type, e.BodyFor(slices.Contains(e.detailed, d.Lease.WebhookID))
 			whole = append(whole, d)
 		}
 	}

@@ -40,7 +40,7 @@ func TestAClaimThatCannotReadEveryBodyReleasesAll(t *testing.T) {
 		`ALTER TABLE formsvc.events RENAME TO bodies`,
 		// The other rows come first.
 		`CREATE VIEW formsvc.events AS
-		SELECT e.ctid, e.id, e.form_id, e.submission_id, e.type, e.refs,
+		SELECT e.ctid, e.id, e.form_id, e.submission_id, e.type, e.refs, e.details, e.detailed,
 			CASE WHEN e.id = '\x` + unreadable + `' THEN convert_to((1 / (0 * octet_length(e.body)))::text, 'UTF8') ELSE e.body END AS body
 		FROM (SELECT e.ctid, e.* FROM formsvc.bodies e ORDER BY e.id = '\x` + unreadable + `' OFFSET 0) e`,
 		// A release changes no event, but the server wants to know how.
@@ -92,7 +92,7 @@ func TestAClaimThatIsTriedAgainForgetsTheFirstTry(t *testing.T) {
 	tries := 0
 	at := s.On(edited{pool, func(text string) string {
 		switch {
-		case strings.Contains(text, "x.pool = $3"):
+		case strings.Contains(text, "x.pool = (SELECT $3"):
 			if tries++; tries == 2 {
 				if others := len(claimAll(t, s)); others != 2 {
 					t.Errorf("somebody else claims %d deliveries, want both", others)
@@ -242,7 +242,7 @@ func TestAClaimThatIsCancelledLeasesNothing(t *testing.T) {
 	t.Parallel()
 	for name, part := range map[string]string{
 		"before it takes arrivals":    "WITH come AS",
-		"before it locks webhooks":    "x.pool = $3",
+		"before it locks webhooks":    "x.pool = (SELECT $3",
 		"before it leases deliveries": "WITH found AS",
 		"before it gives new turns":   ".destinations x SET\n\tnext_at = CASE t.turn",
 	} {

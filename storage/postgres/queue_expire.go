@@ -183,7 +183,7 @@ SELECT x.webhook_id, w.form_id, w.url, x.failures, x.failing_since, x.paused_unt
 FROM formsvc.destinations x
 JOIN formsvc.webhooks w ON w.id = x.webhook_id
 CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND ` + rowNotTrashed + ` LIMIT 1) f
-WHERE x.paused_until IS NOT NULL AND (x.failing_since, x.webhook_id) < (COALESCE((SELECT $1::timestamptz), 'infinity'), (SELECT $2::bytea))
+WHERE x.paused_until IS NOT NULL AND ` + localWebhook + ` = (SELECT $5::boolean) AND (x.failing_since, x.webhook_id) < (COALESCE((SELECT $1::timestamptz), 'infinity'), (SELECT $2::bytea))
 	AND ` + webhookNotDeleted + ` AND ((SELECT $4::bytea) IS NULL OR (
 		SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = w.workspace_id AND a.user_id = (SELECT $4::bytea)))
 ORDER BY x.failing_since DESC, x.webhook_id DESC
@@ -193,7 +193,7 @@ LIMIT (SELECT $3::bigint)`
 func (s *Store) PausedWebhooks(ctx context.Context, actor storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
 	return conn.ReadAll(ctx, &s.db, func(p *storage.PausedWebhook) []any {
 		return []any{&p.WebhookID, &p.FormID, &p.URL, &p.Failures, &p.FailingSince, &p.PausedUntil, &p.Reason}
-	}, pausedWebhooks, append(pageArgs(page), userArg(actor))...)
+	}, pausedWebhooks, append(pageArgs(page), userArg(actor), actor.Local())...)
 }
 
 const queueStats = `

@@ -63,19 +63,19 @@ var (
 func buildRemoval(access string) removalStatements {
 	return removalStatements{`
 WITH responses AS MATERIALIZED (
-	SELECT s.event_id
+	SELECT s.id, s.event_id
 	FROM formsvc.submissions s JOIN formsvc.forms f ON f.id = s.form_id
-	WHERE s.form_id = $1::bytea AND s.id = ANY ($3::bytea[]) AND s.event_id IS NOT NULL AND ` + access + `
-), pending AS MATERIALIZED (
+	WHERE s.form_id = $1::bytea AND s.id = ANY ($3::bytea[]) AND ` + access + `
+), ` + eventsOf("responses") + `, pending AS MATERIALIZED (
 	SELECT d.webhook_id
-	FROM responses r
+	FROM told r
 	JOIN formsvc.webhooks w ON w.form_id = $1::bytea
 	JOIN formsvc.deliveries d ON d.webhook_id = w.id AND d.event_id = r.event_id
 	ORDER BY d.event_id, d.webhook_id
 	FOR UPDATE OF d
 )
 SELECT e.id
-FROM responses r JOIN formsvc.events e ON e.id = r.event_id
+FROM told r JOIN formsvc.events e ON e.id = r.event_id
 WHERE (SELECT count(*) FROM pending) >= 0
 ORDER BY e.id
 FOR UPDATE OF e`, `
@@ -87,13 +87,16 @@ WITH gone AS (
 ), freed AS (
 	DELETE FROM formsvc.unique_answers u USING gone
 	WHERE u.form_id = $1::bytea AND u.submission_id = gone.id
-), ended AS (
-	DELETE FROM formsvc.deliveries d USING gone, formsvc.webhooks w
-	WHERE w.form_id = $1::bytea AND d.webhook_id = w.id AND d.event_id = gone.event_id
+), histories AS (
+	DELETE FROM formsvc.submission_history h USING gone
+	WHERE h.form_id = $1::bytea AND h.submission_id = gone.id
+), ` + eventsOf("gone") + `, ended AS (
+	DELETE FROM formsvc.deliveries d USING told, formsvc.webhooks w
+	WHERE w.form_id = $1::bytea AND d.webhook_id = w.id AND d.event_id = told.event_id
 	RETURNING 1
 ), forgotten AS (
-	DELETE FROM formsvc.events e USING gone
-	WHERE e.id = gone.event_id AND e.form_id = $1::bytea AND (SELECT count(*) FROM ended) >= 0
+	DELETE FROM formsvc.events e USING told
+	WHERE e.id = told.event_id AND e.form_id = $1::bytea AND (SELECT count(*) FROM ended) >= 0
 ), room AS (
 	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + (
 		SELECT CASE WHEN $4::boolean THEN count(*) FILTER (WHERE NOT ` + coveredByCount + `) ELSE -count(*) FILTER (WHERE ` + coveredByCount + `) END
@@ -107,6 +110,18 @@ WITH gone AS (
 	WHERE f.id = $1::bytea AND $4::boolean AND EXISTS (SELECT FROM gone)
 )
 SELECT count(*) FROM gone`}
+}
+
+// eventsOf returns part of a WITH list that selects the events of the submissions in a CTE, including the events of
+// their changes. No update is in progress, because it would hold the form's exclusive lock.
+func eventsOf(submissions string) string {
+	return `told AS MATERIALIZED (
+	SELECT r.event_id FROM ` + submissions + ` r WHERE r.event_id IS NOT NULL
+	UNION ALL
+	SELECT e.id FROM ` + submissions + ` r
+	CROSS JOIN LATERAL (
+		SELECT e.id FROM formsvc.events e WHERE e.submission_id = r.id AND e.of_change AND e.form_id = $1::bytea OFFSET 0) e -- uses the index
+)`
 }
 
 // removeSubmissions deletes submissions to a form. If places is true, the deleted submissions still count against the
@@ -138,7 +153,7 @@ func (s *Store) callBeforeDelete(ctx context.Context, hook storage.BeforeDelete,
 		limit = min(limit, maxBeforeDelete)
 	}
 	found, err := conn.ReadAll(ctx, &s.db, func(sub *storage.Submission) []any {
-		return []any{&sub.FormID, &sub.ID, (*[]byte)(&sub.Answers)}
+		return []any{&sub.FormID, &sub.ID, (*[]byte)(&sub.Answers), &sub.Revision}
 	}, text, append(args, int64(limit), hook != nil)...)
 	for i := range found {
 		forms, ids = append(forms, found[i].FormID), append(ids, found[i].ID)
@@ -146,7 +161,26 @@ func (s *Store) callBeforeDelete(ctx context.Context, hook storage.BeforeDelete,
 	if err == nil && hook != nil && len(found) > 0 {
 		err = hook(ctx, found)
 	}
+	for i := range found {
+		if err == nil && hook != nil && found[i].Revision > 1 {
+			err = s.callForEarlierStates(ctx, hook, found[i].FormID, found[i].ID)
+		}
+	}
 	return forms, ids, err
+}
+
+const earlierAnswers = `SELECT h.answers FROM formsvc.submission_history h WHERE h.form_id = $1::bytea AND h.submission_id = $2::bytea`
+
+// callForEarlierStates passes the earlier states of one submission to hook.
+func (s *Store) callForEarlierStates(ctx context.Context, hook storage.BeforeDelete, form, id storage.ID) error {
+	states, err := conn.ReadAll(ctx, &s.db, func(sub *storage.Submission) []any {
+		sub.FormID, sub.ID = form, id
+		return []any{(*[]byte)(&sub.Answers)}
+	}, earlierAnswers, form[:], id[:])
+	if err != nil || len(states) == 0 {
+		return err
+	}
+	return hook(ctx, states)
 }
 
 // oldSubmissions selects old submissions to the first form that has any.
@@ -159,9 +193,9 @@ WITH form AS MATERIALIZED (
 	ORDER BY g.place
 	LIMIT 1
 )
-SELECT form.id, old.id, CASE WHEN $4::boolean THEN old.answers END
+SELECT form.id, old.id, CASE WHEN $4::boolean THEN old.answers END, old.revision
 FROM form CROSS JOIN LATERAL (
-	SELECT s.id, s.answers FROM formsvc.submissions s
+	SELECT s.id, s.answers, s.revision FROM formsvc.submissions s
 	WHERE s.form_id = form.id AND s.submitted_at < $2::timestamptz
 	ORDER BY s.submitted_at, s.id
 	LIMIT (SELECT $3::bigint)

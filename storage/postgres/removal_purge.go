@@ -181,9 +181,9 @@ const purgedForms = `
 	FOR UPDATE SKIP LOCKED`
 
 const purgedSubmissions = `
-SELECT s.form_id, s.id, CASE WHEN $2::boolean THEN s.answers END
+SELECT s.form_id, s.id, CASE WHEN $2::boolean THEN s.answers END, s.revision
 FROM (SELECT f.id FROM formsvc.forms f WHERE f.purged_at IS NOT NULL ORDER BY f.purged_at, f.id LIMIT (SELECT $1::bigint)) p
-CROSS JOIN LATERAL (SELECT s.form_id, s.id, s.answers FROM formsvc.submissions s WHERE s.form_id = p.id LIMIT (SELECT $1::bigint)) s
+CROSS JOIN LATERAL (SELECT s.form_id, s.id, s.answers, s.revision FROM formsvc.submissions s WHERE s.form_id = p.id LIMIT (SELECT $1::bigint)) s
 LIMIT (SELECT $1::bigint)`
 
 // removeRows deletes rows of purged forms, at most $1 from each table. It deletes the submissions $3 to the forms $2,
@@ -230,8 +230,8 @@ WITH purged AS MATERIALIZED (` + purgedForms + `
 	WHERE s.ctid = ANY (ARRAY(SELECT l.place FROM stored l WHERE (SELECT count(*) FROM bodies) >= 0))
 		AND (s.tableoid, s.ctid) IN (SELECT l.rel, l.place FROM stored l)
 	RETURNING 1
-), ` + deleteFormRows("partials", "FOR UPDATE SKIP LOCKED") + `, ` + deleteFormRows("unique_answers", "") + `, ` + deleteFormRows("funnel_log", "") + `, ` + deleteFormRows("funnel_days", "") + `, ` + deleteFormRows("funnel_minutes", "") + `, ` + deleteRows("documents", documentsToDelete) + `
-SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) + (SELECT count(*) FROM partials) + (SELECT count(*) FROM unique_answers) +
+), ` + deleteFormRows("partials", "FOR UPDATE SKIP LOCKED") + `, ` + deleteFormRows("submission_history", "") + `, ` + deleteFormRows("unique_answers", "") + `, ` + deleteFormRows("funnel_log", "") + `, ` + deleteFormRows("funnel_days", "") + `, ` + deleteFormRows("funnel_minutes", "") + `, ` + deleteRows("documents", documentsToDelete) + `
+SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) + (SELECT count(*) FROM partials) + (SELECT count(*) FROM submission_history) + (SELECT count(*) FROM unique_answers) +
 	(SELECT count(*) FROM funnel_log) + (SELECT count(*) FROM funnel_days) + (SELECT count(*) FROM funnel_minutes) + (SELECT count(*) FROM documents)`)
 
 // deleteFormRows returns part of a WITH list that deletes the purged forms' rows from a table. The part is named after
@@ -271,6 +271,7 @@ WITH empty AS MATERIALIZED (
 	) f
 	WHERE NOT EXISTS (SELECT FROM formsvc.submissions s WHERE s.form_id = f.id)
 		AND NOT EXISTS (SELECT FROM formsvc.partials h WHERE h.form_id = f.id)
+		AND NOT EXISTS (SELECT FROM formsvc.submission_history h WHERE h.form_id = f.id)
 		AND NOT EXISTS (SELECT FROM formsvc.unique_answers u WHERE u.form_id = f.id)
 		AND NOT EXISTS (SELECT FROM formsvc.funnel_log g WHERE g.form_id = f.id)
 		AND NOT EXISTS (SELECT FROM formsvc.funnel_days d WHERE d.form_id = f.id)

@@ -10,12 +10,12 @@ import (
 )
 
 // submissionColumns are the columns for scanSubmission. They omit the form's ID, which the caller knows.
-const submissionColumns = `s.id, s.form_revision, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden`
+const submissionColumns = `s.id, s.form_revision, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden, s.respondent, s.revision, s.changed_at, s.ending`
 
 // scanSubmission scans the first columns into the targets in before, and then submissionColumns into sub.
 func scanSubmission(rows pgx.Rows, sub *storage.Submission, before ...any) error {
 	err := conn.Scan(rows, append(before, &sub.ID, &sub.FormRevision, &sub.SubmittedAt, &sub.CompletionTime,
-		&sub.Answers, &sub.Metadata, &sub.Hidden)...)
+		&sub.Answers, &sub.Metadata, &sub.Hidden, &sub.Respondent, &sub.Revision, &sub.ChangedAt, &sub.Ending)...)
 	conn.CopyBorrowed(&sub.Answers, &sub.Metadata, &sub.Hidden)
 	return err
 }

@@ -113,18 +113,22 @@ func scanInserted(rows pgx.Rows, places map[storage.ID]int, items []storage.NewS
 	for i := range items {
 		events[items[i].Event.ID] = i
 	}
-	var leased []storage.ClaimedDelivery
+	type leasedDelivery struct {
+		storage.ClaimedDelivery
+		detailed bool
+	}
+	var leased []leasedDelivery
 	var id storage.ID
-	var others bool
+	var others, detailed bool
 	var d storage.ClaimedDelivery
 	targets := []any{&id, &others, &d.Lease.EventID, &d.Lease.Token, &d.Attempt}
-	return conn.EachRow(rows, append(targets, webhookStateTargets(&d)...), func() {
+	return conn.EachRow(rows, append(append(targets, webhookStateTargets(&d)...), &detailed), func() {
 		switch {
 		case !id.IsZero():
 			out[places[id]].stored = true
 			direct.unleased = direct.unleased || others
 		case d.Attempt > 0:
-			leased = append(leased, d)
+			leased = append(leased, leasedDelivery{d, detailed})
 		default:
 			for _, l := range leased {
 				if l.Lease.WebhookID != d.Lease.WebhookID {
@@ -133,7 +137,7 @@ func scanInserted(rows pgx.Rows, places map[storage.ID]int, items []storage.NewS
 				of := events[l.Lease.EventID]
 				n := &items[of]
 				d.Lease, d.Attempt = l.Lease, l.Attempt
-				d.SubmissionID, d.EventType, d.Body = n.Submission.ID, n.Event.Type, n.Event.Body
+				d.SubmissionID, d.EventType, d.Body = n.Submission.ID, n.Event.Type, n.Event.BodyFor(l.detailed)
 				direct.leased[of] = append(direct.leased[of], d)
 			}
 		}
@@ -180,13 +184,14 @@ func (s *Store) submitInBatch(ctx context.Context, n storage.NewSubmission) (out
 	all := s.submitBatches
 	timedOut, end := s.newTimeoutTimer(ctx)
 	defer end()
-	form, size := n.Submission.FormID, jsonSize(&n.Submission)+len(n.Event.Body)
+	form, size := n.Submission.FormID, jsonSize(&n.Submission)+len(n.Event.Body)+len(n.Event.Details)
 	counted, known := all.counted.Get(form)
 	checked, begun := n.UniqueAnswer != nil || known && counted == n.FormRevision, false
-	if !checked {
+	alone := n.OnePerRespondent // because a batch's statement takes locks after its snapshot
+	if !checked && !alone {
 		out, begun, err = all.batched.addAndWait(ctx, timedOut, storage.ID{}, n, size)
 	}
-	if err == nil && !out.decided() && !out.statementFailed {
+	if err == nil && !alone && !out.decided() && !out.statementFailed {
 		out, begun, err = all.batched.addAndWait(ctx, timedOut, form, n, size)
 	}
 	if err == nil && !out.decided() {

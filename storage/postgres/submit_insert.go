@@ -35,22 +35,31 @@ const submissionArgs = `
 			(SELECT $1::bytea[]), (SELECT $2::bytea[]), (SELECT $3::bigint[]), (SELECT $4::timestamptz[]),
 			(SELECT $5::float8[]), (SELECT $6::json[]), (SELECT $7::json[]), (SELECT $8::json[]), (SELECT $9::integer[]),
 			(SELECT $10::text[]), (SELECT $11::bigint[]), (SELECT $12::bytea[]), (SELECT $13::text[]), (SELECT $14::bytea[]),
-			(SELECT $15::bytea[]), (SELECT $16::bigint[]), (SELECT $17::text[]), (SELECT $18::bigint[]), (SELECT $19::bytea[])
+			(SELECT $15::bytea[]), (SELECT $16::bigint[]), (SELECT $17::text[]), (SELECT $18::bigint[]), (SELECT $19::bytea[]),
+			(SELECT $20::text[]), (SELECT $21::bytea[]), (SELECT $22::text[])
 		) WITH ORDINALITY AS r (form_id, id, revision, submitted_at,
 			completion_time, answers, metadata, hidden, json_bytes,
 			idempotency_key, key_lock, event_id, event_type, event_body,
 			unique_answer, answer_lock, unique_block, unique_rules,
-			partial, place)`
+			partial, respondent, event_details, ending, place)`
+
+// detailedWebhooks are the webhooks of the form f that get an event's details. eventSize is the size of an event for
+// its largest delivery.
+const (
+	detailedWebhooks = `ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled AND w.form_details) AS detailed`
+	eventSize        = `octet_length(g.event_body) + CASE WHEN g.detailed <> '{}' THEN COALESCE(octet_length(g.event_details), 0) ELSE 0 END`
+)
 
 // submissionsForForms selects submissions to locked forms that do not count their submissions.
 const submissionsForForms = `
 WITH form AS MATERIALIZED (
-	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks
+	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks,
+		` + detailedWebhooks + `
 	FROM formsvc.forms f
 	WHERE f.id = ANY ((SELECT current_setting('formsvc_responses.locked')::bytea[])::bytea[]) AND NOT f.counted
 		AND ` + formNotTrashed + ` AND f.status = 'published'
 ), given AS MATERIALIZED (
-	SELECT g.*, CASE WHEN g.event_id IS NOT NULL THEN form.hooks ELSE '{}' END AS hooks
+	SELECT g.*, CASE WHEN g.event_id IS NOT NULL THEN form.hooks ELSE '{}' END AS hooks, form.detailed
 	FROM form JOIN (` + submissionArgs + `
 	) g ON g.form_id = form.id
 	WHERE ` + isInsertable + `
@@ -61,12 +70,12 @@ WITH form AS MATERIALIZED (
 const submissionsForForm = `
 WITH form AS MATERIALIZED (
 	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks,
-		f.unique_block, f.unique_rules, f.response_limit, f.counted,
+		` + detailedWebhooks + `, f.unique_block, f.unique_rules, f.response_limit, f.counted,
 		f.response_limit - COALESCE((SELECT l.submission_count FROM formsvc.form_limits l WHERE l.form_id = f.id), 0) AS room
 	FROM formsvc.forms f
 	WHERE f.id = ($1::bytea[])[1] AND ` + formNotTrashed + ` AND f.status = 'published'
 ), given AS MATERIALIZED (
-	SELECT g.*, CASE WHEN g.event_id IS NOT NULL THEN form.hooks ELSE '{}' END AS hooks
+	SELECT g.*, CASE WHEN g.event_id IS NOT NULL THEN form.hooks ELSE '{}' END AS hooks, form.detailed
 	FROM form JOIN (` + submissionArgs + `
 	) g ON g.form_id = form.id
 	WHERE ` + isInsertable + `
@@ -87,10 +96,10 @@ const isInsertable = `g.revision = form.revision
 
 const insertSubmissions = `, stored AS (
 	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
-		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id)
+		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id, respondent, ending)
 	SELECT g.form_id, g.id, g.submitted_at, g.completion_time,
 		g.answers, g.metadata, g.hidden, g.revision, g.json_bytes, NULLIF(g.idempotency_key, ''),
-		CASE WHEN g.hooks <> '{}' THEN g.event_id END
+		CASE WHEN g.hooks <> '{}' THEN g.event_id END, NULLIF(g.respondent, ''), NULLIF(g.ending, '')
 	FROM given g
 ), emptied AS (
 	UPDATE formsvc.partials p SET ` + clearPartial + ` FROM given g WHERE ` + partialOfSubmission + `
@@ -98,8 +107,9 @@ const insertSubmissions = `, stored AS (
 	INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
 	SELECT g.form_id, min(g.submitted_at), 0, 0, count(*) FROM given g GROUP BY g.form_id, date_trunc('minute', g.submitted_at, 'UTC')
 ), told AS (
-	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs)
-	SELECT g.event_id, g.form_id, g.id, g.event_type, g.event_body, cardinality(g.hooks) FROM given g WHERE g.hooks <> '{}'
+	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs, details, detailed)
+	SELECT g.event_id, g.form_id, g.id, g.event_type, g.event_body, cardinality(g.hooks), CASE WHEN g.detailed <> '{}' THEN g.event_details END, NULLIF(g.detailed, '{}')
+	FROM given g WHERE g.hooks <> '{}'
 )`
 
 const applyLimits = `, entered AS (
@@ -120,7 +130,7 @@ const (
 
 const queueDeliveries = `, queued AS (
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
-	SELECT hook.id, g.event_id, 0, octet_length(g.event_body) FROM given g CROSS JOIN unnest(g.hooks) AS hook (id)
+	SELECT hook.id, g.event_id, 0, ` + eventSize + ` FROM given g CROSS JOIN unnest(g.hooks) AS hook (id)
 ), arrived AS (
 	INSERT INTO formsvc.arrivals (webhook_id)
 	SELECT DISTINCT hook.id FROM given g CROSS JOIN unnest(g.hooks) AS hook (id)
@@ -134,8 +144,8 @@ const leaseDeliveries = `, granted AS MATERIALIZED (
 	FROM (
 		SELECT h.webhook_id, array_agg(h.event_id) AS events, max(h.lease) AS lease
 		FROM (
-			SELECT * FROM unnest($20::bytea[], $21::bytea[], $22::bigint[]) AS h (webhook_id, event_id, lease)
-			LIMIT (SELECT cardinality($20::bytea[]))
+			SELECT * FROM unnest($23::bytea[], $24::bytea[], $25::bigint[]) AS h (webhook_id, event_id, lease)
+			LIMIT (SELECT cardinality($23::bytea[]))
 		) h
 		GROUP BY h.webhook_id
 	) h
@@ -147,7 +157,7 @@ const leaseDeliveries = `, granted AS MATERIALIZED (
 ), queued AS (
 	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, due_at, leased_until, token, size, generation)
 	SELECT hook.id, g.event_id, h.until, h.until,
-		CASE WHEN h.until IS NULL THEN 0 ELSE nextval('formsvc.delivery_tokens') END, octet_length(g.event_body), COALESCE(h.generation, 0)
+		CASE WHEN h.until IS NULL THEN 0 ELSE nextval('formsvc.delivery_tokens') END, ` + eventSize + `, COALESCE(h.generation, 0)
 	FROM given g CROSS JOIN unnest(g.hooks) AS hook (id) LEFT JOIN granted h ON h.webhook_id = hook.id AND g.event_id = ANY (h.events)
 	RETURNING d.webhook_id, d.event_id, d.token, d.attempt
 ), arrived AS (
@@ -155,13 +165,13 @@ const leaseDeliveries = `, granted AS MATERIALIZED (
 )
 SELECT g.id, EXISTS (SELECT FROM queued q WHERE q.token = 0), NULL::bytea, NULL::bigint, NULL::integer,
 	NULL::bytea, NULL::bytea, NULL::bytea, NULL, NULL, NULL::bytea, NULL::bytea,
-	NULL::boolean, NULL::integer, NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL, NULL::integer
+	NULL::boolean, NULL::integer, NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL, NULL::integer, false
 FROM given g
 UNION ALL
-SELECT NULL, false, q.event_id, q.token, q.attempt, q.webhook_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT NULL, false, q.event_id, q.token, q.attempt, q.webhook_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, EXISTS (SELECT FROM form WHERE q.webhook_id = ANY (form.detailed))
 FROM queued q WHERE q.token <> 0
 UNION ALL
-SELECT NULL, false, NULL, NULL, NULL, ` + webhookStateColumns + `
+SELECT NULL, false, NULL, NULL, NULL, ` + webhookStateColumns + `, false
 FROM granted h
 CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = h.webhook_id LIMIT 1) w
 CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = h.webhook_id LIMIT 1) x`
@@ -212,6 +222,9 @@ func insertArgs(rows []submissionRow) []any {
 		conn.ColumnArg(rows, func(r *submissionRow) string { return r.n.UniqueField.Block }),
 		conn.ColumnArg(rows, func(r *submissionRow) int64 { return int64(r.n.UniqueField.Rules) }),
 		conn.ColumnArg(rows, func(r *submissionRow) []byte { return tokenArg(&r.n.Partial) }),
+		conn.ColumnArg(rows, func(r *submissionRow) string { return r.n.Submission.Respondent }),
+		conn.ColumnArg(rows, func(r *submissionRow) []byte { return r.n.Event.Details }),
+		conn.ColumnArg(rows, func(r *submissionRow) string { return r.n.Submission.Ending }),
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -27,6 +28,7 @@ const (
 	submitReplayed
 	submitRevision
 	submitDraft
+	submitAnswered
 	submitLimitReached
 	submitDuplicate
 	submitIDTaken // a submission with the same ID exists
@@ -43,31 +45,38 @@ WITH form AS (
 	FROM formsvc.forms f
 	WHERE f.id = $1::bytea AND ` + formNotTrashed + `
 ), earlier AS (
-	SELECT s.id, s.form_revision, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden,
+	SELECT s.id, s.form_revision, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden, s.respondent, s.revision, s.changed_at, s.ending,
 		pg_logical_emit_message(true, 'formsvc', '')
 	FROM formsvc.submissions s
 	WHERE s.form_id = $1::bytea AND s.idempotency_key = $8::text
+), answered AS (
+	SELECT s.submitted_at FROM formsvc.submissions s
+	WHERE $19::boolean AND s.form_id = $1::bytea AND s.respondent = $18::text AND s.form_revision > 0
+	ORDER BY s.submitted_at, s.id LIMIT 1
 ), verdict AS (
 	SELECT form.revision, form.counted, CASE
 		WHEN $8::text IS NOT NULL AND EXISTS (SELECT FROM earlier) THEN 1
 		WHEN form.revision <> $10::bigint THEN 2
 		WHEN form.status <> 'published' THEN 3
+		WHEN EXISTS (SELECT FROM answered) THEN 4
 		WHEN form.response_limit > 0 AND (
-			SELECT l.submission_count >= form.response_limit FROM formsvc.form_limits l WHERE l.form_id = $1::bytea) THEN 4
+			SELECT l.submission_count >= form.response_limit FROM formsvc.form_limits l WHERE l.form_id = $1::bytea) THEN 5
 		WHEN $9::bytea IS NOT NULL AND EXISTS (
 			SELECT FROM formsvc.unique_answers u
-			WHERE u.form_id = $1::bytea AND u.digest = $9::bytea AND u.block_id = $15::text AND u.rules = $16::bigint) THEN 5
-		WHEN EXISTS (SELECT FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.id = $2::bytea) THEN 6
+			WHERE u.form_id = $1::bytea AND u.digest = $9::bytea AND u.block_id = $15::text AND u.rules = $16::bigint) THEN 6
+		WHEN EXISTS (SELECT FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.id = $2::bytea) THEN 7
 		ELSE 0
 	END AS code
 	FROM form
 ), hooks AS (
-	SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = $1::bytea AND w.enabled
+	SELECT w.id, w.form_details FROM formsvc.webhooks w WHERE w.form_id = $1::bytea AND w.enabled
+), detailed AS (
+	SELECT array_agg(hooks.id) AS ids, COALESCE(octet_length($20::bytea), 0) AS size FROM hooks WHERE hooks.form_details HAVING count(*) > 0
 ), stored AS (
 	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
-		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id)
+		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id, respondent, ending)
 	SELECT $1::bytea, $2::bytea, $3::timestamptz, $4::float8, $5::json, $6::json, $7::json, $10::bigint, $14::integer, $8::text,
-		CASE WHEN EXISTS (SELECT FROM hooks) THEN $11::bytea END
+		CASE WHEN EXISTS (SELECT FROM hooks) THEN $11::bytea END, $18::text, $21::text
 	FROM verdict WHERE code = 0
 	ON CONFLICT DO NOTHING
 	RETURNING id, event_id
@@ -82,11 +91,12 @@ WITH form AS (
 	INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
 	SELECT $1::bytea, $3::timestamptz, 0, 0, 1 FROM stored
 ), told AS (
-	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs)
-	SELECT event_id, $1::bytea, $2::bytea, $12::text, $13::bytea, (SELECT count(*) FROM hooks) FROM stored WHERE event_id IS NOT NULL
+	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs, details, detailed)
+	SELECT event_id, $1::bytea, $2::bytea, $12::text, $13::bytea, (SELECT count(*) FROM hooks), CASE WHEN detailed.ids IS NOT NULL THEN $20::bytea END, detailed.ids
+	FROM stored LEFT JOIN detailed ON true WHERE event_id IS NOT NULL
 ), queued AS (
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
-	SELECT hooks.id, stored.event_id, 0, octet_length($13::bytea) FROM hooks, stored WHERE stored.event_id IS NOT NULL
+	SELECT hooks.id, stored.event_id, 0, octet_length($13::bytea) + COALESCE((SELECT detailed.size FROM detailed), 0) FROM hooks, stored WHERE stored.event_id IS NOT NULL
 ), arrived AS (
 	INSERT INTO formsvc.arrivals (webhook_id) SELECT hooks.id FROM hooks, stored WHERE stored.event_id IS NOT NULL
 ), emptied AS (
@@ -94,8 +104,8 @@ WITH form AS (
 	FROM (SELECT s.id, $17::bytea AS partial, $1::bytea AS form_id, $3::timestamptz AS submitted_at FROM stored s) g
 	WHERE ` + partialOfSubmission + `
 )
-SELECT v.code, v.revision, v.counted, EXISTS (SELECT FROM stored),
-	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
+SELECT v.code, v.revision, v.counted, EXISTS (SELECT FROM stored), (SELECT a.submitted_at FROM answered a),
+	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden, e.respondent, COALESCE(e.revision, 1), e.changed_at, e.ending
 FROM verdict v LEFT JOIN earlier e ON v.code = 1`
 
 // lockPartial runs before a submission takes its other locks, so that it holds none of these while waiting.
@@ -143,6 +153,7 @@ func (s *Store) trySubmit(ctx context.Context, n storage.NewSubmission) (out sub
 		conn.TextArg(n.IdempotencyKey), n.UniqueAnswer, n.FormRevision,
 		conn.IDArg(n.Event.ID), n.Event.Type, conn.ListArg(n.Event.Body),
 		jsonSize(sub), n.UniqueField.Block, int64(n.UniqueField.Rules), token,
+		conn.TextArg(sub.Respondent), n.OnePerRespondent, n.Event.Details, conn.TextArg(sub.Ending),
 	}
 	if token != nil {
 		batch = slices.Insert(batch, 0, conn.NewStatement(lockPartial, token, sub.FormID[:]))
@@ -150,8 +161,9 @@ func (s *Store) trySubmit(ctx context.Context, n storage.NewSubmission) (out sub
 
 	var code int
 	var revision int64
+	var answered time.Time
 	err = s.db.SendWrite(ctx, append(batch, conn.NewStatement(submit, args...).ReadRow(func(rows pgx.Rows) error {
-		return scanSubmission(rows, &out.submission, &code, &revision, &out.counted, &out.stored)
+		return scanSubmission(rows, &out.submission, &code, &revision, &out.counted, &out.stored, &answered)
 	}))...)
 	if conn.SQLState(err) == conn.UniqueViolation {
 		return submitResult{}, fmt.Errorf("%w: %w", storage.ErrConflict, err)
@@ -163,6 +175,8 @@ func (s *Store) trySubmit(ctx context.Context, n storage.NewSubmission) (out sub
 		out.err = &storage.RevisionError{Current: revision}
 	case submitDraft:
 		out.err = storage.ErrNotFound
+	case submitAnswered:
+		out.err = &storage.AnsweredError{SubmittedAt: answered}
 	case submitLimitReached:
 		out.err = storage.ErrLimitReached
 	case submitDuplicate:

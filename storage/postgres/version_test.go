@@ -305,7 +305,7 @@ func TestSettingsThatTheStoreCannotLiveWith(t *testing.T) {
 				t.Fatalf("CheckVersion: %v", err)
 			}
 			n := response(1)
-			n.Submission.CompletionTime, n.Submission.FormRevision = 0.1+12.2, 1
+			n.Submission.CompletionTime, n.Submission.FormRevision, n.Submission.Revision = 0.1+12.2, 1, 1
 			n.Submission.Answers = []byte(`[{"field":{"id":"a\\b","type":"short_text","label":"é"},"value":"日本 \\ ' ok"}]`)
 			mustSubmit(t, s, n)
 			finish(t, s, ended(claimAll(t, s)[0], 1))

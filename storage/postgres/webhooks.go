@@ -3,16 +3,18 @@ package postgres
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
+	"strings"
 	"sync"
 
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-const webhookColumns = `w.id, w.form_id, w.url, w.enabled, COALESCE(w.secret <> '', false), w.created_at, w.updated_at`
+const webhookColumns = `w.id, w.form_id, w.all_forms, w.url, w.enabled, w.form_details, w.updates, COALESCE(w.secret <> '', false), w.created_at, w.updated_at`
 
 func webhookTargets(w *storage.Webhook) []any {
-	return []any{&w.ID, &w.FormID, &w.URL, &w.Enabled, &w.HasSecret, &w.CreatedAt, &w.UpdatedAt}
+	return []any{&w.ID, &w.FormID, &w.AllForms, &w.URL, &w.Enabled, &w.FormDetails, &w.Updates, &w.HasSecret, &w.CreatedAt, &w.UpdatedAt}
 }
 
 // lockFormOfWebhook takes the exclusive lock on a webhook's form. $2 is the salt.
@@ -22,6 +24,26 @@ const (
 	lockKeyOfWebhook        = `(('x' || encode(substr(w.form_id, 5), 'hex'))::bit(64)::bigint # $2::bigint)`
 )
 
+// A webhook is accessible to the actor in $2. Statements with this condition have a variant for local webhooks, which
+// webhookVariants returns.
+const (
+	accessibleWebhook = `
+	JOIN formsvc.forms f ON f.id = w.form_id
+	WHERE w.id = $1::bytea AND NOT ` + localWebhook + ` AND ` + formAccess
+	accessibleLocalWebhook = `
+	WHERE w.id = $1::bytea AND (SELECT $2::bytea) IS NULL AND ` + visibleLocalWebhook
+
+	// localWebhook contains IS TRUE, so that only the list of all local webhooks uses their partial index.
+	localWebhook        = `(starts_with(w.url, 'local:') IS TRUE)`
+	visibleLocalWebhook = localWebhook + ` AND ` + webhookNotPurged
+	webhookNotPurged    = `COALESCE((SELECT ` + notPurged + ` FROM formsvc.forms f WHERE f.id = w.form_id), true)`
+)
+
+// webhookVariants returns a statement for actors that are not local and, with the key true, its variant for local ones.
+func webhookVariants(text string) map[bool]string {
+	return map[bool]string{false: text, true: strings.ReplaceAll(text, accessibleWebhook, accessibleLocalWebhook)}
+}
+
 // createWebhook runs under the form's lock. KEY SHARE prevents the form from being moved or purged in the meantime.
 const createWebhook = `
 WITH form AS (
@@ -30,10 +52,10 @@ WITH form AS (
 	WHERE f.id = $1::bytea AND ` + formAccess + `
 	FOR KEY SHARE OF f
 ), room AS (
-	SELECT $9::bigint < 1 OR (SELECT count(*) FROM formsvc.webhooks w WHERE w.form_id = $1::bytea) < $9::bigint AS there
+	SELECT $9::bigint < 1 OR (SELECT count(*) FROM formsvc.webhooks w WHERE w.form_id = $1::bytea AND NOT ` + localWebhook + `) < $9::bigint AS there
 ), created AS (
-	INSERT INTO formsvc.webhooks (id, form_id, workspace_id, url, enabled, secret, created_at, updated_at)
-	SELECT $3::bytea, form.id, form.workspace_id, $4::text, $5::boolean, $6::bytea, $7::timestamptz, $8::timestamptz
+	INSERT INTO formsvc.webhooks (id, form_id, workspace_id, url, enabled, secret, created_at, updated_at, form_details, updates)
+	SELECT $3::bytea, form.id, form.workspace_id, $4::text, $5::boolean, $6::bytea, $7::timestamptz, $8::timestamptz, $11::boolean, $12::boolean
 	FROM form, room WHERE room.there
 	ON CONFLICT DO NOTHING
 	RETURNING id
@@ -42,52 +64,100 @@ WITH form AS (
 )
 SELECT room.there, EXISTS (SELECT FROM created) FROM form, room`
 
+// createForAllForms runs under the lock of the zero form, which createForm shares. KEY SHARE prevents forms from being
+// moved or purged in the meantime.
+const createForAllForms = `
+WITH t AS (
+	INSERT INTO formsvc.webhooks AS w (id, form_id, url, enabled, secret, created_at, updated_at, form_details, updates)
+	SELECT $1::bytea, ` + allForms + `, $2::text, $3::boolean, '', $4::timestamptz, $5::timestamptz, $6::boolean, $7::boolean
+	ON CONFLICT DO NOTHING
+	RETURNING w.*
+), form AS (
+	SELECT f.id, f.workspace_id FROM formsvc.forms f WHERE f.purged_at IS NULL AND EXISTS (SELECT FROM t) ORDER BY f.id FOR KEY SHARE OF f
+), ` + copyForForms + `
+SELECT 1 FROM t`
+
+const allForms = `'\x000000000000000000000000'::bytea`
+
+// copyForForms is part of a WITH list. It creates webhooks for the forms in the CTE form, as copies of the webhooks in
+// the CTE t.
+const copyForForms = `copies AS (
+	INSERT INTO formsvc.webhooks AS w (id, form_id, workspace_id, all_forms, url, enabled, secret, created_at, updated_at, form_details, updates)
+	SELECT substr(sha256(t.id || form.id), 1, 12), form.id, form.workspace_id, t.id, t.url, t.enabled, '', t.created_at, t.updated_at, t.form_details, t.updates FROM t CROSS JOIN form
+	RETURNING w.id, w.url
+), copied_destinations AS (
+	INSERT INTO formsvc.destinations (webhook_id, host) SELECT c.id, c.url FROM copies c
+)`
+
 // CreateWebhook implements [storage.WebhookStore].
 func (s *Store) CreateWebhook(ctx context.Context, actor storage.Actor, n storage.NewWebhook) error {
 	w := n.Webhook
+	if w.FormID.IsZero() && actor.Local() {
+		err := s.db.Change(ctx, s.formLockStatement(w.FormID), conn.NewStatement(createForAllForms, w.ID[:], w.URL, w.Enabled, w.CreatedAt.UTC(), w.UpdatedAt.UTC(), w.FormDetails, w.Updates).ScanInto(nil))
+		if errors.Is(err, storage.ErrNotFound) {
+			return storage.ErrConflict
+		}
+		return err
+	}
 	return s.db.Create(ctx, s.formLockStatement(w.FormID), conn.NewStatement(createWebhook, w.FormID[:], userArg(actor), w.ID[:], w.URL, w.Enabled, conn.ListArg(n.Secret),
-		w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(n.Max), storage.Hostname(w.URL)))
+		w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(n.Max), storage.Hostname(w.URL), w.FormDetails, w.Updates))
 }
 
-const webhookByID = `
+var webhookByID = webhookVariants(`
 SELECT ` + webhookColumns + `
-FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
-WHERE w.id = $1::bytea AND ` + formAccess
+FROM formsvc.webhooks w` + accessibleWebhook)
 
 // Webhook implements [storage.WebhookStore].
 func (s *Store) Webhook(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Webhook, error) {
-	return conn.ReadOne(ctx, &s.db, webhookTargets, webhookByID, id[:], userArg(actor))
+	return conn.ReadOne(ctx, &s.db, webhookTargets, webhookByID[actor.Local()], id[:], userArg(actor))
 }
 
 // webhooks is the source for lists of webhooks. It omits webhooks of forms in the trash. LIMIT makes the planner look
 // up each form by ID. Unlike a condition, a join caches the forms on the page.
 var webhooks = listSource{`formsvc.webhooks w
-	CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND ` + rowNotTrashed + ` LIMIT 1) f`, "w", webhookColumns, "true"}
+	CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND ` + rowNotTrashed + ` LIMIT 1) f`, "w", webhookColumns, "NOT " + localWebhook}
 
 var allWebhooks = listSource{webhooks.from, webhooks.alias, webhooks.columns, webhooks.where + notInDeletedWorkspace("w")}
+
+var localWebhooks = listSource{"formsvc.webhooks w", "w", webhookColumns, "starts_with(w.url, 'local:') AND " + webhookNotPurged}
 
 var (
 	webhooksOfUser = sync.OnceValue(func() string { return mustBuildSQL(webhooks.selectForUser()) })
 	webhooksOfHost = sync.OnceValue(func() string { return mustBuildSQL(allWebhooks.selectForHost()) })
+	webhooksLocal  = sync.OnceValue(func() string { return mustBuildSQL(localWebhooks.selectWhere("true")) })
 )
 
 // Webhooks implements [storage.WebhookStore].
 func (s *Store) Webhooks(ctx context.Context, actor storage.Actor, page storage.Page) ([]storage.Webhook, error) {
-	text, args := webhooksOfHost(), pageArgs(page)
-	if !actor.Host() {
-		text, args = webhooksOfUser(), append(args, userArg(actor))
+	text, args := webhooksOfHost, pageArgs(page)
+	switch {
+	case actor.Local():
+		text = webhooksLocal
+	case !actor.Host():
+		text, args = webhooksOfUser, append(args, userArg(actor))
 	}
-	return conn.ReadAll(ctx, &s.db, webhookTargets, text, args...)
+	return conn.ReadAll(ctx, &s.db, webhookTargets, text(), args...)
 }
 
-const webhooksOfForm = `
+const (
+	webhooksOfForm = `
 SELECT ` + webhookColumns + `
 FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
-WHERE w.form_id = $1::bytea AND ` + formAccess + `
+WHERE w.form_id = $1::bytea AND NOT ` + localWebhook + ` AND ` + formAccess + `
 ORDER BY w.created_at DESC, w.id DESC`
+
+	localWebhooksOfForm = `
+SELECT ` + webhookColumns + `
+FROM formsvc.webhooks w
+WHERE w.form_id = $1::bytea AND ` + visibleLocalWebhook + `
+ORDER BY w.created_at DESC, w.id DESC`
+)
 
 // FormWebhooks implements [storage.WebhookStore].
 func (s *Store) FormWebhooks(ctx context.Context, actor storage.Actor, form storage.ID) ([]storage.Webhook, error) {
+	if actor.Local() {
+		return conn.ReadAll(ctx, &s.db, webhookTargets, localWebhooksOfForm, form[:])
+	}
 	found, err := conn.ReadAll(ctx, &s.db, webhookTargets, webhooksOfForm, form[:], userArg(actor))
 	if err == nil && len(found) == 0 {
 		err = s.db.ReadRow(ctx, formExists, conn.RowScanner(nil), form[:], userArg(actor))
@@ -98,8 +168,7 @@ func (s *Store) FormWebhooks(ctx context.Context, actor storage.Actor, form stor
 // pendingOfWebhook is part of a WITH list. It locks the pending deliveries of a webhook.
 const pendingOfWebhook = `hook AS (
 	SELECT w.id, w.form_id
-	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
-	WHERE w.id = $1::bytea AND ` + formAccess + `
+	FROM formsvc.webhooks w` + accessibleWebhook + `
 ), pending AS (
 	SELECT d.webhook_id, d.event_id
 	FROM hook JOIN formsvc.deliveries d ON d.webhook_id = hook.id
@@ -110,7 +179,7 @@ const pendingOfWebhook = `hook AS (
 // endDeliveries ends the pending deliveries of a webhook. It runs after lockDeliveries under the form's lock, so it
 // sees attempts that concurrent results have added. It already locks the destination for updateWebhook, because
 // destinations must be locked before events.
-const endDeliveries = `
+var endDeliveries = webhookVariants(`
 WITH ` + pendingOfWebhook + `, destination AS MATERIALIZED (
 	SELECT x.webhook_id FROM formsvc.destinations x
 	WHERE x.webhook_id = $1::bytea AND (SELECT count(*) FROM pending) > 0
@@ -122,17 +191,16 @@ WITH ` + pendingOfWebhook + `, destination AS MATERIALIZED (
 ), ` + transferReferences + `, changes AS (
 	SELECT * FROM left_over
 ), ` + updateReferences + `
-SELECT true`
+SELECT true`)
 
 // updateWebhook runs under the form's lock if url or enabled is set, and then makes one pending delivery due. renewed
 // and resumed count the rows in the CTE "one", so that deliveries are locked before the destination.
-const updateWebhook = `
+var updateWebhook = webhookVariants(`
 WITH seen AS MATERIALIZED (
 	SELECT w.id, COALESCE($3::text <> w.url, false) AS moves, COALESCE($4::boolean, false) AND NOT w.enabled AS starts,
 		$5::bytea IS NULL OR $5::bytea <> '' AND $5::bytea = w.secret AS keeps_secret,
 		$5::bytea <> '' AND w.secret <> '' AS replaces_secret
-	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
-	WHERE w.id = $1::bytea AND ` + formAccess + `
+	FROM formsvc.webhooks w` + accessibleWebhook + `
 	FOR NO KEY UPDATE OF w
 ), one AS MATERIALIZED (
 	SELECT d.webhook_id, d.event_id
@@ -166,6 +234,8 @@ WITH seen AS MATERIALIZED (
 UPDATE formsvc.webhooks w SET
 	url = COALESCE($3::text, w.url),
 	enabled = COALESCE($4::boolean, w.enabled),
+	form_details = COALESCE($9::boolean, w.form_details),
+	updates = COALESCE($10::boolean, w.updates),
 	secret = COALESCE($5::bytea, w.secret),
 	old_secret = CASE WHEN seen.keeps_secret THEN w.old_secret WHEN seen.replaces_secret THEN w.secret END,
 	old_secret_until = CASE WHEN seen.keeps_secret THEN w.old_secret_until
@@ -173,7 +243,7 @@ UPDATE formsvc.webhooks w SET
 	updated_at = $6::timestamptz
 FROM seen
 WHERE w.id = seen.id
-RETURNING ` + webhookColumns
+RETURNING ` + webhookColumns)
 
 // UpdateWebhook implements [storage.WebhookStore].
 func (s *Store) UpdateWebhook(ctx context.Context, actor storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
@@ -186,29 +256,28 @@ func (s *Store) UpdateWebhook(ctx context.Context, actor storage.Actor, id stora
 		host = storage.Hostname(*c.URL)
 	}
 	var batch []conn.Statement
-	if c.URL != nil || c.Enabled != nil {
+	if c.URL != nil || c.Enabled != nil || c.FormDetails != nil || c.Updates != nil { // so that a form that is created concurrently gets the change
 		batch = append(batch, conn.NewStatement(lockFormOfWebhook, id[:], s.lockSalt(lockForms)))
 	}
 	if c.Enabled != nil && !*c.Enabled {
-		batch = append(batch, conn.NewStatement(lockDeliveries, id[:], userArg(actor)), conn.NewStatement(endDeliveries, id[:], userArg(actor)))
+		batch = append(batch, conn.NewStatement(lockDeliveries[actor.Local()], id[:], userArg(actor)), conn.NewStatement(endDeliveries[actor.Local()], id[:], userArg(actor)))
 	}
 	var w storage.Webhook
-	update := conn.NewStatement(updateWebhook, id[:], userArg(actor), c.URL, c.Enabled, secret, c.At.UTC(), host, storage.OldSecretLifetime.Microseconds())
+	update := conn.NewStatement(updateWebhook[actor.Local()], id[:], userArg(actor), c.URL, c.Enabled, secret, c.At.UTC(), host, storage.OldSecretLifetime.Microseconds(), c.FormDetails, c.Updates)
 	err := s.db.Change(ctx, append(batch, update.ScanInto(webhookTargets(&w)...))...)
 	return w, err
 }
 
-const lockDeliveries = `
+var lockDeliveries = webhookVariants(`
 WITH ` + pendingOfWebhook + `
-SELECT count(*) FROM pending`
+SELECT count(*) FROM pending`)
 
 // deleteWebhook runs after lockDeliveries, so it sees attempts that concurrent results have added, and no more can
 // arrive.
-const deleteWebhook = `
+var deleteWebhook = webhookVariants(`
 WITH gone AS (
-	DELETE FROM formsvc.webhooks w USING formsvc.forms f
-	WHERE w.id = $1::bytea AND f.id = w.form_id AND ` + formAccess + `
-	RETURNING w.id
+	DELETE FROM formsvc.webhooks h WHERE h.id = (SELECT w.id FROM formsvc.webhooks w` + accessibleWebhook + `)
+	RETURNING h.id
 ), forgotten AS (
 	DELETE FROM formsvc.destinations x USING gone WHERE x.webhook_id = gone.id
 	RETURNING 1
@@ -223,24 +292,22 @@ WITH gone AS (
 	UNION ALL
 	SELECT ended.event_id, -1 FROM ended
 ), ` + updateReferences + `
-SELECT 1 FROM gone`
+SELECT 1 FROM gone`)
 
 // DeleteWebhook implements [storage.WebhookStore].
 func (s *Store) DeleteWebhook(ctx context.Context, actor storage.Actor, id storage.ID) error {
-	return s.db.Change(ctx, conn.NewStatement(lockFormOfWebhook, id[:], s.lockSalt(lockForms)), conn.NewStatement(lockDeliveries, id[:], userArg(actor)),
-		conn.NewStatement(deleteWebhook, id[:], userArg(actor)).ScanInto(nil))
+	return s.db.Change(ctx, conn.NewStatement(lockFormOfWebhook, id[:], s.lockSalt(lockForms)), conn.NewStatement(lockDeliveries[actor.Local()], id[:], userArg(actor)),
+		conn.NewStatement(deleteWebhook[actor.Local()], id[:], userArg(actor)).ScanInto(nil))
 }
 
 // attemptsOf returns a row of nulls if the webhook has no attempts.
-const attemptsOf = `
+var attemptsOf = webhookVariants(`
 SELECT a.id, a.event_id, a.event_type, a.submission_id, a.attempt, a.http_status, a.success, a.error,
 	a.duration_us, a.created_at, a.next_attempt_at
-FROM formsvc.webhooks w
-JOIN formsvc.forms f ON f.id = w.form_id
+FROM (SELECT w.id FROM formsvc.webhooks w` + accessibleWebhook + `) w
 LEFT JOIN LATERAL ` + webhookHistory + ` a ON true
-WHERE w.id = $1::bytea AND ` + formAccess + `
 ORDER BY a.created_at DESC, a.id DESC
-LIMIT (SELECT $4::bigint)`
+LIMIT (SELECT $4::bigint)`)
 
 // Deliveries implements [storage.WebhookStore].
 func (s *Store) Deliveries(ctx context.Context, actor storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
@@ -250,7 +317,7 @@ func (s *Store) Deliveries(ctx context.Context, actor storage.Actor, webhook sto
 			&a.ID, &a.EventID, &a.EventType, &a.SubmissionID, &a.Attempt, &a.Status, &a.Success, &a.Error,
 			&a.Duration, &a.CreatedAt, &a.NextAttemptAt,
 		}
-	}, attemptsOf, webhook[:], userArg(actor), int64(storage.MaxHistory), int64(max(limit, 1)))
+	}, attemptsOf[actor.Local()], webhook[:], userArg(actor), int64(storage.MaxHistory), int64(max(limit, 1)))
 	switch {
 	case err != nil:
 		return nil, err

@@ -127,10 +127,11 @@ func submissionAt(f storage.Form, now time.Time) storage.NewSubmission {
 	id, event := newID(), newEvent()
 	return storage.NewSubmission{
 		Submission: storage.Submission{
-			ID: id, FormID: f.ID, FormRevision: f.Revision, SubmittedAt: now, CompletionTime: 12.5,
+			ID: id, FormID: f.ID, FormRevision: f.Revision, SubmittedAt: now, CompletionTime: 12.5, Revision: 1,
 			Answers:  json.RawMessage(fmt.Sprintf(`[{"field":{"id":"q1"},"value":%q}]`, id)),
 			Metadata: json.RawMessage(`{"country":"NL"}`),
 			Hidden:   json.RawMessage(`{"ref":"mail"}`),
+			Ending:   []string{"", "thanks"}[id[len(id)-1]%2],
 		},
 		FormRevision: f.Revision,
 		Event:        event,

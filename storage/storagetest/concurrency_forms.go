@@ -11,6 +11,7 @@ import (
 
 func concurrentFormCases() []Case {
 	return []Case{
+		{"create_form_public_id", "Of 20 concurrent calls of CreateForm with the same public ID in two workspaces, exactly one succeeds, and FormByPublicID returns its form.", parallelPublicID},
 		{"update_form_if_revision", "Of 20 concurrent updates with the same IfRevision, exactly one succeeds.", parallelIfRevision},
 		{"update_form_sections", "Concurrent updates of different sections are all stored.", parallelSections},
 		{"submit_during_trash", "A form that moves to the trash while submissions arrive retains the accepted submissions and has no pending delivery.", submitDuringTrash},
@@ -20,6 +21,34 @@ func concurrentFormCases() []Case {
 		{"sweep", "Concurrent sweeps purge each form once and return no error.", parallelSweeps},
 		{"removals", "When Sweep with RemovalsOnly reports no more work, the rows of earlier removals are removed, even with concurrent sweeps.", removalsDuringSweeps},
 		{"members", "Concurrent calls of SetMember for different users are all stored.", parallelMembers},
+	}
+}
+
+func parallelPublicID(b *bundle) {
+	workspaces := []storage.ID{b.anyForm().WorkspaceID, b.anyForm().WorkspaceID}
+	for range 5 {
+		const n = 20
+		publicID, forms := text("public"), make([]storage.Form, n)
+		for i := range forms {
+			forms[i] = b.newForm(workspaces[i%2])
+			forms[i].PublicID = publicID
+		}
+		found := make([]storage.Form, n)
+		errs := together(n, func(i int) error {
+			err := b.store.CreateForm(b.Context(), storage.AsHost(), forms[i])
+			var e error
+			if found[i], e = b.store.FormByPublicID(b.Context(), publicID); e != nil {
+				return e
+			}
+			return err
+		})
+		same(b, b.outcome(errs, storage.ErrConflict, "CreateForm"), 1, "calls of CreateForm that succeeded")
+		for i, err := range errs {
+			same(b, found[i].ID, found[0].ID, "the form that a call found")
+			if err == nil {
+				same(b, found[i].ID, forms[i].ID, "the form that was created")
+			}
+		}
 	}
 }
 

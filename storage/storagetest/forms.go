@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -9,7 +10,7 @@ import (
 func formCases() []Case {
 	return []Case{
 		{"create_and_read", "A form is returned as it was created, with revision 1.", createForm},
-		{"create_taken", "CreateForm returns ErrConflict if the ID or the public ID is taken.", createTakenForm},
+		{"create_taken", "CreateForm returns ErrConflict if the ID or the public ID is taken. Public IDs that differ in case are different.", createTakenForm},
 		{"create_without_workspace", "CreateForm returns ErrNotFound if the workspace does not exist.", createFormNowhere},
 		{"unknown", "A form that does not exist is ErrNotFound.", unknownForm},
 		{"by_public_id", "FormByPublicID returns a form with its definition, whatever its status.", formByPublicID},
@@ -44,6 +45,15 @@ func createTakenForm(b *bundle) {
 	b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), first.ID, storage.TrashParams{At: b.tick()}), "TrashForm")
 	b.is(b.store.CreateForm(b.Context(), storage.AsHost(), samePublicID), storage.ErrConflict,
 		"CreateForm with the PublicID of a form in the trash, which may come back")
+	lower, upper := b.newForm(first.WorkspaceID), b.newForm(first.WorkspaceID)
+	lower.PublicID = text("case")
+	upper.PublicID = strings.ToUpper(lower.PublicID)
+	for _, f := range []storage.Form{lower, upper} {
+		b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), f), "CreateForm with the PublicID %s", f.PublicID)
+		got, err := b.store.FormByPublicID(b.Context(), f.PublicID)
+		b.ok(err, "FormByPublicID")
+		same(b, got.ID, f.ID, "the form with the PublicID %s", f.PublicID)
+	}
 }
 
 func createFormNowhere(b *bundle) {

@@ -316,7 +316,7 @@ func TestAStoreWithoutWhatIsBesideAForm(t *testing.T) {
 	}
 }
 
-// stubs has no documents.
+// stubs has no documents, partial submissions and respondents.
 type stubs struct{ storage.Storage }
 
 func (stubs) PutDocument(ctx context.Context, actor storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
@@ -351,6 +351,22 @@ func (stubs) DeletePartials(ctx context.Context, actor storage.Actor, form stora
 	return storage.Unimplemented{}.DeletePartials(ctx, actor, form, p)
 }
 
+func (stubs) RespondentSubmissions(ctx context.Context, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
+	return storage.Unimplemented{}.RespondentSubmissions(ctx, q, each)
+}
+
+func (stubs) EraseRespondent(ctx context.Context, p storage.EraseRespondentParams) (storage.ErasedRespondent, error) {
+	return storage.Unimplemented{}.EraseRespondent(ctx, p)
+}
+
+func (stubs) UpdateSubmission(ctx context.Context, actor storage.Actor, u storage.SubmissionUpdate) (storage.Submission, error) {
+	return storage.Unimplemented{}.UpdateSubmission(ctx, actor, u)
+}
+
+func (stubs) SubmissionHistory(ctx context.Context, actor storage.Actor, form, id storage.ID) ([]storage.SubmissionState, error) {
+	return storage.Unimplemented{}.SubmissionHistory(ctx, actor, form, id)
+}
+
 func (m stubs) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
 	if len(c.Documents) > 0 {
 		return storage.Form{}, storage.ErrUnimplemented
@@ -367,6 +383,14 @@ func (m halfStubs) Document(ctx context.Context, actor storage.Actor, form stora
 
 func (m halfStubs) Partial(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
 	return m.Storage.Partial(ctx, form, token, now)
+}
+
+func (m halfStubs) EraseRespondent(ctx context.Context, p storage.EraseRespondentParams) (storage.ErasedRespondent, error) {
+	return m.Storage.EraseRespondent(ctx, p)
+}
+
+func (m halfStubs) SubmissionHistory(ctx context.Context, actor storage.Actor, form, id storage.ID) ([]storage.SubmissionState, error) {
+	return m.Storage.SubmissionHistory(ctx, actor, form, id)
 }
 
 // halfRefusal drops what it cannot keep.

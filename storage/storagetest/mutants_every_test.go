@@ -303,6 +303,26 @@ func (m every) FinishDeliveries(ctx context.Context, done []storage.Result) ([]s
 	return v, m.out(err)
 }
 
+func (m every) RespondentSubmissions(ctx context.Context, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
+	more, err := m.Storage.RespondentSubmissions(m.in(ctx), q, each)
+	return more, m.out(err)
+}
+
+func (m every) EraseRespondent(ctx context.Context, p storage.EraseRespondentParams) (storage.ErasedRespondent, error) {
+	v, err := m.Storage.EraseRespondent(m.in(ctx), p)
+	return v, m.out(err)
+}
+
+func (m every) UpdateSubmission(ctx context.Context, actor storage.Actor, u storage.SubmissionUpdate) (storage.Submission, error) {
+	v, err := m.Storage.UpdateSubmission(m.in(ctx), m.as(actor), u)
+	return v, m.out(err)
+}
+
+func (m every) SubmissionHistory(ctx context.Context, actor storage.Actor, form, id storage.ID) ([]storage.SubmissionState, error) {
+	v, err := m.Storage.SubmissionHistory(m.in(ctx), m.as(actor), form, id)
+	return v, m.out(err)
+}
+
 func (m every) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (storage.Expired, error) {
 	v, err := m.Storage.ExpireDeliveries(m.in(ctx), p)
 	return v, m.out(err)

@@ -79,7 +79,7 @@ func TestMutants(t *testing.T) {
 	t.Parallel()
 	for _, m := range slices.Concat(
 		accessMutants(), dataMutants(), submitMutants(), duplicateMutants(), removalMutants(),
-		deliveryMutants(), contractMutants(), documentMutants(), partialMutants(),
+		deliveryMutants(), contractMutants(), documentMutants(), partialMutants(), respondentMutants(), updateMutants(),
 	) {
 		for _, name := range m.fails {
 			t.Run(m.name+"/"+name, func(t *testing.T) {
@@ -144,21 +144,21 @@ func TestCasesAreNamedOnce(t *testing.T) {
 func TestEveryMethodHasAContextCase(t *testing.T) {
 	t.Parallel()
 	var covered []string
-	for _, op := range slices.Concat(actorOperations(), hostOperations(), documentOperations(), []operation{formForKeyOperation()}) {
+	for _, op := range slices.Concat(actorOperations(), hostOperations(), documentOperations(), respondentOperations(), submissionUpdateOperations(), []operation{formForKeyOperation()}) {
 		covered = append(covered, op.method)
 	}
 	for _, op := range partialOperations() {
 		covered = append(covered, op.method)
 	}
 	// A method that hollow does not have fails by itself, and shows nothing of a case.
-	for _, op := range slices.Concat(actorOperations(), hostOperations(), documentOperations()) {
+	for _, op := range slices.Concat(actorOperations(), hostOperations(), documentOperations(), respondentOperations(), submissionUpdateOperations()) {
 		if err := op.call(t.Context(), newHollow(func() {}), &world{}, storage.AsHost()); errors.Is(err, storage.ErrUnimplemented) {
 			t.Errorf("%s is left out of hollow", op.method)
 		}
 	}
 	actor := reflect.TypeFor[storage.Actor]()
 	var withActor []string
-	for _, op := range append(actorOperations(), documentOperations()...) {
+	for _, op := range slices.Concat(actorOperations(), documentOperations(), submissionUpdateOperations()) {
 		withActor = append(withActor, op.method)
 	}
 	for _, op := range partialOperations() {

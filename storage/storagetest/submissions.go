@@ -17,7 +17,7 @@ func submissionCases() []Case {
 		{"form_revision", "A submission contains the form's revision against which it was checked.", submissionRevision},
 		{"max_bytes", "A page of submissions ends before a record that would exceed MaxBytes, contains at least one record, and More reports whether the list continues.", submissionMaxBytes},
 		{"refused", "Submissions returns the error of the function that it calls, and does not call it again.", submissionsRefused},
-		{"brief", "A page with SummaryOnly has the same submissions, except for FormRevision and Hidden.", submissionsBrief},
+		{"brief", "A page with SummaryOnly has the same submissions, except for FormRevision, Hidden, Respondent, Revision and ChangedAt.", submissionsBrief},
 		{"more", "More is true exactly if the list continues after the page.", submissionMore},
 		{"delete", "DeleteSubmission permanently removes one submission, and no other.", deleteSubmission},
 		{"delete_frees", "DeleteSubmission frees the idempotency key, the unique answer and the response limit.", deleteFrees},
@@ -224,7 +224,8 @@ func submissionsBrief(b *bundle) {
 	got := b.page(f.ID, q)
 	for _, page := range []storage.SubmissionPage{want, got} {
 		for i := range page.Submissions {
-			page.Submissions[i].FormRevision, page.Submissions[i].Hidden = 0, nil
+			s := &page.Submissions[i]
+			s.FormRevision, s.Hidden, s.Respondent, s.Revision, s.ChangedAt = 0, nil, "", 0, time.Time{}
 		}
 	}
 	same(b, got, want, "a brief page")

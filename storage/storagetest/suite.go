@@ -19,6 +19,7 @@
 package storagetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,6 +66,7 @@ func Cases() []Case {
 		{"removal", leavingCases()},
 		{"metrics", metricsCases()},
 		{"webhooks", webhookCases()},
+		{"local", localCases()},
 		{"keys", keyCases()},
 		{"form_for_key", formForKeyCases()},
 		{"sweep", sweepCases()},
@@ -91,6 +93,9 @@ func Cases() []Case {
 		{"deliveries", queueCases()},
 		{"documents", documentCases()},
 		{"partials", partialCases()},
+		{"respondents", respondentCases()},
+		{"submission_updates", submissionUpdateCases()},
+		{"respondent_partials", respondentPartialCases()},
 	}
 	var all []Case
 	for _, g := range groups {
@@ -158,8 +163,13 @@ func Run(t *testing.T, newStorage func(t *testing.T) storage.Storage, opts ...Op
 // optional are the groups about a role that a store may leave out, each with what says that it
 // did.
 var optional = map[string]func(context.Context, storage.Storage) string{
-	"documents": noDocuments,
-	"partials":  noPartials,
+	"documents":          noDocuments,
+	"partials":           noPartials,
+	"respondents":        noRespondents,
+	"submission_updates": noSubmissionUpdates,
+	"respondent_partials": func(ctx context.Context, s storage.Storage) string {
+		return cmp.Or(noRespondents(ctx, s), noPartials(ctx, s))
+	},
 }
 
 // unsupported says why the case is not for this store, or nothing.

@@ -20,6 +20,7 @@ func webhookCases() []Case {
 		{"secrets", "Secrets lists webhooks that have a secret, in ascending order of ID, including webhooks of forms in the trash.", listSecrets},
 		{"replace_secrets", "ReplaceSecrets replaces only secrets that still have the expected value.", replaceSecrets},
 		{"old_secrets", "Secrets and ReplaceSecrets include old secrets, until a sweep after OldSecretLifetime removes them.", oldSecrets},
+		{"form_details", "An event has its Details for the webhooks that have FormDetails when it is queued.", formDetails},
 		{"delete", "DeleteWebhook removes a webhook with its history and leaves the others of the form.", deleteWebhook},
 		{"deliveries", "Deliveries returns up to max of the newest deliveries by (CreatedAt, ID), as they were recorded.", listAttempts},
 	}
@@ -47,10 +48,57 @@ func createWebhook(b *bundle) {
 	for _, want := range []storage.Webhook{
 		b.addWebhook(f.ID),
 		b.addWebhook(f.ID, asDisabled),
+		b.addWebhook(f.ID, withFormDetails),
+		b.addWebhook(f.ID, withUpdates),
 		b.addWebhook(f.ID, func(w *storage.Webhook) { w.HasSecret = false }),
 	} {
 		same(b, b.getWebhook(want.ID), want, "Webhook")
 	}
+}
+
+func withFormDetails(w *storage.Webhook) { w.FormDetails = true }
+
+func formDetails(b *bundle) {
+	f := b.anyForm()
+	plain, detailed := b.addWebhook(f.ID), b.addWebhook(f.ID, withFormDetails)
+	b.rank(plain.ID, quick)
+	b.rank(detailed.ID, quick)
+	details := []byte(`,"formName":"F"}}`)
+	withDetails := func(n *storage.NewSubmission) {
+		n.Event.Body, n.Event.Details = []byte(`{"id":"1","response":{"formId":"2"}}`), details
+	}
+	bodies := func(got []storage.ClaimedDelivery) map[storage.ID]string {
+		of := map[storage.ID]string{}
+		for _, d := range got {
+			of[d.Lease.WebhookID] = string(d.Body)
+		}
+		return of
+	}
+	short, long := `{"id":"1","response":{"formId":"2"}}`, `{"id":"1","response":{"formId":"2","formName":"F"}}`
+	want := map[storage.ID]string{plain.ID: short, detailed.ID: long}
+	h := &hands{webhooks: []storage.ID{plain.ID, detailed.ID}, lease: time.Hour}
+	b.submit(f, withDetails, func(n *storage.NewSubmission) { n.Dispatcher = h })
+	same(b, bodies(append(b.claimAll(), h.got...)), want, "the bodies that were dispatched or claimed")
+
+	// A queued event retains its bytes, in each attempt.
+	b.submit(f, withDetails)
+	b.updateWebhook(plain.ID, storage.WebhookChange{FormDetails: ptr(true)})
+	b.updateWebhook(detailed.ID, storage.WebhookChange{FormDetails: ptr(false)})
+	got := b.claimSome(2)
+	same(b, bodies(got), want, "the bodies after a change of FormDetails")
+	for _, d := range got {
+		a := attemptOf(d, b.tick())
+		b.finish(storage.Result{Lease: d.Lease, Delivery: a})
+		b.ok(b.store.Redeliver(b.Context(), d.Lease.WebhookID, a.ID), "Redeliver")
+	}
+	same(b, bodies(b.claimSome(2)), want, "the bodies of redeliveries")
+	b.submit(f, withDetails)
+	same(b, bodies(b.claimSome(2)), map[storage.ID]string{plain.ID: long, detailed.ID: short}, "the bodies of a later event")
+	b.updateWebhook(plain.ID, storage.WebhookChange{FormDetails: ptr(false)})
+	b.submit(f, withDetails)
+	same(b, bodies(b.claimSome(2)), map[storage.ID]string{plain.ID: short, detailed.ID: short}, "the bodies of an event that no webhook has with details")
+	b.submit(f)
+	b.claimSome(2)
 }
 
 func createTakenWebhook(b *bundle) {
@@ -118,6 +166,10 @@ func updateWebhook(b *bundle) {
 	check("url", storage.WebhookChange{URL: &want.URL})
 	want.Enabled = false
 	check("enabled", storage.WebhookChange{Enabled: ptr(false)})
+	want.FormDetails = true
+	check("form details", storage.WebhookChange{FormDetails: ptr(true)})
+	want.Updates = true
+	check("updates", storage.WebhookChange{Updates: ptr(true)})
 	check("secret", storage.WebhookChange{Secret: ptr([]byte("another secret"))})
 	same(b, b.secret(want.ID), "another secret", "the secret after UpdateWebhook")
 	want.HasSecret = false

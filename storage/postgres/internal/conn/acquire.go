@@ -3,6 +3,7 @@ package conn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -49,6 +50,9 @@ func (c *Conn) onConnection(ctx context.Context, do func(context.Context) error)
 	defer c.acquirer.pingIdle(ctx, time.Now())
 	held, err := c.acquirer.pool.Acquire(ctx)
 	if err != nil {
+		if stat := c.acquirer.pool.Stat(); stat.AcquiredConns() == stat.MaxConns() {
+			err = fmt.Errorf("all %d connections of the pool are in use (inside a transaction, use Store.On): %w", stat.MaxConns(), err)
+		}
 		return noConnectionError{err}
 	}
 	defer releaseConn(held)

@@ -97,12 +97,25 @@ func isStatementResult(err error) bool {
 	return errors.Is(err, pgx.ErrNoRows) || SQLState(err) == "" && classifyError(err) == permanent
 }
 
+// hints says what the host should do, by SQLSTATE.
+var hints = map[string]string{
+	"3F000": "tables are missing: call postgres.Migrate, with the same WithSchema as New",
+	"42P01": "tables are missing: call postgres.Migrate, with the same WithSchema as New",
+	"42703": "tables have another version: call Service.Check",
+	"42501": "privileges are missing: call Service.Check",
+	"26000": "pooler does not support prepared statements: use pgx's exec mode",
+	"42P05": "pooler does not support prepared statements: use pgx's exec mode",
+}
+
 // TranslateError wraps pgx errors in errors of package storage. It returns errors of package storage unchanged.
 func (c *Conn) TranslateError(ctx context.Context, err error, writes bool) error {
 	if err == nil {
 		return nil
 	}
 	v := classifyError(err)
+	if hint := hints[SQLState(err)]; hint != "" {
+		err = fmt.Errorf("%s: %w", hint, err)
+	}
 	unsure := v == connectionLost && writes && !c.InTx
 	if unsure {
 		err = fmt.Errorf("%w: %w", storage.ErrOutcomeUnknown, err)
@@ -114,9 +127,6 @@ func (c *Conn) TranslateError(ctx context.Context, err error, writes bool) error
 		return err
 	case v == invalidValue:
 		return fmt.Errorf("%w: %w", storage.ErrInvalidValue, err)
-	}
-	if code := SQLState(err); code == "3F000" || code == "42P01" {
-		err = fmt.Errorf("tables are missing: call postgres.Migrate: %w", err)
 	}
 	return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
 }

@@ -138,3 +138,17 @@ func TestAnAnswerDoesNotHideAFailedCommit(t *testing.T) {
 		}
 	}
 }
+
+// The host reads what it can do, once, and finds PostgreSQL's own error behind it.
+func TestErrorsSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	for code, says := range map[string]string{
+		"42P01": "call postgres.Migrate", "3F000": "call postgres.Migrate", "42703": "call Service.Check", "42501": "call Service.Check",
+		"26000": "use pgx's exec mode", "42P05": "use pgx's exec mode", "40001": "",
+	} {
+		err := new(Conn).TranslateError(t.Context(), reportedBy(code), true)
+		if SQLState(err) != code || !strings.Contains(err.Error(), says) || (says == "") != (hints[code] == "") {
+			t.Errorf("%s: %v, want %q", code, err, says)
+		}
+	}
+}

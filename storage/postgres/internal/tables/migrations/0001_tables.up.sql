@@ -201,6 +201,7 @@ CREATE TABLE partials (
     saved_at      timestamptz NOT NULL,
     ends_at       timestamptz NOT NULL,
     submission_id id,
+    respondent    text,
     open          boolean NOT NULL GENERATED ALWAYS AS (submission_id IS NULL) STORED, -- for lists and the limit
     CONSTRAINT partials_sent_check CHECK (submission_id IS NULL OR answers IS NULL AND hidden IS NULL AND metadata IS NULL)
 ) WITH ( -- rows are often replaced, and searches for the oldest pass dead rows
@@ -216,6 +217,7 @@ CREATE INDEX partials_once ON partials (form_id, saved_at DESC, id DESC) WHERE o
 -- The condition on revision is always true. Only a sweep contains it, so no other statement uses
 -- this index.
 CREATE INDEX partials_ends_at ON partials (ends_at) WHERE revision > 0;
+CREATE INDEX partials_respondent ON partials (respondent) WHERE respondent IS NOT NULL;
 
 CREATE TABLE submissions (
     form_id         id NOT NULL,
@@ -229,9 +231,13 @@ CREATE TABLE submissions (
     json_bytes      byte_count NOT NULL, -- bytes of answers, metadata and hidden
     idempotency_key text,
     event_id        id, -- the event that reports it, if one was queued
+    respondent      text,
+    ending          text,
+    revision        integer NOT NULL DEFAULT 1,
+    changed_at      timestamptz, -- null without a change
     CONSTRAINT submissions_pkey PRIMARY KEY (form_id, id)
 ) WITH (
-    -- Submissions never change, so the first vacuum freezes them. A vacuum that must read all
+    -- Submissions rarely change, so the first vacuum freezes them. A vacuum that must read all
     -- unfrozen rows (every 1.7 days at 1,000 submissions per second) then reads only the newest.
     autovacuum_freeze_min_age = 0,
     -- Vacuum starts after a hundred new megabytes, while they are in memory and before a checkpoint.
@@ -242,6 +248,25 @@ CREATE TABLE submissions (
 );
 CREATE INDEX submissions_newest ON submissions (form_id, submitted_at DESC, id DESC);
 CREATE UNIQUE INDEX submissions_idempotency_key ON submissions (form_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+-- For a respondent's submissions to all forms and to one form. The second one also decides whether a
+-- respondent has already submitted a form. Its condition on form_revision is always true. Statements
+-- about all forms do not contain it, so they do not read the second index from end to end.
+CREATE INDEX submissions_respondent ON submissions (respondent, submitted_at DESC, id DESC) WHERE respondent IS NOT NULL;
+CREATE INDEX submissions_form_respondent ON submissions (form_id, respondent, submitted_at DESC, id DESC) WHERE respondent IS NOT NULL AND form_revision > 0;
+
+-- The earlier states of submissions that were changed, at most 20 of each.
+CREATE TABLE submission_history (
+    form_id       id NOT NULL,
+    submission_id id NOT NULL,
+    revision      integer NOT NULL,
+    form_revision revision NOT NULL,
+    answers       json NOT NULL,
+    hidden        json NOT NULL,
+    replaced_at   timestamptz NOT NULL,
+    replaced_by   id, -- null for the host
+    by_respondent boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (form_id, submission_id, revision)
+);
 
 -- The answers to unique fields, a row for each indexed submission. A submission that is stored
 -- while the field is set gets copy 0, which is unique. Several earlier submissions, which the
@@ -304,10 +329,13 @@ CREATE SEQUENCE delivery_tokens;
 
 CREATE TABLE webhooks (
     id           bytea PRIMARY KEY,
-    form_id      bytea NOT NULL,
-    workspace_id bytea NOT NULL, -- a copy, so that a user's list is one index scan
+    form_id      bytea NOT NULL, -- twelve zero bytes for a local webhook for all forms
+    workspace_id bytea, -- a copy, so that a user's list is one index scan
+    all_forms    bytea, -- the webhook for all forms for which it was created
     url          text NOT NULL,
     enabled      boolean NOT NULL,
+    form_details boolean NOT NULL DEFAULT false, -- whether its events also have the details
+    updates boolean NOT NULL DEFAULT false, -- whether it gets events of changes
     secret       bytea NOT NULL,
     created_at   timestamptz NOT NULL,
     updated_at   timestamptz NOT NULL,
@@ -320,6 +348,7 @@ CREATE INDEX webhooks_of_form ON webhooks (form_id);
 CREATE INDEX webhooks_newest ON webhooks (workspace_id, created_at DESC, id DESC);
 CREATE INDEX webhooks_old_secrets ON webhooks (old_secret_until) WHERE old_secret_until IS NOT NULL;
 CREATE INDEX webhooks_newest_of_all ON webhooks (created_at DESC, id DESC) WHERE id > '';
+CREATE INDEX webhooks_local ON webhooks (created_at DESC, id DESC) WHERE starts_with(url, 'local:');
 
 -- The health of each webhook's destination, and when it is served next. This is not in the
 -- webhook's row, so that changes of a webhook do not wait for claims.
@@ -357,11 +386,15 @@ CREATE TABLE events (
     submission_id id,
     type          text NOT NULL,
     body          bytea NOT NULL,
-    refs          integer NOT NULL -- pending deliveries, and attempts without a next one
+    refs          integer NOT NULL, -- pending deliveries, and attempts without a next one
+    details       bytea, -- fields that the body has only for the webhooks in detailed
+    detailed      bytea[],
+    of_change     boolean -- true, or null if it does not report a change
 ) WITH ( -- these are the largest deleted rows, so a fifth would waste a fifth of the disk
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000
 );
 CREATE INDEX events_unused ON events (id) WHERE refs <= 0;
+CREATE INDEX events_of_changes ON events (submission_id) WHERE of_change;
 CREATE INDEX events_single ON events (form_id) WHERE submission_id IS NULL; -- at most one is pending for a webhook
 
 -- Pending deliveries. A delivery waits until its webhook is served (destinations.next_at), or
@@ -479,6 +512,8 @@ ALTER TABLE webhooks
     ADD CHECK (octet_length(id) = 12),
     ADD CHECK (octet_length(form_id) = 12),
     ADD CHECK (octet_length(workspace_id) = 12),
+    ADD CHECK (octet_length(all_forms) = 12),
+    ADD CONSTRAINT webhooks_form_check CHECK ((workspace_id IS NULL) = (form_id = '\x000000000000000000000000')),
     ADD CHECK (url <> '');
 ALTER TABLE destinations
     ADD CONSTRAINT destinations_failing_check CHECK ( -- a single check, because claims and results write this table
@@ -563,7 +598,7 @@ COMMENT ON COLUMN form_lifetime.form_id IS 'The form.';
 COMMENT ON COLUMN form_lifetime.views IS 'Views.';
 COMMENT ON COLUMN form_lifetime.starts IS 'Respondents who began.';
 COMMENT ON COLUMN form_lifetime.submissions IS 'Submissions.';
-COMMENT ON TABLE form_removals IS 'How many submissions of a form were removed, so that processes see that what they counted has changed.';
+COMMENT ON TABLE form_removals IS 'How many submissions of a form were removed or changed, so that processes see that what they counted has changed.';
 COMMENT ON COLUMN form_removals.form_id IS 'The form.';
 COMMENT ON COLUMN form_removals.removed IS 'Submissions that were ever deleted, erased or purged.';
 
@@ -595,6 +630,7 @@ COMMENT ON COLUMN partials.created_at IS 'When it was saved first.';
 COMMENT ON COLUMN partials.saved_at IS 'When it was saved last.';
 COMMENT ON COLUMN partials.ends_at IS 'When it expires; sweeps delete it later.';
 COMMENT ON COLUMN partials.submission_id IS 'The submission, or null if not submitted.';
+COMMENT ON COLUMN partials.respondent IS 'The host''s ID of the respondent, or null if unknown.';
 COMMENT ON COLUMN partials.open IS 'Whether it was not submitted.';
 
 COMMENT ON TABLE submissions IS 'Responses to forms.';
@@ -609,6 +645,22 @@ COMMENT ON COLUMN submissions.form_revision IS 'The revision of the form that th
 COMMENT ON COLUMN submissions.json_bytes IS 'Bytes of answers, metadata and hidden, which bound a page.';
 COMMENT ON COLUMN submissions.idempotency_key IS 'Identifies the request within the form, so that a repeated request returns this row. Null if there is none.';
 COMMENT ON COLUMN submissions.event_id IS 'The event that reports the submission, or null if no webhook was enabled.';
+COMMENT ON COLUMN submissions.respondent IS 'The host''s ID of the respondent, or null if unknown.';
+COMMENT ON COLUMN submissions.ending IS 'ID of the ending block that was reached, or null if there was none.';
+
+COMMENT ON COLUMN submissions.revision IS '1 for a new submission. Each change increments it.';
+COMMENT ON COLUMN submissions.changed_at IS 'When the submission was last changed, or null if never.';
+
+COMMENT ON TABLE submission_history IS 'Earlier states of submissions that were changed.';
+COMMENT ON COLUMN submission_history.form_id IS 'The form.';
+COMMENT ON COLUMN submission_history.submission_id IS 'The submission.';
+COMMENT ON COLUMN submission_history.revision IS 'The revision of the submission in this state.';
+COMMENT ON COLUMN submission_history.form_revision IS 'The revision of the form that the answers were checked against.';
+COMMENT ON COLUMN submission_history.answers IS 'The answers.';
+COMMENT ON COLUMN submission_history.hidden IS 'Values of the hidden fields, by name.';
+COMMENT ON COLUMN submission_history.replaced_at IS 'When the next state replaced this state.';
+COMMENT ON COLUMN submission_history.replaced_by IS 'The user who changed the submission, or null for the host.';
+COMMENT ON COLUMN submission_history.by_respondent IS 'Whether the host changed the submission for its respondent.';
 
 COMMENT ON TABLE unique_answers IS 'Answers that are taken, by submission.';
 COMMENT ON COLUMN unique_answers.form_id IS 'The form.';
@@ -648,10 +700,13 @@ COMMENT ON COLUMN funnel_days.submissions IS 'Responses. Deleting a submission d
 
 COMMENT ON TABLE webhooks IS 'Where the events of a form are sent.';
 COMMENT ON COLUMN webhooks.id IS 'ID of the webhook.';
-COMMENT ON COLUMN webhooks.form_id IS 'The form.';
+COMMENT ON COLUMN webhooks.form_id IS 'The form, or twelve zero bytes for a local webhook for all forms.';
 COMMENT ON COLUMN webhooks.workspace_id IS 'The workspace of the form, a copy for the user''s list.';
-COMMENT ON COLUMN webhooks.url IS 'The destination.';
+COMMENT ON COLUMN webhooks.all_forms IS 'The webhook for all forms for which it was created, or null.';
+COMMENT ON COLUMN webhooks.url IS 'The destination: an http or https URL, or local: and the name of a handler.';
 COMMENT ON COLUMN webhooks.enabled IS 'Whether events are queued for it; set by the owner.';
+COMMENT ON COLUMN webhooks.updates IS 'Whether it also gets events of changes of submissions.';
+COMMENT ON COLUMN webhooks.form_details IS 'Whether new events contain the name, language and questions of the form.';
 COMMENT ON COLUMN webhooks.secret IS 'The signing secret, or empty. Its first byte says how it is encrypted.';
 COMMENT ON COLUMN webhooks.created_at IS 'When the webhook was created.';
 COMMENT ON COLUMN webhooks.updated_at IS 'When the owner changed it last.';
@@ -704,6 +759,9 @@ COMMENT ON COLUMN events.form_id IS 'The form.';
 COMMENT ON COLUMN events.submission_id IS 'The submission that the event reports, or null for a test event.';
 COMMENT ON COLUMN events.type IS 'Type of the event.';
 COMMENT ON COLUMN events.body IS 'The body of each request.';
+COMMENT ON COLUMN events.details IS 'The end of the body for the webhooks in detailed, or null if there are none.';
+COMMENT ON COLUMN events.detailed IS 'The webhooks that had form_details when the event was queued, or null.';
+COMMENT ON COLUMN events.of_change IS 'True if the event reports a change of the submission, or null.';
 COMMENT ON COLUMN events.refs IS 'Pending deliveries of it, and attempts without a next one.';
 
 COMMENT ON TABLE attempts IS 'The newest 100 attempts of each webhook, and about as many older attempts that are not removed yet.';
