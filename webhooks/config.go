@@ -101,6 +101,14 @@ type Config struct {
 	// signing secret. The specification's libraries require a secret that consists of "whsec_" and valid base64. For
 	// secrets without "whsec_", the key is the secret's bytes.
 	StandardWebhooks bool
+	// IncludeRespondent adds the host's ID of the respondent to events, as response.respondent, if the submission has one.
+	// It applies to submissions that are stored later. By default, receivers do not get it.
+	IncludeRespondent bool
+	// Local contains the handlers of local webhooks by name. The handler "mail" receives the deliveries to the URL
+	// "local:mail"; see "Handlers in the same process". A process does not claim deliveries for names without a handler
+	// and leaves them to other processes. A name has 1 to 64 letters, digits, dots, hyphens and underscores. Do not
+	// change the map after creating the service. Defaults to none.
+	Local map[string]http.Handler
 	// Observer receives attempts, queue statistics and pauses, for metrics. If nil, nothing is reported.
 	Observer Observer
 }
@@ -123,6 +131,10 @@ func (c Config) Validate() error {
 	reject(c.StandardWebhooks && strings.EqualFold(c.HeaderPrefix, "Webhook"),
 		"HeaderPrefix %q gives two signatures the same name when StandardWebhooks is set", c.HeaderPrefix)
 	reject(!isHeaderValue(c.UserAgent), "UserAgent %q is not a valid header value", c.UserAgent)
+	for name, handler := range c.Local {
+		reject(CheckLocalURL(localScheme+name) != nil, "Local has the name %q, want 1 to 64 letters, digits, dots, hyphens and underscores", name)
+		reject(handler == nil, "Local has no handler for %q", name)
+	}
 	errs = append(errs, c.Retry.validate(),
 		validateNetworks("AllowedNetworks", c.AllowedNetworks), validateNetworks("DeniedNetworks", c.DeniedNetworks))
 	return errors.Join(errs...)

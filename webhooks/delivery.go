@@ -77,6 +77,9 @@ func (d *Dispatcher) deliver(postCtx context.Context, del *storage.ClaimedDelive
 	if err != nil && errors.Is(context.Cause(postCtx), errStopped) {
 		return scheduler.RequestFinished{Duration: time.Since(started)}
 	}
+	if errors.Is(err, errNoHandler) { // the URL changed after the claim
+		return scheduler.RequestFinished{Duration: time.Since(started)}
+	}
 	if d.recordHostError(a, err) {
 		return scheduler.RequestFinished{Duration: time.Since(started), RetryIn: hostErrorRetryDelay}
 	}
@@ -160,28 +163,31 @@ func (d *Dispatcher) wouldExpire(del *storage.ClaimedDelivery, wait time.Duratio
 func (d *Dispatcher) post(postCtx context.Context, del *storage.ClaimedDelivery, now time.Time) (int, http.Header, error) {
 	ctx, cancel := context.WithTimeout(postCtx, d.config.Timeout)
 	defer cancel()
-	to, err := d.guard.parseURL(del.URL)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "/", bytes.NewReader(del.Body))
 	if err != nil {
 		return 0, nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(del.Body))
-	if err != nil {
-		return 0, nil, err
-	}
-	resent, body := 0, req.GetBody
-	req.GetBody = func() (io.ReadCloser, error) {
-		if resent++; resent > maxResends {
-			return nil, errResent
-		}
-		return body()
-	}
-	req.URL, req.Host = to.url, to.url.Host
 	req.Header = maps.Clone(d.header) // a shallow copy is enough, because values are never modified in place
 	if err = d.addSignatures(req.Header, del, now); err == nil {
 		err = d.addHeaders(ctx, req.Header, del)
 	}
 	if err != nil {
 		return 0, nil, err
+	}
+	if storage.IsLocal(del.URL) {
+		return d.serveLocal(req, del)
+	}
+	to, err := d.guard.parseURL(del.URL)
+	if err != nil {
+		return 0, nil, err
+	}
+	req.URL, req.Host = to.url, to.url.Host
+	resent, body := 0, req.GetBody
+	req.GetBody = func() (io.ReadCloser, error) {
+		if resent++; resent > maxResends {
+			return nil, errResent
+		}
+		return body()
 	}
 	// An http.Client would return an error if the Location of a redirect is malformed.
 	resp, err := d.transport.RoundTrip(req)

@@ -49,6 +49,7 @@ type Dispatcher struct {
 	guard          *Guard
 	guarded        *transport
 	transport      http.RoundTripper // guarded, or the host's transport that wraps it
+	local          localHandlers
 	grace          time.Duration
 	randomDuration func(least, most time.Duration) time.Duration
 
@@ -95,6 +96,7 @@ func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, newDirect f
 		guard:          guard,
 		guarded:        guarded,
 		transport:      transport,
+		local:          newLocalHandlers(c),
 		grace:          gracePeriod,
 		randomDuration: randomBetween,
 		sweep:          p.Sweep,
@@ -138,9 +140,11 @@ func (d *Dispatcher) Wake() {
 // it has returned. Any number of dispatchers, in this or other processes, can use the same store.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	if !d.running.CompareAndSwap(false, true) {
+		d.log.Error("dispatcher was not started", "error", ErrRunning) // most hosts ignore the result of a go statement
 		return ErrRunning
 	}
 	defer d.running.Store(false)
+	defer d.log.Info("dispatcher stopped because its context ended")
 	defer d.guarded.CloseIdleConnections()
 	r := newRun(ctx, d)
 	defer r.wait()

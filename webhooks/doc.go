@@ -17,6 +17,17 @@
 //	  "hidden": {"customer": "C-1042"}, "variables": {"score": 5}, "consents": {}, "metadata": {"country": "PT"},
 //	  "submittedAt": "2026-11-21T16:05:40Z", "completionTime": 41.5}}
 //
+// If a webhook has FormDetails, the response also contains formName, language and questions, which maps each block ID to
+// a label and a type. They show the form as it was when the submission was stored. The language is the tag of the form
+// page's language, or [github.com/formsvc/formsvc.SubmitParams].Language. It is absent if it is unknown, for example for
+// imports. FormDetails applies to events that are queued later. Every attempt of an event has the same bytes.
+//
+// If a webhook has Updates, it also gets an event for each change of a submission
+// ([github.com/formsvc/formsvc.Client.UpdateSubmission]). The event has the additional fields "type":
+// "form.response.updated" and, in the response, revision and changedAt. It contains all answers after the change. Each
+// change has its own event ID. Events can arrive in any order, so ignore a revision that is lower than the last one that
+// you processed. The submission itself has revision 1.
+//
 // A delivery has the header Service-Version. If the webhook has a signing secret, it also has Service-Signature:
 // sha256= and the hexadecimal HMAC-SHA-256 of the body. A receiver must read the whole body, verify the signature, and
 // promptly return a 2xx status. In Go, call [Verify]. The [example Receiver] is a complete receiver. In JavaScript and
@@ -82,6 +93,23 @@
 // An [Observer] receives each attempt and each pause of a webhook. Every 15 s, it also receives the queue's size, the
 // age of the oldest due delivery, and whether the slow pool was full. The program in examples/otel exports these values
 // to OpenTelemetry. Failed attempts are logged.
+//
+// # Handlers in the same process
+//
+// A host can process events in its own program, for example to send email. [Config.Local] contains the handlers, and
+// [github.com/formsvc/formsvc.Service.LocalWebhooks] creates webhooks with URLs such as local:mail, for one form or for
+// all forms. Their deliveries have the same queue, attempts, log and pauses as all others. The handler gets the request
+// that a receiver would get, with the path / and without a network. Its status decides what happens next. An event can
+// arrive more than once here, too, because a process can be killed after the handler has returned.
+//
+// A process delivers only to the handlers that it has. The other deliveries wait for a process that has the handler.
+// They do not expire while they wait.
+//
+// The context of a request ends after [Config.Timeout] (15 s by default). The attempt then counts as a timeout, even if
+// the handler continues. A call that has not returned keeps one of the webhook's 4 slots ([Config.InFlightWebhook]) in
+// the process. Without a free slot, an attempt fails as a timeout. All webhooks of one handler together have at most
+// [Config.InFlight] plus half of [Config.InFlightSlow] such calls. A panic counts as a network error and is logged. A
+// handler that panics or hangs therefore delays no other destination, and no submission.
 //
 // # Allowed destinations
 //

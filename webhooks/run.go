@@ -164,6 +164,7 @@ func (r *run) observeAttempt(a storage.Delivery) {
 
 func (r *run) claim(p storage.ClaimParams) scheduler.ClaimFinished {
 	var e scheduler.ClaimFinished
+	p.Local = r.d.local.urls
 	ctx, cancel := context.WithTimeout(r.baseCtx, storeTimeout)
 	defer cancel()
 	e.Err = catchPanic(func() (err error) {
