@@ -17,6 +17,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/answers/check"
 	"github.com/formsvc/formsvc/internal/answers/compile"
 	"github.com/formsvc/formsvc/internal/answers/identity"
@@ -32,6 +33,12 @@ type (
 	Input = check.Input
 	// Answers is a checked submission in the format in which it is stored, listed, exported and delivered.
 	Answers = check.Answers
+	// Asked is what the host is asked about answers.
+	Asked = check.Asked
+	// List is a block on the path whose choices come from the host.
+	List = check.List
+	// HostCheck is a check of the host for a block with a valid answer.
+	HostCheck = check.Check
 	// Retained holds the answers that are stored for a partial submission.
 	Retained = path.Retained
 )
@@ -57,6 +64,9 @@ func Compile(from Source) (Form, error) {
 // Field is the block ID or the name of the hidden field. At the empty path, TOO_LONG means that the answers exceed
 // Limits.Submission in total, and TOO_MANY means that the rules take too many steps.
 //
+// Check accepts all choices from a list of the host unless Labels has an entry for the block, and it does not run the
+// host's checks. Asked says what the caller must ask.
+//
 // Check does not convert strings from HTML forms, such as "on" or "1,5". The form page converts them.
 //
 // Check takes at most 5 ms and at most five times as long as json.Unmarshal (see BenchmarkCostlyResponses). Text that
@@ -67,8 +77,13 @@ func (f Form) Check(in Input) (Answers, error) { return path.Check(f.form, in) }
 // Path returns the path through the form for answers that may be incomplete. The answers may include answers that only
 // the host can give, which Path treats as HostAnswers. It returns a *[schema.Error] if the rules take too many steps.
 func (f Form) Path(answers map[string]json.RawMessage, hidden map[string]string, now time.Time) (schema.Path, error) {
-	return path.Compute(f.form, answers, hidden, now)
+	found, _, err := f.PathAsking(Input{Answers: answers, Hidden: hidden, Now: now})
+	return found, err
 }
+
+// PathAsking is like [Form.Path], but also returns what the host is asked about the answers. Only the answers to blocks
+// with an entry in Labels must be choices that the host offers.
+func (f Form) PathAsking(in Input) (schema.Path, Asked, error) { return path.Compute(f.form, in) }
 
 // Retain selects which answers of a partial submission to store. It keeps answers to blocks on the path that a
 // respondent can answer, exactly as they were sent, even if they are invalid. Answers that only the host can give
@@ -82,6 +97,17 @@ func (f Form) Retain(answers map[string]json.RawMessage, hidden map[string]strin
 // regardless of the path. It leaves invalid answers, and answers to blocks that no longer exist, as they were sent.
 func (f Form) PartialList(in Input) json.RawMessage { return check.PartialList(f.form, in) }
 
+// StoredInput converts stored answers to the input of a submission at a time, so that Check can check them again.
+func (f Form) StoredInput(list []schema.Answer, at time.Time) Input {
+	return path.StoredInput(f.form, list, at)
+}
+
+// Has reports whether the form has the block of a stored answer with the same type, or declares its hidden field.
+func (f Form) Has(a *schema.Answer) bool { return path.Has(f.form, a) }
+
+// IsFromHost reports whether only the host may give an answer, because of its type or its block.
+func (f Form) IsFromHost(a *schema.Answer) bool { return path.IsFromHost(f.form, a) }
+
 // Sample returns sample answers for a test event. They cover all blocks and hidden fields, regardless of the rules, and
 // the variables that rules may set. The answers are valid and do not change between calls. Blocks without a valid
 // sample are omitted, and Answers.Unique is nil.
@@ -92,6 +118,12 @@ func (f Form) Sample() Answers { return check.SampleAnswers(f.form) }
 func (f Form) Conditions(values map[string]string) *identity.Conditions {
 	return identity.NewConditions(f.form, values)
 }
+
+// IsListID reports whether a list of the host can contain a choice with this ID.
+func IsListID(id string) bool { return answertype.IsListID(id) }
+
+// AsksHost reports whether the form has blocks with lists or checks of the host.
+func (f Form) AsksHost() bool { return f.form.AsksHost }
 
 // StoredUniqueDigest returns [Answers.Unique] for a stored list of answers and the block in
 // settings.duplicateField. It returns nil if the list has no comparable answer to the block.

@@ -26,7 +26,8 @@ var meanings = []struct {
 		{`"\u212bngstro\u0308m"`, `"Ångström"`}, // the sign, not the letter
 		{`"Vie\u0323\u0302t"`, `"Việt"`},        // marks in another order
 		{`"O\u2019Neil"`, `"O’Neil"`},           // a phone's apostrophe
-		{`"\u1112\u1161\u11ab"`, `"한"`},         // Jamo
+		{`"O'Neill & Sons"`, `"O'Neill & Sons"`}, {`"X Æ A-12"`, `"X Æ A-12"`}, {`"Jr. \"Bob\" <b>"`, `"Jr. \"Bob\" <b>"`}, {`"O"`, `"O"`}, {`"李小龍"`, `"李小龍"`},
+		{`"\u1112\u1161\u11ab"`, `"한"`},                                             // Jamo
 		{`"\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"`, "\"می\u200cخواهم\""}, // a joiner inside stays
 		{`"\u2067\u05e9\u05dc\u05d5\u05dd\u2069!"`, "\"\u2067שלום\u2069!\""},        // isolates stay
 		{`"👩\u200d🔬"`, "\"👩\u200d🔬\""},
@@ -58,6 +59,9 @@ var meanings = []struct {
 		{`"\u0958"`, `"क़"`}, // becomes two
 		{`"\u0958\u0958"`, "!TOO_LONG"},
 		{`"abcd"`, "!TOO_LONG"},
+	}},
+	{schema.TypeLongText, `"properties":{"maxChars":5}`, []meaning{
+		{`"a\nb\nc"`, `"a\nb\nc"`}, {`"a\r\nb\r\nc"`, `"a\nb\nc"`}, {`"abc👍👍"`, `"abc👍👍"`}, {`"a\r\nb\r\ncd"`, "!TOO_LONG"}, {`"abcd👍👍"`, "!TOO_LONG"},
 	}},
 	{schema.TypeLongText, ``, []meaning{
 		{`"one"`, `"one"`},

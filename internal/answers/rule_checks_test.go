@@ -191,7 +191,7 @@ func TestChecksBeyondTheBudget(t *testing.T) {
 	_, err := f.Check(in)
 	expect.Equal(t, checkFaults(t, err), "/answers/q CHECK_FAILED second", "a shorter text")
 	_, steps := path.Trace(f.form, in)
-	expect.That(t, 2*980*1000/4096 < steps && steps < 1000, "%d steps", steps)
+	expect.That(t, 2*980*1000/256 < steps && steps < 8000, "%d steps", steps)
 }
 
 func TestWarningsOfChecks(t *testing.T) {

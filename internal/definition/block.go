@@ -9,11 +9,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// BlockPatch is a checked merge patch for one block; see [Validator.ParseBlockPatch].
-type BlockPatch struct {
-	block jsontree.Node
-}
-
 // ParseBlock checks a createBlock body and returns the block. [Validator.AppendBlock] checks the form's limits.
 func (w *Validator) ParseBlock(body []byte) (*Blocks, error) {
 	r, err := readAndCheck(body, blockCreateSchema, func(r *request) {
@@ -36,13 +31,13 @@ func (w *Validator) ParseBlocks(body []byte) (*Blocks, error) {
 	return &Blocks{list: r.root.Member("blocks"), edits: r.Edits}, nil
 }
 
-// ParseBlockPatch checks an updateBlock body. [Validator.ApplyPatch] checks the resulting block.
-func (w *Validator) ParseBlockPatch(body []byte) (*BlockPatch, error) {
+// ParseBlockPatch checks an updateBlock body and returns the patch. [Validator.ApplyPatch] checks the resulting block.
+func (w *Validator) ParseBlockPatch(body []byte) (jsontree.Node, error) {
 	r, err := readAndCheck(body, blockUpdateSchema, func(*request) {})
 	if err != nil {
-		return nil, err
+		return jsontree.Node{}, err
 	}
-	return &BlockPatch{block: r.root.Member("block")}, nil
+	return r.root.Member("block"), nil
 }
 
 // AppendBlock adds a block from [Validator.ParseBlock] to the stored blocks and checks the rules that apply to the whole
@@ -63,20 +58,20 @@ func (w *Validator) AppendBlock(stored, added *Blocks) (json.RawMessage, error) 
 // fields and unchanged literals. If the type is missing or null, the stored type is kept. The ID cannot change.
 // ApplyPatch returns the block and all blocks. ok is false if the block does not exist. The paths in a *[schema.Error]
 // start with /block.
-func (w *Validator) ApplyPatch(stored *Blocks, id string, p *BlockPatch) (block *Blocks, all json.RawMessage, ok bool, err error) {
+func (w *Validator) ApplyPatch(stored *Blocks, id string, patch jsontree.Node) (block *Blocks, all json.RawMessage, ok bool, err error) {
 	top := stored.topBlocks()
 	i := stored.indexOf(id)
 	if i < 0 {
 		return nil, nil, false, nil
 	}
 	// Parsing cannot fail because of the depth, because both trees are within the depth limit.
-	tree, err := jsontree.Parse(jsontree.Merge(top[i], p.block), jsontree.Limits{})
+	tree, err := jsontree.Parse(jsontree.Merge(top[i], patch), jsontree.Limits{})
 	if err != nil {
 		return nil, nil, true, err
 	}
 	merged := tree.Root()
 	c := validation.Check{Base: "/block"}
-	if sent := p.block.Member("id"); sent.Exists() && sent.Text() != id {
+	if sent := patch.Member("id"); sent.Exists() && sent.Text() != id {
 		c.AddMember(merged, "id", schema.CodeNotAllowed, "cannot be changed")
 	}
 	rules := newBlockChecker(&c, w)

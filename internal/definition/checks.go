@@ -30,10 +30,17 @@ func (r *blockChecker) checkChecks(list jsontree.Node) {
 		if r.Violations.IsFull() {
 			return
 		}
-		if say := check.Member("say"); say.Kind() == jsontree.String && textclean.IsBlank(say.Text()) {
+		say, condition := check.Member("say"), check.Member("if")
+		if check.Kind() == jsontree.Object && !check.Member("host").Exists() {
+			for _, name := range []string{"if", "say"} {
+				if !check.Member(name).Exists() {
+					r.AddMember(check, name, schema.CodeRequired, "is required")
+				}
+			}
+		}
+		if say.Kind() == jsontree.String && textclean.IsBlank(say.Text()) {
 			r.Add(say, schema.CodeTooShort, "must have a visible character")
 		}
-		condition := check.Member("if")
 		if condition.Exists() && condition.Kind() == jsontree.Null {
 			r.Add(condition, schema.CodeRequired, "is required")
 		}

@@ -22,12 +22,15 @@ func TestChecks(t *testing.T) {
 	for check, want := range map[string]string{
 		`null`: "", `[]`: "", many(20): "", say("é" + strings.Repeat("x", 999)): "", say("**x**"): "",
 		`[{"if":{"match":[{"var":"answers.q"},"[a-z]+"]},"say":"x","note":1}]`: "",
-		`{}`:                           " WRONG_TYPE",
-		`"x"`:                          " WRONG_TYPE",
-		`5`:                            " WRONG_TYPE",
-		many(21):                       " TOO_MANY",
-		`[5,null,[],"x"]`:              "/0 WRONG_TYPE, /1 WRONG_TYPE, /2 WRONG_TYPE, /3 WRONG_TYPE",
-		`[{}]`:                         "/0/if REQUIRED, /0/say REQUIRED",
+		`{}`:                                     " WRONG_TYPE",
+		`"x"`:                                    " WRONG_TYPE",
+		`5`:                                      " WRONG_TYPE",
+		many(21):                                 " TOO_MANY",
+		`[5,null,[],"x"]`:                        "/0 WRONG_TYPE, /1 WRONG_TYPE, /2 WRONG_TYPE, /3 WRONG_TYPE",
+		`[{}]`:                                   "/0/if REQUIRED, /0/say REQUIRED",
+		`[{"host":"a"},{"host":"b","note":1}]`:   "",
+		`[{"host":""},{"host":5},{"host":null}]`: "/0/host TOO_SHORT, /1/host WRONG_TYPE, /2/host WRONG_TYPE",
+		`[{"host":"` + strings.Repeat("x", 101) + `"},{"host":"a","if":{"nope":1},"say":""}]`: "/0/host TOO_LONG, /1/if BAD_FORMAT, /1/say TOO_SHORT",
 		`[{"if":null,"say":null}]`:     "/0/if REQUIRED, /0/say WRONG_TYPE",
 		`[{"if":true,"say":5}]`:        "/0/say WRONG_TYPE",
 		say(""):                        "/0/say TOO_SHORT",
@@ -104,4 +107,27 @@ func TestPatternsOfAFormHaveALimitTogether(t *testing.T) {
 	same := expect.Must(w.ParseBlock([]byte(`{"block":` + strings.Replace(block(3), "q3", "other", 1) + `}`)))
 	_, err = w.AppendBlock(rest, same)
 	wantFaults(t, err)
+}
+
+// A reference to a list of choices is checked at every level.
+func TestListReferences(t *testing.T) {
+	w := newTestWrites(t)
+	for choices, want := range map[string]string{
+		`null`: "", `{"list":"a"}`: "", `{"list":"a","by":"answers.q","note":1}`: "", `{"list":"a","by":""}`: "",
+		`{}`:                    "/list REQUIRED",
+		`[]`:                    " WRONG_TYPE",
+		`"a"`:                   " WRONG_TYPE",
+		`{"list":"","by":null}`: "/by WRONG_TYPE, /list TOO_SHORT",
+		`{"list":5,"by":["a"]}`: "/by WRONG_TYPE, /list WRONG_TYPE",
+		`{"list":"` + strings.Repeat("é", 101) + `"}`: "/list TOO_LONG",
+	} {
+		var faults []string
+		for one := range strings.SplitSeq(want, ", ") {
+			if one != "" {
+				faults = append(faults, "/blocks/0/children/0/properties/rule/choices"+one)
+			}
+		}
+		_, err := w.ParseBlocks([]byte(`{"blocks":[{"id":"g","type":"group","children":[{"id":"q","type":"dropdown","properties":{"rule":{"choices":` + choices + `}}}]}]}`))
+		wantFaults(t, err, faults...)
+	}
 }

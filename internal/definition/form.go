@@ -6,6 +6,7 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/validation"
 	"github.com/formsvc/formsvc/internal/violation"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -31,6 +32,20 @@ func (w *Validator) ParseFormUpdate(body []byte) (FormWrite, error) {
 	return w.parseForm(body, formUpdateSchema)
 }
 
+// ParseFormContent checks the name, the type and the definition of a form that has no workspace yet.
+func (w *Validator) ParseFormContent(data []byte) (FormWrite, error) {
+	return w.parseForm(data, formUpdateSchema, func(r *request) {
+		if r.root.Kind() == jsontree.Object && !r.root.Member("name").Exists() {
+			r.AddMember(r.root, "name", schema.CodeRequired, "is required")
+		}
+		for _, name := range []string{"status", "workspace_id"} {
+			if n := r.root.Member(name); n.Exists() {
+				r.Add(n, schema.CodeUnknownField, "is not a known field")
+			}
+		}
+	})
+}
+
 // CheckSizes checks a FormUpdate that will not be stored, such as an editor's unsaved content. It reports only
 // exceeded limits, because content can be invalid while a user types. It also rejects unknown fields, because decoders
 // could confuse an unknown field with a known field.
@@ -48,8 +63,12 @@ func (w *Validator) CheckSizes(body []byte) error {
 	return r.Violations.Err()
 }
 
-func (w *Validator) parseForm(body []byte, s *validation.Schema) (FormWrite, error) {
+// parseForm checks a body against the schema s, the rules for all forms, and more rules.
+func (w *Validator) parseForm(body []byte, s *validation.Schema, more ...func(*request)) (FormWrite, error) {
 	r, err := readAndCheck(body, s, func(r *request) {
+		for _, check := range more {
+			check(r)
+		}
 		r.cleanAndCheckName()
 		r.checkDefinition(r.root.Member("definition"), w)
 	})

@@ -44,17 +44,17 @@ func TestStepsOfEvaluations(t *testing.T) {
 		{`{"var":"a_name_of_16_by"}`, 2},  // 15 bytes
 		{`{"var":"a_name_of_16_byt"}`, 3}, // 16 bytes
 		{`{"===":[1,2]}`, 4},              // the comparison
-		{`{"===":["0123456789abcdef","0123456789abcdeg"]}`, 5},      // and 16 bytes of it
-		{`{"===":[[1,2],[1,2]]}`, 6},                                // and each item
-		{`{"===":[{"var":"a"},{"var":"a"}]}`, 8},                    // and a member twice: its name, its value
-		{`{"==":["12",12]}`, 5},                                     // two digits that are read
-		{`{"cat":[7]}`, 6},                                          // a number as text
-		{`{"cat":[[true,false]]}`, 8},                               // items as text
-		{`{"merge":[[1,2],3]}`, 6},                                  // items that are copied
-		{`{"if":[false,{"+":[1,2]},true]}`, 3},                      // not what is not taken
-		{`{"match":["a","a"]}`, 3},                                  // at least one step
-		{`{"match":["` + strings.Repeat("a", 4095) + `","a+"]}`, 5}, // 4 instructions
-		{`{"match":["` + strings.Repeat("a", 4096) + `","a+"]}`, 6},
+		{`{"===":["0123456789abcdef","0123456789abcdeg"]}`, 5},     // and 16 bytes of it
+		{`{"===":[[1,2],[1,2]]}`, 6},                               // and each item
+		{`{"===":[{"var":"a"},{"var":"a"}]}`, 8},                   // and a member twice: its name, its value
+		{`{"==":["12",12]}`, 5},                                    // two digits that are read
+		{`{"cat":[7]}`, 6},                                         // a number as text
+		{`{"cat":[[true,false]]}`, 8},                              // items as text
+		{`{"merge":[[1,2],3]}`, 6},                                 // items that are copied
+		{`{"if":[false,{"+":[1,2]},true]}`, 3},                     // not what is not taken
+		{`{"match":["a","a"]}`, 3},                                 // at least one step
+		{`{"match":["` + strings.Repeat("a", 127) + `","a+"]}`, 3}, // 4 instructions
+		{`{"match":["` + strings.Repeat("a", 128) + `","a+"]}`, 4},
 		{`{"match":[5,"a+"]}`, 3},
 		{`{"length":["0123456789abcdef"]}`, 3}, // 16 bytes
 		{`{"length":[[1,2]]}`, 2},

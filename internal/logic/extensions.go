@@ -17,8 +17,9 @@ const (
 	maxInstructions = 1000
 	// maxPatternsSize limits the instructions and character classes of all patterns of a form to about 10 MB.
 	maxPatternsSize = 1 << 18
-	// perMatchStep is the product of a pattern's instructions and a text's bytes that takes one step.
-	perMatchStep = 4096
+	// perMatchStep is the product of a pattern's instructions and a text's bytes that takes one step. Each instruction
+	// takes 9 to 42 ns per byte in the worst case, so that the patterns of a submission take at most about a second.
+	perMatchStep = 256
 )
 
 // compiledPattern is a pattern that matches whole texts.

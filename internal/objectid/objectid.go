@@ -61,7 +61,10 @@ const publicDigits = 12
 // NewPublicID returns a new ID for URLs that respondents see.
 func NewPublicID() string { return RandomText(publicDigits) }
 
-// IsPublicID reports whether s has the format of [NewPublicID].
+const maxPublicID = 64
+
+// IsPublicID reports whether s can be the public ID of a form: a result of [NewPublicID], or the host's own choice of 1
+// to 64 letters, digits, - and _ that starts with a letter or digit.
 func IsPublicID(s string) bool {
-	return len(s) == publicDigits && strings.Trim(s, Base62) == ""
+	return s != "" && len(s) <= maxPublicID && strings.Contains(Base62, s[:1]) && strings.Trim(s, Base62+"-_") == ""
 }

@@ -2,6 +2,7 @@ package objectid
 
 import (
 	"encoding/binary"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -46,4 +47,13 @@ func TestPublicIDUsesTheWholeAlphabet(t *testing.T) {
 		}
 	}
 	expect.Require(t, len(used) == len(Base62), "%d different characters in 24,000, want %d", len(used), len(Base62))
+}
+
+func TestIsPublicID(t *testing.T) {
+	for id, want := range map[string]bool{
+		NewPublicID(): true, "contact": true, "a": true, "7-": true, "A_b-9": true, strings.Repeat("z", 64): true,
+		"": false, "-": false, "_a": false, "-a": false, "a b": false, "a/b": false, "a.b": false, "ä": false, "a\x00": false, strings.Repeat("z", 65): false,
+	} {
+		expect.Equal(t, IsPublicID(id), want, "IsPublicID(%q)", id)
+	}
 }

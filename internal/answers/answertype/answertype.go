@@ -51,7 +51,7 @@ func fixedRule(r Rule) func(*schema.Block, ServiceConfig) Rule {
 // nil.
 func NewRule(b *schema.Block, from ServiceConfig) Rule {
 	if rule := newRules[b.Type]; rule != nil {
-		return rule(b, from)
+		return fromList(b, rule(b, from))
 	}
 	return nil
 }

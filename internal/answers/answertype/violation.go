@@ -69,12 +69,13 @@ type Report struct {
 	field    string
 	path     string
 	Required bool
-	count    int // violations in the answer so far
+	Labels   map[string]string // labels of the choices that the host offers, by ID; nil to accept all choices
+	count    int               // violations in the answer so far
 }
 
 // BeginAnswer starts the answer to the next block.
 func (r *Report) BeginAnswer(field, path string, required bool) {
-	r.field, r.path, r.Required, r.count = field, path, required, 0
+	r.field, r.path, r.Required, r.Labels, r.count = field, path, required, nil, 0
 }
 
 func (r *Report) add(n jsontree.Node, f Violation) {

@@ -27,7 +27,26 @@ type Input struct {
 	// LegalTexts contains the texts of legal blocks that the respondent has seen, by block ID. Without an entry, the
 	// current text counts.
 	LegalTexts map[string]string
+	// Labels contains the labels of the choices that the host offers, by block ID and choice ID. If a block with a list
+	// has no entry, all its choices are accepted.
+	Labels map[string]map[string]string
 }
+
+// Asked is what the host is asked about answers. It is empty if the form has no blocks with lists or the host's checks.
+type Asked struct {
+	Lists  []List
+	Checks []Check // in the order in which they run
+}
+
+// List is a block on the path whose choices come from the host.
+type List struct {
+	Block, Name string
+	By          string   // the value that determines the choices: a text or choice ID, or the JSON of another value
+	IDs         []string // the selected choices
+}
+
+// Check is a check of the host for a block with a valid answer, or for a group whose answers are valid.
+type Check struct{ Block, Path, Name string }
 
 // Answers is a checked submission in the format used for storage, lists, exports and deliveries. It omits unanswered
 // blocks. The caller owns the slices.
@@ -44,6 +63,8 @@ type Answers struct {
 	// same digest (see [identity.Rules]). Unique is nil if the setting, the block or the answer is missing, or if the
 	// block type cannot be compared.
 	Unique []byte
+	Ending string // the ID of the ending that the path reaches; empty if there is none
+	Asked
 }
 
 // Writer checks answers and encodes them in all formats of [Answers].

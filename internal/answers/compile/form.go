@@ -6,13 +6,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/logic"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -27,6 +27,7 @@ type Form struct {
 
 	Variables []Variable
 	HasRules  bool           // whether a step has a rule, or a block has checks
+	AsksHost  bool           // whether a block has a list or checks of the host
 	Zone      *time.Location // for the operator today
 
 	Index         map[string]int // index in Blocks by ID
@@ -47,11 +48,18 @@ type Block struct {
 	Required bool
 	Rule     answertype.Rule // nil if the block takes no answer
 	Checks   []Check
-	To       int // index in Form.Blocks after the nested blocks
+	List     *List // nil if the choices are the block's own
+	To       int   // index in Form.Blocks after the nested blocks
 	// LegalText is properties.legalText of a legal block. Consent is the text that its answers store, as JSON.
 	LegalText string
 	Consent   []byte
 	Item
+}
+
+// List is the host's list that the choices of a block come from.
+type List struct {
+	Name string
+	By   *logic.Logic // the value that determines the choices; can be nil
 }
 
 // Hidden is a hidden field.
@@ -78,6 +86,8 @@ type Source struct {
 	storage.Definition // a nil section counts as empty; the theme is ignored
 	// Layout is SINGLE or MULTI. Only warnings use it. If empty, they assume MULTI.
 	Layout string
+	// Lists and Checks are the host's choices and checks. Only warnings use them.
+	Lists, Checks []schema.NamedItem
 	// Limits are the service's limits. Only FileSize and Submission are used. Zero values mean the defaults.
 	Limits   schema.Limits
 	TimeZone *time.Location // the service's time zone for date limits; defaults to UTC
@@ -112,11 +122,9 @@ func ReadDefinition(from Source) (d Definition, err error) {
 	if d.Settings, err = schema.DecodeSettings(from.Settings); err != nil {
 		return d, err
 	}
-	var names []string
-	if len(from.HiddenFields) > 0 {
-		if err := json.Unmarshal(from.HiddenFields, &names); err != nil {
-			return d, fmt.Errorf("decode stored hidden fields: %w", err)
-		}
+	names, err := schema.DecodeHiddenFields(from.HiddenFields)
+	if err != nil {
+		return d, err
 	}
 	limits := from.Limits.WithDefaults()
 	zone := cmp.Or(from.TimeZone, time.UTC)
@@ -173,6 +181,15 @@ func (c *ruleCompiler) compileBlockChecks(b *schema.Block) {
 		checks := jsontree.Inspect(raw, answertype.ParseLimits, func(rule jsontree.Node) []Check { return c.compileChecks(rule.Member("check")) })
 		c.form.Blocks[c.block].Checks = checks
 		c.form.HasRules = c.form.HasRules || checks != nil
+		c.form.AsksHost = c.form.AsksHost || slices.ContainsFunc(checks, func(c Check) bool { return c.Host != "" })
+	}
+	if ref := b.ListRef(); ref.List != "" {
+		list := &List{Name: ref.List}
+		if ref.By != "" {
+			source := answertype.EncodeJSON(map[string]string{"var": ref.By})
+			list.By = jsontree.Inspect([]byte(source), answertype.ParseLimits, func(n jsontree.Node) *logic.Logic { return c.compileLogic(&c.patterns, n, false) })
+		}
+		c.form.Blocks[c.block].List, c.form.HasRules, c.form.AsksHost = list, true, true
 	}
 	if b.Type == schema.TypeGroup {
 		for i := range b.Children {

@@ -23,6 +23,7 @@ type StepRule struct {
 
 // Check refuses the answer to a block.
 type Check struct {
+	Host    string // the name of the host's check; if set, If, Say and Message are empty
 	If      *logic.Logic
 	Say     string // the message as written, with marks
 	Message string // the message without formats
@@ -112,34 +113,40 @@ func (c *ruleCompiler) compileLogic(patterns *logic.Compiler, n jsontree.Node, a
 	return l
 }
 
+// hasKind reports whether a part of a rule has the JSON type. It reports a part of another type, unless it is missing.
+func (c *ruleCompiler) hasKind(n jsontree.Node, kind jsontree.Kind, name, described string) bool {
+	if n.Kind() != kind && n.Kind() != jsontree.Null {
+		c.reportIgnored(n, schema.WarnMalformedRule, answertype.Explanation{Reason: name, Message: answertype.QuoteJSON(name) + " is not " + described + ", so it is ignored"})
+	}
+	return n.Kind() == kind
+}
+
 // compileChecks compiles the checks of the current block. Writes reject the invalid checks that this ignores.
 func (c *ruleCompiler) compileChecks(list jsontree.Node) []Check {
-	if list.Kind() != jsontree.Array {
-		if list.Kind() != jsontree.Null {
-			c.reportIgnored(list, schema.WarnMalformedRule, answertype.Explanation{Reason: "check", Message: "\"check\" is not an array, so it is ignored"})
-		}
+	if !c.hasKind(list, jsontree.Array, "check", "an array") {
 		return nil
 	}
 	var checks []Check
 	for index, item := range list.All() {
+		if host := item.Member("host").Text(); host != "" {
+			checks = append(checks, Check{Host: strings.Clone(host), Index: index})
+			continue
+		}
 		condition, say := item.Member("if"), item.Member("say")
 		if condition.Kind() == jsontree.Null || say.Text() == "" {
-			c.reportIgnored(item, schema.WarnMalformedRule, answertype.Explanation{Reason: "check", Message: "this check is not an object with \"if\" and \"say\", so it is ignored"})
+			c.reportIgnored(item, schema.WarnMalformedRule, answertype.Explanation{Reason: "check", Message: "this check is not an object with \"if\" and \"say\" or with \"host\", so it is ignored"})
 			continue
 		}
 		if l := c.compileLogic(&c.checkPatterns, condition, true); l != nil {
 			text := strings.Clone(say.Text())
-			checks = append(checks, Check{l, text, schema.ParseText(text, schema.Formatting|schema.Insertions).Plain(), index})
+			checks = append(checks, Check{If: l, Say: text, Message: schema.ParseText(text, schema.Formatting|schema.Insertions).Plain(), Index: index})
 		}
 	}
 	return checks
 }
 
 func (c *ruleCompiler) compileAssignments(set jsontree.Node) []Assignment {
-	if set.Kind() != jsontree.Object {
-		if set.Kind() != jsontree.Null {
-			c.reportIgnored(set, schema.WarnMalformedRule, answertype.Explanation{Reason: "set", Message: "\"set\" is not an object, so it is ignored"})
-		}
+	if !c.hasKind(set, jsontree.Object, "set", "an object") {
 		return nil
 	}
 	var list []Assignment
@@ -159,10 +166,7 @@ func (c *ruleCompiler) compileAssignments(set jsontree.Node) []Assignment {
 }
 
 func (c *ruleCompiler) compileJumps(next jsontree.Node) []Jump {
-	if next.Kind() != jsontree.Array {
-		if next.Kind() != jsontree.Null {
-			c.reportIgnored(next, schema.WarnMalformedRule, answertype.Explanation{Reason: "next", Message: "\"next\" is not an array, so it is ignored"})
-		}
+	if !c.hasKind(next, jsontree.Array, "next", "an array") {
 		return nil
 	}
 	var list []Jump

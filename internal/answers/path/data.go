@@ -51,7 +51,7 @@ func (d answerData) Member(id string) (any, bool) {
 	}
 	if d.ruleValues[at] == nil {
 		stored := d.w.StoredValue(d.answerRanges[at])
-		d.ruleValues[at] = decodeRuleValue(d.form.Blocks[at].Shape, stored, &d.budget)
+		d.ruleValues[at] = StoredRuleValue(d.form.Blocks[at].Shape, stored, &d.budget)
 	}
 	return d.ruleValues[at], true
 }
@@ -155,12 +155,12 @@ func RuleValue(b *compile.Block, raw json.RawMessage, required bool, budget *log
 	if b.Rule.Check(&w, tree.Root(), &r); r.HasViolations() || w.Len() == 0 {
 		return nil, false
 	}
-	return decodeRuleValue(b.Shape, w.Bytes(), budget), true
+	return StoredRuleValue(b.Shape, w.Bytes(), budget), true
 }
 
-// decodeRuleValue converts a stored answer for rules. A choice becomes its ID, or an object with the other text. A
-// matrix becomes an object with such a value for each row. Times are converted to UTC.
-func decodeRuleValue(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
+// StoredRuleValue converts a stored answer for rules, and charges the cost to budget. A choice becomes its ID, or an
+// object with the other text. A matrix becomes an object with such a value for each row. Times are converted to UTC.
+func StoredRuleValue(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
 	// Parsing 8 bytes takes about as long as one step.
 	if budget.Spend(1 + len(stored)/8); budget.Exceeded() {
 		return nil

@@ -5,7 +5,6 @@ package path
 import (
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/formsvc/formsvc/internal/answers/answertype"
 	"github.com/formsvc/formsvc/internal/answers/check"
@@ -22,23 +21,26 @@ func Check(f *compile.Form, in check.Input) (check.Answers, error) {
 	if err := k.r.Violations.Err(); err != nil {
 		return check.Answers{}, err
 	}
-	return k.w.Finish(), nil
+	checked := k.w.Finish()
+	checked.Asked, checked.Ending = k.asked, k.ending
+	return checked, nil
 }
 
-// Compute returns the path for answers that may be incomplete; see [answers.Form.Path].
-func Compute(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string, now time.Time) (schema.Path, error) {
-	k := newWalk(f, check.Input{Answers: answers, Hidden: hidden, Now: now})
+// Compute returns the path for answers that may be incomplete; see [answers.Form.Path]. It also returns what must be
+// asked of the host about these answers.
+func Compute(f *compile.Form, in check.Input) (schema.Path, check.Asked, error) {
+	k := newWalk(f, in)
 	k.partial = true
 	result := k.walkTraced()
 	result.Answers = k.w.Finish().List
 	found, _ := k.r.Violations.Err().(*schema.Error) //nolint:errorlint // Err returns no wrapped errors
 	if k.budgetExceeded() {
-		return schema.Path{}, found
+		return schema.Path{}, check.Asked{}, found
 	}
 	if found != nil {
 		result.Violations = found.Violations
 	}
-	return result, nil
+	return result, k.asked, nil
 }
 
 // Trace returns the path of a complete submission and how many steps its rules took. Tests compare the result with a
@@ -62,6 +64,8 @@ type walk struct {
 	answerRanges [][2]int
 	ruleValues   []any // answers that rules have read, by index in Form.Blocks; nil until a rule reads one
 	setVariables map[string]any
+
+	asked check.Asked
 
 	respondentAnswers, hostAnswers int // number of answers to existing blocks
 	traced                         bool
@@ -202,6 +206,9 @@ func (k *walk) visitFirstEnding() {
 func (k *walk) takeBlock(at int, on, required bool) (valid bool) {
 	b := &k.form.Blocks[at]
 	valid = k.takeAnswer(at, on, required)
+	if b.List != nil && (on || k.answerRanges[at] != [2]int{}) {
+		k.askList(at)
+	}
 	for j := at + 1; j < b.To; j = k.form.Blocks[j].To {
 		valid = k.takeBlock(j, on, k.form.Blocks[j].Required) && valid
 	}
@@ -211,11 +218,34 @@ func (k *walk) takeBlock(at int, on, required bool) (valid bool) {
 	return k.passesChecks(at)
 }
 
-// passesChecks runs a block's checks and reports the first that fails. Rules treat an answer that fails a check as
-// unanswered, like any invalid answer.
+// askList records the choices of a block whose choices come from the host.
+func (k *walk) askList(at int) {
+	b := &k.form.Blocks[at]
+	list := check.List{Block: b.ID, Name: b.List.Name}
+	if b.List.By != nil {
+		switch by := b.List.By.Eval(ruleData{k}, &k.budget).(type) {
+		case nil:
+		case string:
+			list.By = by
+		default:
+			list.By = answertype.EncodeJSON(by)
+		}
+	}
+	if r := k.answerRanges[at]; r != [2]int{} {
+		list.IDs = answertype.StoredIDs(k.w.StoredValue(r))
+	}
+	k.asked.Lists = append(k.asked.Lists, list)
+}
+
+// passesChecks runs a block's checks, except for the host's, and reports the first that fails. Rules treat an answer
+// that fails a check as unanswered, like any invalid answer.
 func (k *walk) passesChecks(at int) bool {
 	b := &k.form.Blocks[at]
 	for _, c := range b.Checks {
+		if c.Host != "" {
+			k.asked.Checks = append(k.asked.Checks, check.Check{Block: b.ID, Path: b.Path, Name: c.Host})
+			continue
+		}
 		fails := c.If.Holds(ruleData{k}, &k.budget)
 		if k.budgetExceeded() {
 			return true // run reports it
@@ -262,6 +292,7 @@ func (k *walk) takeAnswer(at int, on, required bool) (valid bool) {
 		k.r.AddToAnswer(answertype.ViolationNotAllowed("text_changed", "the text of this question has changed"))
 		return
 	}
+	k.r.Labels = k.in.Labels[b.ID]
 	k.w.WriteAnswer(b, own, &k.r, at == k.form.Unique, k.partial)
 	if k.form.HasRules {
 		k.answerRanges[at] = k.w.LastRange

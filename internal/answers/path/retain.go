@@ -21,7 +21,7 @@ type Retained struct {
 
 // Retain selects which answers of a partial submission to store; see [answers.Form.Retain].
 func Retain(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string, now time.Time) (retained Retained, err error) {
-	found, err := Compute(f, answers, hidden, now)
+	found, _, err := Compute(f, check.Input{Answers: answers, Hidden: hidden, Now: now})
 	if err != nil {
 		return retained, err
 	}

@@ -58,6 +58,12 @@ func (w *warner) checkChecks(block int) {
 		if i < 0 {
 			continue
 		}
+		if name := b.Checks[i].Host; name != "" {
+			if !hasName(w.hostChecks, name) {
+				w.addPending(block, item.Member("host").Pointer(w.rulePath(block)), schema.WarnUnknownName, answertype.Explanation{Reason: "host_check", Message: "the check " + answertype.QuoteJSON(name) + " does not exist, so no answer can be checked and accepted", Params: map[string]any{"name": name}})
+			}
+			continue
+		}
 		condition, l := item.Member("if"), b.Checks[i].If
 		w.checkCondition(condition, l, place{block, true, block})
 		switch holds, constant := w.constantValue(l); {

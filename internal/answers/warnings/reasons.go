@@ -20,7 +20,7 @@ func (w *warner) whyUnreached(at int) answertype.Explanation {
 
 // ruleFields lists the fields of a rule. foreignFields lists fields from other form builders' rule formats.
 var (
-	ruleFields    = []string{"show", "require", "set", "next", "check"}
+	ruleFields    = []string{"show", "require", "set", "next", "check", "choices"}
 	foreignFields = []string{
 		"action", "actions", "condition", "conditions", "goto", "hide", "hideIf", "if", "jump", "jumpTo", "logic", "required", "requireIf", "showIf", "skipTo", "then", "when",
 	}
@@ -28,13 +28,13 @@ var (
 
 // checkShape adds warnings about unknown fields in a rule. It returns false if the rule has no known field.
 func (w *warner) checkShape(rule jsontree.Node, path string) (ruled bool) {
-	const ours = "a rule can only have show, require, set, next and check"
+	const ours = "a rule can only have show, require, set, next, check and choices"
 	unknown, counts := false, false
 	for _, member := range rule.All() {
 		switch name := member.Name(); {
 		case slices.Contains(ruleFields, name):
 			counts = counts || member.Kind() != jsontree.Null
-			ruled = ruled || member.Kind() != jsontree.Null && name != "check"
+			ruled = ruled || member.Kind() != jsontree.Null && name != "check" && name != "choices"
 		case slices.Contains(foreignFields, name):
 			w.addWarning(member.Pointer(path), schema.WarnMalformedRule, answertype.Explanation{Reason: "member", Message: "this is ignored: " + ours, Params: map[string]any{"name": name}})
 		default:

@@ -4,6 +4,7 @@ package warnings
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,6 +29,7 @@ func Find(from compile.Source) (schema.Warnings, error) {
 	w := warner{form: f, pending: make([][]func(), len(f.Blocks))}
 	w.neverHolds, w.neverJumps = make(map[*logic.Logic]string), make(map[int]string)
 	w.answersByBlock, w.blockTexts = make(map[int]*candidates), make(map[int]string)
+	w.lists, w.hostChecks = from.Lists, from.Checks
 	w.service = fmt.Sprint(from.Limits.FileSize, from.TimeZone)
 	w.singlePage, w.onePerPage = d.Settings.SinglePage, from.Layout == "SINGLE"
 	w.collectBlocks(d.Blocks, "/blocks")
@@ -48,6 +50,9 @@ func Find(from compile.Source) (schema.Warnings, error) {
 		w.addWarning("/settings/openAt", schema.WarnUnanswerableForm, answertype.Explanation{Reason: "never_open", Message: "no response is accepted: the form closes before it opens"})
 	}
 	w.checkDuplicateField(d.Settings.DuplicateField)
+	if d.Settings.OnePerRespondent && d.Settings.Anonymous {
+		w.addWarning("/settings/onePerRespondent", schema.WarnNoEffect, answertype.Explanation{Reason: "anonymous", Message: "respondents are anonymous, so they can submit more than once"})
+	}
 	w.checkSettings(&d.Settings)
 	return w.found, nil
 }
@@ -72,6 +77,8 @@ type warner struct {
 	answersByBlock map[int]*candidates     // candidate answers of blocks with few possible answers
 
 	singlePage, onePerPage bool // whether the form has one page, or one page for each question
+
+	lists, hostChecks []schema.NamedItem // the host's choices and checks
 
 	service    string         // the service's settings that affect answers
 	blockTexts map[int]string // blocks as JSON
@@ -141,6 +148,7 @@ func (w *warner) checkBlock(b *schema.Block, at int, inGroup bool) {
 	} else {
 		w.checkStep(b, path, at)
 	}
+	w.checkList(b, c, path+"/properties/rule/choices")
 	if len(c.Checks) > 0 && c.Rule == nil && b.Type != schema.TypeGroup {
 		w.addWarning(path+"/properties/rule/check", schema.WarnNoEffect, answertype.Explanation{Reason: "check", Message: "this block has no answer, so its checks do not run"})
 	}
@@ -151,9 +159,25 @@ func (w *warner) checkBlock(b *schema.Block, at int, inGroup bool) {
 	}
 }
 
+func hasName(items []schema.NamedItem, name string) bool {
+	return slices.ContainsFunc(items, func(i schema.NamedItem) bool { return i.Name == name })
+}
+
+// checkList adds warnings about a block's reference to a list of the host.
+func (w *warner) checkList(b *schema.Block, c *compile.Block, path string) {
+	switch {
+	case c.List != nil && !hasName(w.lists, c.List.Name):
+		w.addWarning(path+"/list", schema.WarnUnknownName, answertype.Explanation{Reason: "list", Message: "the list " + answertype.QuoteJSON(c.List.Name) + " does not exist, so no answer can be checked and accepted", Params: map[string]any{"name": c.List.Name}})
+	case c.List != nil && len(b.Choices) > 0:
+		w.addWarning(path, schema.WarnNoEffect, answertype.Explanation{Reason: "own_choices", Message: "the choices come from a list, so the block's own choices have no effect"})
+	case c.List == nil && jsontree.Inspect(b.Properties.Rule, answertype.ParseLimits, func(rule jsontree.Node) bool { return rule.Member("choices").Member("list").Exists() }):
+		w.addWarning(path, schema.WarnNoEffect, answertype.Explanation{Reason: "list_type", Message: "the choices of blocks of this type cannot come from a list"})
+	}
+}
+
 func (w *warner) checkInGroup(b *schema.Block, path string, ruled bool) {
 	if ruled {
-		w.addWarning(path+"/properties/rule", schema.WarnNoEffect, answertype.Explanation{Reason: "in_group", Message: "in a group, only the checks of a rule have an effect"})
+		w.addWarning(path+"/properties/rule", schema.WarnNoEffect, answertype.Explanation{Reason: "in_group", Message: "in a group, only the checks and the list of choices of a rule have an effect"})
 	}
 	block := w.form.Index[b.ID]
 	for _, warn := range w.pending[block] {
@@ -206,7 +230,9 @@ func (w *warner) checkStep(b *schema.Block, path string, at int) {
 	w.cost += countRuleSteps(rule)
 	for _, b := range w.form.Blocks[step.From:step.To] {
 		for _, c := range b.Checks {
-			w.cost += c.If.Size()
+			if c.If != nil {
+				w.cost += c.If.Size()
+			}
 		}
 	}
 	if before <= compile.MaxRuleSteps && w.cost > compile.MaxRuleSteps {
