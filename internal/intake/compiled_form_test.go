@@ -13,7 +13,7 @@ import (
 )
 
 // knowing is an intake that knows no form yet. It has no storage.
-func knowing() Intake { return New(new(core.Core), nil) }
+func knowing() Intake { return New(new(core.Core), nil, false) }
 
 // read returns a form as a storage reads it: its bytes are in no other form.
 func read(revision int64, blocks string) storage.Form {

@@ -12,21 +12,23 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// errDraft wraps ErrNotFound and explains the likely cause to hosts.
-var errDraft = fmt.Errorf("formsvc: form is a draft; publish it with Client.PublishForm: %w", storage.ErrNotFound)
+// ErrDraft wraps ErrNotFound and explains the likely cause to hosts.
+var ErrDraft = fmt.Errorf("formsvc: form is a draft; publish it with Client.PublishForm: %w", storage.ErrNotFound)
 
 // Intake accepts submissions. It is safe for concurrent use.
 type Intake struct {
 	core              *core.Core
 	forms             *cache.Cache[storage.ID, *CompiledForm] // shared with copies from On
 	startDispatch     func() (to storage.DirectDispatcher, stored func())
+	includeRespondent bool // whether events contain the respondent
 	inHostTransaction bool // whether the Intake was created by On
 }
 
 // New returns an Intake with an empty cache. The Intake calls startDispatch before it stores a submission with an
-// event, and calls the function stored, which startDispatch returned, afterward.
-func New(c *core.Core, startDispatch func() (to storage.DirectDispatcher, stored func())) Intake {
-	return Intake{core: c, forms: new(cache.Cache[storage.ID, *CompiledForm]), startDispatch: startDispatch}
+// event, and calls the function stored, which startDispatch returned, afterward. includeRespondent determines whether
+// events contain the respondent.
+func New(c *core.Core, startDispatch func() (to storage.DirectDispatcher, stored func()), includeRespondent bool) Intake {
+	return Intake{core: c, forms: new(cache.Cache[storage.ID, *CompiledForm]), startDispatch: startDispatch, includeRespondent: includeRespondent}
 }
 
 // InHostTransaction returns a copy that uses c, whose storage is a host's transaction.
@@ -42,7 +44,9 @@ type Input = answers.Input
 type SubmitParams struct {
 	Input
 	FormID         storage.ID
+	Respondent     string
 	Metadata       Metadata
+	Language       string
 	CompletionTime float64
 	IdempotencyKey string
 	OneContent     bool

@@ -19,7 +19,11 @@ type Metadata struct {
 
 var utmNames = [...]string{"campaign", "content", "medium", "source", "term"}
 
-func encodeMetadata(m Metadata) []byte {
+// encodeMetadata encodes metadata without what identifies a device if the form is anonymous.
+func (k *CompiledForm) encodeMetadata(m Metadata) []byte {
+	if k.Settings.Anonymous {
+		m.UserAgent, m.Device = "", ""
+	}
 	var w jsontree.Writer
 	w.Object()
 	writeCleanText(&w, "country", m.Country)

@@ -1,4 +1,5 @@
-// Package timeout limits how long an operation waits for the storage in total, over all of its storage calls.
+// Package timeout limits how long an operation waits for the storage in total, over all of its storage calls, and for
+// functions of the host.
 package timeout
 
 import (
