@@ -29,16 +29,17 @@ type column struct {
 var (
 	leading  = []string{"submission_id", "submitted_at"}
 	trailing = []string{
-		"completion_time", "metadata/country", "metadata/device", "metadata/user_agent",
+		"completion_time", "ending", "metadata/country", "metadata/device", "metadata/user_agent",
 		"metadata/utm/campaign", "metadata/utm/content", "metadata/utm/medium", "metadata/utm/source", "metadata/utm/term",
 	}
 )
 
 // columns holds the columns of a table: first the fields in the definition, then fields that occur only in submissions.
 type columns struct {
-	o      Options
-	fields []*field
-	byID   map[string]*field
+	o       Options
+	leading []string // names of the first columns
+	fields  []*field
+	byID    map[string]*field
 
 	index map[columnKey]int // positions, set by header
 	cells []cell            // reused for every row
@@ -51,23 +52,25 @@ type field struct {
 }
 
 func newColumns(d storage.Definition, o Options) (*columns, error) {
-	c := &columns{o: o, byID: map[string]*field{}, index: map[columnKey]int{}}
+	c := &columns{o: o, leading: leading, byID: map[string]*field{}, index: map[columnKey]int{}}
+	if o.Respondent {
+		c.leading = slices.Concat(c.leading, []string{"respondent"})
+	}
+	if o.Changes {
+		c.leading = slices.Concat(c.leading, []string{"revision", "changed_at"})
+	}
 	blocks, err := schema.DecodeBlocks(d.Blocks)
 	if err != nil {
 		return nil, err
 	}
 	c.addBlocks(blocks)
-	var hidden []string
-	if len(d.HiddenFields) > 0 {
-		if err := json.Unmarshal(d.HiddenFields, &hidden); err != nil {
-			return nil, fmt.Errorf("export: decode stored hidden fields: %w", err)
-		}
+	hidden, err := schema.DecodeHiddenFields(d.HiddenFields)
+	if err != nil {
+		return nil, err
 	}
-	var variables map[string]json.RawMessage
-	if len(d.Variables) > 0 {
-		if err := json.Unmarshal(d.Variables, &variables); err != nil {
-			return nil, fmt.Errorf("export: decode stored variables: %w", err)
-		}
+	variables, err := schema.DecodeVariables(d.Variables)
+	if err != nil {
+		return nil, err
 	}
 	for _, name := range append(hidden, slices.Sorted(maps.Keys(variables))...) {
 		c.addColumn(c.findOrAddField(name, name), part{})
@@ -75,7 +78,7 @@ func newColumns(d storage.Definition, o Options) (*columns, error) {
 	return c, c.checkColumnCount()
 }
 
-func (c *columns) count() int { return len(leading) + len(c.index) + len(trailing) }
+func (c *columns) count() int { return len(c.leading) + len(c.index) + len(trailing) }
 
 func (c *columns) addBlocks(blocks []schema.Block) {
 	for i := range blocks {
@@ -147,11 +150,11 @@ func (c *columns) newHeader() []cell {
 		}
 	}
 	taken := make(map[string]bool, c.count())
-	for _, name := range slices.Concat(leading, trailing) {
+	for _, name := range slices.Concat(c.leading, trailing) {
 		taken[name] = true
 	}
 	cells := make([]cell, 0, c.count())
-	for _, name := range leading {
+	for _, name := range c.leading {
 		cells = append(cells, cell{name, true})
 	}
 	for _, f := range c.fields {
@@ -193,6 +196,15 @@ func (c *columns) newRow(s *storage.Submission) (cells []cell, known bool, err e
 	clear(c.cells)
 	c.cells[0] = cell{s.ID.String(), true}
 	c.cells[1] = cell{jsontree.FormatTime(s.SubmittedAt), true}
+	if c.o.Respondent {
+		c.cells[len(leading)].text = s.Respondent
+	}
+	if c.o.Changes {
+		c.cells[len(c.leading)-2] = cell{strconv.FormatInt(s.Revision, 10), true}
+	}
+	if c.o.Changes && !s.ChangedAt.IsZero() {
+		c.cells[len(c.leading)-1] = cell{jsontree.FormatTime(s.ChangedAt), true}
+	}
 	known = true
 	for i := range answers {
 		a := &answers[i]
@@ -220,7 +232,7 @@ func (c *columns) newRow(s *storage.Submission) (cells []cell, known bool, err e
 	}
 	end := c.cells[len(c.cells)-len(trailing):]
 	end[0] = cell{string(jsontree.AppendFloat(nil, s.CompletionTime)), true}
-	for i, text := range []string{m.Country, m.Device, m.UserAgent, m.UTM.Campaign, m.UTM.Content, m.UTM.Medium, m.UTM.Source, m.UTM.Term} {
+	for i, text := range []string{s.Ending, m.Country, m.Device, m.UserAgent, m.UTM.Campaign, m.UTM.Content, m.UTM.Medium, m.UTM.Source, m.UTM.Term} {
 		end[1+i].text = text
 	}
 	return c.cells, true, nil

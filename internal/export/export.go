@@ -4,27 +4,27 @@ import (
 	"bufio"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
-	"time"
+	"strconv"
 
+	"github.com/formsvc/formsvc/internal/filter"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Options holds the options for an export. Package formsvc documents them.
+// Options are the options of an export.
 type Options struct {
-	Format         schema.ExportFormat
-	Since, Until   time.Time
-	Separator      rune
-	ChoiceIDs      bool
-	SplitColumns   bool
-	Labels         bool
-	BOM            bool
-	AllowFormulas  bool
-	CompletionLine bool
+	schema.Export
+	Filter *filter.Filter // made of Where and Text; nil exports all submissions
+	// States reads the earlier states of a changed submission. It is called only with History.
+	States func(ctx context.Context, id storage.ID) ([]storage.SubmissionState, error)
 }
+
+// HistoryNeedsNDJSON is the message of a violation. A CSV has a row for each submission, and no place for earlier states.
+const HistoryNeedsNDJSON = "is possible only with the format ndjson"
 
 // Normalize returns an error if the options are invalid. It sets the default format and separator.
 func (o *Options) Normalize() error {
@@ -33,6 +33,9 @@ func (o *Options) Normalize() error {
 	}
 	if o.Format != schema.CSV && o.Format != schema.NDJSON {
 		return &schema.Error{Violations: []schema.Violation{{Path: "/format", Code: schema.CodeNotAllowed, Message: "must be csv or ndjson"}}}
+	}
+	if o.History && o.Format != schema.NDJSON {
+		return &schema.Error{Violations: []schema.Violation{{Path: "/history", Code: schema.CodeNotAllowed, Message: HistoryNeedsNDJSON}}}
 	}
 	switch o.Separator {
 	case 0:
@@ -61,7 +64,12 @@ func eachSubmission(ctx context.Context, out *bufio.Writer, o Options, read Page
 			return err
 		}
 		for i := range page.Submissions {
-			if err := do(&page.Submissions[i]); err != nil {
+			s := &page.Submissions[i]
+			selected, err := o.selects(s)
+			if err == nil && selected {
+				err = do(s)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -74,6 +82,18 @@ func eachSubmission(ctx context.Context, out *bufio.Writer, o Options, read Page
 		last := &page.Submissions[len(page.Submissions)-1]
 		q.Page.After = &storage.Position{Time: last.SubmittedAt, ID: last.ID}
 	}
+}
+
+// selects reports whether the filter selects a submission.
+func (o *Options) selects(s *storage.Submission) (bool, error) {
+	if o.Filter == nil {
+		return true, nil
+	}
+	answers, err := schema.DecodeAnswers(s.Answers)
+	if err != nil {
+		return false, err
+	}
+	return o.Filter.Matches(answers, s.Ending)
 }
 
 // Write streams the submissions of the form with this definition. It can miss submissions that are stored while it
@@ -100,11 +120,48 @@ func writeNDJSON(ctx context.Context, out *bufio.Writer, _ storage.Definition, o
 	var line []byte
 	err = eachSubmission(ctx, out, o, read, func(s *storage.Submission) error {
 		n++
-		line = append(AppendSubmission(line[:0], s), '\n')
+		line = AppendSubmission(line[:0], s)
+		if o.Respondent {
+			line = append(line[:len(line)-1], `,"respondent":`...)
+			line = append(jsontree.AppendString(line, s.Respondent), '}')
+		}
+		if o.Changes {
+			line = strconv.AppendInt(append(line[:len(line)-1], `,"revision":`...), s.Revision, 10)
+			if !s.ChangedAt.IsZero() {
+				line = jsontree.AppendTime(append(line, `,"changed_at":`...), s.ChangedAt)
+			}
+			line = append(line, '}')
+		}
+		if o.History && s.Revision > 1 {
+			states, err := o.States(ctx, s.ID)
+			if err != nil && !errors.Is(err, storage.ErrNotFound) { // if not found, it was removed in the meantime
+				return err
+			}
+			line = append(appendStates(append(line[:len(line)-1], `,"history":`...), states), '}')
+		}
+		line = append(line, '\n')
 		_, err := out.Write(line)
 		return err
 	})
 	return n, err
+}
+
+func appendStates(b []byte, states []storage.SubmissionState) []byte {
+	b = append(b, '[')
+	for i := range states {
+		s := &states[i]
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(append(b, `{"revision":`...), s.Revision, 10)
+		b = jsontree.AppendTime(append(b, `,"replaced_at":`...), s.ReplacedAt)
+		if !s.ReplacedBy.IsZero() {
+			b = append(hex.AppendEncode(append(b, `,"replaced_by":"`...), s.ReplacedBy[:]), '"')
+		}
+		b = strconv.AppendBool(append(b, `,"replaced_by_respondent":`...), s.ReplacedByRespondent)
+		b = append(append(append(b, `,"answers":`...), s.Answers...), '}')
+	}
+	return append(b, ']')
 }
 
 // AppendSubmission appends a submission in the API's format. It copies answers and metadata as stored.

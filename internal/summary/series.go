@@ -4,6 +4,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/formsvc/formsvc/schema"
 )
 
 // A Series counts up to exactValues distinct numbers exactly, which is enough for every usual scale. If there are more,
@@ -141,28 +143,22 @@ func valueAt(list []counted, place int64) float64 {
 	return 0
 }
 
-// Bin counts the numbers from From up to To. If the next bin starts at To, that bin counts To.
-type Bin struct {
-	From, To float64
-	Count    int64
-}
-
 // Histogram returns one bin per distinct value, or maxBins bins of equal width if there are more than maxBins values.
 // For whole numbers there can be fewer bins, which start and end at whole numbers.
-func (n *Series) Histogram(maxBins int) []Bin {
+func (n *Series) Histogram(maxBins int) []schema.Bin {
 	list := n.sortedValues()
 	if len(list) <= maxBins {
-		bins := make([]Bin, len(list))
+		bins := make([]schema.Bin, len(list))
 		for i, c := range list {
-			bins[i] = Bin{c.value, c.value, c.count}
+			bins[i] = schema.Bin{From: c.value, To: c.value, Count: c.count}
 		}
 		return bins
 	}
-	var bins []Bin
+	var bins []schema.Bin
 	if !n.fractional {
 		width := math.Ceil((n.Max - n.Min + 1) / float64(maxBins))
 		for from := n.Min; from <= n.Max; from += width {
-			bins = append(bins, Bin{From: from, To: min(from+width-1, n.Max)})
+			bins = append(bins, schema.Bin{From: from, To: min(from+width-1, n.Max)})
 		}
 		return fillBins(bins, list)
 	}
@@ -175,12 +171,12 @@ func (n *Series) Histogram(maxBins int) []Bin {
 		return max(n.Min, min(n.Max, 2*(n.Min/2+float64(i)*(width/2))))
 	}
 	for i := range maxBins {
-		bins = append(bins, Bin{From: edge(i), To: edge(i + 1)})
+		bins = append(bins, schema.Bin{From: edge(i), To: edge(i + 1)})
 	}
 	return fillBins(bins, list)
 }
 
-func fillBins(bins []Bin, list []counted) []Bin {
+func fillBins(bins []schema.Bin, list []counted) []schema.Bin {
 	i := 0
 	for _, c := range list {
 		for i+1 < len(bins) && c.value >= bins[i+1].From {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/export"
+	"github.com/formsvc/formsvc/internal/filter"
 	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -27,16 +28,12 @@ const (
 // Tally holds the counts of the submissions added so far. Submissions must be added newest first.
 type Tally struct {
 	Responses int64
-	Seconds   []float64 // completion times of the newest submissions
-	Blocks    []*Block  // in the order of formsvc.Summary
+	Read      int64        // how many submissions were read, including those that a filter does not select
+	Seconds   []float64    // completion times of the newest submissions
+	Days      ChoiceCounts // submissions by day, which is used as the ID
+	Endings   ChoiceCounts // submissions by the ending that they reached
+	Blocks    []*Block     // in the order of formsvc.Summary
 	byID      map[string]*Block
-}
-
-// Response is a submission with decoded answers.
-type Response struct {
-	ID      storage.ID
-	Seconds float64
-	Answers []schema.Answer
 }
 
 // Text is a free-text answer, truncated to the maximum length.
@@ -76,11 +73,12 @@ func (t *Texts) add(added Text) {
 type Block struct {
 	ID, Type, Label            string
 	Deleted                    bool // the form no longer has the block
+	FromList                   bool // the choices come from a list of the host
 	Answered, Other, Uncounted int64
 	Choices                    ChoiceCounts
 	Rows                       []*Row // rows of a matrix
 	Numbers                    Series
-	NPS                        *Scores
+	NPS                        *schema.NPSSummary
 	Days                       ChoiceCounts // days, which are used as IDs
 	Texts                      Texts
 	OtherType                  *Block // earlier answers of another type, as a linked list
@@ -95,22 +93,9 @@ type Row struct {
 	Choices   ChoiceCounts
 }
 
-// Scores counts answers from 0 to 10 as a Net Promoter Score.
-type Scores struct {
-	Detractors, Passives, Promoters int64
-	Score                           float64
-}
-
-// Choice counts one choice.
-type Choice struct {
-	ID, Label    string
-	Count        int64
-	MeanPosition float64 // mean position in a ranking, starting at 1
-}
-
 // ChoiceCounts counts the form's choices and unknown choices.
 type ChoiceCounts struct {
-	list  []Choice // in this list, MeanPosition is the sum of the positions
+	list  []schema.ChoiceCount // in this list, MeanPosition is the sum of the positions
 	index map[string]int
 }
 
@@ -125,19 +110,19 @@ func (t *ChoiceCounts) indexOf(id string) (at int, known bool) {
 	return at, known
 }
 
-func (t *ChoiceCounts) findOrAdd(id, label string) *Choice {
+func (t *ChoiceCounts) findOrAdd(id, label string) *schema.ChoiceCount {
 	at, known := t.indexOf(id)
 	if !known {
 		id, label = strings.Clone(id), strings.Clone(label) // do not keep the whole page in memory
 		at = len(t.list)
 		t.index[id] = at
-		t.list = append(t.list, Choice{ID: id, Label: label})
+		t.list = append(t.list, schema.ChoiceCount{ID: id, Label: label})
 	}
 	return &t.list[at]
 }
 
 // Counts returns the choices in the order in which they were added.
-func (t *ChoiceCounts) Counts() []Choice {
+func (t *ChoiceCounts) Counts() []schema.ChoiceCount {
 	list := slices.Clone(t.list)
 	for i := range list {
 		if c := &list[i]; c.Count > 0 {
@@ -151,6 +136,11 @@ func (t *ChoiceCounts) Counts() []Choice {
 func New(blocks []schema.Block, hidden []string, variables map[string]any) *Tally {
 	t := &Tally{byID: map[string]*Block{}}
 	t.addBlocks(blocks)
+	for i := range blocks {
+		if b := &blocks[i]; b.Type == schema.TypeEnding {
+			t.Endings.findOrAdd(b.ID, b.PlainLabel())
+		}
+	}
 	for _, name := range hidden {
 		t.addBlock(name, schema.TypeHidden, name)
 	}
@@ -176,6 +166,7 @@ func (t *Tally) addBlocks(blocks []schema.Block) {
 		b := &blocks[i]
 		if b.TakesAnswer() {
 			made := t.addBlock(b.ID, b.Type, b.PlainLabel())
+			made.FromList = b.ListRef().List != ""
 			for _, c := range b.Choices {
 				made.Choices.findOrAdd(c.ID, c.Label)
 			}
@@ -210,40 +201,50 @@ func (b *Block) findOrAddRow(id, label string) *Row {
 	return r
 }
 
-// AddResponse counts one submission. It returns a [*schema.Error] if there are more than [export.MaxColumns] distinct
-// fields.
-func (t *Tally) AddResponse(r Response) error {
+// AddStored counts one stored submission, on its day in the time zone, if the filter f selects it. It returns a
+// [*schema.Error] if there are more than [export.MaxColumns] distinct fields.
+func (t *Tally) AddStored(s *storage.Submission, f *filter.Filter, zone *time.Location) error {
+	t.Read++
+	answers, err := schema.DecodeAnswers(s.Answers)
+	if err != nil {
+		return err
+	}
+	if selected, err := f.Matches(answers, s.Ending); err != nil || !selected {
+		return err
+	}
 	t.Responses++
 	if len(t.Seconds) < maxSeconds {
-		t.Seconds = append(t.Seconds, r.Seconds)
+		t.Seconds = append(t.Seconds, s.CompletionTime)
 	}
-	for i := range r.Answers {
-		a := &r.Answers[i]
+	t.Days.findOrAdd(s.SubmittedAt.In(zone).Format(time.DateOnly), "").Count++
+	if s.Ending != "" {
+		t.Endings.findOrAdd(s.Ending, "").Count++
+	}
+	for i := range answers {
+		a := &answers[i]
 		b, err := t.findOrAddBlock(a.ID, a.Type, a.Label)
 		if err != nil {
 			return err
 		}
 		b.countAnswer(a)
 		if text := freeText(a); text != "" {
-			b.Texts.add(Text{truncateText(text), r.ID, 1, maphash.String(seed, text)})
+			b.Texts.add(Text{truncateText(text), s.ID, 1, maphash.String(seed, text)})
 		}
 	}
 	return nil
 }
 
-// AddStored counts one stored submission.
-func (t *Tally) AddStored(s *storage.Submission) error {
-	answers, err := schema.DecodeAnswers(s.Answers)
-	if err != nil {
-		return err
-	}
-	return t.AddResponse(Response{s.ID, s.CompletionTime, answers})
-}
-
 // Merge adds the counts of older submissions.
 func (t *Tally) Merge(older *Tally) error {
 	t.Responses += older.Responses
+	t.Read += older.Read
 	t.Seconds = append(t.Seconds, older.Seconds[:min(maxSeconds-len(t.Seconds), len(older.Seconds))]...)
+	for _, day := range older.Days.list {
+		t.Days.findOrAdd(day.ID, "").Count += day.Count
+	}
+	for _, ending := range older.Endings.list {
+		t.Endings.findOrAdd(ending.ID, "").Count += ending.Count
+	}
 	for _, from := range older.Blocks {
 		for ; from != nil; from = from.OtherType {
 			if from.Answered == 0 {
@@ -358,16 +359,16 @@ func (b *Block) countAnswer(a *schema.Answer) {
 			}
 		}
 	case schema.Bool:
-		b.addChoice(&b.Choices, Choice{ID: v.String(), Count: 1})
+		b.addChoice(&b.Choices, schema.ChoiceCount{ID: v.String(), Count: 1})
 	case schema.Picks:
 		for i, p := range v {
 			switch {
 			case p.ID == "":
 				b.Other++
 			case a.Type == schema.TypeRanking:
-				b.addChoice(&b.Choices, Choice{p.ID, p.Label, 1, float64(i + 1)})
+				b.addChoice(&b.Choices, schema.ChoiceCount{ID: p.ID, Label: p.Label, Count: 1, MeanPosition: float64(i + 1)})
 			default:
-				b.addChoice(&b.Choices, Choice{p.ID, p.Label, 1, 0})
+				b.addChoice(&b.Choices, schema.ChoiceCount{ID: p.ID, Label: p.Label, Count: 1})
 			}
 		}
 	case schema.Matrix:
@@ -378,21 +379,21 @@ func (b *Block) countAnswer(a *schema.Answer) {
 			}
 			row := b.findOrAddRow(r.ID, "")
 			for _, p := range r.Picks {
-				b.addChoice(&row.Choices, Choice{p.ID, p.Label, 1, 0})
+				b.addChoice(&row.Choices, schema.ChoiceCount{ID: p.ID, Label: p.Label, Count: 1})
 			}
 		}
 	case schema.Date:
-		b.addChoice(&b.Days, Choice{ID: v.Time.Format(time.DateOnly), Count: 1})
+		b.addChoice(&b.Days, schema.ChoiceCount{ID: v.Time.Format(time.DateOnly), Count: 1})
 	case schema.Payment:
-		b.addChoice(&b.Choices, Choice{ID: v.Status, Count: 1})
+		b.addChoice(&b.Choices, schema.ChoiceCount{ID: v.Status, Count: 1})
 	case schema.String:
 		if a.Type == schema.TypeCountry {
-			b.addChoice(&b.Choices, Choice{ID: string(v), Count: 1})
+			b.addChoice(&b.Choices, schema.ChoiceCount{ID: string(v), Count: 1})
 		}
 	}
 }
 
-func (b *Block) addChoice(t *ChoiceCounts, c Choice) {
+func (b *Block) addChoice(t *ChoiceCounts, c schema.ChoiceCount) {
 	if _, known := t.indexOf(c.ID); !known && !b.reserveUnknown() {
 		b.Uncounted += c.Count
 		return
@@ -413,7 +414,7 @@ func (b *Block) reserveUnknown() bool {
 
 func (b *Block) addNPS(detractors, passives, promoters int64) {
 	if b.NPS == nil {
-		b.NPS = new(Scores)
+		b.NPS = new(schema.NPSSummary)
 	}
 	n := b.NPS
 	n.Detractors += detractors
@@ -440,7 +441,7 @@ func (t *Tally) Compact(texts int) (size int) {
 			}
 		}
 	}
-	return size + 500 + 8*cap(t.Seconds)
+	return size + 500 + 8*cap(t.Seconds) + t.Days.dropIndex() + t.Endings.dropIndex()
 }
 
 func (t *ChoiceCounts) dropIndex() (size int) {
