@@ -76,6 +76,7 @@ var known = []struct {
 	{schema.ErrUnsupported, ErrNotFound}, // the storage has no working copies
 	{schema.ErrBlockExists, ErrBlockExists},
 	{storage.ErrNotOwner, ErrOwnerRequired},
+	{schema.ErrInsufficientScope, ErrInsufficientScope},
 	{storage.ErrLimitReached, ErrWorkspaceLimit},
 	{storage.ErrRevisionMismatch, ErrRevisionMismatch},
 	{storage.ErrInvalidValue, ErrInvalidValue},

@@ -9,35 +9,28 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Block is a top-level block. Revision is the revision of its form.
-type Block struct {
-	ID       string
-	JSON     json.RawMessage
-	Revision int64
-}
-
 // Block returns a top-level block of a form.
-func (c *Core) Block(ctx context.Context, actor storage.Actor, t Target, id string) (Block, error) {
+func (c *Core) Block(ctx context.Context, actor storage.Actor, t Target, id string) (schema.StoredBlock, error) {
 	f, err := c.Form(ctx, actor, t)
 	if err != nil {
-		return Block{}, err
+		return schema.StoredBlock{}, err
 	}
 	blocks, err := definition.ParseStoredBlocks(f.Definition.Blocks)
 	if err != nil {
-		return Block{}, err
+		return schema.StoredBlock{}, err
 	}
 	block, ok := blocks.Get(id)
 	if !ok {
-		return Block{}, storage.ErrNotFound
+		return schema.StoredBlock{}, storage.ErrNotFound
 	}
-	return Block{ID: id, JSON: block, Revision: f.Revision}, nil
+	return schema.StoredBlock{ID: id, JSON: block, Revision: f.Revision}, nil
 }
 
 // CreateBlock appends a block. It returns [schema.ErrBlockExists] if the form already has a block with the same ID.
-func (c *Core) CreateBlock(ctx context.Context, actor storage.Actor, t Target, body []byte, condition Precondition) (Block, error) {
+func (c *Core) CreateBlock(ctx context.Context, actor storage.Actor, t Target, body []byte, condition Precondition) (schema.StoredBlock, error) {
 	added, err := c.validator.ParseBlock(body)
 	if err != nil {
-		return Block{}, err
+		return schema.StoredBlock{}, err
 	}
 	added = added.WithTypesFrom(nil)
 	updated, err := c.changeStoredBlocks(ctx, actor, t, condition, "/block", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
@@ -49,7 +42,7 @@ func (c *Core) CreateBlock(ctx context.Context, actor storage.Actor, t Target, b
 		}
 		return c.validator.AppendBlock(stored, added)
 	})
-	return Block{ID: added.ID(), JSON: added.Raw(), Revision: updated.Revision}, err
+	return schema.StoredBlock{ID: added.ID(), JSON: added.Raw(), Revision: updated.Revision}, err
 }
 
 // ReplaceBlocks replaces all blocks of a form and returns the form.
@@ -71,13 +64,13 @@ func (c *Core) ReplaceBlocks(ctx context.Context, actor storage.Actor, t Target,
 func (c *Core) CheckBlockID(id string) error { return c.validator.CheckBlockID(id) }
 
 // UpdateBlock applies a merge patch to a block.
-func (c *Core) UpdateBlock(ctx context.Context, actor storage.Actor, t Target, id string, body []byte, condition Precondition) (Block, error) {
+func (c *Core) UpdateBlock(ctx context.Context, actor storage.Actor, t Target, id string, body []byte, condition Precondition) (schema.StoredBlock, error) {
 	if err := c.CheckBlockID(id); err != nil {
-		return Block{}, err
+		return schema.StoredBlock{}, err
 	}
 	patch, err := c.validator.ParseBlockPatch(body)
 	if err != nil {
-		return Block{}, err
+		return schema.StoredBlock{}, err
 	}
 	var block json.RawMessage
 	updated, err := c.changeStoredBlocks(ctx, actor, t, condition, "/block", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
@@ -91,7 +84,7 @@ func (c *Core) UpdateBlock(ctx context.Context, actor storage.Actor, t Target, i
 		block = patched.Raw()
 		return all, patched.CheckHiddenNames(hidden)
 	})
-	return Block{ID: id, JSON: block, Revision: updated.Revision}, err
+	return schema.StoredBlock{ID: id, JSON: block, Revision: updated.Revision}, err
 }
 
 // DeleteBlock deletes a top-level block with its nested blocks. It returns the form's new revision.

@@ -19,6 +19,7 @@ import (
 	"github.com/formsvc/formsvc/internal/batching"
 	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/internal/definition"
+	"github.com/formsvc/formsvc/internal/hostdata"
 	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -32,12 +33,16 @@ type Core struct {
 	Limits   schema.Limits      // New sets the defaults
 	Clock    func() time.Time
 	NewID    func(at time.Time) storage.ID
-	TimeZone *time.Location // time zone of calendar days; defaults to UTC
+	TimeZone *time.Location // time zone of calendar days
 	Log      *slog.Logger   // log for maintenance; nil discards messages
 	// RemoveFiles deletes the files of submissions before the submissions are purged. If nil, files are retained.
 	RemoveFiles func(ctx context.Context, ids []string) error
 	// BeforeDelete is called before a form's submissions are purged. It can be nil.
 	BeforeDelete func(ctx context.Context, form storage.ID, submissions []storage.ID) error
+	Host         hostdata.Host // choices and checks of the host
+	// CheckContent is called before a form is created with content or its content is changed, except by Publish. before is
+	// zero for a new form. An error prevents the change. It can be nil.
+	CheckContent func(before, after storage.FormContent) error
 	Versions     int // number of versions per form; zero disables versions
 
 	validator    *definition.Validator
@@ -45,7 +50,7 @@ type Core struct {
 	visits       *batching.Batcher[storage.FunnelCount] // nil writes visits immediately
 	beforeDelete storage.BeforeDelete                   // can be nil
 
-	summaries *cache.Cache[storage.ID, *cachedSummary] // nil disables the cache
+	summaries *cache.Cache[summaryKey, *cachedSummary] // nil disables the cache
 
 	forWorkingCopies bool // set by ForWorkingCopies
 
@@ -57,11 +62,12 @@ type Core struct {
 func New(c Core) (*Core, error) {
 	c.Limits = c.Limits.WithDefaults()
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
+	c.Host.Log = c.Log
 	var err error
 	if c.validator, err = definition.NewValidator(c.Limits, c.TimeZone); err != nil {
 		return nil, fmt.Errorf("request validators: %w", err)
 	}
-	c.formLocks, c.summaries = newFormLocks(), &cache.Cache[storage.ID, *cachedSummary]{Max: maxCacheBytes}
+	c.formLocks, c.summaries = newFormLocks(), &cache.Cache[summaryKey, *cachedSummary]{Max: maxCacheBytes}
 	c.visits = batching.New("views and starts of forms", c.Log, c.writeVisits)
 	c.original, c.lastDispatcherCheck = &c, new(atomic.Int64)
 	c.beforeDelete = c.newDeletionHook()

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/definition"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/internal/timeout"
 	"github.com/formsvc/formsvc/schema"
@@ -39,24 +40,43 @@ func (c *Core) CreateForm(ctx context.Context, actor storage.Actor, body []byte)
 	if err != nil {
 		return storage.Form{}, err
 	}
-	sections, err := c.validator.NewDefinition(w)
+	f, err := c.newForm(w)
 	if err != nil {
 		return storage.Form{}, err
 	}
-	workspace, err := storage.ParseID(*w.WorkspaceID)
+	if c.CheckContent != nil {
+		if err := c.CheckContent(storage.FormContent{}, f.FormContent); err != nil {
+			return storage.Form{}, err
+		}
+	}
+	err = c.Storage.CreateForm(ctx, actor, f)
+	if errors.Is(err, storage.ErrConflict) { // the host may have chosen the same public ID for another form
+		f.ID, f.PublicID = c.NewID(f.CreatedAt), objectid.NewPublicID()
+		err = c.Storage.CreateForm(ctx, actor, f)
+	}
+	return f, err
+}
+
+// newForm returns a new draft with the content of w. Without a workspace in w, the form has none.
+func (c *Core) newForm(w definition.FormWrite) (storage.Form, error) {
+	sections, err := c.validator.NewDefinition(w)
 	if err != nil {
-		return storage.Form{}, storage.ErrNotFound
+		return storage.Form{}, err
 	}
 	now := c.Now()
 	f := storage.Form{
 		ID:          c.NewID(now),
 		PublicID:    objectid.NewPublicID(),
-		WorkspaceID: workspace,
 		FormContent: storage.FormContent{Name: *w.Name, Type: "SINGLE", Definition: sections},
 		Status:      storage.StatusDraft,
 		Revision:    1,
 		CreatedAt:   now,
 		UpdatedAt:   now,
+	}
+	if w.WorkspaceID != nil {
+		if f.WorkspaceID, err = storage.ParseID(*w.WorkspaceID); err != nil {
+			return storage.Form{}, storage.ErrNotFound
+		}
 	}
 	if w.Type != nil {
 		f.Type = *w.Type
@@ -64,7 +84,7 @@ func (c *Core) CreateForm(ctx context.Context, actor storage.Actor, body []byte)
 	if w.Acceptance != nil {
 		f.Acceptance = *withIdentityRules(w.Acceptance)
 	}
-	return f, c.Storage.CreateForm(ctx, actor, f)
+	return f, nil
 }
 
 // UpdateForm changes a form.
@@ -143,7 +163,7 @@ func (c *Core) AnswerSource(d storage.Definition) answers.Source {
 // unknown.
 func (c *Core) Warnings(d storage.Definition, layout string) (schema.Warnings, error) {
 	from := c.AnswerSource(d)
-	from.Layout = layout
+	from.Layout, from.Lists, from.Checks = layout, c.Host.Lists.Names(), c.Host.Checks.Names()
 	return answers.FindWarnings(from)
 }
 
@@ -182,6 +202,10 @@ func (c *Core) updateWithRetry(ctx context.Context, actor storage.Actor, t Targe
 			return storage.Form{}, err
 		}
 		change, err := compute(stored)
+		if err == nil && c.CheckContent != nil {
+			before := contentOf(stored)
+			err = c.CheckContent(before, applyChange(before, &change))
+		}
 		switch { // report access errors first, then the precondition, then other errors
 		case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrNotOwner):
 			return storage.Form{}, err

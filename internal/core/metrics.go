@@ -1,10 +1,8 @@
 package core
 
 import (
-	"cmp"
 	"context"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/calendar"
@@ -17,31 +15,18 @@ import (
 // DefaultPeriod is the default period of metrics.
 const DefaultPeriod = schema.Period30d
 
-// Metrics holds a form's funnel for a period.
-type Metrics struct {
-	Period schema.Period
-	// Estimated says whether the numbers include lifetime counters from before the form's events were counted.
-	Estimated                  bool
-	Views, Starts, Submissions int64
-	CompletionRate             float64 // Submissions as a percentage of Starts, rounded to two decimals; 0 if Starts is 0
-}
-
 // CheckPeriod returns an error for an unknown period.
 func CheckPeriod(period schema.Period) error {
 	if _, ok := periodWindow(period, time.Time{}); !ok {
-		names := make([]string, len(periods))
-		for i, p := range periods {
-			names[i] = string(p.name)
-		}
-		return violation.New("query:period", schema.CodeNotAllowed, "must be one of "+strings.Join(names, ", "))
+		return violation.New("query:period", schema.CodeNotAllowed, "must be one of today, yesterday, 24h, 7d, 30d, 3m, 6m, 12m, all")
 	}
 	return nil
 }
 
 // Metrics returns the metrics of a form.
-func (c *Core) Metrics(ctx context.Context, actor storage.Actor, form storage.ID, period schema.Period) (Metrics, error) {
+func (c *Core) Metrics(ctx context.Context, actor storage.Actor, form storage.ID, period schema.Period) (schema.Metrics, error) {
 	if err := CheckPeriod(period); err != nil {
-		return Metrics{}, err
+		return schema.Metrics{}, err
 	}
 	if c.visits != nil {
 		ctx = timeout.WithBudget(ctx)
@@ -52,10 +37,10 @@ func (c *Core) Metrics(ctx context.Context, actor storage.Actor, form storage.ID
 	w, _ := periodWindow(period, c.Clock())
 	funnel, err := c.Storage.Funnel(ctx, actor, form, w)
 	if err != nil {
-		return Metrics{}, err
+		return schema.Metrics{}, err
 	}
 	counts := funnel.Counters
-	m := Metrics{Period: period, Estimated: period == schema.PeriodAll && funnel.Lifetime != nil}
+	m := schema.Metrics{Period: period, Estimated: period == schema.PeriodAll && funnel.Lifetime != nil}
 	if m.Estimated {
 		counts.Views += funnel.Lifetime.Views
 		counts.Starts += funnel.Lifetime.Starts
@@ -75,38 +60,32 @@ func completionRate(submissions, starts int64) float64 {
 	return math.Round(float64(submissions)/float64(starts)*10_000) / 100
 }
 
-// periods lists the supported periods. A window is computed from the time and the preceding midnight in UTC. Only the
-// window for yesterday has an end.
-var periods = []struct {
-	name   schema.Period
-	window func(now, midnight time.Time) storage.Window
-}{
-	{schema.PeriodToday, func(_, midnight time.Time) storage.Window { return storage.Window{From: midnight} }},
-	{schema.PeriodYesterday, func(_, midnight time.Time) storage.Window {
-		return storage.Window{From: midnight.AddDate(0, 0, -1), To: midnight}
-	}},
-	{schema.Period24h, func(now, _ time.Time) storage.Window {
-		return storage.Window{From: now.Truncate(time.Minute).Add(-24 * time.Hour)}
-	}},
-	{schema.Period7d, func(_, midnight time.Time) storage.Window { return storage.Window{From: midnight.AddDate(0, 0, -6)} }},
-	{schema.Period30d, func(_, midnight time.Time) storage.Window {
-		return storage.Window{From: midnight.AddDate(0, 0, -29)}
-	}},
-	{schema.Period3m, func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 3)} }},
-	{schema.Period6m, func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 6)} }},
-	{schema.Period12m, func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 12)} }},
-	{schema.PeriodAll, func(_, _ time.Time) storage.Window { return storage.Window{} }},
-}
-
+// periodWindow returns the window of a period. Only the window for yesterday has an end. Days start at midnight in UTC.
 func periodWindow(period schema.Period, now time.Time) (w storage.Window, ok bool) {
 	now = now.UTC()
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
-	for _, p := range periods {
-		if p.name == period {
-			return p.window(now, midnight), true
-		}
+	switch period {
+	case schema.PeriodToday:
+		w.From = midnight
+	case schema.PeriodYesterday:
+		w.From, w.To = midnight.AddDate(0, 0, -1), midnight
+	case schema.Period24h:
+		w.From = now.Truncate(time.Minute).Add(-24 * time.Hour)
+	case schema.Period7d:
+		w.From = midnight.AddDate(0, 0, -6)
+	case schema.Period30d:
+		w.From = midnight.AddDate(0, 0, -29)
+	case schema.Period3m:
+		w.From = monthsBefore(midnight, 3)
+	case schema.Period6m:
+		w.From = monthsBefore(midnight, 6)
+	case schema.Period12m:
+		w.From = monthsBefore(midnight, 12)
+	case schema.PeriodAll:
+	default:
+		return w, false
 	}
-	return storage.Window{}, false
+	return w, true
 }
 
 // PeriodQuery returns the start and end of a period in the service's time zone. The end is zero if the period
@@ -115,18 +94,17 @@ func (c *Core) PeriodQuery(period schema.Period) (since, until time.Time, err er
 	if err := CheckPeriod(period); err != nil {
 		return since, until, err
 	}
-	zone := cmp.Or(c.TimeZone, time.UTC)
-	now := c.Clock().In(zone)
+	now := c.Clock().In(c.TimeZone)
 	w, _ := periodWindow(period, calendar.UTCDay(now)) // uses calendar days, which have no time zone
 	switch {
 	case period == schema.Period24h:
 		w, _ = periodWindow(period, now)
 		return w.From, until, nil
 	case !w.From.IsZero():
-		since = calendar.StartOfDay(w.From, zone)
+		since = calendar.StartOfDay(w.From, c.TimeZone)
 	}
 	if !w.To.IsZero() {
-		until = calendar.StartOfDay(w.To, zone).Add(-time.Microsecond)
+		until = calendar.StartOfDay(w.To, c.TimeZone).Add(-time.Microsecond)
 	}
 	return since, until, nil
 }

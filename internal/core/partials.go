@@ -41,7 +41,7 @@ func (c *Core) Partials(ctx context.Context, actor storage.Actor, form storage.I
 			return nil
 		}
 		if !p.Shared {
-			p.Answers, p.Hidden, p.Metadata, p.Block, p.Seconds = nil, nil, nil, "", 0
+			p.Answers, p.Hidden, p.Metadata, p.Block, p.Seconds, p.Respondent = nil, nil, nil, "", 0, ""
 		}
 		p.Answers, p.Hidden, p.Metadata = bytes.Clone(p.Answers), bytes.Clone(p.Hidden), bytes.Clone(p.Metadata)
 		found = append(found, p)

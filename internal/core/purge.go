@@ -2,8 +2,10 @@ package core
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -93,54 +95,104 @@ func (c *Core) sweepRemoved(ctx context.Context, trashBefore time.Time) (forms i
 
 // EraseRespondent permanently deletes the submissions and partial submissions that contain all wanted answers. It
 // returns the number of deleted submissions. Package formsvc documents how answers are named and compared.
-func (c *Core) EraseRespondent(ctx context.Context, formID storage.ID, wanted map[string]string) (int, error) {
-	if err := checkConditions(wanted); err != nil {
+func (c *Core) EraseRespondent(ctx context.Context, formID storage.ID, wanted map[string]string) (erased int, err error) {
+	form, err := c.formForConditions(ctx, formID, wanted)
+	if err != nil {
 		return 0, err
+	}
+	conditions := form.Conditions(wanted)
+	err = c.eachMatch(ctx, formID, conditions.Match, func(leaving []storage.Submission) error {
+		if err := c.callBeforeDelete(ctx, leaving); err != nil {
+			return err
+		}
+		ids := make([]storage.ID, len(leaving))
+		for i := range leaving {
+			ids[i] = leaving[i].ID
+		}
+		n, err := c.Storage.EraseSubmissions(ctx, formID, ids)
+		erased += n
+		return err
+	})
+	if err == nil {
+		err = c.erasePartials(ctx, formID, form, conditions.Match)
+	}
+	if err != nil {
+		return erased, err
+	}
+	return erased, conditions.Err()
+}
+
+// FindRespondent calls found with the submissions that EraseRespondent would delete.
+func (c *Core) FindRespondent(ctx context.Context, formID storage.ID, wanted map[string]string, found func([]storage.Submission) error) error {
+	form, err := c.formForConditions(ctx, formID, wanted)
+	if err != nil {
+		return err
+	}
+	conditions := form.Conditions(wanted)
+	if err := c.eachMatch(ctx, formID, conditions.Match, found); err != nil {
+		return err
+	}
+	return conditions.Err()
+}
+
+// formForConditions checks wanted and compiles a form.
+func (c *Core) formForConditions(ctx context.Context, formID storage.ID, wanted map[string]string) (answers.Form, error) {
+	if err := checkConditions(wanted); err != nil {
+		return answers.Form{}, err
 	}
 	f, err := c.Storage.Form(ctx, storage.AsHost(), formID)
 	if err != nil {
-		return 0, err
+		return answers.Form{}, err
 	}
 	form, err := answers.Compile(c.AnswerSource(f.Definition))
 	if err != nil {
-		return 0, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
+		err = fmt.Errorf("formsvc: form %s: %w", f.ID, err)
 	}
-	conditions, erased := form.Conditions(wanted), 0
+	return form, err
+}
+
+// eachMatch calls found with the submissions of each page that match now or in an earlier state.
+func (c *Core) eachMatch(ctx context.Context, formID storage.ID, match func(json.RawMessage) bool, found func([]storage.Submission) error) error {
 	q := storage.SubmissionsParams{Page: storage.Page{Limit: batchSize}, MaxBytes: backfillBytes}
 	for {
 		page, err := storage.ListSubmissions(ctx, c.Storage, storage.AsHost(), formID, q)
 		if err != nil {
-			return erased, err
+			return err
 		}
-		var found []storage.ID
-		var leaving []storage.Submission
+		var matches []storage.Submission
 		for i := range page.Submissions {
-			if conditions.Match(page.Submissions[i].Answers) {
-				found, leaving = append(found, page.Submissions[i].ID), append(leaving, page.Submissions[i])
-			}
-		}
-		if c.beforeDelete != nil && len(found) > 0 {
-			if err := c.beforeDelete(ctx, leaving); err != nil {
-				return erased, err
-			}
-		}
-		if len(found) > 0 {
-			n, err := c.Storage.EraseSubmissions(ctx, formID, found)
-			erased += n
+			matched, err := c.everMatched(ctx, &page.Submissions[i], match)
 			if err != nil {
-				return erased, err
+				return err
+			}
+			if matched {
+				matches = append(matches, page.Submissions[i])
+			}
+		}
+		if len(matches) > 0 {
+			if err := found(matches); err != nil {
+				return err
 			}
 		}
 		if !page.More || len(page.Submissions) == 0 {
-			break
+			return nil
 		}
 		last := &page.Submissions[len(page.Submissions)-1]
 		q.Page.After = &storage.Position{Time: last.SubmittedAt, ID: last.ID}
 	}
-	if err := c.erasePartials(ctx, formID, form, conditions.Match); err != nil {
-		return erased, err
+}
+
+// everMatched reports whether a submission or one of its earlier states has the answers.
+func (c *Core) everMatched(ctx context.Context, s *storage.Submission, matches func(json.RawMessage) bool) (bool, error) {
+	matched := matches(s.Answers)
+	if matched || s.Revision <= 1 {
+		return matched, nil
 	}
-	return erased, conditions.Err()
+	states, err := c.Storage.SubmissionHistory(ctx, storage.AsHost(), s.FormID, s.ID)
+	if errors.Is(err, storage.ErrNotFound) { // removed in the meantime
+		err = nil
+	}
+	return slices.ContainsFunc(states, func(state storage.SubmissionState) bool { return matches(state.Answers) }), err
 }
 
 func checkConditions(wanted map[string]string) error {

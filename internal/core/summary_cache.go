@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/calendar"
+	"github.com/formsvc/formsvc/internal/filter"
 	"github.com/formsvc/formsvc/internal/summary"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -24,11 +25,20 @@ const (
 	settleDelay        = 2 * time.Minute
 	submissionsPerPage = 1000
 	countTimeSlice     = 200 * time.Millisecond // how long one caller counts while other callers wait
+	// recentTimeLimit is for submissions that are not cached. A summary with a time limit is incomplete until the rest of
+	// them can be cached.
+	recentTimeLimit = time.Second
 	// After maxRestarts interrupted counts, a count continues despite changes. Otherwise, it would never finish
 	// during an import or purge.
 	maxRestarts  = 5
 	maxPastTexts = 100 // maximum number of newest texts per block that are cached for a past day
 )
+
+// summaryKey identifies a form's summary with a filter.
+type summaryKey struct {
+	form   storage.ID
+	filter string
+}
 
 // cachedSummary caches a form's counts by day, so that a summary reads only new submissions. Each use first checks with
 // the storage that the counts are still valid.
@@ -54,8 +64,11 @@ type funnelCheck struct {
 type span struct {
 	from, to    time.Time // a zero from means no limit
 	first, last time.Time // times of the first and last submission; zero if there are none
-	tally       *summary.Tally
-	size        int // size in bytes, or 0 if unknown
+	// after is the position of the last counted submission if the count stopped there. Submissions of the same time can
+	// follow, so from is then a microsecond after first.
+	after *storage.Position
+	tally *summary.Tally
+	size  int // size in bytes, or 0 if unknown
 }
 
 // SummaryParams selects submissions in the same way as storage.SubmissionsParams.
@@ -64,6 +77,7 @@ type SummaryParams struct {
 	Since, Until time.Time
 	Within       time.Duration         // approximate time limit; zero means no limit
 	New          func() *summary.Tally // returns an empty tally for the form
+	Filter       *filter.Filter        // nil counts all submissions
 }
 
 // Summary counts a form's submissions. If it does not finish within p.Within, done is false and the next call continues
@@ -76,18 +90,18 @@ func (c *Core) Summary(ctx context.Context, actor storage.Actor, p SummaryParams
 	if !p.Until.IsZero() {
 		to = p.Until.Truncate(time.Microsecond).Add(time.Microsecond)
 	}
-	f := new(cachedSummary)
+	f, key := new(cachedSummary), summaryKey{p.Form, p.Filter.Key()}
 	if c.summaries != nil {
-		if cached, ok := c.summaries.Get(p.Form); ok {
+		if cached, ok := c.summaries.Get(key); ok {
 			f = cached
 		}
 	}
 	for {
 		t = p.New()
-		done, size, cacheable, err := f.countInto(submissionReader{c, ctx, actor, p.Form}, from, to, cmp.Or(p.Within, countTimeSlice), t)
+		done, size, cacheable, err := f.countInto(submissionReader{Core: c, ctx: ctx, actor: actor, form: p.Form, filter: p.Filter}, from, to, p.Within, t)
 		cacheable = cacheable && c.summaries != nil
 		if cacheable {
-			c.summaries.Put(p.Form, f, size)
+			c.summaries.Put(key, f, size)
 		}
 		if err != nil || done || cacheable && p.Within > 0 {
 			return t, done, err
@@ -95,9 +109,10 @@ func (c *Core) Summary(ctx context.Context, actor storage.Actor, p SummaryParams
 	}
 }
 
-// countInto validates the cache, counts missing submissions for at most the duration step, and adds all counts to t.
-// size is the new size of the cache in bytes. cacheable is false if the storage cannot validate the cache.
-func (f *cachedSummary) countInto(r submissionReader, from, to time.Time, step time.Duration, t *summary.Tally) (done bool, size int, cacheable bool, err error) {
+// countInto validates the cache, counts missing submissions for about the duration within or countTimeSlice, and adds
+// all counts to t. size is the new size of the cache in bytes. cacheable is false if the storage cannot validate the
+// cache.
+func (f *cachedSummary) countInto(r submissionReader, from, to time.Time, within time.Duration, t *summary.Tally) (done bool, size int, cacheable bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	removed, err := r.Storage.SubmissionsRemoved(r.ctx, r.actor, r.form)
@@ -110,16 +125,21 @@ func (f *cachedSummary) countInto(r submissionReader, from, to time.Time, step t
 			return false, 0, cacheable, err
 		}
 	}
+	done = true
 	if to.IsZero() || to.After(f.countedUntil) { // recent submissions are not cached
-		if err := r.eachSubmission(latest(from, f.countedUntil), to, t.AddStored); err != nil {
+		recent := r
+		if cacheable && within > 0 {
+			recent.end = time.Now().Add(max(within, recentTimeLimit))
+		}
+		err := recent.addSubmissions(latest(from, f.countedUntil), to, t)
+		if done = !errors.Is(err, errTimeUp); err != nil && done {
 			return false, 0, cacheable, err
 		}
 		to = f.countedUntil
 	}
-	done = true
-	end := time.Now().Add(step)
-	for _, gap := range f.findGaps(from, to) {
-		found, whole, err := r.countSpans(gap[0], gap[1], end)
+	end := time.Now().Add(cmp.Or(within, countTimeSlice))
+	for _, g := range f.findGaps(from, to) {
+		found, whole, err := r.countSpans(g, end)
 		if err == nil {
 			err = f.insertSpans(r, found)
 		}
@@ -135,9 +155,9 @@ func (f *cachedSummary) countInto(r submissionReader, from, to time.Time, step t
 	today := r.startOfDay(f.countedUntil)
 	for _, s := range f.spans {
 		switch {
-		case s.tally.Responses == 0 || s.last.Before(from) || !s.first.Before(to):
+		case s.tally.Read == 0 || s.last.Before(from) || !s.first.Before(to):
 		case s.first.Before(from) || !s.last.Before(to):
-			err = errors.Join(f.mergePast(t, past), r.eachSubmission(latest(from, s.from), earliest(to, s.to), t.AddStored))
+			err = errors.Join(f.mergePast(t, past), r.addSubmissions(latest(from, s.from), earliest(to, s.to), t))
 			past = nil
 		case s.last.Before(today):
 			past = append(past, s)
@@ -234,18 +254,27 @@ func (f *cachedSummary) dropSince(at time.Time) {
 	})
 }
 
-func (f *cachedSummary) findGaps(from, to time.Time) (gaps [][2]time.Time) {
+// gap is a period whose submissions are not counted, except for those up to the position after.
+type gap struct {
+	from, to time.Time
+	after    *storage.Position
+}
+
+func (f *cachedSummary) findGaps(from, to time.Time) (gaps []gap) {
+	var after *storage.Position
 	for _, s := range f.spans {
 		if s.to.Before(to) && from.Before(to) {
-			gaps = append(gaps, [2]time.Time{latest(from, s.to), to})
+			gaps = append(gaps, gap{latest(from, s.to), to, after})
 		}
-		to = earliest(to, s.from)
+		if !to.Before(s.from) {
+			to, after = s.from, s.after
+		}
 		if s.from.IsZero() {
 			return gaps
 		}
 	}
 	if from.Before(to) {
-		gaps = append(gaps, [2]time.Time{from, to})
+		gaps = append(gaps, gap{from, to, after})
 	}
 	return gaps
 }
@@ -278,7 +307,7 @@ func (f *cachedSummary) joinOlder(i int) error {
 	s := &joined
 	f.spans = slices.Delete(f.spans, i+1, i+2)
 	f.spans[i] = s
-	s.from, s.size = older.from, 0
+	s.from, s.after, s.size = older.from, older.after, 0
 	if s.last.IsZero() {
 		s.last = older.last
 	}
@@ -319,11 +348,13 @@ type submissionReader struct {
 	ctx   context.Context
 	actor storage.Actor
 	form  storage.ID
+
+	filter *filter.Filter
+	end    time.Time // when addSubmissions returns errTimeUp; zero means never
 }
 
 func (r submissionReader) startOfDay(t time.Time) time.Time {
-	zone := cmp.Or(r.TimeZone, time.UTC)
-	return calendar.StartOfDay(t.In(zone), zone)
+	return calendar.StartOfDay(t.In(r.TimeZone), r.TimeZone)
 }
 
 func (r submissionReader) readSubmissionCount(check *funnelCheck) error {
@@ -332,16 +363,19 @@ func (r submissionReader) readSubmissionCount(check *funnelCheck) error {
 	return err
 }
 
-// eachSubmission reads the submissions with from <= SubmittedAt < to, newest first. Zero times mean no limit.
-func (r submissionReader) eachSubmission(from, to time.Time, do func(*storage.Submission) error) error {
-	q := storage.SubmissionsParams{Since: from, MaxBytes: MaxPageBytes, SummaryOnly: true, Page: storage.Page{Limit: submissionsPerPage}}
-	if !to.IsZero() {
-		q.Until = to.Add(-time.Microsecond) // stores have microsecond precision
+// eachSubmission reads the submissions of a gap, newest first. Zero times mean no limit.
+func (r submissionReader) eachSubmission(g gap, do func(*storage.Submission) error) error {
+	q := storage.SubmissionsParams{Since: g.from, MaxBytes: MaxPageBytes, SummaryOnly: true, Page: storage.Page{Limit: submissionsPerPage, After: g.after}}
+	if !g.to.IsZero() {
+		q.Until = g.to.Add(-time.Microsecond) // stores have microsecond precision
 	}
 	for more := true; more; {
 		var err error
 		more, err = r.Storage.Submissions(r.ctx, r.actor, r.form, q, func(s *storage.Submission) error {
 			q.Page.After = &storage.Position{Time: s.SubmittedAt, ID: s.ID}
+			if err := r.ctx.Err(); err != nil {
+				return err
+			}
 			return do(s)
 		})
 		if err != nil {
@@ -351,37 +385,54 @@ func (r submissionReader) eachSubmission(from, to time.Time, do func(*storage.Su
 	return nil
 }
 
-var errTimeUp = errors.New("the time limit for counting was reached")
-
-// countSpans counts submissions by day, newest first. After the time end, it stops as soon as the submission time
-// changes. whole is false if it stopped early.
-func (r submissionReader) countSpans(from, to, end time.Time) (found []*span, whole bool, err error) {
-	var s *span
-	err = r.eachSubmission(from, to, func(sub *storage.Submission) error {
-		at := sub.SubmittedAt
-		if s != nil && !at.Equal(s.first) && time.Now().After(end) {
+// addSubmissions adds the submissions with from <= SubmittedAt < to to a tally.
+func (r submissionReader) addSubmissions(from, to time.Time, t *summary.Tally) error {
+	return r.eachSubmission(gap{from: from, to: to}, func(s *storage.Submission) error {
+		if !r.end.IsZero() && time.Now().After(r.end) {
 			return errTimeUp
 		}
-		if s == nil || at.Before(s.from) {
-			if s != nil {
-				to = s.from
-			}
-			s = &span{from: r.startOfDay(at), to: to, last: at, tally: summary.New(nil, nil, nil)}
-			found = append(found, s)
+		return t.AddStored(s, r.filter, r.TimeZone)
+	})
+}
+
+var errTimeUp = errors.New("the time limit for counting was reached")
+
+// countSpans counts the submissions of a gap by day, newest first. It stops after the time end, but counts at least one
+// submission. whole is false if it stopped early.
+func (r submissionReader) countSpans(g gap, end time.Time) (found []*span, whole bool, err error) {
+	var s *span
+	var last *storage.Position
+	add := func(day, to time.Time) {
+		s = &span{from: r.startOfDay(day), to: to, tally: summary.New(nil, nil, nil)}
+		found = append(found, s)
+	}
+	if g.after != nil { // the rest of its day, which can be empty
+		add(g.after.Time, g.to)
+	}
+	err = r.eachSubmission(g, func(sub *storage.Submission) error {
+		at := sub.SubmittedAt
+		switch {
+		case last != nil && time.Now().After(end):
+			return errTimeUp
+		case s == nil:
+			add(at, g.to)
+		case at.Before(s.from):
+			add(at, s.from)
 		}
-		s.first = at
-		return s.tally.AddStored(sub)
+		last = &storage.Position{Time: at, ID: sub.ID}
+		s.first, s.last = at, cmp.Or(s.last, at)
+		return s.tally.AddStored(sub, r.filter, r.TimeZone)
 	})
 	switch {
 	case errors.Is(err, errTimeUp):
-		s.from = s.first
+		s.from, s.after = s.first.Add(time.Microsecond), last
 		return found, false, nil
 	case err != nil:
 		return nil, false, err
 	case s == nil:
-		found = []*span{{to: to, tally: summary.New(nil, nil, nil)}}
+		add(g.to, g.to)
 	}
-	found[len(found)-1].from = from
+	s.from = g.from
 	return found, true, nil
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// CreateWebhook creates a webhook.
-func (c *Core) CreateWebhook(ctx context.Context, actor storage.Actor, body []byte) (storage.Webhook, error) {
+// CreateWebhook creates a webhook. Only the Go API and the builder pass FormDetails and Updates.
+func (c *Core) CreateWebhook(ctx context.Context, actor storage.Actor, body []byte, details, updates bool) (storage.Webhook, error) {
 	ctx = timeout.WithBudget(ctx)
 	w, err := c.parseWebhook(body, true)
 	if err != nil {
@@ -26,9 +26,12 @@ func (c *Core) CreateWebhook(ctx context.Context, actor storage.Actor, body []by
 	if err != nil {
 		return storage.Webhook{}, storage.ErrNotFound
 	}
-	// Check access first, so that callers without access cannot cause DNS queries.
-	if _, err := c.Storage.Form(ctx, actor, form); err != nil {
-		return storage.Webhook{}, err
+	if allForms := form.IsZero() && actor.Local(); allForms && w.Secret != nil {
+		return storage.Webhook{}, errSecretForAllForms
+	} else if !allForms { // check access first, so that callers without access cannot cause DNS queries
+		if _, err := c.Storage.Form(ctx, actor, form); err != nil {
+			return storage.Webhook{}, err
+		}
 	}
 	if err := c.URLs.CheckHost(ctx, *w.URL); err != nil {
 		return storage.Webhook{}, err
@@ -36,15 +39,20 @@ func (c *Core) CreateWebhook(ctx context.Context, actor storage.Actor, body []by
 
 	now := c.Now()
 	hook := storage.Webhook{
-		ID:        c.NewID(now),
-		FormID:    form,
-		URL:       *w.URL,
-		Enabled:   w.Enabled == nil || *w.Enabled,
-		HasSecret: w.Secret != nil,
-		CreatedAt: now,
-		UpdatedAt: now,
+		ID:          c.NewID(now),
+		FormID:      form,
+		URL:         *w.URL,
+		Enabled:     w.Enabled == nil || *w.Enabled,
+		HasSecret:   w.Secret != nil,
+		FormDetails: details,
+		Updates:     updates,
+		CreatedAt:   now,
+		UpdatedAt:   now,
 	}
-	n := storage.NewWebhook{Webhook: hook, Max: c.Limits.Webhooks}
+	n := storage.NewWebhook{Webhook: hook}
+	if !actor.Local() {
+		n.Max = c.Limits.Webhooks
+	}
 	if w.Secret != nil {
 		n.Secret = c.Secrets.Encrypt(hook.ID, *w.Secret)
 	}
@@ -55,14 +63,22 @@ func (c *Core) CreateWebhook(ctx context.Context, actor storage.Actor, body []by
 	return hook, err
 }
 
-// UpdateWebhook changes a webhook.
-func (c *Core) UpdateWebhook(ctx context.Context, actor storage.Actor, id storage.ID, body []byte) (storage.Webhook, error) {
+// errSecretForAllForms means that a webhook for all forms has a secret. Secrets are encrypted for one webhook, so the
+// storage cannot copy them to the webhooks of future forms.
+var errSecretForAllForms = violation.New("/signing_secret", schema.CodeNotAllowed, "is not possible for a webhook for all forms")
+
+// UpdateWebhook changes a webhook. A change to a webhook for all forms also changes the webhooks that were created for
+// it, one by one.
+func (c *Core) UpdateWebhook(ctx context.Context, actor storage.Actor, id storage.ID, body []byte, details, updates *bool) (storage.Webhook, error) {
 	ctx = timeout.WithBudget(ctx)
-	w, err := c.parseWebhook(body, false)
-	if err != nil {
-		return storage.Webhook{}, err
+	var w definition.WebhookWrite
+	var err error
+	if details == nil && updates == nil || string(body) != "{}" { // an empty body is valid only with one of them
+		if w, err = c.parseWebhook(body, false); err != nil {
+			return storage.Webhook{}, err
+		}
 	}
-	change := storage.WebhookChange{URL: w.URL, Enabled: w.Enabled, At: c.Now()}
+	change := storage.WebhookChange{URL: w.URL, Enabled: w.Enabled, FormDetails: details, Updates: updates, At: c.Now()}
 	var is storage.Webhook
 	if w.URL != nil || w.Secret != nil {
 		if is, err = c.Storage.Webhook(ctx, actor, id); err != nil {
@@ -77,6 +93,9 @@ func (c *Core) UpdateWebhook(ctx context.Context, actor storage.Actor, id storag
 	// Setting the current secret again does not count as a change. Otherwise, a repeated request would displace the
 	// previous secret.
 	if w.Secret != nil {
+		if is.FormID.IsZero() {
+			return storage.Webhook{}, errSecretForAllForms
+		}
 		known, err := c.storedSecretEquals(ctx, is, *w.Secret)
 		if err != nil {
 			return storage.Webhook{}, err
@@ -86,7 +105,57 @@ func (c *Core) UpdateWebhook(ctx context.Context, actor storage.Actor, id storag
 			change.Secret = &secret
 		}
 	}
-	return c.Storage.UpdateWebhook(ctx, actor, id, change)
+	changed, err := c.Storage.UpdateWebhook(ctx, actor, id, change)
+	if err == nil && changed.FormID.IsZero() {
+		err = c.eachCopy(ctx, actor, id, func(copied storage.ID) error {
+			_, err := c.Storage.UpdateWebhook(ctx, actor, copied, change)
+			return err
+		})
+	}
+	return changed, err
+}
+
+// DeleteWebhook deletes a webhook. For a webhook for all forms, it also deletes the webhooks that were created for it:
+// first, so that the call can be repeated, and again at the end, because forms can be created concurrently.
+func (c *Core) DeleteWebhook(ctx context.Context, actor storage.Actor, id storage.ID) error {
+	remove := func(id storage.ID) error { return c.Storage.DeleteWebhook(ctx, actor, id) }
+	if !actor.Local() {
+		return remove(id)
+	}
+	is, err := c.Storage.Webhook(ctx, actor, id)
+	if err == nil && is.FormID.IsZero() {
+		err = c.eachCopy(ctx, actor, id, remove)
+	}
+	if err == nil {
+		err = remove(id)
+	}
+	if err == nil && is.FormID.IsZero() {
+		err = c.eachCopy(ctx, actor, id, remove)
+	}
+	return err
+}
+
+const copiesPageSize = 1000
+
+// eachCopy calls do for each webhook that was created for a webhook for all forms. It ignores webhooks that do not exist
+// anymore.
+func (c *Core) eachCopy(ctx context.Context, actor storage.Actor, allForms storage.ID, do func(id storage.ID) error) error {
+	page := storage.Page{Limit: copiesPageSize}
+	for {
+		found, err := c.Storage.Webhooks(ctx, actor, page)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		for _, w := range found {
+			if w.AllForms == allForms {
+				if err := do(w.ID); err != nil && !errors.Is(err, storage.ErrNotFound) {
+					return err
+				}
+			}
+		}
+		last := found[len(found)-1]
+		page.After = &storage.Position{Time: last.CreatedAt, ID: last.ID}
+	}
 }
 
 // storedSecretEquals reports whether secret is the webhook's signing secret. If the webhook has no secret, it does not
@@ -125,7 +194,11 @@ func (c *Core) parseWebhook(body []byte, create bool) (definition.WebhookWrite, 
 // RedeliverFailed redelivers all deliveries that have failed since a time, oldest first. It returns how many it
 // redelivered.
 func (c *Core) RedeliverFailed(ctx context.Context, webhook storage.ID, since time.Time) (n int, err error) {
-	deliveries, err := c.Storage.Deliveries(ctx, storage.AsHost(), webhook, storage.MaxHistory+storage.MaxExpiredSummaries)
+	const limit = storage.MaxHistory + storage.MaxExpiredSummaries
+	deliveries, err := c.Storage.Deliveries(ctx, storage.AsHost(), webhook, limit)
+	if errors.Is(err, storage.ErrNotFound) {
+		deliveries, err = c.Storage.Deliveries(ctx, storage.AsLocal(), webhook, limit)
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -2,11 +2,14 @@
 package httpapi
 
 import (
+	"context"
+	"io"
 	"log/slog"
 	"net/http"
 
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/ratelimit"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -25,6 +28,10 @@ type Config struct {
 	BaseURL     string
 	BaseURLFunc func(*http.Request) string // overrides BaseURL for each request; can be nil
 
+	// Import stores the submissions of an NDJSON export without answers that only the host may give. It calls progress
+	// after each 1,000 lines.
+	Import func(ctx context.Context, form storage.ID, lenient, deliver bool, lines io.Reader, progress func() error) (schema.ImportReport, error)
+
 	Logger *slog.Logger
 }
 
@@ -32,9 +39,10 @@ type Config struct {
 type API interface {
 	http.Handler
 	Exports() http.Handler // serves exports at any URL path that ends with a form ID and .csv or .ndjson
-	// For returns a handler that serves all operations for an actor, without keys, scopes or rate limits.
-	For(actor storage.Actor) http.Handler
-	// WorkingCopy serves the operations on one form's content for an actor, without keys, scopes or rate limits. copies is
-	// the result of [core.Core.ForWorkingCopies].
-	WorkingCopy(copies *core.Core, actor storage.Actor, form storage.ID) http.Handler
+	Imports() http.Handler // imports submissions at any URL path that ends with a form ID
+	// For returns a handler that serves all operations for an actor with scopes, without keys or rate limits.
+	For(actor storage.Actor, scopes []storage.Scope) http.Handler
+	// WorkingCopy serves the operations on one form's content for an actor with scopes, without keys or rate limits.
+	// copies is the result of [core.Core.ForWorkingCopies].
+	WorkingCopy(copies *core.Core, actor storage.Actor, form storage.ID, scopes []storage.Scope) http.Handler
 }

@@ -14,19 +14,9 @@ import (
 	"github.com/formsvc/formsvc/internal/batching"
 	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/internal/textclean"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
-
-// ErrInvalid is returned for a key that is unknown, malformed, expired or revoked.
-var ErrInvalid = errors.New("keyring: invalid key")
-
-// Owner is the user that a key belongs to, with the key's permissions.
-type Owner struct {
-	KeyID       string
-	UserID      storage.ID
-	Name, Email string
-	Scopes      []storage.Scope
-}
 
 // Keyring creates and resolves API keys. It is safe for concurrent use.
 type Keyring struct {
@@ -64,8 +54,8 @@ func (k *Keyring) Close(ctx context.Context) error { return k.lastUses.Close(ctx
 
 // Create creates a key with an ID from newID, and returns its record and the key. If the request is invalid, it returns
 // a [*schema.Error] with all violations. If the user has too many keys, it returns [storage.ErrLimitReached].
-func (k *Keyring) Create(ctx context.Context, r Request, now time.Time, newID func(time.Time) storage.ID) (storage.Key, string, error) {
-	if err := r.validate(now); err != nil {
+func (k *Keyring) Create(ctx context.Context, r schema.KeyRequest, now time.Time, newID func(time.Time) storage.ID) (storage.Key, string, error) {
+	if err := validate(r, now); err != nil {
 		return storage.Key{}, "", err
 	}
 	key := generateKey(k.keyPrefix)
@@ -76,16 +66,16 @@ func (k *Keyring) Create(ctx context.Context, r Request, now time.Time, newID fu
 		Prefix:    key[:len(k.keyPrefix)+displayedDigits],
 		Scopes:    slices.Compact(slices.Sorted(slices.Values(r.Scopes))),
 		CreatedAt: now,
-		ExpiresAt: r.expiresAt(),
+		ExpiresAt: expiresAt(r),
 	}
 	err := k.store.CreateKey(ctx, storage.NewKey{User: r.User, Key: record, Hash: hashKey(key), Max: maxKeys})
 	return record, key, err
 }
 
-// Resolve returns the owner of a key, or [ErrInvalid].
-func (k *Keyring) Resolve(ctx context.Context, key string) (Owner, error) {
+// ResolveKey returns the owner of a key, or [schema.ErrInvalidKey].
+func (k *Keyring) ResolveKey(ctx context.Context, key string) (schema.Principal, error) {
 	if !isWellFormed(k.keyPrefix, key) {
-		return Owner{}, ErrInvalid
+		return schema.Principal{}, schema.ErrInvalidKey
 	}
 	stored, user, err := k.store.KeyByHash(ctx, hashKey(key))
 	return k.checkKey(key, stored, user, k.clock(), err)
@@ -93,7 +83,7 @@ func (k *Keyring) Resolve(ctx context.Context, key string) (Owner, error) {
 
 // FormForKey returns the owner of a key and a form, which is nil if the owner cannot access it. It reads the form only
 // if the key has the scope. It does not check the key's format, because the key must already have been resolved.
-func (k *Keyring) FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (Owner, *storage.Form, error) {
+func (k *Keyring) FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (schema.Principal, *storage.Form, error) {
 	now := k.clock()
 	got, err := k.store.FormForKey(ctx, storage.FormForKeyParams{Hash: hashKey(key), Form: form, Scope: scope, At: now})
 	owner, err := k.checkKey(key, got.Key, got.User, now, err)
@@ -111,18 +101,18 @@ func (k *Keyring) CachedKeyID(key string) string {
 	return id
 }
 
-func (k *Keyring) checkKey(key string, stored storage.Key, user storage.User, now time.Time, err error) (Owner, error) {
+func (k *Keyring) checkKey(key string, stored storage.Key, user storage.User, now time.Time, err error) (schema.Principal, error) {
 	if errors.Is(err, storage.ErrNotFound) {
-		return Owner{}, ErrInvalid
+		return schema.Principal{}, schema.ErrInvalidKey
 	}
 	if err != nil {
-		return Owner{}, err
+		return schema.Principal{}, err
 	}
 	if !stored.RevokedAt.IsZero() || !stored.ExpiresAt.IsZero() && !now.Before(stored.ExpiresAt) {
-		return Owner{}, ErrInvalid
+		return schema.Principal{}, schema.ErrInvalidKey
 	}
 	k.recordUse(stored, now)
-	return Owner{
+	return schema.Principal{
 		KeyID:  k.cacheKeyID(key, stored),
 		UserID: user.ID,
 		Name:   user.Name,

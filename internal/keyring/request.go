@@ -9,7 +9,6 @@ import (
 	"github.com/formsvc/formsvc/internal/textclean"
 	"github.com/formsvc/formsvc/internal/violation"
 	"github.com/formsvc/formsvc/schema"
-	"github.com/formsvc/formsvc/storage"
 )
 
 const (
@@ -19,15 +18,7 @@ const (
 	maxUserEmail = 254
 )
 
-// Request holds the parameters for a new key. Package formsvc documents its fields.
-type Request struct {
-	User      storage.User
-	Name      string
-	Scopes    []storage.Scope
-	ExpiresAt *time.Time
-}
-
-func (r Request) validate(now time.Time) error {
+func validate(r schema.KeyRequest, now time.Time) error {
 	errs := []error{
 		checkText("/user/name", r.User.Name, 0, maxUserName),
 		checkText("/user/email", r.User.Email, 0, maxUserEmail),
@@ -51,14 +42,14 @@ func (r Request) validate(now time.Time) error {
 			errs = append(errs, violation.New("/scopes/"+strconv.Itoa(i), schema.CodeNotAllowed, "is not a valid scope"))
 		}
 	}
-	if r.ExpiresAt != nil && !r.expiresAt().After(now) {
+	if r.ExpiresAt != nil && !expiresAt(r).After(now) {
 		errs = append(errs, violation.New("/expires_at", schema.CodeOutOfRange, "must be in the future"))
 	}
 	return violation.Join(errs...)
 }
 
 // expiresAt returns the key's expiry time in whole seconds. A zero time means that the key never expires.
-func (r Request) expiresAt() time.Time {
+func expiresAt(r schema.KeyRequest) time.Time {
 	if r.ExpiresAt == nil {
 		return time.Time{}
 	}
