@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/hostdata"
 	"github.com/formsvc/formsvc/internal/intake"
-	"github.com/formsvc/formsvc/internal/keyring"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -60,8 +61,10 @@ func (s *Service) newPublicForm(f Form, compiled *intake.CompiledForm, err error
 //
 // Submit returns an [*Error] that lists all violations; [ErrNotFound] if the form does not exist, is a draft or is in
 // the trash; [ErrClosed] if it accepts no more submissions; [ErrDuplicate] if the form already has this answer to
-// settings.duplicateField; or, only with r.StrictIdempotency, [ErrIdempotencyKeyReused]. After [ErrOutcomeUnknown],
-// repeat the call with the same IdempotencyKey, because the submission may or may not be stored.
+// settings.duplicateField; an [*AnsweredError] if r.Respondent has already submitted a form with
+// settings.onePerRespondent; [ErrUnsupported] if the storage does not support respondents; or, only with
+// r.StrictIdempotency, [ErrIdempotencyKeyReused]. After [ErrOutcomeUnknown], repeat the call with the same
+// IdempotencyKey, because the submission may or may not be stored.
 //
 // To import an old submission, set SubmittedAt. The submission is checked against the current form. The metrics count
 // it at SubmittedAt. It also counts toward the response limit, and the duplicate check includes it. No event is queued
@@ -69,10 +72,10 @@ func (s *Service) newPublicForm(f Form, compiled *intake.CompiledForm, err error
 // is reached, Submit still returns [ErrClosed]. Therefore, import all submissions before you close the form.
 func (s *Service) Submit(ctx context.Context, r SubmitParams) (Submission, error) {
 	return s.intake.Submit(ctx, &intake.SubmitParams{
-		FormID: r.FormID, Metadata: intake.Metadata(r.Metadata),
+		FormID: r.FormID, Metadata: intake.Metadata(r.Metadata), Language: r.Language,
 		Input:          intake.Input{Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden, LegalTexts: r.LegalTexts},
 		CompletionTime: r.CompletionTime, IdempotencyKey: r.IdempotencyKey, OneContent: r.StrictIdempotency,
-		Partial: r.Partial, SubmittedAt: r.SubmittedAt, Deliver: r.Deliver,
+		Respondent: r.Respondent, Partial: r.Partial, SubmittedAt: r.SubmittedAt, Deliver: r.Deliver,
 	})
 }
 
@@ -87,16 +90,21 @@ func (s *Service) Submit(ctx context.Context, r SubmitParams) (Submission, error
 // A partial submission expires 30 days after its last save, at the end of the day in the service's time zone
 // ([WithTimeZone]). A form can have 10,000 partial submissions, and up to 128 more per process if processes create them
 // concurrently. At this limit, a new partial submission replaces the newest partial submission that was saved only once
-// and without LinkIssued. If there is none, it replaces the partial submission that was saved least recently. Anyone
-// can create any number of partial submissions, so the host should limit them by IP address. Partial submissions do not
-// appear in submissions, exports, webhooks or metrics, and do not count toward the response limit. If the database
-// crashes, the saves of the last second may be lost.
+// and without LinkIssued or Respondent. If there is none, it replaces the partial submission that was saved least
+// recently. Anyone can create any number of partial submissions, so the host should limit them by IP address. Partial
+// submissions do not appear in submissions, exports, webhooks or metrics, and do not count toward the response limit.
+// If the database crashes, the saves of the last second may be lost.
 //
 // The first revision is 1, and each save increments it. If r.Revision is set but is not the current revision,
 // SavePartial returns a [*RevisionError] with the Kind "partial", so that two devices cannot overwrite each other's
 // saves. Without r.Revision, the last save wins. If a save has no Token and its Visit has already created a partial
 // submission, nothing changes. The call then returns the existing token with a *RevisionError, or with
 // ErrAlreadySubmitted if that partial submission was submitted.
+//
+// With r.Respondent, SavePartial saves the respondent's only open partial submission to the form, and the token is
+// empty. r.Revision must be the revision that [Service.RespondentPartial] returned, plus the number of saves since
+// then, or 0 to begin a partial submission. If the respondent has already begun one, for example on another device,
+// SavePartial returns a *RevisionError, and nothing changes. [Service.Submit] with the respondent closes it.
 //
 // SavePartial returns an [*Error] if the answers and hidden fields exceed Limits.Partial, if Submit would reject a
 // hidden field, the metadata or the seconds, or if the form's rules are too expensive. It returns [ErrNotFound] if the
@@ -106,7 +114,7 @@ func (s *Service) Submit(ctx context.Context, r SubmitParams) (Submission, error
 func (s *Service) SavePartial(ctx context.Context, r PartialSubmission) (token string, dropped []string, err error) {
 	p := Partial{
 		FormID: r.FormID, Revision: r.Revision, Block: r.Block, Seconds: r.Seconds, Shared: r.ShareWithOwner,
-		Verified: r.CaptchaSolved, LinkIssued: r.LinkIssued,
+		Verified: r.CaptchaSolved, LinkIssued: r.LinkIssued, Respondent: r.Respondent,
 	}
 	return s.intake.SavePartial(ctx, r.Token, r.Visit, p, intake.Input{Answers: r.Answers, Hidden: r.Hidden}, intake.Metadata(r.Metadata))
 }
@@ -118,21 +126,71 @@ func (s *Service) SavePartial(ctx context.Context, r PartialSubmission) (token s
 // submission expires, and a result with the SubmissionID but without answers. It returns [ErrNotFound] in the same
 // cases as SavePartial, and can also return [ErrUnsupported].
 func (s *Service) ResumePartial(ctx context.Context, formID ID, token string) (PartialSubmission, error) {
-	p, in, m, err := s.intake.ResumePartial(ctx, formID, token)
+	return s.resumePartial(ctx, formID, token, "")
+}
+
+func (s *Service) resumePartial(ctx context.Context, formID ID, token, respondent string) (PartialSubmission, error) {
+	p, in, m, err := s.intake.ResumePartial(ctx, formID, token, respondent)
 	if p.ID.IsZero() {
 		return PartialSubmission{}, err
 	}
 	return PartialSubmission{
 		FormID: formID, Token: token, Answers: in.Answers, Hidden: in.Hidden, Metadata: Metadata(m),
 		Block: p.Block, Seconds: p.Seconds, Revision: p.Revision, ShareWithOwner: p.Shared,
-		SavedAt: p.SavedAt, EndsAt: p.EndsAt, SubmissionID: p.SubmissionID,
+		SavedAt: p.SavedAt, EndsAt: p.EndsAt, SubmissionID: p.SubmissionID, Respondent: p.Respondent,
 	}, err
 }
 
 // DeletePartial permanently deletes the partial submission that token identifies. An unknown token is not an error. It
 // returns [ErrNotFound] if the form does not exist. It can also return [ErrUnsupported].
 func (s *Service) DeletePartial(ctx context.Context, formID ID, token string) error {
-	return s.intake.DeletePartial(ctx, formID, token)
+	return s.intake.DeletePartial(ctx, formID, token, "")
+}
+
+// RespondentPartial returns the open partial submission that was saved with the respondent, even if the form is closed.
+// It returns [ErrNotFound] if there is none. See [Service.ResumePartial].
+func (s *Service) RespondentPartial(ctx context.Context, formID ID, respondent string) (PartialSubmission, error) {
+	if respondent == "" {
+		return PartialSubmission{}, ErrNotFound
+	}
+	return s.resumePartial(ctx, formID, "", respondent)
+}
+
+// DeleteRespondentPartial is like [Service.DeletePartial], but for the partial submission of a respondent.
+func (s *Service) DeleteRespondentPartial(ctx context.Context, formID ID, respondent string) error {
+	return s.intake.DeletePartial(ctx, formID, "", respondent)
+}
+
+// RespondentSubmission returns the newest submission of a respondent to a form. It returns [ErrNotFound] if there is
+// none, or if the form does not exist. It can be used to find out whether the respondent can submit a form with
+// settings.onePerRespondent, because it is a lookup in an index.
+func (s *Service) RespondentSubmission(ctx context.Context, formID ID, respondent string) (Submission, error) {
+	return s.core.RespondentSubmission(ctx, formID, respondent)
+}
+
+// SubmissionsOf lists the submissions of a respondent to all forms outside the trash, newest first: those with this
+// SubmitParams.Respondent. The forms can belong to different users, so check which of them the caller may see. If
+// respondent is empty or invalid, it returns an [*Error]. It returns [ErrUnsupported] if the storage does not support
+// respondents.
+func (s *Service) SubmissionsOf(ctx context.Context, respondent string, q Query) iter.Seq2[Submission, error] {
+	return iteratePages(ctx, nil, q, func(page storage.Page) ([]Submission, bool, error) {
+		return s.core.RespondentSubmissions(ctx, respondent, page)
+	}, submissionPosition)
+}
+
+// EraseRespondentData permanently removes all submissions of a respondent and returns their number. It also removes the
+// respondent's partial submissions, which it does not count. The forms can be in the trash. As
+// [Service.EraseRespondent] does, it removes everything that belongs to a submission, and does not change the metrics.
+//
+// It works in batches. After an error, a canceled context or a crash, repeat the call to remove the remaining
+// submissions and those that arrived in the meantime. If respondent is empty or invalid, it returns an [*Error] and
+// removes nothing. It returns [ErrUnsupported] if the storage does not support respondents.
+//
+// To give the respondent a copy first, use [Service.SubmissionsOf] and [Client.SubmissionHistory]. Restore forms from
+// the trash before that, because SubmissionsOf does not list their submissions. If other respondents have chosen this
+// person in a list of the host ([WithChoices]), their answers still contain the person's ID and label.
+func (s *Service) EraseRespondentData(ctx context.Context, respondent string) (int, error) {
+	return s.core.EraseRespondentData(ctx, respondent)
 }
 
 // Path returns the path through a form for the given answers, which can be incomplete. The result contains the blocks
@@ -152,8 +210,9 @@ func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.R
 }
 
 // IssuedKey is a new API key. Secret is the whole key, which cannot be retrieved again. If you print or log an
-// IssuedKey or encode it as JSON, Secret does not appear. The exceptions are the verbs %p and %w, which go vet reports,
-// and an IssuedKey in an unexported field of another struct.
+// IssuedKey or encode it as JSON, Secret does not appear. To show it once, encode Secret itself: see the example of
+// [Service.CreateKey]. The exceptions are the verbs %p and %w, which go vet reports, and an IssuedKey in an unexported
+// field of another struct.
 type IssuedKey struct {
 	Key    Key
 	Secret string `json:"-"`
@@ -174,7 +233,7 @@ func (k IssuedKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
 // [ErrLimitReached] if the user already has 20 active keys. If the host sets a [KeyResolver], the resolver must call
 // [Service.ResolveKey] to accept the key.
 func (s *Service) CreateKey(ctx context.Context, r KeyRequest) (IssuedKey, error) {
-	key, secret, err := s.keys.Create(ctx, keyring.Request(r), s.core.Now(), s.core.NewID)
+	key, secret, err := s.keys.Create(ctx, r, s.core.Now(), s.core.NewID)
 	if err != nil {
 		return IssuedKey{}, err
 	}
@@ -189,6 +248,7 @@ func (s *Service) Keys(ctx context.Context, userID ID) ([]Key, error) {
 // ResolveKey returns the principal of a key that [Service.CreateKey] created, or [ErrInvalidKey]. A host's
 // [KeyResolver] calls it for credentials that are not the host's own.
 func (s *Service) ResolveKey(ctx context.Context, key string) (Principal, error) {
+	s.calledResolveKey.Store(true)
 	return s.keys.ResolveKey(ctx, key)
 }
 
@@ -225,7 +285,8 @@ var (
 // unavailable. After any other error it still accepts requests, but an operator must act. ErrNoDispatcher and
 // ErrNoMaintenance mean that no process at all runs a dispatcher or maintenance. After an outage of all processes,
 // Check may report these two errors until a new dispatcher has run for two minutes. A process whose deliveries are not
-// sent logs ErrNoDispatcher at most every five minutes.
+// sent logs ErrNoDispatcher at most every five minutes. If no dispatcher has ever run, the first webhook that a process
+// creates is logged too.
 func (s *Service) Check(ctx context.Context) error { return s.core.Check(ctx) }
 
 // ErrSecret means that no cipher of [WithSecretCipher] can decrypt a signing secret.
@@ -318,6 +379,7 @@ func (s *Service) DeleteUser(ctx context.Context, user ID) error { return s.core
 // the form does not exist or is in the trash. A result of 0 means that nothing matched, for example because a value is
 // misspelled.
 //
+// A submission that was changed also matches if an earlier state has the answers (see [Client.SubmissionHistory]).
 // Matching partial submissions are also removed, but not counted. Their invalid answers are compared as they were sent.
 // EraseRespondent may miss a partial submission that is saved concurrently.
 //
@@ -325,8 +387,40 @@ func (s *Service) DeleteUser(ctx context.Context, user ID) error { return s.core
 // removed submissions. Repeat the call to remove the remaining submissions and those that arrived in the meantime.
 // Deliveries that a dispatcher has already claimed may still be sent. The host must inform webhook receivers. The
 // example searches all of a user's forms.
+//
+// To give the person a copy first, use [Service.FindRespondent]. A condition in [Export].Where finds fewer submissions,
+// because it compares exactly and ignores earlier states. If other respondents have chosen the person in a list of the
+// host ([WithChoices]), their answers still contain the person's ID and label.
 func (s *Service) EraseRespondent(ctx context.Context, formID ID, wanted map[string]string) (int, error) {
 	return s.core.EraseRespondent(ctx, formID, wanted)
+}
+
+// FindRespondent lists the submissions to a form that [Service.EraseRespondent] with the same arguments would remove,
+// newest first, and returns the same errors. It matches answers and earlier states in the same way. The earlier states
+// themselves are in [Client.SubmissionHistory]. Partial submissions are not listed. It reads all submissions to the form.
+func (s *Service) FindRespondent(ctx context.Context, formID ID, wanted map[string]string) iter.Seq2[Submission, error] {
+	return func(yield func(Submission, error) bool) {
+		ended := false
+		err := s.core.FindRespondent(ctx, formID, wanted, func(found []Submission) error {
+			for _, submission := range found {
+				if ended = !yield(submission, nil); ended {
+					return context.Canceled
+				}
+			}
+			return nil
+		})
+		if err != nil && !ended {
+			yield(Submission{}, err)
+		}
+	}
+}
+
+// ParseForm reads a form from the JSON that the builder downloads: an object with a name, and optionally a type and a
+// definition. It applies the same rules as [Client.CreateForm]. If the form is invalid or has unknown fields, the error
+// is an [*Error] with all violations. Set Workspace and PublicID of the result for [Client.EnsureForm].
+func (s *Service) ParseForm(data []byte) (FormCreate, error) {
+	f, err := s.core.ParseForm(data)
+	return FormCreate{Name: f.Name, Type: f.Type, Definition: f.Definition}, err
 }
 
 // CreateWorkspace creates a workspace for an owner, like [Client.CreateWorkspace].
@@ -437,4 +531,73 @@ func (s *Service) wakeDispatcher(ctx context.Context, err error) error {
 		s.core.WarnIfNotDispatched(ctx)
 	}
 	return err
+}
+
+// ChoiceLists returns the lists of [WithChoices] in the order of the options.
+func (s *Service) ChoiceLists() []NamedItem { return s.core.Host.Lists.Names() }
+
+// AnswerChecks returns the checks of [WithCheck] in the order of the options.
+func (s *Service) AnswerChecks() []NamedItem { return s.core.Host.Checks.Names() }
+
+// Choices returns at most q.Limit choices of a list, for example as a preview. It returns [ErrUnavailable] if the list
+// does not exist or its source fails.
+func (s *Service) Choices(ctx context.Context, list string, q ChoiceQuery) ([]schema.Choice, error) {
+	ctx, cancel := context.WithTimeout(ctx, hostdata.Timeout)
+	defer cancel()
+	return s.core.Host.GetChoices(ctx, list, q)
+}
+
+// Answering is the state of a respondent's answers, which may be incomplete. Answers include the host's answers.
+type Answering struct {
+	Answers    map[string]json.RawMessage
+	Hidden     map[string]string
+	Respondent string
+}
+
+func (a Answering) input() intake.Input { return intake.Input{Answers: a.Answers, Hidden: a.Hidden} }
+
+// Choices returns at most limit choices that contain search, from the list of a block on the path. selected contains
+// the choices in the block's answer that the list offers. If limit is 0, only they are returned. Choices returns
+// [ErrNotFound] if the block is not on the path or has no list, and [ErrUnavailable] if the list does not exist or its
+// source fails.
+func (f PublicForm) Choices(ctx context.Context, block string, a Answering, search string, limit int) (offered, selected []schema.Choice, err error) {
+	if f.compiled == nil {
+		return nil, nil, ErrNotFound
+	}
+	return f.compiled.Choices(ctx, a.input(), a.Respondent, block, search, limit)
+}
+
+// CheckBlocks returns the violations in the answers to some blocks, including the host's choices and checks. If the form
+// has no such choices and checks, it returns nil. It does not report missing answers. If a block has another violation,
+// the checks do not run. It returns [ErrUnavailable] if a list or check does not exist or fails.
+func (f PublicForm) CheckBlocks(ctx context.Context, blocks []string, a Answering) ([]schema.Violation, error) {
+	if f.compiled == nil {
+		return nil, ErrNotFound
+	}
+	return f.compiled.CheckBlocks(ctx, a.input(), a.Respondent, blocks)
+}
+
+// LocalWebhooks returns a client like [Service.AsHost], except that its methods for webhooks manage only the host's local
+// webhooks. The URL of a local webhook is "local:" and the name of a handler in [webhooks.Config].Local, which receives
+// the events in the same process. A name has 1 to 64 letters, digits, dots, hyphens and underscores. A process need not
+// have a handler for it, but a new webhook without one is logged. The deliveries follow the rules of all webhooks: they have the same queue, attempts, log and
+// pauses. [Service.Redeliver], [Service.RedeliverFailed] and [Service.SendTestEvent] accept local webhooks.
+//
+// Only this client returns and changes local webhooks. For the HTTP API, including [Client.ServeHTTP] of this client, the
+// builder and other clients, they do not exist, and their URLs are not allowed. They do not count toward Limits.Webhooks.
+// Except for PausedWebhooks, the client also returns webhooks of forms in the trash.
+//
+// A webhook with a zero Form is for all forms. It gets no deliveries itself. Instead, the service creates a webhook for
+// each form, including forms in the trash and every form that is created later. These webhooks have AllForms set to the
+// ID of the webhook for all forms. Each has its own log, attempts and pauses, so that errors of one form do not delay
+// other forms. You can also change or delete one of them. A webhook for all forms cannot have a signing secret.
+// FormWebhooks returns these webhooks for a zero ID, and nothing for a form that does not exist.
+//
+// Creating a webhook for all forms takes a short time for each existing form. Changing or deleting it also changes or
+// deletes the webhooks that were created for it, one after another. After an error, repeat the call for the rest.
+func (s *Service) LocalWebhooks() Client {
+	copied, local := *s, *s.core
+	local.URLs = localURLChecker{s.localHandlers, s.core.Log}
+	copied.core = &local
+	return Client{s: &copied, actor: storage.AsLocal()}
 }

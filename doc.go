@@ -57,6 +57,8 @@
 //   - The Service is the handler for the HTTP API. [Service.As] and [Service.AsHost] provide the same operations in Go.
 //     [Service.WithStorage] runs these operations in a host's own transaction. [DecodeForm] and [DecodeAnswers] convert
 //     stored JSON to Go values.
+//   - [Client.EnsureForm] creates and updates forms that are in your source code, with IDs of your choice.
+//     [Service.ParseForm] reads a form that the builder downloaded.
 //   - Your product manages the users. [UserIDFrom] converts your user IDs. [Service.CreateKey] creates API keys. With
 //     [WithKeyResolver], the API accepts your sessions (see below). The program in examples/tenants serves several
 //     customers with one connection pool.
@@ -66,8 +68,12 @@
 //     later. Package [github.com/formsvc/formsvc/schema] documents answers and rules.
 //   - [Client.Export] writes submissions as CSV or NDJSON, and [Service.ExportHandler] serves them over HTTP.
 //     [Client.Summary] counts the answers to each block.
+//   - [Service.LocalWebhooks] passes submissions to handlers in your own program, with retries.
 //   - [Service.Dispatcher] sends webhooks. Package [github.com/formsvc/formsvc/webhooks] explains them for hosts and
 //     receivers. [Service.Redeliver] and [Service.RedeliverFailed] send events again.
+//   - If respondents are signed in to your product, pass your ID of the respondent ([SubmitParams].Respondent).
+//     [Service.SubmissionsOf] then lists a respondent's submissions to all forms, and [Service.EraseRespondentData]
+//     removes them. A form can accept one submission of each respondent (settings.onePerRespondent).
 //   - [Service.DeleteUser] removes a user and all of the user's data. [Service.EraseRespondent] removes submissions
 //     with given answers, [Service.PurgeSubmissions] removes old submissions, and [Service.PurgeTrash] removes forms in
 //     the trash. With [WithFiles], the files of removed submissions are removed too. [Service.RestoreForm] restores a
@@ -90,8 +96,18 @@
 // # Mounting
 //
 // You can mount the service on the standard mux with or without [http.StripPrefix], in a chi router with Mount, Route
-// or Handle, or at the root of a server. [WithBasePath] sets a base path other than /v1. [WithBaseURL] adds a prefix
-// before the base path, or makes links absolute. Links and Location headers never contain the request's Host header.
+// or Handle, or at the root of a server. The pattern must include all paths below the base path, such as /v1/ in the
+// standard mux and /v1/* in a chi router's Handle. [WithBasePath] sets a base path other than /v1. [WithBaseURL] adds a
+// prefix before the base path, or makes links absolute. If the host strips such a prefix, WithBaseURL must contain it.
+// Links and Location headers never contain the request's Host header. With gin, echo or another router, register the
+// service for all methods of both patterns, such as /v1/*any in gin with gin.WrapH.
+//
+// If a proxy removes a prefix /x, links must still contain it. For the service, use WithBaseURL("/x"). The BasePath of
+// form pages and of the builder is then the path that browsers see, such as /x/f, and the handler expects it to be
+// removed completely: mount it as http.StripPrefix("/f", pages).
+//
+// Do not put your sign-in before the service. It answers 401 itself, in the format of the API. If middleware must
+// find the user first, it puts the user into the request's context, and the two functions below read it from there.
 //
 // Set the server's ReadTimeout and WriteTimeout. Otherwise, a slow client can hold a connection forever. For exports
 // and middleware, see [Service.ExportHandler].
@@ -129,13 +145,41 @@
 // Browsers also send cookies with requests from other sites. If you accept a cookie, wrap the service and
 // [Service.ExportHandler] in [http.CrossOriginProtection]. For a complete product with users, see examples/auth.
 //
+// If middleware has already put the user into the request's context, let the function of WithCredential return a
+// constant for requests without a key, and let the resolver read the user from its context. Do not derive the user from
+// the credential, because clients choose it: an X-API-Key header can contain anything.
+//
+// # Companies, teams and roles
+//
+// A workspace has one owner and any number of members. If your customers are companies, let the company own the
+// workspace: UserIDFrom("company/7"). Add its people with [Service.AddMember] when they sign in for the first time, and
+// give them no scope workspaces:write. [Service.DeleteUser] with the company's ID then deletes everything of the
+// company. The package has no groups or roles: compute a user's scopes from your own ([Client.With], [Principal], and
+// Config.Scopes of the builder), and add and remove members when a directory changes. A user needs to be a member and
+// to have the scopes.
+//
+// # Approvals and audits
+//
+// The builder, edit links and your program change submissions with one method of the storage, UpdateSubmission. To
+// refuse changes after a decision, or to write your own row in the same transaction, wrap the storage and override this
+// method, as examples/storage does for an audit log. [Client.SubmissionHistory] has the earlier states with the user who
+// replaced them, and [Client.Versions] has those of a form. Changes by [Service.AsHost] have no user.
+//
+// # Request IDs
+//
+// The service takes over a request's X-Request-ID of 1 to 100 letters, digits, periods, underscores and hyphens, and
+// replaces any other without a log line. For example, chi's middleware.RequestID creates IDs with a slash. Responses,
+// error bodies and log lines contain the ID. To use your own, set the header before the request reaches the service.
+//
 // # Polling
 //
 // A program that polls for submissions after the last submitted_at misses some of them. A submission becomes visible
 // only when its transaction commits. Also, imports have older times, and the clocks of processes differ. Read the last
 // minutes again each time, and ignore known IDs, as the [example Polling] does. The period that you read again must be
 // longer than the longest transaction plus the clock difference. If you must not miss a submission, use a webhook,
-// because its delivery is part of the submission's transaction.
+// because its delivery is part of the submission's transaction. A poll does not see that an earlier submission was changed
+// ([Client.UpdateSubmission]) or deleted. A webhook with [WebhookCreate].Updates reports changes, but nothing reports
+// deletions.
 //
 // # Graceful shutdown
 //
@@ -164,6 +208,7 @@
 //	attempt, class, duration, retry_in   a delivery attempt
 //	reason, failures, since, until       a pause of a webhook
 //	lacks                                missing parts of a form page
+//	name, warnings                       a list, check, handler or form of the host
 //	origin, host                         a rejected request from a page of another origin
 //	deliveries, results, values          counts
 //

@@ -21,6 +21,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,13 +36,15 @@ import (
 // tab in front of each line.
 var documentedProgram = regexp.MustCompile("(?s)```go\n(package main\n.*?)```|\n(\tpackage main\n(?:\n|\t[^\n]*\n)*)")
 
-// The README and the package's documentation have one program, which compiles.
+// The README and the package's documentation have the same first program, which compiles. The program in
+// examples/README.md is examples/contact, whose own test runs it.
 func TestDocumentedProgramsCompile(t *testing.T) {
 	t.Parallel()
 	file := expect.Must(parser.ParseFile(gotoken.NewFileSet(), "doc.go", nil, parser.ParseComments))
 	readme := documentedProgram.FindAllStringSubmatch(readFile(t, "README.md"), -1)
 	docs := documentedProgram.FindAllStringSubmatch(file.Doc.Text(), -1)
-	expect.Require(t, len(readme) == 1 && len(docs) == 1, "the README has %d programs, doc.go %d", len(readme), len(docs))
+	tasks := documentedProgram.FindAllStringSubmatch(readFile(t, "examples/README.md"), -1)
+	expect.Require(t, len(readme) == 1 && len(docs) == 1 && len(tasks) == 1, "the README has %d programs, doc.go %d, examples/README.md %d", len(readme), len(docs), len(tasks))
 	code := readme[0][1]
 	want := strings.TrimSpace(strings.ReplaceAll("\n"+docs[0][2], "\n\t", "\n"))
 	expect.That(t, strings.TrimSpace(code) == want, "the README has\n%s\nand doc.go\n%s", code, want)
@@ -53,6 +56,11 @@ func TestDocumentedProgramsCompile(t *testing.T) {
 	expect.That(t, err == nil, "go build: %v\n%s", err, out)
 	lines := strings.Count(code, "\n")
 	expect.That(t, lines <= 55, "the program has %d lines", lines)
+
+	contact := readFile(t, "examples/contact/main.go")
+	expect.That(t, tasks[0][1] == contact, "examples/README.md has\n%s\nand examples/contact\n%s", tasks[0][1], contact)
+	lines = len(regexp.MustCompile(`(?m)^.*\S`).FindAllString(contact, -1))
+	expect.That(t, lines <= 40, "examples/contact has %d lines that are not empty", lines)
 }
 
 func readFile(t *testing.T, name string) string {
@@ -61,8 +69,8 @@ func readFile(t *testing.T, name string) string {
 	return string(text)
 }
 
-// usesOfReadme tests what the README's files do, from their package.
-const usesOfReadme = `package product
+// testsOfTasks tests what the files of examples/README.md do, from their package.
+const testsOfTasks = `package product
 
 import (
 	"net/http"
@@ -99,19 +107,19 @@ func TestUses(t *testing.T) {
 }
 `
 
-// The files in the README, in an empty folder, are a package whose tests pass: the API in a mux, a
+// The files of the tasks in examples/README.md, in an empty folder, are a package whose tests pass: the API in a mux, a
 // product's sessions, a decorator of a storage, and the conformance suite.
-func TestTheReadmesUses(t *testing.T) {
+func TestTheTasksOfTheExamples(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("reason: it runs both suites")
 	}
-	sections := regexp.MustCompile("(?s)\n### ([^\n]+)\n.*?```go\n(package product\n.*?)```").FindAllStringSubmatch(readFile(t, "README.md"), -1)
-	expect.Require(t, len(sections) == 4, "the README has %d uses, want 4", len(sections))
+	sections := regexp.MustCompile("(?s)\n### ([^\n]+)\n.*?```go\n(package product\n.*?)```").FindAllStringSubmatch(readFile(t, "examples/README.md"), -1)
+	expect.Require(t, len(sections) == 6, "examples/README.md has %d tasks, want 6", len(sections))
 	tree := expect.Must(filepath.Abs("."))
 	dir := t.TempDir()
 	files := map[string]string{
-		"uses_test.go": usesOfReadme, "go.sum": readFile(t, "go.sum"),
+		"uses_test.go": testsOfTasks, "go.sum": readFile(t, "go.sum"),
 	}
 	for i, section := range sections {
 		code := section[2]
@@ -131,8 +139,8 @@ func TestTheReadmesUses(t *testing.T) {
 	for name, text := range files {
 		expect.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
-	setUp := regexp.MustCompile("(?s)```sh\n(go mod init .*?)go mod tidy").FindStringSubmatch(readFile(t, "README.md"))
-	expect.Require(t, setUp != nil, "the README does not say how a module begins")
+	setUp := regexp.MustCompile("(?s)```sh\n(go mod init .*?)go mod tidy").FindStringSubmatch(readFile(t, "examples/README.md"))
+	expect.Require(t, setUp != nil, "examples/README.md does not say how a module begins")
 	// Tidy would download what the tests of other modules need: the tree's go.sum has the rest.
 	commands := strings.ReplaceAll(setUp[1], "=/path/to/the/clone", "='"+tree+"'") + "go test -v ."
 	cmd := exec.CommandContext(t.Context(), "sh", "-euc", commands)
@@ -144,18 +152,26 @@ func TestTheReadmesUses(t *testing.T) {
 	}
 }
 
-// The links of the README lead to files of the tree, to sections of its own, or nowhere outside
-// before a release.
+// The links of both READMEs lead to files of the tree and to sections of them, or nowhere outside before a release.
 func TestTheReadmesLinksLeadToFiles(t *testing.T) {
 	t.Parallel()
-	readme := readFile(t, "README.md")
-	links := regexp.MustCompile(`\]\(([^)]+)\)|(?:src|href)="([^"]+)"`).FindAllStringSubmatch(readme, -1)
-	for _, link := range links {
-		if _, err := os.Stat(link[1] + link[2]); err != nil {
-			t.Errorf("%s: %v", link[0], err)
+	count := 0
+	for _, name := range []string{"README.md", "examples/README.md"} {
+		text := readFile(t, name)
+		expect.That(t, !strings.Contains(text, "https://"), "%s has an address outside", name)
+		for _, link := range regexp.MustCompile(`\]\(([^)]+)\)|(?:src|href)="([^"]+)"`).FindAllStringSubmatch(withoutCode(text), -1) {
+			file, section, _ := strings.Cut(link[1]+link[2], "#")
+			file = filepath.Join(filepath.Dir(name), file)
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("%s: %s: %v", name, link[0], err)
+			} else if section != "" && !slices.Contains(sections(readFile(t, file)), section) {
+				t.Errorf("%s: %s: %s has no such section", name, link[0], file)
+			}
+			count++
 		}
 	}
-	expect.That(t, len(links) >= 20 && !strings.Contains(readme, "https://"), "the README has %d links, or an address outside", len(links))
+	expect.That(t, count >= 40, "the READMEs have %d links", count)
+	readme := readFile(t, "README.md")
 	before, after, found := strings.Cut(readme, "\n## Once released\n")
 	if !found || strings.Contains(before, "@v") || strings.Contains(after, "\n## ") && strings.Index(after, "@v") > strings.Index(after, "\n## ") {
 		t.Error("a line that needs a release is not in the section Once released")
@@ -163,6 +179,20 @@ func TestTheReadmesLinksLeadToFiles(t *testing.T) {
 	if first := strings.SplitN(readme, "```", 3)[1]; !strings.HasPrefix(first, "sh\ngo run ./examples/quickstart") || !strings.Contains(first, "\nmake test") {
 		t.Errorf("the first block is %q", first)
 	}
+}
+
+func withoutCode(markdown string) string {
+	return regexp.MustCompile("(?s)```.*?```").ReplaceAllString(markdown, "")
+}
+
+// sections returns the anchors of the headings of a Markdown text.
+func sections(markdown string) []string {
+	var anchors []string
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(withoutCode(markdown), -1) {
+		words := regexp.MustCompile(`[^\w -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		anchors = append(anchors, strings.ReplaceAll(words, " ", "-"))
+	}
+	return anchors
 }
 
 // The examples print the port that they got.
@@ -397,6 +427,8 @@ func TestTheFieldNamesTests(t *testing.T) {
 
 // withoutExample are exported functions and methods that need no example, and why.
 var withoutExample = map[string]string{
+	"AsLocal":       "package formsvc calls it",
+	"CheckLocalURL": "package formsvc calls it",
 	"NewDispatcher": "package formsvc calls it",
 	"PreviewForm":   "the previews of handler/formpage call it",
 	"Release":       "the pages call it, as a method of formpage.FileRetainer",

@@ -21,6 +21,7 @@ import (
 	"github.com/sethvargo/go-limiter/memorystore"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/webhooks"
@@ -58,6 +59,56 @@ func ExampleWithBaseURLFunc() {
 	// Output:
 	// 201 https://forms.acme.example/v1/workspaces/
 	// 201 /v1/workspaces/
+}
+
+// The form is in the host's source code, as the file that the builder downloads, usually with go:embed.
+func ExampleClient_EnsureForm() {
+	const contact = `{"name": "Contact", "definition": {"blocks": [
+		{"id": "email", "type": "email", "label": "Your email"},
+		{"id": "message", "type": "long_text", "label": "%s"}]}}`
+
+	ctx := context.Background()
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(ctx)
+	workspace, err := svc.CreateWorkspace(ctx, formsvc.UserIDFrom("team"), "Website")
+	if err != nil {
+		log.Fatal(err)
+	}
+	ensure := func(label string, options ...formsvc.EnsureOption) { // in every process that starts
+		form, err := svc.ParseForm(fmt.Appendf(nil, contact, label))
+		if err != nil {
+			log.Fatal(err) // lists all violations
+		}
+		form.Workspace, form.PublicID = workspace.ID, "contact" // its page is /f/contact
+		ensured, err := svc.AsHost().EnsureForm(ctx, form, options...)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(ensured.Status, ensured.Name, ensured.Revision, ensured.Edited)
+	}
+	ensure("Message")
+	ensure("Message")
+	ensure("Your message")
+
+	form, err := svc.PublicForm(ctx, "contact")
+	if err != nil {
+		log.Fatal(err)
+	}
+	name := "Write to us"
+	if _, err := svc.As(formsvc.UserIDFrom("team")).UpdateForm(ctx, form.ID, formsvc.FormUpdate{Name: &name}); err != nil {
+		log.Fatal(err)
+	}
+	ensure("Your question")
+	ensure("Your question", formsvc.Overwrite())
+	// Output:
+	// published Contact 1 false
+	// published Contact 1 false
+	// published Contact 2 false
+	// published Write to us 3 true
+	// published Contact 4 false
 }
 
 // A test of the host's own moves the clock.
@@ -662,4 +713,29 @@ func ExampleClient_EditorForm() {
 	}
 	fmt.Println(shown.Name, shown.Blocks[0].Label) // for formpage.Handler.Canvas
 	// Output: Pets Do you have a c
+}
+
+// A product sells forms of at most three questions. Its users get an error that they can read.
+func ExampleService_WithFormCheck() {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	small := svc.WithFormCheck(func(_, after formsvc.FormContent) error {
+		blocks, err := schema.DecodeBlocks(after.Blocks)
+		if err == nil && len(blocks) > 3 {
+			err = &formsvc.Error{Violations: []schema.Violation{{Path: "/definition/blocks", Code: schema.CodeTooMany, Message: "your plan has three questions per form"}}}
+		}
+		return err
+	})
+	ctx, ann := context.Background(), formsvc.UserIDFrom("ann")
+	workspace, err := svc.CreateWorkspace(ctx, ann, "Forms")
+	if err != nil {
+		log.Fatal(err)
+	}
+	blocks := json.RawMessage(`[{"id":"a","type":"short_text"},{"id":"b","type":"short_text"},{"id":"c","type":"short_text"},{"id":"d","type":"short_text"}]`)
+	_, err = small.As(ann).CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Survey", Definition: formsvc.Definition{Blocks: blocks}})
+	broken, _ := errors.AsType[*formsvc.Error](err)
+	fmt.Println(broken.Violations[0].Message)
+	// Output: your plan has three questions per form
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
@@ -204,7 +205,7 @@ func ExampleClient_Export_ndjson() {
 	// Slow
 }
 
-// The host mounts exports where it likes, beside the API.
+// The host mounts exports at any path, next to the API.
 func ExampleService_ExportHandler() {
 	svc, form := exampleResponses()
 	defer svc.Close(context.Background())
@@ -232,6 +233,106 @@ func ExampleService_ExportHandler() {
 	defer response.Body.Close()
 	fmt.Println(response.StatusCode, response.Header.Get("Content-Type"))
 	// Output: 200 text/csv; charset=utf-8; header=present
+}
+
+// Detractors who mention a word. A page takes at most about the given time.
+func ExampleClient_SubmissionPage() {
+	svc, form := exampleResponses()
+	query := formsvc.SubmissionQuery{Where: schema.When("score").AtMost(6), Text: "slow"}
+	for {
+		page, err := svc.AsHost().SubmissionPage(context.Background(), form, query, time.Second)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, s := range page.Submissions {
+			answers, err := formsvc.DecodeAnswers(s)
+			if err != nil {
+				log.Fatal(err)
+			}
+			fmt.Println(answers[1])
+		}
+		if page.Next == nil {
+			break
+		}
+		query.After = page.Next
+	}
+	// Output: Slow
+}
+
+// Old answers move to another form. The import can run again, because it stores each line once.
+func ExampleClient_Import() {
+	svc, form := exampleResponses()
+	var file bytes.Buffer
+	if err := svc.AsHost().Export(context.Background(), &file, form, formsvc.Export{Format: formsvc.NDJSON}); err != nil {
+		log.Fatal(err)
+	}
+	svc, other := exampleResponses()
+	report, err := svc.AsHost().Import(context.Background(), other, &file, formsvc.Import{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, line := range report.Refused {
+		fmt.Println(line.Line, line.Err)
+	}
+	fmt.Println(report.Imported, "imported")
+	// Output: 3 imported
+}
+
+// A handler of the host's own imports what only the host may give, such as respondents. The host's
+// sign-in protects it.
+func ExampleClient_Import_handler() {
+	svc, form := exampleResponses()
+	migrate := func(w http.ResponseWriter, r *http.Request) {
+		id, _ := formsvc.ParseID(r.PathValue("form")) // the zero ID is not found
+		report, err := svc.AsHost().Import(r.Context(), id, r.Body, formsvc.Import{})
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		fmt.Fprintln(w, report.Imported, "imported,", len(report.Refused), "refused")
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /migrate/{form}", migrate)
+	w := httptest.NewRecorder()
+	lines := strings.NewReader(`{"id": "old-1", "submitted_at": "2026-01-02T10:00:00Z", "respondent": "user 42", "answers": [{"field": {"id": "score", "type": "nps", "label": ""}, "value": 9}]}`)
+	mux.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/migrate/"+form.String(), lines))
+	fmt.Print(w.Body)
+	// Output: 1 imported, 0 refused
+}
+
+// The host mounts imports at any path, next to the API.
+func ExampleService_ImportHandler() {
+	svc, form := exampleResponses()
+	defer svc.Close(context.Background())
+	key, err := svc.CreateKey(context.Background(), formsvc.KeyRequest{
+		User: formsvc.User{ID: formsvc.UserIDFrom("ann")}, Name: "moving", Scopes: []formsvc.Scope{formsvc.ScopeFormsWrite, formsvc.ScopeSubmissionsWrite},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/imports/", svc.ImportHandler())
+	server := httptest.NewServer(mux)
+	defer server.Close()
+
+	lines := strings.NewReader(`{"id": "old-1", "submitted_at": "2026-01-02T10:00:00Z", "answers": [{"field": {"id": "score", "type": "nps", "label": ""}, "value": 9}]}`)
+	r, err := http.NewRequest(http.MethodPost, server.URL+"/imports/"+form.String(), lines)
+	if err != nil {
+		log.Fatal(err)
+	}
+	r.Header.Set("X-API-Key", key.Secret)
+	r.Header.Set("Content-Type", "application/x-ndjson")
+	response, err := server.Client().Do(r)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(strings.TrimSpace(string(body)))
+	// Output: {"imported":1,"repeated":0,"refused":[]}
 }
 
 func ExampleClient_Summary() {
@@ -448,6 +549,35 @@ func ExampleService_EraseRespondent() {
 	// Output: 2
 }
 
+// A person asks for a copy of their answers, and then to be forgotten. The copy has exactly what is
+// erased, however the address is spelled.
+func ExampleService_FindRespondent() {
+	ctx := context.Background()
+	svc, _, form, err := contactForm(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := svc.Submit(ctx, formsvc.SubmitParams{FormID: form, Answers: map[string]json.RawMessage{"mail": json.RawMessage(`"Ann@Example.com"`)}}); err != nil {
+		log.Fatal(err)
+	}
+	wanted := map[string]string{"mail": "ann@example.com"}
+	for s, err := range svc.FindRespondent(ctx, form, wanted) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, a := range must(formsvc.DecodeAnswers(s)) {
+			fmt.Println(a.ID, a)
+		}
+		states := must(svc.AsHost().SubmissionHistory(ctx, form, s.ID)) // what was changed later
+		fmt.Println(len(states), "earlier states")
+	}
+	fmt.Println(svc.EraseRespondent(ctx, form, wanted))
+	// Output:
+	// mail Ann@example.com
+	// 0 earlier states
+	// 1 <nil>
+}
+
 // Responses are brought from elsewhere with their dates, and those that are older than
 // the host may keep them are purged once a day.
 func ExampleService_PurgeSubmissions() {
@@ -577,4 +707,67 @@ func ExampleService_PurgeTrash() {
 	// 1 <nil>
 	// 0 <nil>
 	// 0 <nil>
+}
+
+// A host's own page shows the stored answers of a submission, and the questions that they lead to.
+func ExampleClient_SubmissionForm() {
+	svc, id := exampleForm()
+	ctx := context.Background()
+	s, err := svc.Submit(ctx, formsvc.SubmitParams{FormID: id, Answers: map[string]json.RawMessage{"score": json.RawMessage(`1`)}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, s, err := svc.AsHost().SubmissionForm(ctx, id, s.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	stored, err := form.StoredAnswers(s)
+	if err != nil {
+		log.Fatal(err)
+	}
+	path, err := form.Path(stored.Answers, stored.Hidden)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, b := range path.Blocks {
+		fmt.Println(b.ID, string(stored.Answers[b.ID]))
+	}
+	// Output:
+	// score 1
+	// why
+}
+
+// A support team corrects an answer. If someone else has changed the submission since it was read, nothing changes.
+func ExampleClient_UpdateSubmission() {
+	svc, form := exampleForm()
+	ctx := context.Background()
+	s, err := svc.Submit(ctx, formsvc.SubmitParams{FormID: form, Answers: map[string]json.RawMessage{
+		"score": json.RawMessage(`1`), "why": json.RawMessage(`"Quick help"`),
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	correction := formsvc.SubmissionChange{Answers: map[string]json.RawMessage{"score": json.RawMessage(`10`)}}
+	s, err = svc.AsHost().UpdateSubmission(ctx, form, s.ID, correction, formsvc.IfRevision(s.Revision))
+	if err != nil {
+		log.Fatal(err)
+	}
+	answers, err := formsvc.DecodeAnswers(s)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("revision", s.Revision)
+	for _, a := range answers {
+		fmt.Println(a.ID, a)
+	}
+	states, err := svc.AsHost().SubmissionHistory(ctx, form, s.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("earlier states:", len(states))
+	// Output:
+	// revision 2
+	// score 10
+	// why Quick help
+	// earlier states: 1
 }

@@ -99,8 +99,13 @@ func ExampleService_CreateKey() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(issued.Secret[:10], len(issued.Secret)) // show it once; it is not stored
-	// Output: acme_live_ 59
+	// A handler returns the secret once; it is not stored. The JSON of issued itself has no secret.
+	body, err := json.Marshal(map[string]any{"id": issued.Key.ID, "secret": issued.Secret})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(issued.Secret[:10], len(issued.Secret), strings.Contains(string(body), issued.Secret))
+	// Output: acme_live_ 59 true
 }
 
 func ExampleService_Submit() {

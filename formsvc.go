@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/formsvc/formsvc/handler"
@@ -38,8 +42,10 @@ type Service struct {
 	newHandler        func(*core.Core, KeyResolver) httpapi.API
 	dispatcher        *webhooks.Dispatcher
 	limiter           *ratelimit.Limiter
-	keys              keyResolver
+	keys              *keyring.Keyring
 	resolvesOwnKeys   bool // whether API keys are resolved by keys, not by a resolver of the host
+	calledResolveKey  *atomic.Bool
+	localHandlers     map[string]http.Handler
 	inHostTransaction bool // whether WithStorage created the service, so that the host commits and wakes the dispatcher
 }
 
@@ -58,7 +64,7 @@ func New(opts ...Option) (*Service, error) {
 		return nil, err
 	}
 
-	s := &Service{limiter: o.http.Limiter, resolvesOwnKeys: o.resolver == nil}
+	s := &Service{limiter: o.http.Limiter, resolvesOwnKeys: o.resolver == nil, calledResolveKey: new(atomic.Bool), localHandlers: o.webhooks.Local}
 	var startDispatch func() (to storage.DirectDispatcher, stored func())
 	var err error
 	s.dispatcher, startDispatch, err = webhooks.NewDispatcher(o.webhooks, dispatch.Params{
@@ -68,19 +74,25 @@ func New(opts ...Option) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("formsvc: %w", err)
 	}
-	s.keys = keyResolver{keyring.New(o.keyPrefix, o.storage, o.clock, o.logger)}
+	s.keys = keyring.New(o.keyPrefix, o.storage, o.clock, o.logger)
 	s.core, err = core.New(core.Core{
+		Host:    o.host,
 		Storage: o.storage, URLs: urlChecker{s.dispatcher.Guard()}, Secrets: o.secrets,
 		Limits: o.limits, Versions: o.versions, Clock: o.clock, NewID: objectid.NewSource().New, TimeZone: o.timeZone, Log: o.logger, RemoveFiles: o.removeFiles, BeforeDelete: o.beforeDelete,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("formsvc: %w", err)
 	}
-	s.intake = intake.New(s.core, startDispatch)
+	s.intake = intake.New(s.core, startDispatch, o.webhooks.IncludeRespondent)
 	config := o.http
 	config.Core, config.Logger = s.core, o.logger
+	config.Import = func(ctx context.Context, form ID, lenient, deliver bool, lines io.Reader, progress func() error) (ImportReport, error) {
+		return s.intake.Import(ctx, intake.ImportParams{FormID: form, Lenient: lenient, Deliver: deliver}, lines, func(ImportReport) error { return progress() })
+	}
 	if s.resolvesOwnKeys {
 		o.resolver = s.keys
+	} else {
+		o.resolver = hostResolver{o.resolver, o.keyPrefix, s.calledResolveKey, o.logger}
 	}
 	if s.handler, s.newHandler, err = handler.New(config, o.resolver); err != nil {
 		return nil, fmt.Errorf("formsvc: %w", err)
@@ -95,17 +107,18 @@ func New(opts ...Option) (*Service, error) {
 //
 // The API responds to each error with this status and code. A host's own handlers that call a Client can do the same:
 //
-//	*Error             422 VALIDATION_FAILED        all violations in the arguments
-//	*RejectedURLError  422 WEBHOOK_URL_REJECTED     also an *Error
-//	ErrInvalidKey      401 INVALID_API_KEY
-//	ErrNotOwner        403 OWNER_REQUIRED
-//	ErrNotFound        404 NOT_FOUND                does not exist, is in the trash, or is not accessible
-//	ErrLimitReached    409 WORKSPACE_LIMIT_REACHED
-//	ErrBlockExists     409 BLOCK_EXISTS
-//	*RevisionError     412 REVISION_MISMATCH
-//	ErrUnavailable     503 UNAVAILABLE              nothing was changed
-//	ErrOutcomeUnknown  503 UNAVAILABLE              the change may or may not be stored
-//	context.Canceled   503 UNAVAILABLE              also context.DeadlineExceeded
+//	*Error                422 VALIDATION_FAILED        all violations in the arguments
+//	*RejectedURLError     422 WEBHOOK_URL_REJECTED     also an *Error
+//	ErrInvalidKey         401 INVALID_API_KEY
+//	ErrNotOwner           403 OWNER_REQUIRED
+//	ErrInsufficientScope  403 INSUFFICIENT_SCOPE       after Client.With
+//	ErrNotFound           404 NOT_FOUND                does not exist, is in the trash, or is not accessible
+//	ErrLimitReached       409 WORKSPACE_LIMIT_REACHED
+//	ErrBlockExists        409 BLOCK_EXISTS
+//	*RevisionError        412 REVISION_MISMATCH
+//	ErrUnavailable        503 UNAVAILABLE              nothing was changed
+//	ErrOutcomeUnknown     503 UNAVAILABLE              the change may or may not be stored
+//	context.Canceled      503 UNAVAILABLE              also context.DeadlineExceeded
 //
 // Respond to any other error with status 500, and log it. Methods without an HTTP operation also return these errors.
 // The statuses are recommendations:
@@ -127,16 +140,17 @@ func New(opts ...Option) (*Service, error) {
 // which is yielded with a zero record. Despite concurrent changes, the loop yields each record exactly once if the
 // record exists during the whole loop.
 type Client struct {
-	s     *Service
-	actor storage.Actor
+	s      *Service
+	actor  storage.Actor
+	scopes []Scope // nil means all scopes
 }
 
 // As returns a client for a user, with access to the workspaces that the user owns or is a member of. With the zero ID,
 // the client has access to nothing.
-func (s *Service) As(user ID) Client { return Client{s, storage.As(user)} }
+func (s *Service) As(user ID) Client { return Client{s: s, actor: storage.As(user)} }
 
 // AsHost returns a client that can read and change everything.
-func (s *Service) AsHost() Client { return Client{s, storage.AsHost()} }
+func (s *Service) AsHost() Client { return Client{s: s, actor: storage.AsHost()} }
 
 func (c Client) core() *core.Core {
 	if c.s == nil {
@@ -160,8 +174,8 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.
 //	mux.Handle("/exports/", svc.ExportHandler())
 //
 // GET /exports/<form id>.csv or .ndjson then returns the export. The query parameters correspond to the fields of
-// [Export]: since, until and last_line=true, and for CSV also separator=semicolon or tab, choices=ids, several=spread,
-// header=labels, bom=true and formulas=kept.
+// [Export]: since, until, where (JsonLogic), text, changes=true and last_line=true, for NDJSON also history=true, and for
+// CSV also separator=semicolon or tab, choices=ids, several=spread, header=labels, bom=true and formulas=kept.
 //
 // Credentials, the key resolver, errors and request IDs work as in the API. An export requires the scope
 // submissions:read. Each page of at most 1,000 submissions counts as a request toward the key's rate limit. An export
@@ -183,6 +197,32 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.
 // uses. Otherwise the WriteTimeout truncates the file, which is logged once. Do not wrap the handler in an
 // [http.TimeoutHandler], which buffers the whole export in memory and discards it at the timeout.
 func (s *Service) ExportHandler() http.Handler { return s.handler.Exports() }
+
+// ImportHandler returns a handler that imports submissions over HTTP. Imports are not an operation of the API, so the
+// host mounts this handler at any path:
+//
+//	mux.Handle("/imports/", svc.ImportHandler())
+//
+// POST /imports/<form id> stores the submissions in the body, which has the format of an NDJSON export, as
+// [Client.Import] does. The Content-Type is application/x-ndjson, or application/json for one line, without a
+// Content-Encoding. The query parameters lenient=true and deliver=true correspond to the fields of [Import].
+//
+// An API key must not forge a payment or a respondent. Therefore, answers to payment, file_upload and signature blocks
+// and to blocks with properties.hide are refused, and so is the field respondent. To import these, call Client.Import
+// in a handler of your own: its example shows one.
+//
+// Credentials, errors and request IDs work as in the API. An import requires the scopes forms:write and
+// submissions:write. A draft returns 409 with CONFLICT: publish the form first. A key can run one import at a time in
+// this process. Every 1,000 lines count as a request toward the key's rate limit, as in an export. The response is an
+// object with the numbers imported and repeated, and with the list refused: each item has a line and the details of an
+// error. If a request fails, send it again: submissions that were already stored are only counted as repeated.
+//
+// A body can have any length, and the request can take any time. The server's ReadTimeout and WriteTimeout do not apply:
+// instead, the client has a minute to send each 64 KiB, and a minute to read the response. For this, a middleware must
+// not hide the connection: see [Service.ExportHandler]. Do not wrap the handler in an [http.TimeoutHandler]. Limits of
+// proxies apply to body sizes and times, such as nginx's client_max_body_size and proxy_read_timeout. If they are too
+// low, send the lines in several requests.
+func (s *Service) ImportHandler() http.Handler { return s.handler.Imports() }
 
 // Dispatcher returns the service's dispatcher. The host must call its Run method. Otherwise, deliveries are not sent.
 // The section "Graceful shutdown" of the package documentation says when to cancel Run's context.
@@ -206,7 +246,7 @@ func (s *Service) WithStorage(st storage.Storage) *Service {
 		panic(fmt.Sprintf("formsvc: WithStorage: %v", err))
 	}
 	copied := *s
-	copied.keys = keyResolver{s.keys.WithStore(st)}
+	copied.keys = s.keys.WithStore(st)
 	copied.inHostTransaction = true
 	copied.core = s.core.WithStorage(st)
 	copied.intake = s.intake.InHostTransaction(copied.core)
@@ -215,6 +255,21 @@ func (s *Service) WithStorage(st storage.Storage) *Service {
 		keys = copied.keys
 	}
 	copied.handler = s.newHandler(copied.core, keys)
+	return &copied
+}
+
+// WithFormCheck returns a copy of the service that calls check before it creates a form or changes the content of a form
+// or a working copy. For a new form, before is the zero value. If check returns an error, nothing is changed, and the
+// caller receives the error. An [*Error] results in a 422. [WorkingCopy.Publish] does not call check, because the
+// working copy was checked before. check must be safe for concurrent use, and must not modify its arguments. The copy
+// shares everything else with the service.
+//
+// The builder shows each violation's Message next to the value at Path, or above the editor. For a Code of package
+// schema, it shows its own text in languages other than English, so use another Code.
+func (s *Service) WithFormCheck(check func(before, after FormContent) error) *Service {
+	copied, checked := *s, *s.core
+	checked.CheckContent = check
+	copied.core, copied.handler = &checked, s.newHandler(&checked, nil)
 	return &copied
 }
 
@@ -233,15 +288,25 @@ func (s *Service) Close(ctx context.Context) error {
 	return err
 }
 
-// keyResolver adapts the keyring to [KeyResolver].
-type keyResolver struct{ *keyring.Keyring }
+// slowResolver is the time after which a call of the host's resolver is logged.
+const slowResolver = 2 * time.Second
 
-func (k keyResolver) ResolveKey(ctx context.Context, key string) (Principal, error) {
-	owner, err := k.Resolve(ctx, key)
-	if errors.Is(err, keyring.ErrInvalid) {
-		err = ErrInvalidKey
+// hostResolver is the host's resolver. It logs calls that hang, and the first rejected API key if the host never calls
+// [Service.ResolveKey].
+type hostResolver struct {
+	KeyResolver
+	keyPrefix        string
+	calledResolveKey *atomic.Bool // also set when the rejected key is logged
+	log              *slog.Logger
+}
+
+func (h hostResolver) ResolveKey(ctx context.Context, credential string) (Principal, error) {
+	defer time.AfterFunc(slowResolver, func() { h.log.WarnContext(ctx, "key resolver has not returned", "duration", slowResolver) }).Stop()
+	p, err := h.KeyResolver.ResolveKey(ctx, credential)
+	if errors.Is(err, ErrInvalidKey) && strings.HasPrefix(credential, h.keyPrefix+"_live_") && h.calledResolveKey.CompareAndSwap(false, true) {
+		h.log.WarnContext(ctx, "key resolver rejected an API key: for an unknown credential, call Service.ResolveKey")
 	}
-	return Principal(owner), err
+	return p, err
 }
 
 // urlChecker adapts the webhook guard to core.URLChecker.
@@ -251,6 +316,23 @@ func (d urlChecker) CheckURL(raw string) error { return convertURLError(d.guard.
 
 func (d urlChecker) CheckHost(ctx context.Context, raw string) error {
 	return convertURLError(d.guard.CheckHost(ctx, raw))
+}
+
+// localURLChecker checks the URLs of local webhooks, and logs those without a handler in this process.
+type localURLChecker struct {
+	handlers map[string]http.Handler
+	log      *slog.Logger
+}
+
+func (localURLChecker) CheckURL(raw string) error {
+	return convertURLError(webhooks.CheckLocalURL(raw))
+}
+
+func (d localURLChecker) CheckHost(ctx context.Context, raw string) error {
+	if name := strings.TrimPrefix(raw, "local:"); d.handlers[name] == nil {
+		d.log.WarnContext(ctx, "webhooks.Config.Local has no handler for a local webhook: deliveries wait for another process", "name", name)
+	}
+	return nil
 }
 
 func convertURLError(err error) error {

@@ -39,7 +39,7 @@ func before(name, path string) bool {
 var allowed = map[string][]string{
 	"": {
 		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
-		"internal/apidoc", "internal/core", "internal/dispatch", "internal/export", "internal/httpapi", "internal/intake", "internal/keyring", "internal/objectid", "internal/secrets", "internal/summary", "internal/version",
+		"internal/apidoc", "internal/core", "internal/dispatch", "internal/export", "internal/filter", "internal/hostdata", "internal/httpapi", "internal/intake", "internal/keyring", "internal/objectid", "internal/secrets", "internal/summary", "internal/version",
 	},
 
 	// A host's own store looks at these as an example, so they use only what the
@@ -55,16 +55,16 @@ var allowed = map[string][]string{
 	"storage/storagetest":              {"storage"},
 
 	"schema":    {"internal/jsontree", "internal/formdiff", "internal/weburl", "storage"},
-	"ratelimit": {"github.com/sethvargo/go-limiter"},
-	"webhooks":  {"storage", "internal/cache", "internal/dispatch", "internal/objectid", "internal/publicaddr", "internal/scheduler", "internal/secrets", "internal/textclean", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
+	"ratelimit": {"internal/timeout", "github.com/sethvargo/go-limiter"},
+	"webhooks":  {"storage", "internal/cache", "internal/dispatch", "internal/objectid", "internal/publicaddr", "internal/scheduler", "internal/secrets", "internal/textclean", "internal/timeout", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
-		"internal/apidoc", "internal/apierror", "internal/core", "internal/cursor", "internal/download", "internal/export", "internal/httpapi", "internal/jsontree", "internal/keyring", "internal/requestid", "internal/timeout",
+		"internal/apidoc", "internal/apierror", "internal/core", "internal/cursor", "internal/download", "internal/export", "internal/filter", "internal/httpapi", "internal/jsontree", "internal/requestid", "internal/timeout",
 	},
-	"handler/builder":  {"", "handler/formpage", "internal/apidoc", "internal/apierror", "internal/calendar", "internal/color", "internal/definition", "internal/download", "internal/gzipped", "internal/layout", "internal/requestid", "ratelimit", "schema", "golang.org/x/text"},
+	"handler/builder":  {"", "handler/formpage", "internal/apidoc", "internal/apierror", "internal/cache", "internal/calendar", "internal/color", "internal/definition", "internal/download", "internal/gzipped", "internal/intake", "internal/jsontree", "internal/layout", "internal/logic", "internal/requestid", "ratelimit", "schema", "golang.org/x/text"},
 	"handler/docs":     {},
-	"handler/formpage": {"", "internal/cache", "internal/gzipped", "internal/insertion", "internal/intake", "internal/layout", "internal/timeout", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
+	"handler/formpage": {"", "internal/cache", "internal/core", "internal/gzipped", "internal/insertion", "internal/intake", "internal/layout", "internal/timeout", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
 	// Beside the rooms before them, see rooms.
 	rooms + "formblock":                 {"schema"},
 	rooms + "words":                     {"internal/answers/answertype", "golang.org/x/text"},
@@ -121,22 +121,25 @@ var allowed = map[string][]string{
 		"internal/answers/compile", "internal/answers/answertype", "internal/answers/path", "internal/cache", "internal/insertion", "internal/jsontree", "internal/logic", "internal/textclean", "schema",
 	},
 	"internal/answers": {
-		"internal/answers/check", "internal/answers/compile", "internal/answers/identity", "internal/answers/path", "internal/answers/warnings", "schema",
+		"internal/answers/answertype", "internal/answers/check", "internal/answers/compile", "internal/answers/identity", "internal/answers/path", "internal/answers/warnings", "schema",
 	},
 
+	"internal/hostdata": {"internal/answers", "internal/timeout", "schema", "storage"},
+
 	// The operations, for both doors.
-	"internal/core": {"internal/answers", "internal/cache", "internal/calendar", "internal/definition", "internal/violation", "internal/batching", "internal/jsontree", "internal/objectid", "internal/formdiff", "internal/secrets", "internal/summary", "internal/timeout", "internal/textclean", "schema", "storage"},
+	"internal/core": {"internal/answers", "internal/cache", "internal/calendar", "internal/definition", "internal/filter", "internal/violation", "internal/batching", "internal/jsontree", "internal/objectid", "internal/formdiff", "internal/hostdata", "internal/secrets", "internal/summary", "internal/timeout", "internal/textclean", "schema", "storage"},
 
 	// A response from its arrival to the storage.
-	"internal/intake": {"internal/answers", "internal/cache", "internal/core", "internal/violation", "internal/jsontree", "internal/objectid", "internal/timeout", "schema", "storage"},
+	"internal/intake": {"internal/answers", "internal/cache", "internal/core", "internal/hostdata", "internal/violation", "internal/jsontree", "internal/objectid", "internal/timeout", "schema", "storage"},
 
 	"internal/dispatch": {"internal/secrets", "storage"},
 	"internal/download": {},
 	"internal/apierror": {"internal/jsontree", "schema", "storage"},
-	"internal/httpapi":  {"internal/core", "ratelimit", "storage"},
-	"internal/export":   {"internal/jsontree", "schema", "storage"},
+	"internal/httpapi":  {"internal/core", "ratelimit", "schema", "storage"},
+	"internal/filter":   {"internal/answers/path", "internal/jsontree", "internal/logic", "internal/violation", "schema", "storage", "golang.org/x/text"},
+	"internal/export":   {"internal/filter", "internal/jsontree", "schema", "storage"},
 	"internal/keyring":  {"internal/cache", "internal/violation", "internal/batching", "internal/objectid", "internal/textclean", "schema", "storage"},
-	"internal/summary":  {"internal/export", "internal/violation", "schema", "storage"},
+	"internal/summary":  {"internal/export", "internal/filter", "internal/violation", "schema", "storage"},
 
 	"internal/cache":    {},
 	"internal/batching": {"storage"},

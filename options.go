@@ -16,6 +16,7 @@ import (
 
 	"github.com/formsvc/formsvc/handler"
 	"github.com/formsvc/formsvc/internal/apidoc"
+	"github.com/formsvc/formsvc/internal/hostdata"
 	"github.com/formsvc/formsvc/internal/httpapi"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/internal/secrets"
@@ -41,6 +42,7 @@ type options struct {
 	timeZone          *time.Location
 	removeFiles       func(context.Context, []string) error
 	beforeDelete      func(context.Context, ID, []ID) error
+	host              hostdata.Host // choices and checks
 	logger            *slog.Logger
 	clock             func() time.Time
 }
@@ -59,13 +61,14 @@ func defaultOptions() options {
 // validate checks combinations of options, and sets defaults that depend on other options.
 func (o *options) validate() error {
 	var errs []error
-	if o.storage == nil {
-		errs = append(errs, errors.New("formsvc: WithStorage is required"))
-	} else if err := checkStorage(o.storage); err != nil {
+	if err := checkStorage(o.storage); err != nil {
 		errs = append(errs, fmt.Errorf("formsvc: WithStorage: %w", err))
 	}
 	if o.http.BaseURL != "" && o.http.BaseURLFunc != nil {
 		errs = append(errs, errors.New("formsvc: WithBaseURL and WithBaseURLFunc cannot be combined"))
+	}
+	if base := o.http.BasePath; base != "" && strings.HasSuffix(o.http.BaseURL, base) && !strings.HasSuffix(o.http.BaseURL, "/"+base) {
+		errs = append(errs, fmt.Errorf("formsvc: WithBaseURL: the base URL must not contain the base path %s, which is added to it", base))
 	}
 	switch {
 	case o.requireEncryption && o.secrets == nil:
@@ -81,8 +84,8 @@ func (o *options) validate() error {
 
 // checkStorage returns an error if the storage is nil or its Validate method fails.
 func checkStorage(st storage.Storage) error {
-	if v := reflect.ValueOf(st); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return fmt.Errorf("the storage is nil (%T)", st)
+	if rejectNil(st) != nil {
+		return fmt.Errorf("a storage is required, but the value is nil (%T)", st)
 	}
 	if validator, ok := st.(interface{ Validate() error }); ok {
 		return validator.Validate()
@@ -101,8 +104,10 @@ func newOption(name string, err error, set func(*options)) Option {
 	}
 }
 
-func rejectNil(isNil bool) error {
-	if isNil {
+// rejectNil returns an error if the value is nil, a nil pointer or a nil function. Other types can be useful if nil.
+func rejectNil(value any) error {
+	v := reflect.ValueOf(value)
+	if !v.IsValid() || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil() {
 		return errors.New("the value is nil")
 	}
 	return nil
@@ -111,14 +116,14 @@ func rejectNil(isNil bool) error {
 // WithStorage sets the storage, which is required. The service never closes it. [New] rejects a nil pointer,
 // and a storage whose Validate() error method returns an error.
 func WithStorage(s storage.Storage) Option {
-	return newOption("WithStorage", rejectNil(s == nil), func(o *options) { o.storage = s })
+	return newOption("WithStorage", nil, func(o *options) { o.storage = s })
 }
 
 // WithKeyResolver sets the host's own resolver for credentials. The service then accepts keys created by
 // [Service.CreateKey] only if the resolver calls [Service.ResolveKey] for credentials that it does not recognize, as in
 // the example. See "Sessions and keys" in the package documentation.
 func WithKeyResolver(r KeyResolver) Option {
-	return newOption("WithKeyResolver", rejectNil(r == nil), func(o *options) { o.resolver = r })
+	return newOption("WithKeyResolver", rejectNil(r), func(o *options) { o.resolver = r })
 }
 
 // These types are for hosts that have their own keys or sessions.
@@ -143,7 +148,7 @@ func Credential(r *http.Request) string { return handler.Credential(r) }
 // WithCredential sets the function that returns the credential of a request, for example from a cookie. An empty string
 // means that there is no credential. Defaults to [Credential]. Do not read keys from the URL.
 func WithCredential(f func(*http.Request) string) Option {
-	return newOption("WithCredential", rejectNil(f == nil), func(o *options) { o.http.Credential = f })
+	return newOption("WithCredential", rejectNil(f), func(o *options) { o.http.Credential = f })
 }
 
 // WithBasePath sets the base path of the API. Defaults to "/v1". With "" or "/", there is no base path.
@@ -161,7 +166,7 @@ func WithBaseURL(base string) Option {
 // WithBaseURLFunc is like [WithBaseURL], but for a host with many domains. f returns the base URL for a request, and
 // must validate everything that it reads from the request. The API description then lists no servers.
 func WithBaseURLFunc(f func(*http.Request) string) Option {
-	return newOption("WithBaseURLFunc", rejectNil(f == nil), func(o *options) { o.http.BaseURLFunc = f })
+	return newOption("WithBaseURLFunc", rejectNil(f), func(o *options) { o.http.BaseURLFunc = f })
 }
 
 // WithKeyPrefix sets the prefix of the service's own API keys (<prefix>_live_…). It must consist of 1 to 20 letters and
@@ -192,8 +197,8 @@ func WithRateLimit(tokens uint64, per time.Duration) Option {
 // fails or does not respond within 250 ms, requests are allowed. The start and the end of such a failure are logged.
 func WithLimiter(store limiter.Store) Option {
 	return func(o *options) error {
-		if store == nil {
-			return errors.New("formsvc: WithLimiter: the store is nil")
+		if err := rejectNil(store); err != nil {
+			return fmt.Errorf("formsvc: WithLimiter: %w", err)
 		}
 		return o.setLimiter(ratelimit.NewWithStore(store))
 	}
@@ -235,7 +240,7 @@ func WithWebhookConfig(c webhooks.Config) Option {
 // [Service.ReencryptSecrets] encrypts them with current.
 func WithSecretCipher(current cipher.AEAD, previous ...cipher.AEAD) Option {
 	encrypter, err := secrets.New(current, previous...)
-	return newOption("WithSecretCipher", cmp.Or(rejectNil(current == nil), err), func(o *options) { o.secrets = encrypter })
+	return newOption("WithSecretCipher", cmp.Or(rejectNil(current), err), func(o *options) { o.secrets = encrypter })
 }
 
 // WithoutPlainSecrets rejects signing secrets that are stored unencrypted. Otherwise, anyone with write access to the
@@ -270,7 +275,7 @@ func WithVersions(n int) Option {
 // should send offsets. If the zone changes later, stored limits may mean other days. If the system has no time zone
 // database, import time/tzdata.
 func WithTimeZone(zone *time.Location) Option {
-	return newOption("WithTimeZone", rejectNil(zone == nil), func(o *options) { o.timeZone = zone })
+	return newOption("WithTimeZone", rejectNil(zone), func(o *options) { o.timeZone = zone })
 }
 
 // FileRemover removes respondents' files, given the file IDs in answers to file_upload and signature blocks.
@@ -290,13 +295,16 @@ type FileRemover interface {
 // and by [Service.Maintain] or a running dispatcher. Set it in every process that can remove submissions in any of
 // these ways. Forms in the trash retain their files. By default, files are not removed.
 //
+// A file that was replaced ([Client.UpdateSubmission]) is removed with its submission, or when a change drops the last
+// earlier state that refers to it.
+//
 // Files are removed before their submissions. If the submissions then cannot be removed, they remain without files
 // until the call is repeated. In a host's transaction ([Service.WithStorage]), a rollback does not restore the files.
 // If files of purged forms cannot be removed, the rows of these forms remain but are inaccessible. The error is
 // returned, or logged by the dispatcher, and maintenance tries again. A file that belongs to two submissions is removed
 // with the first of them.
 func WithFiles(f FileRemover) Option {
-	return newOption("WithFiles", rejectNil(f == nil), func(o *options) { o.removeFiles = f.RemoveFiles })
+	return newOption("WithFiles", rejectNil(f), func(o *options) { o.removeFiles = f.RemoveFiles })
 }
 
 // WithBeforeDelete sets a function that is called before submissions are permanently removed, in the cases that
@@ -310,16 +318,49 @@ func WithFiles(f FileRemover) Option {
 // error. A running dispatcher logs the error and tries again. No lock is held during the call. f can read the
 // submissions unless their form was purged. It must be safe for concurrent use.
 func WithBeforeDelete(f func(ctx context.Context, form ID, submissions []ID) error) Option {
-	return newOption("WithBeforeDelete", rejectNil(f == nil), func(o *options) { o.beforeDelete = f })
+	return newOption("WithBeforeDelete", rejectNil(f), func(o *options) { o.beforeDelete = f })
 }
 
-// WithLogger sets the logger. By default, nothing is logged.
+// WithLogger sets the logger. By default, nothing is logged. Set it, because the log also reports mistakes in the setup,
+// such as a wrong mount or a missing dispatcher. Packages formpage and builder have their own Logger.
 func WithLogger(l *slog.Logger) Option {
-	return newOption("WithLogger", rejectNil(l == nil), func(o *options) { o.logger = l })
+	return newOption("WithLogger", rejectNil(l), func(o *options) { o.logger = l })
 }
 
 // WithClock sets the clock that determines the times of records, and when forms close, keys expire and deliveries are
 // due. It must be safe for concurrent use. Defaults to time.Now.
 func WithClock(now func() time.Time) Option {
-	return newOption("WithClock", rejectNil(now == nil), func(o *options) { o.clock = now })
+	return newOption("WithClock", rejectNil(now), func(o *options) { o.clock = now })
+}
+
+// WithChoices adds a list of choices. Blocks refer to it by name, as in
+//
+//	{"properties": {"rule": {"choices": {"list": "rooms", "by": "answers.building"}}}}
+//
+// or with [schema.ChoicesFrom]. A list replaces the choices of a single_choice, multiple_choice, picture_choice or
+// dropdown block. Users of the builder see the title. Names and titles must have 1 to 100 characters, and each name can
+// be used once. [Service.Submit] calls source.Labels once for each list and value of By that the answers use. Partial
+// submissions, rules and [Service.Path] use the IDs without calling the source. If a block refers to a list that does
+// not exist, its answers are rejected with [ErrUnavailable], and [Service.Warnings] reports it.
+func WithChoices(name, title string, source ChoiceSource) Option {
+	return func(o *options) error {
+		err := cmp.Or(rejectNil(source), o.host.Lists.Add(name, title, source))
+		return newOption("WithChoices", err, func(*options) {})(o)
+	}
+}
+
+// WithCheck adds a check of answers. Blocks refer to it by name in the checks of their rules, as in
+//
+//	{"properties": {"rule": {"check": [{"host": "order_number"}]}}}
+//
+// or with [schema.CheckWith]. If check returns a message, the answer is rejected with the code CHECK_FAILED and the
+// message, which is plain text for the respondent. Checks run after all other checks have accepted the answers. A block
+// has a violation for its first check that fails. On form pages, a check runs when its page is submitted, and again
+// when the form is submitted, so it can run more than once. [Client.UpdateSubmission] can run it for the stored answers
+// too. It must be safe for concurrent use. Limits, errors and unknown names are as in [ChoiceSource] and [WithChoices].
+func WithCheck(name, title string, check func(ctx context.Context, in CheckInput) (message string, err error)) Option {
+	return func(o *options) error {
+		err := cmp.Or(rejectNil(check), o.host.Checks.Add(name, title, check))
+		return newOption("WithCheck", err, func(*options) {})(o)
+	}
 }

@@ -27,6 +27,8 @@ type (
 	Form = storage.Form
 	// Submission is a stored submission. [DecodeAnswers] decodes its answers. See [storage.Submission].
 	Submission = storage.Submission
+	// SubmissionState is an earlier state of a submission. See [storage.SubmissionState].
+	SubmissionState = storage.SubmissionState
 	// FormContent contains the name, the type and the definition of a form, for [schema.Diff]. See
 	// [storage.FormContent].
 	FormContent = storage.FormContent
@@ -43,6 +45,9 @@ type (
 	// RevisionError means that a form or another record (see Kind) is not at the expected revision. It contains the
 	// current revision. Find it with errors.As and a *RevisionError. See [storage.RevisionError].
 	RevisionError = storage.RevisionError
+	// AnsweredError is an [ErrDuplicate]: the respondent has already submitted a form with settings.onePerRespondent. Find
+	// it with errors.As and an *AnsweredError. See [storage.AnsweredError].
+	AnsweredError = storage.AnsweredError
 	// Counters count a form's views, starts and submissions. See [storage.Counters].
 	Counters = storage.Counters
 	// Scope is a permission of an API key, such as forms:read. [Scopes] lists all scopes.
@@ -62,7 +67,7 @@ const (
 	ScopeFormsRead        = storage.ScopeFormsRead        // read forms and blocks
 	ScopeFormsWrite       = storage.ScopeFormsWrite       // change forms and blocks
 	ScopeSubmissionsRead  = storage.ScopeSubmissionsRead  // read and export submissions
-	ScopeSubmissionsWrite = storage.ScopeSubmissionsWrite // delete submissions
+	ScopeSubmissionsWrite = storage.ScopeSubmissionsWrite // delete and change submissions
 	ScopeWorkspacesRead   = storage.ScopeWorkspacesRead
 	ScopeWorkspacesWrite  = storage.ScopeWorkspacesWrite
 	ScopeWebhooksRead     = storage.ScopeWebhooksRead
@@ -94,6 +99,8 @@ var (
 	ErrLimitReached = storage.ErrLimitReached
 	// ErrNotOwner means that only the workspace's owner can perform the operation.
 	ErrNotOwner = storage.ErrNotOwner
+	// ErrInsufficientScope means that the client lacks the scope that the operation requires. See [Client.With].
+	ErrInsufficientScope = schema.ErrInsufficientScope
 	// ErrClosed means that the form accepts no submissions: it is closed, full or not open yet.
 	ErrClosed = schema.ErrClosed
 	// ErrIdempotencyKeyReused means that StrictIdempotency is set and the key belongs to a different submission.
@@ -129,11 +136,11 @@ type Query struct {
 // Time is CreatedAt of a workspace or webhook, FailingSince of a paused webhook, and SavedAt of a partial submission.
 type Position = storage.Position
 
-// Precondition is a condition for changing a form, see [IfRevision].
+// Precondition is a condition for changing a form or submission, see [IfRevision].
 type Precondition struct{ revision int64 }
 
-// IfRevision makes a change conditional. If the form is at another revision, the error is a [*RevisionError]. With
-// several conditions, one of the revisions must match. 0 means no condition.
+// IfRevision makes a change conditional. If the form or submission is at another revision, the error is a
+// [*RevisionError]. With several conditions, one of the revisions must match. 0 means no condition.
 func IfRevision(revision int64) Precondition { return Precondition{revision} }
 
 // WorkspaceCreate describes a new workspace.
@@ -149,13 +156,32 @@ type FormQuery struct {
 	Limit     int
 }
 
-// FormCreate describes a new form. It is created as a draft.
+// FormCreate describes a form for [Client.CreateForm] and [Client.EnsureForm].
 type FormCreate struct {
-	Workspace ID     // Required.
-	Name      string // 1 to 200 characters after trimming, without control or bidirectional control characters.
-	Type      string // SINGLE or MULTI. Defaults to SINGLE.
+	Workspace ID // Required.
+	// PublicID is required by EnsureForm: the form's ID in the URL of its page, of 1 to 64 letters (A-Z, a-z), digits, -
+	// and _, starting with a letter or digit. No other form of the service may have it. CreateForm does not accept it,
+	// and creates a random ID.
+	PublicID string
+	Name     string // 1 to 200 characters after trimming, without control or bidirectional control characters.
+	Type     string // SINGLE or MULTI. Defaults to SINGLE.
 	// Definition contains the sections in the API's format. Nil sections are empty. The field Format is ignored.
 	Definition Definition
+}
+
+// EnsureOption is an option of [Client.EnsureForm], see [Overwrite].
+type EnsureOption struct{ overwrite bool }
+
+// Overwrite makes EnsureForm replace edits. It stores the given form, publishes it, moves it back to the given workspace,
+// and discards its working copy. The replaced published state becomes a version ([Client.Versions]).
+func Overwrite() EnsureOption { return EnsureOption{overwrite: true} }
+
+// EnsuredForm is the result of [Client.EnsureForm].
+type EnsuredForm struct {
+	Form
+	// Edited reports whether EnsureForm changed nothing because someone edited the form. Form then contains the edits,
+	// except for those in a working copy.
+	Edited bool
 }
 
 // FormUpdate contains changes to a form. Nil fields leave the stored value unchanged, and at least one field must
@@ -213,12 +239,8 @@ type RestoreOptions struct {
 	IfRevision int64
 }
 
-// StoredBlock is one stored top-level block, with the form's revision.
-type StoredBlock struct {
-	ID       string
-	JSON     json.RawMessage
-	Revision int64
-}
+// StoredBlock is one stored top-level block, with the form's revision. See [schema.StoredBlock].
+type StoredBlock = schema.StoredBlock
 
 // StoredBlocks are the stored top-level blocks of a form as a JSON array, with the form's revision.
 type StoredBlocks struct {
@@ -248,8 +270,54 @@ type Answer = schema.Answer
 type SubmissionQuery struct {
 	// Since and Until are the earliest and the latest SubmittedAt, inclusive. A zero value means no limit.
 	Since, Until time.Time
-	Limit        int
+	// After is where a list continues, such as [SubmissionPage].Next. If nil, it starts with the newest submission.
+	// Summaries ignore it.
+	After *Position
+	// Respondent selects the submissions of one respondent, see [SubmitParams]. If it is empty, all submissions are
+	// selected. If the storage does not support respondents, the error is [ErrUnsupported].
+	Respondent string
+	Limit      int
+
+	// Where selects submissions by their answers, as in schema.When("nps").Below(7). A condition reads answers as rules
+	// do, so that an unanswered block is null, and a variable that no rule has set has its initial value. It can read
+	// blocks and hidden fields that the form has; others are a violation at /where. Unlike rules, it can also read the
+	// ending (see [schema.WhenEnding]). It can have at most 500 operations
+	// and values. A zero value selects all submissions.
+	Where Condition
+	// Text selects submissions with an answer or hidden field that contains this text. It ignores case, accents and
+	// repeated spaces. It can have at most 200 characters. If empty, it selects all submissions.
+	Text string
 }
+
+// Condition is a condition on the answers of a submission, in the language of rules. See [schema.When].
+type Condition = schema.Condition
+
+// SubmissionPage is the result of [Client.SubmissionPage].
+type SubmissionPage struct {
+	Submissions []Submission
+	Read        int64     // How many submissions were read to find Submissions.
+	Next        *Position // Where the list continues: see [SubmissionQuery].After. Nil at the end of the list.
+}
+
+// Import controls [Client.Import]. The zero value accepts what the form accepts today, and delivers nothing.
+type Import struct {
+	// Lenient stores submissions whose answers break today's rules, such as answers to deleted blocks, without a
+	// required answer, or with choices that a list of the host no longer offers. Their metadata has "imported": true.
+	// They do not take part in settings.duplicateField.
+	Lenient bool
+	// Deliver controls whether imported submissions are delivered to webhooks.
+	Deliver bool
+	// Progress is called after each 1,000 lines and at the end. An error ends the import. If nil, nothing is reported.
+	Progress func(ImportReport) error
+}
+
+// The result of an import.
+type (
+	// ImportReport is the result of [Client.Import]. See [schema.ImportReport].
+	ImportReport = schema.ImportReport
+	// RefusedLine is a line of an import that was not stored. See [schema.RefusedLine].
+	RefusedLine = schema.RefusedLine
+)
 
 // PausedWebhook is a webhook whose deliveries are paused because its destination fails or requested a pause. The
 // dispatcher attempts one delivery at PausedUntil. See [storage.PausedWebhook].
@@ -264,25 +332,24 @@ const (
 	PauseRetryAfter = storage.PauseRetryAfter // the destination sent Retry-After
 )
 
-// KeyRequest describes a new API key.
-type KeyRequest struct {
-	// User owns the key. User.ID is required. GET /me returns Name (at most 200 characters) and Email (at most 254).
-	// They replace the name and email in the user's earlier keys, even if they are empty.
-	User User
-	// Name identifies the key to the user. It must have 1 to 120 characters, without control or bidirectional control
-	// characters.
-	Name      string
-	Scopes    []Scope    // The permissions. At least one is required.
-	ExpiresAt *time.Time // If nil, the key does not expire.
-}
+// KeyRequest describes a new API key. See [schema.KeyRequest].
+type KeyRequest = schema.KeyRequest
 
 // Summary counts the answers of complete submissions to a form. Partial submissions are not included.
 type Summary struct {
 	Submissions int64
+	// Read is how many submissions were read, including those that [SubmissionQuery].Where and Text do not select.
+	Read int64
 	// CompletionTime is the median completion time of the newest 100 submissions, in seconds.
 	CompletionTime float64
 	// Incomplete reports whether some older submissions are not counted yet, see [Client.SummaryWithin].
 	Incomplete bool
+	// Days counts the submissions by day in the time zone of [WithTimeZone], oldest first. Days without a submission are
+	// omitted.
+	Days []DayCount
+	// Endings counts the submissions by the ending that the respondent reached: all endings of the form in form order,
+	// and then removed endings, which have no label. Submissions without an ending are not counted.
+	Endings []ChoiceCount
 	// Blocks lists the blocks with answers in form order, then hidden fields and variables, then blocks that were
 	// removed from the form but have answers in submissions.
 	Blocks []BlockSummary
@@ -304,7 +371,8 @@ type BlockSummary struct {
 	Texts []TextCount
 
 	// Choices contains all choices of the block, and removed choices that were selected. For yes_no and legal, the
-	// choices are true and false. For country, they are countries, and for payment, they are payment statuses.
+	// choices are true and false. For country, they are countries, and for payment, they are payment statuses. If the
+	// choices come from a list ([WithChoices]), these are the 50 choices that were selected most often.
 	Choices []ChoiceCount
 	Other   int64        // answers with an “Other” text
 	Rows    []RowSummary // the rows of a matrix
@@ -312,7 +380,7 @@ type BlockSummary struct {
 	NPS     *NPSSummary
 	Days    []DayCount // dates as they were written, in ascending order
 	// Uncounted counts the values that are in neither Choices nor Days. Choices and Days contain only the first 10,000
-	// different values that are not choices of the form.
+	// different values that are not choices of the form. With a list, Uncounted includes the less frequent choices.
 	Uncounted int64
 }
 
@@ -328,13 +396,6 @@ type TextCount struct {
 	Text       string
 	Count      int64
 	Submission ID // the newest submission with this text
-}
-
-// ChoiceCount counts how often a choice was selected.
-type ChoiceCount struct {
-	ID, Label    string
-	Count        int64
-	MeanPosition float64 // The mean position in a ranking, starting at 1. It is 0 if the choice was never ranked.
 }
 
 // RowSummary counts the choices in one row of a matrix.
@@ -357,21 +418,16 @@ type NumberSummary struct {
 	Histogram []Bin
 }
 
-// Bin counts the numbers from From to To. It includes To, unless the next bin starts with To. For whole numbers, the
-// next bin starts after To: the bins 5 to 8 and 9 to 12 contain four numbers each.
-type Bin struct {
-	From, To float64
-	Count    int64
-}
+type (
+	// ChoiceCount counts how often a choice was selected. See [schema.ChoiceCount].
+	ChoiceCount = schema.ChoiceCount
+	// Bin counts the numbers in a range. See [schema.Bin].
+	Bin = schema.Bin
+	// NPSSummary is the net promoter score. See [schema.NPSSummary].
+	NPSSummary = schema.NPSSummary
+)
 
-// NPSSummary is the net promoter score: the percentage of promoters (9 and 10) minus the percentage of detractors (0 to
-// 6).
-type NPSSummary struct {
-	Detractors, Passives, Promoters int64
-	Score                           float64
-}
-
-// DayCount is the number of answers with one date.
+// DayCount is the number of answers with one date, or of submissions on one day.
 type DayCount struct {
 	Day   string // such as 2026-11-20
 	Count int64
@@ -405,6 +461,21 @@ func (f PublicForm) Path(answers map[string]json.RawMessage, hidden map[string]s
 	return f.compiled.Path(answers, hidden)
 }
 
+// StoredAnswers returns the answers of a submission to this form, in the formats of [SubmitParams]. It omits answers to
+// blocks that were deleted or have another type now, and LegalTexts. It returns [ErrNotFound] for a PublicForm that no
+// [Service] returned.
+func (f PublicForm) StoredAnswers(s Submission) (SubmissionChange, error) {
+	if f.compiled == nil {
+		return SubmissionChange{}, ErrNotFound
+	}
+	list, err := DecodeAnswers(s)
+	if err != nil {
+		return SubmissionChange{}, err
+	}
+	in := f.compiled.StoredInput(list, s.SubmittedAt)
+	return SubmissionChange{Answers: in.Answers, HostAnswers: in.HostAnswers, Hidden: in.Hidden}, nil
+}
+
 // SubmitParams is a submission by a respondent.
 type SubmitParams struct {
 	FormID ID
@@ -420,8 +491,11 @@ type SubmitParams struct {
 	// LegalTexts contains the texts of legal blocks (properties.legalText) that the respondent has seen, by block ID. If
 	// the form has another text, the answer is NOT_ALLOWED, because the stored answer contains the text. Without an
 	// entry, the current text counts.
-	LegalTexts     map[string]string
-	Metadata       Metadata
+	LegalTexts map[string]string
+	Metadata   Metadata
+	// Language is the language of the page, as a tag such as "pt-BR". It is not stored. Only events for webhooks with
+	// FormDetails contain it. If empty, they have no language.
+	Language       string
 	CompletionTime float64 // The time that the respondent took, in seconds.
 	// IdempotencyKey identifies this submission in the form. It can have at most 255 bytes. If Submit is called again
 	// with the same key, it returns the first submission, even if the content differs. If the key is empty, each call
@@ -429,9 +503,16 @@ type SubmitParams struct {
 	IdempotencyKey string
 	// StrictIdempotency makes a repeated Submit fail with [ErrIdempotencyKeyReused] if answers or hidden fields differ.
 	StrictIdempotency bool
+	// Respondent is the host's ID of the person who submits, such as the ID of a signed-in user. It has at most 200 bytes
+	// of valid UTF-8 without control characters, and is compared exactly. If several tenants of the host have users with
+	// the same ID, it must contain the tenant. It is not stored if the form has settings.anonymous, and required if the
+	// form has settings.onePerRespondent. The HTTP API does not return it. See [Service.SubmissionsOf] and
+	// [Service.EraseRespondentData].
+	Respondent string
 	// Partial is the token of the partial submission that this submission completes. Submit then replaces the content
 	// of the partial submission with a reference to the submission: see [Service.ResumePartial]. An invalid, expired or
-	// used token is ignored.
+	// used token is ignored. With a respondent, Submit completes the respondent's partial submission instead, and
+	// ignores Partial.
 	Partial string
 	// SubmittedAt is the original time of an imported submission, in whole seconds and not in the future. A zero value
 	// means now.
@@ -441,12 +522,26 @@ type SubmitParams struct {
 	Deliver bool
 }
 
+// SubmissionChange contains the changes of [Client.UpdateSubmission]. A block or hidden field without an entry does not
+// change.
+type SubmissionChange struct {
+	// The fields are as in [SubmitParams].
+	Answers, HostAnswers map[string]json.RawMessage
+	Hidden, LegalTexts   map[string]string
+	// ByRespondent records in the history that the respondent made the change. Only the client of [Service.AsHost] can
+	// set it.
+	ByRespondent bool
+}
+
 // PartialSubmission is the argument to [Service.SavePartial] and the result of [Service.ResumePartial].
 type PartialSubmission struct {
 	FormID ID // Required.
 	// Token is the result of an earlier SavePartial: 22 letters, digits, - and _. If empty, SavePartial creates a partial
 	// submission.
 	Token string
+	// Respondent is as in [SubmitParams]. If it is set, Token and Visit are ignored, because a form has one open partial
+	// submission for each respondent. If the form has settings.anonymous, Respondent is ignored.
+	Respondent string
 	// Answers, Hidden and Metadata are as in [SubmitParams]. Answers can be invalid, because they are unfinished.
 	Answers  map[string]json.RawMessage
 	Hidden   map[string]string
@@ -454,7 +549,8 @@ type PartialSubmission struct {
 	// Block is the ID of the last top-level block that the respondent reached. An unknown ID is ignored.
 	Block   string
 	Seconds float64 // The time that the respondent took so far, in seconds.
-	// Revision is the expected revision of the partial submission. 0 means no condition. It is ignored without Token.
+	// Revision is the expected revision of the partial submission. 0 means no condition. It is ignored without Token and
+	// Respondent. For a respondent, 0 begins a partial submission, see [Service.SavePartial].
 	Revision int64
 	// ShareWithOwner states that the respondent was informed before this save that the form's owner can read it.
 	// Otherwise [Client.Partials] lists the partial submission without its content.
@@ -467,7 +563,7 @@ type PartialSubmission struct {
 	// must verify this. If the form has a captcha, [Client.Partials] lists only partial submissions with CaptchaSolved.
 	CaptchaSolved bool
 	// LinkIssued states that the respondent received a link to continue later. If the form has too many partial
-	// submissions, partial submissions with a link are replaced last.
+	// submissions, partial submissions with a link or a Respondent are replaced last.
 	LinkIssued bool
 
 	// Only ResumePartial sets the following fields.
@@ -477,7 +573,8 @@ type PartialSubmission struct {
 }
 
 // Metadata describes the origin of a submission. Control characters are rejected. Values are truncated to 1,000
-// characters. UTM can have the keys campaign, content, medium, source and term.
+// characters. UTM can have the keys campaign, content, medium, source and term. Device and UserAgent are not stored if
+// the form has settings.anonymous.
 type Metadata struct {
 	Country, Device, UserAgent string
 	UTM                        map[string]string
@@ -488,4 +585,16 @@ type (
 	Path = schema.Path
 	// PathBlock is one block on a path. See [schema.PathBlock].
 	PathBlock = schema.PathBlock
+)
+
+// Types of lists and checks: see [WithChoices] and [WithCheck].
+type (
+	// ChoiceSource provides the choices of a list.
+	ChoiceSource = schema.ChoiceSource
+	// ChoiceQuery says which choices a ChoiceSource returns.
+	ChoiceQuery = schema.ChoiceQuery
+	// CheckInput is the input of a check.
+	CheckInput = schema.CheckInput
+	// NamedItem is a list of choices or a check of the host.
+	NamedItem = schema.NamedItem
 )
