@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc/internal/apierror"
-	"github.com/formsvc/formsvc/internal/keyring"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -55,10 +54,14 @@ func (c *call) authenticate() error {
 	if err := c.applyLimit(early); err != nil {
 		return err
 	}
-	if c.op.scope != "" && !c.principal.Has(c.op.scope) {
-		return apierror.ErrInsufficientScope.WithMessage("The API key lacks the scope " + string(c.op.scope) + ".")
+	return c.checkScope()
+}
+
+func (c *call) checkScope() error {
+	if c.op.scope == "" || c.principal.Has(c.op.scope) {
+		return nil
 	}
-	return nil
+	return apierror.ErrInsufficientScope.WithMessage("The scope " + string(c.op.scope) + " is missing.")
 }
 
 // resolveKey resolves the API key. If this process has seen the key before, resolveKey checks the rate limit first and
@@ -71,7 +74,7 @@ func (c *call) resolveKey(key string) (early limitResult, err error) {
 				owner, form, err := together.FormForKey(c.ctx(), key, c.pathID("formId"), c.op.scope)
 				// The operation itself reports values that the storage cannot compare, after the other checks.
 				if !errors.Is(err, storage.ErrUnimplemented) && !errors.Is(err, storage.ErrInvalidValue) {
-					c.principal, c.form, c.formRead = Principal(owner), form, err == nil
+					c.principal, c.form, c.formRead = owner, form, err == nil
 					return early, c.convertResolveError(err)
 				}
 			}
@@ -85,12 +88,12 @@ func (c *call) convertResolveError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrInvalidKey), errors.Is(err, keyring.ErrInvalid):
+	case errors.Is(err, ErrInvalidKey):
 		return apierror.ErrInvalidAPIKey
 	case errors.Is(err, context.Canceled) && c.ctx().Err() != nil: // The resolver may also cancel its own contexts.
 		return err
 	default:
-		c.logRequest(slog.LevelError, "key resolver failed", slog.Any("error", err))
+		c.logRequest(slog.LevelError, "key resolver failed: for an unknown credential, return ErrInvalidKey", slog.Any("error", err))
 		return apierror.ErrUnavailable
 	}
 }

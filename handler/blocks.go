@@ -3,8 +3,8 @@ package handler
 import (
 	"net/url"
 
-	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -27,7 +27,7 @@ func getBlock(c *call) error {
 	return c.sendBlock(c.h.core.Block(c.ctx(), c.actor(), c.formTarget(), c.pathParam("blockId")))
 }
 
-func (c *call) sendBlock(block core.Block, err error) error {
+func (c *call) sendBlock(block schema.StoredBlock, err error) error {
 	if err != nil {
 		return err
 	}

@@ -36,23 +36,31 @@ func (c *call) readBody() ([]byte, error) {
 	c.bodyReadStarted = true
 	buffer := bytes.NewBuffer(make([]byte, 0, initialBufferSize))
 	n, err := buffer.ReadFrom(io.LimitReader(r.Body, limit+1))
-	switch {
-	case n > limit:
+	if n > limit {
 		return nil, apierror.ErrBodyTooLarge
-	case err == nil:
-	case errors.As(err, new(*http.MaxBytesError)):
-		// The host may have set a lower limit with http.MaxBytesReader.
-		return nil, apierror.ErrBodyTooLarge
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, apierror.ErrUnavailable
-	default:
-		return nil, apierror.ErrMalformedJSON.WithMessage("The request body is incomplete.")
+	}
+	if err != nil {
+		return nil, bodyError(err)
 	}
 	c.bodyReadDone = true
+	if n == 0 && r.ContentLength > 0 {
+		return nil, errors.New("request body was already read: a middleware must restore it")
+	}
 	if n > 0 && !isJSON(r.Header) {
 		return nil, apierror.ErrUnsupportedMedia
 	}
 	return buffer.Bytes(), nil
+}
+
+// bodyError returns the API error for an error that ended the body early.
+func bodyError(err error) *apierror.Error {
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return apierror.ErrBodyTooLarge // The host may have set a limit with http.MaxBytesReader.
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
+		return apierror.ErrUnavailable
+	}
+	return apierror.ErrMalformedJSON.WithMessage("The request body is incomplete.")
 }
 
 func hasBody(r *http.Request) bool {
@@ -113,8 +121,16 @@ func (u *deadlineReader) Read(b []byte) (int, error) {
 	return u.r.Read(b)
 }
 
-// isJSON reports whether the headers declare uncompressed JSON: application/json or a type that ends in +json.
-func isJSON(h http.Header) bool {
+// isJSON reports whether the headers declare uncompressed JSON.
+func isJSON(h http.Header) bool { return hasMediaType(h, isJSONType) }
+
+// isJSONType reports whether a media type is application/json or ends in +json.
+func isJSONType(media string) bool {
+	return media == "application/json" || strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")
+}
+
+// hasMediaType reports whether the headers declare one uncompressed body with a type that the function accepts.
+func hasMediaType(h http.Header, accepts func(media string) bool) bool {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return false
 	}
@@ -122,12 +138,12 @@ func isJSON(h http.Header) bool {
 	if len(types) != 1 {
 		return false
 	}
-	if types[0] == "application/json" {
+	if types[0] == "application/json" { // most clients send only this
 		return true
 	}
 	media, _, err := mime.ParseMediaType(types[0])
 	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
 		return false
 	}
-	return media == "application/json" || strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")
+	return accepts(media)
 }

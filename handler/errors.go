@@ -10,6 +10,7 @@ import (
 	"github.com/formsvc/formsvc/internal/apierror"
 	"github.com/formsvc/formsvc/internal/download"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -55,18 +56,22 @@ func (c *call) sendError(err error) {
 	w.Name("status").Int(int64(e.Status))
 	w.Name("request_id").String(c.id)
 	if len(e.Details) > 0 {
-		w.Name("details").Array()
-		for _, v := range e.Details {
-			w.Object()
-			w.Name("path").String(v.Path)
-			w.Name("code").String(v.Code)
-			w.Name("message").String(v.Message)
-			w.EndObject()
-		}
-		w.EndArray()
+		writeDetails(w, e.Details)
 	}
 	w.EndObject()
 	c.sendBody(e.Status, append(w.Bytes(), '\n'))
+}
+
+func writeDetails(w *jsontree.Writer, details []schema.Violation) {
+	w.Name("details").Array()
+	for _, v := range details {
+		w.Object()
+		w.Name("path").String(v.Path)
+		w.Name("code").String(v.Code)
+		w.Name("message").String(v.Message)
+		w.EndObject()
+	}
+	w.EndArray()
 }
 
 func (c *call) logRequest(level slog.Level, message string, what ...slog.Attr) {

@@ -3,22 +3,25 @@ package handler
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/apierror"
 	"github.com/formsvc/formsvc/internal/download"
 	"github.com/formsvc/formsvc/internal/export"
+	"github.com/formsvc/formsvc/internal/filter"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
 // exportOperation is not in the table of operations, because the host chooses its path.
-var exportOperation = operation{id: "export", method: http.MethodGet, scope: storage.ScopeSubmissionsRead}
+var exportOperation = operation{id: "export", method: http.MethodGet, scope: storage.ScopeSubmissionsRead, serve: (*call).serveExport}
 
 var exportTypes = map[schema.ExportFormat]string{
 	schema.CSV:    "text/csv; charset=utf-8; header=present",
@@ -33,15 +36,20 @@ var errHTTPVersion = &apierror.Error{
 
 // Exports implements [httpapi.API].
 func (h *api) Exports() http.Handler {
+	return h.serveOperation(&exportOperation, http.MethodGet, http.MethodHead)
+}
+
+// serveOperation serves an operation at any path.
+func (h *api) serveOperation(op *operation, methods ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := newCall(h, w, r)
 		defer c.finish()
-		c.op = &exportOperation
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			c.sendAllowedMethods("GET, HEAD, OPTIONS")
+		c.op = op
+		if !slices.Contains(methods, r.Method) {
+			c.sendAllowedMethods(strings.Join(methods, ", ") + ", OPTIONS")
 			return
 		}
-		if err := c.serveExport(); err != nil {
+		if err := op.serve(c); err != nil {
 			c.sendError(err)
 		}
 	})
@@ -65,11 +73,11 @@ func (c *call) serveExport() error {
 	if err := c.authenticate(); err != nil {
 		return err
 	}
-	options, err := c.parseQuery().parseExportOptions()
+	query := c.parseQuery()
+	options, err := query.parseExportOptions(format)
 	if err != nil {
 		return err
 	}
-	options.Format = format
 	id, err := storage.ParseID(name)
 	if err != nil {
 		return apierror.ErrNotFound
@@ -77,6 +85,12 @@ func (c *call) serveExport() error {
 	form, err := c.h.core.Storage.Form(c.ctx(), c.actor(), id)
 	if err != nil {
 		return err
+	}
+	if options.Filter, err = query.parseFilter(form, c.h.core.Clock().In(c.h.core.TimeZone)); err != nil {
+		return err
+	}
+	options.States = func(ctx context.Context, submission storage.ID) ([]storage.SubmissionState, error) {
+		return c.h.core.Storage.SubmissionHistory(ctx, c.actor(), id, submission)
 	}
 	file := download.File{Name: id.String() + "." + ending, ContentType: exportTypes[format], WriteStatus: c.sendHeader}
 	if c.r.Method == http.MethodHead {
@@ -96,7 +110,7 @@ func (c *call) serveExport() error {
 			if err := budget.waitForPage(ctx); err != nil {
 				return storage.SubmissionPage{}, err
 			}
-			if err := c.recheckKey(ctx); err != nil {
+			if err := c.recheckKey(ctx, c.op.scope); err != nil {
 				return storage.SubmissionPage{}, err
 			}
 			return c.h.core.Submissions(ctx, c.actor(), id, q)
@@ -129,8 +143,9 @@ func (c *call) warnIfWriteTimeoutApplies() {
 	}
 }
 
-func (q *query) parseExportOptions() (export.Options, error) {
-	o := export.Options{
+func (q *query) parseExportOptions(format schema.ExportFormat) (export.Options, error) {
+	o := schema.Export{
+		Format:         format,
 		Separator:      q.parseSeparator(),
 		ChoiceIDs:      q.parseFlag("choices", "labels", "ids"),
 		SplitColumns:   q.parseFlag("several", "joined", "spread"),
@@ -138,9 +153,35 @@ func (q *query) parseExportOptions() (export.Options, error) {
 		BOM:            q.parseFlag("bom", "false", "true"),
 		AllowFormulas:  q.parseFlag("formulas", "defused", "kept"),
 		CompletionLine: q.parseFlag("last_line", "false", "true"),
+		Changes:        q.parseFlag("changes", "false", "true"),
+		History:        q.parseFlag("history", "false", "true"),
 	}
 	o.Since, o.Until = q.parseTimeRange()
-	return o, q.err()
+	if o.History && format != schema.NDJSON {
+		q.addViolation("history", schema.CodeNotAllowed, export.HistoryNeedsNDJSON)
+	}
+	return export.Options{Export: o}, q.err()
+}
+
+// parseFilter parses the parameters where, which is JsonLogic, and text.
+func (q *query) parseFilter(form storage.Form, today time.Time) (*filter.Filter, error) {
+	where, hasWhere := q.getUnique("where")
+	text, hasText := q.getUnique("text")
+	if err := q.err(); err != nil || !hasWhere && !hasText {
+		return nil, err
+	}
+	var logic json.RawMessage
+	if hasWhere {
+		logic = json.RawMessage(where)
+	}
+	made, err := filter.New(form.Definition, logic, text, today)
+	if broken, ok := errors.AsType[*schema.Error](err); ok {
+		for _, v := range broken.Violations {
+			q.addViolation(strings.TrimPrefix(v.Path, "/"), v.Code, v.Message)
+		}
+		return nil, q.err()
+	}
+	return made, err
 }
 
 var separators = map[string]rune{"comma": ',', "semicolon": ';', "tab": '\t'}
@@ -196,13 +237,14 @@ func (b *pageBudget) waitForPage(ctx context.Context) error {
 	}
 }
 
-// recheckKey resolves the key again before each page, because the key may have expired, been revoked or lost the scope.
-func (c *call) recheckKey(ctx context.Context) error {
+// recheckKey resolves the key again before each page, because the key may have expired, been revoked or lost a scope.
+func (c *call) recheckKey(ctx context.Context, scopes ...storage.Scope) error {
 	p, err := c.h.keys.ResolveKey(ctx, c.h.config.Credential(c.r))
 	if err != nil {
 		return c.convertResolveError(err)
 	}
-	if p.UserID != c.principal.UserID || !p.Has(c.op.scope) {
+	lacks := func(scope storage.Scope) bool { return !p.Has(scope) }
+	if p.UserID != c.principal.UserID || slices.ContainsFunc(scopes, lacks) {
 		return apierror.ErrInvalidAPIKey
 	}
 	return nil

@@ -11,21 +11,22 @@ import (
 
 // fixedActor makes a handler serve one actor without an API key. If form is zero, it serves all of the actor's forms.
 type fixedActor struct {
-	actor storage.Actor
-	form  storage.ID
+	actor  storage.Actor
+	scopes []storage.Scope
+	form   storage.ID
 }
 
 // For implements [httpapi.API].
-func (h *api) For(actor storage.Actor) http.Handler {
+func (h *api) For(actor storage.Actor, scopes []storage.Scope) http.Handler {
 	copied := h.withCore(h.core, nil)
-	copied.fixed = &fixedActor{actor: actor}
+	copied.fixed = &fixedActor{actor: actor, scopes: scopes}
 	return copied
 }
 
 // WorkingCopy implements [httpapi.API].
-func (h *api) WorkingCopy(c *core.Core, actor storage.Actor, form storage.ID) http.Handler {
+func (h *api) WorkingCopy(c *core.Core, actor storage.Actor, form storage.ID, scopes []storage.Scope) http.Handler {
 	copied := h.withCore(c, nil)
-	copied.fixed, copied.operations = &fixedActor{actor, form}, h.contentOperations
+	copied.fixed, copied.operations = &fixedActor{actor, scopes, form}, h.contentOperations
 	return copied
 }
 

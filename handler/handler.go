@@ -16,7 +16,6 @@ import (
 	"github.com/formsvc/formsvc/internal/apierror"
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/httpapi"
-	"github.com/formsvc/formsvc/storage"
 )
 
 type api struct {
@@ -33,8 +32,10 @@ type api struct {
 	// The copies that withCore makes share the fields from limiterHealth to runningExports.
 	limiterHealth     *limiterHealth
 	misplacedOnce     *sync.Once            // Logs the first request outside the base path.
+	brokenLinksOnce   *sync.Once            // Logs the first request whose links lack a prefix.
 	hiddenConnOnce    *sync.Once            // Logs the first export whose connection is hidden by middleware.
 	runningExports    *sync.Map             // The IDs of keys with an export in progress.
+	runningImports    *sync.Map             // The IDs of keys with an import in progress.
 	operations        map[string]*operation // By method and pattern.
 	contentOperations map[string]*operation // The operations of a working copy, by method and pattern.
 
@@ -68,8 +69,10 @@ func New(config httpapi.Config, keys KeyResolver) (a httpapi.API, on func(*core.
 		routes:            chi.NewMux(),
 		limiterHealth:     new(limiterHealth),
 		misplacedOnce:     new(sync.Once),
+		brokenLinksOnce:   new(sync.Once),
 		hiddenConnOnce:    new(sync.Once),
 		runningExports:    new(sync.Map),
+		runningImports:    new(sync.Map),
 		operations:        make(map[string]*operation, len(table)),
 		contentOperations: make(map[string]*operation),
 		description:       description,
@@ -130,19 +133,25 @@ func (h *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.fixed != nil {
 		h.fixed.setRequestBase(c, path)
 		c.principal.UserID, _ = h.fixed.actor.User()
-		c.principal.Scopes = storage.Scopes()
+		c.principal.Scopes = h.fixed.scopes
+	} else if h.config.BaseURL == "" && h.config.BaseURLFunc == nil {
+		h.warnIfLinksLackPrefix(r, path)
 	}
 	c.op = op
 	// Set the pattern for the host's metrics and traces.
 	r.Pattern = c.op.pattern
 
-	if !c.op.public && h.fixed == nil {
-		if err := c.authenticate(); err != nil {
-			c.sendError(err)
-			return
-		}
+	var err error
+	switch {
+	case h.fixed != nil:
+		err = c.checkScope()
+	case !c.op.public:
+		err = c.authenticate()
 	}
-	if err := c.op.serve(c); err != nil {
+	if err == nil {
+		err = c.op.serve(c)
+	}
+	if err != nil {
 		c.sendError(err)
 	}
 }
@@ -153,6 +162,20 @@ func (h *api) logMisplaced(r *http.Request, base string) {
 			"request path is outside the service's path: check WithBasePath and WithBaseURL",
 			slog.String("path", r.URL.Path), slog.String("base_path", base))
 	})
+}
+
+// warnIfLinksLackPrefix logs the first request from whose path the host has stripped a prefix, unless the base URL
+// contains it. path is the operation's path.
+func (h *api) warnIfLinksLackPrefix(r *http.Request, path string) {
+	sent, _, _ := strings.Cut(r.RequestURI, "?")
+	if len(sent) <= len(h.config.BasePath)+len(path) {
+		return
+	}
+	if prefix, ok := strings.CutSuffix(sent, h.config.BasePath+path); ok && prefix[0] == '/' {
+		h.brokenLinksOnce.Do(func() {
+			h.config.Logger.WarnContext(r.Context(), "links in responses lack a prefix: check WithBaseURL", "path", prefix)
+		})
+	}
 }
 
 // sendAllowedMethods responds to an OPTIONS request, or to a method that methods does not contain.

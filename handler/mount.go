@@ -40,7 +40,7 @@ func urlPath(base string) string {
 // pathBelow returns the request's path below base. It stays percent-encoded, so that a block ID can contain a slash.
 // path returns "" for paths that no operation can have: unclean paths and paths with a trailing slash.
 func (m mount) pathBelow(r *http.Request, base string) string {
-	full := r.URL.EscapedPath()
+	full := "/" + strings.TrimPrefix(r.URL.EscapedPath(), "/") // http.StripPrefix("/api/", …) removes the slash
 	if rctx := chi.RouteContext(r.Context()); rctx != nil && rctx.RoutePath != "" {
 		// A chi router stores the rest of the path in its context. The rest is escaped if the URL has an escaped path.
 		// It is longer than the URL path if there is a StripPrefix between the router and this handler.

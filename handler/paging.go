@@ -42,13 +42,7 @@ func writePage[T any](c *call, q *query, list cursor.List, read func(storage.Pag
 		return err
 	}
 	return c.sendObject(func(w *jsontree.Writer) {
-		w.Name("items").Array()
-		for i := range records[:min(len(records), most)] {
-			w.Object()
-			writeItem(w, &records[i])
-			w.EndObject()
-		}
-		w.EndArray()
+		writeItems(w, min(len(records), most), func(w *jsontree.Writer, i int) { writeItem(w, &records[i]) })
 		more := len(records) > most
 		var last storage.Position
 		if more {

@@ -61,19 +61,21 @@ func listWebhooks(c *call) error {
 }
 
 func (c *call) sendItems(n int, writeItem func(w *jsontree.Writer, i int)) error {
-	return c.sendObject(func(w *jsontree.Writer) {
-		w.Name("items").Array()
-		for i := range n {
-			w.Object()
-			writeItem(w, i)
-			w.EndObject()
-		}
-		w.EndArray()
-	})
+	return c.sendObject(func(w *jsontree.Writer) { writeItems(w, n, writeItem) })
+}
+
+func writeItems(w *jsontree.Writer, n int, writeItem func(w *jsontree.Writer, i int)) {
+	w.Name("items").Array()
+	for i := range n {
+		w.Object()
+		writeItem(w, i)
+		w.EndObject()
+	}
+	w.EndArray()
 }
 
 func createWebhook(c *call, body []byte) error {
-	hook, err := c.h.core.CreateWebhook(c.ctx(), c.actor(), body)
+	hook, err := c.h.core.CreateWebhook(c.ctx(), c.actor(), body, false, false)
 	c.setCreated("/webhooks/", hook.ID.String(), err)
 	return c.sendWebhook(hook, err)
 }
@@ -83,7 +85,7 @@ func getWebhook(c *call) error {
 }
 
 func updateWebhook(c *call, body []byte) error {
-	return c.sendWebhook(c.h.core.UpdateWebhook(c.ctx(), c.actor(), c.pathID("webhookId"), body))
+	return c.sendWebhook(c.h.core.UpdateWebhook(c.ctx(), c.actor(), c.pathID("webhookId"), body, nil, nil))
 }
 
 func deleteWebhook(c *call) error {
