@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/field"
@@ -17,6 +18,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/pagestate"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/internal/intake"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -30,7 +32,9 @@ type jsonForm struct {
 	Closed        bool            `json:"closed"`
 	ClosedMessage string          `json:"closed_message,omitempty"`
 	Language      string          `json:"language"`
-	State         string          `json:"state"` // every request must send it back
+	Respondent    string          `json:"respondent,omitempty"` // the name
+	AnsweredAt    time.Time       `json:"answered_at,omitzero"` // if set, the respondent cannot submit the form again
+	State         string          `json:"state"`                // every request must send it back
 	Settings      schema.Settings `json:"settings"`
 	Theme         schema.Theme    `json:"theme"`
 	Blocks        []schema.Block  `json:"blocks"` // must be the last field, see serveFormJSON
@@ -82,11 +86,17 @@ func writeJSONHeader(w http.ResponseWriter, status int) {
 
 func (c *call) serveFormJSON() {
 	form := c.Form
+	c.identify()
+	answered, err := c.answeredAt()
+	if err != nil {
+		c.h.showReadError(c.w, c.r, true, err)
+		return
+	}
 	// Only the service uses these settings. The redirect URL is only for respondents who submit the form.
 	form.Settings.ResponseLimit, form.Settings.DuplicateField, form.Settings.RedirectURL = nil, "", ""
 	public := jsonForm{
 		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
-		Language: c.Words.Tag, State: c.h.signer.Sign(pagestate.PurposeVisit, pagestate.NewVisit(form.ID.String(), c.now)),
+		Language: c.Words.Tag, State: c.h.signer.Sign(pagestate.PurposeVisit, c.newVisit()), Respondent: c.Respondent, AnsweredAt: answered,
 		Settings: form.Settings, Theme: form.Theme, Blocks: []schema.Block{},
 	}
 	// The blocks can take up 4 MB. Encoding them one at a time avoids a buffer for all of them.
@@ -123,6 +133,9 @@ func withoutRule(b schema.Block) schema.Block {
 	if b.Properties != nil {
 		p := *b.Properties
 		p.Rule = nil
+		if ref := b.ListRef(); ref.List != "" { // its choices are on the path choices
+			p.Rule, _ = json.Marshal(map[string]schema.ListRef{"choices": ref}) //nolint:errchkjson // only strings
+		}
 		b.Properties = &p
 	}
 	return b
@@ -144,11 +157,25 @@ func (c *call) readJSON() (in formdata.FrontEndBody, ok bool) {
 		c.writeViolations(wrong)
 	default:
 		c.parsed, c.legalTexts = formdata.ParsedAnswers{Answers: in.Answers, Hidden: in.Hidden}, in.LegalTexts
-		if c.visit, ok = c.h.signer.OpenVisit(pagestate.PurposeVisit, c.Form.ID.String(), in.State, c.now); !ok {
+		c.visit, c.visitValid = c.h.signer.OpenVisit(pagestate.PurposeVisit, c.Form.ID.String(), in.State, c.now)
+		c.identify()
+		switch {
+		case c.identityErr != nil:
+			c.writeFailure(c.identityErr)
+		case in.State == "":
+			writeJSON(c.w, http.StatusForbidden, jsonError{Code: "STATE", Message: "The request has no state. Send the state from form.json back with each request."})
+		case !c.visitValid:
 			c.writeError(http.StatusForbidden, "STATE", "review_answers")
+		case c.mustSignIn():
+			c.writeError(http.StatusUnauthorized, "SIGNED_OUT", "sign_in.text")
+		case !c.isOwnVisit(&c.visit):
+			message := c.otherRespondent()
+			writeJSON(c.w, http.StatusConflict, jsonError{Code: "OTHER_RESPONDENT", Message: message, State: c.visitToken()})
+		default:
+			return in, true
 		}
 	}
-	return in, ok
+	return in, false
 }
 
 func (c *call) servePathJSON() {
@@ -164,6 +191,30 @@ func (c *call) servePathJSON() {
 		out.Blocks = append(out.Blocks, jsonStep{b.ID, b.Required})
 	}
 	writeJSON(c.w, http.StatusOK, out)
+}
+
+func (c *call) serveChoicesJSON() {
+	in, ok := c.readJSON()
+	if !ok {
+		return
+	}
+	if in.Search != "" && !c.h.takeLimiterToken(c.r, "search:") {
+		c.writeFailure(errLimited)
+		return
+	}
+	if err := c.computePath(); err != nil {
+		c.writeFailure(err)
+		return
+	}
+	offered, selected, err := c.Form.Choices(c.r.Context(), in.Block, c.answering(), trimSearch(in.Search), field.MaxListSelect)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		c.writeError(http.StatusNotFound, "NOT_FOUND", "list.failed")
+	case err != nil:
+		c.writeFailure(err)
+	default:
+		writeJSON(c.w, http.StatusOK, map[string][]schema.Choice{"choices": offered, "selected": append([]schema.Choice{}, selected...)})
+	}
 }
 
 func (c *call) serveSubmitJSON() {
@@ -199,7 +250,10 @@ func (c *call) serveSubmitJSON() {
 	c.Values.Set(input.Seconds, strconv.FormatFloat(in.Took, 'g', -1, 64))
 	err := c.checkAndSubmit()
 	violations := c.submitViolations(err)
+	answered, isAnswered := errors.AsType[*formsvc.AnsweredError](err)
 	switch {
+	case isAnswered:
+		writeJSON(c.w, http.StatusConflict, jsonError{Code: "ALREADY_ANSWERED", Message: c.answeredText(answered.SubmittedAt)})
 	case err == nil:
 		writeJSON(c.w, http.StatusCreated, jsonSubmitted{
 			Ending: c.Path.Ending, Block: withoutRule(c.visibleEnding(c.Path.Ending)), RedirectURL: string(policy.SafeLink(c.Form.Settings.RedirectURL, "mailto", "tel")),
@@ -264,10 +318,17 @@ func (h *Handler) showError(w http.ResponseWriter, r *http.Request, inJSON bool,
 
 func (h *Handler) showReadError(w http.ResponseWriter, r *http.Request, inJSON bool, err error) {
 	if errors.Is(err, storage.ErrNotFound) {
+		if errors.Is(err, intake.ErrDraft) {
+			h.config.Logger.InfoContext(r.Context(), "form is not shown", "path", r.URL.Path, "error", err)
+		}
 		h.showError(w, r, inJSON, http.StatusNotFound, "not_found.title", "not_found.text")
 		return
 	}
+	h.logReadError(w, r, err)
+	h.showError(w, r, inJSON, http.StatusServiceUnavailable, "failure.title", "failure.text")
+}
+
+func (h *Handler) logReadError(w http.ResponseWriter, r *http.Request, err error) {
 	h.config.Logger.ErrorContext(r.Context(), "failed to read form", "error", err)
 	w.Header().Set("Retry-After", "1")
-	h.showError(w, r, inJSON, http.StatusServiceUnavailable, "failure.title", "failure.text")
 }

@@ -20,9 +20,9 @@ type Config struct {
 	// it from the request path if it is still there, so http.StripPrefix also works.
 	BasePath string
 
-	// Secret signs preview links and each page's state: when the page was opened, its idempotency key, its stored files
+	// Secret signs the links of previews and edits, and each page's state: when the page was opened, its idempotency key, its stored files
 	// and its partial submission. All of a host's processes must use the same secret of at least 16 bytes. If Secret is
-	// nil, previews are disabled, and each process generates its own secret and logs this once. If a respondent then
+	// nil, these links are disabled, and each process generates its own secret and logs this once. If a respondent then
 	// submits a page from another process or from before a restart, the page is shown again with the input and must be
 	// submitted again. An empty non-nil secret is an error, because its environment variable is probably not set.
 	Secret Secret
@@ -34,6 +34,11 @@ type Config struct {
 	// Layout is the document around a form, executed with a [Document]. [New] executes it once to validate it.
 	// Defaults to a plain page.
 	Layout *template.Template
+	// LayoutData returns a request's data for Layout, such as the name of the signed-in user, the active item of a
+	// navigation or a CSRF token. The layout uses it as {{.Data}}. It is called for each page, also for messages and
+	// previews. It must be fast and safe for concurrent use. [New] does not call it: it executes the layout with nil
+	// Data, and ignores an error. Defaults to nil Data.
+	LayoutData func(r *http.Request) any
 
 	// Language returns the language tag for a page. If Language is nil or returns "", the page uses its lang parameter,
 	// the Accept-Language header, or English, in this order. The tag's region determines the number format. If it has
@@ -54,7 +59,7 @@ type Config struct {
 	// sources. Defaults to 'self'.
 	FrameAncestors []string
 
-	// AllowedOrigins are the origins whose pages may use form.json, path, submit, view and start, such as
+	// AllowedOrigins are the origins whose pages may use form.json, path, choices, submit, view and start, such as
 	// "https://app.example", or "*" for all. Their requests to these routes never include cookies. A listed origin may
 	// also post the form page itself, and browsers may include cookies in such a post. Defaults to the request's host.
 	// If a proxy changes the Host header, list the origin that browsers use. Requests from other origins are rejected,
@@ -72,12 +77,12 @@ type Config struct {
 	// captcha, its users see a partial submission only if the visit solved it.
 	Partials Partials
 
-	// ClientIP returns the respondent's address for Limiter, such as r.RemoteAddr without the port, or a header that
-	// the host's proxy sets. Behind a proxy, RemoteAddr is the same for everyone. Requests for which ClientIP returns
+	// ClientIP returns the respondent's address for Limiter, such as r.RemoteAddr, or a header that the host's proxy
+	// sets. A port is ignored. Behind a proxy, RemoteAddr is the same for everyone. Requests for which ClientIP returns
 	// "" are not limited. ClientIP and Limiter must be set together.
 	ClientIP func(*http.Request) string
 	// Limiter limits how many requests an address can make that store a submission or files, or call a Verifier. Each
-	// such request takes one token. Views, starts, new partial submissions, saves, and opened links each have a
+	// such request takes one token. Views, starts, searches in lists of choices, new partial submissions, saves, and opened links each have a
 	// separate budget of the same size. When a budget is used up, they are not counted or saved, and the page says if
 	// it could not save. The handler never closes the limiter, and its keys start with "formsvc:page:". If the limiter
 	// fails or does not respond within [ratelimit.StoreTimeout], the request is allowed and the error is logged. If
@@ -101,7 +106,8 @@ type Config struct {
 
 	// Submit runs in place of [formsvc.Service.Submit], which is passed as next. It can call next, or store the
 	// submission in another way, such as in the host's transaction ([formsvc.Service.WithStorage]). If nil, next is
-	// called directly.
+	// called directly. The ending shows the submission that Submit returns. If its ID is zero, the ending shows the
+	// submission that next has stored. If there is none, it inserts no answers and has no link to edit them.
 	//
 	// If Submit returns an error, the submission is rejected and the page is shown again with its input:
 	//
@@ -113,13 +119,34 @@ type Config struct {
 	//   - Any other error is logged, and the page says that the response could not be saved.
 	//
 	// The respondent can then submit the page again, possibly with the same IdempotencyKey. Submit must therefore
-	// reject a submission before storing it, or within its transaction.
+	// reject a submission before storing it, or within its transaction. If a lost connection could hide that its
+	// transaction was committed, the error must match [formsvc.ErrOutcomeUnknown].
+	//
+	// After an error, a [FileRetainer] releases the submission's files, so that [Dir.Sweep] deletes them later. They stay
+	// if the error matches formsvc.ErrOutcomeUnknown or ErrUnavailable, if next has returned no error, or if the form has
+	// a submission with the page's IdempotencyKey.
 	Submit func(ctx context.Context, r formsvc.SubmitParams, next func(context.Context, formsvc.SubmitParams) (formsvc.Submission, error)) (formsvc.Submission, error)
 
 	// HostAnswers returns answers that only the host can provide, such as to a payment. It is called for every page
 	// that is opened, submitted or saved, except for previews, because rules may use these answers. It must be fast and
 	// have no side effects. After an error, the page is shown again and nothing is stored. Defaults to none.
 	HostAnswers func(r *http.Request, form formsvc.PublicForm) (map[string]json.RawMessage, error)
+
+	// Respondent returns the host's ID of the person who is answering, such as the ID of the signed-in user, and the name
+	// to show. The page says who is answering. If displayName is empty, it shows the ID. An empty id means that no one is
+	// signed in. See [formsvc.SubmitParams] for valid IDs. It is called for every page that is opened, submitted or saved,
+	// and for requests to form.json, path, choices and submit. It is not called for previews and anonymous forms. If it
+	// returns an error, nothing is stored, the status is 503, and a posted page is shown again with the input. If nil,
+	// there are no respondents.
+	//
+	// A page belongs to the respondent who opened it. If another respondent or another site posts it, nothing is stored,
+	// and the page asks for confirmation. A respondent who opens a form again continues an open partial submission.
+	Respondent func(r *http.Request, form formsvc.PublicForm) (id, displayName string, err error)
+	// SignIn handles requests without a respondent for forms that require one, after the button "Sign in" was pressed,
+	// typically by redirecting to the sign-in page. The request has the URL of the form page, to which the host can return.
+	// If nil, the page says that signing in is required and has no button.
+	SignIn http.Handler
+
 	// Country returns the respondent's country for the submission's metadata. If nil, no country is stored.
 	Country func(*http.Request) string
 
@@ -150,4 +177,5 @@ type Document struct {
 	// the layout loads from the page's origin don't need it.
 	Nonce string
 	Form  formsvc.PublicForm // zero if the URL matches no form
+	Data  any                // the result of [Config.LayoutData]
 }

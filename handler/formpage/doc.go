@@ -114,6 +114,7 @@
 //     only the ending's button uses it. A redirectUrl that contains a username is never used. Without the script, in a
 //     frame, and for forms with a CAPTCHA, the page shows the ending briefly before it redirects.
 //   - cover is an image or a color at the top.
+//   - editable lets signed-in respondents edit their submissions, see below.
 //
 // # Theme
 //
@@ -156,6 +157,44 @@
 // A hidden field and a minimum time for filling in a form detect simple bots. [Config.Limiter] limits how often an IP
 // address can submit, and [Config.Verifiers] check CAPTCHAs. If a check fails, the page is shown again with the input.
 //
+// # Respondents
+//
+// [Config.Respondent] returns the person who is answering, and the page names this person. Submissions and partial
+// submissions are stored with this respondent, so a respondent continues on any device without a link. Each page belongs
+// to the respondent who opened it: if the session changes, or another site posts the page, nothing is stored until the
+// respondent confirms. With settings.onePerRespondent, the page says when the respondent has already submitted the form,
+// or that signing in is required, see [Config.SignIn]. With settings.anonymous, the page says so, and Respondent is not
+// called.
+//
+// # Edits
+//
+// [Handler.EditPath] creates a signed link to a page that is filled in with a stored submission. Its respondent can
+// change the answers until the link expires. The link is the host's decision, so it works for closed and unpublished
+// forms too, and needs neither a CAPTCHA nor a session. [Handler.EditPathFor] does the same for a user of the host, such
+// as a user of the builder.
+//
+// With settings.editable, a page offers a respondent whom [Config.Respondent] identifies a link to edit: after
+// submitting, and where it says that the respondent has already submitted the form. Only this respondent can use the
+// link, for a week, and only while the form is published and open. The response limit does not matter. Anonymous forms
+// have no respondent, so only signed links can edit their submissions. [Config.Secret] is required.
+//
+// The page shows the form as it is now, and saving calls [formsvc.Client.UpdateSubmission] with the answers that
+// changed. Files, payments and answers to questions that the form no longer has are only shown, and stay as they are,
+// except that files are removed with the other answers to hidden questions. Because the form does not say whether a
+// deleted question was hidden, answers to hidden blocks that were deleted are shown too. Choices that the host no longer
+// offers stay until they change. Hidden fields stay and are not shown. A date keeps its UTC offset unless its day or
+// time changes. If a legal text has changed since it was accepted, the page asks again. An optional consent that is not
+// answered again stays with its old text.
+//
+// If someone else has changed the submission in the meantime, nothing is stored. The page then takes over the answers
+// that the respondent did not change, lists the stored answers that both changed, and links to the page without the
+// respondent's changes. If the link has expired or the submission no longer exists, the response is a 410 with the
+// entered text for copying. Submitting a page twice stores one change.
+//
+// After saving, the page shows the ending of the new answers and says that the changes were saved. It never redirects.
+// An edit stores no partial submission, counts no visit, and does not call [Config.Submit] and [Config.HostAnswers].
+// Front ends that use the JSON routes cannot edit. They can open the link.
+//
 // # Preview
 //
 // [Handler.PreviewPath] creates a signed link to a preview of a stored form, even of a draft. A bar above the form
@@ -189,41 +228,58 @@
 // redirectUrl, the script then redirects the outer page, unless a listener calls preventDefault. If a page creates the
 // frame itself, without the script, the ending has a link to the redirectUrl.
 //
-// A host's own front end can use these JSON routes:
+// # JSON routes
 //
-//   - GET {public_id}/form.json returns the blocks, without hidden blocks, rules and ending texts. It also returns a
-//     state that the front end sends back.
+// A host's own front end can use these JSON routes instead of the pages. Their errors have the code, message and faults
+// that are described here, not the format of the HTTP API:
+//
+//   - GET {public_id}/form.json returns the blocks, without hidden blocks, rules (except choices) and ending texts. It
+//     also returns a state that the front end sends back, the name of the respondent, and answered_at, if the form
+//     accepts one submission per respondent and has one. The state is valid only for this respondent. For another
+//     respondent, path, choices and submit return a 409 with the code OTHER_RESPONDENT and a new state. Ask the
+//     respondent before sending it.
 //   - POST {public_id}/path with {"state","answers","hidden"} returns the blocks to show and the ending.
+//   - POST {public_id}/choices with {"state","answers","hidden","block","search"} returns {"choices","selected"}: at most
+//     200 choices of a block whose rule has choices, and the choices in its answer. See [formsvc.WithChoices].
 //   - POST {public_id}/submit, which also accepts "utm", "captcha", "took" and "legal_texts", stores the submission.
 //     legal_texts contains the legalText of each legal block that the front end has shown, by block ID. If a text has
-//     changed since then, the answer is NOT_ALLOWED. Without it, the current texts count. The route returns a 201 with {"ending","block","redirect_url"}, where block is the ending, or a 422 with {"code","message","faults"}. If
-//     an error contains a "captcha", send this value instead of the token in the next request, because a token is valid
+//     changed since then, the answer is NOT_ALLOWED. Without it, the current texts count. The route returns a 201 with
+//     {"ending","block","redirect_url"}, where block is the ending, or a 422 with {"code","message","faults"}. If an
+//     error contains a "captcha", send this value instead of the token in the next request, because a token is valid
 //     only once. If there is a second CAPTCHA, append a space and its token. A 409 means that the CAPTCHA was used for
-//     another submission. If an error contains a "state", send this state from then on.
+//     another submission, or, with the code ALREADY_ANSWERED, that the respondent has already submitted the form. A 401
+//     means that the form requires signing in. If an error contains a "state", send this state from then on.
 //   - POST {public_id}/view and /start, with the state as a form value, count a view and a start.
 //
-// The JSON contains texts as they are stored, with their marks. Front ends cannot submit files. If a front end is on
-// another origin, list the origin in [Config.AllowedOrigins].
+// The JSON contains texts as they are stored, with their marks. The JSON routes accept no files, and the inputs that a
+// page uses for files (u.{block} and f.{block}) can change. Show the page of a form with files, such as in a frame. If
+// a front end is on another origin, list the origin in [Config.AllowedOrigins].
 //
 // # Testing a form
 //
 // A test can fill in a page like a browser without JavaScript, see the [example TestsOfAHost]. It loads the page and
 // posts all of its inputs, including state, with the answers filled in. [ParseAnswers] documents the input names. Leave
-// the input more_info empty, because only bots fill it in. Answer a legal block with the value of its input. Set [Config.MinFillTime] to -1, or wait for two seconds. The
-// response to a post is one of:
+// the input more_info empty, because only bots fill it in. Answer a legal block with the value of its input. Set
+// [Config.MinFillTime] to -1, or wait for two seconds. The response to a post is one of:
 //
 //	303  to …/done: the submission was stored
 //	200  the form's next page, or the same page with questions that depend on the answers
 //	422  the same page: violations, a rejection by [Config.Submit], a post within MinFillTime, a missing
 //	     state or one signed with another Secret, an ambiguous value to confirm, a CAPTCHA
 //	409  the same page: the answer to settings.duplicateField already exists, a CAPTCHA was used
-//	     before, a legal text has changed, or the form no longer has a question that was answered
-//	410  the form was closed, unpublished or moved to the trash after the page was opened
+//	     before, a legal text has changed, the form no longer has a question that was answered, or
+//	     another respondent opened the page; or the respondent has already submitted the form; or someone
+//	     else changed the submission that an edit changes
+//	401  the form requires signing in
+//	410  the form was closed, unpublished or moved to the trash after the page was opened, or the link of
+//	     an edit has expired
 //	413  the same page: the post is larger than MaxBody, or than the limit of an http.MaxBytesHandler
 //	429  the same page: [Config.Limiter]
 //	403  the post is from another origin, or the form is not open yet
 //	404  the form does not exist, or was always a draft
-//	503  the same page: the storage is not available, or [Config.Submit] returned another error
+//	503  the same page: the storage, [Config.Respondent], or the host's choices or checks are not available, or
+//	     [Config.Submit] returned another error. If the form cannot be read: the input, and a button that submits
+//	     it again
 //
 // [example TestsOfAHost]: https://pkg.go.dev/github.com/formsvc/formsvc/handler/formpage#example-package-TestsOfAHost
 package formpage

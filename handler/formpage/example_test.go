@@ -2,6 +2,7 @@ package formpage_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"io"
@@ -158,6 +159,57 @@ func ExampleHandler_PreviewPath() {
 }
 
 // An editor of the host's own shows a form in a frame, and draws a block anew while somebody types.
+// The host mails a respondent a link to correct the answers.
+func ExampleHandler_EditPath() {
+	ctx, svc := context.Background(), newService()
+	workspace, err := svc.CreateWorkspace(ctx, formsvc.UserIDFrom("ann"), "Customers")
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, err := svc.AsHost().CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback", Definition: formsvc.Definition{
+		Blocks: []byte(`[{"id":"name","type":"short_text","label":"Name"}]`),
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if form, err = svc.AsHost().PublishForm(ctx, form.ID); err != nil {
+		log.Fatal(err)
+	}
+	submission, err := svc.Submit(ctx, formsvc.SubmitParams{FormID: form.ID, Answers: map[string]json.RawMessage{"name": json.RawMessage(`"Ada"`)}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	pages, err := formpage.New(svc, formpage.Config{Secret: []byte("a secret of the host")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	path, err := pages.EditPath(form.ID, submission.ID, time.Now().Add(48*time.Hour))
+	if err != nil {
+		log.Fatal(err)
+	}
+	page := httptest.NewRecorder()
+	pages.ServeHTTP(page, httptest.NewRequest(http.MethodGet, path, nil)) // https://forms.example + path is the link
+	fmt.Println(page.Code, strings.Contains(page.Body.String(), `value="Ada"`))
+	// Output: 200 true
+}
+
+// A user of the host corrects a submission, and its history names this user.
+func ExampleHandler_EditPathFor() {
+	pages, err := formpage.New(newService(), formpage.Config{Secret: []byte("a secret of the host")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	edit := func(w http.ResponseWriter, r *http.Request, user, form, submission formsvc.ID) { // for a signed-in user
+		path, err := pages.EditPathFor(user, form, submission, time.Now().Add(time.Hour))
+		if err != nil {
+			http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+			return
+		}
+		http.Redirect(w, r, path, http.StatusSeeOther)
+	}
+	_ = edit
+}
+
 func ExampleHandler_Canvas() {
 	pages, err := formpage.New(newService(), formpage.Config{})
 	if err != nil {
@@ -182,6 +234,16 @@ func ExampleHandler_Canvas() {
 }
 
 // Where a form is, for a mail or a QR code.
+func ExampleHandler_Service() {
+	pages, err := formpage.New(newService(), formpage.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = pages.Service().PublicForm(context.Background(), "unknown")
+	fmt.Println(err)
+	// Output: storage: not found
+}
+
 func ExampleHandler_Path() {
 	pages, err := formpage.New(newService(), formpage.Config{})
 	if err != nil {

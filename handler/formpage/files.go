@@ -62,7 +62,7 @@ func (c *call) saveFile(block, name string, body io.Reader, values url.Values) (
 		return upload.CodeLost
 	}
 	v, known := c.h.signer.OpenVisit(pagestate.PurposeVisit, c.Form.ID.String(), values.Get(input.State), c.now)
-	if !known || c.Form.Closed || !c.takeTokenOnce() {
+	if !known || !c.isOwnVisit(&v) || c.Form.Closed || !c.takeTokenOnce() {
 		return upload.CodeLost
 	}
 	single := b.Type == schema.TypeSignature || !formblock.Properties(b).MultipleFiles

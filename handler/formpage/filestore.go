@@ -26,9 +26,10 @@ import (
 
 // FileStore stores the files that respondents upload. It must be safe for concurrent use.
 type FileStore interface {
-	// Save stores the content of u.Body and returns the file with its ID, URL and Size. If reading Body fails, the file
-	// is too large or the respondent has disconnected. Save must then delete what it has stored and return the error,
-	// possibly wrapped. If there is no space for the file, Save returns [ErrNoSpace].
+	// Save stores the content of u.Body and returns the file with its ID, URL and Size. The answer stores the URL, so
+	// the URL must stay valid as long as the submission exists. If reading Body fails, the file is too large or the
+	// respondent has disconnected. Save must then delete what it has stored and return the error, possibly wrapped. If
+	// there is no space for the file, Save returns [ErrNoSpace].
 	Save(ctx context.Context, u Upload) (schema.File, error)
 	// Open returns a stored file, or an error that matches [fs.ErrNotExist].
 	Open(ctx context.Context, id string) (io.ReadCloser, schema.File, error)
@@ -109,7 +110,8 @@ type Dir struct {
 }
 
 // NewDir returns a store in an existing directory. The URL of each file is url, such as "https://example.com/files/",
-// followed by the file's ID.
+// followed by the file's ID. Answers store these URLs, and a later call with another url does not change them. After a
+// change of the domain or path, redirect the old URLs. A host's own pages can build the URL from [schema.File].ID.
 func NewDir(path, url string) (*Dir, error) {
 	if policy.ParseOrigin(url) == "" || !strings.HasSuffix(url, "/") {
 		return nil, fmt.Errorf("formpage: %q is not an absolute http or https URL with a slash at the end", url)
@@ -239,7 +241,8 @@ func (d *Dir) Release(_ context.Context, attempt string, ids []string) error {
 }
 
 // Sweep deletes the unsubmitted files that were saved before a given time, and returns how many it deleted. Call it
-// regularly for files older than eight days. A page may still submit newer files.
+// regularly for files older than eight days. A page may still submit newer files. Files stay if a submission may have
+// been stored with them, see [Config.Submit].
 func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err error) {
 	unsent, err := d.unsubmittedFiles()
 	if err != nil {

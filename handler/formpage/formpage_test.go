@@ -2,6 +2,7 @@ package formpage_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +19,8 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/internal/lab/expect"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
 )
 
 // every has one block of each of the 38 types.
@@ -221,7 +225,7 @@ func TestOneQuestionAtATimeBackAndForth(t *testing.T) {
 		t.Fatalf("a required question was passed over: %d %s", p.status, p.text("fs-main"))
 	}
 	p = p.fill("a.name", "Ada").press("next")
-	p.about("the third page").require(anyStatus, shows("fs-main", "A word before the color", "Color"),
+	p.about("the third page").require(anyStatus, holds("<title>A form – Page 3 of 4</title>"), shows("fs-main", "A word before the color", "Color"),
 		hides("fs-main", "Age"))
 	p.about("the prefilled color").expect(anyStatus, value("a.color", "id:g"))
 	p = p.fill("a.color", "id:r").press("back")
@@ -302,6 +306,77 @@ func TestWhatWasTypedIsShownWhenItHasNoPlace(t *testing.T) {
 		{"id":"b","type":"short_text"},{"id":"c","type":"single_choice","choices":[{"id":"x","label":"X"}]}]`)})
 	p = p.press("next").expect(http.StatusConflict, shows("summary", "typed", "within", "a word", "a long text"), hides("summary", "kept"))
 	p.press("next").expect(http.StatusOK, answered(form, "b", `"kept"`))
+}
+
+// If the owner removes the page that the respondent is on, the next page follows. What was typed is shown.
+func TestTheNextPageFollowsOneThatIsGone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{MinFillTime: -1})
+	const block, end = `{"id":"%[1]s","type":"short_text","label":"Question %[1]s"}`, `{"id":"pagebreak%[1]s","type":"page_break"},`
+	for kind, blocks := range map[string]func(ids ...string) string{
+		"SINGLE": func(ids ...string) string { return "[" + each(block, ids) + "]" },
+		"MULTI":  func(ids ...string) string { return "[" + each(block, ids[:1]) + "," + each(end+block, ids[1:]) + "]" },
+	} {
+		for name, test := range map[string]struct {
+			ids   []string // that stay
+			shown string
+		}{
+			"in the middle":      {[]string{"a", "b", "d"}, "Question d"},
+			"and a new one":      {[]string{"new", "a", "b", "d"}, "Question d"},
+			"the last":           {[]string{"a", "b"}, "Question b"},
+			"and the one before": {[]string{"a", "d"}, "Question a"},
+		} {
+			form := s.form(kind, blocks("a", "b", "c", "d"), "", "")
+			p := s.open(form, "").fill("a.a", "1").press("next").fill("a.b", "2").press("next").fill("a.c", "three")
+			s.redefine(form, blocks(test.ids...))
+			p = p.press("next").about(kind, name).require(http.StatusConflict, shows("summary", "three", "no longer has"), shows("fs-main", test.shown), hides("fs-main", "Because of your answers"))
+			for i := 0; i < 5 && strings.Contains(p.raw, "data-step"); i++ {
+				p = p.press("next")
+			}
+			p.about(kind, name, "at the end").expect(http.StatusOK, answered(form, "a", `"1"`))
+		}
+	}
+}
+
+func each(format string, ids []string) string {
+	var all []string
+	for _, id := range ids {
+		all = append(all, fmt.Sprintf(format, id))
+	}
+	return strings.Join(all, ",")
+}
+
+// outage is a store that cannot read forms while it is down.
+type outage struct {
+	storage.Storage
+	down atomic.Bool
+}
+
+func (o *outage) FormByPublicID(ctx context.Context, id string) (storage.Form, error) {
+	if o.down.Load() {
+		return storage.Form{}, storage.ErrUnavailable
+	}
+	return o.Storage.FormByPublicID(ctx, id)
+}
+
+// While forms cannot be read, a page comes back with its input, and can be sent again later.
+func TestAnOutageKeepsTheInput(t *testing.T) {
+	t.Parallel()
+	dir, _ := newDir(t)
+	store := &outage{Storage: memory.New()}
+	s := newSite(t, formpage.Config{MinFillTime: -1, Files: dir, Secret: secret}, formsvc.WithStorage(store))
+	form := s.form("MULTI", `[{"id":"a","type":"short_text","label":"Name"},{"id":"p","type":"page_break"},{"id":"b","type":"long_text","label":"Story"},{"id":"f","type":"file_upload"}]`, "", "")
+	p := s.open(form, "lang=de").fill("a.a", "<Ada>")
+	down := func(press func() *page) *page {
+		store.down.Store(true)
+		defer store.down.Store(false)
+		return press()
+	}
+	p = down(func() *page { return p.press("next") }).require(http.StatusServiceUnavailable, shows("fs-main", "nicht speichern", "Name", "<Ada>"))
+	p = p.post(p.values).require(http.StatusOK, shows("fs-main", "Story")).fill("a.b", "a long\ntext")
+	p = down(func() *page { return p.attach("next", [3]string{"u.f", "my.png", pngBytes}) }).require(http.StatusServiceUnavailable, shows("fs-main", "a long", "my.png"))
+	p = down(func() *page { return p.post(p.values) }).require(http.StatusServiceUnavailable, shows("fs-main", "a long"))
+	p.post(p.values).require(http.StatusOK, answered(form, "a", `"<Ada>"`, "b", `"a long\ntext"`))
 }
 
 // Before its opening time, a form says when it opens, and takes nothing.
@@ -401,7 +476,7 @@ func TestAPageOfTwentyQuestionsIsLight(t *testing.T) {
 	// With its style, which is all that stands before the first paint: a second of 50 kB/s.
 	n := len(p.raw)
 	expect.That(t, n <= 50_000, "the page has %d bytes, more than 50,000", n)
-	for file, most := range map[string]int{"page.css": 21_500, "page.js": 26_000, "embed.js": 3_000} {
+	for file, most := range map[string]int{"page.css": 21_600, "page.js": 26_000, "embed.js": 3_000} {
 		n := len(s.get(s.server.URL + "/f/-/" + file).raw)
 		expect.That(t, n <= most && n != 0, "%s has %d bytes, at most %d", file, n, most)
 	}

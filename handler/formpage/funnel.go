@@ -53,13 +53,15 @@ func (c *call) recordOnce(e event) {
 }
 
 // recordPostedEvents records a view and a start for a posted page. If the page has no valid state, the next page is
-// counted instead. Preview pages are marked as counted, so that their script sends nothing.
+// counted instead. Pages of previews and edits are marked as counted, so
+// that their script sends nothing.
 func (c *call) recordPostedEvents() {
-	if c.Form.Closed || !c.visitValid && c.Preview == nil {
+	uncounted := c.Preview != nil || c.edit != nil
+	if c.Form.Closed || !c.visitValid && !uncounted {
 		return
 	}
 	for _, e := range []event{viewEvent, startEvent} {
-		if c.Preview == nil && c.Values.Get(e.input) == "" {
+		if !uncounted && c.Values.Get(e.input) == "" {
 			c.recordOnce(e)
 		}
 		c.Values.Set(e.input, "1")

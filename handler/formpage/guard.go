@@ -2,6 +2,7 @@ package formpage
 
 import (
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 )
@@ -17,7 +18,7 @@ func (h *Handler) isCrossOrigin(r *http.Request, open bool) bool {
 	if slices.Contains(allowed, origin) || open && slices.Contains(allowed, "*") || originCheck.Check(r) == nil {
 		return false
 	}
-	h.config.Logger.WarnContext(r.Context(), "rejected POST from another origin", "origin", origin, "host", r.Host)
+	h.config.Logger.WarnContext(r.Context(), "rejected POST from another origin: check Config.AllowedOrigins", "origin", origin, "host", r.Host)
 	return true
 }
 
@@ -52,11 +53,25 @@ func (h *Handler) handleCORS(w http.ResponseWriter, r *http.Request, methods str
 	return true
 }
 
+// clientIP returns the host's ClientIP without a port, because r.RemoteAddr has another port for each connection.
+func (h *Handler) clientIP(r *http.Request) string {
+	address := h.config.ClientIP(r)
+	if withPort, err := netip.ParseAddrPort(address); err == nil {
+		return withPort.Addr().String()
+	}
+	return address
+}
+
 // takeLimiterToken takes a token from one of the address's budgets. kind "" is the budget for requests that store a
 // submission or files, or call a Verifier. Each event has its own budget.
 func (h *Handler) takeLimiterToken(r *http.Request, kind string) bool {
-	address := h.config.ClientIP(r)
+	address := h.clientIP(r)
 	if address == "" || h.limiter == nil {
+		if h.limiter != nil {
+			h.noAddressOnce.Do(func() {
+				h.config.Logger.WarnContext(r.Context(), "request is not limited, because Config.ClientIP returned no address")
+			})
+		}
 		return true
 	}
 	result, err := h.limiter.Take(r.Context(), "page:"+kind+address)

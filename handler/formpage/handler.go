@@ -54,6 +54,7 @@ type Handler struct {
 
 	ownSecretOnce sync.Once // used by warnIfNoSecret
 	misplacedOnce sync.Once // used by warnIfMisplaced
+	noAddressOnce sync.Once // used by takeLimiterToken
 }
 
 // New returns a Handler for svc's forms. If the configuration is invalid, the returned error contains all problems.
@@ -86,7 +87,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 		must(source != "" && !strings.ContainsAny(source, " ;,\r\n"), "Config.FrameAncestors: %q is not a valid source", source)
 	}
 	if config.Layout != nil {
-		err := layout.Check(func(out io.Writer, head, body template.HTML) error {
+		err := layout.Check(config.LayoutData != nil, func(out io.Writer, head, body template.HTML) error {
 			return config.Layout.Execute(out, Document{Language: "en", Direction: "ltr", Title: "Form", Head: head, Body: body, Nonce: "nonce"})
 		})
 		must(err == nil, "%w", err)
@@ -118,12 +119,15 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	if config.Secret == nil {
 		h.signer.Secret = []byte(rand.Text())
 	}
+	if config.Files != nil && config.Limiter == nil {
+		config.Logger.Warn("formpage.Config.Files is set but Limiter is not, so one address can send any number of files")
+	}
 	h.config, h.site = config, render.Site{Brand: config.Brand, FrameAncestors: config.FrameAncestors}
 	if config.Layout != nil {
 		h.site.Layout = func(out io.Writer, d render.Document) error { return config.Layout.Execute(out, Document(d)) }
 	}
 	h.host = host.Host{
-		Files: config.Files != nil, Payments: config.HostAnswers != nil, HasLimiter: h.limiter != nil, Partials: config.Partials != 0, Location: config.Location,
+		Files: config.Files != nil, Payments: config.HostAnswers != nil, Respondents: config.Respondent != nil, HasLimiter: h.limiter != nil, Partials: config.Partials != 0, Location: config.Location,
 		MaxFile: config.MaxFileSize, ServiceFile: serviceFile, MaxVisit: config.MaxVisitFiles,
 		Captcha: func(kind string) *host.Widget {
 			v := config.Verifiers[kind]
@@ -145,15 +149,18 @@ func (h *Handler) Languages() []string { return h.words.Tags() }
 // when a form page is first requested, and previews show them.
 func (h *Handler) MissingFeatures(form formsvc.PublicForm) []string {
 	var list []string
-	for _, l := range h.host.MissingFeatures(form.Blocks) {
+	for _, l := range h.host.MissingFeatures(form.Blocks, &form.Settings) {
 		list = append(list, l.Text)
 	}
 	return list
 }
 
+// Service returns the service whose forms the pages show.
+func (h *Handler) Service() *formsvc.Service { return h.service }
+
 // warnMissingFeatures logs each of a form's missing features once while the form is cached.
 func (h *Handler) warnMissingFeatures(ctx context.Context, form *formsvc.PublicForm) {
-	for _, l := range h.host.MissingFeatures(form.Blocks) {
+	for _, l := range h.host.MissingFeatures(form.Blocks, &form.Settings) {
 		key := form.ID.String() + l.Text
 		if _, logged := h.warned.Put(key, struct{}{}, len(key)); !logged {
 			h.config.Logger.WarnContext(ctx, "form needs features that formpage.Config does not provide", "form", form.ID, "lacks", l.Text)
@@ -176,7 +183,7 @@ func (h *Handler) warnIfNoSecret() {
 		return
 	}
 	h.ownSecretOnce.Do(func() {
-		h.config.Logger.Warn("formpage.Config.Secret is not set: previews are disabled, and respondents must submit a page again if another process created it")
+		h.config.Logger.Warn("formpage.Config.Secret is not set: links to previews and edits are disabled, and respondents must submit a page again if another process created it")
 	})
 }
 
@@ -207,7 +214,7 @@ func (c *call) loadCachedForm() *cachedForm {
 	}
 	c.h.warnMissingFeatures(c.r.Context(), f)
 	s = &cachedForm{publicID: f.PublicID, definition: f.Definition, theme: theme.New(&f.Theme, &f.Settings)}
-	if f.PublicID != "" && c.Preview == nil { // the page has a form and is not a preview, which can show a draft
+	if f.PublicID != "" && c.Preview == nil && c.edit == nil { // the page has a form, and is neither a preview nor an edit, which can show drafts
 		d := &s.definition
 		c.h.forms.Put(f.ID, s, d.Size()+len(d.Theme)+len(d.Settings)+len(s.theme.Custom))
 	}

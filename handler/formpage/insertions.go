@@ -99,6 +99,9 @@ func (c *call) formatInsertion(r insertion.Reference) string {
 	case r.Part != "":
 		return ""
 	}
+	if text, ok := c.selectedLabel(r.ID); ok && r.Source == insertion.Answers {
+		return text
+	}
 	return c.formatAnswer(answer, r.Decimals)
 }
 

@@ -70,6 +70,30 @@ func TestALayoutIsTriedOnce(t *testing.T) {
 	}
 }
 
+// The layout's data is that of each request, also of messages, previews and pages that come back, and New does not ask for it.
+func TestALayoutHasDataOfTheRequest(t *testing.T) {
+	t.Parallel()
+	layout := template.Must(template.New("").Parse(`<title>{{.Title}}</title>{{.Head}}<b>{{.Data.Name}} {{.Data.Path}}</b>{{.Body}}`))
+	type data struct{ Name, Path string }
+	s := newSite(t, formpage.Config{Secret: secret, Layout: layout, LayoutData: func(r *http.Request) any {
+		return data{r.Header.Get("Name"), r.URL.Path} // panics if there is no request
+	}})
+	form := s.form("MULTI", every, "", "")
+	preview := expect.Must(s.pages.PreviewPath(form.ID, s.clock().Add(time.Hour)))
+	for _, path := range []string{"/f/" + form.PublicID, "/f/" + form.PublicID + "?short=1", "/f/nothing", preview} {
+		for method, body := range map[string]string{http.MethodGet: "", http.MethodPost: "go=next"} {
+			p := s.send(method, s.server.URL+path, body, "Name", "Ann <i>")
+			at, query, _ := strings.Cut(path, "?")
+			expect.That(t, strings.Contains(p.raw, "<b>Ann &lt;i&gt; "+at+"</b>"), "%s %s: %d %.300s", method, path, p.status, p.raw)
+			expect.That(t, strings.Contains(p.header.Get("Cache-Control"), "no-transform") == (query != ""), "%s %s: %v", method, path, p.header)
+		}
+	}
+	for text, fault := range map[string]string{"{{.Head}}{{.Data.User.Name}}{{.Body}}": "", "{{.Head}}{{with .Data}}{{.Name}}{{end}}": "{{.Body}} 0 times"} {
+		_, err := formpage.New(s.service, formpage.Config{Layout: template.Must(template.New("").Parse(text)), LayoutData: func(*http.Request) any { return nil }})
+		expect.That(t, (fault != "" || err == nil) && (fault == "" || err != nil && strings.Contains(err.Error(), fault)), "%s: %v", text, err)
+	}
+}
+
 // The layout of a host that gives none is what this template makes.
 func TestThePlainLayoutIsATemplatesWork(t *testing.T) {
 	t.Parallel()

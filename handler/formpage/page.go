@@ -22,6 +22,8 @@ func (c *call) servePage() {
 		c.rejectCrossOrigin()
 	case c.r.Method == http.MethodPost:
 		c.handlePost()
+	case c.edit != nil:
+		c.openEdit()
 	case c.Form.Closed:
 		c.showClosed()
 	default:
@@ -30,8 +32,11 @@ func (c *call) servePage() {
 }
 
 func (c *call) showFirstPage() {
-	c.visit = pagestate.NewVisit(c.Form.ID.String(), c.now)
 	c.setValues(formdata.Prefill(c.Form.Blocks, c.parseQuery(), c.Words))
+	if c.openForRespondent() {
+		return
+	}
+	c.visit = c.newVisit()
 	if c.Preview != nil {
 		c.recordPostedEvents()
 	}
@@ -46,6 +51,7 @@ func (c *call) showFirstPage() {
 // handlePost handles a submitted page. The response always contains the input, unless the input was stored.
 func (c *call) handlePost() {
 	h, r := c.h, c.r
+	c.identify()
 	values, complete, err := c.readForm(h.config.MaxBody)
 	if err != nil {
 		h.config.Logger.InfoContext(r.Context(), "failed to read form submission", "error", err)
@@ -73,6 +79,9 @@ func (c *call) handlePost() {
 		return
 	}
 	c.recordPostedEvents()
+	if c.rejectOtherRespondent() {
+		return
+	}
 	changed := c.changedTextsOnPath()
 
 	switch {
@@ -109,6 +118,10 @@ func (c *call) useLanguage(tag string) {
 }
 
 func (c *call) goForward() {
+	if c.pageGone {
+		c.leaveGonePage()
+		return
+	}
 	on := c.Steps[c.At].Blocks
 	// Do not report violations for blocks that appear only because of this page's answers.
 	unseen := formstep.UnseenQuestions(on, c.Values[input.Seen])
@@ -116,7 +129,18 @@ func (c *call) goForward() {
 		b := c.Index.Find(v.Field)
 		return unseen[v.Field] || b != nil && slices.ContainsFunc(formstep.QuestionIDs(b.Children), func(id string) bool { return unseen[id] })
 	}
+	if c.hasNewSearch(on) {
+		c.showStep(http.StatusOK, c.At, nil)
+		return
+	}
 	violations := c.stepViolations(on)
+	if len(violations) == 0 && (c.At+1 < len(c.Steps) || c.Preview != nil) { // the service checks the last page when it stores the answers
+		var err error
+		if violations, err = c.hostViolations(on); err != nil {
+			c.showFailure(err)
+			return
+		}
+	}
 	unsolved, err := c.checkCaptchas(on)
 	if err != nil {
 		c.showFailure(err)
@@ -129,7 +153,7 @@ func (c *call) goForward() {
 		c.showStep(http.StatusUnprocessableEntity, c.At, violations)
 		return
 	}
-	switch last := c.At+1 == len(c.Steps); {
+	switch last := c.At+1 == len(c.Steps) || c.edit != nil && c.Values.Get(input.Action) == input.ActionSubmit; {
 	case len(unseen) > 0:
 		c.showStep(http.StatusOK, c.At, nil)
 	case formstep.NeedsConfirmation(on, c.Interpretations, c.Values[input.InterpretationShown]):
@@ -142,28 +166,45 @@ func (c *call) goForward() {
 		c.showStepAgain(http.StatusUnprocessableEntity, "review_answers")
 	case c.Preview != nil: // previews skip the bot checks
 		c.submit()
-	case c.Values.Get(input.Honeypot) != "":
+	case c.edit == nil && c.Values.Get(input.Honeypot) != "":
 		c.Values.Del(input.Honeypot)
 		c.showStepAgain(http.StatusUnprocessableEntity, "review_answers")
-	case c.visit.Age(c.now) < c.h.config.MinFillTime:
+	case c.edit == nil && c.visit.Age(c.now) < c.h.config.MinFillTime:
 		c.showStepAgain(http.StatusUnprocessableEntity, "too_fast")
 	case len(c.parsed.Unmatched) > 0 && c.Values.Get(input.LostShown) == "":
-		c.Lost = c.parsed.Unmatched
-		c.Values.Set(input.LostShown, "1")
-		c.showStepAgain(http.StatusConflict, "questions_removed")
-	case c.mergeBeforeSubmit():
+		c.leaveGonePage()
+	case c.edit != nil && c.mergeEdit():
+		c.showMergedEdit()
+	case c.edit == nil && c.mergeBeforeSubmit():
 		c.showStepAgain(http.StatusConflict, "partial.merged")
 	default:
 		c.submit()
 	}
 }
 
+// leaveGonePage shows the page that follows a removed page, and lists the answers to the removed page for copying.
+func (c *call) leaveGonePage() {
+	if c.Lost = c.parsed.Unmatched; len(c.Lost) == 0 {
+		c.goToStep(c.At)
+		return
+	}
+	c.Values.Set(input.LostShown, "1")
+	c.showStepAgain(http.StatusConflict, "questions_removed")
+}
+
 func (c *call) submit() {
 	err := c.checkAndSubmit()
 	violations := c.submitViolations(err)
+	answered, isAnswered := errors.AsType[*formsvc.AnsweredError](err)
 	switch {
 	case err == nil:
 		c.showSubmitted()
+	case c.edit != nil && errors.Is(err, storage.ErrRevisionMismatch):
+		c.retryEdit()
+	case c.edit != nil && errors.Is(err, storage.ErrNotFound):
+		c.refuseEdit("edit.gone")
+	case isAnswered:
+		c.showAnswered(answered.SubmittedAt)
 	case isClosedError(err):
 		c.Form.Closed = true
 		c.showClosed()
@@ -180,8 +221,12 @@ func (c *call) submit() {
 
 // tryServeUnavailable responds to a posted page if its form has become a draft or is in the trash. As for a closed
 // form, it shows the input for copying. It reports whether it responded. Clients without a valid signature must not
-// learn that the form exists.
-func (h *Handler) tryServeUnavailable(w http.ResponseWriter, r *http.Request, publicID string) bool {
+// learn that the form exists. If reading the form failed, the page also has a button that submits the same input again.
+func (h *Handler) tryServeUnavailable(w http.ResponseWriter, r *http.Request, publicID string, err error) bool {
+	failed := !errors.Is(err, storage.ErrNotFound)
+	if failed && h.isCrossOrigin(r, false) {
+		return false
+	}
 	c := h.newCall(w, r, formsvc.PublicForm{Closed: true})
 	values, _, err := c.readForm(h.config.MaxBody)
 	var v pagestate.Visit
@@ -190,16 +235,29 @@ func (h *Handler) tryServeUnavailable(w http.ResponseWriter, r *http.Request, pu
 	}
 	id, _ := storage.ParseID(v.Form) // the ID is signed, so it is valid
 	c.setValues(values)
-	c.Form.ID = id
 	c.useLanguage(values.Get(input.Language))
-	// Use the last published labels, because the current form is not public. Without them, the page shows block IDs.
 	if s, ok := h.forms.Get(id); ok && s.publicID == publicID {
-		c.Form.Blocks, _ = schema.DecodeBlocks(s.definition.Blocks) // cannot fail, because they were decoded before
-		c.Index = formblock.Index{Blocks: c.Form.Blocks}
+		c.useCachedBlocks(id)
+	}
+	c.Form.ID = id
+	if failed {
+		h.logReadError(w, r, err)
+		c.Again = values
+		c.showForCopying(http.StatusServiceUnavailable, "failure.title", c.Words.Get("not_stored"), c.Files.FileNames(c.rejectedFiles))
+		return true
 	}
 	c.loadFiles()
 	c.showClosed()
 	return true
+}
+
+// useCachedBlocks uses the last published labels, because the current form is not available. Without them, the page shows
+// block IDs.
+func (c *call) useCachedBlocks(form storage.ID) {
+	if s, ok := c.h.forms.Get(form); ok {
+		c.Form.Blocks, _ = schema.DecodeBlocks(s.definition.Blocks) // cannot fail, because they were decoded before
+		c.Index = formblock.Index{Blocks: c.Form.Blocks}
+	}
 }
 
 // rejectCrossOrigin shows the input for copying and stores nothing. The post may be legitimate, because all posts look

@@ -34,18 +34,22 @@ const (
 	ResumeAndShow
 )
 
-func (c *call) savesPartials() bool { return c.h.config.Partials != 0 && c.Preview == nil }
+func (c *call) savesPartials() bool {
+	return c.h.config.Partials != 0 && c.Preview == nil && c.edit == nil
+}
 
 func (c *call) saveOffer() *render.SaveOffer {
-	half, status := c.partial, "partial.auto"
-	half.SharingShown = c.h.config.Partials == ResumeAndShow
+	half, status, access := c.partial, "partial.auto", "partial.private"
+	if half.SharingShown = c.h.config.Partials == ResumeAndShow; half.SharingShown {
+		access = "partial.shown"
+	}
 	if half.Disabled {
 		status = "partial.off"
-	} else if half.Token != "" {
+	} else if half.Saved() {
 		status = "partial.saved"
 	}
 	return &render.SaveOffer{
-		State: c.h.signer.Sign(pagestate.PurposePartial, half), Auto: !half.Disabled, Saved: half.Token != "", Days: intake.PartialDays, Shared: half.SharingShown,
+		State: c.h.signer.Sign(pagestate.PurposePartial, half), Auto: !half.Disabled, Saved: half.Saved(), Days: intake.PartialDays, Access: c.ownWord(access),
 		Status: cmp.Or(c.saveErrorKey, status), Link: c.resumeLink,
 	}
 }
@@ -56,7 +60,7 @@ func (c *call) saveOffer() *render.SaveOffer {
 // next save includes its input.
 func (c *call) saveAndMerge(block string) (taken bool, err error) {
 	kind := "save:"
-	if c.partial.Token == "" {
+	if !c.partial.Saved() {
 		kind = "half:"
 	}
 	if !c.h.takeLimiterToken(c.r, kind) {
@@ -77,7 +81,7 @@ func (c *call) saveAndMerge(block string) (taken bool, err error) {
 
 func (c *call) saveOrReconcile() error {
 	token, dropped, err := c.savePartial(c.visit.Key)
-	if errors.Is(err, formsvc.ErrAlreadySubmitted) && c.partial.Token == "" {
+	if errors.Is(err, formsvc.ErrAlreadySubmitted) && !c.partial.Saved() {
 		// The respondent went back after submitting, and may want to submit other answers.
 		token, dropped, err = c.savePartial(c.visit.Key + " again")
 	}
@@ -96,7 +100,7 @@ func (c *call) saveOrReconcile() error {
 // savePartial saves the input. It creates at most one partial submission per visit.
 func (c *call) savePartial(visitKey string) (token string, dropped []string, err error) {
 	return c.h.service.SavePartial(c.r.Context(), formsvc.PartialSubmission{
-		FormID: c.Form.ID, Token: c.partial.Token, Answers: c.allAnswers(), Hidden: c.parsed.Hidden, Metadata: c.newMetadata(),
+		FormID: c.Form.ID, Token: c.partial.Token, Respondent: c.respondent, Answers: c.allAnswers(), Hidden: c.parsed.Hidden, Metadata: c.newMetadata(),
 		Block: c.partial.Block, Seconds: c.elapsedSeconds(), Revision: c.partial.Revision,
 		ShareWithOwner: c.partial.SharingShown && c.h.config.Partials == ResumeAndShow, // the setting may have changed after the page was sent
 		Visit:          c.h.signer.Sign(pagestate.PurposePartial, visitKey), CaptchaSolved: c.solvedCaptcha(), LinkIssued: c.linkRequested,
@@ -122,27 +126,51 @@ func (c *call) solvedCaptcha() bool {
 	return lacking && !shown
 }
 
+func (c *call) readPartial() (formsvc.PartialSubmission, error) {
+	if c.edit != nil {
+		return *c.edit.asPartial(c.respondent), nil
+	}
+	if c.respondent != "" {
+		return c.h.service.RespondentPartial(c.r.Context(), c.Form.ID, c.respondent)
+	}
+	return c.h.service.ResumePartial(c.r.Context(), c.Form.ID, c.partial.Token)
+}
+
+// ownWord returns the key of the variant of a text for a respondent's visit, which needs no link.
+func (c *call) ownWord(word string) string {
+	if c.visit.Respondent != "" {
+		return word + ".own"
+	}
+	return word
+}
+
 // mergeSaved takes over answers that another page saved, except for answers that this page changed. It reports whether
-// it took over any. It keeps answers that the other page lacks, because their blocks may be off the path only there.
+// it took over any. It keeps answers that the other page lacks, because their blocks may be off the path only there. An
+// edit loses answers that are no longer stored.
 func (c *call) mergeSaved() (taken bool, err error) {
-	theirs, err := c.h.service.ResumePartial(c.r.Context(), c.Form.ID, c.partial.Token)
+	theirs, err := c.readPartial()
 	if err != nil || theirs.Revision == c.partial.Revision {
 		return false, err
 	}
-	values, _ := formdata.FillInputs(c.Form.Blocks, theirs.Answers, c.inputOptions().Comma)
+	values, lost := formdata.FillInputs(c.Form.Blocks, theirs.Answers, c.inputOptions().Comma)
 	c.confirmTexts(values, theirs.SavedAt)
 	given, _ := formdata.ParseAnswers(c.Form.Blocks, values, c.inputOptions())
+	for b := range c.legalBlocks() {
+		if c.edit != nil && !c.edit.acceptedText(b) { // the page asks again
+			delete(given.Answers, b.ID)
+		}
+	}
 	stays := func(name string, _ []string) bool {
 		id := input.BlockID(name)
 		mine := c.parsed.Answers[id]
-		return given.Answers[id] == nil || strings.HasPrefix(name, input.File) || c.partial.Changed(id, mine) || bytes.Equal(mine, given.Answers[id])
+		return given.Answers[id] == nil && c.edit == nil || strings.HasPrefix(name, input.File) || c.partial.Changed(id, mine) || bytes.Equal(mine, given.Answers[id])
 	}
 	maps.DeleteFunc(values, stays)
 	maps.DeleteFunc(c.Values, func(name string, list []string) bool { return !stays(name, list) })
 	maps.Copy(c.Values, values)
 	c.partial.Block = formstep.LaterBlock(c.Form, c.partial.Block, theirs.Block)
-	c.partial.SetKnown(theirs.Revision, given.Answers)
-	if taken = len(values) > 0; taken {
+	c.setKnown(theirs.Revision, given.Answers, lost)
+	if taken = len(values) > 0; taken || c.edit != nil {
 		c.parseAnswers()
 		err = c.computePath()
 	}
@@ -162,15 +190,16 @@ func (c *call) saveBeforeStep(at int) (answered bool) {
 
 // goToStep shows another step and saves the input, but creates no partial submission without answers or a valid state.
 func (c *call) goToStep(at int) {
-	save := c.savesPartials() && !c.Form.Closed && !c.partial.Disabled && (c.partial.Token != "" || len(c.parsed.Answers) > 0 && c.visitValid)
+	save := c.savesPartials() && !c.Form.Closed && !c.partial.Disabled && (c.partial.Saved() || len(c.parsed.Answers) > 0 && c.visitValid)
 	if !save || !c.saveBeforeStep(at) {
 		c.showStep(http.StatusOK, at, nil)
 	}
 }
 
-// mergeBeforeSubmit calls mergeSaved. It ignores errors, because Submit reports them.
+// mergeBeforeSubmit calls mergeSaved. It ignores errors, because Submit reports them. Submitting also completes a
+// respondent's partial submission that this page does not know.
 func (c *call) mergeBeforeSubmit() bool {
-	if c.partial.Token == "" {
+	if !c.partial.Saved() && (c.respondent == "" || !c.savesPartials()) {
 		return false
 	}
 	taken, err := c.mergeSaved()
@@ -199,6 +228,8 @@ func (c *call) handleSave(link bool) {
 	case !c.partial.Disabled && c.saveBeforeStep(c.At): // saveBeforeStep has responded
 	case link && c.saveErrorKey != "":
 		c.showStepAgain(http.StatusUnprocessableEntity, c.saveErrorKey)
+	case link && c.respondent != "":
+		c.showStepAgain(http.StatusOK, "partial.link.own")
 	case link:
 		c.resumeLink = c.Up + c.Form.PublicID + "/later?" + url.Values{input.Language: {c.Words.Tag}}.Encode() + "#" + c.partial.Token
 		c.showStepAgain(http.StatusOK, "partial.link")
@@ -208,11 +239,16 @@ func (c *call) handleSave(link bool) {
 }
 
 func (c *call) deletePartial() {
-	if c.partial.Token != "" {
-		if err := c.h.service.DeletePartial(c.r.Context(), c.Form.ID, c.partial.Token); err != nil {
-			c.showFailure(err)
-			return
-		}
+	var err error
+	switch {
+	case c.respondent != "":
+		err = c.h.service.DeleteRespondentPartial(c.r.Context(), c.Form.ID, c.respondent)
+	case c.partial.Token != "":
+		err = c.h.service.DeletePartial(c.r.Context(), c.Form.ID, c.partial.Token)
+	}
+	if err != nil {
+		c.showFailure(err)
+		return
 	}
 	c.partial = pagestate.PartialState{Disabled: true}
 	c.showStepAgain(http.StatusOK, "partial.deleted")
@@ -224,7 +260,7 @@ func (c *call) handleSaveError(err error) bool {
 	switch {
 	case err == nil:
 		return false
-	case errors.Is(err, formsvc.ErrAlreadySubmitted) && c.partial.Token == "":
+	case errors.Is(err, formsvc.ErrAlreadySubmitted) && !c.partial.Saved():
 		// The respondent went back after submitting. The visit continues as a new submission.
 		c.partial.Disabled = true
 	case errors.Is(err, formsvc.ErrAlreadySubmitted) && c.hasUnsavedChanges():
@@ -233,7 +269,7 @@ func (c *call) handleSaveError(err error) bool {
 	case errors.Is(err, formsvc.ErrAlreadySubmitted):
 		c.showOnlyEnding()
 		return true
-	case errors.Is(err, formsvc.ErrClosed), c.partial.Token == "" && isClosedError(err):
+	case errors.Is(err, formsvc.ErrClosed), !c.partial.Saved() && isClosedError(err):
 		c.Form.Closed = true
 		c.showClosed()
 		return true
@@ -289,6 +325,11 @@ func (c *call) handleLink(forget bool) {
 	var p formsvc.PartialSubmission
 	err := errLimited
 	switch {
+	case c.identityErr != nil:
+		err = c.identityErr
+	case c.mustSignIn():
+		c.showSignIn()
+		return
 	case !c.h.takeLimiterToken(c.r, "save:"):
 	case forget:
 		err = c.h.service.DeletePartial(c.r.Context(), c.Form.ID, token)
@@ -324,22 +365,32 @@ func (c *call) resumePartial(p *formsvc.PartialSubmission) {
 	values.Set(input.Language, c.Words.Locale.String())
 	values.Set(input.Viewed, "1")
 	values.Set(input.Started, "1")
+	if c.Values.Has(input.Embed) {
+		values.Set(input.Embed, "1")
+	}
 	c.setValues(values)
 	if c.Form.Closed {
 		c.showClosed()
 		return
 	}
-	c.visit, c.visitValid = pagestate.NewVisit(c.Form.ID.String(), c.now), true
+	c.visit, c.visitValid = c.newVisit(), true
 	c.visit.PreviousSeconds = p.Seconds
 	c.parseAnswers()
-	c.partial = pagestate.PartialState{Token: p.Token, Block: p.Block}
-	c.partial.SetKnown(p.Revision, c.parsed.Answers)
+	c.partial = pagestate.PartialState{Block: p.Block}
+	if p.Respondent == c.respondent { // otherwise, a respondent has opened a link, and saves separately
+		c.partial.Token = p.Token
+		c.setKnown(p.Revision, c.parsed.Answers, lost)
+	}
 	if err := c.computePath(); err != nil {
 		c.showFailure(err)
 		return
 	}
-	c.Notice = c.Words.Get("partial.resumed")
-	if len(lost) > 0 {
+	if c.edit == nil {
+		c.Notice = c.Words.Get(c.ownWord("partial.resumed"))
+	}
+	if c.edit != nil {
+		c.noteUnfit(lost)
+	} else if len(lost) > 0 {
 		c.Notice, c.Lost = c.Words.Get("questions_removed"), c.replaceIDsWithLabels(lost)
 	}
 	for b, hidden := range formblock.Walk(c.OnPath) {

@@ -21,8 +21,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// ErrNoPreview is the error that [Handler.PreviewPath] returns if [Config.Secret] is nil.
-var ErrNoPreview = errors.New("formpage: previews need Config.Secret")
+// ErrNoSecret is the error that the methods for signed links return if [Config.Secret] is nil.
+var ErrNoSecret = errors.New("formpage: signed links need Config.Secret")
 
 // PreviewPath returns the path of a page that shows the stored form, draft or published, until the given time. The path
 // starts with Config.BasePath. The caller must prepend its origin and any prefix that StripPrefix removes. The page
@@ -32,17 +32,25 @@ var ErrNoPreview = errors.New("formpage: previews need Config.Secret")
 // changes. The caller must check that the form exists and that its user may see it. Submitting the preview checks the
 // answers and stores nothing. It does not show errors that only the storage can detect, such as a duplicate.
 //
-// PreviewPath returns [ErrNoPreview] if Config.Secret is nil, and another error if until is not in the future.
+// PreviewPath returns [ErrNoSecret] if Config.Secret is nil, and another error if until is not in the future.
 func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) {
-	if !h.previewsEnabled() {
-		return "", ErrNoPreview
+	end, err := h.linkEnd(until)
+	if err != nil {
+		return "", err
+	}
+	token := h.signer.Sign(pagestate.PurposePreview, previewLink{Form: form.String(), Until: end})
+	return h.config.BasePath + "/" + static.Dir + "/" + previewDir + token, nil
+}
+
+// linkEnd checks the end of a signed link and returns it in Unix milliseconds.
+func (h *Handler) linkEnd(until time.Time) (int64, error) {
+	if !h.hasSecret() {
+		return 0, ErrNoSecret
 	}
 	if !until.After(h.config.Clock()) {
-		return "", fmt.Errorf("formpage: the preview end %s is in the past", until.Format(time.RFC3339))
+		return 0, fmt.Errorf("formpage: the link's end %s is in the past", until.Format(time.RFC3339))
 	}
-	// Add a millisecond, so that truncation does not shorten the link's validity.
-	token := h.signer.Sign(pagestate.PurposePreview, previewLink{Form: form.String(), Until: until.UnixMilli() + 1})
-	return h.config.BasePath + "/" + static.Dir + "/" + previewDir + token, nil
+	return until.UnixMilli() + 1, nil // so that truncation does not shorten the link's validity
 }
 
 // Path returns the path of a form's page, given its public ID. The path starts with Config.BasePath. The caller must
@@ -56,7 +64,7 @@ type previewLink struct {
 	Until int64  `json:"u"` // when the preview expires, in Unix milliseconds
 }
 
-func (h *Handler) previewsEnabled() bool {
+func (h *Handler) hasSecret() bool {
 	h.warnIfNoSecret()
 	return h.config.Secret != nil
 }
@@ -80,7 +88,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 		return
 	}
 	c := h.newCall(w, r, form)
-	c.link, c.Preview = token, &render.Preview{Text: "preview.text", Notes: c.previewNotes(), Warnings: c.previewWarnings(warnings)}
+	c.link, c.Preview = previewDir+token, &render.Preview{Text: "preview.text", Notes: c.previewNotes(), Warnings: c.previewWarnings(warnings)}
 	c.Form.Closed = false // the author sees the form, with a note that it is closed
 	if rest == "done" {
 		c.Preview.Text = "preview.sent"
@@ -92,7 +100,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 
 func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm, schema.Warnings, error) {
 	var link previewLink
-	if !h.previewsEnabled() || !h.signer.OpenToken(pagestate.PurposePreview, token, &link) || h.config.Clock().UnixMilli() >= link.Until {
+	if !h.hasSecret() || !h.signer.OpenToken(pagestate.PurposePreview, token, &link) || h.config.Clock().UnixMilli() >= link.Until {
 		return formsvc.PublicForm{}, nil, storage.ErrNotFound
 	}
 	id, _ := storage.ParseID(link.Form) // the ID is signed, so it is valid
@@ -133,7 +141,7 @@ func (c *call) previewWarnings(warnings schema.Warnings) []render.Warning {
 		}
 		list = append(list, shown)
 	}
-	for _, l := range c.h.host.MissingFeatures(c.Form.Blocks) {
+	for _, l := range c.h.host.MissingFeatures(c.Form.Blocks, &c.Form.Settings) {
 		if !l.HiddenInPreview {
 			list = append(list, render.Warning{Message: l.Text})
 		}

@@ -197,9 +197,9 @@ func TestPreviewsAreOffWithoutASecret(t *testing.T) {
 	form := s.draft("MULTI", draftBlocks, "")
 	for range 2 {
 		path, err := s.pages.PreviewPath(form.ID, s.clock().Add(time.Hour))
-		expect.That(t, errors.Is(err, formpage.ErrNoPreview) && path == "", "%q %v", path, err)
+		expect.That(t, errors.Is(err, formpage.ErrNoSecret) && path == "", "%q %v", path, err)
 	}
-	expect.That(t, len(log.list) == 1 && strings.Contains(log.list[0], "previews are disabled"), "logged: %q", log.list)
+	expect.That(t, len(log.list) == 1 && strings.Contains(log.list[0], "links to previews and edits are disabled"), "logged: %q", log.list)
 	with := newSite(t, formpage.Config{Secret: secret})
 	link := strings.TrimPrefix(with.link(form.ID), with.server.URL)
 	s.get(s.server.URL + link).expect(http.StatusNotFound)

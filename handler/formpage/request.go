@@ -30,7 +30,8 @@ type call struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	now  time.Time
-	link string // the preview's token
+	link string // the path of a signed link below the handler's own directory
+	edit *edit  // the submission that the page changes, or nil
 
 	limitChecked, limited bool // set by takeTokenOnce
 
@@ -40,8 +41,11 @@ type call struct {
 	rejectedFiles  []schema.Violation
 	discardedBytes int64                      // bytes of rejected files
 	parsed         formdata.ParsedAnswers     // the answers as the service expects them
+	respondent     string                     // the host's ID of who is answering; empty if unknown
+	identityErr    error                      // the error from Config.Respondent
 	fromHost       map[string]json.RawMessage // the result of Config.HostAnswers
 	legalTexts     map[string]string          // the texts of legal blocks that the respondent has seen
+	pageGone       bool                       // whether the form no longer has the page
 	changedTexts   []schema.Violation         // the legal blocks whose text has changed since
 	proofs         pagestate.Proofs           // the captchas that were solved
 	partial        pagestate.PartialState     // the page's partial submission
@@ -66,6 +70,10 @@ func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form formsvc.P
 		// For {base}/{id}, the path is "". For {base}/{id}/done, it is "../".
 		Up: strings.Repeat("../", strings.Count(h.pathBelowBase(r.URL.Path), "/")), Posted: r.Method == http.MethodPost,
 	}}
+	if h.config.LayoutData != nil {
+		c.Data = func() any { return h.config.LayoutData(r) }
+		c.Reflected = r.URL.RawQuery != "" // the data can contain a CSRF token
+	}
 	c.Value = c.insertedValue
 	c.setValues(url.Values{})
 	return c
@@ -99,10 +107,14 @@ func (c *call) loadVisit() {
 	id := c.Form.ID.String()
 	if c.visit, c.visitValid = c.h.signer.OpenVisit(pagestate.PurposeVisit, id, c.Values.Get(input.State), c.now); !c.visitValid {
 		// The page comes from another process or is too old, so start a new visit.
-		c.visit = pagestate.NewVisit(id, c.now)
+		c.visit = c.newVisit()
 		c.h.warnIfNoSecret()
 	}
-	if c.savesPartials() && !c.h.signer.OpenToken(pagestate.PurposePartial, c.Values.Get(input.Partial), &c.partial) {
+	purpose := pagestate.PurposePartial
+	if c.edit != nil {
+		purpose = pagestate.PurposeEdited
+	}
+	if (c.savesPartials() || c.edit != nil) && !c.h.signer.OpenToken(purpose, c.Values.Get(input.Partial), &c.partial) {
 		c.partial = pagestate.PartialState{}
 	}
 }
@@ -125,6 +137,9 @@ func (c *call) parseAnswers() {
 		delete(c.parsed.Answers, b.ID)
 		c.changedTexts = append(c.changedTexts, schema.Violation{Field: b.ID, Code: schema.CodeNotAllowed, Params: map[string]any{"reason": "text_changed"}})
 	}
+	if c.edit != nil {
+		c.adjustAnswers()
+	}
 }
 
 func (c *call) legalBlocks() iter.Seq[*schema.Block] {
@@ -145,21 +160,24 @@ func (c *call) changedTextsOnPath() []schema.Violation {
 // confirmTexts marks saved answers to legal blocks as answers to the current texts, unless the form has changed since.
 // An answer without the mark must be given again. The time is compared with a margin, because a text can change
 // between the first and the last step of a request.
+//
+// For an edit, an answer stays if its stored text is the current text.
 func (c *call) confirmTexts(values url.Values, saved time.Time) {
-	if saved.Before(c.Form.UpdatedAt.Add(time.Minute)) {
-		return
-	}
+	unchanged := !saved.Before(c.Form.UpdatedAt.Add(time.Minute))
 	for b := range c.legalBlocks() {
-		if answer := values.Get(input.Answer + b.ID); answer != "" {
+		if answer := values.Get(input.Answer + b.ID); answer != "" && (unchanged || c.edit != nil && c.edit.acceptedText(b)) {
 			values.Set(input.Answer+b.ID, input.Consent(answer, formblock.Properties(b).LegalText))
 		}
 	}
 }
 
 // computePath evaluates the rules as Submit does. For a preview, it does not request the host's answers, because an
-// author is not a respondent. If it returns an error, it sets no path.
+// author is not a respondent. For an edit, it uses the stored answers. If it returns an error, it sets no path.
 func (c *call) computePath() error {
-	if c.h.config.HostAnswers != nil && c.Preview == nil {
+	switch {
+	case c.edit != nil:
+		c.fromHost = c.edit.input.HostAnswers
+	case c.h.config.HostAnswers != nil && c.Preview == nil:
 		answers, err := c.h.config.HostAnswers(c.r, *c.Form)
 		if err != nil {
 			return fmt.Errorf("HostAnswers: %w", err)
@@ -186,7 +204,7 @@ func (c *call) setPath(path schema.Path) {
 	c.Path, c.OnPath = path, formstep.BlocksOnPath(c.Form, path)
 	c.insertions = insertions{}
 	c.Steps = formstep.SplitIntoSteps(c.Form, c.OnPath)
-	c.At = formstep.FindStep(c.Form, c.Steps, c.Values.Get(input.At))
+	c.At, c.pageGone = formstep.FindSubmitted(c.Form, c.Steps, c.Values.Get(input.At), c.Values[input.Seen], c.Values.Get(input.Previous))
 }
 
 func (c *call) hostAnswers() map[string]json.RawMessage {
@@ -204,7 +222,10 @@ func removeHostAnswers(blocks []schema.Block, answers map[string]json.RawMessage
 }
 
 func (c *call) fileStore() FileStore {
-	if c.Preview != nil && c.h.config.Files != nil {
+	switch {
+	case c.edit != nil:
+		return nil
+	case c.Preview != nil && c.h.config.Files != nil:
 		return discardStore{}
 	}
 	return c.h.config.Files

@@ -47,7 +47,7 @@ func (c *call) checkCaptchas(blocks []schema.Block) (violations []schema.Violati
 				return nil, errLimited
 			}
 			v := c.h.config.Verifiers[formblock.Properties(b).CaptchaType]
-			if ok, err = v.Verify(c.r.Context(), token, c.h.config.ClientIP(c.r)); err != nil {
+			if ok, err = v.Verify(c.r.Context(), token, c.h.clientIP(c.r)); err != nil {
 				return nil, errors.New("captcha: " + err.Error()) // hides the error's type, because it could look like an error from Submit
 			}
 		}
@@ -77,6 +77,8 @@ func (c *call) checkAndSubmit() error {
 		return nil
 	case !c.takeTokenOnce():
 		return errLimited
+	case c.edit != nil:
+		return c.saveEdit()
 	}
 	var kept []string
 	for b := range formblock.Walk(c.OnPath) {
@@ -91,12 +93,25 @@ func (c *call) checkAndSubmit() error {
 	key := c.visit.Key // the files belong to this visit, but submitWithNewKey may start a new visit
 	err = c.submitWithNewKey(c.newSubmitParams())
 	switch {
-	case !c.submitted && (isClosedError(err) || len(c.submitViolations(err)) > 0): // after any other error, the submission may have been stored
-		release()
-	case err == nil && len(kept) > 0: // the files are part of the submission
+	case len(kept) == 0 || err != nil && c.submitted:
+	case err == nil: // the files are part of the submission
 		c.h.resetVisitUsage(key)
+	case isClosedError(err) || len(c.submitViolations(err)) > 0 || c.isNotStored(err):
+		release()
 	}
 	return err
+}
+
+// isNotStored reports whether no submission is stored after an error. The error of a host can hide that the connection
+// was lost during its commit, so isNotStored asks the service for the submission.
+func (c *call) isNotStored(err error) bool {
+	if errors.Is(err, formsvc.ErrOutcomeUnknown) || errors.Is(err, formsvc.ErrUnavailable) {
+		return false
+	}
+	// Submit returns the submission with this key, or refuses the invalid respondent and stores nothing.
+	_, err = c.h.service.Submit(context.WithoutCancel(c.r.Context()), formsvc.SubmitParams{FormID: c.Form.ID, IdempotencyKey: c.idempotencyKey(), Respondent: "\x00"})
+	_, refused := errors.AsType[*formsvc.Error](err)
+	return refused || isClosedError(err)
 }
 
 func (c *call) submitViolations(err error) []schema.Violation {
@@ -143,8 +158,7 @@ func (c *call) submitOnce(r formsvc.SubmitParams) error {
 		if err != nil {
 			return submission, serviceError{err}
 		}
-		c.submitted, c.stored = true, submission.ID
-		c.Path.Answers, c.insertions = submission.Answers, insertions{}
+		c.setSubmitted(&submission)
 		return submission, nil
 	}
 	submit := c.h.config.Submit
@@ -152,17 +166,28 @@ func (c *call) submitOnce(r formsvc.SubmitParams) error {
 		_, err := next(c.r.Context(), r)
 		return err
 	}
-	_, err := submit(c.r.Context(), r, next)
+	submission, err := submit(c.r.Context(), r, next)
+	if err == nil && !submission.ID.IsZero() {
+		c.setSubmitted(&submission) // the host can store the submission without next
+	}
 	_, ofService := errors.AsType[serviceError](err)
 	c.Verbatim = !ofService
 	return err
 }
 
+// setSubmitted sets the submission that the ending shows.
+func (c *call) setSubmitted(s *formsvc.Submission) {
+	c.submitted, c.stored, c.insertions = true, s.ID, insertions{}
+	if s.Answers != nil {
+		c.Path.Answers, c.Path.Ending = s.Answers, s.Ending
+	}
+}
+
 func (c *call) newSubmitParams() formsvc.SubmitParams {
 	return formsvc.SubmitParams{
 		FormID: c.Form.ID, Answers: c.parsed.Answers, HostAnswers: c.hostAnswers(), Hidden: c.parsed.Hidden, LegalTexts: c.legalTexts,
-		IdempotencyKey: c.idempotencyKey(), StrictIdempotency: c.proofs.AnyChecked(), Partial: c.partial.Token,
-		Metadata: c.newMetadata(), CompletionTime: c.elapsedSeconds(),
+		IdempotencyKey: c.idempotencyKey(), StrictIdempotency: c.proofs.AnyChecked(), Partial: c.partial.Token, Respondent: c.respondent,
+		Metadata: c.newMetadata(), Language: c.Words.Tag, CompletionTime: c.elapsedSeconds(),
 	}
 }
 

@@ -25,6 +25,7 @@ var routes = map[string]route{
 	"view":      {func(c *call) { c.serveBeacon(viewEvent) }, "POST, OPTIONS", false, true, false},
 	"start":     {func(c *call) { c.serveBeacon(startEvent) }, "POST, OPTIONS", false, true, false},
 	"form.json": {(*call).serveFormJSON, readMethods, true, true, false},
+	"choices":   {(*call).serveChoicesJSON, "POST, OPTIONS", true, true, false},
 	"path":      {(*call).servePathJSON, "POST, OPTIONS", true, true, false},
 	"submit":    {(*call).serveSubmitJSON, "POST, OPTIONS", true, true, false},
 	"later":     {func(c *call) { c.showLinkPage(http.StatusOK, "") }, readMethods, false, false, true},
@@ -35,7 +36,8 @@ const maxDepth = 3
 
 // ServeHTTP serves {base}/{public id} and the paths below it. Compressing pages that contain values from the URL is
 // safe, because attackers cannot guess the pages' secrets from their compressed size. Each page has a new visit token
-// and a new nonce, no cookie is read, and cross-origin posts are rejected.
+// and a new nonce, and cross-origin posts are rejected. A page that contains a respondent's data and values from the URL is
+// not compressed.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	below := h.pathBelowBase(r.URL.Path)
 	if strings.Count(below, "/") > maxDepth { // limits the number of "../" in a page's links
@@ -43,8 +45,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	publicID, rest, _ := strings.Cut(below, "/")
-	token, isPreview := strings.CutPrefix(rest, previewDir)
-	if isPreview = isPreview && publicID == static.Dir; publicID == static.Dir && !isPreview {
+	serve := func(w http.ResponseWriter) { h.serveForm(w, r, publicID, rest) }
+	preview, isPreview := strings.CutPrefix(rest, previewDir)
+	edit, isEdit := strings.CutPrefix(rest, editDir)
+	switch {
+	case publicID != static.Dir:
+	case isPreview:
+		serve = func(w http.ResponseWriter) { h.servePreview(w, r, preview) }
+	case isEdit:
+		serve = func(w http.ResponseWriter) { h.serveEdit(w, r, edit) }
+	default:
 		if file, there := static.Files[rest]; !there {
 			http.NotFound(w, r)
 		} else if !h.handleMethod(w, r, readMethods, false) {
@@ -53,11 +63,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	pages := gzipped.NewWriter(w, r)
-	if isPreview {
-		h.servePreview(pages, r, token)
-	} else {
-		h.serveForm(pages, r, publicID, rest)
-	}
+	serve(pages)
 	pages.Close()
 }
 
@@ -83,7 +89,7 @@ func (h *Handler) serveForm(w http.ResponseWriter, r *http.Request, publicID, re
 	switch {
 	case err == nil:
 		route.serve(h.newCall(w, r, form))
-	case errors.Is(err, storage.ErrNotFound) && rest == "" && r.Method == http.MethodPost && h.tryServeUnavailable(w, r, publicID):
+	case rest == "" && r.Method == http.MethodPost && h.tryServeUnavailable(w, r, publicID, err):
 	default:
 		if errors.Is(err, storage.ErrNotFound) {
 			h.warnIfMisplaced(r, false)

@@ -40,7 +40,7 @@ func (c *call) showFailure(err error, violations ...schema.Violation) {
 		c.setPath(path)
 	}
 	if c.visit.Key == "" {
-		c.visit = pagestate.NewVisit(c.Form.ID.String(), c.now)
+		c.visit = c.newVisit()
 	}
 	c.showFirstViolation(status, violations)
 }
@@ -101,6 +101,11 @@ func (c *call) replaceIDsWithLabels(list []formdata.UnmatchedInput) []formdata.U
 func (c *call) serveDone() {
 	if sent, ok := c.h.signer.OpenVisit(pagestate.PurposeDone, c.Form.ID.String(), c.r.URL.Query().Get(input.Sent), c.now); ok {
 		c.shown, _ = storage.ParseID(sent.Submission) // zero if the token is from an older process
+		if c.Form.Settings.Editable && !c.shown.IsZero() {
+			c.identify()
+			s, err := c.h.service.AsHost().Submission(c.r.Context(), c.Form.ID, c.shown)
+			c.offerEdit(&s, err)
+		}
 		c.showEnding(c.visibleEnding(sent.Key), c.redirectURL(), false)
 		return
 	}
@@ -125,6 +130,8 @@ const scriptHeader = "Formpage-Script"
 func (c *call) showSubmitted() {
 	ending := c.visibleEnding(c.Path.Ending)
 	switch target := c.redirectURL(); {
+	case c.edit != nil:
+		c.redirectToDone()
 	case c.Preview != nil && insertsValues(&ending): // no submission is stored that a redirect could show
 		c.Preview.Text = "preview.sent"
 		c.showEnding(ending, "", false)
@@ -145,8 +152,8 @@ func insertsValues(ending *schema.Block) bool {
 // redirectToDone redirects to the ending, so that reloading does not post again.
 func (c *call) redirectToDone() {
 	page, query := c.Form.PublicID, url.Values{input.Language: {c.Words.Tag}}
-	if c.Preview != nil {
-		page = static.Dir + "/" + previewDir + c.link
+	if c.link != "" {
+		page = static.Dir + "/" + c.link
 		query.Set(input.Ending, c.Path.Ending)
 	} else {
 		query.Set(input.Sent, c.h.signer.Sign(pagestate.PurposeDone, pagestate.Visit{Form: c.Form.ID.String(), Opened: c.now.UnixMilli(), Key: c.Path.Ending, Submission: c.stored.String()}))
@@ -191,9 +198,12 @@ func (c *call) preparePage() *render.Page {
 
 func (c *call) showStep(status, at int, violations []schema.Violation) {
 	p := c.preparePage()
+	c.loadLists(c.Steps[at].Blocks)
 	p.At, p.Violations, p.Solved, p.Visit, p.State = at, violations, c.proofs.Solved, c.visit.Key, c.visitToken()
 	if c.savesPartials() {
 		p.SaveOffer = c.saveOffer()
+	} else if c.edit != nil {
+		p.Edit.State = c.h.signer.Sign(pagestate.PurposeEdited, c.partial)
 	}
 	c.handleRenderError(p.SendStep(c.w, status))
 }

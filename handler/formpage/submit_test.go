@@ -2,6 +2,7 @@ package formpage_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
@@ -153,21 +154,67 @@ func TestOtherErrorsOfTheHost(t *testing.T) {
 	p.press("next").expect(http.StatusUnprocessableEntity, shows("summary", "10.000 Zeichen"))
 }
 
-// Files of a response that the host refuses are released, unless the service has stored it.
+// The ending shows the submission that the host returns, however it was stored.
+func TestTheEndingOfTheHostsSubmission(t *testing.T) {
+	t.Parallel()
+	const blocks = `[{"id":"x","type":"short_text","label":"X","properties":{"rule":{"next":[{"if":{"==":[{"var":"answers.x"},"other"]},"to":"e2"},{"to":"e1"}]}}},
+		{"id":"e1","type":"ending","label":"First {{answers.x}}"},{"id":"e2","type":"ending","label":"Second {{answers.x}}"}]`
+	for _, c := range []struct {
+		next                 bool // is called first
+		answer, ending, says string
+	}{
+		{false, "typed", "e1", "First typed Edit your answers"}, {false, "other", "e2", "Second other Edit your answers"},
+		{true, "other", "e2", "Second other Edit your answers"}, {true, "", "e1", "First typed Edit your answers"},
+	} {
+		var s *site
+		s, _ = signedIn(t, formpage.Config{Submit: func(ctx context.Context, r formsvc.SubmitParams, next submitFunc) (formsvc.Submission, error) {
+			if c.next {
+				_ = expect.Must(next(ctx, r))
+			}
+			if r.IdempotencyKey = ""; c.answer == "" {
+				return formsvc.Submission{}, nil
+			}
+			r.Answers = map[string]json.RawMessage{"x": json.RawMessage(`"` + c.answer + `"`)}
+			return s.service.Submit(ctx, r)
+		}})
+		for _, kind := range []string{"SINGLE", "MULTI"} {
+			form := s.form(kind, blocks, `{"editable":true}`, "")
+			s.open(form, "").fill("a.x", "typed").press("next").about(c, kind).expect(http.StatusOK, at("/done"), shows("fs-main", c.says))
+			location := s.open(form, "").fill("a.x", "typed").byScript().header.Get("Formpage-Location")
+			s.get(s.server.URL+"/f/"+location).about(c, kind).expect(http.StatusOK, shows("fs-main", c.says))
+			var got struct{ State, Ending string }
+			base := s.server.URL + "/f/" + form.PublicID
+			s.ask(http.MethodGet, base+"/form.json", "", nil, &got)
+			s.ask(http.MethodPost, base+"/submit", "", map[string]any{"state": got.State, "answers": map[string]string{"x": "typed"}}, &got)
+			expect.Equal(t, got.Ending, c.ending, "%v: the ending in JSON", c)
+		}
+	}
+}
+
+// Files of a response that is not stored are released, whatever the host's error is.
 func TestFilesOfARefusedResponse(t *testing.T) {
 	t.Parallel()
-	for stored, want := range map[bool]int{false: 1, true: 0} {
+	refused := &formsvc.Error{Violations: []schema.Violation{{Message: "No."}}}
+	for _, c := range []struct {
+		stored string // who has stored the response
+		err    error
+		want   int // files to sweep
+	}{
+		{"", refused, 1}, {"next", refused, 0}, {"", errors.New("the host's insert failed"), 1}, {"the host", errors.New("the connection was lost"), 0},
+		{"", context.Canceled, 1}, {"", formsvc.ErrClosed, 1}, {"", formsvc.ErrOutcomeUnknown, 0}, {"", formsvc.ErrUnavailable, 0},
+	} {
 		dir, _ := newDir(t)
-		s := newSite(t, formpage.Config{MinFillTime: -1, Files: dir, Submit: func(ctx context.Context, r formsvc.SubmitParams, next submitFunc) (formsvc.Submission, error) {
-			if stored {
-				_, _ = next(ctx, r)
+		var s *site
+		s = newSite(t, formpage.Config{MinFillTime: -1, Files: dir, Submit: func(ctx context.Context, r formsvc.SubmitParams, next submitFunc) (formsvc.Submission, error) {
+			if store := map[string]submitFunc{"next": next, "the host": s.service.Submit}[c.stored]; store != nil {
+				_ = expect.Must(store(ctx, r))
 			}
-			return formsvc.Submission{}, &formsvc.Error{Violations: []schema.Violation{{Message: "No."}}}
+			return formsvc.Submission{}, c.err
 		}})
 		form := s.form("MULTI", `[{"id":"f","type":"signature"}]`, "", "")
-		got := s.open(form, "").attach("upload", [3]string{"u.f", "a.png", pngBytes}).press("next")
-		got.require(http.StatusUnprocessableEntity, shows("summary", "No."), responses(form, 1-want))
+		s.open(form, "").attach("upload", [3]string{"u.f", "a.png", pngBytes}).press("next")
+		expect.Equal(t, len(s.answers(form)) == 1, c.stored != "", "%v: stored", c)
 		n, err := dir.Sweep(t.Context(), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))
-		expect.That(t, n == want && err == nil, "stored: %v, %d files are swept, %v", stored, n, err)
+		expect.That(t, n == c.want && err == nil, "%v: %d files are swept, %v", c, n, err)
 	}
 }

@@ -340,7 +340,7 @@ func TestLinksFillIn(t *testing.T) {
 		{`"type":"email"`, "", "q=ann+news@example.com", `"ann+news@example.com"`},
 		{`"type":"email"`, "", "q=a+b+c@example.com", `"a+b+c@example.com"`},
 		{`"type":"email"`, "", "q=Ann+Lee+<ann@example.com>", `"ann@example.com"`},
-		{`"type":"short_text"`, "", "q=+a+b", `"a b"`},
+		{`"type":"short_text"`, "", "q=+a+b", `"a b"`}, {`"type":"short_text"`, "", "q=Yew+%23Tee+%26+Co+%2B+50%25+=+ok?", `"Yew #Tee & Co + 50% = ok?"`}, {`"type":"long_text"`, "", "q=a%zz", ``},
 		{`"type":"yes_no"`, "", "q=yes", `true`}, {`"type":"yes_no"`, "", "q=NO", `false`}, {`"type":"yes_no"`, "", "q=1", `true`}, {`"type":"yes_no"`, "", "q=0", `false`},
 		{`"type":"yes_no"`, "de", "q=Ja", `true`}, {`"type":"yes_no"`, "de", "q=nein", `false`}, {`"type":"yes_no"`, "pl", "q=tak", `true`}, {`"type":"yes_no"`, "de", "q=True", `true`},
 		{`"type":"yes_no"`, "", "q=maybe", ``},

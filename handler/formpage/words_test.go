@@ -75,7 +75,7 @@ func TestEveryCodeHasAText(t *testing.T) {
 	codes, english := d.Components.Schemas.ErrorDetail.Properties.Code.Words, readWords(t, "en")
 	expect.Require(t, len(codes) != 0, "the description has no codes")
 	for _, code := range codes {
-		expect.That(t, english["error."+code] != "", "there is no text fault.%s", code)
+		expect.That(t, english["error."+code] != "", "internal/words/texts/en.json has no text error.%s", code)
 	}
 	for k := range schema.BlockTypes() {
 		expect.That(t, !k.TakesAnswer() || english["type."+k.Type] != "", "there is no text type.%s", k.Type)

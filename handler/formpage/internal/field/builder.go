@@ -31,8 +31,10 @@ type Source struct {
 	Value func(name string) string
 
 	Values          url.Values                         // The values that the respondent entered.
+	Lists           map[string]List                    // The choices of blocks whose choices come from the host.
 	Interpretations map[string]formdata.Interpretation // How values were interpreted, by input.
 	Files           upload.Files                       // The page's files.
+	Fixed           map[string]string                  // Stored answers that the page only shows, by block.
 	Violations      []schema.Violation
 	Verbatim        bool                    // Whether to show violations' messages unchanged.
 	Solved          func(block string) bool // Reports whether a captcha is solved.

@@ -55,7 +55,7 @@ func (b *builder) addChoices(f *Field, block *schema.Block, p *schema.Properties
 		o.Badge = choiceBadge(p.BadgeType, i)
 		f.Options = append(f.Options, o)
 	}
-	if block.Type == schema.TypePictureChoice && !p.ShowLabels && !slices.ContainsFunc(f.Options, func(o Option) bool { return o.Image == nil }) {
+	if block.Type == schema.TypePictureChoice && !p.ShowLabels && len(f.Options) > 0 && !slices.ContainsFunc(f.Options, func(o Option) bool { return o.Image == nil }) {
 		f.Classes += " unlabelled"
 	}
 	if p.OtherOption {
@@ -81,6 +81,12 @@ func choiceBadge(kind string, i int) string {
 // orderChoices returns the choices in the configured order. A random order stays the same throughout a visit.
 func (b *builder) orderChoices(block *schema.Block, p *schema.Properties) []schema.Choice {
 	list := slices.Clone(block.Choices)
+	if l, ok := b.Lists[block.ID]; ok {
+		list = slices.Clone(l.Choices)
+		if l.Search {
+			return list
+		}
+	}
 	switch {
 	case p.Randomize:
 		mixed := fnv.New64a()
@@ -114,7 +120,9 @@ func (b *builder) selectionCountHelp(p *schema.Properties) string {
 }
 
 func (p *writer) writeSelect(f *Field) {
-	p.Put(`<select id="%i" name="%i"`, f.ID, f.Name)
+	p.Put(`<select name="%i"`, f.Name)
+	p.PutIf(!f.Fieldset, ` id="%i"`, f.ID)
+	p.PutIf(f.Fieldset, ` aria-label="%s"`, f.Label)
 	p.PutIf(f.Autocomplete != "", ` autocomplete="%i"`, f.Autocomplete)
 	p.PutIf(f.Required, " required")
 	p.writeARIA(f)

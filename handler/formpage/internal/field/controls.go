@@ -133,6 +133,7 @@ func (p *writer) writeQuestion(f *Field) {
 		p.writeClearButton(f, f.Name, f.Label)
 	}
 	p.PutIf(f.Amount != "", `<p class="fs-pay"><strong>%s</strong></p>`, f.Amount)
+	p.PutIf(f.Fixed != "", `<p class="fs-pay">%v</p>`, f.Fixed)
 	p.Put("</div></%i>\n", tag)
 }
 

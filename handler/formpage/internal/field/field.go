@@ -86,7 +86,9 @@ type Field struct {
 	Multiple            bool
 	Remove              string // The name of the buttons that remove files.
 	Amount              string // A payment's amount with its currency.
+	Fixed               string // A stored answer that is only shown.
 	Classes             string
+	List                *List // Nil if the choices are the block's own.
 }
 
 // Option is one of a field's choices.
@@ -182,7 +184,12 @@ func (b *builder) fillField(f *Field, block *schema.Block) {
 	}
 	b.Used["#"+block.ID] = true
 	b.fillByType(f, block, p)
-	if b.Host.CannotAnswer(block) { // Do not require an answer that the page cannot accept.
+	if l, ok := b.Lists[block.ID]; ok {
+		b.useList(f, block, &l)
+	}
+	if text, ok := b.Fixed[block.ID]; ok {
+		f.control, f.Required, f.Amount, f.Fixed, f.Help = nil, false, "", text, b.Words.Get("edit.fixed")
+	} else if b.Host.CannotAnswer(block) { // Do not require an answer that the page cannot accept.
 		f.Required = false
 		f.Help += " " + b.Words.Get("error.REQUIRED.unavailable")
 	}
@@ -192,7 +199,7 @@ func (b *builder) fillField(f *Field, block *schema.Block) {
 		}
 	}
 	answered := block.TakesAnswer()
-	if answered && f.Remove == "" {
+	if answered && f.Remove == "" && (f.List == nil || !f.List.Failed) {
 		f.Value, f.Interpretation = b.useValue(f.Name), cmp.Or(f.Interpretation, b.Interpretations[f.Name].Text)
 	}
 	b.addViolations(f, block)

@@ -25,11 +25,18 @@ import (
 // another revision of the form, and a link may contain other programs' parameters.
 const ExtraInputs = 1000
 
+// maxListInputs is the number of values for a block with a host's choices: as many choices as an answer can have, and
+// the two texts of a search.
+const maxListInputs = 502
+
 // MaxInputs returns the maximum number of values in a form's page or in a link to the form.
 func MaxInputs(blocks []schema.Block, hiddenFields json.RawMessage) int {
 	most := ExtraInputs + bytes.Count(hiddenFields, []byte{','})
 	for b := range formblock.Walk(blocks) {
 		most += 2 + len(b.Choices) // For the answer and the entry in the list of seen blocks.
+		if b.ListRef().List != "" {
+			most += maxListInputs
+		}
 		switch b.AnswerShape() {
 		case schema.ShapeDate:
 			most += 5
@@ -98,6 +105,8 @@ type BodyLimits struct {
 // ReceiveFile stores a file for a block and adds its record to values. If it returns false, reading stops.
 type ReceiveFile func(block, name string, body io.Reader, values url.Values) (more bool)
 
+var errNoValues = errors.New("request body has no values: a middleware that reads it must restore it")
+
 // ParseForm parses a posted form. If the body is too large, complete is false. If take is nil, files are ignored.
 func ParseForm(r *http.Request, most BodyLimits, take ReceiveFile) (values url.Values, complete bool, err error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -105,12 +114,20 @@ func ParseForm(r *http.Request, most BodyLimits, take ReceiveFile) (values url.V
 		return nil, false, err
 	}
 	if kind == "multipart/form-data" && take != nil {
-		return readMultipart(r.Body, params["boundary"], most, take)
+		values, complete, err = readMultipart(r.Body, params["boundary"], most, take)
+		if err == nil && complete && len(values) == 0 {
+			err = errNoValues
+		}
+		return values, complete, err
 	}
 	if kind != "application/x-www-form-urlencoded" {
 		return nil, false, errors.New("unexpected content type " + kind)
 	}
-	raw, complete, err := readLimited(r.Body, most.Bytes)
+	var body io.Reader = r.Body
+	if r.PostForm != nil { // a middleware has parsed the body, for example to find a CSRF token
+		body = strings.NewReader(r.PostForm.Encode())
+	}
+	raw, complete, err := readLimited(body, most.Bytes)
 	if err != nil {
 		return nil, false, err
 	}
@@ -120,8 +137,8 @@ func ParseForm(r *http.Request, most BodyLimits, take ReceiveFile) (values url.V
 		}
 	}
 	values, all := ParseQuery(string(raw), most.Inputs)
-	if len(values) == 0 && len(raw) > 0 {
-		return nil, false, errors.New("the body has no values")
+	if len(values) == 0 && (len(raw) > 0 || r.ContentLength > 0) {
+		return nil, false, errNoValues
 	}
 	return values, complete && all, nil
 }
@@ -228,9 +245,11 @@ type FrontEndBody struct {
 	Captcha    string                     `json:"captcha"`     // The value from a rejected request, and the widget's token.
 	Took       float64                    `json:"took"`        // Seconds since the first input.
 	LegalTexts map[string]string          `json:"legal_texts"` // As in Service.Submit.
+	Block      string                     `json:"block"`       // Whose choices the front end requests.
+	Search     string                     `json:"search"`      // The text that these choices contain.
 }
 
-var knownFields = []string{"state", "answers", "hidden", "utm", "captcha", "took", "legal_texts"}
+var knownFields = []string{"block", "search", "state", "answers", "hidden", "utm", "captcha", "took", "legal_texts"}
 
 // ParseJSON parses a [FrontEndBody] as strictly as the API does. It treats null as a missing field. wrong lists
 // violations for unknown fields, fields of the wrong type, and too many values. If the body is too large, it returns

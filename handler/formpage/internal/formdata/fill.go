@@ -140,12 +140,23 @@ func (f filler) fillDate(b *schema.Block, text string) (fits bool) {
 	return true
 }
 
+// pick is a selected choice: its ID, alone or in an object, or the text for an "Other" option.
+type pick struct {
+	ID    string
+	Other *string
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *pick) UnmarshalJSON(raw []byte) error {
+	if json.Unmarshal(raw, &p.ID) == nil {
+		return nil
+	}
+	type object pick // has no methods
+	return json.Unmarshal(raw, (*object)(p))
+}
+
 // fillChoices selects choices and fills in the text for an "Other" option.
 func (f filler) fillChoices(b *schema.Block, name string, raw json.RawMessage, choices []schema.Choice, several bool) (fits bool) {
-	type pick struct {
-		ID    string
-		Other *string
-	}
 	list := make([]pick, 1)
 	if json.Unmarshal(raw, &list) != nil && json.Unmarshal(raw, &list[0]) != nil || len(list) > 1 && !several {
 		return false
@@ -156,7 +167,7 @@ func (f filler) fillChoices(b *schema.Block, name string, raw json.RawMessage, c
 		case one.Other != nil && formblock.Properties(b).OtherOption:
 			f.values.Add(name, input.OtherChoice)
 			f.values.Set(input.Other+b.ID, *one.Other)
-		case hasChoice(choices, one.ID):
+		case hasChoice(choices, one.ID) || one.ID != "" && b.ListRef().List != "":
 			f.values.Add(name, input.ChoicePrefix+one.ID)
 		default:
 			fits = false

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -99,7 +100,7 @@ func TestFilledLosesWhatDoesNotFit(t *testing.T) {
 	blocks := blocksOf(t, filledForm)
 	for id, list := range map[string][]string{
 		"y": {`"maybe"`, `1`}, "r": {`6`, `0`, `1.5`, `"x"`}, "s": {`0.05`, `2`}, "ti": {`"noon"`}, "dt": {`"2026-02-28T09:00"`}, "d": {`"soon"`, `"a-b-c"`, `"2026-02-28T09:00:00Z"`, `5`},
-		"c": {`{"id":"gone"}`, `[{"id":"a.b"},{"id":"other"}]`, `"a.b"`, `{}`}, "m": {`[{"id":"a.b"},{"id":"gone"}]`, `[1]`, `"x"`}, "k": {`["a.b","gone"]`, `{"a":1}`},
+		"c": {`{"id":"gone"}`, `[{"id":"a.b"},{"id":"other"}]`, `"gone"`, `{}`}, "m": {`[{"id":"a.b"},{"id":"gone"}]`, `[1]`, `"x"`}, "k": {`["a.b","gone"]`, `{"a":1}`},
 		"x": {`{"gone":{"id":"a"}}`, `{"2":{"id":"gone"}}`, `{"2":[{"id":"a"},{"id":"b"}]}`, `[]`}, "ad": {`{"fax":"1"}`, `{"city":1}`, `"x"`}, "t.1": {`{"id":"a"}`, `[1]`},
 		"absent": {`"x"`}, "n": {`[1]`}, "co": {`{}`},
 	} {
@@ -107,6 +108,14 @@ func TestFilledLosesWhatDoesNotFit(t *testing.T) {
 			values, lost := formdata.FillInputs(blocks, map[string]json.RawMessage{id: json.RawMessage(raw)}, false)
 			expect.That(t, len(lost) == 1 && lost[0].Block == id && lost[0].Text != "",
 				"%s %s: lost is %v, values are %v", id, raw, lost, values)
+		}
+	}
+	// The service accepts an ID alone.
+	for id, list := range map[string][]string{"c": {`"a.b"`, `{"id":"a.b"}`}, "m": {`["a.b"]`, `[{"id":"a.b"}]`}, "x": {`{"2":"a"}`, `{"2":{"id":"a"}}`}} {
+		for i, raw := range list {
+			values, lost := formdata.FillInputs(blocks, map[string]json.RawMessage{id: json.RawMessage(raw)}, false)
+			same, _ := formdata.FillInputs(blocks, map[string]json.RawMessage{id: json.RawMessage(list[1])}, false)
+			expect.That(t, len(lost) == 0 && len(values) == 1 && reflect.DeepEqual(values, same), "%s %d: %v %v", id, i, values, lost)
 		}
 	}
 	// A text that is no number in its country grows once.

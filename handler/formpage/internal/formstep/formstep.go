@@ -127,6 +127,21 @@ func FindStep(form *formsvc.PublicForm, steps []Step, id string) int {
 	return found
 }
 
+// FindSubmitted is like FindStep for a submitted page, with the IDs of its questions and of the page before it. The form
+// may have changed since. If none of these blocks exist now, gone is true, and FindSubmitted returns the index of the
+// page after the previous one.
+func FindSubmitted(form *formsvc.PublicForm, steps []Step, id string, questions []string, previous string) (at int, gone bool) {
+	for _, one := range append([]string{id}, questions...) {
+		if one == "" || blockIndex(form, one) >= 0 {
+			return FindStep(form, steps, one), false
+		}
+	}
+	if blockIndex(form, previous) < 0 {
+		return 0, true
+	}
+	return min(FindStep(form, steps, previous)+1, len(steps)-1), true
+}
+
 func blockIndex(form *formsvc.PublicForm, id string) int {
 	return slices.IndexFunc(form.Blocks, func(b schema.Block) bool { return b.ID == id })
 }

@@ -12,11 +12,12 @@ import (
 
 // Host describes a host's features and limits.
 type Host struct {
-	Files      bool           // Whether files can be stored.
-	Payments   bool           // Whether the host can answer payment blocks.
-	HasLimiter bool           // Whether requests are limited by IP address.
-	Partials   bool           // Whether partial submissions are saved.
-	Location   *time.Location // The time zone for date limits.
+	Files       bool           // Whether files can be stored.
+	Payments    bool           // Whether the host can answer payment blocks.
+	Respondents bool           // Whether the host can say who is answering.
+	HasLimiter  bool           // Whether requests are limited by IP address.
+	Partials    bool           // Whether partial submissions are saved.
+	Location    *time.Location // The time zone for date limits.
 
 	MaxFile     int64 // The size limit for a file, in bytes.
 	ServiceFile int64 // The service's own size limit for a file. Zero means no limit.
@@ -74,11 +75,17 @@ type MissingFeature struct {
 	HiddenInPreview bool // Whether previews omit it, because a note explains it or respondents do not notice it.
 }
 
-// MissingFeatures returns the features that blocks need but the host does not provide.
-func (h *Host) MissingFeatures(blocks []schema.Block) []MissingFeature {
+// MissingFeatures returns the features that a form needs but the host does not provide.
+func (h *Host) MissingFeatures(blocks []schema.Block, settings *schema.Settings) []MissingFeature {
 	var list []MissingFeature
 	if h.Partials && !h.HasLimiter {
 		list = append(list, MissingFeature{"partial submissions are saved but Config.Limiter is not set, so one address can save any number of them", true})
+	}
+	if settings.OnePerRespondent && !settings.Anonymous && !h.Respondents {
+		list = append(list, MissingFeature{"settings.onePerRespondent requires a respondent but Config.Respondent is not set, so no response can be stored", false})
+	}
+	if settings.Editable && !settings.Anonymous && !h.Respondents {
+		list = append(list, MissingFeature{"settings.editable has no effect because Config.Respondent is not set", false})
 	}
 	for b, hidden := range formblock.Walk(blocks) {
 		if hidden {

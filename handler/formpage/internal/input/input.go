@@ -25,6 +25,8 @@ const (
 	Upload         = "u." // A file to upload.
 	File           = "f." // The signed record of a stored file.
 	Remove         = "x." // The ID of a stored file to remove.
+	Search         = "q." // The text that a list of choices is searched for.
+	Searched       = "s." // The text that the page has shown results for.
 	Hidden         = "h." // Followed by a hidden field's name.
 	UTM            = "utm_"
 )
@@ -33,6 +35,7 @@ const (
 const (
 	State               = "state"     // Signed: the form, the opening time and the idempotency key.
 	At                  = "at"        // The form page that was submitted.
+	Previous            = "after"     // The form page before it.
 	Action              = "go"        // A button's action, see the Action constants.
 	Language            = "lang"      // The language and region for number formats.
 	InterpretationShown = "shown"     // An input, and the interpretation that the page has shown for it.
@@ -48,6 +51,7 @@ const (
 	Proof               = "proof"     // Signed: this visit has solved the captcha.
 	Partial             = "half"      // Signed: the partial submission that was saved, see pagestate.PartialState.
 	Clear               = "clear"     // The value of a clear button: the input whose selection it clears.
+	SignIn              = "sign-in"   // Whether a page's URL leads to the host's sign-in page.
 	Link                = "link"      // The token in a link to a partial submission.
 )
 
@@ -58,6 +62,7 @@ const NoSuchTime = "none"
 const (
 	ActionBack   = "back"
 	ActionStay   = "stay"   // Update the page for the answers and show it again.
+	ActionSubmit = "submit" // Submit an edit before the last page.
 	ActionUpload = "upload" // Store the selected files and show the page again.
 
 	ActionSave     = "save"   // Save the partial submission and show the page again.

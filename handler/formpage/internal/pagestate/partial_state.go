@@ -8,7 +8,7 @@ import (
 
 // PartialState is what a page stores about a partial submission.
 type PartialState struct {
-	Token        string            `json:"t,omitempty"` // Empty until the partial submission is created.
+	Token        string            `json:"t,omitempty"` // Empty until the partial submission is created, or if it belongs to a respondent.
 	Revision     int64             `json:"r,omitempty"`
 	Block        string            `json:"b,omitempty"` // The last block that the respondent has reached.
 	Digests      map[string]string `json:"k,omitempty"` // The answers' digests at this revision, by block. If an answer's digest differs, this page has changed the answer.
@@ -24,6 +24,9 @@ func DigestAnswer(answer json.RawMessage) string {
 	sum := sha256.Sum256(answer)
 	return base64.RawURLEncoding.EncodeToString(sum[:6])
 }
+
+// Saved reports whether the page knows a stored partial submission. A respondent's has no token.
+func (h *PartialState) Saved() bool { return h.Token != "" || h.Revision > 0 }
 
 // Changed reports whether answer differs from the answer that was stored at the revision.
 func (h *PartialState) Changed(block string, answer json.RawMessage) bool {

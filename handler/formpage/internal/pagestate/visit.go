@@ -55,6 +55,8 @@ const (
 	PurposePreview     = "preview"
 	PurposePreviewFile = "preview file"
 	PurposePartial     = "half response"
+	PurposeEdit        = "edit"
+	PurposeEdited      = "edited" // The stored answers that an edit's page knows, as a PartialState.
 )
 
 // Visit is a respondent's visit to a form, from the first page to the last.
@@ -63,12 +65,22 @@ type Visit struct {
 	Opened          int64   `json:"t"`           // Unix milliseconds.
 	Key             string  `json:"k"`           // The idempotency key. With the same key, a second click returns the first result.
 	Submission      string  `json:"s,omitempty"` // The stored submission, in a token with PurposeDone.
+	Respondent      string  `json:"w,omitempty"` // The digest of the respondent's ID, or "" if there is none.
 	PreviousSeconds float64 `json:"b,omitempty"` // Seconds that the respondent spent in previous visits.
 }
 
 // NewVisit returns a visit to a form that starts now.
 func NewVisit(form string, now time.Time) Visit {
 	return Visit{Form: form, Opened: now.UnixMilli(), Key: rand.Text()}
+}
+
+// DigestRespondent returns a digest of a respondent's ID, or "" if there is none.
+func DigestRespondent(id string) string {
+	if id == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(id))
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
 // Age returns how long ago the visit started.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -20,6 +21,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/formstep"
 	"github.com/formsvc/formsvc/handler/formpage/internal/htmlwriter"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/internal/insertion"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -29,18 +31,26 @@ type Page struct {
 	field.Source
 	Form *formsvc.PublicForm
 	Site *Site
+	Data func() any // Returns the data for the host's layout. If nil, there is none.
 
 	Up       string // The relative path from the page to the base path.
 	Posted   bool   // Whether the page responds to a POST.
 	Embedded bool   // Whether the page is in a frame that asked for the embedded layout.
 	Framed   bool   // Whether the page is in a frame.
 	Preview  *Preview
+	Edit     *Edit        // Set if the page changes a stored submission.
+	EditURL  template.URL // Where a message or an ending leads, to change the respondent's answers.
 
 	Inserted []insertion.Reference // All insertions rendered in the page's texts.
+
+	Respondent string       // The name of the respondent. If empty, the page does not say who is answering.
+	Reflected  bool         // Whether the page can contain text from its URL next to the respondent's or the host's data.
+	SignInURL  template.URL // The URL of the sign-in button. If empty, the page has none.
 
 	Notice    string                    // A sentence above the form.
 	Lost      []formdata.UnmatchedInput // Shown with LostFiles, so that respondents can copy them.
 	LostFiles []string
+	Again     url.Values // The input that a button of a message submits again. If nil, there is no button.
 
 	// These fields are for a page with questions.
 	Steps     []formstep.Step // The form's pages.
@@ -58,7 +68,7 @@ type SaveOffer struct {
 	Auto   bool   // Whether the page saves automatically.
 	Saved  bool   // Whether a partial submission exists.
 	Days   int    // The number of days until the partial submission expires.
-	Shared bool   // Whether the form's users can read it.
+	Access string // The key of the text that says who can read it.
 	Status string // The status text's key.
 	Link   string // Empty if the page shows no link.
 }
@@ -78,6 +88,7 @@ type Document struct {
 	Head, Body template.HTML
 	Nonce      string
 	Form       formsvc.PublicForm
+	Data       any
 }
 
 // Preview holds the contents of the bar above a page in a preview.
@@ -85,6 +96,14 @@ type Preview struct {
 	Text     string   // The key of the text next to "preview".
 	Notes    []string // How the preview differs from the form page.
 	Warnings []Warning
+}
+
+// Edit holds the contents of a page that changes a stored submission.
+type Edit struct {
+	Text   string                    // Says what the page changes.
+	State  string                    // The signed state, for the page's input.
+	Kept   []formdata.UnmatchedInput // Stored answers that the form no longer has questions for.
+	Reload template.URL              // Where the page without the respondent's changes is. Empty if the page does not offer it.
 }
 
 // Warning is a warning for a form's author.
@@ -109,10 +128,18 @@ func (p *Page) SendStep(w http.ResponseWriter, status int) error {
 	v.Fields = v.inserts.Add(drawn.HTML)
 	v.addProblems(append(drawn.Problems, p.otherProblems(drawn)...))
 	v.Inputs = v.inserts.Add(p.renderHiddenInputs(s, drawn.Used))
-	if v.First && p.Notice == "" && slices.ContainsFunc(p.Steps, func(s formstep.Step) bool { return p.Host.CannotSubmit(s.Blocks) }) { // Warn before the respondent fills in the form.
+	if v.First && p.Notice == "" && p.Edit == nil && slices.ContainsFunc(p.Steps, func(s formstep.Step) bool { return p.Host.CannotSubmit(s.Blocks) }) { // Warn before the respondent fills in the form.
 		p.Notice = p.Words.Get("error.REQUIRED.unavailable")
 	}
 	v.Next = v.nextButtonLabel(s)
+	switch {
+	case p.Edit != nil:
+		v.Identity = p.Edit.Text
+	case p.Settings.Anonymous:
+		v.Identity = p.Words.Get("respondent.anonymous")
+	case p.Respondent != "":
+		v.Identity = p.Words.Get("respondent.name", "name", words.Isolate(p.Respondent))
+	}
 	for i := range p.Form.Blocks {
 		v.Reactive = v.Reactive || changesPath(formblock.Properties(&p.Form.Blocks[i]).Rule)
 	}
@@ -193,6 +220,9 @@ func (v *view) nextButtonLabel(s formstep.Step) string {
 	case !v.Last:
 		return v.Words.Get("next_page")
 	}
+	if v.Edit != nil {
+		return v.Words.Get("edit.save")
+	}
 	return cmp.Or(v.Plain(v.Form.Settings.SubmitLabel, schema.Insertions), v.Words.Get("submit"))
 }
 
@@ -205,6 +235,9 @@ func (p *Page) renderHiddenInputs(on formstep.Step, shown map[string]bool) []htm
 	}
 	hidden(input.State, p.State)
 	hidden(input.At, on.ID)
+	if p.At > 0 {
+		hidden(input.Previous, p.Steps[p.At-1].ID)
+	}
 	hidden(input.Language, p.Words.Locale.String())
 	for _, name := range []string{input.Viewed, input.Started, input.Seconds} {
 		hidden(name, p.Values.Get(name))
@@ -212,6 +245,8 @@ func (p *Page) renderHiddenInputs(on formstep.Step, shown map[string]bool) []htm
 	hidden(input.Proof, p.Values[input.Proof]...)
 	if p.SaveOffer != nil {
 		hidden(input.Partial, p.SaveOffer.State)
+	} else if p.Edit != nil {
+		hidden(input.Partial, p.Edit.State)
 	}
 	for _, name := range []string{input.LostShown, input.Embed} {
 		if p.Values.Has(name) {
@@ -236,6 +271,15 @@ func (p *Page) renderHiddenInputs(on formstep.Step, shown map[string]bool) []htm
 func (p *Page) SendMessage(w http.ResponseWriter, status int, title string, text any) error {
 	v := p.newView("message")
 	v.Title, v.Text, v.LostNames = title, text, p.Words.JoinList(p.LostFiles)
+	if p.Again != nil {
+		again := htmlwriter.New(0)
+		for _, name := range slices.Sorted(maps.Keys(p.Again)) {
+			for _, value := range p.Again[name] {
+				again.Put(`<input type="hidden" name="%v" value="%v">`, name, value)
+			}
+		}
+		v.Inputs = v.inserts.Add(again.TakeChunks())
+	}
 	return v.send(w, status)
 }
 

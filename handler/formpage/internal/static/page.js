@@ -42,7 +42,7 @@
 
   // Reports the form's height to the embedding page. embed.js identifies the sender by the name that it gave the
   // frame.
-  const report = what => { if (framed) parent.postMessage({ formsvc: page.split("/").pop(), nonce: window.name, ...what }, "*"); };
+  const report = what => { if (framed) parent.postMessage({ formsvc: root.dataset.form || page.split("/").pop(), nonce: window.name, ...what }, "*"); };
   const sendHeight = () => report({ height: Math.ceil(one(".fs-main").getBoundingClientRect().height) });
   if (framed) new ResizeObserver(sendHeight).observe(document.body);
 
@@ -119,7 +119,10 @@
       const fresh = parse(await answer.text()), ours = one(".fs[data-kind]", fresh);
       if (!ours || answer.type === "opaqueredirect") notify(errorText(answer), true);
       // A message without the typed answers does not replace the form.
-      else if (ours.dataset.kind === "message" && answer.status !== 410 && !one(".fs-note", ours)) notify(all("h1,.fs-desc", ours).map(e => e.textContent).join("\n"), true);
+      else if (ours.dataset.kind === "message" && answer.status !== 410 && !(one(".fs-note", ours) && answer.status < 500)) {
+        notify(all("h1,.fs-desc", ours).map(e => e.textContent).join("\n"), true);
+        one(".fs-keep b")?.replaceChildren(); // it may say that the answers are saved
+      }
       else after(fresh);
     } catch {
       // A server may close the connection if the body is too large, and uploads cannot follow redirects to other
@@ -250,6 +253,11 @@
     pairs(".fs-in,.m-row", (old, e) => {
       const [was, is] = [old, e].map(x => one(":scope>.fs-clear", x));
       if (is && !was) old.append(is);
+    });
+    // The choices of a host's list, unless the focus is in them.
+    const shape = e => all("input,option,p", e).map(i => i.value || i.textContent).join();
+    pairs(one("[type=search]", block) && one("[type=search]", fresh) ? ".fs-found,.fs-list .fs-help" : ".fs-list", (old, e) => {
+      if (shape(old) + old.textContent !== shape(e) + e.textContent && !old.contains(document.activeElement)) old.replaceChildren(...e.childNodes);
     });
   };
   const merge = (f, fresh) => {
@@ -410,6 +418,7 @@
       text.textContent = files[0]?.name || text.dataset.ask;
       return;
     }
+    if (!input.multiple) box.hidden = files.length > 0;
     let list = box.previousElementSibling;
     if (!list?.matches(".picked")) {
       list = make("ul", { className: "fs-files picked", ariaLive: "polite" });
@@ -426,6 +435,7 @@
       });
       return li;
     }));
+    if (box.hidden && document.activeElement === input) one("button", list).focus();
   };
   const addFiles = input => {
     const { size, type, empty, bytes } = input.dataset, box = input.parentElement, before = chosen.get(input) || [], faults = [];
@@ -473,7 +483,7 @@
   const initPage = () => {
     if (root.dataset.kind === "ending") {
       memory.clear();
-      report({ done: true, to: one("[data-leads]")?.href });
+      if (!root.dataset.form) report({ done: true, to: one("[data-leads]")?.href });
     }
     enhance(root);
     showLink();
@@ -518,7 +528,7 @@
     if (e.target.dataset.max) showCount(e.target);
     toggleOther();
     store();
-    if ("live" in form().dataset) refreshIn(500, merge);
+    if ("live" in form().dataset || e.target.type === "search") refreshIn(500, merge);
   });
   on(document, "change", e => {
     if (!noteInput(e)) return;
@@ -539,6 +549,7 @@
   }, true);
   on(document, "click", e => {
     const embed = e.target.closest(".fs-embed a"), share = e.target.closest("[data-share]"), clear = e.target.closest(".fs-clear");
+    if (e.target.closest("[data-reload]")) memory.clear();
     if (clear) {
       e.preventDefault();
       const inputs = all("[type=radio]", clear.parentElement), chosen = inputs.find(i => i.checked) || inputs[0];

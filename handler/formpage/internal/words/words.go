@@ -269,6 +269,9 @@ func FormatPlain(n float64) string {
 	return strconv.FormatFloat(math.Round(n*1e9)/1e9, 'f', -1, 64)
 }
 
+// Isolate encloses a text of unknown direction, so that it does not change the direction of the text around it.
+func Isolate(text string) string { return "\u2068" + text + "\u2069" }
+
 // FormatDate formats a date for the language. It returns "" if day is not a valid date.
 func (w *Words) FormatDate(day string) string {
 	at, err := time.Parse(time.DateOnly, day)
