@@ -9,6 +9,18 @@
 // A user has the same access as with [formsvc.Service.As]. Browsers never receive an API key. Users who are not signed
 // in are redirected to the host's sign-in page. The builder rejects changes sent from pages on other origins.
 //
+// # Links
+//
+// [Handler.FormPath], [Handler.ResultsPath] and [Handler.SubmissionPath] return paths for links from the host's pages.
+//
+// # Roles
+//
+// [Config.Scopes] returns what a user can do in a workspace or with a form. The scopes are those of API keys, and the same
+// table checks them. The pages omit what a user cannot do, and the editor is read-only without forms:write. A mount
+// with the scopes forms:read and submissions:read is a read-only report.
+//
+// [Config.Offer] limits what users can add to forms.
+//
 // # Concurrent edits
 //
 // Users edit a draft directly. For a published form, they edit a working copy ([formsvc.Client.WorkingCopy]), which
@@ -40,6 +52,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -62,11 +75,28 @@ type Config struct {
 	// User returns the signed-in user's ID, see [formsvc.UserIDFrom]. It is called for each request. An error or a zero
 	// ID means that no user is signed in. User is required.
 	User func(r *http.Request) (formsvc.ID, error)
+	// Scopes returns the signed-in user's scopes for one workspace or form. The builder refuses everything else with a
+	// 403, as the API does for a key with these scopes, and its pages omit it. Scopes can only restrict the user's
+	// access. It is called at least once for each request and must be safe for concurrent use. An error is logged and
+	// results in a 503. If Scopes is nil, users have all scopes.
+	//
+	// A request about a form has both IDs. If the user cannot access the form, workspace is zero, and the request fails in
+	// any case. A request about a workspace, its list of forms or a new form in it has only workspace. Moving a form calls
+	// Scopes for both workspaces, and a scope is granted only if both results contain it. Both IDs are zero for the list
+	// of workspaces, new workspaces, and lists across workspaces (GET /forms without workspace_id, and GET /webhooks).
+	// The scopes for a form should include those for its workspace, because the list of forms uses the latter for its
+	// buttons.
+	//
+	// Besides the operations of the API, the builder requires these scopes: forms:write to publish, to change working
+	// copies, and for versions and the trash; submissions:read for results, partial submissions and exports;
+	// analytics:read for the funnel. Deleting permanently also requires that the user owns the workspace.
+	Scopes func(r *http.Request, workspace, form formsvc.ID) ([]formsvc.Scope, error)
 	// SignIn handles page requests without a signed-in user, typically by redirecting to the sign-in page. Requests
 	// from the page's script get a 401 instead. Defaults to a page with status 401.
 	SignIn http.Handler
 
-	// Pages renders forms in the editor and serves previews and public links. It is required and needs a Secret.
+	// Pages renders forms in the editor and serves previews and public links. It is required, needs a Secret, and must
+	// have been created with the same service.
 	Pages *formpage.Handler
 	// PublicURL is the origin of public links, such as https://forms.example. Defaults to the origin that the user's
 	// browser is using.
@@ -91,17 +121,25 @@ type Config struct {
 	// builder uses the nearest readable shade.
 	Accent string
 	// Background is the page's background color, as #rrggbb. Its contrast with dark or with light text must be high
-	// enough, which also determines the color scheme. Defaults to the scheme that the user's browser prefers.
+	// enough, which also determines the color scheme. Defaults to the scheme that the user's browser prefers, so a
+	// product with only a light scheme should set it, such as to "#ffffff". Accent, Theme and Layout do not change it.
 	Background string
 	// Font is the font for all text, as a value for the CSS property font-family: "Inter, sans-serif". If it is a web
 	// font, Layout must load it from the page's origin. Defaults to the system font.
 	Font string
+	// Offer limits what users can add to forms: block types, settings, templates and the theme. Defaults to everything.
+	Offer Offer
 	// Theme is the theme for new blank forms, as in a form definition: {"colors":{"primary":"#7a3e9d"}}. Defaults to
 	// none.
 	Theme json.RawMessage
 	// Layout is the document around the pages, executed with a [Document]. [New] executes it once to validate
 	// it. A page is as wide as its parent element, and the editor is also as tall as the window. Defaults to a plain page.
 	Layout *template.Template
+	// LayoutData returns a request's data for Layout, such as the name of the signed-in user, the active item of a
+	// navigation or a CSRF token. The layout uses it as {{.Data}}. It is called for each page. It must be fast and safe
+	// for concurrent use. [New] does not call it: it executes the layout with nil Data, and ignores an error. Defaults to
+	// nil Data.
+	LayoutData func(r *http.Request) any
 
 	// Language returns the language tag for a page. If Language is nil or returns "", the builder uses the first
 	// supported language in the Accept-Language header, or English.
@@ -146,7 +184,8 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	must(config.Pages != nil, "Config.Pages is required")
 	if config.Pages != nil {
 		_, err := config.Pages.PreviewPath(formsvc.ID{}, time.Now().Add(time.Hour))
-		must(!errors.Is(err, formpage.ErrNoPreview), "Config.Pages: %w", err)
+		must(!errors.Is(err, formpage.ErrNoSecret), "Config.Pages: %w", err)
+		must(svc == nil || config.Pages.Service().Dispatcher() == svc.Dispatcher(), "Config.Pages belongs to another service")
 	}
 	must(base != "/" && base[0] == '/' && path.Clean(base) == base, "Config.BasePath %q must start with a slash and must not end with a slash", base)
 	public, err := url.Parse(config.PublicURL)
@@ -161,8 +200,10 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 		}
 		must(err == nil, "Config.Theme: %w", err)
 	}
+	err = config.Offer.check()
+	must(err == nil, "%w", err)
 	if config.Layout != nil {
-		err := layout.Check(func(out io.Writer, head, body template.HTML) error {
+		err := layout.Check(config.LayoutData != nil, func(out io.Writer, head, body template.HTML) error {
 			return config.Layout.Execute(out, Document{Language: "en", Title: "Forms", Head: head, Body: body, Nonce: "nonce"})
 		})
 		must(err == nil, "%w", err)
@@ -185,7 +226,10 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	config.Name = cmp.Or(config.Name, "Forms")
 	config.Logger = cmp.Or(config.Logger, slog.New(slog.DiscardHandler))
 	h := &Handler{service: svc, config: config, words: words, assets: newAssets(words), origins: origins, limiters: limiters,
-		slots: userSlots{inUse: map[workKey]*slotPool{}}, renderSlots: make(semaphore, maxRenders), compareSlots: make(semaphore, maxComparisons)}
+		renderSlots: make(semaphore, maxRenders), compareSlots: make(semaphore, maxComparisons)}
+	if !reflect.ValueOf(config.Offer).IsZero() {
+		h.service = svc.WithFormCheck(h.checkOffer)
+	}
 	h.routes = h.newRoutes()
 	return h, nil
 }
@@ -224,7 +268,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	script := strings.HasPrefix(below, "/-/")
 	if err := h.origins.Check(r); err != nil {
-		h.config.Logger.WarnContext(r.Context(), "rejected request from another origin", "origin", r.Header.Get("Origin"), "host", r.Host)
+		h.config.Logger.WarnContext(r.Context(), "rejected request from another origin: check Config.AllowedOrigins", "origin", r.Header.Get("Origin"), "host", r.Host)
 		writeError(w, http.StatusForbidden, "FOREIGN_ORIGIN", "Requests from pages of other origins are not allowed. If this page is on the builder's own origin, add the origin to AllowedOrigins.")
 		return
 	}
@@ -241,11 +285,20 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !script && h.warnIfMisplaced(r, below):
 		http.NotFound(w, r)
 		return
+	}
+	granted, about, err := h.readScopes(r, user, below)
+	switch {
+	case errors.Is(err, errUnknownPath) && script:
+		writeError(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
+		return
+	case err != nil && !errors.Is(err, errUnknownPath):
+		h.handleError(w, r, err)
+		return
 	case !script:
-		h.servePage(w, r, user, below)
+		h.servePage(w, r, user, below, about, granted)
 		return
 	}
-	client := h.service.As(user)
+	client := h.service.As(user).With(granted...)
 	if rest, ok := strings.CutPrefix(below, apiPath); ok {
 		serveAtPath(client, w, r, rest)
 		return
@@ -257,11 +310,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if name, ok := strings.CutPrefix(below, canvasPath); ok {
-		h.serveCanvas(w, r, client, name)
+		h.serveCanvas(w, r, user, client, name)
 		return
 	}
 	if rest, ok := strings.CutPrefix(below, routesPath); ok && path.Clean(rest) == rest { // the mux would redirect other paths
-		serveAtPath(h.routes, w, r.WithContext(context.WithValue(r.Context(), signedInKey{}, signedIn{user, client})), rest)
+		serveAtPath(h.routes, w, r.WithContext(context.WithValue(r.Context(), signedInKey{}, signedIn{user, h.service.As(user), granted})), rest)
 		return
 	}
 	writeError(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")

@@ -230,6 +230,32 @@ func TestThePage(t *testing.T) {
 	expect.That(t, err == nil && to.String() == at.String()+"/", "it leads out of the host: %v, %v", to, err)
 }
 
+// The paths for a host's links are those of pages, and the layout has data of each request, also on a page that is refused.
+func TestLinksIntoTheBuilder(t *testing.T) {
+	t.Parallel()
+	scopes := formsvc.Scopes()
+	s := newSite(t, func(c *builder.Config) {
+		c.BasePath = "/a café"
+		c.Layout = template.Must(template.New("").Parse(`{{.Head}}<b>{{.Data.Name}} {{.Data.Path}}</b>{{.Body}}`))
+		c.LayoutData = func(r *http.Request) any {
+			return map[string]string{"Name": r.Header.Get("User"), "Path": r.URL.EscapedPath()}
+		}
+		c.Scopes = func(*http.Request, formsvc.ID, formsvc.ID) ([]formsvc.Scope, error) { return scopes, nil }
+	})
+	form := s.form("ann", oneQuestion)
+	for _, status := range []int{http.StatusOK, http.StatusForbidden} {
+		for path, end := range map[string]string{
+			s.owners.FormPath(form.ID): "", s.owners.ResultsPath(form.ID): "/results",
+			s.owners.SubmissionPath(form.ID, formsvc.UserIDFrom("x")): "/results/" + formsvc.UserIDFrom("x").String(),
+		} {
+			answer, body := s.do("ann", http.MethodGet, path, "")
+			expect.That(t, answer.StatusCode == status && path == "/a%20caf%C3%A9/"+form.ID.String()+end && strings.Contains(body, "<b>ann "+path+"</b>"),
+				"%s: %d %.300s", path, answer.StatusCode, body)
+		}
+		scopes = nil
+	}
+}
+
 // A host may strip the prefix, or stand below another one, behind a proxy too that takes it away.
 func TestAnywhereBelow(t *testing.T) {
 	t.Parallel()
@@ -376,13 +402,14 @@ func TestACancelledRequest(t *testing.T) {
 // Each code of what a form's author may be told has words in each language.
 func TestWordsOfCodes(t *testing.T) {
 	t.Parallel()
-	german := expect.Must(os.ReadFile("words/de.json"))
 	codes := 0
 	for _, name := range []string{"error.go", "warning.go"} {
 		source := expect.Must(os.ReadFile("../../schema/" + name))
 		for _, found := range regexp.MustCompile(`(?m)^\t(?:Code|Warn)\w+ += ("[A-Z_]+")`).FindAllSubmatch(source, -1) {
 			codes++
-			expect.That(t, bytes.Contains(german, append(found[1], ':')), "no words for %s", found[1])
+			for _, file := range []string{"words/en.json", "words/de.json"} {
+				expect.That(t, bytes.Contains(expect.Must(os.ReadFile(file)), append(found[1], ':')), "%s has no words for %s", file, found[1])
+			}
 		}
 	}
 	expect.That(t, codes >= 25, "%d codes were found", codes)

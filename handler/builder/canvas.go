@@ -12,13 +12,13 @@ import (
 
 // serveCanvas serves the editor's preview of a form, rendered as a form page. GET returns a page with all blocks of the
 // form's working copy or, if there is none, of the form itself. POST renders the blocks in the request body.
-func (h *Handler) serveCanvas(w http.ResponseWriter, r *http.Request, client formsvc.Client, name string) {
+func (h *Handler) serveCanvas(w http.ResponseWriter, r *http.Request, user formsvc.ID, client formsvc.Client, name string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost {
 		w.Header().Set("Allow", "GET, HEAD, POST")
 		writeError(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "This path supports only GET and POST.")
 		return
 	}
-	end, ok := h.acquireSlot(w, r, client, renders)
+	end, ok := h.acquireSlot(w, r, user, renders)
 	if !ok {
 		return
 	}

@@ -25,20 +25,25 @@ const (
 	maxDays       = 31 // bars for days, months or years
 )
 
-// mark is a bar or cell in a chart, and a row in the chart's table.
+// mark is a bar or cell in a chart, and a row in the chart's table. Value is what a filter for its answers compares: a
+// choice ID, a Boolean, a day, a number, or the first and the last number of a range. It is nil if there is no such filter.
 type mark struct {
 	Label string  `json:"label"`
 	Count int64   `json:"count"`
 	Share float64 `json:"share"`          // in percent
 	Place float64 `json:"place,omitzero"` // mean rank in a ranking, starting at 1
+	Value any     `json:"value,omitempty"`
 	kind  string  // additional CSS class for NPS
 }
 
-// table holds a chart's numbers. Only a matrix row's table has a label. More is the number of omitted rows.
+// table holds a chart's numbers. Only a matrix row's table has a label. More is the number of omitted rows. SVG is
+// escaped, so it is safe to insert into the page. Columns reports whether the chart has vertical columns.
 type table struct {
-	Label string `json:"label,omitempty"`
-	Rows  []mark `json:"rows"`
-	More  int    `json:"more,omitempty"`
+	Label   string `json:"label,omitempty"`
+	Rows    []mark `json:"rows"`
+	More    int    `json:"more,omitempty"`
+	SVG     string `json:"svg,omitempty"`
+	Columns bool   `json:"columns,omitempty"`
 }
 
 type statistic struct {
@@ -59,8 +64,9 @@ func newChartRenderer(tag string, words map[string]string) chartRenderer {
 	return chartRenderer{words, message.NewPrinter(parsed), display.Regions(parsed)}
 }
 
-// renderBlock returns the tables, statistics and charts for a block's answers. scale lists a scale block's values.
-func (a chartRenderer) renderBlock(b *formsvc.BlockSummary, scale []float64) (tables []table, figures []statistic, svg string) {
+// renderBlock returns the statistics, and tables with charts, for a block's answers. scale lists a scale block's values.
+// The first table of a matrix has the chart of all its rows.
+func (a chartRenderer) renderBlock(b *formsvc.BlockSummary, scale []float64) (tables []table, figures []statistic) {
 	switch {
 	case len(b.Rows) > 0:
 		for _, row := range b.Rows {
@@ -71,18 +77,19 @@ func (a chartRenderer) renderBlock(b *formsvc.BlockSummary, scale []float64) (ta
 			}
 			tables = append(tables, newTable(cmp.Or(row.Label, row.ID), setShares(marks, all)))
 		}
-		return tables, nil, a.renderGrid(b.Label, tables)
+		tables[0].SVG = a.renderGrid(b.Label, tables)
+		return tables, nil
 	case b.Type == schema.TypeRanking:
 		marks := setShares(a.choiceMarks(b, b.Choices), b.Answered)
 		slices.SortStableFunc(marks, func(x, y mark) int {
 			return cmp.Or(-cmp.Compare(min(x.Count, 1), min(y.Count, 1)), cmp.Compare(x.Place, y.Place))
 		})
-		return []table{newTable("", marks)}, nil, renderBars(b.Label, marks, func(m mark) (float64, string) {
+		return []table{newBars(b.Label, marks, func(m mark) (float64, string) {
 			if m.Count == 0 {
 				return 0, "–"
 			}
 			return 100 * (float64(len(marks)) + 1 - m.Place) / float64(len(marks)), "⌀ " + a.formatNumber(m.Place, 1)
-		})
+		})}, nil
 	case len(b.Choices) > 0:
 		marks := a.choiceMarks(b, b.Choices)
 		if b.Other > 0 {
@@ -91,39 +98,70 @@ func (a chartRenderer) renderBlock(b *formsvc.BlockSummary, scale []float64) (ta
 		if len(marks) > maxMarks || b.Type == schema.TypeCountry || b.Type == schema.TypePayment {
 			slices.SortStableFunc(marks, func(x, y mark) int { return cmp.Compare(y.Count, x.Count) })
 		}
-		setShares(marks, b.Answered)
-		return []table{newTable("", marks)}, nil, renderBars(b.Label, marks, a.shareSize)
+		if b.Uncounted > 0 {
+			marks = append(marks, mark{Label: a.words["results.rest"], Count: b.Uncounted})
+		}
+		return []table{newBars(b.Label, setShares(marks, b.Answered), a.shareSize)}, nil
 	case b.Numbers != nil:
 		n := b.Numbers
 		figures = []statistic{{"mean", n.Mean}, {"median", n.Median}, {"standard_deviation", n.StdDev}, {"min", n.Min}, {"max", n.Max}}
 		marks := setShares(a.binMarks(n.Histogram, scale), n.Count)
 		if b.NPS != nil {
 			groups := setShares([]mark{
-				{Label: a.words["results.promoters"], Count: b.NPS.Promoters, kind: "good"},
-				{Label: a.words["results.passives"], Count: b.NPS.Passives, kind: "fair"},
-				{Label: a.words["results.detractors"], Count: b.NPS.Detractors, kind: "bad"},
+				{Label: a.words["results.promoters"], Count: b.NPS.Promoters, kind: "good", Value: []float64{9, 10}},
+				{Label: a.words["results.passives"], Count: b.NPS.Passives, kind: "fair", Value: []float64{7, 8}},
+				{Label: a.words["results.detractors"], Count: b.NPS.Detractors, kind: "bad", Value: []float64{0, 6}},
 			}, n.Count)
 			figures = slices.Insert(figures, 0, statistic{"nps", b.NPS.Score})
-			tables, svg = []table{newTable("", groups)}, renderBars(b.Label, groups, a.shareSize)
+			tables = []table{newBars(b.Label, groups, a.shareSize)}
 		}
-		return append(tables, newTable("", marks)), figures, svg + a.renderColumns(b.Label, marks)
+		return append(tables, a.newColumns(b.Label, marks)), figures
 	case len(b.Days) > 0:
-		all := int64(0)
-		for _, d := range b.Days {
-			all += d.Count
-		}
-		marks := setShares(dayMarks(b.Days), all)
-		return []table{newTable("", marks)}, nil, a.renderColumns(b.Label, marks)
+		return []table{a.newDays(b.Label, b.Days)}, nil
 	}
 	marks := setShares([]mark{
 		{Label: a.words["results.answered"], Count: b.Answered}, {Label: a.words["results.unanswered"], Count: b.Skipped},
 	}, b.Answered+b.Skipped)
-	return []table{newTable("", marks)}, nil, renderBars(b.Label, marks[:1], a.shareSize)
+	answered := newTable("", marks)
+	answered.SVG = renderBars(b.Label, marks[:1], a.shareSize)
+	return []table{answered}, nil
+}
+
+func newBars(label string, marks []mark, size markSize) table {
+	t := newTable("", marks)
+	t.SVG = renderBars(label, marks, size)
+	return t
+}
+
+func (a chartRenderer) newColumns(label string, marks []mark) table {
+	t := newTable("", marks)
+	t.SVG, t.Columns = a.renderColumns(label, marks), true
+	return t
+}
+
+// newDays returns a table with a chart of counts by day, or by a longer period if there are many days.
+func (a chartRenderer) newDays(label string, days []formsvc.DayCount) table {
+	all := int64(0)
+	for _, d := range days {
+		all += d.Count
+	}
+	return a.newColumns(label, setShares(dayMarks(days), all))
+}
+
+// newOutcomes returns a table with a chart of the endings that submissions reached.
+func (a chartRenderer) newOutcomes(endings []formsvc.ChoiceCount) table {
+	all := int64(0)
+	marks := make([]mark, len(endings))
+	for i, e := range endings {
+		marks[i] = mark{Label: cmp.Or(e.Label, e.ID), Count: e.Count, Value: e.ID}
+		all += e.Count
+	}
+	return newBars(a.words["results.outcomes"], setShares(marks, all), a.shareSize)
 }
 
 func newTable(label string, marks []mark) table {
 	shown := marks[:min(len(marks), maxTableRows)]
-	return table{label, shown, len(marks) - len(shown)}
+	return table{Label: label, Rows: shown, More: len(marks) - len(shown)}
 }
 
 func setShares(marks []mark, of int64) []mark {
@@ -136,17 +174,18 @@ func setShares(marks []mark, of int64) []mark {
 func (a chartRenderer) choiceMarks(b *formsvc.BlockSummary, choices []formsvc.ChoiceCount) []mark {
 	marks := make([]mark, len(choices))
 	for i, c := range choices {
-		label := cmp.Or(c.Label, c.ID)
+		label, value := cmp.Or(c.Label, c.ID), any(c.ID)
 		switch {
 		case c.Label != "":
 		case b.Type == schema.TypeYesNo || b.Type == schema.TypeLegal:
+			value = c.ID == "true"
 			label = cmp.Or(a.words["results."+c.ID], label) // results.true and results.false
 		case b.Type == schema.TypeCountry && a.regions != nil:
 			if region, err := language.ParseRegion(c.ID); err == nil {
 				label = cmp.Or(a.regions.Name(region), label)
 			}
 		}
-		marks[i] = mark{Label: label, Count: c.Count, Place: c.MeanPosition}
+		marks[i] = mark{Label: label, Count: c.Count, Place: c.MeanPosition, Value: value}
 	}
 	return marks
 }
@@ -155,12 +194,15 @@ func (a chartRenderer) choiceMarks(b *formsvc.BlockSummary, choices []formsvc.Ch
 func (a chartRenderer) binMarks(bins []formsvc.Bin, scale []float64) (marks []mark) {
 	if slices.ContainsFunc(bins, func(b formsvc.Bin) bool { return b.From != b.To }) {
 		for _, b := range bins {
-			label := a.formatNumber(b.From, 6)
+			label, value := a.formatNumber(b.From, 6), any(b.From)
 			if b.From != b.To {
+				if value = nil; b.From == math.Trunc(b.From) && b.To == math.Trunc(b.To) { // otherwise, a bin excludes To
+					value = []float64{b.From, b.To}
+				}
 				digits := min(max(1-int(math.Floor(math.Log10(b.To-b.From))), 0), 15) // enough to tell From and To apart
 				label = a.formatNumber(b.From, digits) + " – " + a.formatNumber(b.To, digits)
 			}
-			marks = append(marks, mark{Label: label, Count: b.Count})
+			marks = append(marks, mark{Label: label, Count: b.Count, Value: value})
 		}
 		return marks
 	}
@@ -171,7 +213,7 @@ func (a chartRenderer) binMarks(bins []formsvc.Bin, scale []float64) (marks []ma
 	}
 	slices.Sort(values)
 	for _, value := range slices.Compact(values) {
-		marks = append(marks, mark{Label: a.formatNumber(value, 6), Count: counts[value]})
+		marks = append(marks, mark{Label: a.formatNumber(value, 6), Count: counts[value], Value: value})
 	}
 	return marks
 }
@@ -200,7 +242,11 @@ func dayMarks(days []formsvc.DayCount) (marks []mark) {
 			if key > last || at.Year() > 9999 {
 				return marks
 			}
-			marks = append(marks, mark{Label: key + u.mark, Count: counts[key]})
+			made := mark{Label: key + u.mark, Count: counts[key]}
+			if u.days == 1 {
+				made.Value = key
+			}
+			marks = append(marks, made)
 		}
 	}
 	return marks

@@ -69,3 +69,61 @@ func Example() {
 	// 303 /login false
 	// 200  true
 }
+
+// A read-only report is a second mount with two scopes: users can look at forms and their results, and change nothing.
+func ExampleConfig_scopes() {
+	service, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pages, err := formpage.New(service, formpage.Config{Secret: []byte("of all processes, 16 bytes or more")})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	user := formsvc.UserIDFrom("42")
+	reports, err := builder.New(service, builder.Config{
+		BasePath: "/reports",
+		User:     func(*http.Request) (formsvc.ID, error) { return user, nil },
+		Pages:    pages,
+		Scopes: func(*http.Request, formsvc.ID, formsvc.ID) ([]formsvc.Scope, error) {
+			return []formsvc.Scope{formsvc.ScopeFormsRead, formsvc.ScopeSubmissionsRead}, nil
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = reports.Close(context.Background()) }()
+
+	ctx := context.Background()
+	workspace, err := service.As(user).CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Research"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	form, err := service.As(user).CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Survey"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, at := range []string{
+		"GET " + reports.ResultsPath(form.ID), // for a link on the host's own pages
+		"GET " + reports.SubmissionPath(form.ID, formsvc.ID{}),
+		"GET /reports/-/builder/forms/" + form.ID.String() + "/summary",
+		"GET " + reports.FormPath(form.ID) + "/webhooks",
+		"DELETE /reports/-/v1/forms/" + form.ID.String(),
+	} {
+		method, path, _ := strings.Cut(at, " ")
+		w := httptest.NewRecorder()
+		reports.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		fmt.Println(w.Code)
+	}
+	// Output:
+	// 200
+	// 200
+	// 200
+	// 403
+	// 403
+}

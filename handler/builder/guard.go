@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/ratelimit"
 )
 
@@ -109,48 +110,39 @@ func (t semaphore) acquire(r *http.Request) bool {
 func (t semaphore) release() { <-t }
 
 type workKey struct {
-	user formsvc.Client
+	user formsvc.ID
 	kind workKind
 }
 
+// userSlots holds a semaphore for each user and kind of work.
 type userSlots struct {
-	mu    sync.Mutex
-	inUse map[workKey]*slotPool
+	mu   sync.Mutex
+	pool cache.Cache[workKey, semaphore]
 }
 
-type slotPool struct {
-	inUse chan struct{}
-	users int // requests that hold or wait for a slot; at zero, the pool is deleted
+func (s *userSlots) get(key workKey, most int) semaphore {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slots, ok := s.pool.Get(key)
+	if !ok {
+		slots = make(semaphore, most)
+		s.pool.Put(key, slots, 0)
+	}
+	return slots
 }
 
 // acquireSlot reserves a slot and returns a function that releases it. If no slot becomes free in time, it responds
 // with 429. Exports do not wait, because the export in progress can take a long time.
-func (h *Handler) acquireSlot(w http.ResponseWriter, r *http.Request, user formsvc.Client, kind workKind) (end func(), ok bool) {
+func (h *Handler) acquireSlot(w http.ResponseWriter, r *http.Request, user formsvc.ID, kind workKind) (end func(), ok bool) {
 	l := h.config.Limits
 	most := cmp.Or(map[workKind]int{renders: l.Renders, summaries: l.Summaries, exports: l.Exports}[kind], 2)
 	if most < 0 {
 		return func() {}, true
 	}
-	key := workKey{user, kind}
-	h.slots.mu.Lock()
-	s := h.slots.inUse[key]
-	if s == nil {
-		s = &slotPool{inUse: make(chan struct{}, most)}
-		h.slots.inUse[key] = s
-	}
-	s.users++
-	h.slots.mu.Unlock()
-	leave := func() {
-		h.slots.mu.Lock()
-		defer h.slots.mu.Unlock()
-		if s.users--; s.users == 0 {
-			delete(h.slots.inUse, key)
-		}
-	}
-	end = func() { <-s.inUse; leave() }
+	slots := h.slots.get(workKey{user, kind}, most)
 	select {
-	case s.inUse <- struct{}{}:
-		return end, true
+	case slots <- struct{}{}:
+		return slots.release, true
 	default:
 	}
 	retryAfter := "10"
@@ -159,13 +151,12 @@ func (h *Handler) acquireSlot(w http.ResponseWriter, r *http.Request, user forms
 		timer := time.NewTimer(maxWait)
 		defer timer.Stop()
 		select {
-		case s.inUse <- struct{}{}:
-			return end, true
+		case slots <- struct{}{}:
+			return slots.release, true
 		case <-timer.C:
 		case <-r.Context().Done():
 		}
 	}
-	leave()
 	writeTooManyRequests(w, retryAfter, "You have reached the maximum number of concurrent "+string(kind)+". Try again after the time in the Retry-After header.")
 	return nil, false
 }
@@ -183,7 +174,7 @@ func (h *Handler) compareHandler(do func(*http.Request) (any, error)) http.Handl
 
 func (h *Handler) withSlot(kind workKind, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if end, ok := h.acquireSlot(w, r, requestClient(r), kind); ok {
+		if end, ok := h.acquireSlot(w, r, signedInUser(r).user, kind); ok {
 			defer end()
 			next(w, r)
 		}

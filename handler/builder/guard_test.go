@@ -137,7 +137,7 @@ func TestWorkOfAUserAtATime(t *testing.T) {
 	t.Parallel()
 	for kind, path := range map[string]string{
 		"canvas": "/forms/-/canvas/%s", "changes": "/forms/-/builder/forms/%s/changes", "warnings": "/forms/-/builder/forms/%s/warnings",
-		"summary": "/forms/-/builder/forms/%s/summary",
+		"summary": "/forms/-/builder/forms/%s/summary", "search": "/forms/-/builder/forms/%s/submissions?text=a", "condition": "/forms/-/builder/forms/%s/submissions?where=true",
 	} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -204,7 +204,7 @@ func endpoints(t *testing.T) (found [][2]string) {
 	files := expect.Must(filepath.Glob("*.go"))
 	for _, file := range files {
 		source := expect.Must(os.ReadFile(file))
-		for _, m := range regexp.MustCompile(`mux\.HandleFunc\("([A-Z]+) (/[^"]+)"`).FindAllStringSubmatch(string(source), -1) {
+		for _, m := range regexp.MustCompile(`(?m)^\t\t\{"([A-Z]+) (/[^"]+)", \w+, `).FindAllStringSubmatch(string(source), -1) {
 			found = append(found, [2]string{m[1], m[2]})
 		}
 	}

@@ -34,6 +34,7 @@ type Document struct {
 	// Nonce is the nonce that the response's Content-Security-Policy requires on style and script elements. Files that the
 	// layout loads from the page's origin don't need the nonce.
 	Nonce string
+	Data  any // the result of [Config.LayoutData]
 }
 
 var plainLayout = template.Must(template.New("").Parse(`<!doctype html>
@@ -65,23 +66,34 @@ type pageConfig struct {
 	Home     string            `json:"home"`
 	Style    map[string]string `json:"style"`           // CSS variables
 	Theme    json.RawMessage   `json:"theme,omitempty"` // for new forms
+	Offer    Offer             `json:"offer"`
+	Access   *access           `json:"access,omitempty"`
 	Language string            `json:"language"`
 	Zone     string            `json:"zone"` // time zone for calendar days
+
+	Lists  []formsvc.NamedItem `json:"lists"` // of choices
+	Checks []formsvc.NamedItem `json:"checks"`
 }
 
 // servePage serves the HTML page. Every URL gets the same HTML, and the script decides from the path what to show.
-func (h *Handler) servePage(w http.ResponseWriter, r *http.Request, user formsvc.ID, below string) {
+func (h *Handler) servePage(w http.ResponseWriter, r *http.Request, user formsvc.ID, below string, about subject, granted scopes) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		writeError(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "This path supports only GET.")
+		return
+	}
+	limits, err := h.readAccess(r, below, about, granted)
+	if err != nil {
+		h.handleError(w, r, err)
 		return
 	}
 	tag := h.pageLanguage(r)
 	base := cmp.Or(strings.Repeat("../", strings.Count(below, "/")-1), "./")
 	settings, err := json.Marshal(pageConfig{
 		Base: base, User: user.String(), Name: h.config.Name, Home: h.config.HomeURL,
-		Style: h.config.cssVariables(), Theme: h.config.Theme,
+		Style: h.config.cssVariables(), Theme: h.config.Theme, Access: limits, Offer: h.config.Offer,
 		Language: tag, Zone: h.service.TimeZone().String(),
+		Lists: h.service.ChoiceLists(), Checks: h.service.AnswerChecks(),
 	})
 	if err != nil {
 		h.handleError(w, r, err)
@@ -99,6 +111,9 @@ func (h *Handler) servePage(w http.ResponseWriter, r *http.Request, user formsvc
 	}
 	if err == nil {
 		d.Head, d.Body = template.HTML(head.String()), template.HTML(body.String()) //nolint:gosec // escaped by the templates
+		if h.config.LayoutData != nil {
+			d.Data = h.config.LayoutData(r)
+		}
 		err = cmp.Or(h.config.Layout, plainLayout).Execute(&out, d)
 	}
 	if err != nil {
@@ -109,8 +124,25 @@ func (h *Handler) servePage(w http.ResponseWriter, r *http.Request, user formsvc
 	w.Header().Set("Content-Security-Policy", fmt.Sprintf("default-src 'none'; script-src 'self' 'nonce-%[1]s'; style-src 'self' 'nonce-%[1]s'; "+
 		"img-src 'self' data:; font-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; %s", d.Nonce, w.Header().Get("Content-Security-Policy")))
 	w.Header().Set("Referrer-Policy", "same-origin")
-	w.WriteHeader(http.StatusOK)
+	status := http.StatusOK
+	if limits != nil && limits.Refused {
+		status = http.StatusForbidden
+	}
+	w.WriteHeader(status)
 	_, _ = w.Write(out.Bytes()) // the browser may have disconnected
+}
+
+// FormPath returns the path of a form's editor, which is read-only without forms:write. The path starts with
+// Config.BasePath. The caller must prepend its origin and any prefix that StripPrefix removes. The page requires a
+// signed-in user who can access the form.
+func (h *Handler) FormPath(form formsvc.ID) string { return h.config.BasePath + "/" + form.String() }
+
+// ResultsPath is like [Handler.FormPath], for the page with a form's results.
+func (h *Handler) ResultsPath(form formsvc.ID) string { return h.FormPath(form) + "/results" }
+
+// SubmissionPath is like [Handler.FormPath], for the page with one submission to the form.
+func (h *Handler) SubmissionPath(form, submission formsvc.ID) string {
+	return h.ResultsPath(form) + "/" + submission.String()
 }
 
 func (h *Handler) darkModeMediaQuery() string {

@@ -2,133 +2,181 @@ package builder_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
 const propsDir = "web/src/props"
 
-// row is one of the table of what the panel of properties can set, see web/props.go.
-type row struct {
-	Type     string
-	Of       []string
-	Words    []string
-	Min, Max *float64
-	Default  any
+var updateProps = flag.Bool("update", false, "write props.gen.ts anew")
 
-	Group, Icon    string
-	Answer, Unique bool
-	Scale          []float64
+// The table of what the panel of properties can set is generated from the API description and package schema.
+func TestPropertyTable(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(propsDir, "props.gen.ts")
+	want := propertyTable(t)
+	if *updateProps {
+		expect.NoError(t, os.WriteFile(path, []byte(want), 0o600))
+	}
+	got := expect.Must(os.ReadFile(path))
+	expect.That(t, string(got) == want, "%s is out of date: go test ./handler/builder -run TestPropertyTable -update", path)
 }
 
-// tables reads the rows of the table by its parts and names.
-func tables(t *testing.T) map[string]map[string]row {
-	t.Helper()
-	raw := expect.Must(os.ReadFile(filepath.Join(propsDir, "props.gen.ts")))
-	all := map[string]map[string]row{}
-	var part string
-	for line := range strings.Lines(string(raw)) {
-		if m := regexp.MustCompile(`^export const (\w+): Record`).FindStringSubmatch(line); m != nil {
-			part = m[1]
-			all[part] = map[string]row{}
-		} else if m := regexp.MustCompile(`^  "([\w.]+)": (.*),\n$`).FindStringSubmatch(line); m != nil {
-			var r row
-			err := json.Unmarshal([]byte(m[2]), &r)
-			expect.Require(t, err == nil, "%s: %v", line, err)
-			all[part][m[1]] = r
+// blockTypeRow is a row of the block types.
+type blockTypeRow struct {
+	Answer bool      `json:"answer,omitempty"`
+	Unique bool      `json:"unique,omitempty"`
+	Scale  []float64 `json:"scale,omitempty"`
+}
+
+// propertyRow is a row of the properties. Type is "color", "image" or a type of package schema.
+type propertyRow struct {
+	Type    string   `json:"type"`
+	Of      []string `json:"of,omitempty"` // the block types; empty for all of them
+	Words   []string `json:"words,omitempty"`
+	Min     *float64 `json:"min,omitempty"`
+	Max     *float64 `json:"max,omitempty"`
+	Default string   `json:"default,omitempty"`
+	Hex     bool     `json:"hex,omitempty"`
+}
+
+func propertyTable(t *testing.T) string {
+	out := bytes.NewBufferString(propertyTableHead)
+	row := func(name string, value any) {
+		fmt.Fprintf(out, "  %q: %s,\n", name, expect.Must(json.Marshal(value)))
+	}
+	properties := map[string]propertyRow{}
+	types := 0
+	for k := range schema.BlockTypes() {
+		types++
+		b := blockTypeRow{Answer: k.TakesAnswer(), Unique: k.IsCompared()}
+		if k.Scale != (schema.Scale{}) {
+			b.Scale = []float64{k.Scale.From, k.Scale.To, k.Scale.Step}
+		}
+		row(k.Type, b)
+		for _, p := range k.Properties() {
+			r := properties[p.Name]
+			r.Type, r.Words, r.Of = string(p.Type), p.Values, append(r.Of, k.Type)
+			r.Default, _ = p.Default.(string)
+			if p.Max != 0 && p.Min > -1<<52 { // other integers have no limits
+				r.Min, r.Max = &p.Min, &p.Max
+			}
+			properties[p.Name] = r
 		}
 	}
-	return all
-}
-
-// The panel has a control for what is in its table, and the table has what is in the description:
-// whoever adds a property has to make the table anew.
-func TestThePanelHasWhatTheDescriptionHas(t *testing.T) {
-	t.Parallel()
-	const again = ": go run -C handler/builder/web . -props"
-	all := tables(t)
-	types, properties := all["types"], all["properties"]
-	pairs := 0
-	for k := range schema.BlockTypes() {
-		r, ok := types[k.Type]
-		if !ok {
-			t.Errorf("the type %s is missing"+again, k.Type)
+	description := expect.Must(jsontree.Parse(schema.OpenAPI(), jsontree.Limits{}))
+	schemas := description.Root().Member("components").Member("schemas")
+	for _, list := range []struct{ name, component, about string }{
+		{"properties", "BlockProperties", "Block properties."},
+		{"members", "BlockWrite", "Block fields."},
+		{"choiceMembers", "ChoiceWrite", "The fields of a choice, a row or a column."},
+		{"imageMembers", "Image", "Image fields."},
+		{"parts", "AddressParts", "The parts of an address or contact."},
+		{"partMembers", "AddressPart", "The fields of a part."},
+		{"settings", "Settings", "Form settings, by path."},
+		{"theme", "Theme", "Theme properties, by path."},
+	} {
+		fmt.Fprintf(out, "};\n\n/** %s */\nexport const %s: Record<string, Property> = {\n", list.about, list.name)
+		if list.name != "properties" {
+			writeFields(schemas, schemas.Member(list.component), "", row)
 			continue
 		}
-		expect.That(t, r.Group != "" && r.Icon != "" && r.Answer == k.TakesAnswer() && r.Unique == k.IsCompared(),
-			"the type %s has the row %+v, which is not what schema.BlockType says", k.Type, r)
-		if want := []float64{k.Scale.From, k.Scale.To, k.Scale.Step}; k.Scale != (schema.Scale{}) && !slices.Equal(r.Scale, want) || k.Scale == (schema.Scale{}) && r.Scale != nil {
-			t.Errorf("the type %s has the scale %v, want %v", k.Type, r.Scale, want)
-		}
-		for _, p := range k.Properties() {
-			pairs++
-			r, ok := properties[p.Name]
-			if !ok || r.Of != nil && !slices.Contains(r.Of, k.Type) {
-				t.Errorf("the property %s of %s is missing"+again, p.Name, k.Type)
-				continue
+		for _, n := range schemas.Member(list.component).Member("properties").All() {
+			r, ok := properties[n.Name()]
+			expect.That(t, ok, "no block type has the property %s", n.Name())
+			if len(r.Of) == types {
+				r.Of = nil
 			}
-			expect.That(t, r.Type == string(p.Type) && slices.Equal(r.Words, p.Values),
-				"%s is a %s of %v, want %s of %v", p.Name, r.Type, r.Words, p.Type, p.Values)
-			if r.Min != nil {
-				expect.Equal(t, [2]float64{*r.Min, *r.Max}, [2]float64{p.Min, p.Max}, "the range of %s", p.Name)
-			}
-			expect.That(t, p.Default == nil || r.Default == p.Default || k.Scale != (schema.Scale{}),
-				"%s is %v where it is absent, want %v", p.Name, r.Default, p.Default)
+			row(n.Name(), r)
 		}
 	}
-	rows := 0
-	for _, r := range properties {
-		rows += len(r.Of)
-		if r.Of == nil {
-			rows += len(types)
+	return out.String() + "};\n"
+}
+
+// writeFields writes a row for each field of an object. The names of fields in other objects are paths with dots.
+func writeFields(schemas, object jsontree.Node, path string, row func(name string, value any)) {
+	for _, n := range object.Member("properties").All() {
+		component := strings.TrimPrefix(n.Member("$ref").Text(), "#/components/schemas/")
+		switch {
+		case n.Member("properties").Exists():
+			writeFields(schemas, n, path+n.Name()+".", row)
+		case strings.HasSuffix(component, "Colors"):
+			writeFields(schemas, schemas.Member(component), path+n.Name()+".", row)
+		default:
+			row(path+n.Name(), fieldRow(schemas, n, component))
 		}
-	}
-	expect.That(t, rows == pairs, "the table has %d pairs of a property and a type, the description %d"+again, rows, pairs)
-	for part, view := range map[string]any{
-		"settings": schema.Settings{}, "theme": schema.Theme{}, "members": schema.Block{}, "choiceMembers": schema.Choice{}, "imageMembers": schema.Image{},
-		"parts": schema.AddressFields{}, "partMembers": schema.AddressField{}, "properties": schema.Properties{},
-	} {
-		want := membersOf(reflect.TypeOf(view), "")
-		for _, name := range want {
-			if _, ok := all[part][name]; !ok {
-				t.Errorf("the member %s of %s is missing"+again, name, part)
-			}
-		}
-		expect.That(t, len(all[part]) == len(want),
-			"%s has %d members in the table, %d in package schema", part, len(all[part]), len(want))
 	}
 }
 
-// membersOf are the members of an object in JSON, and of objects in it by paths with dots, but for
-// those that have a control of their own.
-func membersOf(t reflect.Type, path string) (list []string) {
-	for f := range t.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		of := f.Type
-		if of.Kind() == reflect.Pointer {
-			of = of.Elem()
-		}
-		switch {
-		case name == "": // embedded
-			list = append(list, membersOf(of, path)...)
-		case of.Kind() == reflect.Struct && of.String() != "time.Time" && of != reflect.TypeFor[schema.Image]() &&
-			of != reflect.TypeFor[schema.Properties]() && of != reflect.TypeFor[schema.AddressFields]() && of != reflect.TypeFor[schema.AddressField]():
-			list = append(list, membersOf(of, path+name+".")...)
-		default:
-			list = append(list, path+name)
-		}
+func fieldRow(schemas, n jsontree.Node, component string) propertyRow {
+	about := n.Member("description").Text()
+	switch component {
+	case "":
+	case "Color":
+		return propertyRow{Type: "color", Hex: true}
+	case "Image":
+		return propertyRow{Type: "image"}
+	case "DateTime":
+		return propertyRow{Type: "date"}
+	default:
+		n = schemas.Member(component)
 	}
-	return list
+	r := propertyRow{Type: cmp.Or(n.Member("type").Text(), "any")}
+	for _, word := range n.Member("enum").All() {
+		r.Words = append(r.Words, word.Text())
+	}
+	switch {
+	case r.Type == "array":
+		r.Type = "list"
+	case r.Type != "string":
+	case r.Words != nil:
+		r.Type = "word"
+	case strings.Contains(about, "mailto"):
+		r.Type = "link"
+	case strings.Contains(about, "http or https URL"):
+		r.Type = "url"
+	case strings.Contains(strings.ToLower(about), "color"):
+		r.Type = "color"
+	}
+	return r
 }
+
+const propertyTableHead = `// Generated from schema/openapi.json by go test ./handler/builder -run TestPropertyTable -update. Each row is a line of JSON.
+
+export interface BlockType {
+  /** Whether the block type has an answer. */
+  answer?: boolean;
+  /** Whether a form can require that answers are unique. */
+  unique?: boolean;
+  /** From, to and step, unless the block's properties set them. */
+  scale?: number[];
+}
+
+export interface Property {
+  type: string;
+  /** The block types that have the property. If absent, all block types have it. */
+  of?: string[];
+  words?: string[];
+  min?: number;
+  max?: number;
+  default?: string;
+  /** Whether a color must be hexadecimal. */
+  hex?: boolean;
+}
+
+export const types: Record<string, BlockType> = {
+`
 
 // What the tests of the panel set, by each control of each type, is in written.json. The service
 // takes all of it and returns it.

@@ -16,7 +16,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// addPublishRoutes adds the endpoints for publishing and sharing forms, for their versions and for the trash. They
+// publishRoutes returns the endpoints for publishing and sharing forms, for their versions and for the trash. They
 // return a 404 for forms that the user cannot see.
 //
 //	GET    /forms/{form}/changes            the changes in the working copy, its revision and its warnings
@@ -39,18 +39,20 @@ import (
 // Users see the trash of every workspace that they can see. Only the host can restore forms from a deleted workspace.
 // Checking the trash and changing a form are separate steps. If another user restores the form between the two steps,
 // the result is the same as if that user had restored it a moment later.
-func (h *Handler) addPublishRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("GET /forms/{form}/changes", h.compareHandler(getChanges))
-	mux.HandleFunc("POST /forms/{form}/publish", h.respondWithForm(publishForm))
-	mux.HandleFunc("POST /forms/{form}/discard", h.jsonHandler(discardCopy))
-	mux.HandleFunc("GET /forms/{form}/versions", h.jsonHandler(listVersions))
-	mux.HandleFunc("GET /forms/{form}/versions/{revision}", h.compareHandler(getVersion))
-	mux.HandleFunc("POST /forms/{form}/versions/{revision}/restore", h.respondWithForm(restoreVersion))
-	mux.HandleFunc("POST /forms/{form}/preview", h.jsonHandler(h.createPreview))
-	mux.HandleFunc("GET /forms/{form}/share", h.jsonHandler(h.getShareLinks))
-	mux.HandleFunc("GET /workspaces/{workspace}/trash", h.jsonHandler(h.listTrash))
-	mux.HandleFunc("POST /trash/{form}/restore", h.jsonHandler(h.restoreForm))
-	mux.HandleFunc("DELETE /trash/{form}", h.jsonHandler(h.purgeForm))
+func (h *Handler) publishRoutes() []route {
+	return []route{
+		{"GET /forms/{form}/changes", formsWrite, h.compareHandler(getChanges)},
+		{"POST /forms/{form}/publish", formsWrite, h.respondWithForm(publishForm)},
+		{"POST /forms/{form}/discard", formsWrite, h.jsonHandler(discardCopy)},
+		{"GET /forms/{form}/versions", formsWrite, h.jsonHandler(listVersions)},
+		{"GET /forms/{form}/versions/{revision}", formsWrite, h.compareHandler(getVersion)},
+		{"POST /forms/{form}/versions/{revision}/restore", formsWrite, h.respondWithForm(restoreVersion)},
+		{"POST /forms/{form}/preview", formsRead, h.jsonHandler(h.createPreview)},
+		{"GET /forms/{form}/share", formsRead, h.jsonHandler(h.getShareLinks)},
+		{"GET /workspaces/{workspace}/trash", formsWrite, h.jsonHandler(h.listTrash)},
+		{"POST /trash/{form}/restore", formsWrite, h.jsonHandler(h.restoreForm)},
+		{"DELETE /trash/{form}", formsWrite, h.jsonHandler(h.purgeForm)},
+	}
 }
 
 func (h *Handler) jsonHandler(do func(*http.Request) (any, error)) http.HandlerFunc {
@@ -90,8 +92,11 @@ func pathRevision(r *http.Request) int64 {
 	return max(n, 0)
 }
 
+// maxBody limits the bytes of a request body for endpoints that the API lacks.
+const maxBody = 1 << 20
+
 func decodeBody(r *http.Request, v any) error {
-	d := json.NewDecoder(io.LimitReader(r.Body, 1<<20))
+	d := json.NewDecoder(io.LimitReader(r.Body, maxBody))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil && !errors.Is(err, io.EOF) {
 		return &formsvc.Error{Violations: []schema.Violation{{Code: schema.CodeWrongType, Message: "the request body does not match the expected format"}}}
@@ -305,13 +310,12 @@ func (h *Handler) listTrash(r *http.Request) (any, error) {
 	type item struct {
 		ID        formsvc.ID `json:"id"`
 		Name      string     `json:"name"`
-		Status    string     `json:"status"`
 		TrashedAt time.Time  `json:"trashed_at"`
 	}
 	items := []item{}
 	forms, own, err := h.readTrash(r, pathID(r, "workspace"))
 	for _, f := range forms {
-		items = append(items, item{f.ID, f.Name, f.Status, f.TrashedAt})
+		items = append(items, item{f.ID, f.Name, f.TrashedAt})
 	}
 	return map[string]any{"items": items, "owner": own}, err // only the owner can purge forms
 }

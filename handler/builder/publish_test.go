@@ -373,6 +373,7 @@ func TestDoorsAreOfTheUser(t *testing.T) {
 		{"GET", "/workspaces/" + h.place.String() + "/trash", ""},
 		{"POST", "/trash/" + trashed.ID.String() + "/restore", fmt.Sprintf(`{"from":%q,"workspace":%q}`, h.place, h.place)},
 		{"DELETE", "/trash/" + purged.ID.String() + "?from=" + h.place.String(), ""},
+		{"PUT", "/webhooks/" + hook.ID.String() + "/events", `{"form_details":true}`},
 		{"POST", "/webhooks/" + hook.ID.String() + "/test", ""},
 		{"GET", d + "/body", ""},
 		{"POST", d + "/redeliver", ""},
@@ -530,5 +531,74 @@ func TestHooks(t *testing.T) {
 	expect.Must(h.owner().UpdateWebhook(t.Context(), hook.ID, formsvc.WebhookUpdate{Enabled: &off}))
 	for _, path := range []string{"/test", "/deliveries/" + first.String() + "/redeliver"} {
 		expect.Equal(t, h.as("owner", "POST", at+path, ""), http.StatusConflict, "%v of a webhook that is off", path)
+	}
+}
+
+// A local webhook of the host is in no list of the builder, and every endpoint answers as if it did not exist.
+func TestLocalHooksAreHidden(t *testing.T) {
+	t.Parallel()
+	h := newDoorHost(t, memory.New(), builder.Config{})
+	form := h.published()
+	hook := expect.Must(h.service.LocalWebhooks().CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form.ID, URL: "local:mail"}))
+	expect.NoError(t, h.service.SendTestEvent(t.Context(), hook.ID))
+	pool := storage.Pool{MaxDeliveries: 100}
+	claimed, _, err := h.store.ClaimDeliveries(t.Context(), storage.ClaimParams{Lease: time.Hour, NewOrFailing: pool, PerWebhook: 100, Local: []string{"local:mail"}})
+	expect.NoError(t, err)
+	h.settle(claimed, 500)
+	log := expect.Must(h.service.LocalWebhooks().Deliveries(t.Context(), hook.ID))
+	expect.Require(t, len(log) == 1, "the log is %+v", log)
+
+	var list struct{ Items []struct{ ID formsvc.ID } }
+	for _, path := range []string{"/forms/" + form.ID.String() + "/webhooks", "/webhooks/paused", "/webhooks/paused?form=" + form.ID.String()} {
+		h.ok("GET", path, "", &list)
+		expect.That(t, len(list.Items) == 0, "%s lists %+v", path, list.Items)
+	}
+	if w := h.serve("owner", "GET", "/forms/-/v1/webhooks", ""); w.Code != http.StatusOK || strings.Contains(w.Body.String(), hook.ID.String()) {
+		t.Errorf("the API lists %d %s", w.Code, w.Body)
+	}
+	at := "/webhooks/" + hook.ID.String()
+	delivery := at + "/deliveries/" + log[0].ID.String()
+	for _, c := range [][3]string{
+		{"POST", "/builder" + at + "/test", ""},
+		{"POST", "/builder" + at + "/redeliver", "{}"},
+		{"POST", "/builder" + delivery + "/redeliver", ""},
+		{"GET", "/builder" + delivery + "/body", ""},
+		{"GET", "/v1" + at, ""},
+		{"GET", "/v1" + at + "/deliveries", ""},
+		{"PATCH", "/v1" + at, `{"enabled":false}`},
+		{"DELETE", "/v1" + at, ""},
+	} {
+		expect.Equal(t, h.serve("owner", c[0], "/forms/-"+c[1], c[2]).Code, http.StatusNotFound, "%s %s", c[0], c[1])
+	}
+	code := h.serve("owner", "POST", "/forms/-/v1/webhooks", fmt.Sprintf(`{"form_id":%q,"url":"local:mail"}`, form.ID)).Code
+	expect.Equal(t, code, http.StatusUnprocessableEntity, "a local URL")
+	expect.Must(h.service.LocalWebhooks().Webhook(t.Context(), hook.ID))
+}
+
+// An endpoint of the builder stores the switches of a webhook, if the user can see its form.
+func TestEventsOfAHook(t *testing.T) {
+	t.Parallel()
+	h := newDoorHost(t, memory.New(), builder.Config{})
+	form := h.published()
+	hook := h.hook(form)
+	at := "/webhooks/" + hook.ID.String() + "/events"
+	expect.Equal(t, h.as("stranger", "PUT", at, `{"form_details":true}`), http.StatusNotFound, "a stranger")
+	type switches struct {
+		FormDetails bool `json:"form_details"`
+		Updates     bool `json:"updates"`
+	}
+	for _, c := range []struct {
+		body string
+		want switches
+	}{
+		{`{"form_details":true,"updates":false}`, switches{true, false}},
+		{`{"updates":true}`, switches{true, true}},
+		{`{"form_details":false}`, switches{false, true}},
+		{`{"form_details":false,"updates":false}`, switches{}},
+	} {
+		h.ok("PUT", at, c.body)
+		var list struct{ Items []switches }
+		h.ok("GET", "/forms/"+form.ID.String()+"/webhooks", "", &list)
+		expect.That(t, len(list.Items) == 1 && list.Items[0] == c.want, "after %s: %+v, want %+v", c.body, list, c.want)
 	}
 }

@@ -22,46 +22,64 @@ import (
 )
 
 const (
-	maxCountedForms  = 100 // forms per counts request
-	partialsPageSize = 100 // partial submissions per response
-	summaryTexts     = 10  // newest texts per block in a summary
-	textsPageSize    = 50  // texts per response
-	summaryTimeout   = 150 * time.Millisecond
+	maxCountedForms = 100 // forms per counts request
+	maxPageSize     = 100 // submissions or partial submissions per response
+	summaryTexts    = 10  // newest texts per block in a summary
+	textsPageSize   = 50  // texts per response
+	summaryTimeout  = 150 * time.Millisecond
 )
 
-// addResultRoutes adds the endpoints for results that the API lacks.
+// resultRoutes returns the endpoints for results that the API lacks.
 //
 //	POST   /workspaces/{workspace}/counts  {"forms": ["{id}", …]} → {"{id}": {"responses": 12, "unpublished": true}}:
 //	                                       the number of submissions, and whether there is a working copy, for
 //	                                       at most 100 forms. It omits forms that the user cannot see.
 //	GET    /times                          {since, until}: the start and end of the time range
+//	GET    /forms/{form}/submissions       ?cursor&limit: a submissionsPage of the submissions that where and text select.
+//	                                       The handler reads for a limited time, so that a page can be empty.
+//	GET    /forms/{form}/submissions/{submission}  a submission with its earlier states, newest first
+//	POST   /forms/{form}/submissions/{submission}/edit  → {url}: a page on which the user can change the answers for an hour
 //	GET /forms/{form}/summary a summaryResponse. The handler first counts new submissions for a limited time.
 //	GET    /forms/{form}/texts             ?block&from_text → {items, more}: a block's newest texts
 //	GET    /forms/{form}/export            the file of Client.Export, streamed: format (csv, ndjson),
-//	                                       separator (comma, semicolon, tab), header (ids, labels), bom (true)
+//	                                       separator (comma, semicolon, tab), header (ids, labels), bom (true), changes (true)
 //	GET    /forms/{form}/partials          ?cursor&limit: a page of partialItems, last saved first
 //	DELETE /forms/{form}/partials/{id}     → {}
 //
-// The times, summary, texts and export endpoints accept a time range: a period from the API's metrics (time), days in
+// The submissions, times, summary, texts and export endpoints accept a filter (where, which is JsonLogic, and text), and
+// a time range: a period from the API's metrics (time), days in
 // the service's time zone (from and to), or RFC 3339 times (since and until). The start and end are inclusive.
-func (h *Handler) addResultRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("POST /workspaces/{workspace}/counts", h.jsonHandler(countSubmissions))
-	mux.HandleFunc("GET /forms/{form}/summary", h.withSlot(summaries, h.jsonHandler(h.getSummary)))
-	mux.HandleFunc("GET /forms/{form}/texts", h.withSlot(summaries, h.jsonHandler(h.listTexts)))
-	mux.HandleFunc("GET /times", h.jsonHandler(h.getTimes))
-	mux.HandleFunc("GET /forms/{form}/partials", h.jsonHandler(listPartials))
-	mux.HandleFunc("DELETE /forms/{form}/partials/{id}", h.jsonHandler(deletePartial))
-	mux.HandleFunc("GET /forms/{form}/export", func(w http.ResponseWriter, r *http.Request) {
-		if err := h.serveExport(w, r); err != nil {
-			h.handleError(w, r, err)
-		}
-	})
+func (h *Handler) resultRoutes() []route {
+	return []route{
+		{"POST /workspaces/{workspace}/counts", formsRead, h.jsonHandler(h.countSubmissions)},
+		{"GET /forms/{form}/summary", submissionsRead, h.withSlot(summaries, h.jsonHandler(h.getSummary))},
+		{"GET /forms/{form}/texts", submissionsRead, h.withSlot(summaries, h.jsonHandler(h.listTexts))},
+		{"GET /forms/{form}/submissions", submissionsRead, h.serveSubmissions},
+		{"GET /forms/{form}/submissions/{submission}", submissionsRead, h.jsonHandler(getSubmission)},
+		{"POST /forms/{form}/submissions/{submission}/edit", submissionsChange, h.jsonHandler(h.createEditLink)},
+		{"GET /times", noScopes, h.jsonHandler(h.getTimes)},
+		{"GET /forms/{form}/partials", submissionsRead, h.jsonHandler(listPartials)},
+		{"DELETE /forms/{form}/partials/{id}", submissionsWrite, h.jsonHandler(deletePartial)},
+		{"GET /forms/{form}/export", submissionsRead, h.serveExport},
+	}
 }
 
-func countSubmissions(r *http.Request) (any, error) {
+func (h *Handler) serveExport(w http.ResponseWriter, r *http.Request) {
+	if err := h.export(w, r); err != nil {
+		h.handleError(w, r, err)
+	}
+}
+
+func (h *Handler) countSubmissions(r *http.Request) (any, error) {
 	var asked struct{ Forms []formsvc.ID }
-	if err := json.NewDecoder(io.LimitReader(r.Body, 8<<10)).Decode(&asked); err != nil || len(asked.Forms) > maxCountedForms {
+	err := json.NewDecoder(io.LimitReader(r.Body, 8<<10)).Decode(&asked)
+	if err != nil || len(asked.Forms) > maxCountedForms {
 		return nil, &schema.Error{Violations: []schema.Violation{{Path: "/forms", Code: schema.CodeNotAllowed, Message: "must be a list of at most 100 IDs"}}}
+	}
+	if h.config.Scopes != nil { // the scopes are only for forms in this workspace
+		if asked.Forms, err = formsIn(r, pathID(r, "workspace"), asked.Forms); err != nil {
+			return nil, err
+		}
 	}
 	totals, err := requestClient(r).SubmissionTotals(r.Context(), asked.Forms...)
 	if err != nil {
@@ -72,17 +90,40 @@ func countSubmissions(r *http.Request) (any, error) {
 		return nil, err
 	}
 	type row struct {
-		Responses   int64 `json:"responses"`
-		Unpublished bool  `json:"unpublished"`
+		Responses   *int64 `json:"responses,omitempty"` // missing if the user may not know the number
+		Unpublished bool   `json:"unpublished"`
 	}
 	rows := map[formsvc.ID]row{}
+	granted := signedInUser(r).scopes
+	counted := granted.missing(formsvc.ScopeAnalyticsRead) == "" || granted.missing(formsvc.ScopeSubmissionsRead) == ""
 	for id, total := range totals {
-		rows[id] = row{total, slices.Contains(copied, id)}
+		is := row{Unpublished: slices.Contains(copied, id)}
+		if counted {
+			is.Responses = &total
+		}
+		rows[id] = is
 	}
 	return rows, nil
 }
 
-func (h *Handler) parseTimes(q url.Values) (times formsvc.SubmissionQuery, err error) {
+// formsIn returns the forms that are in the workspace.
+func formsIn(r *http.Request, workspace formsvc.ID, forms []formsvc.ID) (found []formsvc.ID, err error) {
+	for form, err := range requestClient(r).Forms(r.Context(), formsvc.FormQuery{Workspace: workspace}) {
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(forms, form.ID) {
+			found = append(found, form.ID)
+		}
+		if len(found) == len(forms) {
+			break
+		}
+	}
+	return found, nil
+}
+
+// parseQuery parses the time range and the filter of a request.
+func (h *Handler) parseQuery(q url.Values) (times formsvc.SubmissionQuery, err error) {
 	if period := q.Get("time"); period != "" {
 		if times, err = h.service.PeriodQuery(formsvc.Period(period)); err != nil {
 			return times, err
@@ -110,14 +151,110 @@ func (h *Handler) parseTimes(q url.Values) (times formsvc.SubmissionQuery, err e
 	if at, ok := read("until", time.RFC3339, "2026-11-20T08:33:01Z"); ok {
 		times.Until = at
 	}
+	times.Text = q.Get("text")
+	if where := q.Get("where"); where != "" {
+		if err := json.Unmarshal([]byte(where), &times.Where); err != nil {
+			invalid.Violations = append(invalid.Violations, schema.Violation{Path: "/where", Code: schema.CodeBadFormat, Message: "must be JsonLogic"})
+		}
+	}
 	if invalid.Violations != nil {
 		return times, &invalid
 	}
 	return times, nil
 }
 
+// submissionsPage is a part of a filtered list. Cursor is empty at its end.
+type submissionsPage struct {
+	Items  []submissionItem `json:"items"`
+	Read   int64            `json:"read"` // how many submissions were read
+	Cursor string           `json:"cursor"`
+}
+
+// submissionItem is a submission in the format of the API.
+type submissionItem struct {
+	ID             formsvc.ID      `json:"id"`
+	SubmittedAt    time.Time       `json:"submitted_at"`
+	Metadata       json.RawMessage `json:"metadata"`
+	Answers        json.RawMessage `json:"answers"`
+	CompletionTime float64         `json:"completion_time"`
+	ChangedAt      time.Time       `json:"changed_at,omitzero"`
+}
+
+func newSubmissionItem(s formsvc.Submission) submissionItem {
+	return submissionItem{s.ID, s.SubmittedAt, s.Metadata, s.Answers, s.CompletionTime, s.ChangedAt}
+}
+
+// submissionState is an earlier state of a submission, and the change that replaced it.
+type submissionState struct {
+	Answers    json.RawMessage `json:"answers"`
+	ReplacedAt time.Time       `json:"replaced_at"`
+	ReplacedBy formsvc.ID      `json:"replaced_by"` // the zero ID for the host
+	Respondent bool            `json:"by_respondent"`
+}
+
+func getSubmission(r *http.Request) (any, error) {
+	client, form, id := requestClient(r), pathID(r, "form"), pathID(r, "submission")
+	s, err := client.Submission(r.Context(), form, id)
+	if err != nil {
+		return nil, err
+	}
+	details := struct {
+		submissionItem
+		Changes int64             `json:"changes"` // can be more than History contains
+		History []submissionState `json:"history"` // null if the storage cannot change submissions
+	}{newSubmissionItem(s), s.Revision - 1, nil}
+	states, err := client.SubmissionHistory(r.Context(), form, id)
+	if errors.Is(err, formsvc.ErrUnsupported) {
+		return details, nil
+	}
+	details.History = []submissionState{}
+	for _, state := range states {
+		if state.Revision < s.Revision { // omits a change made after s was read
+			details.History = append(details.History, submissionState{state.Answers, state.ReplacedAt, state.ReplacedBy, state.ReplacedByRespondent})
+		}
+	}
+	return details, err
+}
+
+func (h *Handler) createEditLink(r *http.Request) (any, error) {
+	form := pathID(r, "form")
+	s, err := requestClient(r).Submission(r.Context(), form, pathID(r, "submission"))
+	if err != nil {
+		return nil, err
+	}
+	path, err := h.config.Pages.EditPathFor(signedInUser(r).user, form, s.ID, time.Now().Add(time.Hour))
+	return map[string]string{"url": h.config.PublicURL + path}, err
+}
+
+// serveSubmissions reserves a slot only for a filter, because a page without one is cheap.
+func (h *Handler) serveSubmissions(w http.ResponseWriter, r *http.Request) {
+	next := h.jsonHandler(h.findSubmissions)
+	if q := r.URL.Query(); q.Get("where") != "" || q.Get("text") != "" {
+		next = h.withSlot(summaries, next)
+	}
+	next(w, r)
+}
+
+func (h *Handler) findSubmissions(r *http.Request) (any, error) {
+	q := r.URL.Query()
+	query, err := h.parseQuery(q)
+	if err != nil {
+		return nil, err
+	}
+	query.Limit, query.After = parseCursor(q)
+	found, err := requestClient(r).SubmissionPage(r.Context(), pathID(r, "form"), query, summaryTimeout)
+	if err != nil {
+		return nil, err
+	}
+	page := submissionsPage{Items: []submissionItem{}, Read: found.Read, Cursor: formatCursor(found.Next)}
+	for _, s := range found.Submissions {
+		page.Items = append(page.Items, newSubmissionItem(s))
+	}
+	return page, nil
+}
+
 func (h *Handler) getTimes(r *http.Request) (any, error) {
-	times, err := h.parseTimes(r.URL.Query())
+	times, err := h.parseQuery(r.URL.Query())
 	return struct {
 		Since time.Time `json:"since,omitzero"`
 		Until time.Time `json:"until,omitzero"`
@@ -128,8 +265,11 @@ func (h *Handler) getTimes(r *http.Request) (any, error) {
 // Unfinished is true, older submissions have not been counted yet, and the next request continues the count.
 type summaryResponse struct {
 	Responses  int64         `json:"responses"`
+	Read       int64         `json:"read"`
 	Seconds    float64       `json:"seconds"`
 	Unfinished bool          `json:"unfinished,omitempty"`
+	Days       *table        `json:"days,omitempty"`     // submissions by day
+	Outcomes   *table        `json:"outcomes,omitempty"` // submissions by ending, if the form has several
 	Blocks     []blockResult `json:"blocks"`
 }
 
@@ -143,7 +283,6 @@ type blockResult struct {
 	OtherTypes []typeCount `json:"other_types,omitempty"`
 	Statistics []statistic `json:"figures,omitempty"`
 	Tables     []table     `json:"tables"`
-	SVG        string      `json:"svg"` // escaped, so it is safe to insert into the page
 	Texts      []textCount `json:"texts,omitempty"`
 	MoreTexts  bool        `json:"more_texts,omitempty"`
 }
@@ -161,7 +300,7 @@ type textCount struct {
 
 func (h *Handler) getSummary(r *http.Request) (any, error) {
 	client, id := requestClient(r), pathID(r, "form")
-	times, err := h.parseTimes(r.URL.Query())
+	times, err := h.parseQuery(r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
@@ -181,14 +320,22 @@ func (h *Handler) getSummary(r *http.Request) (any, error) {
 	collectScales(scales, blocks)
 	tag := h.pageLanguage(r)
 	renderer := newChartRenderer(tag, h.words[tag])
-	out := summaryResponse{Responses: found.Submissions, Seconds: found.CompletionTime, Unfinished: found.Incomplete, Blocks: make([]blockResult, 0, len(found.Blocks))}
+	out := summaryResponse{Responses: found.Submissions, Read: found.Read, Seconds: found.CompletionTime, Unfinished: found.Incomplete, Blocks: make([]blockResult, 0, len(found.Blocks))}
+	if len(found.Days) > 0 {
+		days := renderer.newDays(renderer.words["results.days"], found.Days)
+		out.Days = &days
+	}
+	if len(found.Endings) > 1 {
+		outcomes := renderer.newOutcomes(found.Endings)
+		out.Outcomes = &outcomes
+	}
 	for i := range found.Blocks {
 		b := &found.Blocks[i]
 		made := blockResult{ID: b.ID, Label: b.Label, Type: b.Type, Deleted: b.Deleted, Answered: b.Answered, Skipped: b.Skipped}
 		for _, other := range b.OtherTypes {
 			made.OtherTypes = append(made.OtherTypes, typeCount(other))
 		}
-		made.Tables, made.Statistics, made.SVG = renderer.renderBlock(b, scales[b.ID])
+		made.Tables, made.Statistics = renderer.renderBlock(b, scales[b.ID])
 		made.Texts, made.MoreTexts = pageOfTexts(b, 0, summaryTexts)
 		out.Blocks = append(out.Blocks, made)
 	}
@@ -197,7 +344,7 @@ func (h *Handler) getSummary(r *http.Request) (any, error) {
 
 func (h *Handler) listTexts(r *http.Request) (any, error) {
 	q := r.URL.Query()
-	times, err := h.parseTimes(q)
+	times, err := h.parseQuery(q)
 	if err != nil {
 		return nil, err
 	}
@@ -234,15 +381,15 @@ var (
 	separators  = map[string]rune{"semicolon": ';', "tab": '\t'}
 )
 
-func (h *Handler) serveExport(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
 	user := requestClient(r)
-	end, ok := h.acquireSlot(w, r, user, exports)
+	end, ok := h.acquireSlot(w, r, signedInUser(r).user, exports)
 	if !ok {
 		return nil
 	}
 	defer end()
 	q := r.URL.Query()
-	times, err := h.parseTimes(q)
+	times, err := h.parseQuery(q)
 	if err != nil {
 		return err
 	}
@@ -255,9 +402,12 @@ func (h *Handler) serveExport(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	e := formsvc.Export{
-		Format: cmp.Or(formsvc.ExportFormat(q.Get("format")), formsvc.CSV), Since: times.Since, Until: times.Until,
+		Format: cmp.Or(formsvc.ExportFormat(q.Get("format")), formsvc.CSV),
+		Since:  times.Since, Until: times.Until, Where: times.Where, Text: times.Text,
 		Separator: separators[q.Get("separator")], Labels: q.Get("header") == "labels", BOM: q.Get("bom") == "true",
+		Changes: q.Get("changes") == "true",
 	}
+	e.History = e.Changes && e.Format == formsvc.NDJSON // CSV has no place for earlier answers
 	begun := false
 	file := download.File{ContentType: exportTypes[e.Format], WriteStatus: func(code int) {
 		begun = true
@@ -298,23 +448,32 @@ type partialItem struct {
 }
 
 func listPartials(r *http.Request) (any, error) {
-	q := r.URL.Query()
-	limit, _ := strconv.Atoi(q.Get("limit")) // if invalid, use the default
-	at, id, _ := strings.Cut(q.Get("cursor"), ".")
-	limit = min(max(cmp.Or(limit, partialsPageSize), 1), partialsPageSize)
-	query := formsvc.Query{Limit: limit + 1} // the extra item shows whether there is a next page
-	last, err := strconv.ParseInt(at, 10, 64)
-	if after, bad := formsvc.ParseID(id); err == nil && bad == nil { // if the cursor is invalid, start at the beginning
-		query.After = &formsvc.Position{Time: time.Unix(0, last), ID: after}
-	}
+	limit, after := parseCursor(r.URL.Query())
+	query := formsvc.Query{Limit: limit + 1, After: after} // the extra item shows whether there is a next page
 	return readPage(requestClient(r).Partials(r.Context(), pathID(r, "form"), query), limit,
 		func(formsvc.Partial) bool { return false },
 		func(p formsvc.Partial) partialItem {
 			return partialItem{p.ID.String(), p.CreatedAt, p.SavedAt, p.EndsAt, p.Shared, p.Answers, p.Hidden, p.Metadata, p.Block, p.Seconds}
 		},
-		func(p formsvc.Partial) string {
-			return strconv.FormatInt(p.SavedAt.UnixNano(), 10) + "." + p.ID.String()
-		})
+		func(p formsvc.Partial) string { return formatCursor(&formsvc.Position{Time: p.SavedAt, ID: p.ID}) })
+}
+
+// parseCursor parses the limit and the position of a page. If they are invalid, it uses the default and the beginning.
+func parseCursor(q url.Values) (limit int, after *formsvc.Position) {
+	limit, _ = strconv.Atoi(q.Get("limit"))
+	at, id, _ := strings.Cut(q.Get("cursor"), ".")
+	last, err := strconv.ParseInt(at, 10, 64)
+	if record, bad := formsvc.ParseID(id); err == nil && bad == nil {
+		after = &formsvc.Position{Time: time.Unix(0, last), ID: record}
+	}
+	return min(max(cmp.Or(limit, maxPageSize), 1), maxPageSize), after
+}
+
+func formatCursor(p *formsvc.Position) string {
+	if p == nil {
+		return ""
+	}
+	return strconv.FormatInt(p.Time.UnixNano(), 10) + "." + p.ID.String()
 }
 
 func deletePartial(r *http.Request) (any, error) {

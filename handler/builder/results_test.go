@@ -125,6 +125,15 @@ func (o *owners) summary(form formsvc.Form, query string) (found summary) {
 	status, _, body := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/summary"+query, "")
 	expect.Require(o.t, status == http.StatusOK, "%d: %s", status, body)
 	expect.NoError(o.t, json.Unmarshal(body, &found))
+	var charts struct {
+		Blocks []struct{ Tables []struct{ SVG string } }
+	}
+	expect.NoError(o.t, json.Unmarshal(body, &charts))
+	for i, b := range charts.Blocks {
+		for _, table := range b.Tables {
+			found.Blocks[i].SVG += table.SVG
+		}
+	}
 	return found
 }
 
@@ -342,12 +351,15 @@ func TestExportDoor(t *testing.T) {
 	form := o.publish(`Café "α/β": a\b`, []map[string]any{{"id": "q", "type": "short_text", "label": "Question"}})
 	at := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 	for i := range 7 {
-		o.submit(form, at.Add(time.Duration(i)*time.Hour), map[string]any{"q": fmt.Sprintf("=a%d;\"b\"", i)}, nil)
+		s := o.submit(form, at.Add(time.Duration(i)*time.Hour), map[string]any{"q": "an earlier answer"}, nil)
+		change := formsvc.SubmissionChange{Answers: map[string]json.RawMessage{"q": fmt.Appendf(nil, `"=a%d;\"b\""`, i)}}
+		expect.Must(o.client.UpdateSubmission(t.Context(), form.ID, s.ID, change))
 	}
 	newest := o.summary(form, "").Blocks[0].Texts
 	expect.That(t, len(newest) == 7 && newest[0].Text == `=a6;"b"`, "the newest texts are %v", newest)
 	for query, e := range map[string]formsvc.Export{
-		"": {}, "?format=ndjson": {Format: formsvc.NDJSON}, "?separator=semicolon&header=labels&bom=true": {Separator: ';', Labels: true, BOM: true},
+		"": {}, "?changes=true": {Changes: true}, "?format=ndjson&changes=true": {Format: formsvc.NDJSON, Changes: true, History: true}, "?changes=false": {},
+		"?format=ndjson": {Format: formsvc.NDJSON}, "?separator=semicolon&header=labels&bom=true": {Separator: ';', Labels: true, BOM: true},
 		"?separator=tab&since=2026-11-01T13:00:00Z&until=2026-11-01T13:00:00Z": {Separator: '\t', Since: at.Add(time.Hour), Until: at.Add(time.Hour)},
 		"?format=ndjson&since=2027-01-01T00:00:00Z":                            {Format: formsvc.NDJSON, Since: at.AddDate(1, 0, 0)},
 	} {
@@ -567,12 +579,114 @@ func TestAStorageWithoutPartials(t *testing.T) {
 	expect.That(t, status == http.StatusNotImplemented && bytes.Contains(body, []byte(`"UNSUPPORTED"`)), "%d: %s", status, body)
 }
 
+// unchangeable cannot change submissions.
+type unchangeable struct{ storage.Storage }
+
+func (unchangeable) SubmissionHistory(context.Context, storage.Actor, storage.ID, storage.ID) ([]storage.SubmissionState, error) {
+	return nil, storage.ErrUnimplemented
+}
+
+// overtaken changes a submission after it was read.
+type overtaken struct {
+	storage.Storage
+	change func()
+}
+
+func (s *overtaken) SubmissionHistory(ctx context.Context, who storage.Actor, form, id storage.ID) ([]storage.SubmissionState, error) {
+	if s.change != nil {
+		s.change()
+	}
+	return s.Storage.SubmissionHistory(ctx, who, form, id)
+}
+
+// A response has its earlier states, newest first, and lists say which were changed.
+func TestHistoryOfAResponse(t *testing.T) {
+	t.Parallel()
+	store := &overtaken{Storage: memory.New()}
+	o := newOwners(t, store)
+	form := o.publish("Notes", []map[string]any{{"id": "q", "type": "short_text", "label": "Question"}})
+	o.submit(form, time.Time{}, map[string]any{"q": "whole"}, nil)
+	sent := o.submit(form, time.Time{}, map[string]any{"q": "v0"}, nil)
+	change := func(client formsvc.Client, value string) {
+		expect.Must(client.UpdateSubmission(t.Context(), form.ID, sent.ID, formsvc.SubmissionChange{Answers: map[string]json.RawMessage{"q": json.RawMessage(value)}}))
+	}
+	type details struct {
+		ID        formsvc.ID
+		ChangedAt *time.Time `json:"changed_at"`
+		Changes   int64
+		Answers   []struct{ Value string }
+		History   []struct {
+			Answers    []struct{ Value string }
+			ReplacedAt time.Time  `json:"replaced_at"`
+			ReplacedBy formsvc.ID `json:"replaced_by"`
+			Respondent bool       `json:"by_respondent"`
+		}
+	}
+	path := "/forms/" + form.ID.String() + "/submissions"
+	read := func(id formsvc.ID) (d details) {
+		t.Helper()
+		status, _, body := o.ask("ada", http.MethodGet, path+"/"+id.String(), "")
+		expect.Require(t, status == http.StatusOK, "%d: %s", status, body)
+		expect.NoError(t, json.Unmarshal(body, &d))
+		return d
+	}
+	if d := read(sent.ID); d.ChangedAt != nil || d.Changes != 0 || d.History == nil || len(d.History) != 0 {
+		t.Errorf("a new response: %+v", d)
+	}
+	change(o.client, `"v1"`)
+	change(o.service.AsHost(), `null`)
+	d := read(sent.ID)
+	expect.Require(t, d.Changes == 2 && len(d.History) == 2 && d.ChangedAt != nil && d.ChangedAt.Equal(d.History[0].ReplacedAt), "two changes: %+v", d)
+	expect.That(t, len(d.Answers) == 1 && d.History[0].Answers[0].Value == "v1" && d.History[1].Answers[0].Value == "v0", "the states: %+v", d)
+	expect.That(t, d.History[0].ReplacedBy.IsZero() && d.History[1].ReplacedBy == formsvc.UserIDFrom("ada"), "by whom: %+v", d.History)
+
+	expect.That(t, !d.History[0].Respondent && !d.History[1].Respondent, "by the respondent: %+v", d.History)
+
+	// A change between the two reads is not shown yet, because the answers are older.
+	store.change = func() { change(o.client, `"later"`) }
+	if d := read(sent.ID); d.Changes != 2 || len(d.History) != 2 || len(d.Answers) != 1 {
+		t.Errorf("with a change in the meantime: %+v", d)
+	}
+	store.change = nil
+	for i := range 20 {
+		change(o.client, fmt.Sprintf(`"v%d"`, i))
+	}
+	if d := read(sent.ID); d.Changes != 23 || len(d.History) != 20 || d.History[19].Answers[0].Value != "later" {
+		t.Errorf("after many changes: %+v", d)
+	}
+	expect.Must(o.service.AsHost().UpdateSubmission(t.Context(), form.ID, sent.ID, formsvc.SubmissionChange{Answers: map[string]json.RawMessage{"q": json.RawMessage(`"v"`)}, ByRespondent: true}))
+	expect.That(t, read(sent.ID).History[0].Respondent, "the respondent made the last change")
+
+	// The link for editing shows the answers.
+	status, _, body := o.ask("ada", http.MethodPost, path+"/"+sent.ID.String()+"/edit", "")
+	var link struct{ URL string }
+	expect.Require(t, status == http.StatusOK && json.Unmarshal(body, &link) == nil, "%d: %s", status, body)
+	page := httptest.NewRecorder()
+	o.pages.ServeHTTP(page, httptest.NewRequest(http.MethodGet, link.URL, nil))
+	expect.That(t, page.Code == http.StatusOK && strings.Contains(page.Body.String(), `value="v"`), "%s: %d %s", link.URL, page.Code, page.Body)
+	for _, filter := range []string{"", "?text=v", "?where=true"} {
+		var page struct{ Items []details }
+		status, _, body := o.ask("ada", http.MethodGet, path+filter, "")
+		expect.Require(t, status == http.StatusOK && json.Unmarshal(body, &page) == nil, "%d: %s", status, body)
+		for _, item := range page.Items {
+			expect.That(t, (item.ChangedAt != nil) == (item.ID == sent.ID), "%s: %+v", filter, item)
+		}
+		expect.That(t, len(page.Items) == 2 || filter == "?text=v", "%s: %s", filter, body)
+	}
+
+	unable := newOwners(t, unchangeable{memory.New()})
+	form = unable.publish("Notes", []map[string]any{})
+	sent = unable.submit(form, time.Time{}, nil, nil)
+	status, _, body = unable.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/submissions/"+sent.ID.String(), "")
+	expect.That(t, status == http.StatusOK && bytes.Contains(body, []byte(`"history":null`)), "%d: %s", status, body)
+}
+
 // Nobody reaches the results of somebody else's form through a door, and ids that are none reach nothing.
 func TestResultDoorsAreTheOwners(t *testing.T) {
 	t.Parallel()
 	o := newOwners(t, memory.New())
 	form := o.publish("Secret", []map[string]any{{"id": "q", "type": "short_text", "label": "Question"}})
-	o.submit(form, time.Time{}, map[string]any{"q": "whisper"}, nil)
+	secret := o.submit(form, time.Time{}, map[string]any{"q": "whisper"}, nil)
 	_, _, err := o.service.SavePartial(t.Context(), formsvc.PartialSubmission{FormID: form.ID, Answers: map[string]json.RawMessage{"q": json.RawMessage(`"half"`)}, ShareWithOwner: true})
 	expect.NoError(o.t, err)
 	var half formsvc.Partial
@@ -588,7 +702,7 @@ func TestResultDoorsAreTheOwners(t *testing.T) {
 	for _, user := range []string{"bob", ""} {
 		for _, door := range []struct{ method, path string }{
 			{"GET", own + "/summary"}, {"GET", own + "/export"}, {"GET", own + "/export?format=ndjson"}, {"GET", own + "/partials"}, {"DELETE", own + "/partials/" + half.ID.String()},
-			{"GET", "/forms/x/summary"}, {"GET", "/forms/000000000000000000000000/export"}, {"GET", "/forms/x/partials"}, {"DELETE", own + "/partials/x"}, {"POST", own + "/summary"},
+			{"GET", own + "/submissions"}, {"GET", own + "/submissions/" + secret.ID.String()}, {"GET", own + "/submissions/x"}, {"POST", own + "/submissions/" + secret.ID.String() + "/edit"}, {"POST", own + "/submissions/x/edit"}, {"GET", "/forms/x/summary"}, {"GET", "/forms/000000000000000000000000/export"}, {"GET", "/forms/x/partials"}, {"DELETE", own + "/partials/x"}, {"POST", own + "/summary"},
 		} {
 			want := http.StatusNotFound
 			if user == "" {

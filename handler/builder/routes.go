@@ -8,6 +8,7 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
+	"slices"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/apidoc"
@@ -16,12 +17,44 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
+// route is an endpoint that the API lacks. A request needs all of its scopes.
+type route struct {
+	pattern string
+	scopes  scopes
+	serve   http.HandlerFunc
+}
+
+// These are the scopes of the routes. Every route names its scopes, even if it needs none.
+var (
+	noScopes         = scopes{}
+	workspacesRead   = scopes{formsvc.ScopeWorkspacesRead}
+	formsRead        = scopes{formsvc.ScopeFormsRead}
+	formsWrite       = scopes{formsvc.ScopeFormsWrite}
+	submissionsRead  = scopes{formsvc.ScopeSubmissionsRead}
+	submissionsWrite = scopes{formsvc.ScopeSubmissionsWrite}
+	// submissionsChange is for changing answers, which shows them.
+	submissionsChange = scopes{formsvc.ScopeSubmissionsRead, formsvc.ScopeSubmissionsWrite}
+	webhooksRead      = scopes{formsvc.ScopeWebhooksRead}
+	webhooksWrite     = scopes{formsvc.ScopeWebhooksWrite}
+	deliveredBody     = scopes{formsvc.ScopeWebhooksRead, formsvc.ScopeSubmissionsRead} // contains answers
+)
+
 func (h *Handler) newRoutes() *http.ServeMux {
 	mux := http.NewServeMux()
-	h.addPublishRoutes(mux)
-	h.addWebhookRoutes(mux)
-	mux.HandleFunc("GET /forms/{form}/warnings", h.compareHandler(listWarnings))
-	h.addResultRoutes(mux)
+	for _, e := range slices.Concat(h.publishRoutes(), h.webhookRoutes(), h.resultRoutes(), []route{
+		{"GET /forms/{form}/warnings", formsRead, h.compareHandler(listWarnings)},
+		{"GET /forms/{form}/choices", formsRead, h.withSlot(renders, h.jsonHandler(h.listChoices))},
+		{"POST /pattern", noScopes, h.jsonHandler(tryPattern)},
+		{"GET /workspaces", workspacesRead, h.jsonHandler(h.listWorkspaces)},
+	}) {
+		mux.HandleFunc(e.pattern, func(w http.ResponseWriter, r *http.Request) {
+			if scope := signedInUser(r).scopes.missing(e.scopes...); scope != "" {
+				writeMissingScope(w, scope)
+				return
+			}
+			e.serve(w, r)
+		})
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		writeError(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
 	})
@@ -32,7 +65,8 @@ type signedInKey struct{}
 
 type signedIn struct {
 	user   formsvc.ID
-	client formsvc.Client
+	client formsvc.Client // has all scopes, because the routes check them
+	scopes scopes
 }
 
 func signedInUser(r *http.Request) signedIn {
@@ -122,6 +156,8 @@ func (h *Handler) handleError(w http.ResponseWriter, r *http.Request, err error)
 		f = errorBody{Status: http.StatusConflict, Code: "CONFLICT", Message: "The form and its working copy have conflicting changes. Resolve the conflicts.", Conflicts: newConflicts(conflict), Revision: conflict.Revision}
 	} else if moved, ok := errors.AsType[*formsvc.RevisionError](err); ok {
 		f.Message, f.Revision = "The form has changed. Reload it and try again.", moved.Current
+	} else if errors.Is(err, formsvc.ErrInsufficientScope) {
+		f.Message = "You lack a required scope."
 	} else if errors.Is(err, formsvc.ErrConflict) {
 		f = errorBody{Status: http.StatusConflict, Code: "CONFLICT", Message: "The request conflicts with the current state. Reload the page and try again."}
 	} else if errors.Is(err, formsvc.ErrUnsupported) {

@@ -1,19 +1,20 @@
 package builder
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/intake"
 )
 
 // addWebhookRoutes adds the webhook endpoints that the API lacks. They return a 404 if the user cannot see the
 // webhook's form, and a 409 if the webhook is disabled.
 //
-//	GET  /forms/{form}/webhooks                   a form's webhooks, as in the API
+//	GET  /forms/{form}/webhooks                   a form's webhooks, including their form_details and updates
 //	GET  /webhooks/paused?form=                   the paused webhooks for one form or for all forms
+//	PUT  /webhooks/{webhook}/events               {form_details, updates}: see formsvc.WebhookCreate
 //	POST /webhooks/{webhook}/test                 sends a test event
 //	POST /webhooks/{webhook}/redeliver            {since} → {queued}: redelivers failed deliveries
 //	POST /webhooks/{webhook}/deliveries/{delivery}/redeliver  redelivers a delivery
@@ -24,41 +25,56 @@ import (
 //
 // Of a receiver's response, users see only the status and an error class. Otherwise, they could probe the host's
 // network.
-func (h *Handler) addWebhookRoutes(mux *http.ServeMux) {
-	mux.HandleFunc("GET /forms/{form}/webhooks", h.jsonHandler(listFormWebhooks))
-	mux.HandleFunc("GET /webhooks/paused", h.jsonHandler(listPausedWebhooks))
-	mux.HandleFunc("POST /webhooks/{webhook}/test", func(w http.ResponseWriter, r *http.Request) {
-		if h.allowRequest(w, r, h.limiters.tests, signedInUser(r).user.String()) {
-			h.jsonHandler(h.testWebhook)(w, r)
-		}
-	})
-	mux.HandleFunc("POST /webhooks/{webhook}/redeliver", h.jsonHandler(h.redeliverFailed))
-	mux.HandleFunc("POST /webhooks/{webhook}/deliveries/{delivery}/redeliver", h.jsonHandler(h.redeliver))
-	mux.HandleFunc("GET /webhooks/{webhook}/deliveries/{delivery}/body", h.jsonHandler(getDeliveredBody))
+func (h *Handler) webhookRoutes() []route {
+	return []route{
+		{"GET /forms/{form}/webhooks", webhooksRead, h.jsonHandler(listFormWebhooks)},
+		{"GET /webhooks/paused", webhooksRead, h.jsonHandler(listPausedWebhooks)},
+		{"PUT /webhooks/{webhook}/events", webhooksWrite, h.jsonHandler(setWebhookEvents)},
+		{"POST /webhooks/{webhook}/test", webhooksWrite, h.serveTestEvent},
+		{"POST /webhooks/{webhook}/redeliver", webhooksWrite, h.jsonHandler(h.redeliverFailed)},
+		{"POST /webhooks/{webhook}/deliveries/{delivery}/redeliver", webhooksWrite, h.jsonHandler(h.redeliver)},
+		{"GET /webhooks/{webhook}/deliveries/{delivery}/body", deliveredBody, h.jsonHandler(getDeliveredBody)},
+	}
+}
+
+func (h *Handler) serveTestEvent(w http.ResponseWriter, r *http.Request) {
+	if h.allowRequest(w, r, h.limiters.tests, signedInUser(r).user.String()) {
+		h.jsonHandler(h.testWebhook)(w, r)
+	}
 }
 
 func listFormWebhooks(r *http.Request) (any, error) {
 	type item struct {
-		ID        formsvc.ID `json:"id"`
-		FormID    formsvc.ID `json:"form_id"`
-		URL       string     `json:"url"`
-		Enabled   bool       `json:"enabled"`
-		HasSecret bool       `json:"has_secret"`
-		CreatedAt time.Time  `json:"created_at"`
-		UpdatedAt time.Time  `json:"updated_at"`
+		ID          formsvc.ID `json:"id"`
+		URL         string     `json:"url"`
+		Enabled     bool       `json:"enabled"`
+		HasSecret   bool       `json:"has_secret"`
+		FormDetails bool       `json:"form_details"`
+		Updates     bool       `json:"updates"`
 	}
 	hooks, err := requestClient(r).FormWebhooks(r.Context(), pathID(r, "form"))
 	items := []item{}
 	for _, hook := range hooks {
-		items = append(items, item(hook))
+		items = append(items, item{hook.ID, hook.URL, hook.Enabled, hook.HasSecret, hook.FormDetails, hook.Updates})
 	}
 	return map[string][]item{"items": items}, err
+}
+
+func setWebhookEvents(r *http.Request) (any, error) {
+	var in struct {
+		FormDetails *bool `json:"form_details"`
+		Updates     *bool `json:"updates"`
+	}
+	if err := decodeBody(r, &in); err != nil {
+		return nil, err
+	}
+	_, err := requestClient(r).UpdateWebhook(r.Context(), pathID(r, "webhook"), formsvc.WebhookUpdate{FormDetails: in.FormDetails, Updates: in.Updates})
+	return empty{}, err
 }
 
 func listPausedWebhooks(r *http.Request) (any, error) {
 	type item struct {
 		WebhookID    formsvc.ID `json:"webhook_id"`
-		FormID       formsvc.ID `json:"form_id"`
 		Failures     int        `json:"failures"`
 		FailingSince time.Time  `json:"failing_since"`
 		PausedUntil  time.Time  `json:"paused_until"`
@@ -71,7 +87,7 @@ func listPausedWebhooks(r *http.Request) (any, error) {
 			return nil, err
 		}
 		if form.IsZero() || form == p.FormID {
-			items = append(items, item{p.WebhookID, p.FormID, p.Failures, p.FailingSince, p.PausedUntil, string(p.Reason)})
+			items = append(items, item{p.WebhookID, p.Failures, p.FailingSince, p.PausedUntil, string(p.Reason)})
 		}
 	}
 	return map[string][]item{"items": items}, nil
@@ -112,24 +128,8 @@ func (h *Handler) redeliver(r *http.Request) (any, error) {
 	return empty{}, err
 }
 
-// event is the body of a webhook request, as in the API description.
-type event struct {
-	ID       formsvc.ID `json:"id"`
-	Response struct {
-		FormID         formsvc.ID        `json:"formId"`
-		Answers        json.RawMessage   `json:"answers"`
-		SubmissionID   formsvc.ID        `json:"submissionId"`
-		SubmittedAt    time.Time         `json:"submittedAt"`
-		Hidden         json.RawMessage   `json:"hidden"`
-		Variables      json.RawMessage   `json:"variables"`
-		Consents       map[string]string `json:"consents"`
-		Metadata       json.RawMessage   `json:"metadata"`
-		CompletionTime float64           `json:"completionTime"`
-	} `json:"response"`
-}
-
 // getDeliveredBody rebuilds an event's body from its submission, because the sent bytes are not stored. The content is
-// the same as in the sent body. For a test event, the body is null.
+// the same as in the sent body, except that form details are missing. For a test event, the body is null.
 func getDeliveredBody(r *http.Request) (any, error) {
 	client, id := requestClient(r), pathID(r, "delivery")
 	hook, err := readWebhook(r)
@@ -151,45 +151,8 @@ func getDeliveredBody(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		body, err := newEvent(d.EventID, s)
-		return map[string]any{"body": body}, err
+		body, err := intake.EncodeStoredEvent(d.EventID, s)
+		return map[string]json.RawMessage{"body": body}, err
 	}
 	return nil, formsvc.ErrNotFound
-}
-
-func newEvent(id formsvc.ID, s formsvc.Submission) (event, error) {
-	var list []struct {
-		Field struct {
-			ID, Type, Text string
-		}
-		Value json.RawMessage
-	}
-	if err := json.Unmarshal(s.Answers, &list); err != nil {
-		return event{}, err
-	}
-	var answers, variables bytes.Buffer // JSON objects, in the order of the answers
-	consents := map[string]string{}
-	for _, a := range list {
-		if a.Field.Text != "" && string(a.Value) == "true" {
-			consents[a.Field.ID] = a.Field.Text
-		}
-		to := &answers
-		if a.Field.Type == "variable" {
-			to = &variables
-		}
-		key, err := json.Marshal(a.Field.ID)
-		if err != nil {
-			return event{}, err
-		}
-		if to.Len() > 0 {
-			to.WriteByte(',')
-		}
-		to.Write(append(append(key, ':'), a.Value...))
-	}
-	object := func(members bytes.Buffer) json.RawMessage { return []byte("{" + members.String() + "}") }
-	e := event{ID: id}
-	e.Response.FormID, e.Response.SubmissionID, e.Response.SubmittedAt, e.Response.CompletionTime = s.FormID, s.ID, s.SubmittedAt, s.CompletionTime
-	e.Response.Answers, e.Response.Variables, e.Response.Hidden, e.Response.Metadata = object(answers), object(variables), s.Hidden, s.Metadata
-	e.Response.Consents = consents
-	return e, nil
 }
